@@ -1,7 +1,7 @@
 """The names by which update rules and targets declare, in ``reads``, what coefficients depend on.
 
 Everybody may read reward, mask, weight, group, advantage (which stands for the rewards), tempered,
-sampling_temperature, coefficient and listed. All else is declared by these names:
+sampling_temperature, coefficient, target_offset and listed. All else is declared by these names:
 
 ====================== ============================================================================
 name                   the coefficients depend on

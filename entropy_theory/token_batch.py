@@ -56,6 +56,7 @@ OPTIONAL_COLUMNS = (
     "sampling_temperature",
     "tempered",
     "coefficient",
+    "target_offset",
     "entropy_effect",
     "group",
     "sequence",
@@ -99,6 +100,9 @@ class TokenBatch:
     when the second batch is drawn at temperature 1 (AEPO's ablation, Eq. 2)."""
     coefficient: TokenColumn | None = None
     """The coefficient that a controller chose for this step, for a rule that adapts its own."""
+    target_offset: TokenColumn | None = None
+    """By how much the entropy wanted of the row's prompt is above the rule's target, nats; None for the
+    same target at all prompts."""
     entropy_effect: TokenColumn | None = None
     """d H / d c of each token, where the parameters move by c P grad log pi(a_t | s_t): H is the mean
     entropy of the ordinary rows' states, nats, and P the optimizer's scaling of a gradient, up to one
@@ -295,14 +299,19 @@ def mean_over_sequences(batch: TokenBatch, name: str) -> Array:
     Raises ValueError as `mean_entropy`.
     """
     batch.require("mean_over_sequences", name)
-    column = getattr(batch, name)
     xp = namespace(batch.log_prob)
     rows = batch.is_ordinary
     if not bool(xp.all(xp.any(rows, axis=(-2, -1)))):
         raise ValueError("no ordinary (temperature 1) token in the batch: check mask and tempered")
+    per_sequence = sequence_mean(getattr(batch, name), rows)
+    weight = sequence_weight(batch, rows)
+    return (xp.sum(weight * per_sequence, axis=(-2, -1)) / xp.sum(weight, axis=(-2, -1)))
+
+
+def sequence_mean(column: Array, rows: Array) -> Array:
+    """Mean over each sequence's tokens where ``rows`` holds, 0 where none is: [..., sequences, 1]."""
+    xp = namespace(column)
     zeros = xp.zeros_like(column)
     length = xp.sum(xp.where(rows, zeros + 1, zeros), axis=-1, keepdims=True)
     total = xp.sum(xp.where(rows, column, zeros), axis=-1, keepdims=True)
-    per_sequence = total / xp.clip(length, 1, None)
-    weight = sequence_weight(batch, rows)
-    return (xp.sum(weight * per_sequence, axis=(-2, -1)) / xp.sum(weight, axis=(-2, -1)))
+    return total / xp.clip(length, 1, None)

@@ -24,7 +24,6 @@ from typing import ClassVar
 
 from entropy_theory.array_types import Array
 from entropy_theory.controllers import AdaptiveCoefficient, Controller
-from entropy_theory.reads import NOTHING
 from entropy_theory.update_rules.entropy_bonus import EntropyBonus
 
 
@@ -68,11 +67,11 @@ class Aent(EntropyBonus):
 
     @property
     def own_reads(self) -> frozenset[str]:
-        return NOTHING
+        return self._reads_of_prompts
 
     @property
     def is_sequence_wise(self) -> bool:
-        return self.base.is_sequence_wise
+        return self.base.is_sequence_wise and not self.tells_prompts_apart
 
     @property
     def _adapts(self) -> bool:

@@ -6,6 +6,17 @@ The coefficient is a constant, or, with a ``target``, adapted by a closed loop o
   without effect while it is above (Skywork-OR1, arXiv 2505.22312; TRL);
 - ``hold="forecast"``: such that the entropy change forecast of the rule with and without the bonus is
   what leads to the target in ``horizon`` batches (`controllers.ForecastCoefficient`).
+
+With ``prompt_gain`` each prompt has a coefficient of its own,
+
+    c_p = c + prompt_gain (s_p - mean of s),    s_p = target + offset_p - H_p,
+
+H_p the mean token entropy of its answers and offset_p the batch's column ``target_offset``, 0 without
+one. c, a constant or the controller's, is left to hold the mean: it is shown H_p - offset_p. The target
+itself cancels, so that it may move, or not be there: prompts are then held at equal distances from one
+another. A proportional term has no memory, as a prompt that comes once an epoch has none: what is left of
+s_p is about what the prompt would do by itself divided by ``prompt_gain`` and by what a unit of the bonus
+does to it.
 """
 
 from __future__ import annotations
@@ -15,12 +26,14 @@ from typing import Any
 
 import numpy as np
 
+from entropy_theory import advantages
 from entropy_theory.array_types import Array, TokenColumn
 from entropy_theory.controllers import Controller, ForecastCoefficient, TargetEntropyCoefficient
 from entropy_theory.policy import namespace, to_numpy
+from entropy_theory.reads import NOTHING
 from entropy_theory.schedules import Schedule
 from entropy_theory.support.user_errors import check_choice
-from entropy_theory.token_batch import TokenBatch
+from entropy_theory.token_batch import TokenBatch, sequence_mean, sequence_weight
 from entropy_theory.update_rules.clipped_ratio import NORMALIZATIONS
 from entropy_theory.update_rules.modifier import Modifier
 from entropy_theory.update_rules.rule import UpdateRule, per_run
@@ -55,6 +68,9 @@ class Bonus(Modifier):
     """"forecast" only: what is kept of the last forecasts when a new one comes, in [0, 1)."""
     feedback_horizon: float = 200.0
     """"forecast" only: the number of batches over which it learns what forecasts miss."""
+    prompt_gain: Array = 0.0
+    """What a prompt's own coefficient has more than the others' for each nat by which its entropy is
+    further below its target, a number or one a run; with 0 all prompts have one coefficient."""
 
     def __post_init__(self) -> None:
         Modifier.__post_init__(self)
@@ -62,9 +78,26 @@ class Bonus(Modifier):
         check_choice(self.hold, HOLDS, "hold")
         if not np.all(np.isfinite(to_numpy(self.coefficient))):
             raise ValueError(f"coefficient must be finite, got {self.coefficient}")
+        gain = to_numpy(self.prompt_gain)
+        if not np.all(np.isfinite(gain) & (gain >= 0)):
+            raise ValueError(
+                f"prompt_gain must be a finite number of at least 0, got {self.prompt_gain}")
         if self.target is not None and self.target_schedule is not None:
             raise ValueError("target and target_schedule are both given: give one of them")
         self._own_controller()
+
+    @property
+    def own_requires(self) -> tuple[str, ...]:
+        return (*self.requires, *self._reads_of_prompts)
+
+    @property
+    def tells_prompts_apart(self) -> bool:
+        """Whether prompts have coefficients of their own, which depend on their entropies."""
+        return bool(np.any(to_numpy(self.prompt_gain) != 0))
+
+    @property
+    def _reads_of_prompts(self) -> frozenset[str]:
+        return frozenset({"entropy"}) if self.tells_prompts_apart else NOTHING
 
     @property
     def _holds(self) -> bool:
@@ -102,11 +135,58 @@ class Bonus(Modifier):
             inert = (f"'{self.name}' has coefficient 0 and does nothing: raise it",)
         return (*self.base.warnings(on_policy=on_policy, tokens=tokens, actions=actions), *inert)
 
+    def shortfall(self, batch: TokenBatch) -> TokenColumn:
+        """Return by how much further each row's prompt is below its target than the mean of all rows.
+
+        In nats, [..., sequences, positions], of the policy as it is when the rule is prepared; 0 but at
+        ordinary rows.
+        """
+        entropy: Any = batch.entropy
+        xp, rows = namespace(entropy), batch.is_ordinary
+        lacking = -entropy if batch.target_offset is None else batch.target_offset - entropy
+        of_prompt = advantages.group_mean(batch, rows, sequence_mean(lacking, rows))
+        weight = sequence_weight(batch, rows)
+        total = xp.sum(weight, axis=(-2, -1), keepdims=True)
+        mean = (xp.sum(weight * of_prompt, axis=(-2, -1), keepdims=True)
+                / xp.where(total > 0, total, xp.ones_like(total)))
+        return xp.where(rows, of_prompt - mean, xp.zeros_like(entropy))
+
+    def metrics(self, batch: TokenBatch) -> dict[str, Array]:
+        """Return ``prompt_shortfall`` and the base rule's metrics.
+
+        It is the root mean square of `shortfall` over ordinary rows, nats: how far prompts are from their
+        own targets where the mean is at its own. It is there where targets or coefficients are prompts'
+        own.
+        """
+        return self._with_base_metrics(batch, self._metrics_of_prompts(batch))
+
+    def _metrics_of_prompts(self, batch: TokenBatch) -> dict[str, Array]:
+        if not self.tells_prompts_apart and (batch.target_offset is None or batch.entropy is None):
+            return {}
+        xp = namespace(batch.log_prob)
+        rows = batch.is_ordinary
+        weight = sequence_weight(batch, rows)
+        largest = xp.max(abs(self.shortfall(batch)), axis=-1, keepdims=True)
+        total = xp.sum(weight, axis=(-2, -1))
+        square = xp.sum(weight * largest * largest, axis=(-2, -1))
+        return {"prompt_shortfall": xp.sqrt(
+            square / xp.where(total > 0, total, xp.ones_like(total)))}
+
+    def _prepare(self, batch: TokenBatch) -> TokenBatch:
+        prepared = self.base.prepare(batch)
+        if not self.tells_prompts_apart:
+            return prepared
+        return prepared.with_prepared(**{
+            f"{self.name}.prompt": per_run(self.prompt_gain, batch.log_prob) * self.shortfall(batch)})
+
     def _strength(self, batch: TokenBatch) -> Array:
-        """The coefficient, as a factor of columns: what the controller chose, or the option."""
+        """The coefficient, as a factor of columns: what the controller chose, or the option, and what is
+        a prompt's own."""
+        common = per_run(self.coefficient, batch.log_prob)
         if batch.coefficient is not None and self._adapts:
-            return batch.coefficient
-        return per_run(self.coefficient, batch.log_prob)
+            common = batch.coefficient
+        own = batch.prepared.get(f"{self.name}.prompt")
+        return common if own is None else common + own
 
 
 Coefficients = tuple[TokenColumn, dict[str, TokenColumn]]

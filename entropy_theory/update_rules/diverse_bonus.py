@@ -68,7 +68,7 @@ class DiverseBonus(Bonus):
 
     @property
     def own_reads(self) -> frozenset[str]:
-        return frozenset({RATIO, "old_log_prob"})
+        return frozenset({RATIO, "old_log_prob"}) | self._reads_of_prompts
 
     def surprise(self, batch: TokenBatch) -> TokenColumn:
         """Return x of each token's answer, [..., sequences, positions], nats; 0 but at right ones."""
@@ -84,7 +84,7 @@ class DiverseBonus(Bonus):
 
     def _prepare(self, batch: TokenBatch) -> TokenBatch:
         factor = length_factor(batch, batch.is_ordinary, self.normalization)
-        return self.base.prepare(batch).with_prepared(
+        return Bonus._prepare(self, batch).with_prepared(
             **{f"{self.name}.gain": self.surprise(batch) * factor})
 
     def _scores(self, batch: TokenBatch) -> TokenColumn:
@@ -94,9 +94,9 @@ class DiverseBonus(Bonus):
         return self.base.scores(batch) + bonus
 
     def metrics(self, batch: TokenBatch) -> dict[str, Array]:
-        """Return ``right_answer_spread`` and the base rule's metrics.
+        """Return ``right_answer_spread``, and what `Bonus.metrics` returns.
 
-        It is the root mean square, in nats and by weight, of the surprise over right answers: the
+        The first is the root mean square, in nats and by weight, of the surprise over right answers: the
         standard deviation of their log-probabilities within prompts, 0 where the bonus does nothing.
         """
         xp = namespace(batch.log_prob)
@@ -107,4 +107,5 @@ class DiverseBonus(Bonus):
         total = xp.sum(weight, axis=(-2, -1))
         square = xp.sum(weight * surprise * surprise, axis=(-2, -1))
         spread = xp.sqrt(square / xp.where(total > 0, total, xp.ones_like(total)))
-        return self._with_base_metrics(batch, {"right_answer_spread": spread})
+        return self._with_base_metrics(
+            batch, {"right_answer_spread": spread, **self._metrics_of_prompts(batch)})

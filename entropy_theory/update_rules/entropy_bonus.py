@@ -16,7 +16,6 @@ from typing import ClassVar
 
 from entropy_theory.array_types import Array, TokenColumn
 from entropy_theory.policy import namespace
-from entropy_theory.reads import NOTHING
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.bonus import Bonus
 from entropy_theory.update_rules.clipped_ratio import length_factor
@@ -34,17 +33,17 @@ class EntropyBonus(Bonus):
 
     @property
     def own_reads(self) -> frozenset[str]:
-        return NOTHING
+        return self._reads_of_prompts
 
     @property
     def is_sequence_wise(self) -> bool:
-        return self.base.is_sequence_wise
+        return self.base.is_sequence_wise and not self.tells_prompts_apart
 
     def _prepare(self, batch: TokenBatch) -> TokenBatch:
         xp = namespace(batch.log_prob)
         factor = length_factor(batch, batch.is_ordinary, self.normalization)
         factor = xp.where(batch.is_ordinary, factor, xp.zeros_like(factor))
-        return self.base.prepare(batch).with_prepared(**{f"{self.name}.factor": factor})
+        return Bonus._prepare(self, batch).with_prepared(**{f"{self.name}.factor": factor})
 
     def _state_terms(self, batch: TokenBatch) -> dict[str, TokenColumn]:
         terms = dict(self.base.state_terms(batch))

@@ -356,8 +356,8 @@ def _check_values(batch: TokenBatch, names: tuple[str, ...]) -> None:
     # multiply these columns, by themselves and by each other: squares overflow before a product does.
     total = sum(column * column
                 for column in (batch.log_prob, batch.old_log_prob, batch.reward, batch.weight))
-    if batch.advantage is not None:
-        names = (*names, "advantage")
+    names = (*names, *(name for name in ("advantage", "target_offset")
+                       if getattr(batch, name) is not None))
     if not names and bool(xp.all(xp.isfinite(total) | ~batch.mask)):
         return
     for name in ("log_prob", "old_log_prob", "reward", "weight", *names):

@@ -36,7 +36,7 @@ STATE_TERMS = ("entropy", "clamped_entropy", "reference_kl")
 _GARBAGE: dict[str, Any] = {
     "reward": 7.0, "group": 99, "sampling_temperature": 1.0,
     **dict.fromkeys(("log_prob", "old_log_prob", "entropy", "clamped_entropy", "reference_log_prob",
-                     "sampling_log_prob", "advantage", "entropy_effect"), np.nan),
+                     "sampling_log_prob", "advantage", "entropy_effect", "target_offset"), np.nan),
 }
 """Values that may stand where the mask is False."""
 
@@ -429,6 +429,7 @@ def random_batch(
             sequence=sequence,
             reference_log_prob=old + 0.2 * rng.normal(size=mask.shape),
             entropy_effect=0.1 * rng.normal(size=mask.shape),
+            target_offset=0.1 * (group - 1.0),
         )
 
     return concatenate([rows(False), rows(True)]) if second_batch else rows(False)

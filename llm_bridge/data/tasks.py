@@ -8,7 +8,8 @@ Names:
   (``4 - 1 = 3``), for a pretrained model to go on with.
 - ``reasoning-gym:NAME``: any other reasoning-gym data set at its own defaults, four solved items
   first, as ``Q: ...`` and ``A: ...``.
-- a path to a JSONL file, each line ``{"prompt": ..., "answer": ...}``.
+- a path to a JSONL file, each line ``{"prompt": ..., "answer": ...}``, with ``"target_offset": nats``
+  where the prompt's target entropy is above the rule's own (or below).
 
 Of every named task a fifth of the prompts is held out: those whose SHA-256 digest says so, which
 depends on neither seed nor size. A JSONL file is used whole.
@@ -24,7 +25,7 @@ import math
 import random
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from entropy_theory.support.stored import parsed
 from entropy_theory.support.user_errors import check_choice, need
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     import datasets
 
 Split: TypeAlias = Literal["train", "held-out"]
+
+_Item = TypeVar("_Item", bound=tuple[Any, ...])
 
 DEFAULT_SIZE = 256
 SHOTS = 4
@@ -49,6 +52,8 @@ class Task:
         answers: for each prompt a right answer (one of them, where there are many).
         reward: the function that judges completions; it sees prompts and the column ``answer``.
         max_new_tokens: the largest number of tokens of a completion.
+        target_offsets: by how much the entropy wanted at each prompt is above the rule's target, nats;
+            empty where all have one target.
         stop: a completion also ends after the first token whose text contains this; with None it ends
             only at the model's end-of-sequence token.
     """
@@ -59,6 +64,7 @@ class Task:
     reward: rewards.RewardFunction
     max_new_tokens: int
     stop: str | None = None
+    target_offsets: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.prompts:
@@ -67,18 +73,24 @@ class Task:
             raise ValueError(
                 f"task '{self.name}' has {len(self.prompts)} prompts and {len(self.answers)} answers"
             )
+        if self.target_offsets and len(self.target_offsets) != len(self.prompts):
+            raise ValueError(
+                f"task '{self.name}' has {len(self.prompts)} prompts and {len(self.target_offsets)} "
+                "target_offsets")
 
     def judge(self, prompts: list[str], completions: list[str], answers: list[str]) -> list[float]:
         """Return one reward for each completion."""
         return self.reward(prompts=prompts, completions=completions, answer=answers)
 
     def dataset(self) -> datasets.Dataset:
-        """Return the columns ``prompt`` and ``answer`` as TRL's trainers take them."""
+        """Return the columns ``prompt`` and ``answer`` as TRL's trainers take them, and
+        ``target_offset`` where there is one."""
         import datasets
 
-        return datasets.Dataset.from_dict(
-            {"prompt": list(self.prompts), "answer": list(self.answers)}
-        )
+        columns: dict[str, list[Any]] = {"prompt": list(self.prompts), "answer": list(self.answers)}
+        if self.target_offsets:
+            columns["target_offset"] = list(self.target_offsets)
+        return datasets.Dataset.from_dict(columns)
 
     def constant_answer(self) -> tuple[str, float]:
         """Return the most common answer, and the mean reward of always giving it.
@@ -347,14 +359,14 @@ def _from_file(path: Path, size: int | None, seed: int) -> Task:
     if not items:
         raise ValueError(f'{path} has no items: put {{"prompt": ..., "answer": ...}} on each line')
     chosen = items if size is None else list(_draw(items, size, seed))
-    prompts, answers = zip(*chosen, strict=True)
+    prompts, answers, offsets = zip(*chosen, strict=True)
     return Task(
         name=str(path), prompts=prompts, answers=answers, reward=rewards.math_equal,
-        max_new_tokens=256,
+        max_new_tokens=256, target_offsets=offsets if any(offsets) else (),
     )
 
 
-def _items(path: Path, lines: Iterable[str]) -> Iterator[tuple[str, str]]:
+def _items(path: Path, lines: Iterable[str]) -> Iterator[tuple[str, str, float]]:
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
@@ -377,15 +389,19 @@ def _items(path: Path, lines: Iterable[str]) -> Iterator[tuple[str, str]]:
             raise ValueError(f'{path}, line {number}: "answer" must be a string or a number')
         if isinstance(answer, float) and not math.isfinite(answer):
             raise ValueError(f'{path}, line {number}: "answer" must be a finite number, got {answer}')
+        offset = item.get("target_offset", 0.0)
+        if isinstance(offset, bool) or not isinstance(offset, (int, float)) or not math.isfinite(offset):
+            raise ValueError(
+                f'{path}, line {number}: "target_offset" must be a finite number of nats, got {offset!r}')
         for key, value in (("prompt", prompt), ("answer", str(answer))):
             if any("\ud800" <= letter <= "\udfff" for letter in value):
                 raise ValueError(
                     f'{path}, line {number}: "{key}" holds half of a surrogate pair, which is no letter: '
                     "correct its \\u escape")
-        yield prompt, str(answer)
+        yield prompt, str(answer), offset
 
 
-def _draw(items: list[tuple[str, str]], size: int, seed: int) -> Iterator[tuple[str, str]]:
+def _draw(items: list[_Item], size: int, seed: int) -> Iterator[_Item]:
     """Draw ``size`` items in shuffled order; when they run out, they repeat in a new order."""
     generator = random.Random(seed)
     remaining = size

@@ -14,7 +14,7 @@ PREPARED = "prepared/"
 """The prefix, in a batch dictionary, of the columns that a rule's ``prepare`` added."""
 
 OF_A_SEQUENCE = (
-    "reward", "coefficient", "sampling_temperature", "tempered", "group", "sequence")
+    "reward", "coefficient", "target_offset", "sampling_temperature", "tempered", "group", "sequence")
 """The columns of `token_batch` that have one value at all positions of a row."""
 
 _MULTIPLIER = 0x9E3779B97F4A7C15 - 2**64  # odd, so that multiplication modulo 2^64 loses nothing
@@ -66,6 +66,9 @@ def token_batch(
     def repeated(name: str) -> torch.Tensor:
         return rows[name][:, None].expand(shape)
 
+    def known(name: str) -> torch.Tensor | None:
+        return repeated(name).to(log_prob.dtype) if name in rows else None
+
     return TokenBatch(
         log_prob=log_prob,
         old_log_prob=rows.get("old_log_prob", log_prob.detach()),
@@ -75,7 +78,8 @@ def token_batch(
         entropy=entropy,
         clamped_entropy=clamped_entropy,
         reference_log_prob=rows.get("reference_log_prob"),
-        coefficient=repeated("coefficient").to(log_prob.dtype) if "coefficient" in rows else None,
+        coefficient=known("coefficient"),
+        target_offset=known("target_offset"),
         entropy_effect=rows.get("entropy_effect"),
         sampling_temperature=repeated("sampling_temperature").to(log_prob.dtype),
         tempered=repeated("tempered"),

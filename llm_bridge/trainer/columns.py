@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
+from entropy_theory.update_rules import UpdateRule
+from entropy_theory.update_rules.bonus import Bonus
 from llm_bridge.trainer.batches import prefix_states
 
 KEPT = ("prompt_ids", "prompt_mask", "completion_ids", "completion_mask", "num_items_in_batch")
 """The columns of TRL that stay; its advantages and its scores are replaced."""
+
+OFFSET = "target_offset"
+"""The column of a data set that says how far a prompt's target is above the rule's, nats."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,6 +77,48 @@ def with_rule_columns(
         "state": states[:, columns["prompt_ids"].shape[1] : -1],
         "answer": states[:, -1],
     }
+
+
+def target_offsets(examples: Sequence[dict[str, Any]], rule: UpdateRule) -> torch.Tensor | None:
+    """Return the column ``target_offset`` of a rule for which prompts may have targets; else None.
+
+    It depends on the rule alone whether there is a column, so that all ranks have it or none. An example
+    without offset has the rule's own target.
+
+    Args:
+        examples: TRL's examples, one for each completion.
+        rule: the rule that is trained with.
+
+    Returns:
+        [completions] in float64, nats; None for a rule without a target and without ``prompt_gain``.
+
+    Raises:
+        ValueError: an offset that is not a finite number, or offsets that the rule does not read.
+    """
+    given = [example.get(OFFSET) for example in examples]
+    if not takes_offsets(rule):
+        if any(offset is not None for offset in given):
+            raise ValueError(
+                f"the data set has a column {OFFSET}, and '{rule.name}' holds no target: give it target "
+                "or prompt_gain, or take the column away")
+        return None
+    for offset, example in zip(given, examples, strict=True):
+        if offset is not None and not (_is_number(offset) and math.isfinite(offset)):
+            raise ValueError(
+                f"{OFFSET} of the prompt {str(example.get('prompt'))[:60]!r} is {offset!r}: give nats "
+                "above the rule's target, or nothing for the rule's own")
+    return torch.tensor([offset or 0.0 for offset in given], dtype=torch.float64)
+
+
+def takes_offsets(rule: UpdateRule) -> bool:
+    """Whether the rule holds a target, or tells prompts apart."""
+    loops = (rule.controller(), rule.coefficient_controller())
+    return any(loop is not None and loop.takes_target for loop in loops) or any(
+        isinstance(part, Bonus) and part.tells_prompts_apart for _, part in rule.components())
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def token_weights(mask: torch.Tensor, accelerator: Any) -> dict[str, torch.Tensor]:

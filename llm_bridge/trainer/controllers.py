@@ -27,7 +27,7 @@ def observe(
 ) -> float:
     """Show a controller the mean of what it reads over all ordinary rows; return its next setting.
 
-    One that ``forecasts`` is also shown what the forecaster returns, and one that follows a schedule is
+    Where prompts have targets of their own, the mean is that of entropies less the prompts' offsets. One that ``forecasts`` is also shown what the forecaster returns, and one that follows a schedule is
     told its target.
 
     Args:
@@ -36,6 +36,8 @@ def observe(
     """
     controller.aim(step, ahead)
     mean = np.asarray(float(mean_over_sequences(batch, controller.reads)))
+    if controller.takes_target and batch.target_offset is not None:
+        mean = mean - float(mean_over_sequences(batch, "target_offset"))
     forecast = forecaster() if controller.forecasts and forecaster is not None else None
     return float(controller.observe(mean, forecast))
 

@@ -10,7 +10,7 @@ import torch
 from entropy_theory.token_batch import TokenBatch
 from llm_bridge.trainer import controllers, draws, dynamic_sampling, preparation
 from llm_bridge.trainer.batches import join
-from llm_bridge.trainer.columns import Place, with_rule_columns
+from llm_bridge.trainer.columns import OFFSET, Place, target_offsets, with_rule_columns
 from llm_bridge.trainer.loss import detached
 from llm_bridge.trainer.scoring import OF_THE_POLICY, unscored
 
@@ -71,7 +71,7 @@ class Generation:
             generate: function by which TRL samples, scores and judges as many completions.
         """
         trainer = self._trainer
-        columns = self._with_rule_columns(self._drawn(inputs, generate))
+        columns = self._with_rule_columns(self._drawn(inputs, generate), inputs)
         if trainer.resampling_rounds:
             columns, inputs, replaced = dynamic_sampling.resampled(
                 trainer, columns, inputs, lambda others: self._drawn_apart(others, generate))
@@ -141,7 +141,7 @@ class Generation:
     def _drawn_apart(self, inputs: Examples, generate: Generate) -> Columns:
         """Draw completions of other examples, which TRL's log leaves out."""
         with self._log.spared():
-            columns = self._with_rule_columns(self._drawn(inputs, generate))
+            columns = self._with_rule_columns(self._drawn(inputs, generate), inputs)
         self._trainer.scoring.forget()  # of these rows alone
         return columns
 
@@ -152,20 +152,23 @@ class Generation:
             columns = self._drawn(inputs, generate)
         trainer._metrics["train"]["tempered/reward"].extend(measured["reward"])
         columns.pop("importance_sampling_ratio", None)
-        columns = self._with_rule_columns(columns, temperature, tempered=True)
+        columns = self._with_rule_columns(columns, inputs, temperature, tempered=True)
         if not self._single_forward:
             self._score(columns)
         return columns
 
     def _with_rule_columns(
-        self, columns: Columns, temperature: float = 1.0, *, tempered: bool = False
+        self, columns: Columns, inputs: Examples, temperature: float = 1.0, *, tempered: bool = False
     ) -> Columns:
         trainer, place, count = self._trainer, self._place, len(columns["completion_ids"])
+        offsets = target_offsets(inputs, trainer.rule)
         found = with_rule_columns(
             columns, trainer.rewards[place.rank * count :][:count],
             reward_weights=trainer.reward_weights, temperature=temperature, tempered=tempered,
             place=place, accelerator=trainer.accelerator,
         )
+        if offsets is not None:
+            found[OFFSET] = offsets.to(found["reward"].device)
         if self._corrects:
             ones = torch.ones_like(found["reward"])[:, None]
             ratio = columns.get("importance_sampling_ratio", ones)

@@ -167,14 +167,19 @@ class Block(ABC):
 
     def _control(self) -> None:
         self._aim(self.step)
+        offset = 0.0
+        if self.dynamics.target_offsets is not None:
+            offset = float(np.mean(self.dynamics.target_offsets))
         if self.controller is not None:
-            self.temperature = self.controller.observe(self.mean_entropy())
-        if self.coefficient_controller is not None:
+            self.temperature = self.controller.observe(self.mean_entropy() - offset)
+        loop = self.coefficient_controller
+        if loop is not None:
             seen = self.entropy
-            if self.coefficient_controller.reads == "clamped_entropy":
+            if loop.reads == "clamped_entropy":
                 seen = clamped_entropy(self.logits, self.rule.removed_fraction)
-            self.coefficient = self.coefficient_controller.observe(
-                self.by_prompt(seen).mean(axis=-1), self.forecast)
+            self.coefficient = loop.observe(
+                self.by_prompt(seen).mean(axis=-1) - (offset if loop.takes_target else 0.0),
+                self.forecast)
 
     @property
     def targets_move(self) -> bool:

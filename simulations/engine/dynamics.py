@@ -11,6 +11,7 @@ import numpy as np
 
 from entropy_theory.policy import check_temperature
 from entropy_theory.update_rules import UpdateRule
+from entropy_theory.update_rules.bonus import Bonus
 from simulations.engine.sampling import Samples
 from simulations.problems.bandits import check_count
 
@@ -34,6 +35,9 @@ class Dynamics:
     target_schedule: Callable[[int], Any] | None = None
     """A target that moves, in place of the rule's own: a function from the number of steps taken to a
     target, or to one a run [runs], nats, asked at the start of each batch for that batch and the next."""
+    target_offsets: tuple[float, ...] | None = None
+    """By how much the entropy wanted at each prompt is above the target, nats, for a rule with
+    ``prompt_gain``; None for one target at all prompts."""
     samples: Samples | None = None
     """How many responses are sampled; None computes exact expectations."""
     steps_per_batch: int = 1
@@ -84,6 +88,14 @@ class Dynamics:
                         f"'{self.rule.name}' has no controller that takes targets: leave {name} None")
         if self.targets is not None and self.target_schedule is not None:
             raise ValueError("targets and target_schedule are both given: give one of them")
+        if self.target_offsets is not None:
+            if not np.all(np.isfinite(self.target_offsets)):
+                raise ValueError(f"target_offsets must be finite, got {self.target_offsets}")
+            if not any(isinstance(part, Bonus) and part.tells_prompts_apart
+                       for _, part in self.rule.components()):
+                raise ValueError(
+                    f"'{self.rule.name}' has one coefficient for all prompts: give it prompt_gain, or "
+                    "leave target_offsets None")
         if self.samples is not None and self.rule.needs_listing:
             raise ValueError(
                 f"'{self.rule.name}' takes an exact expectation and cannot be sampled: leave samples "

@@ -353,6 +353,9 @@ class Runs(Block):
         batch = batch.replace(
             step=self.step, seed=self.dynamics.seed, listed=self.samples is None,
             sequence=np.broadcast_to(sequence, batch.mask.shape))
+        if self.dynamics.target_offsets is not None and batch.group is not None:
+            offsets = np.asarray(self.dynamics.target_offsets, dtype=np.float64)
+            batch = batch.replace(target_offset=offsets[batch.group])
         if self.coefficient is None:
             return batch
         column = np.broadcast_to(self.coefficient[:, None, None], batch.mask.shape)

@@ -55,6 +55,9 @@ class Task:
         if tree is not None:
             check_tree_dynamics(tree, logits.shape, dynamics)
         _check_per_run(dynamics, len(logits))
+        offsets, prompts = dynamics.target_offsets, _prompts(logits.shape[1], tree)
+        if offsets is not None and len(offsets) != prompts:
+            raise ValueError(f"target_offsets has {len(offsets)} values for {prompts} prompts")
         return cls(logits=logits, reward=reward, dynamics=dynamics, tree=tree, features=features,
                    record=record or Record())
 

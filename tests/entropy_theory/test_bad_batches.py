@@ -30,7 +30,7 @@ def every_column(seed=0):
     column = np.zeros(batch.mask.shape)
     return batch.replace(
         advantage=column, clamped_entropy=column, sampling_log_prob=batch.old_log_prob,
-        coefficient=column, state=column.astype(int), action=column.astype(int),
+        coefficient=column, target_offset=column, state=column.astype(int), action=column.astype(int),
     )
 
 

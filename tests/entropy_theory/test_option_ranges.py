@@ -18,7 +18,8 @@ GRPO = {"clip_low": 0.2, "clip_high": 0.2, "normalization": "sequence-mean", "st
         "estimator": "group-normalized", "dual_clip": None, "dynamic_sampling": False,
         "overlong_buffer": None, "group_size": None, "max_length": None}
 HELD = {"target": None, "target_schedule": None, "hold": "integral", "coefficient_low": 0.0,
-        "coefficient_high": 1.0, "horizon": 20.0, "smoothing": 0.9, "feedback_horizon": 200.0}
+        "coefficient_high": 1.0, "horizon": 20.0, "smoothing": 0.9, "feedback_horizon": 200.0,
+        "prompt_gain": 0.0}
 # What the papers print, and where they print nothing what results were computed with.
 DEFAULTS = {
     "reinforce": {"estimator": "reward", "normalization": "sequence-mean"},
@@ -127,6 +128,8 @@ RANGES = [
     ("aent", "coefficient_step", {}, (0.0, 0.5), (-1e-9, -0.5, math.nan)),
     ("aent", "warm_up_steps", {}, (0, 1), (-1,)),
     ("entropy-bonus", "coefficient", {}, (-1.0, 0.0), (math.nan, math.inf)),
+    ("entropy-bonus", "prompt_gain", {}, (0.0, 1e-9, np.array([0.0, 1.0])),
+     (-1e-9, math.nan, math.inf, np.array([0.5, -1e-9]))),
     ("entropy-bonus", "target", {}, (0.0, 2.0), (-1e-9, -0.5)),
     ("entropy-bonus", "coefficient_step", {"target": 0.5}, (0.0, 0.5), (-1e-9, -0.5, math.nan)),
     ("entropy-bonus", "horizon", {"target": 0.5, "hold": "forecast"}, (1.0, 2.0, math.inf),

@@ -37,9 +37,11 @@ VARIANTS = [
     ("aepo", {"form": "code", "replaced_rows": 4, "base": TOKEN_MEAN}),
     ("aepo", {"towards": ShorterResponses(per_token=0.7), "control": "proportional"}),
     ("entropy-bonus", {"coefficient": 0.2}),
+    ("entropy-bonus", {"prompt_gain": 1.5, "base": "aepo"}),
     ("diverse-bonus", {"coefficient": 0.2}),
     ("diverse-bonus", {"normalization": "sequence-mean", "base": "aepo", "positive_reward": 0.5}),
     ("diverse-bonus", {"normalization": "dr-grpo", "target": 0.6, "hold": "forecast"}),
+    ("diverse-bonus", {"target": 0.6, "prompt_gain": 0.5}),
     ("grpo", {"estimator": "leave-one-out", "dual_clip": 1.2}),
     ("grpo", {"dynamic_sampling": True, "overlong_buffer": 2, "max_length": 5}),
     ("grpo", {"estimator": "reinforce++"}),
@@ -56,6 +58,7 @@ VARIANTS = [
     ("kl-cov", {"ratio": 0.1}),
     ("kl-cov", {"ratio": 0.2, "penalty": "k3", "base": "entropy-advantage"}),
     ("aent", {}),
+    ("aent", {"prompt_gain": 0.2}),
     ("aent", {"adaptive": False, "base": "clip-higher", "removed_fraction": 0.2}),
 ]
 

@@ -34,7 +34,7 @@ def llama(**options: Any) -> tuple[Any, Any]:
 def llama_trainer(
     folder: Path, rule: update_rules.UpdateRule, *, model: Any = None, steps: int = 1,
     micro_batches: int = 1, peft_config: Any = None, on_step: Any = None,
-    prompts: Sequence[str] = PROMPTS, **options: Any,
+    prompts: Sequence[str] = PROMPTS, target_offsets: Sequence[float | None] = (), **options: Any,
 ) -> entropy_trainer.EntropyTrainer:
     """Plain SGD with rate 1: a step moves each weight by minus its gradient."""
     own, tokenizer = llama()
@@ -45,9 +45,12 @@ def llama_trainer(
            "per_device_train_batch_size": 24 // micro_batches,
            "gradient_accumulation_steps": micro_batches} | options,
     )
+    columns: dict[str, Any] = {"prompt": list(prompts) * steps}
+    if target_offsets:
+        columns["target_offset"] = list(target_offsets) * steps
     made = entropy_trainer.EntropyTrainer(
         model or own, [low_digit], arguments, rule=rule, on_step=on_step,
-        train_dataset=datasets.Dataset.from_dict({"prompt": list(prompts) * steps}),
+        train_dataset=datasets.Dataset.from_dict(columns),
         processing_class=tokenizer, peft_config=peft_config,
     )
     made.remove_callback(transformers.PrinterCallback)

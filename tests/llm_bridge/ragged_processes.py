@@ -44,6 +44,9 @@ CASES = {
     "second batch": ("aepo", {"alpha": 2.0}, {}),
     "reference": ("reference-kl", {"coefficient": 0.3}, TWICE),
     "cut off": ("grpo", {}, {"mask_truncated_completions": True}),
+    "of each prompt": (
+        "entropy-bonus", {"target": 2.0, "prompt_gain": 1.5, "coefficient_low": -1.0},
+        {"target_offsets": (0.4, -0.2, 0.0, 0.1, None, -0.5), **TWICE}),
     "resampled": ("aepo", {"alpha": 2.0}, {"num_generations": 4, "resampling_rounds": 2}),
     "judged on one rank": ("grpo", {}, {"reward": judged_on_one_rank}),
     "checkpointed": ("grpo", {}, {**TWICE, **CHECKPOINTED}),

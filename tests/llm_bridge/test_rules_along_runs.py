@@ -40,6 +40,7 @@ OPTIONS = {
 RULES = {
     **{name: update_rules.get(name, **OPTIONS.get(name, {})) for name in update_rules.RULES},
     **{kind.name: kind() for kind in HONEST},
+    "of each prompt": update_rules.get("diverse-bonus", coefficient=0.2, prompt_gain=0.5),
     "fading in the run": Fading(steps=30),
 }
 SAME_RUN = 2**15 * FLOAT64 * RATE

@@ -36,6 +36,8 @@ def test_skyrl_normalizes(name):
     ("clip-cov", {"covariance": "network"}, "it reads entropy_effect"),
     ("entropy-bonus", {}, "it reads entropy"),
     ("entropy-bonus", {"target": 0.5, "hold": "forecast"}, "it reads entropy"),
+    ("diverse-bonus", {"prompt_gain": 1.0}, "rewards and prompts"),
+    ("entropy-bonus", {"prompt_gain": 1.0}, "it reads entropy"),
     ("entropy-advantage", {}, "it reads entropy"),
     ("aent", {"adaptive": False}, "it reads clamped_entropy"),
     ("reference-kl", {}, "it reads reference_log_prob"),

@@ -61,6 +61,7 @@ def test_a_new_rule_is_taken_to_need_the_whole_batch():
     ("aepo", {}, "second batch"),
     ("aent", {"adaptive": False, "target": 0.5, "hold": "forecast"}, "take hold 'integral'"),
     ("natural-gradient", {}, "listed exactly"),
+    ("entropy-bonus", {"prompt_gain": 1.0}, "which answers are to one prompt.*leave prompt_gain 0"),
     ("clip-cov", {"base": "diverse-bonus"}, "which answers of a prompt are right"),
     ("kl-cov", {"base": "aepo"}, "second batch"),
     ("grpo", {"normalization": "dr-grpo"}, "loss_agg_mode"),

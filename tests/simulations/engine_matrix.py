@@ -61,6 +61,8 @@ RULE_OF: dict[str, UpdateRule] = {
     **{name: get(name, **options) for name, options in OPTIONS.items()},
     "entropy-bonus, constant": get("entropy-bonus", coefficient=0.1),
     "entropy-bonus, forecast": get("entropy-bonus", target=0.9, **FORECAST),
+    "entropy-bonus, each prompt": get(
+        "entropy-bonus", coefficient=0.1, target=0.9, prompt_gain=0.5),
     "diverse-bonus, forecast": get("diverse-bonus", target=0.9, **FORECAST),
     "aepo, proportional": get("aepo", alpha=0.7, target=0.9, control="proportional"),
     **{f"a user's: {kind.name}": kind(steps=30) if kind is Fading else kind(least=0.1)  # type: ignore

@@ -10,6 +10,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from entropy_theory import policy
 from entropy_theory.controllers import EntropyForecast
 from entropy_theory.schedules import Points, Sine
 from entropy_theory.update_rules import get
@@ -134,6 +135,64 @@ def test_samples_hold_a_target():
     assert np.abs(run.tail_entropy - 1.4).max() < 0.01
     assert run.tail_spread.max() < 0.02
     assert run.reward[-1].min() > 0.98
+
+
+OFFSETS = (0.3, 0.1, -0.1, -0.3)
+PROMPTS = Bandit(n_actions=10, n_correct=6, accuracies=(0.5, 0.5, 0.6, 0.6))
+
+
+def of_prompts(name, gain, hold=None, **changes):
+    """Entropies of four prompts, [runs, prompts], after training; the mean target is 1.1 nats."""
+    start = PROMPTS.starts(2, seed=4)
+    dynamics = Dynamics(**{
+        "rule": get(name, target=1.1, prompt_gain=gain, coefficient_low=-5.0, coefficient_high=5.0,
+                    **{"hold": "forecast", **ACTUATORS[name], **(hold or {})}),
+        "steps": 500, "learning_rate": 2.0, "engine": "numpy",
+        "target_offsets": OFFSETS if gain else None, **changes})
+    found = simulate(start, PROMPTS.reward, dynamics)
+    return policy.entropy(found.final_logits)
+
+
+@pytest.mark.parametrize("name", ACTUATORS)
+def test_each_prompt_is_held_at_a_target_of_its_own(name):
+    """Proportionally: what is left falls with the gain; with one coefficient prompts go their own ways."""
+    wanted = 1.1 + np.array(OFFSETS)
+    one, some, more = (np.abs(of_prompts(name, gain) - wanted).max() for gain in (0.0, 1.0, 4.0))
+    assert one > 0.5
+    assert some < 0.1
+    assert more < 0.6 * some
+
+
+def test_samples_hold_each_prompt():
+    found = of_prompts("diverse-bonus", 4.0, samples=Samples(group_size=64), learning_rate=0.5, steps=1000)
+    assert np.abs(found - 1.1 - np.array(OFFSETS)).max() < 0.02
+
+
+@pytest.mark.parametrize("name", ["entropy-bonus", "diverse-bonus"])
+def test_a_compiled_engine_holds_each_prompt_as_numpy_does(name):
+    found, expected = (
+        of_prompts(name, 4.0, {"hold": "integral", "coefficient_step": 0.02}, engine=engine)
+        for engine in ("compiled", "numpy"))
+    assert np.abs(expected - 1.1 - np.array(OFFSETS)).max() < 0.05
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+
+
+def test_offsets_of_the_mean_move_the_target():
+    """Offsets of .2 at all prompts are a target .2 higher, whatever the gain makes of their differences."""
+    shifted = of_prompts("entropy-bonus", 2.0, target_offsets=tuple(o + 0.2 for o in OFFSETS), steps=300)
+    higher = of_prompts("entropy-bonus", 2.0, target_offsets=OFFSETS, targets=(1.3, 1.3), steps=300)
+    # Sums of four offsets, rounded in another order, over 300 steps that shrink differences.
+    np.testing.assert_allclose(shifted, higher, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize(("name", "gain", "offsets", "message"), [
+    ("entropy-bonus", 1.0, (0.1, 0.2), "target_offsets has 2 values for 4 prompts"),
+    ("entropy-bonus", 1.0, (0.1, 0.2, 0.0, np.nan), "target_offsets must be finite"),
+    ("entropy-bonus", 0.0, OFFSETS, "has one coefficient for all prompts: give it prompt_gain"),
+])
+def test_offsets_that_cannot_be_meant_are_refused(name, gain, offsets, message):
+    with pytest.raises(ValueError, match=message):
+        of_prompts(name, gain, target_offsets=offsets)
 
 
 def test_a_sign_error_in_the_forecast_shows(monkeypatch):

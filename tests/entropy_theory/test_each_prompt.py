@@ -1,0 +1,119 @@
+"""Guards `update_rules.bonus`: coefficients of each prompt's own, worked out by hand."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from entropy_theory import update_rules
+from entropy_theory.token_batch import TokenBatch, concatenate
+from entropy_theory.update_rules.bonus import base_and_bonus
+from tests.tolerances import FLOAT64
+
+GAIN, COMMON = 3.0, 0.25
+OPTIONS = {"base": "reinforce", "normalization": "token-mean", "coefficient": COMMON}
+
+
+def batch(offset=None, tempered=False):
+    """Two prompts of two answers each, of one to three tokens."""
+    mask = np.array([[1, 1, 1], [1, 0, 0], [1, 1, 0], [1, 1, 1]], dtype=bool)
+    entropy = np.array([[.3, .6, .9], [1.0, np.nan, 9.], [.2, .4, np.nan], [.1, .2, .3]])
+    zeros = np.zeros(mask.shape)
+    return TokenBatch(
+        log_prob=zeros - 1, old_log_prob=zeros - 1, reward=zeros + [[1.], [0.], [1.], [0.]], mask=mask,
+        weight=mask / mask.sum(), entropy=entropy, group=np.array([[4], [4], [7], [7]]) + zeros.astype(int),
+        sampling_temperature=zeros + (1.2 if tempered else 1.0),
+        target_offset=None if offset is None else zeros + np.array(offset)[:, None])
+
+
+# Means over tokens are .6 and 1 at one prompt, .3 and .2 at the other: .8 and .25, on the mean .525.
+ABOVE = np.array([0.275, 0.275, -0.275, -0.275])
+
+
+def coefficients(rule, rows):
+    """Of the gradient of the entropy: one a row."""
+    found = rule.state_terms(rows)["entropy"]
+    assert all(len(set(row[kept])) == 1 for row, kept in zip(found, rows.mask, strict=True))
+    assert (found[~rows.mask] == 0).all()
+    return found[:, 0]
+
+
+def test_a_prompt_of_less_entropy_than_others_has_a_larger_coefficient():
+    found = coefficients(update_rules.get("entropy-bonus", prompt_gain=GAIN, **OPTIONS), batch())
+    np.testing.assert_allclose(found, COMMON - GAIN * ABOVE, rtol=0, atol=32 * FLOAT64)
+
+
+def test_what_counts_is_the_distance_from_the_prompts_own_target():
+    """Offsets of 1 and 0 are .5 above and below their mean, whatever number is added to both."""
+    rule = update_rules.get("entropy-bonus", prompt_gain=GAIN, **OPTIONS)
+    for shift in (0.0, -2.0):
+        found = coefficients(rule, batch([1 + shift, 1 + shift, shift, shift]))
+        np.testing.assert_allclose(
+            found, COMMON + GAIN * (np.array([.5, .5, -.5, -.5]) - ABOVE), rtol=0, atol=32 * FLOAT64)
+
+
+def test_the_common_coefficient_is_the_controllers_and_the_prompts_part_is_the_bases():
+    """What a unit of the coefficient adds knows no prompts; what is there without it does."""
+    rule = update_rules.get("entropy-bonus", prompt_gain=GAIN, target=0.5, **OPTIONS)
+    rows = batch()
+    chosen = rows.replace(coefficient=np.full(rows.mask.shape, 0.7))
+    np.testing.assert_allclose(coefficients(rule, chosen), 0.7 - GAIN * ABOVE, rtol=0, atol=32 * FLOAT64)
+    (_, without), (_, unit) = base_and_bonus(rule, rule.prepare(chosen))
+    np.testing.assert_allclose(without["entropy"][:, 0], -GAIN * ABOVE, rtol=0, atol=32 * FLOAT64)
+    np.testing.assert_allclose(unit["entropy"][:, 0], 1.0, rtol=0, atol=32 * FLOAT64)
+
+
+def test_a_second_batch_neither_counts_nor_is_moved():
+    """Its rows would shift the mean, and its prompts' entropies."""
+    rule = update_rules.get("entropy-bonus", prompt_gain=GAIN, **OPTIONS)
+    second = batch(tempered=True)
+    found = rule.state_terms(concatenate([
+        batch(), second.replace(entropy=5 * second.entropy)]))["entropy"]
+    np.testing.assert_allclose(found[:4, 0], COMMON - GAIN * ABOVE, rtol=0, atol=32 * FLOAT64)
+    assert (found[4:] == 0).all()
+
+
+def test_the_diverse_bonus_scales_its_scores_by_prompt():
+    """Right answers of different likelihood; of the whole score only the bonus is left."""
+    rows = batch()
+    rows = rows.replace(reward=np.ones(rows.mask.shape),
+                        old_log_prob=rows.old_log_prob * [[1.], [2.], [1.], [3.]])
+    rows = rows.replace(log_prob=rows.old_log_prob)
+    plain = update_rules.get("diverse-bonus", **OPTIONS)
+    own = dataclasses.replace(plain, prompt_gain=GAIN)
+    base = plain.base.scores(rows)
+    bonus, scaled = plain.scores(rows) - base, own.scores(rows) - base
+    expected = bonus * (1 - GAIN * ABOVE / COMMON)[:, None]
+    np.testing.assert_allclose(scaled, expected, rtol=0, atol=64 * FLOAT64)
+    assert np.abs(bonus[rows.mask]).min() > 0.1
+
+
+def test_the_distance_of_prompts_from_their_targets_is_logged():
+    """By rows: .275 at all, and .5 - .275 with offsets; with neither gain nor offsets nothing is."""
+    told = update_rules.get("entropy-bonus", prompt_gain=GAIN, **OPTIONS)
+    common = update_rules.get("entropy-bonus", **OPTIONS)
+    assert told.metrics(batch())["prompt_shortfall"] == pytest.approx(0.275, rel=1e-12)
+    for rule in (told, common):
+        found = rule.metrics(batch([1.0, 1.0, 0.0, 0.0]))["prompt_shortfall"]
+        assert found == pytest.approx(0.225, rel=1e-12)
+    assert "prompt_shortfall" not in common.metrics(batch())
+    for rule in (update_rules.get("diverse-bonus", prompt_gain=GAIN, **OPTIONS),
+                 update_rules.get("aent", prompt_gain=GAIN, base="reinforce")):
+        rows = batch().replace(clamped_entropy=batch().entropy)
+        assert rule.metrics(rows)["prompt_shortfall"] == pytest.approx(0.275, rel=1e-12)
+
+
+def test_runs_may_have_gains_of_their_own():
+    one = batch()
+    both = one.replace(**{name: np.stack([column, column]) for name, column in one._columns()})
+    found = update_rules.get("entropy-bonus", prompt_gain=np.array([0.0, GAIN]), **OPTIONS).state_terms(
+        both)["entropy"][..., 0]
+    np.testing.assert_allclose(found, [[COMMON] * 4, COMMON - GAIN * ABOVE], rtol=0, atol=32 * FLOAT64)
+
+
+def test_offsets_that_are_not_numbers_are_named():
+    rule = update_rules.get("entropy-bonus", prompt_gain=GAIN, **OPTIONS)
+    with pytest.raises(ValueError, match="'target_offset' holds NaN"):
+        rule.prepare(batch([np.nan, np.nan, 0.0, 0.0]))
+    with pytest.raises(ValueError, match="'entropy-bonus' needs the column 'entropy'"):
+        rule.prepare(batch().replace(entropy=None))

@@ -1,0 +1,107 @@
+"""Guards llm_bridge/trainer: prompts with targets of their own, from the data set to the step."""
+
+import json
+import math
+
+import pytest
+import torch
+
+from entropy_theory import update_rules
+from llm_bridge.data import tasks
+from llm_bridge.trainer import columns
+from tests.llm_bridge.llama_steps import llama_trainer, weights
+from tests.tolerances import FLOAT64
+
+OFFSETS = (0.6, -0.3, 0.0)
+RULE = update_rules.get("entropy-bonus", target=2.0, prompt_gain=1.5, coefficient=0.2, coefficient_low=-1)
+HELD = update_rules.get("entropy-bonus", target=2.0)
+
+
+def trained(folder, rule=RULE, *, micro_batches=1, offsets=OFFSETS, **options):
+    """A trainer after its run, and the records of its steps."""
+    records = []
+    made = llama_trainer(folder, rule, micro_batches=micro_batches, on_step=records.append,
+                         target_offsets=offsets, **options)
+    made.train()
+    return made, records
+
+
+@pytest.mark.parametrize("rule", [RULE, HELD, update_rules.get("aepo", target=2.0)], ids=lambda r: r.name)
+def test_controllers_see_entropies_less_the_mean_offset(tmp_path, rule):
+    made, records = trained(tmp_path, rule)
+    loop = made.coefficient_controller or made.controller
+    assert float(loop.entropy) == pytest.approx(records[0]["entropy"] - sum(OFFSETS) / 3, abs=64 * FLOAT64)
+
+
+def test_a_prompt_without_offset_has_the_rules_target(tmp_path):
+    steps = [weights(trained(tmp_path / str(i), offsets=given)[0])
+             for i, given in enumerate([(0.6, None, 0.0), (0.6, 0.0, 0.0), (0.6, 0.3, 0.0)])]
+    assert all(torch.equal(steps[0][name], steps[1][name]) for name in steps[0])
+    assert not all(torch.equal(steps[0][name], steps[2][name]) for name in steps[0])
+
+
+@pytest.mark.parametrize("name", ["entropy-bonus", "diverse-bonus"])
+def test_any_cut_into_micro_batches_makes_the_same_step(tmp_path, name):
+    """A mean over a micro-batch's prompts alone would shift its coefficients."""
+    rule = update_rules.get(name, target=2.0, prompt_gain=1.5, coefficient=0.2, coefficient_low=-1)
+    whole, *cut = [weights(trained(tmp_path / str(n), rule, micro_batches=n)[0]) for n in (1, 2, 4)]
+    for other in cut:
+        for key, weight in whole.items():
+            torch.testing.assert_close(other[key], weight, rtol=0, atol=1e-6)
+    plain = weights(trained(tmp_path / "plain", update_rules.get(
+        name, target=2.0, coefficient=0.2, coefficient_low=-1))[0])
+    assert max(float((plain[key] - whole[key]).abs().max()) for key in whole) > 1e-3
+
+
+def test_the_distance_from_prompts_targets_is_in_the_records(tmp_path):
+    for rule in (RULE, HELD):
+        _, records = trained(tmp_path / str(rule.prompt_gain), rule)
+        assert records[0]["prompt_shortfall"] > 0.1
+
+
+@pytest.mark.parametrize(("rule", "offset", "message"), [
+    (update_rules.get("grpo"), 0.1, "'grpo' holds no target: give it target or prompt_gain, or take the"),
+    (update_rules.get("aent"), 0.1, "'aent' holds no target"),
+    (RULE, math.nan, "target_offset of the prompt '1\\+1=' is nan: give nats"),
+    (RULE, math.inf, "is inf"), (RULE, "0.1", "is '0.1'"), (RULE, True, "is True"),
+])
+def test_offsets_that_cannot_be_meant_are_refused(rule, offset, message):
+    with pytest.raises(ValueError, match=message):
+        columns.target_offsets([{"prompt": "2=", "target_offset": None},
+                                {"prompt": "1+1=", "target_offset": offset}], rule)
+
+
+def test_whether_there_is_a_column_hangs_on_the_rule_alone():
+    """Else one rank might gather a column that another does not have."""
+    bare = [{"prompt": "2="}]
+    for rule in (RULE, HELD, update_rules.get("entropy-bonus", prompt_gain=1.0),
+                 update_rules.get("clip-cov", base=RULE)):
+        assert columns.target_offsets(bare, rule).tolist() == [0.0]
+    for rule in (update_rules.get("grpo"), update_rules.get("entropy-bonus"), update_rules.get("aent")):
+        assert columns.target_offsets(bare, rule) is None
+
+
+def written(path, *offsets):
+    lines = [{"prompt": f"{i}=", "answer": "0", **({} if offset is None else {"target_offset": offset})}
+             for i, offset in enumerate(offsets)]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return str(path)
+
+
+def test_a_file_of_prompts_says_offsets(tmp_path):
+    task = tasks.load(written(tmp_path / "a.jsonl", 0.25, None, -1))
+    assert task.target_offsets == (0.25, 0.0, -1)
+    assert task.dataset()["target_offset"][:] == [0.25, 0.0, -1.0]
+    drawn = tasks.load(written(tmp_path / "b.jsonl", 0.25, None, -1), size=7, seed=3)
+    assert dict(zip(drawn.prompts, drawn.target_offsets, strict=True)) == {"0=": 0.25, "1=": 0.0, "2=": -1}
+    assert "target_offset" not in tasks.load(written(tmp_path / "c.jsonl", None, 0)).dataset().column_names
+
+
+@pytest.mark.parametrize("offset", ["0.1", True, [1], math.inf])
+def test_a_line_with_a_wrong_offset_is_named(tmp_path, offset):
+    name = written(tmp_path / "wrong.jsonl", 0.1, offset)
+    with pytest.raises(ValueError, match=r'wrong.jsonl, line 2: .*(target_offset|not valid JSON)'):
+        tasks.load(name)
+    with pytest.raises(ValueError, match="2 prompts and 1 target_offsets"):
+        tasks.Task(name="t", prompts=("a", "b"), answers=("1", "2"), reward=tasks.rewards.exact,
+                   max_new_tokens=4, target_offsets=(0.1,))
