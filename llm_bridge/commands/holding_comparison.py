@@ -82,8 +82,13 @@ MAIN = (
 PRETRAINED = ("AEPO", "integral, entropy bonus", "forecast, entropy bonus", "integral, diverse bonus",
               "two-sided integral, diverse bonus", "forecast, diverse bonus")
 """The controllers of the pretrained model's designs."""
+OF_EACH_PROMPT = (
+    "forecast, entropy bonus", "forecast, diverse bonus", "fast integral, diverse bonus")
+"""The controllers with which prompts have targets of their own."""
+GAINS = (0.0, 1.0, 4.0)
+"""What is added there to a prompt's coefficient for each nat that it is further below its target."""
 SERIES = ("entropy", "reward", "best_reward", "distinct_answers", "coefficient", "temperature",
-          "coefficient_saturated", "coefficient_held")
+          "coefficient_saturated", "coefficient_held", "prompt_shortfall")
 """What is kept of every step."""
 DIGITS = 5
 """The significant digits of what is kept: a step's entropy is the mean of a sample of prompts."""
@@ -113,6 +118,11 @@ class HeldRun:
     learning_rate: float = 3e-4
     other_prompts: bool = False
     """Whether the prompts are others in the second half (`is_other`)."""
+    offset: float = 0.0
+    """By how much the target of prompts of the second kind (`is_other`) is lower, and that of the others
+    higher, nats."""
+    prompt_gain: float = 0.0
+    """The rule's option of that name."""
     seed: int = 0
 
     @property
@@ -123,7 +133,9 @@ class HeldRun:
             target += f" {self.high:g}"
         return ", ".join([
             self.task, self.controller, target, f"learning rate {self.learning_rate:g}",
-            *(["other prompts"] if self.other_prompts else []), f"seed {self.seed}"])
+            *(["other prompts"] if self.other_prompts else []),
+            *([f"offset {self.offset:g}, gain {self.prompt_gain:g}"] if self.offset else []),
+            f"seed {self.seed}"])
 
     def target(self, steps: int) -> Schedule:
         """Return the target as a function of the step, for a run of so many."""
@@ -151,7 +163,8 @@ class Size:
     held_out_samples: int = 16
 
 
-Design: TypeAlias = Literal["smoke", "small", "medium", "full", "pretrained-small", "pretrained"]
+Design: TypeAlias = Literal[
+    "smoke", "small", "medium", "full", "each-prompt", "pretrained-small", "pretrained"]
 
 
 def design(name: Design) -> list[HeldRun]:
@@ -161,11 +174,15 @@ def design(name: Design) -> list[HeldRun]:
         name: "smoke" is one run of each main controller; "small" five seeds of it; "medium" the main
             controllers at four further targets, the moving ones, two further learning rates, with other
             prompts and on a second task; "full" every controller at every target of both tasks;
+            "each-prompt" two targets at once, for two kinds of prompts;
             "pretrained" what a pretrained model is asked for, on a GPU; "pretrained-small" five seeds of
             one further target of it, which a CPU makes in hours if steps are few and small.
     """
     if name.startswith("pretrained"):
         return list(_pretrained_small() if name == "pretrained-small" else _pretrained())
+    if name == "each-prompt":
+        return list(_of_all(OF_EACH_PROMPT, [
+            {"low": 0.6, "offset": 0.2, "prompt_gain": gain} for gain in GAINS]))
     small = list(_small())
     if name == "smoke":
         return [run for run in small if run.seed == 0]
@@ -245,6 +262,8 @@ def run(held: HeldRun, size: Size, folder: Path, device: Device = "cpu") -> dict
     name, options = CONTROLLERS[held.controller]
     schedule = held.target(size.steps)
     texts = (*options, *_texts(schedule))
+    if held.prompt_gain:
+        texts += (f"prompt_gain={held.prompt_gain}",)
     config = resolved(TrainConfig(
         model=MODELS[held.task], task=held.task, rule=name, rule_options=texts, steps=size.steps,
         prompts=size.prompts, samples=size.samples, learning_rate=held.learning_rate, save_every=0,
@@ -254,20 +273,31 @@ def run(held: HeldRun, size: Size, folder: Path, device: Device = "cpu") -> dict
     model, tokenizer, task = model_and_task(config)
     if held.other_prompts:
         task = _changing(task)
+    if held.offset:
+        task = dataclasses.replace(task, target_offsets=tuple(
+            -held.offset if is_other(held.task, prompt) else held.offset for prompt in task.prompts))
     steps: list[dict[str, Any]] = []
     build_trainer(config, model, tokenizer, task, rule, steps.append).train()
     model.eval()
     held_out = tasks.load(held.task, split="held-out", size=size.held_out_prompts, seed=0)
-    found = evaluation.evaluate(
-        model, tokenizer, held_out, num_samples=size.held_out_samples,
-        batch_size=size.held_out_prompts * size.held_out_samples, seed=held.seed)
+
+    def evaluated(chosen: tasks.Task) -> dict[str, Any]:
+        return evaluation.evaluate(
+            model, tokenizer, chosen, num_samples=size.held_out_samples,
+            batch_size=size.held_out_prompts * size.held_out_samples, seed=held.seed)
+
+    found = evaluated(held_out)
+    of_kinds = {}
+    if held.offset:
+        of_kinds = {f"entropy_{name}": _short(evaluated(_of_kind(held_out, other))["entropy"])
+                    for name, other in (("higher", False), ("lower", True))}
     series = {key: [_short(step.get(key)) for step in steps] for key in SERIES}
     series["target"] = [_short(schedule(step)) for step in range(len(steps))]
     return {
         "run": dataclasses.asdict(held), "name": held.name, "series": series,
         "summary": summary(series), "held_out": {
             key: _short(value) for key, value in found.items()
-            if key.startswith("pass@") or key in ("entropy", "distinct_completions")},
+            if key.startswith("pass@") or key in ("entropy", "distinct_completions")} | of_kinds,
         "process_seconds": round(time.process_time() - started, 1),
     }
 
@@ -281,13 +311,21 @@ def _texts(schedule: Schedule) -> Iterator[str]:
 
 
 def is_other(task: Task, prompt: str) -> bool:
-    """Whether a prompt belongs into the second half: a total from 100 on, a second term from 50 on, or
-    a difference in place of a sum."""
+    """Whether a prompt is of the second kind: a total from 100 on, a second term from 50 on, or a
+    difference in place of a sum."""
     if task == "split":
         return int(prompt.rstrip("=")) >= 100
     if task == "sum":
         return int(prompt.rstrip("=").partition("+")[2]) >= 50
     return "-" in prompt.rpartition("\n")[2]
+
+
+def _of_kind(task: tasks.Task, other: bool) -> tasks.Task:
+    """Return the task with the prompts of one kind alone."""
+    kept = [i for i, prompt in enumerate(task.prompts)
+            if is_other(cast(Task, task.name), prompt) == other]
+    return dataclasses.replace(task, prompts=tuple(task.prompts[i] for i in kept),
+                               answers=tuple(task.answers[i] for i in kept))
 
 
 def _changing(task: tasks.Task) -> tasks.Task:
@@ -351,8 +389,8 @@ class ComparisonConfig:
     """The JSON file of all records, which an earlier call may have begun."""
     design: Design = "small"
     """Which runs: one of each main controller (3 minutes of a core), five seeds of it (14 minutes), many
-    settings (3 hours), all (6 hours), or those of a pretrained model: one target (3 hours, with 32 steps
-    of 4 prompts), many settings (for a GPU)."""
+    settings (3 hours), all (6 hours), two targets at once (15 minutes), or those of a pretrained model:
+    one target (3 hours, with 32 steps of 4 prompts), many settings (for a GPU)."""
     device: Device = "cpu"
     """Where the model is trained; cuda without a GPU is an error."""
     seeds: tuple[int, ...] = tuple(SEEDS)
