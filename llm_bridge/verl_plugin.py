@@ -44,7 +44,6 @@ import torch
 from entropy_theory import update_rules
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import UpdateRule, rule_options
-from entropy_theory.update_rules.bonus import Bonus
 from entropy_theory.update_rules.diverse_bonus import DiverseBonus
 from llm_bridge.head.token_statistics import from_logits
 from llm_bridge.trainer.batches import prefix_states
@@ -143,7 +142,7 @@ def make_rule(name: str, options: Mapping[str, Any]) -> UpdateRule:
             f"update rule '{name}' does not run under verl: it needs to know which answers of a prompt "
             "are right, and verl shows a policy loss neither rewards nor prompts: train with "
             "llm_bridge.trainer.entropy_trainer.EntropyTrainer")
-    if any(isinstance(part, Bonus) and part.tells_prompts_apart for _, part in rule.components()):
+    if rule.tells_prompts_apart:
         raise ValueError(
             f"update rule '{name}' with prompt_gain does not run under verl: it needs to know which "
             "answers are to one prompt, and verl shows a policy loss no prompts: leave prompt_gain 0, or "

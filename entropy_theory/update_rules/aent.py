@@ -71,7 +71,7 @@ class Aent(EntropyBonus):
 
     @property
     def is_sequence_wise(self) -> bool:
-        return self.base.is_sequence_wise and not self.tells_prompts_apart
+        return self.base.is_sequence_wise and not self._has_gain
 
     @property
     def _adapts(self) -> bool:

@@ -92,12 +92,15 @@ class Bonus(Modifier):
 
     @property
     def tells_prompts_apart(self) -> bool:
-        """Whether prompts have coefficients of their own, which depend on their entropies."""
+        return self._has_gain or self.base.tells_prompts_apart
+
+    @property
+    def _has_gain(self) -> bool:
         return bool(np.any(to_numpy(self.prompt_gain) != 0))
 
     @property
     def _reads_of_prompts(self) -> frozenset[str]:
-        return frozenset({"entropy"}) if self.tells_prompts_apart else NOTHING
+        return frozenset({"entropy"}) if self._has_gain else NOTHING
 
     @property
     def _holds(self) -> bool:
@@ -161,7 +164,7 @@ class Bonus(Modifier):
         return self._with_base_metrics(batch, self._metrics_of_prompts(batch))
 
     def _metrics_of_prompts(self, batch: TokenBatch) -> dict[str, Array]:
-        if not self.tells_prompts_apart and (batch.target_offset is None or batch.entropy is None):
+        if not self._has_gain and (batch.target_offset is None or batch.entropy is None):
             return {}
         xp = namespace(batch.log_prob)
         rows = batch.is_ordinary
@@ -174,7 +177,7 @@ class Bonus(Modifier):
 
     def _prepare(self, batch: TokenBatch) -> TokenBatch:
         prepared = self.base.prepare(batch)
-        if not self.tells_prompts_apart:
+        if not self._has_gain:
             return prepared
         return prepared.with_prepared(**{
             f"{self.name}.prompt": per_run(self.prompt_gain, batch.log_prob) * self.shortfall(batch)})

@@ -37,7 +37,7 @@ class EntropyBonus(Bonus):
 
     @property
     def is_sequence_wise(self) -> bool:
-        return self.base.is_sequence_wise and not self.tells_prompts_apart
+        return self.base.is_sequence_wise and not self._has_gain
 
     def _prepare(self, batch: TokenBatch) -> TokenBatch:
         xp = namespace(batch.log_prob)

@@ -128,6 +128,11 @@ class UpdateRule:
         return bool(self.refuses_samples)
 
     @property
+    def tells_prompts_apart(self) -> bool:
+        """Whether prompts have coefficients of their own (`update_rules.bonus`, ``prompt_gain``)."""
+        return any(part.tells_prompts_apart for part in self._parts())
+
+    @property
     def changes_rewards(self) -> bool:
         """Whether rewards are changed before advantages are estimated from them."""
         return any(part.changes_rewards for part in self._parts())

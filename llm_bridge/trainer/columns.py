@@ -10,7 +10,6 @@ from typing import Any
 import torch
 
 from entropy_theory.update_rules import UpdateRule
-from entropy_theory.update_rules.bonus import Bonus
 from llm_bridge.trainer.batches import prefix_states
 
 KEPT = ("prompt_ids", "prompt_mask", "completion_ids", "completion_mask", "num_items_in_batch")
@@ -113,8 +112,7 @@ def target_offsets(examples: Sequence[dict[str, Any]], rule: UpdateRule) -> torc
 def takes_offsets(rule: UpdateRule) -> bool:
     """Whether the rule holds a target, or tells prompts apart."""
     loops = (rule.controller(), rule.coefficient_controller())
-    return any(loop is not None and loop.takes_target for loop in loops) or any(
-        isinstance(part, Bonus) and part.tells_prompts_apart for _, part in rule.components())
+    return rule.tells_prompts_apart or any(loop is not None and loop.takes_target for loop in loops)
 
 
 def _is_number(value: Any) -> bool:

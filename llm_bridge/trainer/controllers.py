@@ -27,7 +27,8 @@ def observe(
 ) -> float:
     """Show a controller the mean of what it reads over all ordinary rows; return its next setting.
 
-    Where prompts have targets of their own, the mean is that of entropies less the prompts' offsets. One that ``forecasts`` is also shown what the forecaster returns, and one that follows a schedule is
+    Where prompts have targets of their own, the mean is that of entropies less the prompts' offsets. One
+    that ``forecasts`` is also shown what the forecaster returns, and one that follows a schedule is
     told its target.
 
     Args:

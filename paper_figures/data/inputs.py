@@ -304,11 +304,13 @@ def evaluations(results: Path) -> list[dict[str, Any]]:
     return found
 
 
-def held_targets(results: Path, model: str) -> list[dict[str, Any]]:
+def held_targets(
+    results: Path, model: str, *, of_prompts: bool = False
+) -> list[dict[str, Any]]:
     """Read a model's records of `llm_bridge.commands.holding_comparison`, the user's own runs first.
 
-    Of equal runs the user's is taken; a damaged file is left out. Each record has the ``provenance`` of
-    its file.
+    Those in which prompts have targets of their own if ``of_prompts``, the others if not. Of equal runs
+    the user's is taken; a damaged file is left out. Each record has the ``provenance`` of its file.
 
     Raises:
         MissingInputError: no record at all.
@@ -324,14 +326,14 @@ def held_targets(results: Path, model: str) -> list[dict[str, Any]]:
         for record in content["records"]:
             run = record["run"]
             of_task, kind = HELD_MODELS.get(run["task"], (None, None))
-            if of_task != model or kind is None:
+            if of_task != model or kind is None or bool(run.get("offset")) != of_prompts:
                 continue
             origin = {**where, "seed": run["seed"], "config": {**where["config"], "model": model}}
             if found.setdefault(record["name"], {**record, "provenance": origin})["provenance"] is origin:
                 on_gpu: tuple[Evidence, ...] = () if where["device"] == "cpu" else ("measured on a GPU",)
                 _note_shown(record["name"], origin, kind, *on_gpu)
     if not found:
-        folder, options = HELD_RUNS[model]
+        folder, options = HELD_OF_PROMPTS if of_prompts else HELD_RUNS[model]
         path = results / folder / "result.json"
         command = f"python -m llm_bridge.commands.holding_comparison --output {path}{options}"
         raise MissingInputError(f"{path} does not exist: run `{command}`")
@@ -380,6 +382,8 @@ HELD_RUNS = {
     "smollm2-135m-instruct": (
         "holding-a-target-chain-sum", " --design pretrained-small --steps 32 --prompts 4")}
 """The folder of each model's runs, and the options that make some on a CPU."""
+HELD_OF_PROMPTS = ("holding-a-target-each-prompt", " --design each-prompt")
+"""The same for the runs of the small model in which prompts have targets of their own."""
 HELD_FORM = {"provenance": {"config": {}, "device": str},
              "records": [{"name": str, "run": {"task": str, "seed": int}}]}
 """What must be in a file of the comparison (`stored.check_form`)."""

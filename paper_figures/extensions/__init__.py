@@ -20,6 +20,7 @@ from paper_figures.extensions import (
     remainder_bound,
     response_length,
     small_transformer_training,
+    targets_for_each_prompt,
 )
 from paper_figures.figure import PaperFigure
 
@@ -37,6 +38,7 @@ FIGURES: tuple[PaperFigure, ...] = (
     holding_a_target.FIGURE,
     following_a_target.FIGURE,
     holding_a_pretrained_target.FIGURE,
+    targets_for_each_prompt.FIGURE,
     holding_a_target_exactly.FIGURE,
     entropy_audit.FIGURE,
     entropy_accounts.FIGURE,

@@ -20,6 +20,7 @@ from paper_figures.extensions import (
     forecasts_compared,
     holding_a_pretrained_target,
     holding_a_target,
+    targets_for_each_prompt,
 )
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -27,9 +28,9 @@ PLACE = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- end of the table -->)"
 
 
 def _held() -> dict[str, Table]:
-    found = [table for figure in (holding_a_target, holding_a_pretrained_target)
+    found = [table for figure in (holding_a_target, holding_a_pretrained_target, targets_for_each_prompt)
              for table in figure.tables(figure.data(MEASURED))]
-    names = ("step", "distance", "reward", "pass-at-4", "distinct-answers", "pretrained")
+    names = ("step", "distance", "reward", "pass-at-4", "distinct-answers", "pretrained", "each-prompt")
     return dict(zip(names, found, strict=True))
 
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from entropy_theory.policy import check_temperature
 from entropy_theory.update_rules import UpdateRule
-from entropy_theory.update_rules.bonus import Bonus
 from simulations.engine.sampling import Samples
 from simulations.problems.bandits import check_count
 
@@ -91,8 +90,7 @@ class Dynamics:
         if self.target_offsets is not None:
             if not np.all(np.isfinite(self.target_offsets)):
                 raise ValueError(f"target_offsets must be finite, got {self.target_offsets}")
-            if not any(isinstance(part, Bonus) and part.tells_prompts_apart
-                       for _, part in self.rule.components()):
+            if not self.rule.tells_prompts_apart:
                 raise ValueError(
                     f"'{self.rule.name}' has one coefficient for all prompts: give it prompt_gain, or "
                     "leave target_offsets None")

@@ -19,11 +19,15 @@ def batch(offset=None, tempered=False):
     mask = np.array([[1, 1, 1], [1, 0, 0], [1, 1, 0], [1, 1, 1]], dtype=bool)
     entropy = np.array([[.3, .6, .9], [1.0, np.nan, 9.], [.2, .4, np.nan], [.1, .2, .3]])
     zeros = np.zeros(mask.shape)
+
+    def of_rows(*values):
+        return np.zeros(mask.shape, dtype=type(values[0])) + np.array(values)[:, None]
+
     return TokenBatch(
-        log_prob=zeros - 1, old_log_prob=zeros - 1, reward=zeros + [[1.], [0.], [1.], [0.]], mask=mask,
-        weight=mask / mask.sum(), entropy=entropy, group=np.array([[4], [4], [7], [7]]) + zeros.astype(int),
+        log_prob=zeros - 1, old_log_prob=zeros - 1, reward=of_rows(1.0, 0.0, 1.0, 0.0), mask=mask,
+        weight=mask / mask.sum(), entropy=entropy, group=of_rows(4, 4, 7, 7),
         sampling_temperature=zeros + (1.2 if tempered else 1.0),
-        target_offset=None if offset is None else zeros + np.array(offset)[:, None])
+        target_offset=None if offset is None else of_rows(*offset))
 
 
 # Means over tokens are .6 and 1 at one prompt, .3 and .2 at the other: .8 and .25, on the mean .525.
@@ -47,7 +51,7 @@ def test_what_counts_is_the_distance_from_the_prompts_own_target():
     """Offsets of 1 and 0 are .5 above and below their mean, whatever number is added to both."""
     rule = update_rules.get("entropy-bonus", prompt_gain=GAIN, **OPTIONS)
     for shift in (0.0, -2.0):
-        found = coefficients(rule, batch([1 + shift, 1 + shift, shift, shift]))
+        found = coefficients(rule, batch([1.0 + shift, 1.0 + shift, shift, shift]))
         np.testing.assert_allclose(
             found, COMMON + GAIN * (np.array([.5, .5, -.5, -.5]) - ABOVE), rtol=0, atol=32 * FLOAT64)
 
@@ -67,8 +71,9 @@ def test_a_second_batch_neither_counts_nor_is_moved():
     """Its rows would shift the mean, and its prompts' entropies."""
     rule = update_rules.get("entropy-bonus", prompt_gain=GAIN, **OPTIONS)
     second = batch(tempered=True)
-    found = rule.state_terms(concatenate([
-        batch(), second.replace(entropy=5 * second.entropy)]))["entropy"]
+    both = concatenate([batch(), second.replace(entropy=5 * second.entropy)])
+    found = rule.state_terms(both)["entropy"]
+    assert (rule.shortfall(both)[4:] == 0).all()
     np.testing.assert_allclose(found[:4, 0], COMMON - GAIN * ABOVE, rtol=0, atol=32 * FLOAT64)
     assert (found[4:] == 0).all()
 

@@ -138,7 +138,8 @@ too.
 What adapts a coefficient (`aent`, `entropy-bonus` with a target) observes the entropies that verl's
 trainer scores before the step, or the clamped entropies of a pass of its own: its coefficients are those
 of TRL training. Refused under verl: `aepo`, since verl samples all prompts of a batch at one temperature
-(`tests/verl/test_limits.py`); `diverse-bonus`, since its losses are not shown rewards and prompts; and
+(`tests/verl/test_limits.py`); `diverse-bonus`, since its losses are not shown rewards and prompts, and
+coefficients of each prompt's own (`prompt_gain`) for the same reason; and
 coefficients held by forecasts (`hold="forecast"`), which need the part of each forecast that a unit of
 the coefficient makes up: the worker forecasts whole steps.
 
@@ -220,7 +221,7 @@ lack:
   960);
 - `reference-kl`: the reference's log-probabilities, which go to a term of the worker's as well
   (`worker.py`, 971), and the divisor;
-- `diverse-bonus`: rewards and prompts; `aepo`: a second batch in the generator.
+- `diverse-bonus` and `prompt_gain`: rewards and prompts; `aepo`: a second batch in the generator.
 
 **OpenRLHF** (0.11.2) has no registry. `ActorPPOTrainer.__init__` makes its `PolicyLoss`
 (`trainer/ray/ppo_actor.py`, 76), whose kinds are an `if` in `PolicyLoss.forward` (`models/loss.py`,

@@ -79,6 +79,17 @@ def test_prompts_are_of_two_kinds(task, prompt, other):
     assert comparison.is_other(task, prompt) == other
 
 
+def test_a_task_has_either_kind_of_prompts():
+    """With their own answers, and none left over."""
+    task = tasks.load("split", size=64, seed=3)
+    first, second = (comparison._of_kind(task, other) for other in (False, True))
+    assert sorted(first.prompts + second.prompts) == sorted(task.prompts)
+    assert {len(prompt) for prompt in first.prompts} == {3}
+    assert {len(prompt) for prompt in second.prompts} == {4}
+    for kind in (first, second):
+        assert set(kind.judge(list(kind.prompts), list(kind.answers), list(kind.answers))) == {1.0}
+
+
 def test_other_prompts_come_in_the_second_half():
     task = comparison._changing(tasks.load("split", size=64, seed=3))
     total = np.array([int(prompt.rstrip("=")) for prompt in task.prompts])
@@ -189,3 +200,21 @@ def test_a_run_is_recorded_step_by_step(tmp_path):
     assert all(value is not None for value in record["series"]["coefficient"])
     assert {"pass@1", "pass@2", "pass@4"} <= record["held_out"].keys()
     json.dumps(record, allow_nan=False)
+
+
+@pytest.mark.deep
+def test_prompts_with_targets_of_their_own_are_told_apart_to_the_end(tmp_path):
+    """In the step, by a gain that the rule has, and in what is measured of either kind after it."""
+    size = Size(steps=2, prompts=4, samples=4, held_out_prompts=8, held_out_samples=4)
+    records = [
+        comparison.run(HeldRun(controller="forecast, entropy bonus", offset=offset, prompt_gain=gain),
+                       size, tmp_path / f"{offset}, {gain}")
+        for offset, gain in ((0.0, 0.0), (0.2, 0.0), (0.2, 4.0))]
+    plain, offset, gained = (record["series"] for record in records)
+    assert None not in offset["prompt_shortfall"]
+    assert plain["entropy"][0] == offset["entropy"][0] == gained["entropy"][0]
+    assert offset["entropy"][1] != gained["entropy"][1]
+    assert "entropy_higher" not in records[0]["held_out"]
+    higher, lower = (records[2]["held_out"][f"entropy_{kind}"] for kind in ("higher", "lower"))
+    whole = records[2]["held_out"]["entropy"]
+    assert min(higher, lower) < whole < max(higher, lower)

@@ -30,7 +30,8 @@ def trained(folder, rule=RULE, *, micro_batches=1, offsets=OFFSETS, **options):
 def test_controllers_see_entropies_less_the_mean_offset(tmp_path, rule):
     made, records = trained(tmp_path, rule)
     loop = made.coefficient_controller or made.controller
-    assert float(loop.entropy) == pytest.approx(records[0]["entropy"] - sum(OFFSETS) / 3, abs=64 * FLOAT64)
+    expected = records[0]["entropy"] - sum(OFFSETS) / 3
+    assert float(loop.entropy) == pytest.approx(expected, abs=64 * FLOAT64)
 
 
 def test_a_prompt_without_offset_has_the_rules_target(tmp_path):
@@ -93,8 +94,10 @@ def test_a_file_of_prompts_says_offsets(tmp_path):
     assert task.target_offsets == (0.25, 0.0, -1)
     assert task.dataset()["target_offset"][:] == [0.25, 0.0, -1.0]
     drawn = tasks.load(written(tmp_path / "b.jsonl", 0.25, None, -1), size=7, seed=3)
-    assert dict(zip(drawn.prompts, drawn.target_offsets, strict=True)) == {"0=": 0.25, "1=": 0.0, "2=": -1}
-    assert "target_offset" not in tasks.load(written(tmp_path / "c.jsonl", None, 0)).dataset().column_names
+    found = dict(zip(drawn.prompts, drawn.target_offsets, strict=True))
+    assert found == {"0=": 0.25, "1=": 0.0, "2=": -1}
+    bare = tasks.load(written(tmp_path / "c.jsonl", None, 0))
+    assert "target_offset" not in bare.dataset().column_names
 
 
 @pytest.mark.parametrize("offset", ["0.1", True, [1], math.inf])

@@ -155,7 +155,7 @@ def of_prompts(name, gain, hold=None, **changes):
 
 @pytest.mark.parametrize("name", ACTUATORS)
 def test_each_prompt_is_held_at_a_target_of_its_own(name):
-    """Proportionally: what is left falls with the gain; with one coefficient prompts go their own ways."""
+    """What is left of a distance falls with the gain. With one coefficient prompts go their own ways."""
     wanted = 1.1 + np.array(OFFSETS)
     one, some, more = (np.abs(of_prompts(name, gain) - wanted).max() for gain in (0.0, 1.0, 4.0))
     assert one > 0.5
@@ -164,7 +164,8 @@ def test_each_prompt_is_held_at_a_target_of_its_own(name):
 
 
 def test_samples_hold_each_prompt():
-    found = of_prompts("diverse-bonus", 4.0, samples=Samples(group_size=64), learning_rate=0.5, steps=1000)
+    found = of_prompts(
+        "diverse-bonus", 4.0, samples=Samples(group_size=64), learning_rate=0.5, steps=1000)
     assert np.abs(found - 1.1 - np.array(OFFSETS)).max() < 0.02
 
 
@@ -178,7 +179,7 @@ def test_a_compiled_engine_holds_each_prompt_as_numpy_does(name):
 
 
 def test_offsets_of_the_mean_move_the_target():
-    """Offsets of .2 at all prompts are a target .2 higher, whatever the gain makes of their differences."""
+    """Offsets of .2 at all prompts are a target .2 higher."""
     shifted = of_prompts("entropy-bonus", 2.0, target_offsets=tuple(o + 0.2 for o in OFFSETS), steps=300)
     higher = of_prompts("entropy-bonus", 2.0, target_offsets=OFFSETS, targets=(1.3, 1.3), steps=300)
     # Sums of four offsets, rounded in another order, over 300 steps that shrink differences.

@@ -1,0 +1,83 @@
+"""Guards paper_figures/extensions/targets_for_each_prompt.py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llm_bridge.commands import holding_comparison
+from paper_figures.data import inputs
+from paper_figures.extensions import holding_a_target
+from paper_figures.extensions import targets_for_each_prompt as figure
+from tests.paper_figures.extensions.held_runs import record, write
+
+NAMES = ("forecast, entropy bonus", "fast integral, diverse bonus")
+
+
+def of_prompts(name: str, gain: float, seed: int, apart: float) -> dict[str, Any]:
+    """A run whose kinds of prompts end ``apart`` nats apart around 0.4; a tenth of a seed is noise."""
+    made = record(name, seed, 0.0, shape="constant", reward=0.7 - 0.05 * gain)
+    made["run"] |= {"offset": 0.2, "prompt_gain": gain}
+    made["name"] += f", gain {gain}"
+    made["series"]["prompt_shortfall"] = [9.0] * 10 + [0.2 - apart / 2] * 10
+    made["held_out"] |= {"entropy_higher": 0.4 + apart / 2 + 0.1 * seed, "entropy_lower": 0.4 - apart / 2}
+    return made
+
+
+@pytest.fixture
+def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Three seeds of two controllers at two gains, and a run whose prompts share a target."""
+    monkeypatch.setattr(inputs, "MEASURED", tmp_path / "measured")
+    write(tmp_path / "holding-a-target-each-prompt", [
+        *(of_prompts(name, gain, seed, apart) for name in NAMES
+          for gain, apart in ((0.0, 0.02), (4.0, 0.3)) for seed in range(3)),
+        record(NAMES[0], 0, 0.1, shape="constant")])
+    return tmp_path
+
+
+def test_numbers_are_those_of_the_runs(written: Path) -> None:
+    """The first half of the steps in a mean, kinds changed about, or a shared target's run among them."""
+    table = figure.data(written)
+    assert len(table) == len(table.attrs["inputs"]) == 12
+    (made,) = figure.tables(table)
+    assert made.title == "Targets of 0.6 and 0.2 nats at once (3 seeds)"
+    assert [row[:2] for row in made.rows] == [
+        (name, gain) for name in sorted(NAMES) for gain in ("0", "4")]
+    # Means of seeds 0, 1 and 2: .1 above the first; their standard error is .1 / sqrt(3).
+    assert made.rows[1][2:] == ("0.65 ± 0.06", "0.25", "0.050", "0.000", "0.50", "0.90")
+    found = figure.finding(table)
+    assert found.headline == (
+        "Asked to be 0.4 nats apart, two kinds of prompts are 0.12 apart under one coefficient, and 0.40 "
+        "with a gain of 4, at a reward of 0.50 in place of 0.70.")
+    assert found.numbers["forecast, entropy bonus, gain 4: shortfall"] == pytest.approx(0.05)
+
+
+def test_every_controller_and_gain_is_drawn(written: Path) -> None:
+    drawn = figure.draw(figure.data(written))
+    drawn.draw_without_rendering()
+    entropies, price = drawn.axes
+    assert len(entropies.containers) == 4
+    assert len(price.containers) == 2
+    assert [text.get_text() for text in price.texts] == ["0", "4"] * 2
+    assert [text.get_text() for text in drawn.legends[0].get_texts()] == sorted(NAMES)
+
+
+def test_other_figures_of_the_comparison_leave_these_runs_out(written: Path) -> None:
+    assert len(holding_a_target.data(written).query("panel == 'run'")) == 1
+
+
+def test_it_can_draw_all_controllers_of_the_design() -> None:
+    runs = holding_comparison.design("each-prompt")
+    assert {run.controller for run in runs} <= set(holding_a_target.LOOKS)
+    assert {run.prompt_gain for run in runs} == set(holding_comparison.GAINS)
+    assert len({run.name for run in runs}) == len(runs) == 45
+
+
+def test_without_runs_the_command_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inputs, "MEASURED", tmp_path / "measured")
+    write(tmp_path / "holding-a-target", [record(NAMES[0], 0, 0.1)])
+    command = r"each-prompt/result\.json .* --design each-prompt"
+    with pytest.raises(inputs.MissingInputError, match=command):
+        figure.data(tmp_path)
