@@ -23,7 +23,7 @@ from paper_figures.figure import Finding, PaperFigure
 KINDS = ("higher", "lower")
 """The kinds of prompts, by their targets."""
 COLUMNS = (("entropy_higher", "entropy, higher target", 2), ("entropy_lower", "entropy, lower target", 2),
-           ("shortfall", "prompts' distance beyond the mean's", 3),
+           ("shortfall", "prompts' own distance", 3),
            ("deviation", "the mean's distance", 3), ("reward", "reward", 2),
            ("pass_at_k", f"held-out {K}", 2))
 """A column of the table: of `data`, its title and digits."""
@@ -105,7 +105,8 @@ def tables(table: pandas.DataFrame) -> list[Table]:
             for name, _, digits in COLUMNS)) for _, row in found.iterrows()),
         origin="ours",
         note="Means over seeds with their standard errors. Entropies, in nats, of held-out prompts of "
-        "either kind after the run; distances, in nats, over the second half of the steps.")]
+        "either kind after the run; distances, in nats, over the second half of the steps. Prompts' own: the "
+        "root mean square of what prompts are off beyond what the mean is.")]
 
 
 def draw(table: pandas.DataFrame) -> Figure:
@@ -128,10 +129,10 @@ def draw(table: pandas.DataFrame) -> Figure:
         for _, row in rows.iterrows():
             price.annotate(f"{row['gain']:g}", (row["shortfall"], row["reward"]), fontsize=6,
                            xytext=(3, 3), textcoords="offset points")
-    entropies.set(xlabel="gain (1/nat)", ylabel="entropy of new prompts (nats)", ylim=(0, None),
+    entropies.set(xlabel="gain (1/nat)", ylabel="entropy of new prompts (nats)",
                   xticks=range(len(gains)), xticklabels=[f"{gain:g}" for gain in gains])
     entropies.set_title("two kinds of prompts (dotted: targets)")
-    price.set(xlabel="prompts' distance beyond the mean's (nats)", ylabel="reward", xlim=(0, None))
+    price.set(xlabel="prompts' own distance (nats)", ylabel="reward", xlim=(0, None))
     price.set_title("its price (numbers: gains)")
     shown = list(found["controller"].unique())
     handles = [price.plot([], [], markersize=4, **LOOKS[name])[0] for name in shown]
@@ -145,8 +146,8 @@ FIGURE = PaperFigure(
     title="targets for each prompt, a small transformer",
     paper="All three papers steer the mean entropy of a batch by one number.",
     ours="The bundled model on `split`: prompts with a total below 100 are to have 0.2 nats more than "
-    "the mean target, the others 0.2 less. Left: entropy of either kind after 80 steps, by the gain of "
-    "a prompt's own coefficient; right: reward. Means over seeds with standard errors.",
+    "the mean target, the others 0.2 less. Left: entropy of either kind after 80 steps; right: reward, "
+    "by what prompts are off beyond their mean (root mean square). Means over seeds, standard errors.",
     data=data,
     finding=finding,
     draw=draw,

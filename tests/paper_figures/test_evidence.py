@@ -27,7 +27,7 @@ RUNS = {  # one of every rule that figures compare: rule, options
 AUDITED = "a"
 """The run of `write_audit`."""
 COMMITTED = Path(paper_figures.__file__).parent / "measured"
-OF_A_MODEL = re.compile(r"small-sums|bundled model|language model|per token|transformer")
+OF_A_MODEL = re.compile(r"small-sums|SmolLM2|bundled model|language model|per token|transformer")
 SAMPLED, EXACT = re.compile(r"sampled groups|from samples"), re.compile(r"exact expectation|one exact "
                                                                          "step")
 
@@ -39,7 +39,8 @@ def results(simulated: Callable[..., Path], tmp_path_factory: pytest.TempPathFac
     for rule, options in RUNS.items():
         write_run(folder / "runs" / rule, rule=rule, entropies=[0.8 - 0.01 * i for i in range(40)],
                   options=options)
-    for compared in ("holding-a-target", "comparisons", "forecasts"):
+    held = (path.name for path in COMMITTED.glob("holding-a-target*"))
+    for compared in (*held, "comparisons", "forecasts"):
         (folder / compared).symlink_to(COMMITTED / compared)
     write_audit(folder)
     return folder
