@@ -105,8 +105,8 @@ def tables(table: pandas.DataFrame) -> list[Table]:
             for name, _, digits in COLUMNS)) for _, row in found.iterrows()),
         origin="ours",
         note="Means over seeds with their standard errors. Entropies, in nats, of held-out prompts of "
-        "either kind after the run; distances, in nats, over the second half of the steps. Prompts' own: the "
-        "root mean square of what prompts are off beyond what the mean is.")]
+        "either kind after the run; distances, in nats, over the second half of the steps. Prompts' own: "
+        "the root mean square of what prompts are off beyond what the mean is.")]
 
 
 def draw(table: pandas.DataFrame) -> Figure:

@@ -81,7 +81,8 @@ def test_label_inputs_and_caption_agree(name: str, results: Path) -> None:
         assert evidence & {"tabular, exact", "theory"}
     if runs:
         seeds = len({shown[one]["seed"] for one in runs})
-        assert re.search(rf"\b{len(runs)} training runs? of (a model|small-sums) \({seeds} seeds?\)",
+        models = "a model|small-sums|smollm2-135m-instruct"
+        assert re.search(rf"\b{len(runs)} training runs? of ({models}) \({seeds} seeds?\)",
                          read.described(shown))
 
 
