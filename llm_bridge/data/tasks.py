@@ -389,16 +389,26 @@ def _items(path: Path, lines: Iterable[str]) -> Iterator[tuple[str, str, float]]
             raise ValueError(f'{path}, line {number}: "answer" must be a string or a number')
         if isinstance(answer, float) and not math.isfinite(answer):
             raise ValueError(f'{path}, line {number}: "answer" must be a finite number, got {answer}')
-        offset = item.get("target_offset", 0.0)
-        if isinstance(offset, bool) or not isinstance(offset, (int, float)) or not math.isfinite(offset):
-            raise ValueError(
-                f'{path}, line {number}: "target_offset" must be a finite number of nats, got {offset!r}')
+        offset = as_nats(item.get("target_offset", 0.0))
+        if offset is None:
+            raise ValueError(f'{path}, line {number}: "target_offset" must be a finite number of nats')
         for key, value in (("prompt", prompt), ("answer", str(answer))):
             if any("\ud800" <= letter <= "\udfff" for letter in value):
                 raise ValueError(
                     f'{path}, line {number}: "{key}" holds half of a surrogate pair, which is no letter: '
                     "correct its \\u escape")
         yield prompt, str(answer), offset
+
+
+def as_nats(value: Any) -> float | None:
+    """Return a finite number as a float, None for anything else (a truth value is no number)."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        found = float(value)
+    except OverflowError:
+        return None
+    return found if math.isfinite(found) else None
 
 
 def _draw(items: list[_Item], size: int, seed: int) -> Iterator[_Item]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import torch
 
 from entropy_theory.update_rules import UpdateRule
+from llm_bridge.data.tasks import as_nats
 from llm_bridge.trainer.batches import prefix_states
 
 KEPT = ("prompt_ids", "prompt_mask", "completion_ids", "completion_mask", "num_items_in_batch")
@@ -102,7 +102,7 @@ def target_offsets(examples: Sequence[dict[str, Any]], rule: UpdateRule) -> torc
                 "or prompt_gain, or take the column away")
         return None
     for offset, example in zip(given, examples, strict=True):
-        if offset is not None and not (_is_number(offset) and math.isfinite(offset)):
+        if offset is not None and as_nats(offset) is None:
             raise ValueError(
                 f"{OFFSET} of the prompt {str(example.get('prompt'))[:60]!r} is {offset!r}: give nats "
                 "above the rule's target, or nothing for the rule's own")
@@ -113,10 +113,6 @@ def takes_offsets(rule: UpdateRule) -> bool:
     """Whether the rule holds a target, or tells prompts apart."""
     loops = (rule.controller(), rule.coefficient_controller())
     return rule.tells_prompts_apart or any(loop is not None and loop.takes_target for loop in loops)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def token_weights(mask: torch.Tensor, accelerator: Any) -> dict[str, torch.Tensor]:

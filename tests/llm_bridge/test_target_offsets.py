@@ -65,6 +65,7 @@ def test_the_distance_from_prompts_targets_is_in_the_records(tmp_path):
     (update_rules.get("aent"), 0.1, "'aent' holds no target"),
     (RULE, math.nan, "target_offset of the prompt '1\\+1=' is nan: give nats"),
     (RULE, math.inf, "is inf"), (RULE, "0.1", "is '0.1'"), (RULE, True, "is True"),
+    (RULE, 10**400, "is 1000"),
 ])
 def test_offsets_that_cannot_be_meant_are_refused(rule, offset, message):
     with pytest.raises(ValueError, match=message):
@@ -100,7 +101,7 @@ def test_a_file_of_prompts_says_offsets(tmp_path):
     assert "target_offset" not in bare.dataset().column_names
 
 
-@pytest.mark.parametrize("offset", ["0.1", True, [1], math.inf])
+@pytest.mark.parametrize("offset", ["0.1", True, [1], math.inf, 10**400])
 def test_a_line_with_a_wrong_offset_is_named(tmp_path, offset):
     name = written(tmp_path / "wrong.jsonl", 0.1, offset)
     with pytest.raises(ValueError, match=r'wrong.jsonl, line 2: .*(target_offset|not valid JSON)'):
