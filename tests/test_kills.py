@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -55,13 +56,17 @@ def change(place: Path, option: str) -> None:
     subprocess.run(["mount", "-o", f"remount,{option}", str(place)], check=True)
 
 
+ERROR = re.compile(r"(failed: [\w -]+: )?error: ")
+"""How such a line begins; `reproduce` names the stage that failed."""
+
+
 def error_of(process: subprocess.Popen[bytes], place: Path) -> str:
     """The one line that a command ends with."""
     log = place.parent / f"{place.name}.log"
     assert process.wait() in (1, 2), log.read_text()
     text = log.read_text()
     assert "Traceback" not in text, text
-    *_, last = [line for line in text.splitlines() if line.startswith("error: ")]
+    *_, last = [line for line in text.splitlines() if ERROR.match(line)]
     return last
 
 

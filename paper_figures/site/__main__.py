@@ -55,6 +55,7 @@ def report(*, output: Path = Path("build"), profile: Profile = "default", jobs: 
             notebook.
         jobs: processes of the site's generator; by default one per core.
     """
+    need("the site", "matplotlib")
     if not output.is_dir():
         raise ValueError(f"no such folder: {output}: name the folder of results, or run make reproduce")
     from paper_figures.report.page import write_report

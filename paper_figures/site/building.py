@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import subprocess
 import sys
@@ -21,6 +23,7 @@ def build(source: Path, output: Path, *, jobs: int | None = None) -> Path:
 
     Raises:
         ValueError: Sphinx gave a warning; it is printed above.
+        OSError: the disk is full.
         MissingExtraError: Sphinx is not installed.
     """
     need("the documentation", "sphinx", "myst_parser")
@@ -29,6 +32,12 @@ def build(source: Path, output: Path, *, jobs: int | None = None) -> Path:
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html",
                "-j", str(jobs or cores.usable()), "-d", str(source / ".doctrees"), "-E",
                str(source), str(output)]
-    if subprocess.run(command, check=False).returncode:
+    run = subprocess.run(command, check=False, stderr=subprocess.PIPE, text=True, errors="replace")
+    sys.stderr.write(run.stderr)
+    full = os.strerror(errno.ENOSPC)
+    if run.returncode and full in run.stderr:
+        raise OSError(
+            f"cannot write {output} ({full}): free some space or choose another output directory")
+    if run.returncode:
         raise ValueError(f"Sphinx found faults in {source}, listed above: mend what made these pages")
     return output / "index.html"

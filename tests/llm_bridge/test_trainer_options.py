@@ -17,6 +17,7 @@ from tests.llm_bridge.language_models import tabular as tabular_model
 from tests.llm_bridge.language_models import tabular_trainer
 from tests.llm_bridge.llama_steps import llama, llama_trainer
 from tests.llm_bridge.recorded_steps import SMALL
+from tests.tolerances import FLOAT64
 
 
 @pytest.mark.parametrize(
@@ -164,7 +165,8 @@ def restored(monkeypatch):
 @pytest.mark.parametrize("group", [*OF_NO_STEP, *(
     pytest.param(group, marks=pytest.mark.deep) for group in SLOW)])
 def test_options_that_are_not_of_the_step_leave_it_as_it_is(tmp_path, restored, plain_steps, group):
-    """To the last digit, in all that is recorded; and each is another than by default."""
+    """Weights to the last digit, and all that is recorded to the rounding of sums, whose order in torch
+    goes by where the numbers lie in memory; and each is another than by default."""
     options = {**OF_NO_STEP, **SLOW}[group]
     plain, weight, expected = plain_steps
     for name, value in options.items():
@@ -173,7 +175,10 @@ def test_options_that_are_not_of_the_step_leave_it_as_it_is(tmp_path, restored, 
     made, records = two_steps(tmp_path, **options)
     assert made.state.global_step == 2
     assert made.model.table.weight.equal(weight)
-    assert records == expected
+    for found, wanted in zip(records, expected, strict=True):
+        assert found.keys() == wanted.keys()
+        other = {name: value for name, value in found.items() if value != wanted[name]}
+        assert other == pytest.approx({name: wanted[name] for name in other}, rel=0, abs=64 * FLOAT64)
     evaluated = [entry["step"] for entry in made.state.log_history if "eval_reward" in entry]
     assert evaluated == ([2] if "eval_strategy" in options else [])
 

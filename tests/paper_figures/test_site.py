@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
@@ -199,6 +200,16 @@ def test_a_fault_ends_the_build(tmp_path):
     (tmp_path / "source" / "index.md").write_text("# A page\n\n{math}`\\nosuchcommand`\n")
     with pytest.raises(ValueError, match="Sphinx found faults"):
         building.build(tmp_path / "source", tmp_path / "docs")
+
+
+def test_a_full_disk_is_no_fault_of_the_pages(tmp_path, monkeypatch, capfd):
+    """Sphinx ends with 1 there, too, and was told to have found faults."""
+    said = "Extension error!\nOSError: [Errno 28] No space left on device\n"
+    monkeypatch.setattr(building.subprocess, "run", lambda command, **_: subprocess.CompletedProcess(
+        command, 1, stderr=said))
+    with pytest.raises(OSError, match=r"cannot write .*docs \(No space left .*: free some space or"):
+        building.build(tmp_path / "source", tmp_path / "docs")
+    assert capfd.readouterr().err == said
 
 
 
