@@ -383,7 +383,7 @@ HELD_RUNS = {
         "holding-a-target-chain-sum", " --design pretrained-small --steps 32 --prompts 4")}
 """The folder of each model's runs, and the options that make some on a CPU."""
 HELD_OF_PROMPTS = ("holding-a-target-each-prompt", " --design each-prompt")
-"""The same for the runs of the small model in which prompts have targets of their own."""
+"""The folder, and the options, of the small model's runs in which prompts have targets of their own."""
 HELD_FORM = {"provenance": {"config": {}, "device": str},
              "records": [{"name": str, "run": {"task": str, "seed": int}}]}
 """What must be in a file of the comparison (`stored.check_form`)."""

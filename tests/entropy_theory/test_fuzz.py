@@ -285,6 +285,17 @@ def is_gain(result, right, wrong, group_size):
     assert (result <= bound).all()
 
 
+def is_within(found, column, rows):
+    """A mean of each row is between the least and the largest of it, 0 where there is none."""
+    kept = np.where(rows, column, np.nan)
+    some = rows.any(axis=-1)
+    assert (np.asarray(found)[..., 0][~some] == 0).all()
+    least, largest = (edge(kept[some], axis=-1) for edge in (np.nanmin, np.nanmax))
+    mean = np.asarray(found)[..., 0][some]
+    rounding = np.abs(largest) * rows.shape[-1] * float(np.finfo(np.asarray(column).dtype).eps)
+    assert ((mean >= least - rounding) & (mean <= largest + rounding)).all()
+
+
 def is_mean_entropy(result, batch):
     if batch.mask.ndim == 2:
         rows = batch.is_ordinary
@@ -409,6 +420,9 @@ TOKENS = {
     "token_batch.sequence_value": Call(
         function=token_batch.sequence_value, arguments=batches(rows=True).map(
             lambda found: {"column": found["batch"].reward, "rows": found["rows"]})),
+    "token_batch.sequence_mean": Call(
+        function=token_batch.sequence_mean, arguments=batches(rows=True).map(
+            lambda found: {"column": found["batch"].entropy, "rows": found["rows"]}), check=is_within),
     "token_batch.mean_entropy": Call(function=token_batch.mean_entropy, arguments=batches(),
                                      check=is_mean_entropy),
     "token_batch.mean_over_sequences": Call(

@@ -112,7 +112,7 @@ def test_what_is_one_a_run():
     values = per_run_values(Dynamics(rule=rule, learning_rate=0.3))
     assert values == {
         ("learning_rate",): 0.3, ("rule", "target"): 0.5, ("rule", "alpha"): 2.0,
-        ("rule", "base", "coefficient"): 0.1,
+        ("rule", "base", "coefficient"): 0.1, ("rule", "base", "prompt_gain"): 0.0,
     }
     # Two loops with a target: what the engine is given would go to both.
     both = get("aepo", base=get("entropy-bonus", target=0.4))
