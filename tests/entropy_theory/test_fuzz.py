@@ -698,9 +698,11 @@ def responded(logits, reward, temperature):
     return tabular.response_batch(logits, reward, temperature=temperature)
 
 
-RULES_LISTED = [update_rules.get(name) for name in (
-    "reinforce", "grpo", "aepo", "entropy-bonus", "aent", "natural-gradient", "clip-cov", "kl-cov",
-    "entropy-advantage", "reference-kl", "diverse-bonus", "gspo", "clip-higher")]
+RULES_LISTED = [
+    *(update_rules.get(name) for name in (
+        "reinforce", "grpo", "aepo", "entropy-bonus", "aent", "natural-gradient", "clip-cov", "kl-cov",
+        "entropy-advantage", "reference-kl", "diverse-bonus", "gspo", "clip-higher")),
+    update_rules.get("entropy-bonus", prompt_gain=2.0)]
 far_logits = some((ordinary, with_infinity, finite))
 FURTHER = {
     "entropy_change.remainder_bound": Call(
