@@ -370,10 +370,14 @@ def covariance(probabilities: Values, x: Values, y: Values) -> PerState:
         y: [..., actions], the same.
 
     Returns:
-        [...], in the units of x times y.
+        [...], in the units of x times y. Numbers of 16 bits are added up in 32, in which sums and
+        products of the largest of them do not overflow.
     """
     probabilities, x, y = as_float_array(probabilities), as_float_array(x), as_float_array(y)
     xp = namespace(probabilities, x, y)
+    if xp.finfo(xp.result_type(probabilities, x, y)).bits == 16:
+        wide = covariance(*(xp.astype(v, xp.float32) for v in (probabilities, x, y)))
+        return xp.astype(wide, xp.result_type(probabilities, x, y))
     x, y = (xp.where(probabilities > 0, v, xp.zeros_like(v)) for v in (x, y))
     mean_x = xp.sum(probabilities * x, axis=-1, keepdims=True)
     mean_y = xp.sum(probabilities * y, axis=-1, keepdims=True)

@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 
 from entropy_theory.performance_law.log_formats import Log, Row, read_rows
-from entropy_theory.support.user_errors import check_choice, lookup
+from entropy_theory.support.user_errors import check_choice, lookup, one_line
 
 STEPS = ("step", "_step", "global_step", "train/global_step", "training/global_step", "iteration",
          "epoch")
@@ -224,7 +224,7 @@ def _rank(name: str, patterns: Sequence[str], near: str) -> tuple[int, int, bool
 
 
 def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(f"'{name}'" for name in names[:12])
+    shown = ", ".join(f"'{one_line(name)}'" for name in names[:12])
     return shown + (f" and {len(names) - 12} more" if len(names) > 12 else "")
 
 

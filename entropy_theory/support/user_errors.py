@@ -60,7 +60,13 @@ def check_choice(
     near = difflib.get_close_matches(str(value), choices, n=3, cutoff=0.5)
     known = f"known: {', '.join(sorted(choices))}" if listed_by is None else f"'{listed_by}' lists them"
     hint = f"did you mean {', '.join(near)}?" if near else known
-    raise ValueError(f"unknown {what} '{value}': {hint}")
+    raise ValueError(f"unknown {what} '{one_line(str(value))}': {hint}")
+
+
+def one_line(name: str) -> str:
+    """Return a name from a file, its control characters escaped: an error is one line."""
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in name)
 
 
 def check_file(path: Path, what: str) -> None:

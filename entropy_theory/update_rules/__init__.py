@@ -80,7 +80,10 @@ def get(name: str, **options: Any) -> UpdateRule:
         lookup(known, option, f"option of update rule '{name}':")
     if isinstance(options.get("base"), str):
         options["base"] = get(options["base"])
-    return rule(**options)
+    try:
+        return rule(**options)
+    except TypeError as error:  # an option without default, whose name Python says
+        raise ValueError(f"update rule '{name}' cannot be made: {error}") from None
 
 
 def combine(*rules: UpdateRule) -> UpdateRule:

@@ -358,3 +358,9 @@ def test_entropy_that_moves_at_one_end_alone_moves_one_way_at_every_temperature(
     logits = np.array([-3.0, 3.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]) * 2.0**-700
     assert entropy_change.sign_change_temperature(logits, mask(8, 1, 2)) == math.inf
     assert entropy_change.sign_change_temperature(logits, mask(8, 1, 3)) == 0.0
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered")
+def test_an_expansion_that_overflows_says_what_to_take():
+    with pytest.raises(ValueError, match=r"overflows .* exact change \(entropy_change\.exact\)"):
+        entropy_change.second_order(np.array([0.0, 1.0]), np.array([1e200, 0.0]))

@@ -299,3 +299,30 @@ def test_the_first_bad_logit_is_named_and_not_another():
         policy.entropy(logits)
     with pytest.raises(ValueError, match="inf at action 1 of state 0"):
         policy.entropy(np.array([-math.inf, math.inf]))
+
+
+@pytest.mark.parametrize(("values", "kind"), [
+    (torch.tensor([1j]), "a tensor of torch.complex64"), (["a"], "an array of <U1"),
+    ([1j], "an array of complex128")])
+def test_what_are_no_real_numbers_is_refused(values, kind):
+    with pytest.raises(ValueError, match=f"real numbers are needed, got {kind}"):
+        policy.as_float_array(values)
+
+
+def test_logits_that_are_no_numbers_have_no_clamped_entropy():
+    with pytest.raises(ValueError, match="logits must not be NaN: look for a diverged policy"):
+        policy.clamped_entropy(np.array([0.0, np.nan]), 0.3)
+
+
+@pytest.mark.parametrize("convert", [
+    lambda v: np.asarray(v, dtype=np.float16), lambda v: torch.tensor(v, dtype=torch.bfloat16)])
+def test_the_largest_numbers_of_16_bits_have_a_covariance(convert):
+    """A sum of thirds of the largest is beyond it, and infinity less infinity is no number."""
+    largest = float(np.finfo(np.float16).max)
+    third = convert([1 / 3, 1 / 3, 1 / 3])
+    found = policy.covariance(third, convert([largest] * 3), convert([0.5, 0.0, -0.5]))
+    assert found.dtype == third.dtype
+    # The thirds of bfloat16 add up to 1 within 2^-9, and a deviation of `largest` times that is left.
+    assert abs(float(found)) <= largest * 2.0**-9
+    spread = policy.covariance(third, convert([1.0, 0.0, -1.0]), convert([3.0, 0.0, -3.0]))
+    assert float(spread) == pytest.approx(2.0, rel=2.0**-7)

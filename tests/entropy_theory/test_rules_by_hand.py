@@ -397,3 +397,49 @@ def test_the_second_batch_is_judged_by_its_right_answers():
     ablated = update_rules.get("aepo", ablation="advantage").advantages(batch)
     np.testing.assert_array_equal(
         ablated[second], advantages.group_normalized(batch, second)[second])
+
+
+def test_given_advantages_take_the_place_of_estimates():
+    """Of rules without clips and lengths, whose scores and steps they are."""
+    batch = on_policy(0)
+    given = np.where(batch.mask, np.random.default_rng(1).normal(size=batch.mask.shape), 0.0)
+    rule = update_rules.get("reinforce", estimator="leave-one-out", normalization="token-mean")
+    assert not np.allclose(rule.scores(batch), rule.scores(batch.replace(advantage=given)))
+    plain = update_rules.get("reinforce", estimator="reward", normalization="token-mean")
+    np.testing.assert_allclose(
+        rule.scores(batch.replace(advantage=given)), plain.scores(batch.replace(reward=given)),
+        rtol=0, atol=SAME_STEP)
+    logits = np.random.default_rng(2).normal(size=(2, 4))
+    listed = tabular.exact_batch(logits, np.array([[1.0, 0, 0, 0], [0, 1.0, 1.0, 0]]))
+    natural = update_rules.get("natural-gradient")
+    np.testing.assert_array_equal(
+        natural.advantages(listed.replace(advantage=2 * listed.reward)), 2 * listed.reward)
+
+
+def test_the_natural_gradient_refuses_answers_of_several_tokens():
+    batch = on_policy(0)
+    ids = np.zeros(batch.mask.shape, dtype=int)
+    with pytest.raises(ValueError, match="'natural-gradient' needs every action of each state listed"):
+        update_rules.get("natural-gradient").prepare(batch.replace(state=ids, action=ids))
+
+
+def test_a_file_without_a_class_is_no_rule():
+    with pytest.raises(ValueError, match=r"'mine\.py' is a file: name a class in it, mine\.py:CLASS"):
+        update_rules.get("mine.py")
+
+
+def test_a_rule_that_asks_for_an_option_says_which(monkeypatch):
+    class Half(update_rules.RULES["reinforce"]):
+        name = "half"
+
+        def __init__(self, *, factor):
+            pass
+
+    monkeypatch.setitem(update_rules.RULES, "half", Half)
+    with pytest.raises(ValueError, match=r"'half' cannot be made: .*'factor'"):
+        update_rules.get("half")
+
+
+def test_a_name_with_a_line_break_is_shown_in_one_line():
+    with pytest.raises(ValueError, match=r"unknown option of update rule 'grpo': 'a\\nb'"):
+        update_rules.get("grpo", **{"a\nb": 1})
