@@ -1,12 +1,14 @@
 """Guards llm_bridge/trainer/columns.py: what rules read of TRL's rows, worked out by hand."""
 
+import math
 from types import SimpleNamespace
 
 import pytest
 import torch
 
+from entropy_theory import update_rules
 from llm_bridge.trainer.batches import prefix_states
-from llm_bridge.trainer.columns import KEPT, Place, token_weights, with_rule_columns
+from llm_bridge.trainer.columns import KEPT, Place, target_offsets, token_weights, with_rule_columns
 
 PLACE = Place(rank=1, ranks=2, rows=6, group_size=2)
 """The second of two ranks; of its six rows four are here."""
@@ -98,3 +100,30 @@ def test_of_trls_columns_those_stay_that_no_rule_replaces():
 def test_images_are_refused():
     with pytest.raises(ValueError, match="images are not supported: train on text"):
         found(columns=trl_columns() | {"pixel_values": torch.zeros(4)})
+
+
+OF_ALL = update_rules.get("entropy-bonus", target=2.0)
+OF_EACH = update_rules.get("entropy-bonus", target=2.0, prompt_gain=1.5)
+
+
+@pytest.mark.parametrize(("rule", "offset", "message"), [
+    (update_rules.get("grpo"), 0.1, "'grpo' holds no target: give it target or prompt_gain, or take the"),
+    (update_rules.get("aent"), 0.1, "'aent' holds no target"),
+    (OF_EACH, math.nan, "target_offset of the prompt '1\\+1=' is nan: give nats"),
+    (OF_EACH, math.inf, "is inf"), (OF_EACH, "0.1", "is '0.1'"), (OF_EACH, True, "is True"),
+    (OF_EACH, 10**400, "is 1000"),
+])
+def test_offsets_that_cannot_be_meant_are_refused(rule, offset, message):
+    with pytest.raises(ValueError, match=message):
+        target_offsets([{"prompt": "2=", "target_offset": None},
+                                {"prompt": "1+1=", "target_offset": offset}], rule)
+
+
+def test_whether_there_is_a_column_hangs_on_the_rule_alone():
+    """Else one rank might gather a column that another does not have."""
+    bare = [{"prompt": "2="}]
+    for rule in (OF_EACH, OF_ALL, update_rules.get("entropy-bonus", prompt_gain=1.0),
+                 update_rules.get("clip-cov", base=OF_EACH)):
+        assert target_offsets(bare, rule).tolist() == [0.0]
+    for rule in (update_rules.get("grpo"), update_rules.get("entropy-bonus"), update_rules.get("aent")):
+        assert target_offsets(bare, rule) is None

@@ -8,7 +8,6 @@ import torch
 
 from entropy_theory import update_rules
 from llm_bridge.data import tasks
-from llm_bridge.trainer import columns
 from tests.llm_bridge.llama_steps import llama_trainer, weights
 from tests.tolerances import FLOAT64
 
@@ -58,29 +57,6 @@ def test_the_distance_from_prompts_targets_is_in_the_records(tmp_path):
     for rule in (RULE, HELD):
         _, records = trained(tmp_path / str(rule.prompt_gain), rule)
         assert records[0]["prompt_shortfall"] > 0.1
-
-
-@pytest.mark.parametrize(("rule", "offset", "message"), [
-    (update_rules.get("grpo"), 0.1, "'grpo' holds no target: give it target or prompt_gain, or take the"),
-    (update_rules.get("aent"), 0.1, "'aent' holds no target"),
-    (RULE, math.nan, "target_offset of the prompt '1\\+1=' is nan: give nats"),
-    (RULE, math.inf, "is inf"), (RULE, "0.1", "is '0.1'"), (RULE, True, "is True"),
-    (RULE, 10**400, "is 1000"),
-])
-def test_offsets_that_cannot_be_meant_are_refused(rule, offset, message):
-    with pytest.raises(ValueError, match=message):
-        columns.target_offsets([{"prompt": "2=", "target_offset": None},
-                                {"prompt": "1+1=", "target_offset": offset}], rule)
-
-
-def test_whether_there_is_a_column_hangs_on_the_rule_alone():
-    """Else one rank might gather a column that another does not have."""
-    bare = [{"prompt": "2="}]
-    for rule in (RULE, HELD, update_rules.get("entropy-bonus", prompt_gain=1.0),
-                 update_rules.get("clip-cov", base=RULE)):
-        assert columns.target_offsets(bare, rule).tolist() == [0.0]
-    for rule in (update_rules.get("grpo"), update_rules.get("entropy-bonus"), update_rules.get("aent")):
-        assert columns.target_offsets(bare, rule) is None
 
 
 def written(path, *offsets):

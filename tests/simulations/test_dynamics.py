@@ -7,9 +7,10 @@ import pytest
 
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.update_rules import combine, get
-from simulations.engine import Dynamics, Samples
+from simulations.engine import Dynamics, Samples, simulate
 from simulations.engine.dynamics import cut_options
 from simulations.engine.task import Task, check_features_rule
+from simulations.problems import Bandit
 from simulations.problems.token_trees import TokenProblem
 
 GRPO = get("grpo", group_size=8)
@@ -170,3 +171,39 @@ def test_features_and_trees_are_taken_by_the_rules_that_are_defined_on_them():
     assert task(natural, tree=one_token).tree is one_token
     with pytest.raises(ValueError, match="defined on answers of one token"):
         task(natural, tree=TREE.tree, start=TREE.starts(3, seed=0), reward=TREE.correct)
+
+
+OFFSETS = (0.3, 0.1, -0.1, -0.3)
+PROMPTS = Bandit(n_actions=6, n_correct=3, accuracies=(0.3, 0.4, 0.5, 0.6))
+
+
+def of_prompts(rule, **changes):
+    """Final logits of four prompts."""
+    return simulate(PROMPTS.starts(2, seed=4), PROMPTS.reward, Dynamics(
+        rule=rule, steps=60, learning_rate=0.5, engine="numpy", **changes)).final_logits
+
+
+BONUS = {"target": 1.1, "prompt_gain": 2.0, "coefficient_low": -5.0, "coefficient_high": 5.0}
+
+
+@pytest.mark.parametrize("rule", [
+    get("entropy-bonus", hold="forecast", **BONUS), get("entropy-bonus", coefficient_step=0.05, **BONUS),
+    get("aepo", target=1.1, control="proportional", base=get("entropy-bonus", prompt_gain=2.0)),
+], ids=["forecast", "integral", "temperature"])
+def test_offsets_of_the_mean_move_the_target(rule):
+    """Offsets of .2 at all prompts are a target .2 higher."""
+    shifted = of_prompts(rule, target_offsets=tuple(o + 0.2 for o in OFFSETS))
+    higher = of_prompts(rule, target_offsets=OFFSETS, targets=(1.3, 1.3))
+    # Sums of four offsets, rounded in another order, over 60 steps.
+    np.testing.assert_allclose(shifted, higher, rtol=0, atol=1e-9)
+    assert np.abs(of_prompts(rule, target_offsets=OFFSETS) - higher).max() > 1e-3
+
+
+@pytest.mark.parametrize(("gain", "offsets", "message"), [
+    (1.0, (0.1, 0.2), "target_offsets has 2 values for 4 prompts"),
+    (1.0, (0.1, 0.2, 0.0, np.nan), "target_offsets must be finite"),
+    (0.0, OFFSETS, "has one coefficient for all prompts: give it prompt_gain"),
+])
+def test_offsets_that_cannot_be_meant_are_refused(gain, offsets, message):
+    with pytest.raises(ValueError, match=message):
+        of_prompts(get("entropy-bonus", target=1.1, prompt_gain=gain), target_offsets=offsets)

@@ -178,24 +178,6 @@ def test_a_compiled_engine_holds_each_prompt_as_numpy_does(name):
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
 
 
-def test_offsets_of_the_mean_move_the_target():
-    """Offsets of .2 at all prompts are a target .2 higher."""
-    shifted = of_prompts("entropy-bonus", 2.0, target_offsets=tuple(o + 0.2 for o in OFFSETS), steps=300)
-    higher = of_prompts("entropy-bonus", 2.0, target_offsets=OFFSETS, targets=(1.3, 1.3), steps=300)
-    # Sums of four offsets, rounded in another order, over 300 steps that shrink differences.
-    np.testing.assert_allclose(shifted, higher, rtol=0, atol=1e-10)
-
-
-@pytest.mark.parametrize(("name", "gain", "offsets", "message"), [
-    ("entropy-bonus", 1.0, (0.1, 0.2), "target_offsets has 2 values for 4 prompts"),
-    ("entropy-bonus", 1.0, (0.1, 0.2, 0.0, np.nan), "target_offsets must be finite"),
-    ("entropy-bonus", 0.0, OFFSETS, "has one coefficient for all prompts: give it prompt_gain"),
-])
-def test_offsets_that_cannot_be_meant_are_refused(name, gain, offsets, message):
-    with pytest.raises(ValueError, match=message):
-        of_prompts(name, gain, target_offsets=offsets)
-
-
 def test_a_sign_error_in_the_forecast_shows(monkeypatch):
     """What the tests above are worth: a bonus forecast to do the opposite holds nothing."""
     honest = Runs._add_forecast
