@@ -188,12 +188,12 @@ BONUS = {"target": 1.1, "prompt_gain": 2.0, "coefficient_low": -5.0, "coefficien
 
 @pytest.mark.parametrize("rule", [
     get("entropy-bonus", hold="forecast", **BONUS), get("entropy-bonus", coefficient_step=0.05, **BONUS),
-    get("aepo", target=1.1, control="proportional", base=get("entropy-bonus", prompt_gain=2.0)),
+    get("aepo", target=1.4, control="proportional", base=get("entropy-bonus", prompt_gain=2.0)),
 ], ids=["forecast", "integral", "temperature"])
 def test_offsets_of_the_mean_move_the_target(rule):
     """Offsets of .2 at all prompts are a target .2 higher."""
     shifted = of_prompts(rule, target_offsets=tuple(o + 0.2 for o in OFFSETS))
-    higher = of_prompts(rule, target_offsets=OFFSETS, targets=(1.3, 1.3))
+    higher = of_prompts(rule, target_offsets=OFFSETS, targets=(rule.target + 0.2,) * 2)
     # Sums of four offsets, rounded in another order, over 60 steps.
     np.testing.assert_allclose(shifted, higher, rtol=0, atol=1e-9)
     assert np.abs(of_prompts(rule, target_offsets=OFFSETS) - higher).max() > 1e-3
