@@ -11,6 +11,8 @@ from entropy_theory.update_rules.bonus import base_and_bonus
 from tests.tolerances import FLOAT64
 
 GAIN, COMMON = 3.0, 0.25
+ROUNDED = 32 * FLOAT64
+"""Numbers of order 1: means of at most four, some ten roundings of half a unit each, times a gain of 3."""
 OPTIONS = {"base": "reinforce", "normalization": "token-mean", "coefficient": COMMON}
 
 
@@ -44,7 +46,7 @@ def coefficients(rule, rows):
 
 def test_a_prompt_of_less_entropy_than_others_has_a_larger_coefficient():
     found = coefficients(update_rules.get("entropy-bonus", prompt_gain=GAIN, **OPTIONS), batch())
-    np.testing.assert_allclose(found, COMMON - GAIN * ABOVE, rtol=0, atol=32 * FLOAT64)
+    np.testing.assert_allclose(found, COMMON - GAIN * ABOVE, rtol=0, atol=ROUNDED)
 
 
 def test_what_counts_is_the_distance_from_the_prompts_own_target():
@@ -53,7 +55,7 @@ def test_what_counts_is_the_distance_from_the_prompts_own_target():
     for shift in (0.0, -2.0):
         found = coefficients(rule, batch([1.0 + shift, 1.0 + shift, shift, shift]))
         np.testing.assert_allclose(
-            found, COMMON + GAIN * (np.array([.5, .5, -.5, -.5]) - ABOVE), rtol=0, atol=32 * FLOAT64)
+            found, COMMON + GAIN * (np.array([.5, .5, -.5, -.5]) - ABOVE), rtol=0, atol=ROUNDED)
 
 
 def test_the_common_coefficient_is_the_controllers_and_the_prompts_part_is_the_bases():
@@ -61,10 +63,10 @@ def test_the_common_coefficient_is_the_controllers_and_the_prompts_part_is_the_b
     rule = update_rules.get("entropy-bonus", prompt_gain=GAIN, target=0.5, **OPTIONS)
     rows = batch()
     chosen = rows.replace(coefficient=np.full(rows.mask.shape, 0.7))
-    np.testing.assert_allclose(coefficients(rule, chosen), 0.7 - GAIN * ABOVE, rtol=0, atol=32 * FLOAT64)
+    np.testing.assert_allclose(coefficients(rule, chosen), 0.7 - GAIN * ABOVE, rtol=0, atol=ROUNDED)
     (_, without), (_, unit) = base_and_bonus(rule, rule.prepare(chosen))
-    np.testing.assert_allclose(without["entropy"][:, 0], -GAIN * ABOVE, rtol=0, atol=32 * FLOAT64)
-    np.testing.assert_allclose(unit["entropy"][:, 0], 1.0, rtol=0, atol=32 * FLOAT64)
+    np.testing.assert_allclose(without["entropy"][:, 0], -GAIN * ABOVE, rtol=0, atol=ROUNDED)
+    np.testing.assert_allclose(unit["entropy"][:, 0], 1.0, rtol=0, atol=ROUNDED)
 
 
 def test_a_second_batch_neither_counts_nor_is_moved():
@@ -74,7 +76,7 @@ def test_a_second_batch_neither_counts_nor_is_moved():
     both = concatenate([batch(), second.replace(entropy=5 * second.entropy)])
     found = rule.state_terms(both)["entropy"]
     assert (rule.shortfall(both)[4:] == 0).all()
-    np.testing.assert_allclose(found[:4, 0], COMMON - GAIN * ABOVE, rtol=0, atol=32 * FLOAT64)
+    np.testing.assert_allclose(found[:4, 0], COMMON - GAIN * ABOVE, rtol=0, atol=ROUNDED)
     assert (found[4:] == 0).all()
 
 
@@ -89,7 +91,7 @@ def test_the_diverse_bonus_scales_its_scores_by_prompt():
     base = plain.base.scores(rows)
     bonus, scaled = plain.scores(rows) - base, own.scores(rows) - base
     expected = bonus * (1 - GAIN * ABOVE / COMMON)[:, None]
-    np.testing.assert_allclose(scaled, expected, rtol=0, atol=64 * FLOAT64)
+    np.testing.assert_allclose(scaled, expected, rtol=0, atol=ROUNDED)
     assert np.abs(bonus[rows.mask]).min() > 0.1
 
 
@@ -97,15 +99,15 @@ def test_the_distance_of_prompts_from_their_targets_is_logged():
     """By rows: .275 at all, and .5 - .275 with offsets; with neither gain nor offsets nothing is."""
     told = update_rules.get("entropy-bonus", prompt_gain=GAIN, **OPTIONS)
     common = update_rules.get("entropy-bonus", **OPTIONS)
-    assert told.metrics(batch())["prompt_shortfall"] == pytest.approx(0.275, rel=1e-12)
+    assert told.metrics(batch())["prompt_shortfall"] == pytest.approx(0.275, abs=ROUNDED)
     for rule in (told, common):
         found = rule.metrics(batch([1.0, 1.0, 0.0, 0.0]))["prompt_shortfall"]
-        assert found == pytest.approx(0.225, rel=1e-12)
+        assert found == pytest.approx(0.225, abs=ROUNDED)
     assert "prompt_shortfall" not in common.metrics(batch())
     for rule in (update_rules.get("diverse-bonus", prompt_gain=GAIN, **OPTIONS),
                  update_rules.get("aent", prompt_gain=GAIN, base="reinforce")):
         rows = batch().replace(clamped_entropy=batch().entropy)
-        assert rule.metrics(rows)["prompt_shortfall"] == pytest.approx(0.275, rel=1e-12)
+        assert rule.metrics(rows)["prompt_shortfall"] == pytest.approx(0.275, abs=ROUNDED)
 
 
 def test_runs_may_have_gains_of_their_own():
@@ -113,7 +115,7 @@ def test_runs_may_have_gains_of_their_own():
     both = one.replace(**{name: np.stack([column, column]) for name, column in one._columns()})
     found = update_rules.get("entropy-bonus", prompt_gain=np.array([0.0, GAIN]), **OPTIONS).state_terms(
         both)["entropy"][..., 0]
-    np.testing.assert_allclose(found, [[COMMON] * 4, COMMON - GAIN * ABOVE], rtol=0, atol=32 * FLOAT64)
+    np.testing.assert_allclose(found, [[COMMON] * 4, COMMON - GAIN * ABOVE], rtol=0, atol=ROUNDED)
 
 
 def test_offsets_that_are_not_numbers_are_named():
