@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from entropy_theory import advantages
-from entropy_theory.array_types import Array, TokenColumn
+from entropy_theory.array_types import Array, TokenColumn, TokenMask
 from entropy_theory.controllers import Controller, ForecastCoefficient, TargetEntropyCoefficient
 from entropy_theory.policy import namespace, to_numpy
 from entropy_theory.reads import NOTHING
@@ -134,7 +134,8 @@ class Bonus(Modifier):
         self, *, on_policy: bool, tokens: int | None = None, actions: int | None = None
     ) -> tuple[str, ...]:
         inert: tuple[str, ...] = ()
-        if not self._adapts and np.all(to_numpy(self.coefficient) == 0):
+        acts = self._adapts or self._has_gain
+        if not acts and np.all(to_numpy(self.coefficient) == 0):
             inert = (f"'{self.name}' has coefficient 0 and does nothing: raise it",)
         return (*self.base.warnings(on_policy=on_policy, tokens=tokens, actions=actions), *inert)
 
@@ -166,14 +167,7 @@ class Bonus(Modifier):
     def _metrics_of_prompts(self, batch: TokenBatch) -> dict[str, Array]:
         if not self._has_gain and (batch.target_offset is None or batch.entropy is None):
             return {}
-        xp = namespace(batch.log_prob)
-        rows = batch.is_ordinary
-        weight = sequence_weight(batch, rows)
-        largest = xp.max(abs(self.shortfall(batch)), axis=-1, keepdims=True)
-        total = xp.sum(weight, axis=(-2, -1))
-        square = xp.sum(weight * largest * largest, axis=(-2, -1))
-        return {"prompt_shortfall": xp.sqrt(
-            square / xp.where(total > 0, total, xp.ones_like(total)))}
+        return {"prompt_shortfall": root_mean_square(batch, batch.is_ordinary, self.shortfall(batch))}
 
     def _prepare(self, batch: TokenBatch) -> TokenBatch:
         prepared = self.base.prepare(batch)
@@ -190,6 +184,19 @@ class Bonus(Modifier):
             common = batch.coefficient
         own = batch.prepared.get(f"{self.name}.prompt")
         return common if own is None else common + own
+
+
+def root_mean_square(batch: TokenBatch, rows: TokenMask, column: TokenColumn) -> Array:
+    """Of a column with one number a sequence, by weight, over the sequences with such rows: [...].
+
+    0 where there is none.
+    """
+    xp = namespace(column)
+    weight = sequence_weight(batch, rows)
+    largest = xp.max(abs(column), axis=-1, keepdims=True)
+    total = xp.sum(weight, axis=(-2, -1))
+    square = xp.sum(weight * largest * largest, axis=(-2, -1))
+    return xp.sqrt(square / xp.where(total > 0, total, xp.ones_like(total)))
 
 
 Coefficients = tuple[TokenColumn, dict[str, TokenColumn]]

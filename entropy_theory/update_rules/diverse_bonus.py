@@ -41,8 +41,8 @@ from entropy_theory import advantages
 from entropy_theory.array_types import Array, TokenColumn
 from entropy_theory.policy import namespace
 from entropy_theory.reads import RATIO
-from entropy_theory.token_batch import TokenBatch, sequence_weight
-from entropy_theory.update_rules.bonus import Bonus
+from entropy_theory.token_batch import TokenBatch
+from entropy_theory.update_rules.bonus import Bonus, root_mean_square
 from entropy_theory.update_rules.clipped_ratio import length_factor, ratio, unclipped
 
 
@@ -99,13 +99,8 @@ class DiverseBonus(Bonus):
         The first is the root mean square, in nats and by weight, of the surprise over right answers: the
         standard deviation of their log-probabilities within prompts, 0 where the bonus does nothing.
         """
-        xp = namespace(batch.log_prob)
         rows = batch.is_ordinary
         right = rows & advantages.right_answers(batch, rows, self.positive_reward)
-        weight = sequence_weight(batch, right)
-        surprise = xp.max(abs(self.surprise(batch)), axis=-1, keepdims=True)
-        total = xp.sum(weight, axis=(-2, -1))
-        square = xp.sum(weight * surprise * surprise, axis=(-2, -1))
-        spread = xp.sqrt(square / xp.where(total > 0, total, xp.ones_like(total)))
+        spread = root_mean_square(batch, right, self.surprise(batch))
         return self._with_base_metrics(
             batch, {"right_answer_spread": spread, **self._metrics_of_prompts(batch)})

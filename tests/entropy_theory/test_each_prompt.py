@@ -12,7 +12,7 @@ from tests.tolerances import FLOAT64
 
 GAIN, COMMON = 3.0, 0.25
 ROUNDED = 32 * FLOAT64
-"""Numbers of order 1: means of at most four, some ten roundings of half a unit each, times a gain of 3."""
+"""Numbers of order 1: means of four at most, some ten roundings of half a unit each, times the gain."""
 OPTIONS = {"base": "reinforce", "normalization": "token-mean", "coefficient": COMMON}
 
 
@@ -141,3 +141,11 @@ def test_a_second_batch_alone_has_no_distance():
     second = batch(tempered=True)
     assert told.metrics(second)["prompt_shortfall"] == 0
     assert (told.shortfall(second) == 0).all()
+
+
+def test_a_gain_without_a_common_coefficient_is_no_idle_bonus():
+    """Without both it is, and a warning says so."""
+    for gain, count in ((0.0, 1), (GAIN, 0)):
+        rule = update_rules.get("entropy-bonus", coefficient=0.0, prompt_gain=gain)
+        found = rule.warnings(on_policy=True)
+        assert sum("coefficient 0 and does nothing" in warning for warning in found) == count
