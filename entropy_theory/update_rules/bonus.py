@@ -187,9 +187,12 @@ class Bonus(Modifier):
 
 
 def root_mean_square(batch: TokenBatch, rows: TokenMask, column: TokenColumn) -> Array:
-    """Of a column with one number a sequence, by weight, over the sequences with such rows: [...].
+    """Return it by weight over the sequences with such rows, [...]; 0 where there is none.
 
-    0 where there is none.
+    Args:
+        batch: gives the weights.
+        rows: boolean [..., sequences, positions].
+        column: one number a sequence, at its rows; 0 elsewhere.
     """
     xp = namespace(column)
     weight = sequence_weight(batch, rows)
