@@ -63,7 +63,7 @@ class Block(ABC):
     entropy: np.ndarray
     """Entropy of each state, [runs, states], nats."""
 
-    def __init__(self, task: Task, step: int = 0) -> None:
+    def __init__(self, task: Task, step: int) -> None:
         self.task, self.dynamics, self.rule = task, task.dynamics, task.dynamics.rule
         dynamics = self.dynamics
         self.n_runs, self.n_states, _ = task.logits.shape

@@ -74,7 +74,7 @@ def simulate(
         return concatenate(list(pool.map(trajectory, parts)), final)
 
 
-def blocks(n_runs: int, one_run: int, parallel: bool = False) -> Iterator[slice]:
+def blocks(n_runs: int, one_run: int, parallel: bool) -> Iterator[slice]:
     """Cut runs into blocks that are advanced together; ``one_run`` is the size of a run's largest array.
 
     Blocks that may run in parallel are at least four, each of at least 32 runs if there are enough.

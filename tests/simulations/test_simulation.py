@@ -28,10 +28,10 @@ def cuts(*arguments):
 
 
 def test_blocks_fill_the_cache_and_hold_a_run_at_least():
-    assert cuts(10, BLOCK // 4) == [4, 4, 2]
-    assert cuts(10, BLOCK // 4 + 1) == [3, 3, 3, 1]
-    assert cuts(3, BLOCK) == cuts(3, BLOCK + 1) == cuts(3, 9 * BLOCK) == [1, 1, 1]
-    assert cuts(5, 1) == [5]
+    assert cuts(10, BLOCK // 4, False) == [4, 4, 2]
+    assert cuts(10, BLOCK // 4 + 1, False) == [3, 3, 3, 1]
+    assert cuts(3, BLOCK, False) == cuts(3, BLOCK + 1, False) == cuts(3, 9 * BLOCK, False) == [1, 1, 1]
+    assert cuts(5, 1, False) == [5]
 
 
 def test_parallel_blocks_are_at_least_four_of_at_least_32_runs():

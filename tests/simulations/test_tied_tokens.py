@@ -80,6 +80,14 @@ def test_there_is_room_for_a_class_of_each_draw(name):
     assert len(end.counts) >= 2 + 4 * 6
 
 
+def test_a_step_takes_a_class_for_each_draw_and_for_each_cut_at_most():
+    """Some seeds draw a token kept, which falls below those left out: its class is cut again."""
+    rule = get("aent", coefficient=0.4, removed_fraction=0.3, adaptive=False)
+    start = TiedTokens(logits=np.zeros(2), reward=np.array([1.0, 0.0]), counts=np.array([5e5, 5e5]))
+    grown = [len(train(start, rule, learning_rate=1.0, steps=1, record_every=1, seed=seed,
+                       samples=Samples(group_size=2)).final.counts) - 2 for seed in range(20)]
+    assert max(grown) == 2 + 2
+
 
 def test_training_from_ties_has_the_distribution_of_training_singly():
     """Later draws take tokens in another order: equal in the mean over seeds, not run by run."""
