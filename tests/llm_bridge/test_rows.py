@@ -32,11 +32,14 @@ def test_what_belongs_to_a_sequence_is_at_all_its_positions():
         "mask": mask, "weight": mask / 4.0, "reward": torch.tensor([1.0, 0.0, 0.5]),
         "group": torch.tensor([0, 0, 1]), "sequence": torch.tensor([4, 5, 6]),
         "coefficient": torch.tensor([0.1, 0.2, 0.3]), "tempered": torch.tensor([False, True, False]),
+        "target_offset": torch.tensor([0.3, 0.0, -0.3]),
         "sampling_temperature": torch.tensor([1.0, 1.2, 1.0]),
         "state": torch.zeros(3, 3, dtype=torch.long),
         "completion_ids": torch.zeros(3, 3, dtype=torch.long),
     }
     zeros = torch.zeros(3, 3)
     batch: TokenBatch = batches.token_batch(columns, zeros, zeros, step=0, seed=0)
-    for name in ("reward", "group", "sequence", "coefficient", "tempered", "sampling_temperature"):
+    # Those columns are the ones that are sent between ranks once a row.
+    assert {name for name, column in columns.items() if column.ndim == 1} == {*batches.OF_A_SEQUENCE}
+    for name in batches.OF_A_SEQUENCE:
         assert torch.equal(getattr(batch, name), columns[name][:, None].expand(3, 3)), name

@@ -50,7 +50,7 @@ class TabulatedRuns(Block):
             final: [runs, states, actions], contiguous, float64; it becomes the logits themselves if that
                 is the precision.
         """
-        super().__init__(task)
+        super().__init__(task, step=0)
         own = final if self.dynamics.precision == "float64" else np.empty(final.shape, np.float32)
         own[...] = task.logits
         self.logits, self.answers_of, self.tables = own, answers, tables
