@@ -58,7 +58,7 @@ class Levels:
     """The first mask as a boolean array."""
 
     @classmethod
-    def of(cls, reward: np.ndarray, runs_contiguous: bool = False) -> Levels | None:
+    def of(cls, reward: np.ndarray, runs_contiguous: bool) -> Levels | None:
         """Return the levels of a reward [runs, states, actions]; None if they exceed MOST_LEVELS."""
         values = np.unique(reward)[::-1]
         if len(values) > MOST_LEVELS:

@@ -2,13 +2,15 @@
 
 Cosmic Ray's operators make them. What means nothing when it changes is left alone: annotations, text
 (f-strings, and all of a ``raise``), blocks for type checkers, arguments of decorators, which say how a
-class is written (frozen, slots, keyword-only) and not what it computes, and ``strict`` of a ``zip``,
-which tells of a bug elsewhere.
+class is written (frozen, slots, keyword-only) and not what it computes, caches, which save time,
+``strict`` of a ``zip``, which tells of a bug elsewhere, and the number in ``reshape(-1)``, for NumPy
+takes every negative length for the one that is left.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +36,9 @@ OPERATORS = tuple(f"core/{name}" for name in (
         "Lt_GtE", "LtE_Gt", "Gt_LtE", "GtE_Lt")),
 ))
 """Of Cosmic Ray's: one or two plausible slips for each piece of code, not each other operator."""
+
+CACHE = re.compile(r"\s*@(functools\.)?(lru_)?cache\b")
+"""Decorators that save time."""
 
 Place = tuple[int, int]
 """Line, from 1, and column, from 0."""
@@ -71,7 +76,7 @@ class Source:
     def mutants(self) -> Iterator[Mutant]:
         """All mutants that are not left alone, by operator and place."""
         tree = ast.parse(self.text)
-        columns = _columns(self.text)
+        columns, lines = _columns(self.text), self.text.splitlines()
         silent = [_span(node, columns) for node in _left_alone(tree)]
         operations = [(_end(node.left, columns), _start(node.right, columns))
                       for node in ast.walk(tree) if isinstance(node, ast.BinOp)]
@@ -81,6 +86,8 @@ class Source:
             places = (place for node in nodes for place in operator.mutation_positions(node))
             for occurrence, (start, end) in enumerate(places):
                 if any(low <= start and end <= high for low, high in silent):
+                    continue
+                if name.endswith("RemoveDecorator") and CACHE.match(lines[start[0] - 1]):
                     continue
                 # Cosmic Ray takes a lone * or / among parameters for a product.
                 if "BinaryOperator" in name and not any(
@@ -120,6 +127,9 @@ def _left_alone(tree: ast.AST) -> Iterator[ast.AST]:
             yield from (d for d in node.decorator_list if isinstance(d, ast.Call))
         elif isinstance(node, ast.keyword) and node.arg == "strict":
             yield node.value
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "reshape":
+            yield from (size.operand for size in node.args
+                        if isinstance(size, ast.UnaryOp) and isinstance(size.operand, ast.Constant))
         elif isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             yield node
 

@@ -9,7 +9,7 @@ from entropy_theory.token_tree import TokenTree
 from entropy_theory.update_rules import combine, get
 from simulations.engine import Dynamics, Samples, simulate
 from simulations.engine.dynamics import cut_options
-from simulations.engine.task import Task, check_features_rule
+from simulations.engine.task import Task, check_features_rule, check_tree_dynamics
 from simulations.problems import Bandit
 from simulations.problems.token_trees import TokenProblem
 
@@ -171,6 +171,9 @@ def test_features_and_trees_are_taken_by_the_rules_that_are_defined_on_them():
     assert task(natural, tree=one_token).tree is one_token
     with pytest.raises(ValueError, match="defined on answers of one token"):
         task(natural, tree=TREE.tree, start=TREE.starts(3, seed=0), reward=TREE.correct)
+    two_tokens = TokenTree(2, 2, end_token=False)
+    with pytest.raises(ValueError, match="defined on answers of one token"):
+        check_tree_dynamics(two_tokens, (3, two_tokens.n_states, 2), Dynamics(rule=natural))
 
 
 OFFSETS = (0.3, 0.1, -0.1, -0.3)

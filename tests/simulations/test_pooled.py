@@ -93,14 +93,14 @@ class Spy(Reinforce):
 
 def test_levels_are_the_rewards_from_the_largest_on():
     graded = np.array([[[0.25, 1.0, -2.0, 1.0], [1.0, 1.0, 1.0, 0.25]]])
-    levels = Levels.of(graded)
+    levels = Levels.of(graded, False)
     assert levels.values == (1.0, 0.25, -2.0)
     share = np.array([[[0.5, 0.25, 0.125, 0.125], [0.0, 0.5, 0.25, 0.25]]])
     np.testing.assert_array_equal(levels.sums(share), [[[0.375, 0.5, 0.125], [0.75, 0.25, 0.0]]])
     scores = np.array([[[1.0, 2.0, 4.0], [8.0, 16.0, 32.0]]])
     np.testing.assert_array_equal(
         levels.at_actions(scores), [[[2.0, 1.0, 4.0, 1.0], [8.0, 8.0, 8.0, 16.0]]])
-    two = Levels.of(graded > 0.5)
+    two = Levels.of(graded > 0.5, False)
     assert two.values == (True, False)
     np.testing.assert_array_equal(
         two.at_actions(scores[..., :2]), [[[2.0, 1.0, 2.0, 1.0], [8.0, 8.0, 8.0, 16.0]]])
@@ -114,8 +114,8 @@ def test_masks_lie_in_memory_as_the_logits_do(order):
 
 
 def test_more_than_eight_rewards_are_not_summed():
-    assert len(Levels.of(np.arange(8.0)[None, None]).values) == 8
-    assert Levels.of(np.arange(9.0)[None, None]) is None
+    assert len(Levels.of(np.arange(8.0)[None, None], False).values) == 8
+    assert Levels.of(np.arange(9.0)[None, None], False) is None
 
 
 def test_the_rule_is_asked_about_one_row_for_each_reward_of_a_state():

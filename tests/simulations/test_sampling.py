@@ -29,8 +29,10 @@ def absorb(h, word):
     return mix((h + (word + 1) * 0x9E3779B97F4A7C15) & MASK)
 
 
-def test_a_uniform_is_the_formula_of_the_docstring():
-    seed, batch, position = 12, 7, 3
+@pytest.mark.parametrize(("seed", "batch"), [(12, 7), (0, 0), (1, 2)])
+def test_a_uniform_is_the_formula_of_the_docstring(seed, batch):
+    """For words whose multiples of the golden ratio are above 2^63, and for others."""
+    position = 3
     key = absorb(absorb(0, seed), batch)
     runs = np.array([0, 5, 40_000])
     found = uniforms(lanes(TEMPERED, runs, 2, 3, position), batch_key(seed, batch))
@@ -43,6 +45,11 @@ def test_a_uniform_is_the_formula_of_the_docstring():
                     lane = absorb(lane, word)
                 expected = (mix((lane + key) & MASK) >> 11) * 2.0**-53
                 assert found[i, prompt, sample] == expected
+
+
+def test_the_first_position_is_the_one_that_is_meant():
+    words = (ORDINARY, np.arange(3), 2, 4)
+    np.testing.assert_array_equal(lanes(*words), lanes(*words, 0))
 
 
 @pytest.mark.parametrize("vary", ["seed", "batch", "kind", "run", "prompt", "sample", "position"])

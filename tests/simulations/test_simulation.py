@@ -14,10 +14,13 @@ from simulations.engine.engines import NumpyEngine
 from simulations.engine.runs import Runs
 from simulations.engine.simulation import BLOCK, blocks, threads
 from simulations.engine.task import Task
+from simulations.engine.tree_runs import TreeRuns
 from simulations.problems import Bandit
+from simulations.problems.token_trees import TokenProblem
 
 GRPO = get("grpo", group_size=8)
 PROBLEM = Bandit(n_actions=5, n_correct=2)
+TREE = TokenProblem(n_tokens=2, horizon=2, n_correct=1)
 
 
 def cuts(*arguments):
@@ -116,6 +119,10 @@ def test_runs_begin_with_any_step():
         task = Task.checked(PROBLEM.starts(2, seed=0), PROBLEM.correct, Dynamics(rule=GRPO))
         run = Runs(task, step)
         assert run.batch_number == step + 1
+        tree_task = Task.checked(
+            TREE.starts(2, seed=0), TREE.correct, Dynamics(rule=GRPO), tree=TREE.tree)
+        np.testing.assert_array_equal(
+            TreeRuns(tree_task, step).token_shares(), TreeRuns(tree_task).token_shares())
         np.testing.assert_allclose(run.entropy, Runs(task).entropy, rtol=0, atol=0)
 
 

@@ -89,6 +89,20 @@ def test_a_step_takes_a_class_for_each_draw_and_for_each_cut_at_most():
     assert max(grown) == 2 + 2
 
 
+def test_a_token_left_out_that_overtakes_tied_ones_is_kept():
+    """Only right tokens move, and none of them is among the three kept at first, which stay tied."""
+    rule = get("aent", coefficient=0.4, removed_fraction=0.5, adaptive=False,
+               base=get("reinforce", estimator="reward"))
+    logits, reward = np.repeat([0.0, -0.2], 3), np.repeat([0.0, 1.0], 3)
+    samples = Samples(group_size=6)
+    end = train(single(logits, reward), rule, learning_rate=0.5, steps=30, record_every=30, seed=2,
+                samples=samples).final
+    run = simulate(logits[None, None], reward[None], Dynamics(
+        rule=rule, learning_rate=0.5, steps=30, seed=2, samples=samples))
+    np.testing.assert_allclose(log_softmax(end.logits), log_softmax(run.final_logits[0, 0]), atol=1e-9)
+    assert end.logits[3:].max() > end.logits[:3].max()
+
+
 def test_training_from_ties_has_the_distribution_of_training_singly():
     """Later draws take tokens in another order: equal in the mean over seeds, not run by run."""
     logits = np.log(np.repeat([8.0, 2.0, 0.5], [1, 4, 30]))

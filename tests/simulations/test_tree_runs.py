@@ -15,6 +15,7 @@ from entropy_theory.token_tree import TokenTree
 from entropy_theory.update_rules import RULES, combine, get
 from entropy_theory.update_rules.reinforce import Reinforce
 from simulations.engine import Dynamics, Record, Samples, simulate
+from simulations.engine.pooled import MOST_LEVELS
 from simulations.engine.task import Task
 from simulations.engine.tree_runs import TreeRuns
 from simulations.problems import Bandit
@@ -130,7 +131,10 @@ def test_graded_rewards_of_responses_pool_too():
 
 
 def test_rewards_without_number_are_listed():
+    """Those are more than eight."""
     rng = np.random.default_rng(0)
+    few = rng.permuted(np.arange(2 * PROBLEM.tree.n_responses) % MOST_LEVELS).reshape(1, 2, -1)
+    assert a_run(get("reinforce"), reward=few).levels is not None
     run = a_run(get("reinforce"), reward=rng.random((1, 2, PROBLEM.tree.n_responses)))
     assert run.levels is None
     assert np.abs(run.direction()).max() > 1e-3
