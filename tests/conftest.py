@@ -17,20 +17,29 @@ gc.disable()
 shape_checks.install()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Files keep their order, unless their own is to be drawn, too."""
+    parser.addoption("--shuffle-files", action="store_true", help="draw the order of the files as well")
+
+
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Say how to have the same order again, where pytest-randomly draws one."""
     seed = session.config.getoption("randomly_seed", None)
     reporter = session.config.pluginmanager.getplugin("terminalreporter")
     if isinstance(seed, int) and reporter is not None and not hasattr(session.config, "workerinput"):
-        reporter.write_line(f"each file's tests in the order of --randomly-seed={seed}")
+        what = "files and tests" if session.config.getoption("shuffle_files") else "each file's tests"
+        reporter.write_line(f"{what} in the order of --randomly-seed={seed}")
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Iterator[None]:
     """Put files back into their order, in which long ones start early; within them tests are shuffled."""
     places = {path: place for place, path in enumerate(dict.fromkeys(item.path for item in items))}
     yield
-    items.sort(key=lambda item: places[item.path])
+    if not config.getoption("shuffle_files"):
+        items.sort(key=lambda item: places[item.path])
 
 
 def pytest_collection_finish() -> None:
