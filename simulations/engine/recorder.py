@@ -98,7 +98,8 @@ class _Recorder:
     def trajectory(self, final_logits: np.ndarray) -> Trajectory:
         """Return all that was collected."""
         deviation = self.tail_entropy / self.tail_steps
-        variance = np.maximum(self.tail_square / self.tail_steps - deviation**2, 0.0)
+        # Not below 0: the first deviation is 0, so that the difference is a share of the mean square.
+        variance = self.tail_square / self.tail_steps - deviation**2
         columns = {name: np.asarray(values) for name, values in self.columns.items()}
         changes = {name: np.asarray(values) for name, values in self.forecasts.items()}
         return Trajectory(

@@ -34,8 +34,6 @@ PAGES = [ROOT / "README.md", *(path for path in sorted((ROOT / "docs").rglob("*.
                                if path.stem not in GENERATED)]
 BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
 FILE = re.compile(r"`(\w+\.(?:py|toml|jsonl|v))`\)?(?:, once more)?:$")
-TRAINS = {"trl-run", "trl", "reward", "task", "read_an_audit", "several_gpus", "commands"}
-"""Pages that train a transformer or ask TRL, a minute's work."""
 ROOMS = {
     "entropy_theory": entropy_theory_commands, "simulations": simulations_commands,
     "llm_bridge": llm_bridge_commands, "llm_bridge.recipes": recipes_commands,
@@ -220,8 +218,8 @@ def test_the_readme_is_short():
 
 
 @pytest.mark.parametrize("page", [
-    pytest.param(page, id=page.stem, marks=[pytest.mark.deep] if page.stem in TRAINS else [])
-    for page in PAGES if re.search(r"^```(python|console)$", page.read_text(), re.MULTILINE)])
+    pytest.param(page, id=page.stem) for page in PAGES
+    if re.search(r"^```(python|console)$", page.read_text(), re.MULTILINE)])
 def test_it_runs_as_printed(tmp_path, page):
     for language, content, file in blocks(page.read_text()):
         if file is not None:

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from entropy_theory.policy import entropy
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.update_rules import combine, get
 from simulations.engine import Dynamics, Samples, simulate
@@ -200,6 +201,14 @@ def test_offsets_of_the_mean_move_the_target(rule):
     # Sums of four offsets, rounded in another order, over 60 steps.
     np.testing.assert_allclose(shifted, higher, rtol=0, atol=1e-9)
     assert np.abs(of_prompts(rule, target_offsets=OFFSETS) - higher).max() > 1e-3
+
+
+def test_each_prompt_has_its_own_offset():
+    rule = get("entropy-bonus", hold="forecast", **BONUS)
+    falling, rising = (entropy(of_prompts(rule, target_offsets=offsets)).mean(axis=0)
+                       for offsets in (OFFSETS, OFFSETS[::-1]))
+    assert (np.diff(falling) < -0.05).all()
+    assert (np.diff(rising) > 0.05).all()
 
 
 @pytest.mark.parametrize(("gain", "offsets", "message"), [

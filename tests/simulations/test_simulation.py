@@ -113,6 +113,34 @@ def test_pass_at_k_is_the_mean_over_prompts_of_each_k():
     assert run.pass_at_k.shape == (2, 2, 0)
 
 
+def test_the_tail_is_a_sixth_of_the_steps_unless_it_is_said():
+    start = PROBLEM.starts(3, seed=1)
+    tails = [simulate(start, PROBLEM.correct, Dynamics(rule=GRPO, steps=60, tail=tail)).tail_entropy
+             for tail in (0, 10, 12)]
+    np.testing.assert_array_equal(tails[0], tails[1])
+    assert (tails[0] != tails[2]).all()
+
+
+def test_a_tail_without_change_has_no_spread():
+    solved = simulate(np.array([[[400.0, 0.0]]]), [[1.0, 0.0]], Dynamics(rule=GRPO, steps=30, tail=20))
+    assert solved.tail_spread.tolist() == [0.0]
+
+
+def test_a_coefficient_at_its_end_is_counted():
+    rule = get("entropy-bonus", target=9.0, coefficient_high=0.01)
+    run = simulate(PROBLEM.starts(2, seed=0), PROBLEM.correct, Dynamics(rule=rule, steps=20))
+    assert run.saturated.tolist() == [21, 21]
+
+
+def test_the_coefficients_announce_the_change_of_the_mean_over_prompts():
+    problem = Bandit(n_actions=5, n_correct=2, accuracies=(0.3, 0.6))
+    dynamics = Dynamics(rule=GRPO, steps=1, learning_rate=1e-3)
+    found = simulate(problem.starts(3, seed=0), problem.correct, dynamics,
+                     record=Record(forecasts=True)).forecasts
+    # What first order leaves out is of the step's square: 1e-3 of it, where parts do not cancel.
+    np.testing.assert_allclose(found.coefficients, found.measured, rtol=0.01)
+
+
 def test_runs_begin_with_any_step():
     """Their policies are evaluated, at the first step as at others."""
     for step in (0, 1, 2):
