@@ -90,8 +90,8 @@ test-sharding: .venv-deepspeed/ready  ## steps on sharded weights (FSDP2, ZeRO-2
 	DS_BUILD_OPS=0 .venv-deepspeed/bin/python -m pip install --disable-pip-version-check --no-compile --no-build-isolation --constraint constraints.txt deepspeed==0.19.8
 	touch $@
 
-deep: .venv/ready  ## the full ledger, all tests but those of verl, vLLM and DeepSpeed, long searches, a sample of make mutation
-	$(BIN)/python -m pytest -n 2
+deep: .venv/ready  ## the full ledger, all tests but those of verl, vLLM and DeepSpeed, make fuzz, a sample of make mutation: hours
+	FUZZ_CASES=$(CASES) $(BIN)/python -m pytest -n 2
 	$(BIN)/python -m entropy_theory verify
 	$(MAKE) mutation SAMPLE=20 JOBS=2
 
@@ -100,7 +100,7 @@ mutation: .venv/ready  ## small bugs put in one at a time, which tests must noti
 	$(BIN)/python -m tests.mutation --only $(patsubst %,'%',$(ONLY)) --coverage
 	$(BIN)/python -m tests.mutation --only $(patsubst %,'%',$(ONLY)) --sample $(SAMPLE) --jobs $(JOBS)
 
-fuzz: .venv/ready  ## every public function and reader on 10,000 cases each: hours (CASES=10000)
+fuzz: .venv/ready  ## every public function and reader on 10,000 cases each: 80 minutes (CASES=10000)
 	FUZZ_CASES=$(CASES) $(BIN)/python -m pytest -n 2 -m deep tests/*/test_fuzz.py tests/package/test_escaping.py
 
 lint: .venv/ready  ## style, types, which room may import which

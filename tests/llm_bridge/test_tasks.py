@@ -1,6 +1,7 @@
 """Guards llm_bridge/data/tasks.py: which prompts, which answers, what is held out, what files say."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -33,6 +34,17 @@ def test_reference_answers_are_judged_right_and_others_wrong(name):
     prompts, answers = list(task.prompts), list(task.answers)
     assert task.judge(prompts, answers, answers) == [1.0] * 16
     assert task.judge(prompts, [a + "1" for a in answers], answers) == [0.0] * 16
+
+
+def test_the_page_on_tasks_has_their_numbers():
+    page = (Path(__file__).parents[2] / "docs" / "how_to" / "task.md").read_text()
+    for name, items in (("sum", tasks.sum_items()), ("split", tasks.split_items())):
+        held_out = sum(tasks.is_held_out(prompt) for prompt, _ in items)
+        assert f"| `{name}` | {len(items):,} | {held_out:,} |" in page
+    answers = [len(tasks.split_answers(total)) for total in range(10, 190)]
+    assert f"| {min(answers)} to {max(answers)}: " in page
+    assert tasks.split_answers(57)[23] == "23+34"
+    assert len(tasks.split_answers(57)) == 58
 
 
 def test_every_answer_to_a_split_prompt_is_judged_right():
