@@ -135,10 +135,11 @@ def test_a_coefficient_at_its_end_is_counted():
 def test_the_coefficients_announce_the_change_of_the_mean_over_prompts():
     problem = Bandit(n_actions=5, n_correct=2, accuracies=(0.3, 0.6))
     dynamics = Dynamics(rule=GRPO, steps=1, learning_rate=1e-3)
-    found = simulate(problem.starts(3, seed=0), problem.correct, dynamics,
-                     record=Record(forecasts=True)).forecasts
+    run = simulate(problem.starts(3, seed=0), problem.correct, dynamics, record=Record(forecasts=True))
+    # Changes of 1e-6 and more, read off entropies of 1.
+    np.testing.assert_allclose(run.forecasts.measured, np.diff(run.entropy, axis=0), rtol=1e-8)
     # What first order leaves out is of the step's square: 1e-3 of it, where parts do not cancel.
-    np.testing.assert_allclose(found.coefficients, found.measured, rtol=0.01)
+    np.testing.assert_allclose(run.forecasts.coefficients, run.forecasts.measured, rtol=0.01)
 
 
 def test_runs_begin_with_any_step():
