@@ -97,15 +97,15 @@ def _train(
     complete: Callable[[dict[str, Any]], None] = lambda found: None,
 ) -> None:
     """Train; the main process tells what the run found, and gives it to ``complete``."""
-    from llm_bridge.commands.train_config import check_names
+    from llm_bridge.commands.train_config import resolved
     from llm_bridge.data import tasks
-    from llm_bridge.running.launched import main_speaks
+    from llm_bridge.running.launched import main_speaks, world_size
 
     # What can be refused without torch is: it takes seconds to import.
     with main_speaks():
         config = _config(kind, arguments, prog)
         need(f"'{prog}'", "torch", "transformers", "trl")
-        check_names(config)
+        resolved(config, world=world_size())
         if config.data is not None:
             tasks.load(str(config.data))
         if config.dry_run:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from llm_bridge.data import benchmarks
 from llm_bridge.sampling.drawing_options import DrawingOptions, check_numbers
@@ -42,8 +44,40 @@ class EvaluateConfig(DrawingOptions):
     def check(self) -> None:
         """Check names and numbers before torch is imported. Raises ValueError for one that is wrong."""
         self.check_names(self.task, benchmarks.BENCHMARKS)
-        if self.protocol is not None:
-            benchmarks.protocol(self.protocol, self.task)
+        filled, _ = self.resolved()
         check_numbers(
-            self.temperature, top_p=self.top_p, top_k=self.top_k, num_prompts=self.num_prompts,
-            num_samples=self.num_samples, max_new_tokens=self.max_new_tokens, batch_size=self.batch_size)
+            filled.temperature, top_p=filled.top_p, top_k=filled.top_k, num_prompts=filled.num_prompts,
+            num_samples=filled.num_samples, max_new_tokens=filled.max_new_tokens,
+            batch_size=filled.batch_size)
+        assert filled.num_samples is not None
+        ks_of(filled.k, filled.num_samples)
+
+    def resolved(self) -> tuple[EvaluateConfig, benchmarks.Protocol | None]:
+        """Return the config, filled up by the protocol or else by defaults, and the protocol."""
+        protocol = None
+        defaults: dict[str, Any] = {"num_samples": 8, "temperature": 1.0, "top_p": 1.0, "top_k": 0}
+        if self.protocol is not None:
+            protocol = benchmarks.protocol(self.protocol, self.task)
+            defaults = {
+                "num_samples": protocol.samples, "temperature": protocol.temperature,
+                "top_p": protocol.top_p, "top_k": protocol.top_k,
+                "max_new_tokens": protocol.max_new_tokens,
+            }
+        missing = {name: value for name, value in defaults.items() if getattr(self, name) is None}
+        return dataclasses.replace(self, **missing), protocol
+
+
+def ks_of(ks: Iterable[int] | None, num_samples: int) -> list[int]:
+    """Return the k of pass@k in order, 1 among them; None stands for the powers of two.
+
+    Raises ValueError for a k below 1 or above ``num_samples``.
+    """
+    if ks is None:
+        ks = [2**i for i in range(num_samples.bit_length()) if 2**i <= num_samples]
+    found = sorted({1, *ks})
+    if found[-1] > num_samples or found[0] < 1:
+        raise ValueError(
+            f"pass@k needs 1 <= k <= num_samples, got k = {found} with {num_samples} samples: draw "
+            "more samples or ask for a smaller k"
+        )
+    return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import os
 import time
@@ -18,7 +17,7 @@ import transformers
 
 from entropy_theory.support import locks, results
 from llm_bridge.data import benchmarks, models, tasks
-from llm_bridge.evaluate_config import EvaluateConfig
+from llm_bridge.evaluate_config import EvaluateConfig, ks_of
 from llm_bridge.running.sample_store import Line, SampleStore
 from llm_bridge.sampling import sampling
 
@@ -129,14 +128,7 @@ def evaluate(
         ValueError: a k above ``num_samples``; samples of something else in ``keep``; otherwise as
             `sampling.sample` and the task's reward.
     """
-    if ks is None:
-        ks = [2**i for i in range(num_samples.bit_length()) if 2**i <= num_samples]
-    ks = sorted({1, *ks})
-    if ks[-1] > num_samples or ks[0] < 1:
-        raise ValueError(
-            f"pass@k needs 1 <= k <= num_samples, got k = {ks} with {num_samples} samples: draw "
-            "more samples or ask for a smaller k"
-        )
+    ks = ks_of(ks, num_samples)
     started = time.monotonic()
     how = {"temperature": temperature, "top_p": top_p, "top_k": top_k}
     store = SampleStore(keep, {
@@ -228,7 +220,7 @@ def evaluate_command(config: EvaluateConfig) -> dict[str, Any]:
 
     A second process with the same output waits, and then reads what the first has drawn.
     """
-    config, protocol = _resolved(config)
+    config, protocol = config.resolved()
     if config.output is None:
         return _evaluated(config, protocol)
     results.check_writable(config.output)
@@ -265,21 +257,6 @@ def _evaluated(config: EvaluateConfig, protocol: benchmarks.Protocol | None) -> 
     if config.output is not None:
         results.write_json(config.output, found)
     return found
-
-
-def _resolved(config: EvaluateConfig) -> tuple[EvaluateConfig, benchmarks.Protocol | None]:
-    """Return the config, filled up by the protocol or else by defaults, and the protocol."""
-    protocol = None
-    defaults: dict[str, Any] = {"num_samples": 8, "temperature": 1.0, "top_p": 1.0, "top_k": 0}
-    if config.protocol is not None:
-        protocol = benchmarks.protocol(config.protocol, config.task)
-        defaults = {
-            "num_samples": protocol.samples, "temperature": protocol.temperature,
-            "top_p": protocol.top_p, "top_k": protocol.top_k,
-            "max_new_tokens": protocol.max_new_tokens,
-        }
-    missing = {name: value for name, value in defaults.items() if getattr(config, name) is None}
-    return dataclasses.replace(config, **missing), protocol
 
 
 def _task(config: EvaluateConfig, protocol: benchmarks.Protocol | None) -> tasks.Task:

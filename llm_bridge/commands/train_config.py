@@ -1,6 +1,6 @@
 """What a training run is asked for: its options, their defaults, and what is refused before it starts.
 
-torch and TRL are imported only where a check needs them: a mistyped option is answered at once.
+torch is imported only where a check needs it, and TRL nowhere: a mistyped option is answered at once.
 """
 
 from __future__ import annotations
@@ -8,14 +8,15 @@ from __future__ import annotations
 import dataclasses
 import importlib.util
 import math
-import typing
 from pathlib import Path
 from typing import Any, Literal
 
 from entropy_theory.support.typed_values import NO_MATCH, from_text
 from entropy_theory.support.user_errors import EXTRA_OF, check_choice, check_file, lookup, need
 from entropy_theory.update_rules import rule_options
+from llm_bridge.commands import trl_fields
 from llm_bridge.data import models, rewards, tasks
+from llm_bridge.running.run_folder import RunFolder
 from llm_bridge.running.time_limit import REWARDS, check_reward_timeout
 
 LEARNING_RATES = {
@@ -138,11 +139,8 @@ class AuditConfig(TrainConfig):
     log_to: str = "none"
 
 
-def check_names(config: TrainConfig) -> None:
-    """Check what needs no model and no TRL: rule and options, task, reward, trackers, smallest numbers.
-
-    Raises ValueError for a name that is unknown (the nearest ones are given) or a number out of range.
-    """
+def _check_names(config: TrainConfig) -> None:
+    """Raise ValueError for an unknown rule, option, task, reward or tracker, or a number too small."""
     rule_options.from_texts(config.rule, config.rule_options)
     for label in ("steps", "micro_batches", "mini_batches", "iterations"):
         if getattr(config, label) < 1:
@@ -176,11 +174,15 @@ def resolved(config: TrainConfig, *, world: int | None = None) -> TrainConfig:
     Args:
         config: as it was asked for.
         world: number of processes, those of the process group by default.
-    """
-    from llm_bridge.running import ranks
 
-    check_names(config)
-    world = ranks.count() if world is None else world
+    Raises:
+        ValueError: a name that is unknown (the nearest ones are given), or a number out of range.
+    """
+    if world is None:
+        from llm_bridge.running import ranks
+
+        world = ranks.count()
+    _check_names(config)
     small = config.model == "small-sums"
     rate = LEARNING_RATES.get(
         (config.model, config.task),
@@ -200,6 +202,10 @@ def resolved(config: TrainConfig, *, world: int | None = None) -> TrainConfig:
     missing = {key: value for key, value in filled.items() if getattr(config, key) is None}
     config = dataclasses.replace(config, **missing)
     assert config.prompts is not None
+    assert config.output is not None
+    # A run that is there already may be read where its model is not.
+    if not RunFolder(config.output).described():
+        models.check_name(config.model)
     if config.prompts < 1:
         raise ValueError(f"prompts must be at least 1, got {config.prompts}")
     rows = config.prompts * config.samples
@@ -223,7 +229,7 @@ def resolved(config: TrainConfig, *, world: int | None = None) -> TrainConfig:
         raise ValueError(
             "accelerate_config is for a dry run: start the run itself by accelerate launch --config_file "
             f"{config.accelerate_config} -m llm_bridge train ...")
-    if config.device == "cuda" and device_name(config) == "cpu" and not config.dry_run:
+    if config.device == "cuda" and not config.dry_run and not _has_gpu():
         raise ValueError(
             "device cuda asks for a GPU, and torch finds none: see that `nvidia-smi` lists it, or give "
             "device auto or cpu"
@@ -244,11 +250,17 @@ def round_up(number: int, multiple: int) -> int:
 
 def device_name(config: TrainConfig) -> str:
     """Name the device that the run trains on: "cpu", or the GPU's product name."""
+    if config.device == "cpu" or not _has_gpu():
+        return "cpu"
     import torch
 
-    if config.device == "cpu" or not torch.cuda.is_available():
-        return "cpu"
     return torch.cuda.get_device_name(0)
+
+
+def _has_gpu() -> bool:
+    import torch
+
+    return torch.cuda.is_available()
 
 
 def parse_trl_options(options: tuple[str, ...]) -> dict[str, Any]:
@@ -258,19 +270,16 @@ def parse_trl_options(options: tuple[str, ...]) -> dict[str, Any]:
     """
     if not options:
         return {}
-    need("reading options of TRL", "trl")
-    from trl import GRPOConfig
-
-    kinds = typing.get_type_hints(GRPOConfig)
-    fields = {field.name: field for field in dataclasses.fields(GRPOConfig) if field.init}
+    known = trl_fields.fields()
     parsed: dict[str, Any] = {}
     for text in options:
         name, equals, value = text.partition("=")
         name = name.replace("-", "_")
         if not equals:
             raise ValueError(f"TRL option '{text}' is not of the form name=value, as in warmup_steps=10")
-        lookup(fields, name, "option of TRL's GRPOConfig")
-        parsed[name] = from_text(kinds[name], value)
+        field = lookup(known, name, "option of TRL's GRPOConfig",
+                       "python -m llm_bridge.trainer.trl_options")
+        parsed[name] = from_text(field.kind, value)
         if parsed[name] is NO_MATCH:
-            raise ValueError(f"TRL option {name} must be {kinds[name]}, got '{value}'")
+            raise ValueError(f"TRL option {name} must be {field.annotation}, got '{value}'")
     return parsed

@@ -96,7 +96,7 @@ def names(folder: str | None = None) -> list[str]:
 
 
 def listed(folder: str | None = None) -> Iterator[tuple[str, str, str, int]]:
-    """Yield (name, source, title, number of runs) of each recipe, unchecked: TRL is slow to import."""
+    """Yield (name, source, title, number of runs) of each recipe, unchecked."""
     for name in names(folder):
         path = FOLDER / f"{name}.toml"
         tables = _read(path)

@@ -12,6 +12,11 @@ LAST_WORDS = timedelta(seconds=10)
 """How long a rank waits for another to report its error before it ends."""
 
 
+def world_size() -> int:
+    """Number of ranks that the launcher announced, 1 without one."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
+
+
 @contextlib.contextmanager
 def main_speaks() -> Iterator[None]:
     """Let the first rank alone print what all ranks would print, before there is a process group.

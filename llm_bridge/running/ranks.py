@@ -18,7 +18,7 @@ from typing import TypeVar
 import torch.distributed as dist
 
 from entropy_theory.support.parent_process import end_with_parent
-from llm_bridge.running.launched import LAST_WORDS
+from llm_bridge.running.launched import LAST_WORDS, world_size
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
@@ -37,7 +37,7 @@ def join(*, cpu: bool) -> None:
     Args:
         cpu: whether to communicate between CPUs (gloo) even where there is a GPU.
     """
-    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+    if world_size() > 1:
         from accelerate import PartialState
 
         _watch_launcher()

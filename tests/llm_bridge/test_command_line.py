@@ -21,6 +21,7 @@ from entropy_theory.targets import Nucleus
 from entropy_theory.update_rules import rule_options
 from llm_bridge import __main__ as main
 from llm_bridge.commands import train as training
+from llm_bridge.commands.train_config import resolved
 from llm_bridge.running import checkpoints, step_log
 from llm_bridge.trainer import controllers
 from llm_bridge.trainer import entropy_trainer as trainer_module
@@ -240,6 +241,15 @@ def test_a_finished_run_is_not_computed_again(config, monkeypatch, capsys):
     monkeypatch.setattr(training, "build_trainer", None)  # calling it would be a TypeError
     assert training.train(short) == first
     assert "already finished" in capsys.readouterr().err
+
+
+def test_a_run_is_read_where_its_model_is_not(config):
+    """A check of the model's name before the folder of the run is looked at."""
+    moved = dataclasses.replace(config, model="gone/to/another/disk")
+    with pytest.raises(ValueError, match="no model 'gone/to/another/disk'"):
+        resolved(moved)
+    results.write_json(config.output / "run.json", {})
+    assert resolved(moved).model == moved.model
 
 
 def test_another_run_in_the_folder_is_not_touched(config):

@@ -8,6 +8,7 @@ import dataclasses
 import importlib.util
 import inspect
 import tomllib
+import typing
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,8 @@ import trl.models
 import trl.trainer.utils
 
 from entropy_theory import update_rules
+from entropy_theory.support.typed_values import is_union
+from llm_bridge.commands import trl_fields
 from tests.llm_bridge.language_models import PROMPTS, grpo_trainer, tabular_trainer, tiny_llama
 
 
@@ -245,3 +248,18 @@ def test_trl_2_is_not_let_in():
     """The hooks are pinned by the package's own requirement."""
     text = (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
     assert "trl>=1.16,<2" in tomllib.loads(text)["project"]["optional-dependencies"]["llm"]
+
+
+def test_options_are_read_off_the_sources_as_python_reads_them():
+    """A mistyped option is refused without an import of TRL: what the sources say must be what acts."""
+    hints = typing.get_type_hints(trl.GRPOConfig)
+    acts = {field.name: hints[field.name] for field in dataclasses.fields(trl.GRPOConfig) if field.init}
+    read = trl_fields.fields()
+    assert set(read) == set(acts), moved("the files and classes of GRPOConfig and its bases")
+    simple = set(trl_fields.KINDS.values())
+
+    def kinds(hint):
+        return set(typing.get_args(hint) if is_union(hint) else (hint,)) & simple
+
+    for name, hint in acts.items():
+        assert kinds(read[name].kind) == kinds(hint), moved(f"the kind of {name} in GRPOConfig")

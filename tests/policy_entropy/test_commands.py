@@ -35,14 +35,14 @@ sys.meta_path.insert(0, Absent)
 """Has a process find what it would where the extra llm is not installed."""
 
 
-def typed(*arguments: str, before: str = "", **options) -> subprocess.CompletedProcess[str]:
+def typed(*arguments: str | Path, before: str = "", **options) -> subprocess.CompletedProcess[str]:
     """A command line in a process of its own, which says on its last line what it has imported."""
     code = (f"{before}\nimport sys, atexit; from policy_entropy.__main__ import command; "
             "heavy = {'torch', 'trl', 'transformers', 'matplotlib', 'scipy', 'sympy', 'xarray', "
             "'pandas', 'numpy.f2py'}; "
             "atexit.register(lambda: print('imported', *sorted(heavy & set(sys.modules)), "
             "file=sys.stderr)); "
-            f"sys.argv = ['policy-entropy', *{list(arguments)!r}]; command()")
+            f"sys.argv = ['policy-entropy', *{list(map(str, arguments))!r}]; command()")
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT,
                           check=False, **options)
 
@@ -66,10 +66,17 @@ def command(monkeypatch, capfd):
     (["train", "--task", "slpit"], "'slpit': did you mean split?"),
     (["sample", "--model", "smal-sums"], "no model 'smal-sums' (did you mean small-sums?)"),
     (["figures", "aepo-figur-4"], "unknown figure 'aepo-figur-4': did you mean aepo-figure-4"),
+    (["train", "--model", "smal-sums"], "no model 'smal-sums' (did you mean small-sums?)"),
+    (["train", "--learning-rate", "-1"], "learning_rate must be above 0 and finite, got -1.0"),
+    (["train", "--prompts", "1", "--micro-batches", "3"], "does not divide the step's 8 completions"),
+    (["train", "--trl-options", "warmup_stepz=1"], "'warmup_stepz': did you mean warmup_steps"),
+    (["train", "--config", "bad.toml"], "'warmup_stepz': did you mean warmup_steps"),
+    (["evaluate", "--k", "99"], "got k = [1, 99] with 8 samples"),
 ])
-def test_a_mistyped_name_is_answered_before_torch_is_imported(arguments, message):
-    """Six seconds of imports for a typo, or all of NumPy's modules for none of its arrays."""
-    found = typed(*arguments)
+def test_a_mistyped_name_is_answered_before_torch_is_imported(tmp_path, arguments, message):
+    """Ten seconds of imports for a typo, or all of NumPy's modules for none of its arrays."""
+    (tmp_path / "bad.toml").write_text("[trl]\nwarmup_stepz = 1\n")
+    found = typed(*(tmp_path / text if text.endswith(".toml") else text for text in arguments))
     assert found.returncode == 2
     error, imported = found.stderr.splitlines()
     assert error.startswith("error: ")
