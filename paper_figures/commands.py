@@ -13,7 +13,7 @@ from entropy_theory.support import command_line
 from entropy_theory.support.results import write_json, write_text
 from entropy_theory.support.user_errors import check_choice
 from paper_figures.formats import FORMATS, Format
-from paper_figures.names import figure_names
+from paper_figures.names import figures as catalogued
 from paper_figures.reproduce.pipeline import LANES, print_outcome
 from paper_figures.reproduce.pipeline import reproduce as run_stages
 from paper_figures.reproduce.stage import Profile
@@ -29,10 +29,7 @@ def list_figures(*, json: Path | None = None) -> int:
     Args:
         json: write the list to this file; "-" prints it.
     """
-    from paper_figures.catalog import FIGURES
-
-    command_line.print_list(("name", "source", "title"), (
-        (figure.name, figure.source, figure.title) for figure in FIGURES.values()), json)
+    command_line.print_list(("name", "source", "title"), catalogued(), json)
     return 0
 
 
@@ -91,7 +88,7 @@ def _build(
 ) -> tuple[int, dict[str, Any]]:
     """Make figures; return the exit status, and verdict and headline of each, or why it was not made."""
     for name in names:
-        check_choice(name, figure_names(), "figure", "policy-entropy figures")
+        check_choice(name, (figure.name for figure in catalogued()), "figure", "policy-entropy figures")
     from paper_figures.catalog import FIGURES
     from paper_figures.figure import MissingInputError
     from paper_figures.figure import build as build_figure

@@ -16,7 +16,8 @@ import tyro
 from entropy_theory.support import command_line, cores
 from entropy_theory.support.command_line import Command, parse
 from entropy_theory.support.results import check_writable
-from entropy_theory.support.user_errors import lookup, run_command
+from entropy_theory.support.user_errors import check_choice, check_file, run_command
+from simulations.names import experiments
 
 # The rest is imported where a command needs it: xarray and all experiments take seconds.
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ def sweep(arguments: list[str], prog: str) -> int:
 
 def sweep_help() -> str:
     """Return what `sweep --help` says above the options, with a whole sweep as an example."""
-    from simulations.sweeps.file import EXAMPLE
+    from simulations.sweeps.example import EXAMPLE
 
     return SWEEP.format(example=textwrap.indent(EXAMPLE, "  "))
 
@@ -142,11 +143,7 @@ def list_experiments(*, json: Path | None = None) -> int:
     Args:
         json: write the list to this file; "-" prints it.
     """
-    from simulations.experiments import EXPERIMENTS
-
-    command_line.print_list(("name", "source", "title"), (
-        (name.replace("_", "-"), experiment.source, experiment.title)
-        for name, experiment in EXPERIMENTS.items()), json)
+    command_line.print_list(("name", "source", "title"), experiments(), json)
     return 0
 
 
@@ -170,30 +167,31 @@ def _bars(count: ProgressColumn) -> Iterator[Progress]:
 
 
 def _run(command: RunCommand) -> int:
+    known = [one.name for one in experiments()]
+    names = known if "all" in command.names else list(dict.fromkeys(command.names))
+    for name in names:
+        check_choice(name, known, "experiment")
+    profile, seed = command.profile, command.seed
+    if seed < 0:
+        raise ValueError(f"seed must be at least 0, got {seed}")
     from rich.progress import MofNCompleteColumn
 
     from simulations.computing.store import is_done, path_of, result
     from simulations.computing.workers import in_this_process, local_processes
     from simulations.experiments import EXPERIMENTS
 
-    # A file and a module are named with underscores; what is typed has hyphens, as all names have.
-    known = {name.replace("_", "-"): experiment for name, experiment in EXPERIMENTS.items()}
-    names = list(known) if "all" in command.names else list(dict.fromkeys(command.names))
-    experiments = [lookup(known, name.replace("_", "-"), "experiment") for name in names]
-    profile, seed = command.profile, command.seed
-    if seed < 0:
-        raise ValueError(f"seed must be at least 0, got {seed}")
+    chosen = {name: EXPERIMENTS[name.replace("-", "_")] for name in names}
     backend = in_this_process if command.jobs == 1 else local_processes(command.jobs)
-    for experiment in experiments:
+    for experiment in chosen.values():
         if not is_done(experiment, command.output, profile=profile, seed=seed):
             check_writable(path_of(experiment, command.output))
     with command_line.json_output(command.json) as write, _bars(MofNCompleteColumn()) as bars:
         found = []
-        for experiment in experiments:
+        for name, experiment in chosen.items():
             work = experiment.work(experiment.profiles[profile])
-            task = bars.add_task(experiment.name, total=work)
+            task = bars.add_task(name, total=work)
             if is_done(experiment, command.output, profile=profile, seed=seed):
-                bars.update(task, completed=work, description=f"{experiment.name} (kept)")
+                bars.update(task, completed=work, description=f"{name} (kept)")
             dataset = result(
                 experiment, command.output, profile=profile, seed=seed,
                 progress=functools.partial(bars.advance, task), backend=backend,
@@ -202,7 +200,7 @@ def _run(command: RunCommand) -> int:
             bars.update(task, completed=work)
             file = path_of(experiment, command.output)
             print(f"{file}\n  {dataset.attrs['caption']}")
-            found.append({"name": experiment.name.replace("_", "-"), "file": file, "profile": profile,
+            found.append({"name": name, "file": file, "profile": profile,
                           "seed": seed, **_described(dataset)})
         write(found)
     return 0
@@ -214,6 +212,7 @@ def _described(dataset: Dataset) -> dict[str, Any]:
 
 
 def _sweep(command: SweepCommand) -> int:
+    check_file(command.file, "a sweep file")
     from simulations.sweeps.file import read_sweep
 
     sweep = read_sweep(command.file, command.seed)

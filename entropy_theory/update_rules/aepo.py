@@ -14,7 +14,7 @@ What differs from the authors' code, and why:
   what moves entropy. A sampler-side correction would cancel AEPO's effect.
 
 The paper prints no alpha. The default 1 gives both batches the same total weight. By experiment
-``aepo_figure_1``, of the targets below log |A*| alpha 0.1 holds 4 %, 0.5 holds 55 %, 1 holds 69 %
+``aepo-figure-1``, of the targets below log |A*| alpha 0.1 holds 4 %, 0.5 holds 55 %, 1 holds 69 %
 and 2 holds 74 %, while the chatter around the target doubles from 1 to 2: there is little to gain
 above 1. Where alpha stays below kappa |F(1)| / F(T_high) entropy keeps falling.
 """

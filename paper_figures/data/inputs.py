@@ -80,7 +80,8 @@ class Reading:
             for where, names in groups.items()
         ]
         simulations = [
-            f"{Path(name).stem} ({' and '.join(kind.partition(', ')[2] for kind in self.kinds[name])})"
+            f"{Path(name).stem.replace('_', '-')} "
+            f"({' and '.join(kind.partition(', ')[2] for kind in self.kinds[name])})"
             for name in shown if name.startswith("simulations/")
         ]
         others = [name if "theory" in self.kinds[name] else f"numbers of {name}" for name in shown

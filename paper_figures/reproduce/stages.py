@@ -96,8 +96,8 @@ def _simulation(
     return Stage(
         name=f"simulations {subject}",
         arguments=(
-            "-m", "simulations", "run", *names, "--profile", profile, "--seed", "0",
-            "--output", str(folder),
+            "-m", "simulations", "run", *(name.replace("_", "-") for name in names),
+            "--profile", profile, "--seed", "0", "--output", str(folder),
         ),
         outputs=tuple(folder / f"{name}.nc" for name in names),
         code=SIMULATION,

@@ -92,7 +92,8 @@ def result(
         return found
     config = experiment.profiles[profile]
     check_writable(path)
-    with exclusive(path, lambda: notify(f"another process computes {experiment.name}: waiting")):
+    with exclusive(path, lambda: notify(
+            f"another process computes {experiment.name.replace('_', '-')}: waiting")):
         if (found := kept(path, key)) is None:
             with keeping(Keeper(folder=cells, backend=backend)):
                 found = experiment.compute(config, seed, progress)

@@ -1,10 +1,10 @@
 """Reads a sweep file: TOML that says which problems, rules and dynamics a grid of runs goes over.
 
-``EXAMPLE`` is one. Several tables ``[[rule]]`` (or ``[[problem]]``) instead of one ``[rule]`` make an
-axis of rules, each with a ``label`` (by default its name). A rule of your own is named by its import
-path, ``name = "my_rules.py:Thrifty"``, relative to the current directory; when that file changes, its
-runs are computed anew. "none" stands for None where an option may be None. These tables are optional,
-and each may be in the grid too:
+`simulations.sweeps.example` holds one. Several tables ``[[rule]]`` (or ``[[problem]]``) instead of one
+``[rule]`` make an axis of rules, each with a ``label`` (by default its name). A rule of your own is named
+by its import path, ``name = "my_rules.py:Thrifty"``, relative to the current directory; when that file
+changes, its runs are computed anew. "none" stands for None where an option may be None. These tables are
+optional, and each may be in the grid too:
 
     [features]                        # parameters that logits share; or kind = "random", n_features
     kind = "coupled"                  # simulations.problems.shared_parameters
@@ -31,7 +31,7 @@ from typing import Any, NoReturn
 
 from entropy_theory.schedules import SCHEDULES, Schedule
 from entropy_theory.support.typed_values import NO_MATCH, in_words, matched
-from entropy_theory.support.user_errors import check_choice
+from entropy_theory.support.user_errors import check_choice, check_file
 from entropy_theory.update_rules import UpdateRule, rule_options
 from simulations.engine.dynamics import Dynamics
 from simulations.engine.sampling import Samples
@@ -56,24 +56,6 @@ _NOT_OPTIONS = {Dynamics: ("rule", "targets", "seed", "first_run"),
 # Per-run values are what a grid is for.
 _HINTS = {Dynamics: {"learning_rate": float, "temperature": float | None,
                      "target_schedule": Schedule | None}}
-
-EXAMPLE = """\
-n_starts = 8                      # policies started from each problem
-seed = 0                          # of the starts and of samples
-[problem]                         # kind = "bandit" (simulations.problems.bandits.Bandit) and its options,
-n_actions = 20                    # or kind = "tokens" (simulations.problems.token_trees.TokenProblem)
-[rule]                            # an update rule and its options
-name = "aepo"
-base = { name = "grpo", clip_high = 0.28 }
-[dynamics]                        # options of simulations.engine.Dynamics
-steps = 4000
-samples = { group_size = 8 }      # left out: exact expectation
-[grid]                            # lists of values: every combination is computed
-problem.n_correct = [1, 4, 8]
-rule.target = [0.25, 0.5, 1.0]
-dynamics.learning_rate = [0.1, 0.5]
-"""
-"""A sweep file with a grid over 18 combinations, for help texts."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -124,11 +106,10 @@ def read_sweep(path: Path, seed: int | None = None) -> SweepFile:
             the line, the nearest known name where there is one, and the combination; a seed beside a
             grid over seeds.
     """
+    check_file(path, "a sweep file")
     try:
         text = path.read_text(encoding="utf-8")
         data = tomllib.loads(text)
-    except FileNotFoundError:
-        raise ValueError(f"no such sweep file: {path}") from None
     except OSError as error:
         raise ValueError(f"cannot read sweep file {path} ({error.strerror}): check its path") from None
     except ValueError as error:  # a number of thousands of digits, too

@@ -926,6 +926,7 @@ OWN = {
     **dict.fromkeys((f"verification.kernel.{name}" for name in (
         "_accepts", "_digest", "_text", "_write_sources", "check_again", "read_accepted")),
         "reads the package's own proofs, and what the kernel said of them"),
+    "support.listed.listed": "reads the package's own files",
 }
 """Functions that read what no user writes."""
 

@@ -13,9 +13,9 @@ import torch
 
 from entropy_theory.support.user_errors import run_command
 from paper_figures import __main__ as commands
+from paper_figures import names
 from paper_figures.catalog import FIGURES
 from paper_figures.commands import figures
-from paper_figures.names import figure_names
 from paper_figures.reproduce import gpu, progress
 from paper_figures.reproduce.stage_run import StageRun
 from paper_figures.reproduce.stages import stages
@@ -68,9 +68,9 @@ def test_what_can_be_drawn_is_drawn_and_the_rest_is_named(command: Command, tmp_
     assert not (tmp_path / "nothere").exists()
 
 
-def test_the_names_that_are_checked_first_are_those_of_the_figures() -> None:
+def test_what_is_listed_is_what_is_there() -> None:
     """A figure that cannot be asked for, because its source is laid out otherwise."""
-    assert figure_names() == sorted(FIGURES)
+    assert names.figures() == [(one.name, one.source, one.title) for _, one in sorted(FIGURES.items())]
 
 
 def test_what_was_made_is_written_as_json(tmp_path: Path) -> None:

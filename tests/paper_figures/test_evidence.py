@@ -84,6 +84,7 @@ def test_label_inputs_and_caption_agree(name: str, results: Path) -> None:
         models = "a model|small-sums|smollm2-135m-instruct"
         assert re.search(rf"\b{len(runs)} training runs? of ({models}) \({seeds} seeds?\)",
                          read.described(shown))
+    assert not re.search("simulations [^;]*_", read.described(shown))  # names as they are typed
 
 
 def sources(name: str) -> str:

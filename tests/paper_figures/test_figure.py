@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas
 import pytest
 
+from entropy_theory.support.listed import Listed
 from paper_figures import catalog
 from paper_figures import commands as command
 from paper_figures import figure as writer
@@ -240,7 +241,8 @@ def test_a_named_build_brings_its_own_entries_of_the_index_up_to_date(
 
     def use(*figures: PaperFigure) -> None:
         monkeypatch.setattr(catalog, "FIGURES", {f.name: f for f in figures})
-        monkeypatch.setattr(command, "figure_names", lambda: [f.name for f in figures])
+        monkeypatch.setattr(command, "catalogued", lambda: [
+            Listed(name=f.name, source=f.source, title=f.title) for f in figures])
 
     bad, no, good = small("bad", finding=broken), small("no", data=absent), small("good")
     use(bad, no, good)

@@ -74,7 +74,7 @@ OWN = {
                      "site.bandit.page", "site.claims._files", "site.figures._stages",
                      "site.markup.included", "site.markup.module_docstring", "site.notebooks._page",
                      "site.pages.write",
-                     "site.rules._engines", "site.notebooks._digests", "names.figure_names",
+                     "site.rules._engines", "site.notebooks._digests",
                      "figure._code_digest", "reproduce.stage.code_digest"),
                     "reads the package's own files"),
     **dict.fromkeys(("extensions.independent_logits._of_run", "figure._read", "report.figures._figure",

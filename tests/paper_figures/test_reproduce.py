@@ -24,6 +24,7 @@ from paper_figures.reproduce import stages as stage_module
 from paper_figures.reproduce.stage import Profile, Stage
 from paper_figures.reproduce.stage_run import StageRun
 from paper_figures.reproduce.stages import stages
+from simulations.names import experiments
 
 PROFILES: tuple[Profile, ...] = ("smoke", "default", "full")
 
@@ -423,6 +424,8 @@ def test_every_experiment_has_its_stage():
     names = [name for _, _, group in stage_module.SIMULATIONS.values() for name in group]
     assert sorted(names) == sorted(EXPERIMENTS)
     assert set(stage_module.SMOKE_SIMULATIONS) <= set(EXPERIMENTS)
+    typed = {word for stage in stages("default", Path()) for word in stage.arguments}
+    assert {one.name for one in experiments()} <= typed
 
 
 def test_a_package_without_the_pages_says_so_before_it_computes(tmp_path, monkeypatch):

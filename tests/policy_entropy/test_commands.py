@@ -66,6 +66,9 @@ def command(monkeypatch, capfd):
     (["train", "--task", "slpit"], "'slpit': did you mean split?"),
     (["sample", "--model", "smal-sums"], "no model 'smal-sums' (did you mean small-sums?)"),
     (["figures", "aepo-figur-4"], "unknown figure 'aepo-figur-4': did you mean aepo-figure-4"),
+    (["simulate", "aepo-figur-1"], "unknown experiment 'aepo-figur-1': did you mean aepo-figure-1"),
+    (["simulate", "aepo-figure-1", "--seed", "-1"], "seed must be at least 0, got -1"),
+    (["sweep", "nothere.toml"], "nothere.toml: name a sweep file"),
     (["train", "--model", "smal-sums"], "no model 'smal-sums' (did you mean small-sums?)"),
     (["train", "--learning-rate", "-1"], "learning_rate must be above 0 and finite, got -1.0"),
     (["train", "--prompts", "1", "--micro-batches", "3"], "does not divide the step's 8 completions"),
@@ -111,7 +114,8 @@ def test_a_mistyped_name_is_answered_before_torch_is_imported(tmp_path, argument
     (["sample", "--num-samples", "0"], "num_samples must be at least 1, got 0"),
     (["train", "--config", "nothere.toml"], "no such file: nothere.toml: name a TOML file"),
     (["train", "--config", "a.toml", "--recipe", "b"], "name one of them"),
-    (["simulate", "aepo-figur-1"], "unknown experiment 'aepo-figur-1': did you mean aepo-figure-1"),
+    (["simulate", "aepo_figure_1"], "unknown experiment 'aepo_figure_1': did you mean aepo-figure-1"),
+    (["figures", "aepo_figure_1"], "unknown figure 'aepo_figure_1': did you mean aepo-figure-1"),
     (["rules", "my_rules.py"], "is a file: name a class in it, my_rules.py:CLASS"),
     (["rules", "clipcov"], "unknown update rule 'clipcov': did you mean clip-cov"),
     (["claims", "aepo.lema-4.1"], "aepo.lemma-4.1"),
@@ -128,11 +132,16 @@ def test_an_error_is_one_line_with_the_remedy(command, arguments, message):
     assert message in errors
 
 
-def test_figures_are_drawn_without_the_extra_of_language_models():
+def test_figures_are_drawn_without_the_extra_of_language_models(tmp_path):
     """An import of torch for the type of an argument."""
-    found = typed("figures", before=ABSENT)
-    assert found.returncode == 0, found.stderr
-    assert "aepo-figure-4" in found.stdout
+    found = typed("figures", "aepo-figure-4", "--output", tmp_path, before=ABSENT)
+    assert "error: aepo-figure-4 is not made: " in found.stderr
+
+
+@pytest.mark.parametrize("name", ["simulate", "figures"])
+def test_a_list_needs_nothing_of_what_it_lists(name):
+    """Five seconds of imports for fifty titles."""
+    assert typed(name).stderr == "imported\n"
 
 
 def test_debug_shows_where_an_error_arose(command):

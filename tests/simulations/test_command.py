@@ -31,7 +31,7 @@ def test_list_prints_one_name_a_line_with_its_source(capsys):
 
 
 def test_run_writes_a_result_and_prints_its_caption(tmp_path, capsys):
-    arguments = ["run", "tabular_audit", "--profile", "smoke", "--output", str(tmp_path)]
+    arguments = ["run", "tabular-audit", "--profile", "smoke", "--output", str(tmp_path)]
     assert main(arguments) == 0
     with xr.open_dataset(tmp_path / "tabular_audit.nc", engine="scipy") as dataset:
         caption, sizes = dataset.attrs["caption"], dict(dataset.sizes)
@@ -46,11 +46,11 @@ def test_run_writes_a_result_and_prints_its_caption(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["run", "aepo_figur_1"], "unknown experiment 'aepo-figur-1': did you mean aepo-figure-1"),
+        (["run", "aepo_figure_1"], "unknown experiment 'aepo_figure_1': did you mean aepo-figure-1"),
         (["sweeep", "file.toml"], "unknown command 'sweeep': did you mean sweep"),
-        (["run", "tabular_audit", "--seed", "-1"], "seed must be at least 0, got -1"),
-        (["run", "tabular_audit", "--jobs", "0"], "jobs must be at least 1, got 0"),
-        (["run", "tabular_audit", "--output", "{file}/x"], "choose another output directory"),
+        (["run", "tabular-audit", "--seed", "-1"], "seed must be at least 0, got -1"),
+        (["run", "tabular-audit", "--jobs", "0"], "jobs must be at least 1, got 0"),
+        (["run", "tabular-audit", "--output", "{file}/x"], "choose another output directory"),
     ],
 )
 def test_errors_are_one_line(tmp_path, capsys, arguments, message):
@@ -66,7 +66,7 @@ def test_errors_are_one_line(tmp_path, capsys, arguments, message):
 @pytest.mark.deep
 def test_a_killed_run_leaves_whole_results_only_and_resumes(tmp_path):
     """SIGKILL in the middle: what is finished stays, nothing else is there, the rest is computed."""
-    arguments = ["run", "tabular_audit", "aepo_figure_1", "--output", str(tmp_path)]
+    arguments = ["run", "tabular-audit", "aepo-figure-1", "--output", str(tmp_path)]
     smoke = [*COMMAND, *arguments, "--profile", "smoke"]
     finished = tmp_path / "tabular_audit.nc"
     process = subprocess.Popen(smoke, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -91,7 +91,7 @@ def test_a_killed_run_leaves_whole_results_only_and_resumes(tmp_path):
 @pytest.mark.deep
 def test_a_run_on_two_processes_is_that_of_one(tmp_path):
     for workers in ("1", "2"):
-        arguments = ["run", "rules_at_equal_reward", "--profile", "smoke"]
+        arguments = ["run", "rules-at-equal-reward", "--profile", "smoke"]
         assert main([*arguments, "--jobs", workers, "--output", str(tmp_path / workers)]) == 0
     one, two = (
         xr.load_dataset(tmp_path / workers / "rules_at_equal_reward.nc", engine="scipy")
