@@ -188,10 +188,10 @@ def gpu(*, budget_minutes: float = 25.0, dry_run: bool = False, rehearse: bool =
         waiting_list,
     )
 
+    require_checkout()
     if dry_run:
         print(plan())
         return 0
-    require_checkout()
     if rehearse:
         return run_queue(budget_minutes, folder=REHEARSALS, rehearsal=True)
     with command_line.keeping("finished jobs are kept, and the same command goes on"):

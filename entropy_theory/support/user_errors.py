@@ -114,6 +114,9 @@ def run_command(main: Callable[[], int | None]) -> None:
     bug of ours and keeps its traceback. Ctrl-C exits with 130, and says what `command_line.keeping` says
     is kept. A command that another one started ends with it (`parent_process`).
     """
+    for stream in ("stdout", "stderr"):
+        if getattr(sys, stream) is None:  # whoever started this has closed it, as `>&-` does
+            setattr(sys, stream, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
     end_with_starter()
     debug = "--debug" in sys.argv
     sys.argv = [argument for argument in sys.argv if argument != "--debug"]

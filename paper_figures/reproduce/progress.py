@@ -103,8 +103,9 @@ class Progress:
                     state = self._state(run)
                 self._say(f"stage {number} of {len(self.runs)}, {run.stage.name}: {state}")
         if time.monotonic() - self.said > HEARTBEAT_SECONDS:
-            names = [f"{r.stage.name} ({_latest_line(r)})" for r in self.runs if r.status == "running"]
-            self._say(f"running: {', '.join(names)}; about {_clock(self.remaining())} left")
+            told = [(run.stage.name, _latest_line(run)) for run in self.runs if run.status == "running"]
+            names = ", ".join(f"{name} ({line})" if line else name for name, line in told)
+            self._say(f"running: {names}; about {_clock(self.remaining())} left")
 
     def _say(self, text: str) -> None:
         self.said = time.monotonic()

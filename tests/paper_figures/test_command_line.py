@@ -102,11 +102,12 @@ def test_the_gpu_queue_refuses_where_there_is_none(
 def test_the_gpu_queue_refuses_outside_a_checkout(
     command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Tests that are not there, and results written among installed packages."""
+    """Tests that are not there, planned or run, and results written among installed packages."""
     monkeypatch.setattr(gpu, "__file__", str(tmp_path / "paper_figures" / "reproduce" / "gpu.py"))
-    status, _, errors = command("gpu")
-    assert status == 2
-    assert f"installed in {tmp_path}: clone the repository" in errors
+    for options in ((), ("--dry-run",), ("--rehearse",)):
+        status, _, errors = command("gpu", *options)
+        assert status == 2
+        assert f"installed in {tmp_path}: clone the repository" in errors
 
 
 def test_a_report_of_no_folder_is_refused(command: Command, tmp_path: Path) -> None:
@@ -122,3 +123,16 @@ def test_a_long_line_of_a_stage_keeps_its_beginning(tmp_path: Path) -> None:
     log.write_text("first\n" + "model " * 30 + "\n")
     run = StageRun(stage=stages("smoke", tmp_path)[0], log=log)
     assert progress._latest_line(run) == ("model " * 30)[:69] + "…"
+
+
+def test_a_stage_that_has_said_nothing_has_no_brackets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    """running: ledger ()"""
+    silent, told = (StageRun(stage=stage, log=tmp_path / f"{number}.log", status="running")
+                    for number, stage in enumerate(stages("smoke", tmp_path)[:2]))
+    told.log.write_text("half of it\n")
+    monkeypatch.setattr(progress, "HEARTBEAT_SECONDS", -1.0)
+    progress.Progress([silent, told], lanes=2)._print_changes()
+    said = capsys.readouterr().out.splitlines()[-1]
+    assert f"running: {silent.stage.name}, {told.stage.name} (half of it); about" in said

@@ -245,6 +245,14 @@ def test_a_pipe_that_closes_early_is_no_error():
     assert found.stdout.splitlines()[1] == "status 0"
 
 
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_a_closed_output_is_no_error(closed):
+    """AttributeError where there is no standard output to flush."""
+    shell = f"{sys.executable} -m policy_entropy --version {closed}"
+    found = subprocess.run(["bash", "-c", shell], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stderr) == (0, "")
+
+
 def test_a_table_into_a_closed_pipe_is_no_error(monkeypatch):
     """rich's own console ends the process with 1, which says that a verdict changed."""
     end, beginning = os.pipe()
