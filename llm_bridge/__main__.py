@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import sys
 import warnings
@@ -35,10 +34,9 @@ EXAMPLES = (
 TRAIN = """\
 {what}
 
-A config file of your own (--config FILE.toml) has the tables [rule] with name and options, [train] with
-the options below, and [trl]; a recipe of the package (--recipe NAME, and --launcher NAME for another
-number of machines: python -m llm_bridge.recipes list) is such a file. What is given on the command line
-overrides it, rule and TRL options one by one.
+A run in a file (--config, or --recipe for one of the package's) has the tables [rule] with name and
+options, [train] with the options below, and [trl]. What is given on the command line overrides it, rule
+and TRL options one by one.
 
 examples:
   {prog} --rule aepo --rule-options alpha=3 target=0.6
@@ -138,30 +136,24 @@ def _train(
 
 def _config(kind: Any, arguments: list[str], prog: str) -> Any:
     """Read the options, on top of those of a recipe or a config file if one is named."""
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
-    for option in ("--config", "--recipe", "--launcher"):
-        parser.add_argument(option)
-    try:
-        named, rest = parser.parse_known_args(arguments)
-    except argparse.ArgumentError as error:
-        raise ValueError(f"{str(error).removeprefix('argument ')}: name it") from None
     described = TRAIN.format(what=kind.__doc__, prog=prog)
+    named = command_line.parse(kind, arguments, prog=prog, description=described)
     if named.config is None and named.recipe is None:
         if named.launcher is not None:
             raise ValueError("--launcher goes with --recipe: name a recipe, or leave it out")
-        return command_line.parse(kind, arguments, prog=prog, description=described)
+        return named
     if named.config is not None and named.recipe is not None:
         raise ValueError("--config and --recipe each give all options: name one of them")
     from llm_bridge import recipes
 
-    if named.config is not None and not named.config.endswith(".toml"):
+    if named.config is not None and named.config.suffix != ".toml":
         raise ValueError(f"--config must be a TOML file, got {named.config}: name it *.toml")
-    below, _ = recipes.run(named.config or named.recipe, launcher=named.launcher)
+    below, _ = recipes.run(str(named.config or named.recipe), launcher=named.launcher)
     if not isinstance(below, kind):  # an audit of a training run's options
         own = {field.name: getattr(below, field.name) for field in dataclasses.fields(below)
                if getattr(below, field.name) != field.default}
         below = kind(**own)
-    config = command_line.parse(kind, rest, prog=prog, description=described, default=below)
+    config = command_line.parse(kind, arguments, prog=prog, default=below)
     merged = {}
     if config.rule_options != below.rule_options and config.rule == below.rule:
         merged["rule_options"] = (*below.rule_options, *config.rule_options)

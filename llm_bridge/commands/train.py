@@ -101,10 +101,11 @@ def _continued(
 
 
 def _claim(folder: RunFolder, config: TrainConfig, code: dict[str, str]) -> dict[str, Any]:
-    # Where a run lies and how it is watched does not change its numbers.
+    # Where its options stood, where a run lies and how it is watched does not change its numbers.
     options = {
         key: value for key, value in results.plain(config).items()
-        if key not in ("output", "log_to", "reward_timeout", "json", "dry_run", "accelerate_config")
+        if key not in ("config", "recipe", "launcher", "output", "log_to", "reward_timeout", "json",
+                       "dry_run", "accelerate_config")
     }
     return folder.claim(
         options, defaults={field.name: field.default for field in dataclasses.fields(config)},

@@ -37,6 +37,13 @@ TRACKERS = {
 class TrainConfig:
     """Train a model with an update rule."""
 
+    # Read before the others, by the commands alone.
+    config: Path | None = None
+    """A run in a TOML file of your own, which the other options override."""
+    recipe: str | None = None
+    """Likewise a run of a recipe of the package, NAME or NAME:RUN (policy-entropy recipes)."""
+    launcher: str | None = None
+    """Another number of processes and machines for the run in that file."""
     model: str = "small-sums"
     """Bundled name (small-sums, smollm2-135m-instruct), folder in Hugging Face format, or hub id."""
     task: str = "split"

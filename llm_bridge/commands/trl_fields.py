@@ -36,6 +36,7 @@ class Field:
     """The union of those of its kinds that are in `KINDS`; Any where none is."""
 
 
+@functools.cache
 def fields() -> dict[str, Field]:
     """Return the options of the installed TRL's GRPOConfig by name."""
     need("reading options of TRL", "trl")

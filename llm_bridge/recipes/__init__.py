@@ -45,6 +45,7 @@ DEFAULT_RULE = TrainConfig().rule
 TABLES = ("train", "rule", "trl", "data", "vary")
 NAMED = ("title", "source", "minutes", "like", "launcher")
 ELSEWHERE = {"rule": "[rule] name", "rule_options": "[rule]", "trl_options": "[trl]",
+             "config": "the command line", "recipe": "the command line", "launcher": "launcher, the key",
              "output": "the command line", "micro_batches": "rows_at_once in a launcher"}
 
 

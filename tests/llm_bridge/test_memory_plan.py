@@ -196,7 +196,9 @@ def test_held_logits_and_an_engine_are_counted(monkeypatch):
     held = memory_plan._head_bytes(dataclasses.replace(WORK, holds_logits=True, rows=100), counts)
     assert held - fused > 100 * WORK.new_tokens * 64 * 4 * 2  # the logits and their gradient
     monkeypatch.delenv("WORLD_SIZE", raising=False)
-    monkeypatch.setattr(train_config.importlib.util, "find_spec", lambda name: name)
+    found = train_config.importlib.util.find_spec
+    monkeypatch.setattr(train_config.importlib.util, "find_spec",
+                        lambda name: name if name == "vllm" else found(name))
 
     def plan(*options):
         return memory_plan.plan(train_config.TrainConfig(

@@ -295,6 +295,9 @@ def test_a_config_file_of_a_users_own_is_overridden_option_by_option(tmp_path):
     path.write_text('[rule]\nname = "aepo"\n[train]\nstesp = 7\n')
     with pytest.raises(ValueError, match=r"stesp.*did you mean steps"):
         configured("--config", str(path))
+    path.write_text('[train]\nrecipe = "gpu-small/grpo"\n')
+    with pytest.raises(ValueError, match=r"recipe is not set here but by the command line"):
+        configured("--config", str(path))
     with pytest.raises(ValueError, match=r"name it \*\.toml"):
         configured("--config", "mine.yaml")
 

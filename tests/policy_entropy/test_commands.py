@@ -95,7 +95,9 @@ def test_a_mistyped_name_is_answered_before_torch_is_imported(tmp_path, argument
     (["train", "--steps", "x"], "--steps must be a whole number, got 'x' (policy-entropy train --help"),
     (["train", "--learning-rate", "fast"], "--learning-rate must be a number, got 'fast'"),
     (["evaluate", "--k", "1", "x"], "--k must be a whole number, got '1', 'x'"),
-    (["train", "--config"], "error: --config: expected one argument: name it"),
+    (["train", "--config"], "error: missing value for argument '--config"),
+    (["train", "--confg", "x.toml"], "unrecognized options: --confg, x.toml: did you mean --config?"),
+    (["audit", "--recip", "x"], "unrecognized options: --recip, x: did you mean --recipe?"),
     (["--vesion"], "unknown option '--vesion': did you mean --version"),
     (["-v"], "unknown option '-v': known: --help, --version"),
     (["help"], "unknown command 'help': did you mean --help?"),
@@ -308,7 +310,7 @@ def test_completion_knows_commands_and_options(command, shell):
     """With everything installed; what is not is completed without options."""
     status, out, _ = command("completion", shell)
     assert status == 0
-    for word in (*console.COMMANDS, "learning-rate", "jobs"):
+    for word in (*console.COMMANDS, "learning-rate", "jobs", "recipe", "launcher"):
         assert word in out
 
 
