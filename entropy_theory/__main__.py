@@ -25,7 +25,7 @@ from entropy_theory.verification.check import FULL, QUICK, Profile, checks
 from entropy_theory.verification.claim import Claim
 from entropy_theory.verification.verdict import HOLDS, derive
 
-Effort = Literal["smoke", "full"]
+Effort = Literal["smoke", "default", "full"]
 LISTED_BY = "policy-entropy claims"
 
 
@@ -33,7 +33,7 @@ def verify(
     ids: tyro.conf.Positional[tuple[str, ...]] = (),
     /,
     *,
-    profile: Effort = "full",
+    profile: Effort = "default",
     quick: bool = False,
     json: Path | None = None,
     jobs: int | None = None,
@@ -44,7 +44,8 @@ def verify(
 
     Args:
         ids: claims to check; all of them by default.
-        profile: smoke has smaller searches (well under a minute in all).
+        profile: smoke has smaller searches (well under a minute in all); default and full are the same
+            here, the searches of the accepted ledger.
         quick: the same as --profile smoke.
         json: write the full ledger, evidence included, to this file; "-" prints it.
         jobs: claims checked at once; one per core by default.
@@ -151,7 +152,7 @@ def check(
     file: tyro.conf.Positional[Path],
     /,
     *,
-    profile: Effort = "full",
+    profile: Effort = "default",
     quick: bool = False,
     json: Path | None = None,
     jobs: int | None = None,
@@ -169,7 +170,7 @@ def check(
     Args:
         file: a Python file whose module-level names hold `Claim` objects, subclasses of `UpdateRule`
             (which are checked with their defaults) or instances of them.
-        profile: smoke has smaller searches.
+        profile: smoke has smaller searches; default and full are the same here.
         quick: the same as --profile smoke.
         json: write the ledger of these claims, and what was found on the rules, to this file; "-" prints
             it.

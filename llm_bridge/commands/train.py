@@ -27,6 +27,7 @@ from llm_bridge.commands.train_config import (
     device_name,
     parse_trl_options,
     resolved,
+    trackers,
 )
 from llm_bridge.data import models, rewards, tasks
 from llm_bridge.running import checkpoints, ranks
@@ -92,7 +93,7 @@ def _continued(
         trainer = build_trainer(config, model, tokenizer, task, rule, on_step)
         if config.audit_every:
             trainer.add_callback(auditor(trainer, config, done, provenance))
-        with full_disk_named(folder.path), tracker_named(config.log_to):
+        with full_disk_named(folder.path), tracker_named(trackers(config)):
             trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
     if config.save_model:
         with full_disk_named(folder.path):

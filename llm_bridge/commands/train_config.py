@@ -112,10 +112,10 @@ class TrainConfig:
     """Further options of TRL's GRPOConfig as name=value, such as use_vllm=true warmup_steps=10."""
     device: Literal["auto", "cuda", "cpu"] = "auto"
     """Where the model is trained. auto: a GPU where there is one; cuda: a GPU, or an error."""
-    log_to: str = "tensorboard"
-    """Trackers that get the metrics too, with commas between them, by the names of transformers'
-    report_to: tensorboard, trackio, wandb, mlflow, comet_ml ...; none: metrics.jsonl alone. Each reads
-    environment variables of its own."""
+    log_to: str | tuple[str, ...] = "tensorboard"
+    """Trackers that get the metrics too, with spaces or commas between them, by the names of
+    transformers' report_to: tensorboard, trackio, wandb, mlflow, comet_ml ...; none: metrics.jsonl alone.
+    Each reads environment variables of its own."""
     output: Path | None = None
     """Folder of the run; runs/MODEL-TASK-RULE-seedN by default."""
     json: Path | None = None
@@ -172,7 +172,9 @@ def _check_names(config: TrainConfig) -> None:
 
 def trackers(config: TrainConfig) -> list[str]:
     """Return the trackers of a run, as transformers' report_to takes them; none is an empty list."""
-    return [] if config.log_to == "none" else [name.strip() for name in config.log_to.split(",")]
+    given = (config.log_to,) if isinstance(config.log_to, str) else config.log_to
+    names = [name.strip() for text in given for name in text.split(",")]
+    return [] if names == ["none"] else names
 
 
 def resolved(config: TrainConfig, *, world: int | None = None) -> TrainConfig:

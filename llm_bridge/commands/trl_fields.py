@@ -40,7 +40,7 @@ class Field:
 def fields() -> dict[str, Field]:
     """Return the options of the installed TRL's GRPOConfig by name."""
     need("reading options of TRL", "trl")
-    found = {}
+    found: dict[str, Field] = {}
     for package, file, name in CLASSES:
         spec = importlib.util.find_spec(package)
         assert spec is not None

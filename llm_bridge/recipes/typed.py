@@ -36,6 +36,9 @@ def one_of(value: Any, kinds: tuple[type, ...]) -> bool:
 def _converted(value: Any, kind: Any, where: str) -> Any:
     if typing.get_origin(kind) in (typing.Union, types.UnionType):
         kinds = [part for part in typing.get_args(kind) if part is not type(None)]
+        several = next((part for part in kinds if typing.get_origin(part) is tuple), None)
+        if several is not None and isinstance(value, list):
+            return tuple(_converted(item, typing.get_args(several)[0], where) for item in value)
         kind = kinds[0]
     if typing.get_origin(kind) is typing.Literal:
         allowed = typing.get_args(kind)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -112,18 +112,18 @@ def full_disk_named(output: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def tracker_named(trackers: str) -> Iterator[None]:
+def tracker_named(trackers: Sequence[str]) -> Iterator[None]:
     """Turn what a tracker raises, such as one that nobody is logged in to, into one ValueError.
 
     Args:
-        trackers: those of the run, as ``--log-to`` has them.
+        trackers: those of the run.
     """
     try:
         yield
     except Exception as error:
         if _came_through(error, TRACKING):
-            raise ValueError(f"log_to {trackers}: the tracker ended the run ({error}); set it up as it "
-                             "says, or give log_to none") from error
+            raise ValueError(f"log_to {' '.join(trackers)}: the tracker ended the run ({error}); set "
+                             "it up as it says, or give log_to none") from error
         raise
 
 

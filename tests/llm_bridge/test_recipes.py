@@ -14,7 +14,7 @@ from entropy_theory.update_rules import rule_options
 from llm_bridge import __main__ as command_line
 from llm_bridge import recipes
 from llm_bridge.commands import train as training
-from llm_bridge.commands.train_config import TrainConfig, parse_trl_options
+from llm_bridge.commands.train_config import TrainConfig, parse_trl_options, trackers
 from llm_bridge.recipes import hub_data
 from llm_bridge.recipes.__main__ import data, listing, show
 from llm_bridge.trainer import InertRuleWarning, entropy_trainer
@@ -300,6 +300,17 @@ def test_a_config_file_of_a_users_own_is_overridden_option_by_option(tmp_path):
         configured("--config", str(path))
     with pytest.raises(ValueError, match=r"name it \*\.toml"):
         configured("--config", "mine.yaml")
+
+
+def test_several_trackers_are_a_list_like_others(tmp_path):
+    """With spaces as TRL has them, with commas, and as a list in a file."""
+    path = tmp_path / "mine.toml"
+    path.write_text('[train]\nlog-to = ["wandb", "mlflow"]\n')
+    for arguments in (("--log-to", "wandb", "mlflow"), ("--log-to", "wandb,mlflow"),
+                      ("--config", str(path))):
+        assert trackers(configured(*arguments)) == ["wandb", "mlflow"]
+    assert trackers(configured("--log-to", "none")) == []
+    assert trackers(configured("--config", str(path), "--log-to", "none")) == []
 
 
 def test_options_of_trl_that_follow_from_others_are_refused(model, tmp_path):
