@@ -16,10 +16,11 @@ from entropy_theory.claim_jobs import ClaimJob, run
 from entropy_theory.claims import all_claims, claims_in_file
 from entropy_theory.support import command_line
 from entropy_theory.support.command_line import Command
+from entropy_theory.support.installed import installed, package_of
 from entropy_theory.support.results import plain, provenance, write_text
 from entropy_theory.support.user_code import module_of_file
 from entropy_theory.support.user_errors import check_file, lookup, need, run_command
-from entropy_theory.update_rules import RULES, UpdateRule, described, rule_class
+from entropy_theory.update_rules import GROUP, RULES, UpdateRule, described, rule_class
 from entropy_theory.verification import kernel, ledger, report, rule_contract
 from entropy_theory.verification.check import FULL, QUICK, Profile, checks
 from entropy_theory.verification.claim import Claim
@@ -106,11 +107,14 @@ def rules(name: tyro.conf.Positional[str] = "", /, *, json: Path | None = None) 
       policy-entropy rules my_rules.py:Thrifty
 
     Args:
-        name: which rule, also one of your own; all of the package's are listed by default.
+        name: which rule, also one of your own; by default the package's, and those of installed
+            packages, are listed.
         json: write it to this file; "-" prints it.
     """
     if not name:
-        rows = ((known, kind.__module__, described.headline(kind)) for known, kind in RULES.items())
+        rows = [(known, kind.__module__, described.headline(kind)) for known, kind in RULES.items()]
+        rows += [(point.name, point.module, f"A rule of the package {package_of(point)}.")
+                 for point in installed(GROUP, RULES)]
         command_line.print_list(("name", "source", "title"), rows, json)
         return 0
     kind = rule_class(name)

@@ -5,7 +5,8 @@
 
 A user's own rule goes by its import path, ``my_rules.py:Thrifty`` (see
 `entropy_theory.support.user_code`), wherever a rule has a name:
-in Python, as ``base`` of another, in a sweep, in LLM training.
+in Python, as ``base`` of another, in a sweep, in LLM training. One that an installed package has in the
+entry points of `GROUP` goes by the name that it has there.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from entropy_theory.support.installed import load_installed
 from entropy_theory.support.user_code import load
 from entropy_theory.support.user_errors import lookup
 from entropy_theory.update_rules.aent import Aent
@@ -38,22 +40,29 @@ RULES: dict[str, type[UpdateRule]] = {
         EntropyAdvantage, ReferenceKl, ClipCov, KlCov, Aepo, Aent,
     )
 }
+GROUP = "policy_entropy.rules"
+"""The group of entry points in which installed packages name rules; a name in `RULES` stays ours."""
 
-__all__ = ["RULES", "UpdateRule", "combine", "get", "is_rule", "rule_class"]
+__all__ = ["GROUP", "RULES", "UpdateRule", "combine", "get", "is_rule", "rule_class"]
 
 
 def rule_class(name: str) -> type[UpdateRule]:
     """Return the class of a rule, by its name or by the import path of a user's own.
 
     Raises:
-        ValueError: an unknown name, a class without ``name``, or as `user_code.load`.
+        ValueError: an unknown name, a class without ``name``, or as `user_code.load` or `load_installed`.
     """
     if name.endswith(".py"):
         raise ValueError(f"update rule '{name}' is a file: name a class in it, {name}:CLASS")
+    if name in RULES:
+        return RULES[name]
+    rule: type[UpdateRule]
     if ":" not in name:
-        return lookup(RULES, name, "update rule")
-    rule: type[UpdateRule] = load(name, "update rule", "subclass of UpdateRule", is_rule)
-    if not isinstance(getattr(rule, "name", None), str):
+        noun = "subclass of UpdateRule with a name"
+        rule = load_installed(name, GROUP, RULES, "update rule", noun, _is_named_rule)
+        return rule
+    rule = load(name, "update rule", "subclass of UpdateRule", is_rule)
+    if not _is_named_rule(rule):
         raise ValueError(
             f"update rule '{name}' has no name: give its class one, name: ClassVar[str] = \"thrifty\""
         )
@@ -63,6 +72,10 @@ def rule_class(name: str) -> type[UpdateRule]:
 def is_rule(value: Any) -> bool:
     """Whether ``kind`` is the class of a rule."""
     return isinstance(value, type) and issubclass(value, UpdateRule)
+
+
+def _is_named_rule(value: Any) -> bool:
+    return is_rule(value) and isinstance(getattr(value, "name", None), str)
 
 
 def get(name: str, **options: Any) -> UpdateRule:

@@ -41,7 +41,7 @@ class TrainConfig:
     config: Path | None = None
     """A run in a TOML file of your own, which the other options override."""
     recipe: str | None = None
-    """Likewise a run of a recipe of the package, NAME or NAME:RUN (policy-entropy recipes)."""
+    """A run of the package's recipes in place of a file: NAME or NAME:RUN (policy-entropy recipes)."""
     launcher: str | None = None
     """Another number of processes and machines for the run in that file."""
     model: str = "small-sums"

@@ -31,7 +31,7 @@ class Field:
     """An option of GRPOConfig."""
 
     annotation: str
-    """As its source has it."""
+    """The annotation in its source."""
     kind: Any
     """The union of those of its kinds that are in `KINDS`; Any where none is."""
 
