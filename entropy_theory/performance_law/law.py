@@ -24,7 +24,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 LARGEST_ENTROPY = 300.0
 """The largest entropy accepted, nats: beyond it squares of e^H overflow.
@@ -91,6 +90,8 @@ class PerformanceLaw:
         Returns:
             (low, high), each of the shape of ``entropy``.
         """
+        from scipy import special  # slow to import, and the claims need none of it
+
         if not 0 < level < 1:
             raise ValueError(f"level must be between 0 and 1, got {level}")
         offset = np.expm1(_entropies(entropy)) - self._centre
@@ -244,6 +245,8 @@ def _rival(
 
 def binary_entropy(p: Any) -> np.ndarray:
     """h(p) = -p log p - (1 - p) log(1 - p) in nats; p in [0, 1], any shape."""
+    from scipy import special
+
     p = np.asarray(p, dtype=float)
     return -special.xlogy(p, p) - special.xlog1py(1 - p, -p)
 

@@ -69,6 +69,7 @@ def command(monkeypatch, capfd):
     (["simulate", "aepo-figur-1"], "unknown experiment 'aepo-figur-1': did you mean aepo-figure-1"),
     (["simulate", "aepo-figure-1", "--seed", "-1"], "seed must be at least 0, got -1"),
     (["sweep", "nothere.toml"], "nothere.toml: name a sweep file"),
+    (["verify", "aepo.lema-4.1"], "unknown claim 'aepo.lema-4.1': did you mean aepo.lemma-4.1"),
     (["train", "--model", "smal-sums"], "no model 'smal-sums' (did you mean small-sums?)"),
     (["train", "--learning-rate", "-1"], "learning_rate must be above 0 and finite, got -1.0"),
     (["train", "--prompts", "1", "--micro-batches", "3"], "does not divide the step's 8 completions"),
