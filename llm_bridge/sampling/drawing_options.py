@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterable
+from typing import Literal
 
 from entropy_theory.support.user_errors import check_choice
 from llm_bridge.data import models, rewards, tasks
@@ -56,8 +57,8 @@ class DrawingOptions:
     """Where the model runs: cpu or cuda."""
     batch_size: int = 32
     """Sequences generated at once."""
-    sampler: str = "auto"
-    """How to sample: auto, generate, static, continuous, trl, vllm; with top-p or top-k, generate."""
+    sampler: Literal["auto", "generate", "static", "continuous", "trl", "vllm"] = "auto"
+    """How to sample; auto: static on a GPU, else generate; with top-p or top-k, generate."""
 
     def check_names(self, task: str, also: Iterable[str] = ()) -> None:
         """Check the names of model, number format, task and reward before torch is imported.

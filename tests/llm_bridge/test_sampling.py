@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 import sys
+import typing
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,6 +19,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from entropy_theory import policy
 from llm_bridge.data import models, tasks
 from llm_bridge.sampling import samplers, sampling
+from llm_bridge.sampling.drawing_options import DrawingOptions
 from llm_bridge.sampling.samplers import static_cache
 from tests.llm_bridge.language_models import tabular as tabular_model
 
@@ -476,3 +478,9 @@ def test_vllm_on_other_weights_than_those_in_memory_is_noticed(small, monkeypatc
     assert torch.equal(found.token_ids, own.token_ids)
     torch.testing.assert_close(found.log_prob, own.log_prob, rtol=0, atol=1e-4)
     assert made[0]["dtype"] == "float32"
+
+
+def test_a_command_offers_every_sampler():
+    """Its choices are written where torch is not imported."""
+    offered = typing.get_type_hints(DrawingOptions)["sampler"]
+    assert set(typing.get_args(offered)) == {"auto", *samplers.SAMPLERS}

@@ -75,6 +75,7 @@ def command(monkeypatch, capfd):
     (["train", "--prompts", "1", "--micro-batches", "3"], "does not divide the step's 8 completions"),
     (["train", "--trl-options", "warmup_stepz=1"], "'warmup_stepz': did you mean warmup_steps"),
     (["train", "--config", "bad.toml"], "'warmup_stepz': did you mean warmup_steps"),
+    (["sample", "--sampler", "statik"], "invalid choice 'statik' for argument '--sampler'"),
     (["evaluate", "--k", "99"], "got k = [1, 99] with 8 samples"),
 ])
 def test_a_mistyped_name_is_answered_before_torch_is_imported(tmp_path, arguments, message):
