@@ -90,6 +90,9 @@ class PaperFigure:
     """A function of the data that returns tables; a figure has ``draw``, ``tables`` or both."""
     recipes: tuple[str, ...] = ()
     """The recipes of `llm_bridge.recipes` that would rerun the figure at full size, or on one GPU."""
+    claims: tuple[str, ...] = ()
+    """The claims that the figure shows, by id, beside those that `paper_figures.site.figures.claims_of`
+    finds by itself."""
 
 
 def build(

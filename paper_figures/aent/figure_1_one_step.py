@@ -230,6 +230,7 @@ FIGURE = PaperFigure(
     "version",
     ours="One exact step on ten tokens (local reward 0.5, optimal 1); GRPO on up to 1,000,000 tokens "
     "from starts of our own (local reward 0.2), mean and range over contexts.",
+    claims=("aent.squeezes-unsampled", "extension.clamped-bonus"),
     data=data,
     finding=finding,
     draw=draw,

@@ -187,6 +187,7 @@ FIGURE = PaperFigure(
     ours="Sampled GRPO with a clamped bonus of the constant at each line's end; at the dashed line "
     "prompts with fewer right answers take the place of the first; the band (grey) is that of Figure 5. "
     "Medians, range over starts.",
+    claims=("aent.adaptive-coefficient",),
     data=data,
     finding=finding,
     draw=draw,

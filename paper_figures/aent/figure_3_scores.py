@@ -91,6 +91,7 @@ FIGURE = PaperFigure(
     ours="Reward along training, medians with the range over contexts, starts or seeds; bonuses at the "
     "constant coefficient that ends best. AEnt on the MDP removes a third of the tokens; \"clamped, "
     "oracle set\" keeps only those among which we put the optimal ones, which is no method of the paper.",
+    claims=("aent.clamping-reduces-bias",),
     data=methods.data,
     finding=finding,
     draw=draw,

@@ -89,6 +89,7 @@ FIGURE = PaperFigure(
     ours="The runs of Figure 3 (AEnt on the MDP removes a third of the tokens; \"clamped, oracle set\" "
     "is no method of the paper): full policy entropy, medians with the range over contexts, starts or "
     "seeds.",
+    claims=("aent.clamping-reduces-bias",),
     data=methods.data,
     finding=finding,
     draw=draw,

@@ -267,6 +267,7 @@ FIGURE = PaperFigure(
     ours="Sampled GRPO with a clamped bonus, adaptive or of the constant at the line's end; harder "
     "prompts from the dashed line on; grey: the band that Eq. 4.1 is to hold. Medians, range over starts "
     "and first coefficients. Last: exact GRPO on token trees under three normalizations.",
+    claims=("aent.entropy-length",),
     data=data,
     finding=finding,
     draw=draw,

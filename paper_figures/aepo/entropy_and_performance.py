@@ -174,6 +174,7 @@ FIGURE = PaperFigure(
     place="Section 5.2 and Table 3; it has no figure",
     ours="AEPO from sampled groups at several targets; pass@1 before judges who pass all answers that "
     "training rewards (the highest number) or only the likeliest; bands: standard error over starts.",
+    claims=("aepo.all-entropy-levels",),
     data=data,
     finding=finding,
     draw=draw,

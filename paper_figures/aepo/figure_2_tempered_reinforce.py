@@ -198,6 +198,7 @@ FIGURE = PaperFigure(
     place="Figure 2, its caption and Section 4.1",
     ours="Exact expectation on 20-answer bandits; median of the starts, with the band from 10 to "
     "90 %. Accuracy is the probability of a right answer at the start.",
+    claims=("extension.face-controllability",),
     data=data,
     finding=finding,
     draw=draw,

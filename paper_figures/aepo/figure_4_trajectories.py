@@ -197,6 +197,7 @@ FIGURE = PaperFigure(
     place="Figure 4, its caption and Section 5.2",
     ours="The four rules with Table 4's settings from the same starts on 20-answer bandits, in exact "
     "expectation; median, with the band from 10 to 90 % of the starts; dashed: AEPO's target.",
+    claims=("aepo.entropy-adv",),
     data=data,
     finding=finding,
     draw=draw,

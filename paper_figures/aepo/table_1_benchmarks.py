@@ -231,6 +231,7 @@ FIGURE = PaperFigure(
     place="Table 1 and Section 5.2",
     ours="The four rules from sampled groups on families of bandits, and AEPO against GRPO with equally "
     "many samples, judged by all answers that training rewards or by the likeliest.",
+    claims=("aepo.consistent-improvements",),
     data=data,
     finding=finding,
     tables=tables,

@@ -201,6 +201,7 @@ FIGURE = PaperFigure(
     place="Table 2, the curves beside it and Section 5.2",
     ours="20 prompts from rare to common, trained from sampled groups; pass@k exact; median, with the "
     "range over starts.",
+    claims=("aepo.consistent-improvements",),
     data=data,
     finding=finding,
     draw=draw,

@@ -301,6 +301,7 @@ FIGURE = PaperFigure(
     ours="GRPO, AEPO and its ablations on 20-answer bandits; median, with the band from 10 to 90 %; "
     "dashed: AEPO's target; (2), (3): the ablations of Eqs. (2) and (3). AEPO at several targets, judged "
     "by all answers that training rewards or by the likeliest.",
+    claims=("aepo.all-entropy-levels",),
     data=data,
     finding=finding,
     draw=draw,

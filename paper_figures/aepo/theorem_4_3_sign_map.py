@@ -223,6 +223,7 @@ FIGURE = PaperFigure(
     ours="The sign of F(T), the entropy change per unit learning rate, for 20-answer policies with "
     "logits at normal quantiles; black: T0, where it changes; hatched: where the corollary is false; "
     "dashed: AEPO's two temperatures.",
+    claims=("extension.global-slope", "extension.low-temperature-decrease"),
     data=data,
     finding=finding,
     draw=draw,

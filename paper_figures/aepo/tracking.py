@@ -240,6 +240,7 @@ FIGURE = PaperFigure(
     ours="AEPO in exact expectation with 8 right answers of 20; dashed: the target, or equality; lines: "
     "median over starts with their range. Grey: from which period on a sine should be followed, by the "
     "speeds of the policies at rest. Proportional control is that of the paper's later version.",
+    claims=("aepo.tracking",),
     data=data,
     finding=finding,
     draw=draw,

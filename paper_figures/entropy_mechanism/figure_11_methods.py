@@ -169,6 +169,7 @@ FIGURE = PaperFigure(
     ours="The four rules in the strongest settings of Figure 12, on two families of tabular prompts, and "
     "the length of right responses beyond GRPO's where length does not bear on the reward; means over "
     "starts with 95 % intervals.",
+    claims=("entropy-mechanism.clip-cov", "entropy-mechanism.kl-cov"),
     data=methods.data,
     finding=finding,
     draw=draw,

@@ -90,6 +90,7 @@ FIGURE = PaperFigure(
     place="Figure 12 and its caption",
     ours="GRPO on sampled groups, four optimizer steps a batch; at each line's end the share of tokens "
     "without gradient (Clip-Cov) or the coefficient on a fifth of the tokens (KL-Cov).",
+    claims=("entropy-mechanism.clip-cov", "entropy-mechanism.kl-cov"),
     data=data,
     finding=finding,
     draw=sweeps.draw,

@@ -302,6 +302,7 @@ FIGURE = PaperFigure(
     ours="GRPO in exact expectation on five families of prompts with 10, 30 and 100 answers (median and "
     "range), cut where the first twelfth has consumed 73 %; long runs with one right answer of 20, cut "
     "at every length.",
+    claims=("entropy-mechanism.performance-law",),
     data=data,
     finding=finding,
     draw=draw,

@@ -204,6 +204,7 @@ FIGURE = PaperFigure(
     ours="The same 36 + 200 points on exact GRPO curves of five families of prompts with 10, 30 and 100 "
     "answers; above the best and the worst predicted set; below the errors of all, means over starts "
     "with their range.",
+    claims=("entropy-mechanism.performance-law",),
     data=data,
     finding=finding,
     draw=draw,

@@ -205,6 +205,7 @@ FIGURE = PaperFigure(
     ours="GRPO in exact expectation; size is knowledge at the start, or the number of shared parameters. "
     "Lines through all but the largest size, crosses what they predict for it; bars from the lowest to "
     "the highest start.",
+    claims=("entropy-mechanism.ceiling", "entropy-mechanism.performance-law"),
     data=data,
     finding=finding,
     draw=draw,

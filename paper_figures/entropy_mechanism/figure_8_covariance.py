@@ -326,6 +326,8 @@ FIGURE = PaperFigure(
     ours="Prompts with 20 answers. Above: GRPO at the middle rate, and what is left of each rule's "
          "change beyond a factor times its theorem. Middle: covariance along GRPO by batch accuracy, "
          "by the theorem and from samples. Last: error of Lemma 1 for responses of several tokens.",
+    claims=("entropy-mechanism.action-sequence-covariance", "entropy-mechanism.matched-exactly",
+            "entropy-mechanism.theorem-2"),
     data=data,
     finding=finding,
     draw=draw,

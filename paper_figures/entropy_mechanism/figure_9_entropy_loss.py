@@ -110,6 +110,7 @@ FIGURE = PaperFigure(
     place="Figure 9",
     ours="GRPO on sampled groups with a bonus of the coefficient at each line's end; means over starts "
     "and their 95 % intervals.",
+    claims=("aepo.collapse-or-explosion", "extension.entropy-bonus"),
     data=data,
     finding=finding,
     draw=sweeps.draw,

@@ -244,6 +244,7 @@ FIGURE = PaperFigure(
     ours="GRPO in exact expectation on five families of prompts with 10, 30 and 100 answers; drawn are "
     "the ones that the law fits best, middling and worst, all starts, and in thick grey the law. Last: "
     "responses of several tokens, of fixed or variable length.",
+    claims=("entropy-mechanism.ceiling", "entropy-mechanism.performance-law"),
     data=data,
     finding=finding,
     draw=draw,

@@ -204,6 +204,7 @@ FIGURE = PaperFigure(
     place="Table 1 and the slide 'Lessons learned from entropy dynamics analysis'",
     ours="Sampled responses whose tokens are drawn from states of their own, by sharpness of the states "
     "and length; the dashed line is a fifth.",
+    claims=("entropy-mechanism.selected-tokens",),
     data=data,
     finding=finding,
     draw=draw,

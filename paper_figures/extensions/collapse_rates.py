@@ -223,6 +223,8 @@ FIGURE = PaperFigure(
     ours="20-answer bandits of graded difficulty, from the same starts, exact and from sampled groups: "
     "medians with the band from 10 to 90 %; exponents with the range over starts. s.: from samples; ∞: "
     "groups or batches without end; R++: REINFORCE++, its curves from samples.",
+    claims=("entropy-mechanism.theorem-2", "extension.group-normalization-gain",
+            "extension.natural-flow-tilts"),
     data=data,
     finding=finding,
     draw=draw,

@@ -128,6 +128,7 @@ FIGURE = PaperFigure(
          "\"hard\", "
     "\"mixed\", "
     "\"peaked\" and \"graded\" have a tenth of the tokens selected.",
+    claims=("entropy-mechanism.points-on-the-curve",),
     data=methods.compared,
     finding=finding,
     draw=draw,

@@ -162,6 +162,7 @@ FIGURE = PaperFigure(
     paper="Cui et al.: the covariance is positive at all update steps, so entropy falls.",
     ours="Shares over random 20-answer problems: the median over families of logits and numbers of right "
     "answers, with the band from the lowest to the highest of them.",
+    claims=("entropy-mechanism.covariance-agreement",),
     data=data,
     finding=finding,
     draw=draw,

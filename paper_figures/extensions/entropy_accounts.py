@@ -220,6 +220,7 @@ FIGURE = PaperFigure(
     ours="GRPO on the bundled model, each step audited: forecasts against the measured change (dashed: "
     "equal; (i) is scaled by its best slope); changes so far by cause; and of tokens chosen by their "
     "true effect or by the paper's covariance, the share of all decreases (median, quartiles of steps).",
+    claims=("extension.score-covariance",),
     data=data,
     finding=finding,
     draw=draw,

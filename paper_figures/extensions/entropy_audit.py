@@ -236,6 +236,7 @@ FIGURE = PaperFigure(
     ours="One point an optimizer step, or a token where few steps were audited; dashed: forecast = "
     "measured. Forecast (iii), exact, is the measured change to rounding and is not drawn. For models, "
     "forecast (i) is scaled by its best slope, which plays the part of the learning rate.",
+    claims=("extension.score-forecast",),
     data=data,
     finding=finding,
     draw=draw,

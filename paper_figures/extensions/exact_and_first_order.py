@@ -179,6 +179,7 @@ FIGURE = PaperFigure(
     "how good it is they do not show.",
     ours=f"{N_STARTS} random policies over {N_ACTIONS} answers, one right: medians, below with the band "
     "from 10 to 90 %; solid: exact. Steps along the policy gradient and along the entropy's gradient.",
+    claims=("aepo.theorem-4.3a", "entropy-mechanism.lemma-1-state", "extension.second-order"),
     data=data,
     finding=finding,
     draw=draw,

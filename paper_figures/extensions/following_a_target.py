@@ -123,6 +123,7 @@ FIGURE = PaperFigure(
     ours="Above: entropy of small-sums on split, means of 5 steps over the seeds, with their range; "
     "grey: the target. Below: the mean distance from the target of each controller in each setting, "
     "darker where it is farther; bold: the nearest.",
+    claims=("aepo.tracking",),
     data=data,
     finding=finding,
     draw=draw,

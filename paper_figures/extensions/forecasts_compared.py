@@ -243,6 +243,7 @@ FIGURE = PaperFigure(
     "expectation on prompts of shared parameters and on token trees (mean, least and most of the "
     "starts). Below: GRPO on the bundled model, by task, optimizer and learning rate, with intervals of "
     "95 %.",
+    claims=("aepo.assumption-b4", "extension.score-covariance", "extension.score-forecast"),
     data=data,
     finding=finding,
     draw=draw,

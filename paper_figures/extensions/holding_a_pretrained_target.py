@@ -106,6 +106,7 @@ FIGURE = PaperFigure(
     ours="SmolLM2-135M on sums of several numbers, 4 prompts of 8 samples a step. Above: entropy, "
     "means of 4 steps over the seeds with their range; grey: the target. Below: reward and pass@k at "
     "the entropy held, means over seeds with standard errors.",
+    claims=("extension.diverse-bonus-price",),
     data=data,
     finding=finding,
     draw=draw,

@@ -331,6 +331,7 @@ FIGURE = PaperFigure(
     ours="The bundled 0.8 M-parameter model, 16 prompts of 8 samples a step. Rows above: reward "
     "and pass@k at the entropy that was held, a point a target; the best are at the upper right. Below: "
     "mean distance from the target. Means over seeds with standard errors.",
+    claims=("extension.diverse-bonus", "extension.level-set-diverse-bonus"),
     data=data,
     finding=finding,
     draw=draw,

@@ -194,6 +194,7 @@ FIGURE = PaperFigure(
     "resting targets (vertical line: log |A*|), the probability of a wrong answer at the entropy "
     "that was held, and the distance over a factor of ten in the learning rate; bands: all starts. "
     "Bottom: the median entropy under targets that move (grey).",
+    claims=("aepo.tracking", "extension.diverse-bonus", "extension.level-set-diverse-bonus"),
     data=data,
     finding=finding,
     draw=draw,

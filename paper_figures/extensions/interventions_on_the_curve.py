@@ -203,6 +203,7 @@ FIGURE = PaperFigure(
     "same starts, each at one strength. Above: means over starts; below: reward beyond GRPO's at equal "
     "entropy, mean over levels with its interval over starts; within the grey band a rule is on the "
     "curve.",
+    claims=("entropy-mechanism.points-on-the-curve",),
     data=data,
     finding=finding,
     draw=draw,

@@ -166,6 +166,7 @@ FIGURE = PaperFigure(
     paper="Nothing: both rules choose by the covariance of a table.",
     ours="Clip-Cov and KL-Cov on the bundled model, four steps on each generation, with the paper's "
     f"covariance and with the true effect; running means over {SMOOTHED} generations, a line a seed.",
+    claims=("entropy-mechanism.clip-cov", "entropy-mechanism.kl-cov", "extension.score-covariance"),
     data=data,
     finding=finding,
     draw=draw,

@@ -179,6 +179,7 @@ FIGURE = PaperFigure(
          "paler "
     "the more of them end otherwise. Lines are predicted: solid, below (left of) it entropy collapses; "
     "dotted, above (right of) it AEPO's steps are too long, or a bonus lets wrong answers back.",
+    claims=("aepo.arbitrary-entropy", "extension.sustainable-entropies"),
     data=data,
     finding=finding,
     draw=draw,

@@ -214,6 +214,7 @@ FIGURE = PaperFigure(
     "lines: "
     f"log m, and the most a bonus leaves with {BONUS_REWARD:.0%} right. Right: the ceiling that falls as "
     "right answers move ahead of wrong ones.",
+    claims=("aepo.collapse-or-explosion",),
     data=data,
     finding=finding,
     draw=draw,

@@ -230,6 +230,7 @@ FIGURE = PaperFigure(
     "and the largest "
     "remainder found; right: up to which learning rate the first order has the sign of the exact "
     "entropy change, against the rate up to which the bound certifies it; a point a policy.",
+    claims=("extension.remainder-constant-two-actions",),
     data=data,
     finding=finding,
     draw=draw,

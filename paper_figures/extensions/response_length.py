@@ -204,6 +204,7 @@ FIGURE = PaperFigure(
     "with the "
     "band from 10 to 90 % (dots: from samples); by tilt, means, and for entropy the range over starts. "
     "untempered: the second batch at T = 1.",
+    claims=("aepo.target-distributions",),
     data=data,
     finding=finding,
     draw=draw,

@@ -138,6 +138,7 @@ FIGURE = PaperFigure(
     title="the same rules train a small transformer",
     paper="Entropy collapses under GRPO and is held by AEPO (AEPO, Figures 1 and 4).",
     ours="A 0.8 M-parameter Llama, trained through TRL with the update rules of the simulator.",
+    claims=("aepo.arbitrary-entropy",),
     data=data,
     finding=finding,
     draw=draw,

@@ -148,6 +148,7 @@ FIGURE = PaperFigure(
     ours="The bundled model on `split`: prompts with a total below 100 are to have 0.2 nats more than "
     "the mean target, the others 0.2 less. Left: entropy of either kind after 80 steps; right: reward, "
     "by what prompts are off beyond their mean (root mean square). Means over seeds, standard errors.",
+    claims=("extension.level-set-one-coefficient",),
     data=data,
     finding=finding,
     draw=draw,

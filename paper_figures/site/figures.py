@@ -12,6 +12,7 @@ from entropy_theory.verification.claim import Claim
 from paper_figures.catalog import FIGURES
 from paper_figures.report.ledger import SOURCES
 from paper_figures.reproduce.stages import SIMULATIONS
+from paper_figures.site.found import RESULTS
 from paper_figures.site.markup import (
     badge,
     claim_page,
@@ -36,13 +37,17 @@ PAPERS = {"aepo": "AEPO", "entropy-mechanism": "Cui et al.", "aent": "AEnt"}
 
 
 def claims_of(name: str, claims: Mapping[str, Claim]) -> list[str]:
-    """Return the claims that a figure speaks of: named by id, or by a place in the same paper.
+    """Return the claims that a figure shows; the links of both their pages follow from it.
 
-    Places are theorems, tables and the like that both the claim's source and the figure name.
+    They are the figure's own, those of the results that it stands beside in "What we found", and those
+    that its words name: by id, or by a place in the same paper. Places are theorems, tables and the like
+    that both the claim's source and the figure name.
     """
     figure = FIGURES[name]
     words = "\n".join((figure.source, figure.title, figure.paper, figure.ours, _docstring(name)))
-    ids, places = set(CLAIM_ID.findall(words)), set(_places(words))
+    ids = {*figure.claims, *(i for result in RESULTS if name in result.figures for i in result.claims),
+           *CLAIM_ID.findall(words)}
+    places = set(_places(words))
     paper = next((p for p, start in PAPERS.items() if figure.source.startswith(start)), None)
     return [
         i for i, claim in claims.items()

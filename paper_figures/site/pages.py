@@ -77,8 +77,8 @@ def write(selection: Selection, results: Path, source: Path) -> dict[str, Path]:
     """
     shown = [f for f in report_figures.figures(results) if f["name"] in selection.figures]
     outputs = notebooks.kept(results / "notebooks")
-    figures_of = {claim_id: [(f["name"], f["label"]) for f in shown
-                             if claim_id in figures.claims_of(f["name"], selection.claims)]
+    shows = {f["name"]: figures.claims_of(f["name"], selection.claims) for f in shown}
+    figures_of = {claim_id: [(f["name"], f["label"]) for f in shown if claim_id in shows[f["name"]]]
                   for claim_id in selection.claims}
     generated = {
         **claims.pages(selection.claims, figures_of, results),

@@ -165,6 +165,25 @@ def test_figures_find_the_claims_of_their_place():
     assert not any(i.startswith("aent") for i in figures.claims_of("aepo-figure-2", claims))
 
 
+def test_every_figure_shows_a_claim_and_is_linked_from_it(tmp_path):
+    """A figure that no claim stands behind; an id that is none; a link that leads one way only; a result
+    in "What we found" whose figures do not know its claims."""
+    everything = pages.everything()
+    assert {i for figure in FIGURES.values() for i in figure.claims} <= everything.claims.keys()
+    written = pages.write(pages.some(tuple(everything.claims), everything.figures, (), ()),
+                          tmp_path / "results", tmp_path / "source")
+    text = {name: path.read_text() for name, path in written.items()}
+    for name in FIGURES:
+        shown = figures.claims_of(name, everything.claims)
+        assert shown, f"{name} shows no claim: name some in its PaperFigure(claims=...)"
+        for result in found.RESULTS:
+            assert name not in result.figures or set(result.claims) <= set(shown)
+        for claim_id, claim in everything.claims.items():
+            there = markup.link(claim.title, markup.claim_page(claim_id)) in text[f"figures/{name}"]
+            back = f"(/figures/{name}.md)" in text[f"claims/{claim_id}"]
+            assert there == back == (claim_id in shown), (name, claim_id)
+
+
 def test_a_figure_without_simulations_is_made_by_one_command():
     own = "python -m paper_figures build network-covariance"
     assert figures._commands({"name": "network-covariance", "rerun": [own]}) == [own]
