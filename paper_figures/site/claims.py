@@ -29,6 +29,7 @@ from paper_figures.site.markup import (
     link,
     module_docstring,
     orphan,
+    source,
     table,
     text,
 )
@@ -98,6 +99,7 @@ def _page(
     groups: Sequence[tuple[str, Sequence[Mapping[str, Any]]]] | None,
 ) -> str:
     paper = SOURCES.get(claim.id.split(".")[0], ("", claim.id.split(".")[0]))[1]
+    source_link, source_text = source(file, claim_page(claim.id))
     facts = [
         ("verdict", f"{badge(record['verdict'])} {text(VERDICTS[record['verdict']])}"),
         ("printed proof", text(PRINTED_PROOFS.get(record["printed_proof"], record["printed_proof"]))),
@@ -105,8 +107,8 @@ def _page(
         ("scope", text(claim.scope)),
         ("text judged", text(claim.source_text)),
         ("axioms", text(record["axioms"] or "none: no proof of the kernel")),
-        ("figures", ", ".join(link(label, figure_page(name)) for name, label in figures)),
-        ("source", f"`{file.relative_to(ROOT)}`"),
+        ("figures", "\n\n".join(link(label, figure_page(name)) for name, label in figures)),
+        ("source", source_link),
         ("check it", f"`policy-entropy claims {claim.id}`"),
     ]
     parts = [
@@ -133,7 +135,7 @@ def _page(
     if claim.mutants:
         parts += ["## Wrong variants that the checks must reject", "",
                   "\n".join(f"- {text(mutant.name)}" for mutant in claim.mutants), ""]
-    parts += [folded(f"Source: {file.relative_to(ROOT)}", included(file, "python"))]
+    parts += [source_text]
     return "\n".join(parts)
 
 

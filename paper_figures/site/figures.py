@@ -19,16 +19,14 @@ from paper_figures.site.markup import (
     docstring,
     fenced,
     figure_page,
-    folded,
-    included,
     link,
     module_docstring,
+    source,
     table,
     text,
 )
 from paper_figures.verdict import RULE
 
-ROOT = Path(__file__).resolve().parents[2]
 PLACE = re.compile(
     r"\b(Theorem|Lemma|Proposition|Corollary|Figure|Table|Equation|Eq\.) (\d+(?:\.\d+)?)")
 CLAIM_ID = re.compile(r"\b[a-z]+(?:-[a-z]+)*\.[a-z0-9][a-z0-9.-]*[a-z0-9]\b")
@@ -93,9 +91,9 @@ def _paper(source: str) -> str:
 
 def _gallery(groups: Sequence[Mapping[str, Any]], made: Mapping[str, Path]) -> str:
     parts = ["# Gallery", "",
-             "Every figure and table, redrawn from what was computed here. The verdict says whether the "
-             "paper's finding comes out, and follows from the plotted numbers by criteria that stand "
-             "on the figure's page.", ""]
+             "Every figure and table, redrawn from what was computed here, with what the paper finds and "
+             "what we find. The verdict says whether the paper's finding comes out, and follows from the "
+             "plotted numbers by criteria that stand on the figure's page.", ""]
     for group in groups:
         parts += [f"## {text(group['title'])}", "", ":::::{container} gallery"]
         for figure in group["figures"]:
@@ -103,10 +101,18 @@ def _gallery(groups: Sequence[Mapping[str, Any]], made: Mapping[str, Path]) -> s
             picture = (f"```{{image}} /pictures/{name}.svg\n:alt: {figure['title']}\n"
                        f":target: {name}.html\n```" if name in made else "")
             parts += ["::::{container} card", picture, "", link(figure["label"], figure_page(name)),
-                      badge(figure["verdict"] or "not made yet"), "", text(figure["title"]), "::::"]
+                      badge(figure["verdict"] or "not made yet"), "", text(figure["title"]), "",
+                      *_findings(figure), "::::"]
         parts += [":::::", ""]
     hidden = "\n".join(figure["name"] for group in groups for figure in group["figures"])
     return "\n".join([*parts, fenced(f":hidden:\n\n{hidden}", "{toctree}")])
+
+
+def _findings(figure: Mapping[str, Any]) -> list[str]:
+    """Return the paper's finding with its place, and ours, as paragraphs; each where there is one."""
+    paper = f"**The paper** ({text(figure['place'])}): {text(figure['paper'])}" if figure["place"] else ""
+    ours = f"**Ours**: {text(figure['headline'])}" if figure["headline"] else ""
+    return [line for paragraph in (paper, ours) if paragraph for line in (paragraph, "")]
 
 
 def _page(
@@ -114,23 +120,21 @@ def _page(
 ) -> str:
     name = figure["name"]
     file = Path(str(sys.modules[FIGURES[name].data.__module__].__file__))
+    source_link, source_text = source(file, figure_page(name))
     facts = [
         ("verdict", badge(figure["verdict"] or "not made yet")),
         ("drawn from", text(", ".join(figure["evidence"]))),
         ("paper's page", _paper(figure["source"])),
-        ("statements", ", ".join(link(claims[i].title, claim_page(i)) for i in about)),
+        ("statements", "\n\n".join(link(claims[i].title, claim_page(i)) for i in about)),
         ("stage", text(_stages(file))),
-        ("source", f"`{file.relative_to(ROOT)}`"),
+        ("source", source_link),
         ("make it", "\n\n".join(f"`{command}`" for command in _commands(figure))),
     ]
-    parts = [f"# {text(figure['source'])}: {text(figure['title'])}", ""]
+    parts = [f"# {text(figure['source'])}: {text(figure['title'])}", "", *_findings(figure)]
     if figure["problem"]:
         parts += [f"{text(figure['problem'])}.", ""]
     else:
-        paper = f"**The paper** ({text(figure['place'])}): {text(figure['paper'])}"
-        parts += [*([paper, ""] if figure["place"] else []),
-                  f"**Ours**: {text(figure['headline'])} {badge(figure['verdict'])} "
-                  f"{text(figure['conditions'])}", ""]
+        parts += [f"{badge(figure['verdict'])} {text(figure['conditions'])}", ""]
         if has_picture:
             parts += [fenced(f":alt: {figure['title']}\n\n{text(figure['ours'])}",
                              f"{{figure}} /pictures/{name}.svg")]
@@ -157,7 +161,7 @@ def _page(
                   table(("input", "provenance"), [(text(k), text(v)) for k, v in figure["inputs"]]),
                   f"Data digest `{figure['digest'][:16]}`.", ""]
     parts += ["## What was done", "", docstring(_docstring(name)),
-              folded(f"Source: {file.relative_to(ROOT)}", included(file, "python"))]
+              source_text]
     return "\n".join(parts)
 
 

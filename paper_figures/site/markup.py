@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[2]
 SPECIAL = re.compile(r"([\\`*_<>\[\]{}|#~^!])")
 EMPHASIS = r"(?<![\w|*\\])\*\w(?:[^*|\n]*\w)?\*(?![\w*])"
 SPAN = re.compile(rf"(\$[^$]+\$|``[^`]+``|`[^`]+`|{EMPHASIS})")
@@ -116,19 +117,38 @@ def included(path: Path, language: str) -> str:
     return fenced(path.read_text(encoding="utf-8"), language)
 
 
+def source(path: Path, page: str) -> tuple[str, str]:
+    """Return a link to a Python file's text and, for the foot of the same page, that text, folded.
+
+    Browsers unfold what a link leads to.
+    """
+    name, place = path.relative_to(ROOT), f"source-{slug(page)}"
+    content = fenced(f":name: {place}\n\n{path.read_text(encoding='utf-8')}", "{code-block} python")
+    return f"[`{name}`](#{place})", folded(f"Source: {name}", content)
+
+
 def docstring(source: str) -> str:
     """Return a docstring as Markdown: what is indented is shown as it stands, bullets are lists."""
     parts = []
     for is_literal, lines in blocks(source):
         if is_literal:
-            python = lines[0].lstrip().startswith(">>>")
-            parts.append(fenced(inspect.cleandoc("\n".join(lines)), "pycon" if python else "text"))
+            parts.append(_shown(lines))
         else:
             content = "\n".join(lines)
             bullet = BULLET.match(content)
             start = bullet[0] if bullet else ""
             parts.append(start + text(content.removeprefix(start)))
     return "\n\n".join(parts) + "\n"
+
+
+def _shown(lines: list[str]) -> str:
+    """Return an example, a table or a formula of a docstring; a formula's long lines wrap."""
+    content = inspect.cleandoc("\n".join(lines))
+    if content.startswith(">>>"):
+        return fenced(content, "pycon")
+    if any(RULED.match(line) for line in lines):
+        return fenced(content)
+    return fenced(f":class: wrapped\n\n{content}", "{code-block} text")
 
 
 def blocks(source: str) -> list[tuple[bool, list[str]]]:

@@ -10,7 +10,7 @@ from types import ModuleType
 from entropy_theory.update_rules import RULES, UpdateRule, described
 from entropy_theory.verification.rule_contract import entropy_effect
 from llm_bridge import skyrl_plugin, verl_plugin
-from paper_figures.site.markup import docstring, fenced, folded, included, link, table, text
+from paper_figures.site.markup import docstring, fenced, link, source, table, text
 
 ROOT = Path(__file__).resolve().parents[2]
 ENGINES = ROOT / "docs" / "engines.md"
@@ -85,7 +85,7 @@ def _page(name: str) -> str:
         f"What the words mean: {link('which engine runs what', 'engines')}. It reads "
         + (f"the columns {', '.join(f'`{c}`' for c in required)} beside rewards and log-probabilities."
            if required else "rewards and log-probabilities alone."), "",
-        folded(f"Source: {file.relative_to(ROOT)}", included(file, "python")),
+        source(file, page_name(name))[1],
     ]
     return "\n".join(parts)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
@@ -123,6 +124,16 @@ def test_figure_and_claim_link_to_each_other(site):
     assert "aepo-figure-2.svg" in made
     assert "core claim fails" in made
     assert "Not made yet" in missing
+
+
+def test_a_card_holds_the_papers_finding_and_ours(site):
+    """A gallery of pictures that says of none what was found."""
+    gallery = unescape((site / "figures/index.html").read_text())
+    made, missing = FIGURES["aepo-figure-2"], FIGURES["aepo-table-1"]
+    for figure in (made, missing):
+        assert f"<strong>The paper</strong> ({figure.place}): {figure.paper}" in gallery
+    assert gallery.count("<strong>Ours</strong>: On solved prompts") == 1
+    assert gallery.count("<strong>Ours</strong>") == 1
 
 
 def test_a_rules_page_has_every_option_with_its_meaning():
@@ -343,6 +354,23 @@ def test_filters_show_what_fits_and_say_how_many(opened):
     assert gallery.locator("h2:visible").count() == 0
     gallery.get_by_label("Words to find").fill("temper")
     assert cards.count() == 1
+
+
+def test_the_source_row_unfolds_the_source(opened):
+    """A path in a table, and the file folded away at the foot of the page."""
+    for name in ("claims/aepo.theorem-4.3b", "figures/aepo-figure-2"):
+        page = opened(name)
+        fold = page.locator("details").last
+        assert fold.get_attribute("open") is None
+        page.locator("table.facts a code").click()
+        assert fold.get_attribute("open") is not None
+
+
+def test_a_formula_wraps_on_a_phone(opened):
+    """AEPO's objective ran out of the picture."""
+    page = opened("rules/aepo", viewport={"width": 390, "height": 900})
+    assert page.evaluate("[...document.querySelectorAll('.wrapped pre')].map(p => p.scrollWidth - "
+                         "p.clientWidth)") == [0]
 
 
 def fits(page):
