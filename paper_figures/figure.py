@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import math
+import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +24,11 @@ from paper_figures.formats import FORMATS, Format
 from paper_figures.verdict import Criterion, Judgment, Standing, Verdict, judge
 
 MOST_PANELS = 6
-MOST_WORDS_ALOUD = 40
+MOST_WORDS_ALOUD, MOST_NUMBERS_ALOUD = 40, 2
+PLACE = re.compile(r"\b(?:Theorem|Corollary|Section|Table|Figure|Eq\.) \d+(?:\.\d+)?")
+"""What a number of the paper's names: no number that one would have to keep in mind."""
+NUMBER = re.compile(r"(?<![\w@.])\d[\d,]*(?:\.\d+)?(?!\w)")
+"""A number that is no part of a name, such as B.4, pass@8 or SmolLM2-135M."""
 ROOM = Path(__file__).parent
 MissingInputError = inputs.MissingInputError
 
@@ -33,11 +38,13 @@ class Finding:
     """What the plotted numbers say, in words and numbers that are computed from them.
 
     Raises:
-        ValueError: neither criteria nor a standing, or both; a headline that is too long to be said.
+        ValueError: neither criteria nor a standing, or both; a headline that is too long to be said, or
+            that has too many numbers.
     """
 
     headline: str
-    """What we find, in one sentence that can be said aloud; its numbers are in ``text``."""
+    """What we find, in one sentence that can be said aloud: with a count of something at most, as in
+    "2 of 9"; its numbers are in ``text``."""
     text: str
     """What was found, with its numbers."""
     criteria: tuple[Criterion, ...] = ()
@@ -53,6 +60,10 @@ class Finding:
         if len(self.headline.split()) > MOST_WORDS_ALOUD:
             raise ValueError(f"a headline of over {MOST_WORDS_ALOUD} words cannot be said aloud; numbers "
                              f"belong into the text: {self.headline}")
+        numbers = NUMBER.findall(PLACE.sub("", self.headline))
+        if len(numbers) > MOST_NUMBERS_ALOUD or any("." in number for number in numbers):
+            raise ValueError(f"a headline with decimals or over {MOST_NUMBERS_ALOUD} numbers cannot be "
+                             f"said aloud: put {', '.join(numbers)} into the text: {self.headline}")
 
     @property
     def judgment(self) -> Judgment:

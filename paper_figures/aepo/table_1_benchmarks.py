@@ -149,10 +149,14 @@ def finding(table: pandas.DataFrame) -> Finding:
     headline = (
         f"As printed AEPO is {gains_printed}; here it "
         f"{'leads' if criteria[1].met else 'does not lead'} with its second batch on top, and given as "
-        f"many samples GRPO leads in {less} of {len(equal)} comparisons and AEPO in {more}."
+        f"many samples it leads {_against(more, less)} GRPO."
     )
     return Finding(criteria=tuple(criteria), headline=headline, text=(text + trained).strip(),
                    numbers=numbers)
+
+
+def _against(more: int, less: int) -> str:
+    return "more often than" if more > less else "less often than" if more < less else "as often as"
 
 
 def _trained_criteria(table: pandas.DataFrame) -> list[Criterion]:

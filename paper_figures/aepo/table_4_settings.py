@@ -163,8 +163,8 @@ def finding(table: pandas.DataFrame) -> Finding:
         f"rows are {added / rows:.4f}), the default is {alpha[DEFAULT]}."
     )
     headline = (
-        f"{sum(agree)} of {len(printed)} printed settings are those of the full-size recipes; "
-        f"in the paper's text {sum(slipped)} stand beside another value, and alpha is not printed."
+        f"The full-size recipes have {'all' if all(agree) else 'not all'} of the printed settings; in "
+        f"the paper's text {sum(slipped)} stand beside another value, and alpha is not printed."
     )
     return Finding(standing="for reference", headline=headline, text=text, numbers=numbers)
 

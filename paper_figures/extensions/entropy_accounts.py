@@ -24,6 +24,7 @@ from llm_bridge.analysis import tokens as audited_tokens
 from llm_bridge.running.run_folder import RunFolder
 from paper_figures.data import inputs
 from paper_figures.drawing.style import REFERENCE, SERIES, label_ends, panels
+from paper_figures.extensions.entropy_audit import well
 from paper_figures.figure import Finding, MissingInputError, PaperFigure
 
 FORECASTS = {
@@ -141,9 +142,9 @@ def finding(table: pandas.DataFrame) -> Finding:
             f"{numbers['signs that agree']:.0%} of the tokens (medians over steps)."
         )
     headline = (
-        "On a network the entropy gradient forecasts what a step does to entropy "
-        f"(r = {numbers['correlation entropy_gradient']:.2f}) where the papers' coefficients do not "
-        f"(r = {numbers['correlation coefficients']:.2f})."
+        "On a network what a step does to entropy follows the forecast of the entropy gradient "
+        f"{well(numbers['correlation entropy_gradient'])}, and that of the papers' coefficients "
+        f"{well(numbers['correlation coefficients'])}."
     )
     return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
 

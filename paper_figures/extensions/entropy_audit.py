@@ -137,7 +137,7 @@ def finding(table: pandas.DataFrame) -> Finding:
     r = {policy: numbers[f"{policy}: correlation (i)"] for policy in table["policy"].unique()}
     models = [value for policy, value in r.items() if not str(policy).startswith("tabular")]
     tabular = [value for policy, value in r.items() if str(policy).startswith("tabular")]
-    told = [f"{_well(min(values))} {where}" for values, where in
+    told = [f"{well(min(values))} {where}" for values, where in
             ((tabular, "in a table"), (models, "on a network")) if values]
     headline = (
         "Forecast from an update's coefficients alone, as the theorems do, the entropy change of a step "
@@ -146,7 +146,8 @@ def finding(table: pandas.DataFrame) -> Finding:
     return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
 
 
-def _well(correlation: float) -> str:
+def well(correlation: float) -> str:
+    """Return how well one quantity follows another, in words."""
     return "closely" if correlation > 0.9 else "loosely" if correlation > 0.5 else "hardly or not at all"
 
 

@@ -195,12 +195,12 @@ def finding(table: pandas.DataFrame, model: str = "a small transformer") -> Find
         f"Mean distance from the target over {_settings(count)}, {cells} cells of a setting at a seed: "
         f"{listed}. A step's entropy is the mean over its prompts: its own noise is part of every "
         f"distance.{told}")
-    best, others = order.iloc[0], order.iloc[1:]
+    others = order.iloc[1:]
     apart = int((others["behind"] >= TOLD_APART * others["behind_se"]).sum())
     headline = (
-        f"Over {_settings(count)} {model} is held nearest to its target by: {order.index[0]} "
-        f"({best['deviation']:.3f} nats off on the mean); {apart} of the {len(others)} others "
-        f"{'is' if apart == 1 else 'are'} farther off, by more than two standard errors.")
+        f"{model[0].upper()}{model[1:]} is held nearest to its target by: {order.index[0]}; {apart} of "
+        f"the {len(others)} others {'is' if apart == 1 else 'are'} farther off, by more than two "
+        "standard errors.")
     return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
 
 

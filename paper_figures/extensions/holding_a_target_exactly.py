@@ -113,11 +113,11 @@ def finding(table: pandas.DataFrame) -> Finding:
         + ", ".join(f"{row['beyond']:.0%} ({name})" for name, row in found.iterrows()
                     if not name.startswith("AEPO")) + " of the batches."
     )
+    forecast, integral = (found.loc[f"{control}, entropy bonus", "deviation"]
+                          for control in ("forecast", "integral"))
     headline = (
-        f"Targets below log |A*| are held best by: {best} ({found.loc[best, 'deviation']:.2f} nats off); "
-        f"on the entropy bonus the forecast is {found.loc['forecast, entropy bonus', 'deviation']:.2f} "
-        f"off and the integral rule {found.loc['integral, entropy bonus', 'deviation']:.2f}, AEPO "
-        f"{found.loc['AEPO', 'deviation']:.2f}."
+        f"Targets below log |A*| are held best by: {best}; on the entropy bonus the forecast is "
+        f"{'nearer to' if forecast < integral else 'no nearer to'} them than the integral rule."
     )
     return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
 

@@ -127,12 +127,13 @@ def finding(table: pandas.DataFrame) -> Finding:
     numbers |= {"better": float(better), "lower reward": float(worse), "compared": float(compared)}
     text = (
         "Chosen by the true effect, against the paper's covariance, at the end of the runs and at equal "
-        f"reward (nats, mean and standard error over seeds): {'. '.join(told)}."
+        f"reward (nats, mean and standard error over seeds): {'. '.join(told)}. Reward ended lower in "
+        f"{worse} of {compared} cases, beyond what seeds explain."
     )
     headline = (
         "Chosen by their true effect on entropy, the tokens of Clip-Cov and KL-Cov left more entropy at "
         f"equal reward, beyond what seeds explain, in {better} of {compared} cases, and ended at a lower "
-        f"reward in {worse}."
+        f"reward in {'some' if worse else 'none'}."
     )
     return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
 

@@ -117,7 +117,7 @@ def finding(table: pandas.DataFrame) -> Finding:
     headline = (
         "Where length does not matter for the reward, GRPO's mean over each response "
         + ("makes right responses shorter and wrong ones longer" if drifts else
-           f"moves right responses by {right:+.2f} tokens and wrong ones by {wrong:+.2f}")
+           "does not both shorten right responses and lengthen wrong ones")
         + ("; token-mean and Dr.GRPO leave them alone." if rest else ".")
     )
     return Finding(standing="our own", headline=headline, text=text, numbers=numbers)

@@ -72,8 +72,10 @@ def finding(table: pandas.DataFrame) -> Finding:
             continue
         seeds = table.loc[table["task"] == task, "seed"].nunique()
         headlines.append(
-            f"{grpo['entropyfirst']:.2f} to {grpo['entropylast']:.2f} nats under GRPO and to "
-            f"{aepo['entropylast']:.2f} under AEPO with {words.split(' (')[0]}"
+            f"with {words.split(' (')[0]} "
+            f"{'falls' if grpo['entropylast'] < grpo['entropyfirst'] else 'does not fall'} under GRPO "
+            f"and ends {'higher' if aepo['entropylast'] > grpo['entropylast'] else 'no higher'} under "
+            "AEPO"
         )
         sentences.append(
             f"With {words.split(' (')[0]} ({seeds} seed{'s' if seeds > 1 else ''}), entropy went from "
@@ -91,7 +93,7 @@ def finding(table: pandas.DataFrame) -> Finding:
         text = "Runs of one rule only; nothing to compare yet."
         return Finding(standing="our own", headline="", text=text, numbers=numbers)
     text = ". ".join(sentences) + "."
-    headline = f"A small transformer's entropy went from {', and from '.join(headlines)}."
+    headline = f"A small transformer's entropy {', and '.join(headlines)}."
     return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
 
 

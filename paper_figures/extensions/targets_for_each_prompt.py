@@ -81,10 +81,21 @@ def finding(table: pandas.DataFrame) -> Finding:
         for row in found.itertuples())
     return Finding(
         standing="our own", numbers=numbers,
-        headline=f"Asked to be {asked:g} nats apart, two kinds of prompts are {_range(one['apart'])} "
-        f"apart under one coefficient, and {_range(most['apart'])} with a gain of {gain:g}, at a reward "
-        f"of {_range(most['reward'])} in place of {_range(one['reward'])}.",
-        text=f"Entropies of held-out prompts, means over {found['seeds'].max()} seeds. {text}.")
+        headline=f"Two kinds of prompts with targets of their own keep {_part(one['apart'] / asked)} of "
+        "the distance asked between them under one coefficient, and "
+        f"{_part(most['apart'] / asked)} with coefficients of their own.",
+        text=f"Asked to be {asked:g} nats apart, the two kinds are {_range(one['apart'])} apart under "
+        f"one coefficient, and {_range(most['apart'])} with a gain of {gain:g}, at a reward of "
+        f"{_range(most['reward'])} in place of {_range(one['reward'])}. Entropies of held-out prompts, "
+        f"means over {found['seeds'].max()} seeds. {text}.")
+
+
+def _part(shares: pandas.Series) -> str:
+    low, high = (
+        "little" if share < 0.25 else "less than half" if share < 0.5 else
+        "more than half" if share < 0.9 else "nearly all"
+        for share in (shares.min(), shares.max()))
+    return low if low == high else f"{low} to {high}"
 
 
 def _range(values: pandas.Series) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+from contextlib import nullcontext
 from pathlib import Path
 
 import pandas
@@ -149,6 +150,18 @@ def small(name: str, **changes: object) -> PaperFigure:
 def test_a_number_is_not_said_to_be_certain(value, error, text):
     """"± 0.00"."""
     assert estimate(value, error, digits=2) == text
+
+
+@pytest.mark.parametrize(("headline", "reason"), [
+    ("It is held 0.05 nats off.", "put 0.05 into the text"),
+    ("GRPO leads in 1 of 4 and AEPO in 2.", "put 1, 4, 2 into the text"),
+    ("word " * 41, "over 40 words"),
+    ("Theorem 4.3 and Assumption B.4 hold for pass@1024 of SmolLM2-135M in 3 of 15 % of cases.", None),
+])
+def test_a_headline_can_be_said_aloud(headline: str, reason: str | None) -> None:
+    """A row of numbers in place of a sentence."""
+    with pytest.raises(ValueError, match=reason) if reason else nullcontext():
+        Finding(standing="our own", headline=headline, text="x")
 
 
 def test_a_number_that_there_is_none_for_is_left_out(tmp_path: Path) -> None:

@@ -39,8 +39,10 @@ def test_numbers_are_those_of_the_runs(written: Path) -> None:
     found = figure.finding(table)
     assert found.numbers["AEPO: deviation"] == pytest.approx(0.12)
     assert found.numbers["split: 0.8, then 0.4, forecast, diverse bonus: seeds"] == 5
-    assert ("Over 1 setting a small transformer is held nearest to its target by: forecast, diverse "
-            "bonus (0.050 nats off on the mean); 1 of the 1 others is farther off") in found.headline
+    assert ("A small transformer is held nearest to its target by: forecast, diverse bonus; 1 of the 1 "
+            "others is farther off") in found.headline
+    assert "over 1 setting, 5 cells of a setting at a seed: forecast, diverse bonus 0.050 nats off" in (
+        found.text)
     assert "Wide forecast, diverse bonus, bounds that end no wrong turn: 0.010 nats off, reward 0.10" in (
         found.text)
     held = table[(table["panel"] == "held") & (table["controller"] == "AEPO") & (table["seed"] == 0)]
@@ -74,7 +76,7 @@ def test_settings_count_alike_and_only_where_all_have_run(written: Path) -> None
     assert found.numbers["AEPO: deviation"] == pytest.approx((0.12 + 0.02) / 2)
     assert found.numbers[f"{FORECAST}: deviation"] == pytest.approx((0.05 + 0.03) / 2)
     assert (found.numbers["AEPO: first"], found.numbers[f"{FORECAST}: first"]) == (1, 1)
-    assert "Over 2 settings" in found.headline
+    assert "over 2 settings" in found.text
 
 
 def test_settings_are_named_and_ordered_for_readers() -> None:

@@ -19,7 +19,8 @@ def test_ends_are_means_of_the_first_and_last_tenth(tmp_path: Path) -> None:
     assert found.numbers["split grpo entropy first"] == pytest.approx(1.0)
     assert found.numbers["split grpo entropy last"] == pytest.approx(0.1)
     assert found.numbers["split aepo entropy last"] == pytest.approx(0.5)
-    assert "1.00 to 0.10 nats under GRPO and to 0.50 under AEPO" in found.headline
+    assert "1.00 to 0.10 nats under GRPO and to 0.50 under AEPO" in found.text
+    assert "falls under GRPO and ends higher under AEPO" in found.headline
 
 
 def test_every_reward_curve_has_its_constant_answer_line(tmp_path: Path) -> None:

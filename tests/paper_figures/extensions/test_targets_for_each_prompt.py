@@ -49,8 +49,11 @@ def test_numbers_are_those_of_the_runs(written: Path) -> None:
     assert made.rows[1][2:] == ("0.65 ± 0.06", "0.25", "0.050", "0.000", "0.50", "0.90")
     found = figure.finding(table)
     assert found.headline == (
-        "Asked to be 0.4 nats apart, two kinds of prompts are 0.12 apart under one coefficient, and 0.40 "
-        "with a gain of 4, at a reward of 0.50 in place of 0.70.")
+        "Two kinds of prompts with targets of their own keep less than half of the distance asked "
+        "between them under one coefficient, and nearly all with coefficients of their own.")
+    assert found.text.startswith(
+        "Asked to be 0.4 nats apart, the two kinds are 0.12 apart under one coefficient, and 0.40 with a "
+        "gain of 4, at a reward of 0.50 in place of 0.70.")
     assert found.numbers["forecast, entropy bonus, gain 4: shortfall"] == pytest.approx(0.05)
 
 
