@@ -69,9 +69,11 @@ def label_ends(
     """Write each label right of its line's end; labels that would overlap move apart, on leaders.
 
     Args:
-        labels: (x, y, text, color) of each line's last point, in data coordinates.
+        labels: (x, y, text, color) of each line's last point, in data coordinates; a line without one, as
+            of runs that never arrive, has no label.
         size: font size, points.
     """
+    labels = [one for one in labels if math.isfinite(one[1])]
     if not labels:
         return
     root = axes.figure.get_figure(root=True)

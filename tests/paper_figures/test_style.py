@@ -7,13 +7,30 @@ import itertools
 import numpy as np
 import pytest
 
-from paper_figures.drawing.style import MARKERS, SERIES, _spread, marked, panels, settle, style
+from paper_figures.drawing.style import (
+    MARKERS,
+    SERIES,
+    _spread,
+    label_ends,
+    marked,
+    panels,
+    settle,
+    style,
+)
 
 
 def test_labels_keep_apart_and_move_no_further_than_they_must() -> None:
     """A label on another one, or dragged from its own line by a crowd elsewhere."""
     assert _spread([0.3, 0.31, 0.9], 0.1) == pytest.approx([0.255, 0.355, 0.9])
     assert _spread([0.2, 0.5, 0.8], 0.1) == pytest.approx([0.2, 0.5, 0.8])
+
+
+def test_a_line_without_an_end_has_no_label() -> None:
+    """Ramps that are never followed, at the smallest size: no figure at all."""
+    figure, axes = panels(1, 1, height=2.0)
+    label_ends(axes[0, 0], [(1.0, 0.5, "up", "black"), (1.0, float("nan"), "down", "black")])
+    settle(figure)
+    assert [text.get_text() for text in axes[0, 0].texts] == ["up"]
 
 
 @pytest.mark.parametrize("wanted", [[0.0, 0.0, 0.0], [1.0, 1.0, 1.0, 1.0], [0.5]])
