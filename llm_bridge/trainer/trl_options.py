@@ -294,7 +294,7 @@ def page(config: type) -> str:
         "The lowest TRL that the package takes, 1.16, is the one that it was tested with: with no other.",
         "", *(f"- **{fate}**: {meaning}." for fate, meaning in MEANING.items()), "",
         "Options of other trainers are refused: " + OTHER_TRAINERS + " (what lateness does to a held "
-        "entropy: [Hold an entropy](hold_an_entropy.md#samples-that-are-late)).", "",
+        "entropy: [measured](holding_an_entropy_measured.md#samples-that-are-late)).", "",
         "## Arguments of the trainer", "", "| argument | here | |", "|---|---|---|",
         *(f"| {name} | {fate} | {note} |" for name, (fate, note) in TRAINER_ARGUMENTS.items()), "",
         "## Options", "", "| option | TRL's default | here | |", "|---|---|---|---|",

@@ -40,7 +40,7 @@ def _forecasts() -> dict[str, Table]:
 
 
 PAGES: dict[Path, Callable[[], dict[str, Table]]] = {
-    DOCS / "hold_an_entropy.md": _held,
+    DOCS / "holding_an_entropy_measured.md": _held,
     DOCS / "where_did_my_entropy_go.md": _forecasts,
 }
 """The tables of the committed records, by the names that a page gives them."""

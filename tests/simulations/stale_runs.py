@@ -1,6 +1,6 @@
 """Runs whose samples are late: drawn by the policy of k steps ago, as an asynchronous sampler's are.
 
-    python -m tests.simulations.stale_runs    docs/hold_an_entropy.md#samples-that-are-late
+    python -m tests.simulations.stale_runs    docs/holding_an_entropy_measured.md#samples-that-are-late
 
 What a trainer makes of late samples is in `StaleRuns`: log-probabilities of the sampler in the ratio, and
 the entropy that a controller sees either that of the policy being trained, or as late as the samples.

@@ -1,4 +1,4 @@
-"""Guards docs/hold_an_entropy.md#samples-that-are-late."""
+"""Guards docs/holding_an_entropy_measured.md#samples-that-are-late."""
 
 import numpy as np
 import pytest
