@@ -24,10 +24,11 @@ RULE = (
     "A criterion says which number of ours is compared with which threshold. Criteria without a "
     "condition are the core, what the paper's own sentence says; every other one belongs to a "
     "condition or to a part of the finding, which counts if all of its criteria are met. Every "
-    "setting of training runs is a condition of its own. The core claim fails if a criterion of the "
-    "core is not met or, where all have conditions, if fewer than half of the conditions count. Else "
-    "the finding holds if all conditions count, and under a condition if not: the card names those "
-    "that count, or those that do not where these are fewer."
+    "setting of training runs is a condition of its own, from one seed on; of several the lowest or "
+    "the mean is compared, as the criterion says, and only an interval over seeds needs several. The "
+    "core claim fails if a criterion of the core is not met or, where all have conditions, if fewer "
+    "than half of the conditions count. Else the finding holds if all conditions count, and under a "
+    "condition if not: the card names those that count, or those that do not where these are fewer."
 )
 
 

