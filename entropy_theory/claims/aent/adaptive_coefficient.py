@@ -130,7 +130,7 @@ def _dissipation(i: Cases) -> Reals:
 
 
 _ORDERED = (
-    Condition(latex="low < high", value=lambda i: i.high - i.low),
+    Condition(latex="$low < high$", value=lambda i: i.high - i.low),
     Condition(latex="the box is not empty", value=lambda i: i.most - i.least),
     SOME_WRONG,
 )
@@ -210,7 +210,8 @@ adaptive_coefficient = Claim(
     instances=bandit_instances(*SCALARS, actions=(2, 6)),
     repair=_repaired,
     repair_is="instead",
-    repair_note="low <= h(lambda_max), h(lambda_min) <= high; continuous time, start on the line z = x r",
+    repair_note=r"$low \le h(\lambda_{max})$, $h(\lambda_{min}) \le high$; continuous time, start on the "
+                "line $z = x r$",
     witnesses=(
         # The box ends at 1/8, where softmax(8 r) has entropy 0.003.
         {"weights": [1, 1], "correct": [True, False], "low": Fraction(1, 4), "high": Fraction(1, 2),

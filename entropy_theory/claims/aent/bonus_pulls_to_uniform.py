@@ -137,7 +137,8 @@ bonus_pulls_to_uniform = Claim(
     instances=bandit_instances(correct=False),
     repair=_repaired,
     repair_is="instead",
-    repair_note="tokens up to e^{-H} >= 1/n gain, the likeliest loses; in between S_a < E S decides",
+    repair_note=r"tokens up to $e^{-H} \ge 1/n$ gain, the likeliest loses; in between $S_a < E S$ "
+                "decides",
     negation=(
         *_FLOW,
         *covariance_is_nonnegative(),

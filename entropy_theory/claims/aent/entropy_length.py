@@ -42,7 +42,7 @@ def _lead_of_stop(i: Cases) -> Reals:
     return i.logits[..., STOP] - i.logits[..., 1 - STOP]
 
 
-HOT = Condition(latex="T > 1", value=lambda i: i.temperature - 1)
+HOT = Condition(latex="$T > 1$", value=lambda i: i.temperature - 1)
 STOPS = Condition(
     latex="stopping is the likelier token at every state", relation=">=",
     value=lambda i: ar.smallest(_lead_of_stop(i)),

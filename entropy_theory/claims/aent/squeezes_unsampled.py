@@ -116,7 +116,7 @@ squeezes_unsampled = Claim(
     instances=bandit_instances(SIZE, correct=False, actions=(2, 6)),
     repair=_repaired,
     repair_is="instead",
-    repair_note="where pi_a + pi_k >= sum pi^2; always if the sampled token is the likeliest",
+    repair_note=r"where $\pi_a + \pi_k \ge \sum \pi^2$; always if the sampled token is the likeliest",
     negation=(
         symbolic.identity(
             "first order", "d log pi_a/dc = g - pi_k - pi_a at c = 0: with pi_k + pi_a < g an "

@@ -88,7 +88,8 @@ assumption_b4 = Claim(
     instances=bandit_instances(TEMPERATURE, vectors=(SHARED,), actions=(2, 5)),
     repair=_small,
     repair_is="hypothesis",
-    repair_note="hypothesis |v|^2 |S| |g| < |F(T)|: little is shared, for how far F(T) is from zero",
+    repair_note=r"hypothesis $|v|^2\,|S|\,|g| < |F(T)|$: little is shared, for how far $F(T)$ is "
+                "from zero",
     mutants=(
         Mutant(name="no hypothesis, strictly", statement=variant(_small, conditions=())),
         Mutant(name="ten times as much may be shared", statement=variant(_small, conditions=(

@@ -97,11 +97,11 @@ def _flat_enough(i: Cases, factor: float = 2) -> Reals:
 
 
 FURTHER = Condition(
-    latex="1/T_low - 1 >= 1 - 1/T_high",
+    latex=r"$1/T_{low} - 1 \ge 1 - 1/T_{high}$",
     value=lambda i: _distances(i)[1] - _distances(i)[0], relation=">=",
 )
-NARROW = Condition(latex="R <= 1", value=lambda i: 1 - _range(i), relation=">=")
-FLAT = Condition(latex="e^{2 R alpha} + e^{-2 R beta} <= 2", value=_flat_enough, relation=">=")
+NARROW = Condition(latex=r"$R \le 1$", value=lambda i: 1 - _range(i), relation=">=")
+FLAT = Condition(latex=r"$e^{2R\alpha} + e^{-2R\beta} \le 2$", value=_flat_enough, relation=">=")
 
 
 def _two_actions() -> symbolic.Expression:
@@ -179,8 +179,9 @@ asymmetry = Claim(
     ),
     repair=_repaired,
     repair_is="hypothesis",
-    repair_note="what 'typically' can mean: the logits have a range R <= 1 with e^{2R alpha} + "
-                "e^{-2R beta} <= 2 (a policy of high entropy; R <= .986 for T = 6/5 and 4/5)",
+    repair_note=r"what 'typically' can mean: the logits have a range $R \le 1$ with "
+                r"$e^{2R\alpha} + e^{-2R\beta} \le 2$ (a policy of high entropy; $R \le .986$ for "
+                "$T = 6/5$ and $4/5$)",
     negation=(
         symbolic.identity("two actions", "z = (0, x): h(b) = (x (1 - t^2)/4) tanh(b x/2), t = tanh(x/2)",
                           _two_actions),

@@ -94,7 +94,8 @@ collapse_or_explosion = Claim(
     instances=bandit_instances(COEFFICIENT, actions=(2, 8)),
     repair=_in_between,
     repair_is="instead",
-    repair_note="the stationary policy softmax(R/lambda) has an entropy strictly between log m and log n",
+    repair_note=r"the stationary policy $\mathrm{softmax}(R/\lambda)$ has an entropy strictly between "
+                r"$\log m$ and $\log n$",
     mutants=(
         Mutant(name="at least a tenth of log n away from both ends", statement=variant(
             _in_between, margin=lambda i: -_extreme(i))),

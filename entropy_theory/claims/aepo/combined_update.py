@@ -198,7 +198,7 @@ combined_update_printed = Claim(
     ),
     repair=_exact,
     repair_is="instead",
-    repair_note="T > T0, so that F(T) > 0, and alpha > kappa |F(1)|/F(T)",
+    repair_note=r"$T > T_0$, so that $F(T) > 0$, and $\alpha > \kappa\,|F(1)|/F(T)$",
     negation=(
         certify.positive_on_box(
             "F(T) < 0 at every T >= 1", "at weights (1, 2), A* = {2}: -F(T) > 0 for all 1/T in [0, 1]",

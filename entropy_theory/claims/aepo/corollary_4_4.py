@@ -89,8 +89,8 @@ corollary_4_4_high = Claim(
     ),
     repair=_high_repaired,
     repair_is="hypothesis",
-    repair_note="hypothesis F(1) < 0, that of Theorem 4.3, left unsaid in the corollary; then for every "
-                "T > 1 (the counterexample has F(1) > 0)",
+    repair_note="hypothesis $F(1) < 0$, that of Theorem 4.3, left unsaid in the corollary; then for "
+                "every $T > 1$ (the counterexample has $F(1) > 0$)",
     negation=(
         certify.positive_on_box(
             "absolute reading",
@@ -105,7 +105,7 @@ corollary_4_4_high = Claim(
                                  margin=lambda i: rate(i.logits, i.correct, i.temperature))),
         Mutant(name="hypothesis F(1) > 0 instead",
                statement=variant(_high_repaired, conditions=(
-                   Condition(latex="F(1) > 0", value=lambda i: rate(i.logits, i.correct)),
+                   Condition(latex="$F(1) > 0$", value=lambda i: rate(i.logits, i.correct)),
                ))),
         Mutant(name="conclusion reversed",
                statement=variant(_high_repaired, margin=lambda i: -_rate_above_one(i))),
@@ -151,7 +151,7 @@ corollary_4_4_low = Claim(
     ),
     repair=_low_repaired,
     repair_is="instead",
-    repair_note="relative decrease only near T = 1, decrease for every T < 1",
+    repair_note="relative decrease only near $T = 1$, decrease for every $T < 1$",
     mutants=(
         Mutant(name="F(T) <= F(1) for T < 1, without the hypothesis F(1) < 0",
                statement=without(_low, ENTROPY_FALLS.latex)),

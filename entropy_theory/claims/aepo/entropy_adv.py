@@ -82,7 +82,8 @@ entropy_adv = Claim(
     instances=bandit_instances(BETA, KAPPA, vectors=(ADVANTAGE,), correct=False, actions=(2, 5)),
     repair=_uncapped,
     repair_is="hypothesis",
-    repair_note="hypothesis: beta H <= |A_a|/kappa for every token, so that the offset is a baseline",
+    repair_note=r"hypothesis: $\beta H \le |A_a|/\kappa$ for every token, so that the offset is a "
+                "baseline",
     mutants=(
         Mutant(name="it is enough that one token does not reach the cap", statement=variant(
             _uncapped, conditions=(Condition(

@@ -79,10 +79,11 @@ def _below_threshold(i: Cases, factor: int = 1) -> Reals:
     return factor * i.learning_rate * first - bound
 
 
-HOT = Condition(latex="T > 1", value=lambda i: i.temperature - 1)
+HOT = Condition(latex="$T > 1$", value=lambda i: i.temperature - 1)
 FALLS_EXACTLY = Condition(latex="dH(1) < 0", value=lambda i: -change(i))
 SMALL_STEP = Condition(
-    latex="eta < 4 (F(T) - F(1))/((1 + log n)(||d_T||^2 + ||d_1||^2))", value=_below_threshold
+    latex=r"$\eta < 4(F(T) - F(1))/((1 + \log n)(\lVert d_T\rVert^2 + \lVert d_1\rVert^2))$",
+    value=_below_threshold,
 )
 
 _statement = Statement(
@@ -179,7 +180,7 @@ finite_step = Claim(
     ),
     repair=_repaired,
     repair_is="hypothesis",
-    repair_note="for eta below 4 (F(T) - F(1))/((1 + log n)(||d_T||^2 + ||d_1||^2))",
+    repair_note=r"for $\eta < 4(F(T) - F(1))/((1 + \log n)(\lVert d_T\rVert^2 + \lVert d_1\rVert^2))$",
     negation=(
         symbolic.identity("two right answers", "the gap x moves by eta (tanh(x/(2T)) - tanh(x/2)) alone",
                           _two_answers),

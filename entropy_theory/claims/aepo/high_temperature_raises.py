@@ -98,8 +98,8 @@ high_temperature_raises = Claim(
     witnesses=({"weights": [1, 2], "correct": [False, True], "temperature": 2},),
     repair=_repaired,
     repair_is="hypothesis",
-    repair_note="hypothesis: entropy rises at T = 1, or all actions are correct, or T is "
-                "above R W/|S|, which exists only if the mean of c over A* is below C",
+    repair_note="hypothesis: entropy rises at $T = 1$, or all actions are correct, or $T$ is "
+                "above $R W/|S|$, which exists only if the mean of $c$ over $A^*$ is below $C$",
     negation=likeliest_alone(),
     mutants=(
         Mutant(name="hypothesis dropped: T above 1 is enough",
@@ -110,7 +110,7 @@ high_temperature_raises = Claim(
                ))),
         Mutant(name="F(1) < 0 instead of F(1) > 0",
                statement=variant(_repaired, conditions=(
-                   Condition(latex="F(1) < 0", value=lambda i: -rate(i.logits, i.correct)),
+                   Condition(latex="$F(1) < 0$", value=lambda i: -rate(i.logits, i.correct)),
                ))),
     ),
 )

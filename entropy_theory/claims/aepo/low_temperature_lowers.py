@@ -66,8 +66,8 @@ low_temperature_lowers = Claim(
     witnesses=({"weights": [1, 2], "correct": [True, False], "temperature": Fraction(1, 2)},),
     repair=_repaired,
     repair_is="hypothesis",
-    repair_note="hypothesis: entropy falls at T = 1, or all actions are correct, or T is low "
-                "enough and max c > C over A* (as it is where the likeliest action is correct)",
+    repair_note=r"hypothesis: entropy falls at $T = 1$, or all actions are correct, or $T$ is low "
+                r"enough and $\max c > C$ over $A^*$ (as it is where the likeliest action is correct)",
     negation=(
         *covariance_is_nonnegative(),
         smt.lemma(
@@ -89,7 +89,7 @@ low_temperature_lowers = Claim(
                ))),
         Mutant(name="F(1) > 0 instead of F(1) < 0",
                statement=variant(_repaired, conditions=(
-                   Condition(latex="F(1) > 0", value=lambda i: rate(i.logits, i.correct)),
+                   Condition(latex="$F(1) > 0$", value=lambda i: rate(i.logits, i.correct)),
                ))),
     ),
 )

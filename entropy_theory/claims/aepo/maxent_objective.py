@@ -62,7 +62,7 @@ maxent_objective = Claim(
     instances=tree_instances(tokens=(2, 3), horizon=(1, 3), reward=None),
     repair=_corrected,
     repair_is="correction",
-    repair_note="without the factor 1/|o| in H",
+    repair_note="without the factor $1/|o|$ in $H$",
     mutants=(
         Mutant(name="the entropy of the first token alone", statement=variant(
             _corrected, margin=lambda i: ar.entropy(i.logits)[..., 0] - _surprise(i))),

@@ -103,6 +103,6 @@ negatives_cancel = Claim(
         Mutant(name="for T > 1 the two effects are opposite",
                statement=variant(_statement, conditions=(
                    *_statement.conditions,
-                   Condition(latex="T > 1", value=lambda i: i.temperature - 1)))),
+                   Condition(latex="$T > 1$", value=lambda i: i.temperature - 1)))),
     ),
 )

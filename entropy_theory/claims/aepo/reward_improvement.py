@@ -109,7 +109,7 @@ def _reward_rises(i: Any) -> tuple[Term, ...]:
 
 
 KEEPS_ANSWERS = Condition(
-    latex=r"T <= 1, or p |A*| sum_{A*} q^2 <= 1",
+    latex=r"$T \le 1$, or $p\,|A^*| \sum_{A^*} q^2 \le 1$",
     value=lambda i: ar.maximum(1 - i.temperature, _concentration(i)), relation=">=",
 )
 
@@ -169,8 +169,8 @@ reward_improvement = Claim(
     ),
     repair=_repaired,
     repair_is="hypothesis",
-    repair_note="hypothesis T <= 1, or p |A*| sum q^2 <= 1 (one right answer; equally likely ones; "
-                "p <= 1/|A*|); then for every learning rate",
+    repair_note=r"hypothesis $T \le 1$, or $p\,|A^*| \sum q^2 \le 1$ (one right answer; equally likely "
+                r"ones; $p \le 1/|A^*|$); then for every learning rate",
     negation=(
         reward_formula(),
         smt.lemma(

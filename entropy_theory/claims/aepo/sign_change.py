@@ -81,13 +81,13 @@ EXCESS_ON_CORRECT = Condition(
 )
 # F(1) = 0 would do as well, but neither floats nor balls can decide whether it is so.
 HOT = Condition(
-    latex=r"F(1) > 0, or every action is correct, or T > R W/|S| with S < 0",
+    latex="$F(1) > 0$, or every action is correct, or $T > R W/|S|$ with $S < 0$",
     value=lambda i: ar.maximum(
         ar.maximum(rate(i.logits, i.correct), hot_enough(i.logits, i.correct, i.temperature)),
         all_correct(i.correct)),
 )
 COLD = Condition(
-    latex=r"F(1) < 0, or every action is correct, or W e^{-D/T} < max c - C over A*",
+    latex=r"$F(1) < 0$, or every action is correct, or $W e^{-D/T} < \max c - C$ over $A^*$",
     value=lambda i: ar.maximum(
         ar.maximum(-rate(i.logits, i.correct), cold_enough(i.logits, i.correct, i.temperature)),
         all_correct(i.correct)),

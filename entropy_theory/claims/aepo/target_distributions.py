@@ -73,8 +73,8 @@ target_distributions = Claim(
     instances=bandit_instances(vectors=(TARGET, PROPERTY), correct=False, actions=(2, 4)),
     repair=_divergence,
     repair_is="instead",
-    repair_note="the divergence from the target falls, at the rate ||q - pi||^2; a property may move "
-                "away",
+    repair_note=r"the divergence from the target falls, at the rate $\lVert q - \pi\rVert^2$; a property "
+                "may move away",
     mutants=(
         Mutant(name="the other divergence falls at that rate", statement=variant(
             _divergence, margin=lambda i: -ar.covariance(

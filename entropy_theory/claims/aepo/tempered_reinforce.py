@@ -97,7 +97,7 @@ def slope_at_one(i: Any) -> Term:
 
 
 ENTROPY_FALLS = Condition(
-    latex=r"F(1) < 0 (entropy falls at T = 1)", value=lambda i: -rate(i.logits, i.correct)
+    latex="$F(1) < 0$ (entropy falls at $T = 1$)", value=lambda i: -rate(i.logits, i.correct)
 )
 
 

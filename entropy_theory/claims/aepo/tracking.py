@@ -160,7 +160,8 @@ tracking = Claim(
                                actions=(2, 5)),
     repair=_repaired,
     repair_is="instead",
-    repair_note="below log |A*|, and slower than temperature can move the entropy there (two answers)",
+    repair_note=r"below $\log |A^*|$, and slower than temperature can move the entropy there (two "
+                "answers)",
     experiments=(experiment(
         "step, ramp, sine",
         "slow targets below log 2 are followed, a fast sine and a target above log 2 are not",

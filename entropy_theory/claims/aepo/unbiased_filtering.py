@@ -65,7 +65,7 @@ unbiased_filtering = Claim(
     instances=bandit_instances(TEMPERATURE),
     repair=_one_right,
     repair_is="hypothesis",
-    repair_note="hypothesis: one answer is right (AEPO's R = 1[o = o*] for responses of one token)",
+    repair_note="hypothesis: one answer is right (AEPO's $R = 1[o = o^*]$ for responses of one token)",
     mutants=(
         Mutant(name="two right answers are allowed", statement=variant(_one_right, conditions=(
             Condition(latex="at most two are right", value=lambda i: 2 - _number_right(i),

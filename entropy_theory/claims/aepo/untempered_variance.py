@@ -35,7 +35,7 @@ from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.formula.terms import Term, definition
 
-ALL_RIGHT = Condition(latex="A* = all actions (the state is solved)",
+ALL_RIGHT = Condition(latex="every action is correct (the state is solved)",
                       value=lambda i: np.all(i.correct, axis=-1))
 
 
@@ -96,7 +96,7 @@ untempered_variance = Claim(
     instances=bandit_instances(TEMPERATURE, actions=(2, 6)),
     repair=_repaired,
     repair_is="instead",
-    repair_note="on a solved state and for T <= 1; for T >= 1 the opposite holds there",
+    repair_note=r"on a solved state and for $T \le 1$; for $T \ge 1$ the opposite holds there",
     negation=(
         symbolic.identity("one right answer", "m = 1: V(T) = P_T (1 - P_T)|e - pi|^2", _one_right_answer),
         smt.lemma(

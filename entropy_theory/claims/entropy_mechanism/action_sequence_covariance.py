@@ -99,8 +99,9 @@ action_sequence_covariance = Claim(
     instances=trees(reward="graded"),
     repair=_repaired,
     repair_is="instead",
-    repair_note="adds the entropy to come to log pi on the left, and the sum of the centered token steps "
-                "in place of pi(y) A(y) on the right; the printed equality holds for one token only",
+    repair_note=r"adds the entropy to come to $\log\pi$ on the left, and the sum of the centered token "
+                r"steps in place of $\pi(y) A(y)$ on the right; the printed equality holds for one "
+                "token only",
     negation=(
         certify.positive(
             "all action covariances zero",

@@ -98,7 +98,7 @@ def _as_shipped() -> tuple[bool, str]:
 
 
 NO_WEAK_RIGHT_ANSWER = Condition(
-    latex="every selected action with a positive advantage has c_a > C", value=_no_weak_right_answer
+    latex="every selected action with a positive advantage has $c_a > C$", value=_no_weak_right_answer
 )
 RIGHT_ABOVE_PERPLEXITY = Condition(
     latex="every selected action is likelier than e^{-H}",
@@ -146,7 +146,7 @@ clip_cov = Claim(
     witnesses=({"weights": [1] * 12 + [3, 6], "reward": [0] * 12 + [3, 0], "lower": 1},),
     repair=_repaired,
     repair_is="hypothesis",
-    repair_note="hypothesis: no selected action has A_a > 0 and c_a <= C",
+    repair_note=r"hypothesis: no selected action has $A_a > 0$ and $c_a \le C$",
     negation=(
         *contribution_steps(),
         smt.lemma(

@@ -238,8 +238,8 @@ difficulty = Claim(
     witnesses=({"weights": [2, 1, 1], "shift": 2},),
     repair=_repaired,
     repair_is="instead",
-    repair_note="only up to a peak between p = 1/2 and p = 3/4, and from a point below chance 1/n on; "
-                "beside that interval the order is reversed",
+    repair_note="only up to a peak between $p = 1/2$ and $p = 3/4$, and from a point below chance $1/n$ "
+                "on; beside that interval the order is reversed",
     negation=(
         symbolic.identity("closed form", "Cov(log pi, pi A) = n/(n-1) p^2 (1-p)^2 l",
                           lambda: _closed_form()[:1],

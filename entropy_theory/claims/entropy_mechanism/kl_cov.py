@@ -182,8 +182,8 @@ def _rarer_and_below(i: Cases) -> Mask:
 
 SOME_SELECTED = some(_selected, r"some action is selected")
 UNDOING_RAISES = Condition(
-    latex="each selected action has become likelier and has c_a > C, or has become rarer and has "
-          "pi_a < e^{-H}",
+    latex=r"each selected action has become likelier and has $c_a > C$, or has become rarer and has "
+          r"$\pi_a < e^{-H}$",
     value=lambda i: np.all(~_selected(i) | _likelier_and_above(i) | _rarer_and_below(i), axis=-1),
 )
 MOVED_AS_REWARDED = Condition(
@@ -234,8 +234,8 @@ kl_cov = Claim(
     instances=INSTANCES,
     repair=_repaired,
     repair_is="hypothesis",
-    repair_note="hypothesis: each selected action has become likelier with c_a > C, or rarer and is "
-                "below e^{-H}",
+    repair_note="hypothesis: each selected action has become likelier with $c_a > C$, or rarer and is "
+                "below $e^{-H}$",
     negation=(
         *contribution_steps(),
         smt.lemma(
@@ -269,8 +269,8 @@ kl_cov = Claim(
 # ---------------------------------------------------------------- natural gradient
 
 NATURAL_UNDOING_RAISES = Condition(
-    latex="each selected action has become likelier and has pi_a > e^{-H}, or has become rarer and has "
-          "pi_a < e^{-H}",
+    latex=r"each selected action has become likelier and has $\pi_a > e^{-H}$, or has become rarer and "
+          r"has $\pi_a < e^{-H}$",
     value=lambda i: np.all(~_selected(i) | _likelier_and_typical(i) | _rarer_and_below(i), axis=-1),
 )
 
@@ -298,8 +298,8 @@ kl_cov_npg = Claim(
     instances=INSTANCES,
     repair=_natural_repaired,
     repair_is="hypothesis",
-    repair_note="hypothesis: each selected action has become likelier and is above e^{-H}, or rarer and "
-                "is below e^{-H}",
+    repair_note="hypothesis: each selected action has become likelier and is above $e^{-H}$, or rarer "
+                "and is below $e^{-H}$",
     experiments=(
         experiment("the rule that ships", "what 'kl-cov' of update_rules adds to its base, divided by "
                    "pi, on 200 sampled policies: what is judged here", lambda: _as_shipped(natural=True)),

@@ -150,8 +150,9 @@ matched_exactly = Claim(
     instances=bandit_instances(LEARNING_RATE),
     repair=_exact_identity,
     repair_is="instead",
-    repair_note="exact with pi'/pi in place of 1 + eta pi A and with the term -KL(pi' || pi); as printed "
-                "it is a first order, with the remainder of Theorem 1",
+    repair_note=r"exact with $\pi'/\pi$ in place of $1 + \eta\pi A$ and with the term "
+                r"$-\mathrm{KL}(\pi' \Vert \pi)$; as printed it is a first order, with the remainder of "
+                "Theorem 1",
     negation=(
         symbolic.identity("flat covariance", "at the uniform policy Cov(log pi, dz) = 0 for every dz",
                           _flat_covariance),

@@ -68,7 +68,7 @@ proposition_1 = Claim(
     instances=trees(reward="graded"),
     repair=_repaired,
     repair_is="correction",
-    repair_note="adds the factor d(s), the probability of visiting the state; it is 1 where responses "
+    repair_note="adds the factor $d(s)$, the probability of visiting the state; it is 1 where responses "
                 "have one token",
     negation=(
         smt.lemma(

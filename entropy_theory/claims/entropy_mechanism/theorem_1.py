@@ -89,7 +89,7 @@ theorem_1 = Claim(
     instances=trees(LEARNING_RATE, reward="graded"),
     repair=_repaired,
     repair_is="correction",
-    repair_note="adds the factor d(s), the probability of visiting the state; as printed it holds, to "
+    repair_note="adds the factor $d(s)$, the probability of visiting the state; as printed it holds, to "
                 "first order, where responses have one token",
     negation=(
         smt.lemma(

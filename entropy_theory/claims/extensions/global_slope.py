@@ -44,7 +44,7 @@ from entropy_theory.verification.formula.terms import Term, definition
 
 FROM_ONE = Scalar(name="temperature", low=1.0, high=1e3, grid=(1, 2, 3, 10), range=Range(low=1))
 FALLS_AT_T = Condition(
-    latex="F(T) < 0", value=lambda i: -rate(i.logits, i.correct, i.temperature)
+    latex="$F(T) < 0$", value=lambda i: -rate(i.logits, i.correct, i.temperature)
 )
 
 

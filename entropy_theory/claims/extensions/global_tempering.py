@@ -41,7 +41,7 @@ _statement = Statement(
     latex=r"$F(T) > 0$ implies $F(T') > 0$ for every $T' > T > 0$.",
     margin=_rate_when_hotter,
     relation=">",
-    conditions=(Condition(latex="F(T) > 0", value=_rate),),
+    conditions=(Condition(latex="$F(T) > 0$", value=_rate),),
 )
 
 global_tempering = Claim(
@@ -61,6 +61,6 @@ global_tempering = Claim(
         Mutant(name="F(T) < 0 persists at higher temperatures",
                statement=variant(
                    _statement, margin=lambda i: -_rate_when_hotter(i),
-                   conditions=(Condition(latex="F(T) < 0", value=lambda i: -_rate(i)),))),
+                   conditions=(Condition(latex="$F(T) < 0$", value=lambda i: -_rate(i)),))),
     ),
 )

@@ -67,7 +67,7 @@ low_temperature_decrease = Claim(
         Mutant(name="F(1) < 0 dropped", statement=without(_statement, ENTROPY_FALLS.latex)),
         Mutant(name="F(1) > 0 instead", statement=variant(_statement, conditions=(
             RIGHT_MORE_OFTEN,
-            Condition(latex="F(1) > 0", value=lambda i: rate(i.logits, i.correct))))),
+            Condition(latex="$F(1) > 0$", value=lambda i: rate(i.logits, i.correct))))),
         Mutant(name="right answers may become rarer",
                statement=without(_statement, RIGHT_MORE_OFTEN.latex)),
         Mutant(name="twice the fall", statement=variant(

@@ -114,12 +114,12 @@ def _where_it_acts(i: Cases) -> Reals:
 
 SOME_OUTSIDE = some(_outside, r"some ratio is outside $[1 - \epsilon, 1 + \epsilon]$")
 OUTSIDE_ARE_RARE = Condition(
-    latex="every action whose ratio is outside the band has pi_a < e^{-H}",
+    latex=r"every action whose ratio is outside the band has $\pi_a < e^{-H}$",
     value=lambda i: ~np.any(
         _outside(i) & ~ar.less(relative_log_prob(i.logits), 0 * i.logits), axis=-1),
 )
 BELOW_ARE_RARE = Condition(
-    latex="every action below the band has pi_a < e^{-H}",
+    latex=r"every action below the band has $\pi_a < e^{-H}$",
     value=lambda i: ~np.any(_below(i) & ~ar.less(relative_log_prob(i.logits), 0 * i.logits), axis=-1),
 )
 
@@ -164,7 +164,7 @@ clip_low_high = Claim(
     instances=INSTANCES,
     repair=_repaired,
     repair_is="hypothesis",
-    repair_note="hypothesis: the actions whose ratio has left the band are below e^{-H}",
+    repair_note="hypothesis: the actions whose ratio has left the band are below $e^{-H}$",
     negation=(
         *plain_proof(),
         symbolic.identity(
