@@ -7,6 +7,7 @@ entropy where ``reads`` says so. It holds whatever state a checkpoint must resto
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -195,8 +196,8 @@ class AdaptiveCoefficient(Controller):
     lambda <- clip(lambda - rate [min(H~ - entropy_low, 0) + max(H~ - entropy_high, 0)], low, high),
     after ``warm_up_steps`` observations.
 
-    Raises ValueError for a band or a box whose ends are the wrong way round, a rate below 0, or a
-    coefficient or rate that is not finite.
+    Raises ValueError for a band or a box whose ends are the wrong way round, a band at infinity, a rate
+    below 0, or a coefficient or rate that is not finite.
     """
 
     state: ClassVar[tuple[str, ...]] = ("coefficient", "entropy", "observations")
@@ -214,6 +215,10 @@ class AdaptiveCoefficient(Controller):
 
     def __post_init__(self) -> None:
         _check_interval("entropy_low", self.entropy_low, "entropy_high", self.entropy_high)
+        if self.entropy_low == math.inf or self.entropy_high == -math.inf:
+            raise ValueError(
+                f"no entropy is between entropy_low {self.entropy_low} and entropy_high "
+                f"{self.entropy_high}: only the other ends may be infinite")
         _check_interval("coefficient_low", self.low, "coefficient_high", self.high)
         _check_finite("coefficient", self.coefficient)
         _check_finite("coefficient_step", self.rate)
@@ -390,6 +395,9 @@ class ForecastCoefficient(Controller):
         self.held = self.held + xp.astype(powerless, entropy.dtype)
         self.coefficient = xp.where(
             powerless, self.coefficient, xp.clip(chosen, self.low, self.high))
+        if not bool(xp.all(xp.isfinite(self.coefficient))):
+            raise ValueError("the coefficient that leads to the target is not finite: the policy has "
+                             "diverged, or coefficient_low and coefficient_high bound nothing")
         return self.coefficient
 
     def _learn(self, entropy: Array, base: Array, per_unit: Array) -> None:

@@ -137,7 +137,7 @@ def fit(entropy: Any, performance: Any) -> PerformanceLaw:
         ceiling_error=error_at(0.0),
         residual_error=residual_error,
         rmse=math.sqrt(squares / n),
-        r_squared=1 - squares / total if np.ptp(performance) > 0 else math.nan,
+        r_squared=1 - squares / total if np.ptp(performance) > 0 and total > 0 else math.nan,
         autocorrelation=lagged / squares if squares > 0 else math.nan,
         n_points=n,
         _centre=float(x.mean()),

@@ -10,6 +10,8 @@ import types
 from pathlib import Path
 from typing import Any, Final
 
+from entropy_theory.support.user_errors import one_line
+
 NUMBER: Final = float
 """The form of a finite number, whole ones included; true and false are none."""
 WORDS = {str: "a text", int: "a whole number", float: "a finite number", bool: "true or false",
@@ -74,7 +76,7 @@ def check_form(value: Any, form: Any, where: str = "it") -> None:
             raise ValueError(f"{where} has no '{name}'")
     if ... in one:
         for name in value.keys() - {key.removesuffix("?") for key in one if key is not ...}:
-            check_form(value[name], one[...], f"'{name}' of {where}")
+            check_form(value[name], one[...], f"'{one_line(name)}' of {where}")
 
 
 def _is(value: Any, kind: type) -> bool:

@@ -132,8 +132,11 @@ class ReferenceKl(Modifier):
 
 
 def _difference(batch: TokenBatch, log_prob: Array) -> Array:
-    """log pi - log pi_ref on response tokens, 0 elsewhere and where pi is 0."""
+    """log pi - log pi_ref on response tokens, 0 elsewhere and where either is not finite.
+
+    That is refused where the weight is not 0, so that such tokens count for nothing.
+    """
     xp = namespace(log_prob)
-    counts = batch.mask & xp.isfinite(log_prob)
+    counts = batch.mask & xp.isfinite(log_prob) & xp.isfinite(batch.reference_log_prob)
     zeros = xp.zeros_like(log_prob)
     return xp.where(counts, log_prob, zeros) - xp.where(counts, batch.reference_log_prob, zeros)

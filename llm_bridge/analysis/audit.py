@@ -34,6 +34,7 @@ from transformers import TrainerCallback
 
 from entropy_theory import entropy_change, forecast, policy, tabular
 from entropy_theory.support import results
+from entropy_theory.support.user_errors import one_line
 from entropy_theory.token_batch import TokenBatch
 from llm_bridge.accounting.accountant import Accountant, StepAccount
 from llm_bridge.accounting.optimizer_step import UnreadableStepError, readable
@@ -510,4 +511,4 @@ def read(path: Path) -> list[AuditedStep]:
     try:
         return [AuditedStep(**step) for step in found["steps"]]
     except TypeError as error:  # a column that is missing, or one too many
-        raise ValueError(f"{path} is damaged ({error}): delete it and run again") from None
+        raise ValueError(f"{path} is damaged ({one_line(str(error))}): delete it and run again") from None

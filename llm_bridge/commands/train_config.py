@@ -12,7 +12,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from entropy_theory.support.typed_values import NO_MATCH, from_text
-from entropy_theory.support.user_errors import EXTRA_OF, check_choice, check_file, lookup, need
+from entropy_theory.support.user_errors import (
+    EXTRA_OF,
+    check_choice,
+    check_file,
+    lookup,
+    need,
+    one_line,
+)
 from entropy_theory.update_rules import rule_options
 from llm_bridge.commands import trl_fields
 from llm_bridge.data import models, rewards, tasks
@@ -285,10 +292,11 @@ def parse_trl_options(options: tuple[str, ...]) -> dict[str, Any]:
         name, equals, value = text.partition("=")
         name = name.replace("-", "_")
         if not equals:
-            raise ValueError(f"TRL option '{text}' is not of the form name=value, as in warmup_steps=10")
+            raise ValueError(
+                f"TRL option '{one_line(text)}' is not of the form name=value, as in warmup_steps=10")
         field = lookup(known, name, "option of TRL's GRPOConfig",
                        "python -m llm_bridge.trainer.trl_options")
         parsed[name] = from_text(field.kind, value)
         if parsed[name] is NO_MATCH:
-            raise ValueError(f"TRL option {name} must be {field.annotation}, got '{value}'")
+            raise ValueError(f"TRL option {name} must be {field.annotation}, got '{one_line(value)}'")
     return parsed

@@ -205,7 +205,10 @@ def _item(row: Any, where: str) -> tuple[str, str]:
             f"{where}: expected a question ({', '.join(QUESTIONS)}) and an answer "
             f"({', '.join(ANSWERS)}), found {', '.join(keys) or 'neither'}"
         )
-    return question, final_answer(answer)
+    answer = final_answer(answer)
+    for name, text in (("question", question), ("answer", answer)):
+        tasks.check_letters(text, f"{where}: the {name}")
+    return question, answer
 
 
 def final_answer(answer: Any) -> str:

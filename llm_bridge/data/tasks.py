@@ -393,11 +393,15 @@ def _items(path: Path, lines: Iterable[str]) -> Iterator[tuple[str, str, float]]
         if offset is None:
             raise ValueError(f'{path}, line {number}: "target_offset" must be a finite number of nats')
         for key, value in (("prompt", prompt), ("answer", str(answer))):
-            if any("\ud800" <= letter <= "\udfff" for letter in value):
-                raise ValueError(
-                    f'{path}, line {number}: "{key}" holds half of a surrogate pair, which is no letter: '
-                    "correct its \\u escape")
+            check_letters(value, f'{path}, line {number}: "{key}"')
         yield prompt, str(answer), offset
+
+
+def check_letters(text: str, where: str) -> None:
+    """Raise ValueError, saying where, for text that is none: JSON can hold half of a surrogate pair."""
+    if any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise ValueError(
+            f"{where} holds half of a surrogate pair, which is no letter: correct its \\u escape")
 
 
 def as_nats(value: Any) -> float | None:

@@ -186,7 +186,10 @@ def _recipe(name: str, filled: dict[str, Any], path: Path) -> tuple[Recipe, Trai
     started = _launcher(own.get("launcher"))
     data = None
     if "data" in filled:
-        data = HubData(**checked(_kinds(HubData), filled["data"], f"{where}, [data]"))
+        columns = checked(_kinds(HubData), filled["data"], f"{where}, [data]")
+        if "name" not in columns:
+            raise ValueError(f"{where}, [data]: name is missing, that of a data set on the hub")
+        data = HubData(**columns)
     trl = tuple(f"{key}={_text(value)}" for key, value in filled.get("trl", {}).items())
     config = _config(filled, (*trl, *started.trl_options()), where)
     rows_at_once = started.rows_at_once

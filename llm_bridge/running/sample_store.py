@@ -16,6 +16,7 @@ from typing import Any
 
 from entropy_theory.support import results
 from entropy_theory.support.stored import check_form, parsed, text_of
+from entropy_theory.support.user_errors import one_line
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -104,7 +105,8 @@ class SampleStore:
         if found != known:
             differ = sorted(k for k in {*found, *known} if found.get(k) != known.get(k))
             raise ValueError(
-                f"{path} holds samples of something else ({', '.join(differ)} differ): choose another "
+                f"{path} holds samples of something else "
+                f"({', '.join(map(one_line, differ))} differ): choose another "
                 "output, or delete it"
             )
         for text in rest:

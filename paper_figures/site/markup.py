@@ -20,8 +20,12 @@ RULED = re.compile(r"=+( +=+)+$")
 
 def text(source: str) -> str:
     """Return prose as Markdown: ``$...$`` is a formula, what stands between backticks is code."""
-    return "".join(_span(part) if SPAN.fullmatch(part) else _escaped(part)
-                   for part in SPAN.split(source))
+    found = ""
+    for part in filter(None, SPAN.split(source)):
+        piece, is_span = (_span(part), True) if SPAN.fullmatch(part) else (_escaped(part), False)
+        # Backticks of two spans side by side would be read as one row of them.
+        found += f" {piece}" if is_span and found.endswith("`") else piece
+    return found
 
 
 def _escaped(part: str) -> str:

@@ -201,7 +201,10 @@ class Block(ABC):
 
 
 def diverged(step: int) -> ValueError:
-    """Make the error for logits that are not finite after ``step`` steps."""
+    """Make the error for logits that are not finite, or too far apart, after ``step`` steps."""
+    if step == 0:
+        return ValueError(
+            "the logits at the start differ by more than numbers hold: start from smaller ones")
     return ValueError(f"the logits diverged in step {step}: lower the learning rate")
 
 

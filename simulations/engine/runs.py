@@ -87,7 +87,8 @@ class Runs(Block):
         top = self.logits.max(axis=-1, keepdims=True)
         if not math.isfinite(top.sum()):
             raise diverged(self.step)
-        np.subtract(self.logits, top, out=self._shifted)
+        with np.errstate(over="ignore"):
+            np.subtract(self.logits, top, out=self._shifted)
         exponentials = np.exp(self._shifted, out=self.probabilities)
         # As in `policy.shift_logits`: log1p of the sum over all but one maximal action.
         lower = exponentials < 1
@@ -95,7 +96,10 @@ class Runs(Block):
         rest = self._work.sum(axis=-1, keepdims=True)
         rest += self.logits.shape[-1] - 1 - np.count_nonzero(lower, axis=-1, keepdims=True)
         self.probabilities *= 1 / (1 + rest)
-        self._mean_shifted = sum_over_actions(self.probabilities, self._shifted)
+        with np.errstate(invalid="ignore"):
+            self._mean_shifted = sum_over_actions(self.probabilities, self._shifted)
+        if not math.isfinite(self._mean_shifted.sum()):  # differences of finite logits overflow
+            raise diverged(self.step)
         self._log_normalizer = np.log1p(rest)
         self.entropy = (self._log_normalizer - self._mean_shifted)[..., 0]
         if self.step % self.dynamics.steps_per_batch == 0:

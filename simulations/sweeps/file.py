@@ -21,6 +21,7 @@ import dataclasses
 import functools
 import itertools
 import json
+import math
 import re
 import tomllib
 import typing
@@ -48,6 +49,8 @@ PROBLEMS: dict[str, type[Problem]] = {"bandit": Bandit, "tokens": TokenProblem}
 FEATURES: dict[str, type[Features]] = {"coupled": Coupled, "random": Random}
 GRID_TABLES = ("problem", "features", "rule", "dynamics")
 TABLES = (*GRID_TABLES, "record")
+MOST_RUNS = 1_000_000
+"""The largest number of runs of a sweep: each is planned, and kept, on its own."""
 NUMBERS = {"n_starts": 1, "seed": 0}
 """Top-level numbers and their defaults."""
 # Set by the sweep itself, or no data.
@@ -164,6 +167,10 @@ class _Reader:
             if not is_axis and (name != "features" or name in self.data):
                 fixed[name] = self.table(self.data.get(name, {}), (name,))
         axes = (*self._alternatives(), *self._grid_axes())
+        n_runs = numbers["n_starts"] * math.prod(len(axis.values) for axis in axes)
+        if n_runs > MOST_RUNS:
+            self.fail(("n_starts",), f"{n_runs:,} runs are asked for, and a sweep has at most "
+                                     f"{MOST_RUNS:,}: lower n_starts, or make several sweeps of the grid")
         points = tuple(self._points(fixed, axes))
         self.combination = ""
         record = self.build(Record, self.table(self.data.get("record", {}), ("record",)), ("record",))

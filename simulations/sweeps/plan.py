@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from entropy_theory.support.results import config_key
 from simulations.computing.cells import identity_of, read_cell
@@ -68,7 +69,7 @@ def plan(sweep: SweepFile, folder: Path) -> Plan:
     kept = {
         key: path for path in sorted(folder.glob("[!.]*.nc"))
         if (cell := read_cell(path)) is not None
-        for key in json.loads(cell.attrs.get("run_keys", "[]"))
+        for key in _keys(cell.attrs.get("run_keys"))
     }
     cells = []
     for first, members in _calls(runs):
@@ -85,6 +86,16 @@ def plan(sweep: SweepFile, folder: Path) -> Plan:
                 run_keys=tuple(run.key for run in missing),
             ))
     return Plan(runs=runs, kept=kept, cells=tuple(cells))
+
+
+def _keys(kept: Any) -> list[str]:
+    """The keys of a kept cell's runs; none where they are damaged, as with a cell that is."""
+    try:
+        found = json.loads(kept)
+    except (TypeError, ValueError):
+        return []
+    is_list = isinstance(found, list) and all(isinstance(key, str) for key in found)
+    return found if is_list else []
 
 
 def _runs(sweep: SweepFile) -> Iterator[PlannedRun]:

@@ -399,3 +399,18 @@ def test_sequence_values_are_read_where_the_mask_holds():
     rows = np.array([[False, True, True], [True, True, False], [False] * 3])
     for back in (np.asarray, torch.as_tensor):
         assert sequence_value(back(column), back(rows)).tolist() == [[2.0], [3.0], [4.0]]
+
+
+@pytest.mark.parametrize("value", [np.nan, -np.inf])
+def test_a_reference_that_counts_for_nothing_gives_no_score(value):
+    """A token of weight 0 is not looked at, and its score was NaN, which a weight of 0 does not mend."""
+    batch = TokenBatch(
+        log_prob=np.full((2, 1), -1.0), old_log_prob=np.full((2, 1), -1.0),
+        reward=np.array([[1.0], [0.0]]), mask=np.ones((2, 1), dtype=bool),
+        weight=np.array([[1.0], [0.0]]), reference_log_prob=np.array([[-1.5], [value]]))
+    rule = update_rules.get("reference-kl")
+    scores = rule.scores(rule.prepare(batch))
+    assert np.isfinite(scores).all()
+    weighed = batch.replace(weight=np.full((2, 1), 0.5))
+    with pytest.raises(ValueError, match="reference_log_prob"):
+        rule.prepare(weighed)

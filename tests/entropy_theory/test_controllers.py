@@ -415,3 +415,21 @@ def test_the_integral_rule_counts_only_moves_beyond_a_bound():
     for expected, saturated in ((-0.25, 0), (-0.5, 0), (-0.5, 1)):
         assert float(two_sided.observe(np.array(0.5 + 1e-12))) == expected
         assert float(two_sided.saturated) == saturated
+
+
+@pytest.mark.parametrize("band", [(math.inf, math.inf), (-math.inf, -math.inf)])
+def test_a_band_at_infinity_is_refused(band):
+    """A rate of 0 times an infinite distance was a coefficient of NaN."""
+    with pytest.raises(ValueError, match="only the other ends may be infinite"):
+        AdaptiveCoefficient(entropy_low=band[0], entropy_high=band[1], rate=0.0)
+    wide = AdaptiveCoefficient(entropy_low=-math.inf, entropy_high=math.inf)
+    assert wide.observe(np.float64(0.5)) == wide.coefficient == 0.002
+
+
+def test_a_coefficient_that_is_not_finite_is_an_error():
+    """Nothing bounds it, and entropies leave the range of numbers."""
+    controller = ForecastCoefficient(coefficient=1.0, low=1.0, high=math.inf, feedback_horizon=1.0)
+    forecast = EntropyForecast(base=np.float64(1.0), per_unit=np.float64(1.0))
+    with np.errstate(all="ignore"), pytest.raises(ValueError, match="is not finite: the policy has"):
+        for entropy in (0.0, 1e308, 0.0, 0.0):
+            controller.observe(np.float64(entropy), forecast)

@@ -41,6 +41,7 @@ from tests.fuzzing import (
     ends_well,
     fuzz,
     holds_of,
+    holds_of_reader,
     moderate,
     reader_tests,
 )
@@ -304,3 +305,18 @@ CALLS = {
 @pytest.mark.parametrize("name", CALLS)
 def test_a_function_answers_right_or_says_what_is_wrong(name, cases):
     fuzz(cases, CALLS[name].arguments, lambda arguments: holds_of(CALLS[name], arguments))
+
+
+# Damages that fuzzing found, which were no error, the wrong one, or no end.
+FOUND = [
+    ("running.sample_store.SampleStore", [("rename", 3394)]),
+    ("recipes.load", [("drop", 4_294_967_295)]),
+    ("data.benchmarks.load", [("value", 47)]),
+    ("running.run_folder.read, audit.json", [("add", 272)]),
+    ("analysis.audit.read", [("rename", 15543)]),
+]
+
+
+@pytest.mark.parametrize(("name", "damage"), FOUND)
+def test_what_fuzzing_found(name, damage, tmp_path):
+    holds_of_reader(READERS[name], damage, tmp_path / "files")

@@ -283,6 +283,21 @@ def test_derivatives_under_autocast_are_those_of_the_rounded_factors():
     assert torch.equal(*moved)
 
 
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")
+@pytest.mark.usefixtures("small_chunks")
+def test_derivatives_without_autocast_have_the_digits_of_their_numbers():
+    """Those of float32, to a thousand roundings; bfloat16 would keep three digits."""
+    hidden, weight, _, ids = problem(dtype=torch.float64)
+    moved = []
+    for dtype in (torch.float64, torch.float32):
+        with forward_ad.dual_level(), torch.no_grad():
+            duals = [forward_ad.make_dual(x.to(dtype), torch.ones_like(x, dtype=dtype))
+                     for x in (hidden, weight)]
+            columns = per_token.column_stack(*duals, ids, temperature=0.7)
+            moved.append(forward_ad.unpack_dual(columns).tangent.double())
+    torch.testing.assert_close(moved[1], moved[0], rtol=1e-4, atol=1e-4 * float(moved[0].abs().max()))
+
+
 class Device(str):
     """A processor's name, which says of itself that it is none."""
 

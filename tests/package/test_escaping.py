@@ -110,6 +110,7 @@ def test_prose_of_the_site_is_no_html(cases):
         assert not kinds & {"html_inline", "html_block"}, markup.text("".join(parts))
 
     fuzz(cases, st.lists(pieces, max_size=9), holds)
+    holds(["$", "<script>", "$", "`", "<script>", "`"])  # backticks side by side
     with pytest.raises(AssertionError):
         shown = markdown_it.MarkdownIt("commonmark").parse("a<script>b")
         assert "html_inline" not in {token.type for token in shown[1].children}

@@ -34,6 +34,7 @@ from tests.fuzzing import (
     finite,
     fuzz,
     holds_of,
+    holds_of_reader,
     numbers,
     ordinary,
     reader_tests,
@@ -104,7 +105,7 @@ READ_BY = {
     "computing.cells.read_cell": "computing.cells.read_cell",
     "computing.store.read": "computing.store.read",
     "sweeps.file.read_sweep": "sweeps.file.read_sweep",
-    "sweeps.plan.plan": "sweeps.plan.plan",
+    "sweeps.plan._keys": "sweeps.plan.plan",
 }
 """The line of `READERS` that tries a function which reads, by the function's place."""
 OWN = {
@@ -219,3 +220,15 @@ CALLS = {
 @pytest.mark.usefixtures("unchecked_shapes")
 def test_a_function_answers_right_or_says_what_is_wrong(name, cases):
     fuzz(cases, CALLS[name].arguments, lambda arguments: holds_of(CALLS[name], arguments))
+
+
+# Damages that fuzzing found, which were no error, the wrong one, or no end.
+FOUND = [
+    ("policy-entropy sweep", [("value", 183)] * 3),
+    ("sweeps.plan.plan", [("byte", 168)]),
+]
+
+
+@pytest.mark.parametrize(("name", "damage"), FOUND)
+def test_what_fuzzing_found(name, damage, tmp_path):
+    holds_of_reader(READERS[name], damage, tmp_path / "files")
