@@ -1,5 +1,6 @@
 """Guards llm_bridge/data/benchmarks.py: the papers' benchmarks and protocols; nothing is fetched here."""
 
+import dataclasses
 import json
 
 import datasets
@@ -118,7 +119,7 @@ def test_evaluate_by_protocol(tmp_path, monkeypatch, capsys):
     prompt = "{question}"  # the small model knows no letters
     monkeypatch.setitem(
         benchmarks.PROTOCOLS["aent"], "amc23",
-        evaluation.dataclasses.replace(benchmarks.protocol("aent", "amc23"), prompt=prompt),
+        dataclasses.replace(benchmarks.protocol("aent", "amc23"), prompt=prompt),
     )
     config = evaluation.EvaluateConfig(
         task="amc23", protocol="aent", benchmark_folder=tmp_path, max_new_tokens=4, temperature=0.5,
@@ -135,4 +136,4 @@ def test_evaluate_by_protocol(tmp_path, monkeypatch, capsys):
     assert "amc23: pass@1" in capsys.readouterr().out
     with pytest.raises(ValueError, match="leave the reward off"):
         evaluation.evaluate_command(
-            evaluation.dataclasses.replace(config, reward="exact", output=None))
+            dataclasses.replace(config, reward="exact", output=None))
