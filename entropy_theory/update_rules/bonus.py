@@ -187,7 +187,7 @@ class Bonus(Modifier):
 
 
 def root_mean_square(batch: TokenBatch, rows: TokenMask, column: TokenColumn) -> Array:
-    """Return it by weight over the sequences with such rows, [...]; 0 where there is none.
+    """Return it by weight over the sequences with such rows, [...]; 0 where these have no weight.
 
     Args:
         batch: gives the weights.
@@ -199,7 +199,9 @@ def root_mean_square(batch: TokenBatch, rows: TokenMask, column: TokenColumn) ->
     largest = xp.max(abs(column), axis=-1, keepdims=True)
     total = xp.sum(weight, axis=(-2, -1))
     square = xp.sum(weight * largest * largest, axis=(-2, -1))
-    return xp.sqrt(square / xp.where(total > 0, total, xp.ones_like(total)))
+    counts = total > 0
+    return xp.sqrt(xp.where(counts, square, xp.zeros_like(square))
+                   / xp.where(counts, total, xp.ones_like(total)))
 
 
 Coefficients = tuple[TokenColumn, dict[str, TokenColumn]]

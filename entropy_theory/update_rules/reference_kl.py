@@ -127,6 +127,9 @@ class ReferenceKl(Modifier):
             slope = 1 - capped_exp(-difference)
         else:
             slope = difference if self.estimator == "k2" else ratio(batch) * difference
+        xp = namespace(slope)
+        # Where the weight is 0 columns may hold anything, and a product with it must still be 0.
+        slope = xp.where(xp.isfinite(slope), slope, xp.zeros_like(slope))
         factor = batch.prepared["reference-kl.factor"]
         return scores - per_run(self.coefficient, factor) * factor * slope
 

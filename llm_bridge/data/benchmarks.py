@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from entropy_theory.support.stored import parsed, text_of
-from entropy_theory.support.user_errors import lookup
+from entropy_theory.support.user_errors import lookup, one_line
 from llm_bridge.data import rewards, tasks
 
 FOLDER_VARIABLE = "LLM_BRIDGE_BENCHMARKS"
@@ -203,7 +203,7 @@ def _item(row: Any, where: str) -> tuple[str, str]:
     if not isinstance(question, str) or not question or answer is None:
         raise ValueError(
             f"{where}: expected a question ({', '.join(QUESTIONS)}) and an answer "
-            f"({', '.join(ANSWERS)}), found {', '.join(keys) or 'neither'}"
+            f"({', '.join(ANSWERS)}), found {', '.join(map(one_line, keys)) or 'neither'}"
         )
     answer = final_answer(answer)
     for name, text in (("question", question), ("answer", answer)):

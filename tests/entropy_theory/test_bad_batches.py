@@ -401,16 +401,17 @@ def test_sequence_values_are_read_where_the_mask_holds():
         assert sequence_value(back(column), back(rows)).tolist() == [[2.0], [3.0], [4.0]]
 
 
-@pytest.mark.parametrize("value", [np.nan, -np.inf])
+@pytest.mark.parametrize("value", [np.nan, -np.inf, -1.7e308])
 def test_a_reference_that_counts_for_nothing_gives_no_score(value):
     """A token of weight 0 is not looked at, and its score was NaN, which a weight of 0 does not mend."""
     batch = TokenBatch(
-        log_prob=np.full((2, 1), -1.0), old_log_prob=np.full((2, 1), -1.0),
+        log_prob=np.array([[-1.0], [1e308]]), old_log_prob=np.full((2, 1), -1.0),
         reward=np.array([[1.0], [0.0]]), mask=np.ones((2, 1), dtype=bool),
         weight=np.array([[1.0], [0.0]]), reference_log_prob=np.array([[-1.5], [value]]))
     rule = update_rules.get("reference-kl")
-    scores = rule.scores(rule.prepare(batch))
-    assert np.isfinite(scores).all()
-    weighed = batch.replace(weight=np.full((2, 1), 0.5))
-    with pytest.raises(ValueError, match="reference_log_prob"):
+    with np.errstate(over="ignore"):
+        scores = rule.scores(rule.prepare(batch))
+        assert np.isfinite(scores).all()
+    weighed = batch.replace(weight=np.full((2, 1), 0.5), log_prob=batch.old_log_prob)
+    with np.errstate(over="ignore"), pytest.raises(ValueError, match="reference_log_prob"):
         rule.prepare(weighed)

@@ -312,6 +312,7 @@ FOUND = [
     ("running.sample_store.SampleStore", [("rename", 3394)]),
     ("recipes.load", [("drop", 4_294_967_295)]),
     ("data.benchmarks.load", [("value", 47)]),
+    ("data.benchmarks.load", [("rename", 164)]),
     ("running.run_folder.read, audit.json", [("add", 272)]),
     ("analysis.audit.read", [("rename", 15543)]),
 ]
