@@ -115,7 +115,8 @@ def run_command(main: Callable[[], int | None]) -> None:
     is kept. A command that another one started ends with it (`parent_process`).
     """
     for stream in ("stdout", "stderr"):
-        if getattr(sys, stream) is None:  # whoever started this has closed it, as `>&-` does
+        # Whoever started this has closed it, as `>&-` does; what takes its place is open to the end.
+        if getattr(sys, stream) is None:
             setattr(sys, stream, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
     end_with_starter()
     debug = "--debug" in sys.argv
