@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from entropy_theory.support.user_errors import check_choice
+from entropy_theory.support.user_errors import check_choice, one_line
 
 
 def installed(group: str, ours: Collection[str]) -> list[EntryPoint]:
@@ -47,8 +47,8 @@ def load_installed(
     try:
         value = point.load()
     except (Exception, SystemExit) as error:
-        raise ValueError(f"{said} cannot be loaded ({type(error).__name__}: {error}): mend the package "
-                         "or remove it") from error
+        raise ValueError(f"{said} cannot be loaded ({type(error).__name__}: {one_line(str(error))}): "
+                         "mend the package or remove it") from error
     if not fits(value):
         raise ValueError(f"{said}: {point.value} is no {noun}: mend the package or remove it")
     return value

@@ -6,14 +6,16 @@ To import GRPOConfig takes ten seconds, in which a mistyped option would go unan
 from __future__ import annotations
 
 import ast
+import dataclasses
 import functools
 import importlib.util
 import operator
-from collections.abc import Iterator
-from dataclasses import dataclass
+import typing
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from entropy_theory.support.typed_values import is_union
 from entropy_theory.support.user_errors import need
 
 CLASSES = (
@@ -22,11 +24,11 @@ CLASSES = (
     ("trl", "trainer/grpo_config.py", "GRPOConfig"),
 )
 """GRPOConfig after its bases: package, file and class of each dataclass."""
-KINDS = {"bool": bool, "int": int, "float": float, "str": str, "None": type(None)}
+KINDS = {"bool": bool, "int": int, "float": float, "str": str, "None": type(None), "NoneType": type(None)}
 """The kinds of values that a text can be read as."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class Field:
     """An option of GRPOConfig."""
 
@@ -40,28 +42,51 @@ class Field:
 def fields() -> dict[str, Field]:
     """Return the options of the installed TRL's GRPOConfig by name."""
     need("reading options of TRL", "trl")
+    try:
+        return _of_sources()
+    except (OSError, LookupError):  # a release that keeps its classes elsewhere: right, if slow
+        return _of_class()
+
+
+def _of_sources() -> dict[str, Field]:
+    """Raise an OSError or a LookupError where a source is not what `CLASSES` says of it."""
     found: dict[str, Field] = {}
+    bases: list[str] = []
     for package, file, name in CLASSES:
         spec = importlib.util.find_spec(package)
         assert spec is not None
         assert spec.origin is not None
         module = ast.parse((Path(spec.origin).parent / file).read_text(encoding="utf-8")).body
-        body = next(node.body for node in module if isinstance(node, ast.ClassDef) and node.name == name)
-        found |= {ast.unparse(line.target): _field(line.annotation)
-                  for line in body if isinstance(line, ast.AnnAssign)}
+        classes = {node.name: node for node in module if isinstance(node, ast.ClassDef)}
+        if [ast.unparse(base) for base in classes[name].bases] != bases:
+            raise LookupError(f"{name} in {file} has other bases than {bases}")
+        found |= {ast.unparse(line.target): _field(ast.unparse(line.annotation), _parts(line.annotation))
+                  for line in classes[name].body if isinstance(line, ast.AnnAssign)}
+        bases = [name]
     return found
 
 
-def _field(annotation: ast.expr) -> Field:
-    kinds = [KINDS[part] for part in map(ast.unparse, _parts(annotation)) if part in KINDS]
-    return Field(annotation=ast.unparse(annotation),
-                 kind=functools.reduce(operator.or_, kinds) if kinds else Any)
+def _of_class() -> dict[str, Field]:
+    from trl import GRPOConfig
+
+    found: dict[str, Field] = {}
+    hints = typing.get_type_hints(GRPOConfig)
+    for option in (option for option in dataclasses.fields(GRPOConfig) if option.init):
+        hint = hints[option.name]
+        parts = typing.get_args(hint) if is_union(hint) else (hint,)
+        found[option.name] = _field(str(hint), (getattr(part, "__name__", "") for part in parts))
+    return found
 
 
-def _parts(annotation: ast.expr) -> Iterator[ast.expr]:
+def _field(annotation: str, parts: Iterable[str]) -> Field:
+    kinds = [KINDS[part] for part in parts if part in KINDS]
+    return Field(annotation=annotation, kind=functools.reduce(operator.or_, kinds) if kinds else Any)
+
+
+def _parts(annotation: ast.expr) -> Iterator[str]:
     """Yield the members of a union written with "|"."""
     if isinstance(annotation, ast.BinOp):
         yield from _parts(annotation.left)
         yield from _parts(annotation.right)
     else:
-        yield annotation
+        yield ast.unparse(annotation)

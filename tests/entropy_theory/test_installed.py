@@ -16,6 +16,7 @@ from tests.user_files import HALF
 @pytest.fixture
 def package(tmp_path, monkeypatch):
     """Install, for a test, a package of that name with these entry points and its one module ``kit``."""
+    (tmp_path / "halting.py").write_text("raise RuntimeError('first\\nsecond')\n")
     (tmp_path / "kit.py").write_text(f"{HALF}\nnumber = 3\nclass Nameless(Modifier):\n    pass\n")
     monkeypatch.syspath_prepend(tmp_path)
 
@@ -61,6 +62,7 @@ def test_a_name_of_ours_stays_ours(package, capsys):
 @pytest.mark.parametrize(("place", "message"), [
     ("nothere:Rule", r"cannot be loaded \(ModuleNotFoundError: .*\): mend the package or remove it"),
     ("kit:Nothing", r"cannot be loaded \(AttributeError"),
+    ("halting:Rule", r"cannot be loaded \(RuntimeError: first\\nsecond\)"),
     ("kit:number", "kit:number is no subclass of UpdateRule with a name: mend the package or remove it"),
     ("kit:Nameless", "kit:Nameless is no subclass of UpdateRule with a name"),
 ])

@@ -263,3 +263,16 @@ def test_options_are_read_off_the_sources_as_python_reads_them():
 
     for name, hint in acts.items():
         assert kinds(read[name].kind) == kinds(hint), moved(f"the kind of {name} in GRPOConfig")
+
+
+@pytest.mark.parametrize("classes", [
+    [("trl", "trainer/moved.py", "GRPOConfig")],
+    [("trl", "trainer/grpo_config.py", "Renamed")],
+    [("transformers", "training_args.py", "TrainingArguments"),
+     ("trl", "trainer/grpo_config.py", "GRPOConfig")],  # a base between them that nobody named
+])
+def test_a_trl_that_keeps_its_options_elsewhere_is_imported(classes, monkeypatch):
+    of_sources = {name: field.kind for name, field in trl_fields.fields().items()}
+    monkeypatch.setattr(trl_fields, "CLASSES", classes)
+    of_class = trl_fields.fields.__wrapped__()
+    assert {name: field.kind for name, field in of_class.items()} == of_sources
