@@ -31,7 +31,7 @@ FORECASTS = {
     "coefficients": "(i) independent logits", "first_order": "(ii) from the logit change",
     "entropy_gradient": "(i') entropy gradient", "accounted": "account",
 }
-CHOICES = {"attribution": "by their true effect", "covariance": "by the paper's covariance"}
+CHOICES = {"attribution": "true effect", "covariance": "covariance"}
 SHARES = np.array([0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5])
 """The shares of a step's tokens that are chosen."""
 NAMED = 0.2
@@ -201,16 +201,19 @@ def _draw_chosen(panel: Axes, chosen: pandas.DataFrame) -> None:
                        fontsize=7, ha="center")
         panel.set_axis_off()
         return
+    labels = []
     for look, (name, label) in zip(SERIES, CHOICES.items(), strict=False):
         of_steps = chosen[chosen["name"] == name].groupby("x")["y"]
-        panel.plot(of_steps.median(), label=label, **look)
-        panel.fill_between(of_steps.median().index, of_steps.quantile(0.25), of_steps.quantile(0.75),
+        median = of_steps.median()
+        panel.plot(median, **look)
+        panel.fill_between(median.index, of_steps.quantile(0.25), of_steps.quantile(0.75),
                            color=look["color"], alpha=0.2, linewidth=0)
-    panel.set_title("by token")
+        labels.append((float(median.index[-1]), float(median.iloc[-1]), label, str(look["color"])))
+    panel.set_title("tokens chosen by")
     panel.set_xlabel("share of the tokens chosen")
-    panel.set_ylabel("their share of all decreases")
+    panel.set_ylabel("share of decreases")
     panel.set_ylim(0, 1.05)
-    panel.legend(loc="lower right")
+    label_ends(panel, labels)
 
 
 FIGURE = PaperFigure(
