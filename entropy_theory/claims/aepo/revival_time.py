@@ -152,7 +152,7 @@ _statement = Statement(
 revival_time = Claim(
     id="aepo.revival-time",
     source="AEPO, Section 4.1 (collapse can be counteracted) and Figure 2",
-    title="Reviving a collapsed policy takes a time like e^{D/T} at least; with two answers, no longer "
+    title="Reviving a collapsed policy takes a time like exp(D/T) at least; with two answers, no longer "
           "(solved tabular state)",
     scope="one tabular state on which every action is right, exact expectation, along 8 steps; the "
           "number of steps for two answers",

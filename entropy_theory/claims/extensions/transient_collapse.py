@@ -143,7 +143,7 @@ _statement = Statement(
 transient_collapse = Claim(
     id="extension.transient-collapse",
     source="Extension of AEPO, Section 4.2 (GRPO and AEPO's term together, one tabular state)",
-    title="A collapse that GRPO causes among the right answers is temporary, for a time like e^{R/T} "
+    title="A collapse that GRPO causes among the right answers is temporary, for a time like exp(R/T) "
           "(one tabular state)",
     scope="one tabular state, exact expectation, one step, and so every one; the limit",
     statement=_statement,
