@@ -138,17 +138,18 @@ def test_the_wheel_runs_in_an_environment_with_the_core_alone(built, tmp_path):
                      "from entropy_theory import update_rules; update_rules.get('aepo'); "
                      "print({'torch', 'matplotlib', 'sympy', 'z3'} & set(sys.modules))")
     assert core.stdout == "set()\n", core.stderr
-    listed = run("-m", "entropy_theory", "list")
-    assert listed.returncode == 0, listed.stderr
-    assert len(listed.stdout.splitlines()) > 100
+    for room, least in (("entropy_theory", 100), ("simulations", 20), ("paper_figures", 50)):
+        listed = run("-m", room, "list")
+        assert listed.returncode == 0, listed.stderr
+        assert len(listed.stdout.splitlines()) > least
     script = tmp_path / "env" / "bin" / "policy-entropy"
     for arguments, extra in (
         (["entropy_theory", "show", "aepo.theorem-4.3b"], "proofs"),
         (["llm_bridge", "train", "--rule", "grpo"], "llm"),
         (["llm_bridge.recipes", "show", "paper/aent-math"], "llm"),
-        (["paper_figures", "list"], "figures"),
+        (["paper_figures", "build", "aepo-figure-1"], "figures"),
         ([script, "evaluate"], "llm"),
-        ([script, "figures"], "figures"),
+        ([script, "figures", "aepo-figure-1"], "figures"),
         ([script, "report"], "figures"),
     ):
         command = arguments if arguments[0] == script else [python, "-m", *arguments]
