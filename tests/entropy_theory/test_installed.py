@@ -19,6 +19,7 @@ def package(tmp_path, monkeypatch):
     (tmp_path / "halting.py").write_text("raise RuntimeError('first\\nsecond')\n")
     (tmp_path / "kit.py").write_text(f"{HALF}\nnumber = 3\nclass Nameless(Modifier):\n    pass\n")
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "kit", raising=False)  # what another file's test may have left
 
     def make(name: str, **points: str) -> None:
         folder = tmp_path / f"{name}-1.0.dist-info"
