@@ -138,8 +138,8 @@ def test_the_coefficients_announce_the_change_of_the_mean_over_prompts():
     run = simulate(problem.starts(3, seed=0), problem.correct, dynamics, record=Record(forecasts=True))
     # Changes of 1e-6 and more, read off entropies of 1.
     np.testing.assert_allclose(run.forecasts.measured, np.diff(run.entropy, axis=0), rtol=1e-8)
-    # The first order takes the step as a difference of logits up to 3.5, each rounded by at most 2.2e-16: twice
-    # that is 1e-10 of changes of 4.4e-6, the smallest here.
+    # The first order takes the step as a difference of logits up to 3.5, each rounded by at most 2.2e-16:
+    # twice that is 1e-10 of changes of 4.4e-6, the smallest here.
     np.testing.assert_allclose(run.forecasts.coefficients, run.forecasts.first_order, rtol=1e-10)
 
 
