@@ -199,9 +199,7 @@ def root_mean_square(batch: TokenBatch, rows: TokenMask, column: TokenColumn) ->
     largest = xp.max(abs(column), axis=-1, keepdims=True)
     total = xp.sum(weight, axis=(-2, -1))
     square = xp.sum(weight * largest * largest, axis=(-2, -1))
-    counts = total > 0
-    return xp.sqrt(xp.where(counts, square, xp.zeros_like(square))
-                   / xp.where(counts, total, xp.ones_like(total)))
+    return xp.sqrt(square / xp.where(total > 0, total, xp.ones_like(total)))
 
 
 Coefficients = tuple[TokenColumn, dict[str, TokenColumn]]

@@ -75,8 +75,8 @@ class DiverseBonus(Bonus):
         xp = namespace(batch.log_prob)
         rows = batch.is_ordinary
         right = rows & advantages.right_answers(batch, rows, self.positive_reward)
-        # An answer of probability 0 in a listing has log-probability -inf and weight 0.
-        log_prob = xp.where(right & xp.isfinite(batch.old_log_prob), batch.old_log_prob,
+        # What counts for nothing may be -inf, as an answer of probability 0 in a listing is.
+        log_prob = xp.where(right & (batch.weight > 0), batch.old_log_prob,
                             xp.zeros_like(batch.log_prob))
         of_answer = xp.sum(log_prob, axis=-1, keepdims=True)
         centered = advantages.group_mean(batch, right, of_answer) - of_answer

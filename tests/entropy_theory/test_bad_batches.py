@@ -415,3 +415,17 @@ def test_a_reference_that_counts_for_nothing_gives_no_score(value):
     weighed = batch.replace(weight=np.full((2, 1), 0.5), log_prob=batch.old_log_prob)
     with np.errstate(over="ignore"), pytest.raises(ValueError, match="reference_log_prob"):
         rule.prepare(weighed)
+
+
+@pytest.mark.parametrize("weight", [[0.0, 0.0, 0.0], [0.25, 0.25, 0.0]])
+def test_an_answer_that_counts_for_nothing_adds_nothing_to_a_spread(weight):
+    """The sum of its log-probabilities overflows, which a weight of 0 does not mend."""
+    log_prob = np.array([[-1.0, -1.0], [-2.0, -2.0], [-1e308, -1e308]])
+    batch = TokenBatch(
+        log_prob=log_prob, old_log_prob=log_prob, reward=np.ones((3, 2)),
+        mask=np.ones((3, 2), dtype=bool), weight=np.repeat(np.array(weight)[:, None], 2, axis=1))
+    rule = update_rules.get("diverse-bonus")
+    with np.errstate(over="ignore"):
+        spread, scores = rule.metrics(batch)["right_answer_spread"], rule.scores(rule.prepare(batch))
+    assert spread == (1.0 if any(weight) else 0.0)
+    assert np.isfinite(scores).all()
