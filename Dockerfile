@@ -14,7 +14,7 @@ WORKDIR /policy-entropy
 COPY . .
 # Editable: the main job ends with the site, which is made of the checkout's pages.
 RUN pip install --no-cache-dir --constraint constraints.txt $TORCH_OPTIONS torch \
-    && pip install --no-cache-dir --constraint constraints.txt --editable '.[llm,proofs,figures,fast,docs]'
+    && pip install --no-cache-dir --constraint constraints.txt --editable '.[llm,proofs,figures,fast,docs,notebooks]'
 WORKDIR /work
 ENTRYPOINT ["policy-entropy"]
 CMD ["--help"]

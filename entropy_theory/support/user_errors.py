@@ -96,14 +96,15 @@ def need(what: str, *modules: str) -> None:
         what: what needs them, as the subject of a sentence ("llm_bridge.trainer").
         modules: top-level modules of `EXTRA_OF`.
     """
-    for module in modules:
-        if importlib.util.find_spec(module) is None:
-            raise MissingExtraError(_missing(what, module), name=module)
+    missing = [module for module in modules if importlib.util.find_spec(module) is None]
+    if missing:
+        raise MissingExtraError(_missing(what, *missing), name=missing[0])
 
 
-def _missing(what: str, module: str) -> str:
-    extra = EXTRA_OF[module]
-    return f"{what} needs {module}, which is not installed: pip install 'policy-entropy[{extra}]'"
+def _missing(what: str, *modules: str) -> str:
+    extras = ",".join(dict.fromkeys(EXTRA_OF[module] for module in modules))
+    return (f"{what} needs {', '.join(modules)}, which {'is' if len(modules) == 1 else 'are'} not "
+            f"installed: pip install 'policy-entropy[{extras}]'")
 
 
 def run_command(main: Callable[[], int | None]) -> None:

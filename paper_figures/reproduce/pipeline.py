@@ -22,6 +22,7 @@ from typing import Any, TextIO
 from entropy_theory.support.locks import exclusive
 from entropy_theory.support.parent_process import followed
 from entropy_theory.support.results import check_writable, provenance, read_json, write_json
+from entropy_theory.support.user_errors import need
 from paper_figures.reproduce.progress import Progress
 from paper_figures.reproduce.stage import Profile, Stage
 from paper_figures.reproduce.stage_run import StageRun
@@ -35,6 +36,8 @@ POLL_SECONDS = 0.2
 TERMINATION_SECONDS = 20.0
 PAGES = Path(__file__).resolve().parents[2] / "docs"
 """What the site is made of, which only a checkout has."""
+MODULES = ("sympy", "z3", "torch", "transformers", "trl", "jinja2", "matplotlib", "myst_parser", "sphinx")
+"""What some stage of every profile needs: one that lacked it would fail after the others' minutes."""
 
 
 def reproduce(profile: Profile, build: Path, *, lanes: int = LANES, seed: int = 0) -> int:
@@ -51,12 +54,14 @@ def reproduce(profile: Profile, build: Path, *, lanes: int = LANES, seed: int = 
 
     Raises:
         ValueError: the package is not run from a checkout.
+        MissingExtraError: a stage would lack a module.
         OSError: ``build`` cannot be written to.
     """
     if not PAGES.is_dir():
         raise ValueError(
             f"the main job ends with the documentation, whose pages are not in {PAGES}: run it in a "
             "clone of the repository, or its parts: policy-entropy verify, simulate, train, figures")
+    need("the main job", *MODULES, *(() if profile == "smoke" else ("nbclient",)))
     check_writable(build / "reproduce.json")
     with exclusive(build / "reproduce.json") as lock, _termination_interrupts():
         return _run(profile, build, lanes, seed, lock)

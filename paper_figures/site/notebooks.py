@@ -124,7 +124,7 @@ def _page(file: Path, outputs: list[list[dict[str, Any]]] | None) -> str:
         if cell["cell_type"] == "markdown":
             parts.append(source)
             continue
-        parts.append(fenced(source, "ipython3"))
+        parts.append(fenced(source, "python"))
         if outputs is not None:
             parts += _shown(file.stem, code, outputs[code])
         code += 1

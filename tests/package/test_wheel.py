@@ -18,6 +18,7 @@ from packaging.requirements import Requirement
 
 import entropy_theory
 from entropy_theory.support import user_errors
+from paper_figures.reproduce.pipeline import MODULES
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -52,6 +53,21 @@ def test_a_missing_extra_is_one_error_that_names_it(monkeypatch):
         user_errors.need("llm_bridge.trainer", "torch")
     assert caught.value.name == "torch"
     assert "\n" not in str(caught.value)
+
+
+def test_modules_of_several_extras_are_one_error(monkeypatch):
+    monkeypatch.setattr(user_errors.importlib.util, "find_spec", lambda module: None)
+    with pytest.raises(user_errors.MissingExtraError) as caught:
+        user_errors.need("the main job", "torch", "trl", "sphinx")
+    assert str(caught.value) == ("the main job needs torch, trl, sphinx, which are not installed: "
+                                 "pip install 'policy-entropy[llm,docs]'")
+
+
+def test_the_image_holds_what_the_main_job_needs():
+    extras = re.search(r"--editable '\.\[(.+)\]'", (ROOT / "Dockerfile").read_text())
+    assert extras is not None
+    needed = {user_errors.EXTRA_OF[module] for module in (*MODULES, "nbclient")}
+    assert needed <= set(extras[1].split(","))
 
 
 @pytest.mark.parametrize(("module", "status"), [("matplotlib", 2), ("no_extra_of_ours", None)])

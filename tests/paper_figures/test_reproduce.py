@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import importlib.util
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,6 +20,7 @@ from typing import Any
 import pytest
 
 from entropy_theory.support.results import write_json
+from entropy_theory.support.user_errors import MissingExtraError
 from paper_figures.reproduce import pipeline as runner
 from paper_figures.reproduce import stage as one_stage
 from paper_figures.reproduce import stages as stage_module
@@ -433,4 +436,18 @@ def test_a_package_without_the_pages_says_so_before_it_computes(tmp_path, monkey
     monkeypatch.setattr(runner, "PAGES", tmp_path / "docs")
     with pytest.raises(ValueError, match="run it in a clone of the repository"):
         runner.reproduce("smoke", tmp_path / "build")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("profile", "absent", "extras"), [
+    ("smoke", {"sphinx", "z3"}, "proofs,docs"),
+    ("default", {"nbclient"}, "notebooks"),
+])
+def test_what_a_stage_would_lack_is_said_before_it_computes(
+        tmp_path, monkeypatch, profile, absent, extras):
+    """An image without notebooks computed for a quarter of an hour, and its last stage failed."""
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda m: None if m in absent else found(m))
+    with pytest.raises(MissingExtraError, match=re.escape(f"policy-entropy[{extras}]")):
+        runner.reproduce(profile, tmp_path / "build")
     assert not list(tmp_path.iterdir())

@@ -13,6 +13,7 @@ from unittest import mock
 from urllib.parse import unquote
 
 import pytest
+from pygments.lexers import LEXERS
 
 from entropy_theory.support.results import write_json
 from entropy_theory.update_rules import RULES, described
@@ -290,6 +291,15 @@ def test_notebooks_and_modules_all_have_pages():
     names = reference.modules()
     assert {"entropy_theory.policy", "llm_bridge.trainer.loss", "paper_figures.site.markup"} <= set(names)
     assert not any(name.startswith("entropy_theory.claims.") for name in names)
+
+
+def test_code_is_in_languages_that_the_generator_knows_by_itself(site):
+    """A lexer that another package brings ended the build where that was not installed."""
+    own = {alias for *_, aliases, _, _ in LEXERS.values() for alias in aliases}
+    pages = "\n".join(path.read_text(encoding="utf-8") for path in site.parent.rglob("source/**/*.md"))
+    used = set(re.findall(r"^ *`{3,}([\w+-]+)", pages, re.MULTILINE))
+    assert "python" in used
+    assert used <= own, used - own
 
 
 def test_a_typo_names_the_nearest():
