@@ -296,8 +296,8 @@ def test_notebooks_and_modules_all_have_pages():
 def test_code_is_in_languages_that_the_generator_knows_by_itself(site):
     """A lexer that another package brings ended the build where that was not installed."""
     own = {alias for *_, aliases, _, _ in LEXERS.values() for alias in aliases}
-    pages = "\n".join(path.read_text(encoding="utf-8") for path in site.parent.rglob("source/**/*.md"))
-    used = set(re.findall(r"^ *`{3,}([\w+-]+)", pages, re.MULTILINE))
+    source = "\n".join(path.read_text(encoding="utf-8") for path in site.parent.rglob("source/**/*.md"))
+    used = set(re.findall(r"^ *`{3,}([\w+-]+)", source, re.MULTILINE))
     assert "python" in used
     assert used <= own, used - own
 
