@@ -55,6 +55,11 @@ def test_a_missing_extra_is_one_error_that_names_it(monkeypatch):
     assert "\n" not in str(caught.value)
 
 
+def test_the_page_of_installation_says_what_each_extra_is_for():
+    page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == set(PROJECT["optional-dependencies"])
+
+
 def test_modules_of_several_extras_are_one_error(monkeypatch):
     monkeypatch.setattr(user_errors.importlib.util, "find_spec", lambda module: None)
     with pytest.raises(user_errors.MissingExtraError) as caught:

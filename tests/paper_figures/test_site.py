@@ -5,14 +5,18 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import sys
+import tomllib
 from html import unescape
 from html.parser import HTMLParser
+from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
 from urllib.parse import unquote
 
 import pytest
+from packaging.requirements import Requirement
 from pygments.lexers import LEXERS
 
 from entropy_theory.support.results import write_json
@@ -35,6 +39,7 @@ from paper_figures.site import claims as claim_pages
 from paper_figures.site.__main__ import DOCUMENTED as CLAIMS
 
 pytest.importorskip("sphinx", reason="needs sphinx: pip install '.[docs]'")
+ROOT = Path(__file__).parents[2]
 OUTSIDE = r"https://(arxiv\.org/abs/\d{4}\.\d{5}|www\.sphinx-doc\.org/|pradyunsg\.me|github\.com/pradyunsg/furo)"
 """The addresses that pages may lead to: papers, and those of the theme's foot."""
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -291,6 +296,24 @@ def test_notebooks_and_modules_all_have_pages():
     names = reference.modules()
     assert {"entropy_theory.policy", "llm_bridge.trainer.loss", "paper_figures.site.markup"} <= set(names)
     assert not any(name.startswith("entropy_theory.claims.") for name in names)
+
+
+def test_the_reference_does_without_what_only_tests_need():
+    """Where the documentation is made with its extra alone, pytest and the like are not installed."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    tools = {Requirement(line).name for line in project["optional-dependencies"]["dev"]}
+    absent = [module for module, brought_by in metadata.packages_distributions().items()
+              if (tools - {"policy-entropy"}) & set(brought_by)]
+    assert {"pytest", "beartype", "peft"} <= set(absent)
+    made = subprocess.run(
+        [sys.executable, "-c", f"import sys\nsys.modules |= dict.fromkeys({absent!r})\n"
+         "from paper_figures.site import pages, reference\n"
+         "written = reference.pages(pages.everything().modules)\n"
+         "print(*(name for name, page in written.items() if 'was not installed where' in page))"],
+        capture_output=True, text=True)
+    assert not made.returncode, made.stderr
+    assert made.stdout.split() == [
+        "reference/entropy_theory.pytest_plugin", "reference/llm_bridge.verl_worker"]
 
 
 def test_code_is_in_languages_that_the_generator_knows_by_itself(site):
