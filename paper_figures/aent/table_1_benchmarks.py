@@ -72,6 +72,10 @@ def _mdp(results: Path) -> pandas.DataFrame:
     return pandas.DataFrame(rows)
 
 
+def _share(count: int, leads: pandas.Series) -> str:
+    return "none" if not count else "all" if count == len(leads) else "some"
+
+
 def finding(table: pandas.DataFrame) -> Finding:
     """State what the printed numbers say of the paper's sentence, and who is ahead on the MDPs."""
     numbers: dict[str, float] = {}
@@ -124,8 +128,8 @@ def finding(table: pandas.DataFrame) -> Finding:
             f"{value:.3f} ({row})" for row, value in zip(rows["row"], rows["value"], strict=True)) + "."
     headline = (
         "As printed AEnt is ahead on average and on most benchmarks; with the paper's clamping of a "
-        f"third of the tokens it is ahead on {'some' if first else 'none'} of our synthetic MDPs"
-        + (", where an oracle's clamping would be." if first_oracle and not first else ".")
+        f"third of the tokens its lead counts on {_share(first, ahead)} of our synthetic MDPs, with an "
+        f"oracle's set on {_share(first_oracle, oracle)}."
     )
     return Finding(criteria=tuple(criteria), headline=headline, text=text, numbers=numbers)
 

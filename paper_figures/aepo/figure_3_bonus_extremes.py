@@ -35,7 +35,8 @@ DRAWN_COEFFICIENTS = 4
 DRAWN_TARGET = 0.5
 POINTS = 80
 MOST = 0.5
-"""The share of AEPO's targets that must be held for us to say that it keeps entropy in range."""
+"""The share of starts that makes "often", and the share of AEPO's targets that must be held for us to say
+that it keeps entropy in range."""
 CHOICES = (
     Choice(label="GRPO", rule="grpo", strength=0.0),
     Choice(label="bonus {coefficient:g}", rule="entropy-bonus", free=("coefficient",)),
@@ -118,8 +119,8 @@ def finding(table: pandas.DataFrame) -> Finding:
         tails = aepo[aepo["panel"] == "entropy"].groupby("setting")["y"].median()
         held = tails[np.abs(tails - tails.index.to_numpy()) <= 0.05]
         name = f"|A*| = {size}"
-        numbers[f"{name}: coefficients that collapse"] = float((shares["collapsed"] == 1).sum())
-        numbers[f"{name}: coefficients that explode"] = float((shares["exploded"] == 1).sum())
+        for kind, share in shares.items():  # 0 is no bonus
+            numbers[f"{name}: most starts {kind} under one bonus"] = float(share[share.index > 0].max())
         numbers[f"{name}: AEPO targets held"] = float(len(held))
         numbers[f"{name}: AEPO targets"] = float(len(tails))
         numbers[f"{name}: AEPO lowest reward"] = reward
@@ -135,10 +136,9 @@ def finding(table: pandas.DataFrame) -> Finding:
         name = f"|A*| = {size}"
         where = "with one right answer" if size == 1 else f"with {size} right answers"
         criteria += [
-            Criterion(says="coefficients of the bonus at which every start collapses", relation="≥",
-                      value=numbers[f"{name}: coefficients that collapse"], threshold=1, where=where),
-            Criterion(says="coefficients of the bonus at which every start explodes", relation="≥",
-                      value=numbers[f"{name}: coefficients that explode"], threshold=1, where=where),
+            *(Criterion(says=f"share of starts {kind}, at the bonus above 0 where it is largest",
+                        value=numbers[f"{name}: most starts {kind} under one bonus"], relation="≥",
+                        threshold=MOST, where=where) for kind in shares),
             Criterion(says="share of AEPO's targets that are held", relation="≥", threshold=MOST,
                       value=numbers[f"{name}: AEPO targets held"] / numbers[f"{name}: AEPO targets"],
                       where=where),
@@ -148,7 +148,7 @@ def finding(table: pandas.DataFrame) -> Finding:
         "setting": trained["run_setting"], "target": Aepo().target, "step": trained["x"],
         "value": trained["y"], "start": trained["start"]}))
     extremes = all(one.met for one in criteria
-                   if one.says.startswith("coefficients") and one.where != "with one right answer")
+                   if one.says.startswith("share of starts") and one.where != "with one right answer")
     held_one = numbers.get("|A*| = 1: AEPO targets held", 1.0) > 0
     held_sum = sum(numbers[f"|A*| = {s}: AEPO targets held"] for s in several)
     tried = sum(numbers[f"|A*| = {s}: AEPO targets"] for s in several)

@@ -11,8 +11,9 @@ many steps.
 
 Whether it reproduces: where each prompt has logits of its own. Entropy collapses without a bonus; with
 the largest one it ends well above its start there, but where prompts share parameters it ends where it
-began, which is no explosion. No coefficient ends with more accuracy than none, by 99 % intervals over
-starts; a transformer's runs are conditions of their own, and a single seed is not asked for gains.
+began, which is no explosion. That no coefficient gains as much accuracy as the paper's own rules do is
+shown by 99 % intervals over starts for the former; for the latter they are too wide to tell. A
+transformer's runs are conditions of their own, and a single seed is not asked for gains.
 """
 
 from __future__ import annotations
@@ -35,6 +36,9 @@ COLLAPSED = 0.5  # share of the starting entropy below which a run counts as col
 EXPLODED = 0.1
 """How far entropy must rise to count as exploded, as a share of the way from its start to its largest
 value, log(number of answers); an entropy held at its start is no explosion."""
+GAIN = 0.02
+"""The gain in accuracy that is ruled out for us to say that there is none: KL-Cov's over GRPO at 7B, the
+smaller of the two that the paper calls gains (its abstract's 2.0 %)."""
 
 
 def data(results: Path) -> pandas.DataFrame:
@@ -79,8 +83,8 @@ def finding(table: pandas.DataFrame) -> Finding:
                 value=float(most["entropy_last"] / most["entropy_first"]), threshold=1, where=where))
         if best["reward_low"] == best["reward_low"]:  # of several starts or seeds
             criteria.append(Criterion(
-                says="coefficients that gain accuracy by their 99 % interval", relation="≤", threshold=0,
-                value=float((rest["reward_low"] > 0).sum()), where=where))
+                says="gain in accuracy, upper end of the 99 % interval, highest of a coefficient",
+                value=float(rest["reward_high"].max()), relation="≤", threshold=GAIN, where=where))
         interval = "" if pandas.isna(best["reward_low"]) else (
             f" (99 % interval {best['reward_low']:+.3f} to {best['reward_high']:+.3f})")
         sentences.append(
@@ -92,10 +96,13 @@ def finding(table: pandas.DataFrame) -> Finding:
         )
     tabular = effects[effects["world"] == sweeps.TABULAR]
     most = tabular.groupby("family", sort=False).last()
-    gained = (tabular["reward_low"] > 0).sum()
+    ruled_out = tabular["reward_high"].groupby(tabular["family"], sort=False).max() <= GAIN
+    shown = "all" if ruled_out.all() else "some" if ruled_out.any() else "none"
+    gained = "some coefficient gains accuracy" if (tabular["reward_low"] > 0).any() else (
+        f"that no coefficient gains accuracy is shown in {shown} of them")
     headline = (
         f"The largest entropy bonus makes entropy explode in {exploded or 'none'} of {len(most)} "
-        f"families of prompts, and {'some' if gained else 'no'} coefficient gains accuracy."
+        f"families of prompts; {gained}."
     )
     return Finding(criteria=tuple(criteria), headline=headline, text=". ".join(sentences) + ".",
                    numbers=numbers)

@@ -43,7 +43,7 @@ def finding(table: pandas.DataFrame) -> Finding:
     best = found.loc[found.groupby("setting", sort=False)["deviation"].idxmin()]
     named = "; ".join(
         f"{row.setting}: {row.controller} ({row.deviation:.3f})" for row in best.itertuples())
-    order = nearest(table).sort_values("first", ascending=False, kind="stable")
+    first = nearest(table)["first"]
     steps = found[found["setting"].str.contains("then")].sort_values("follow")
     arrived = "; ".join(
         f"{row.controller} {row.follow:.0f} ({row.arrived} of {row.seeds} seeds)" if row.arrived else
@@ -52,8 +52,8 @@ def finding(table: pandas.DataFrame) -> Finding:
     if arrived:
         text += f" Steps until nine tenths of a step down are made: {arrived}."
     headline = ranked.headline if len(best) == 1 else (
-        f"Nearest to its target in most settings ({order['first'].iloc[0]:.0f} of {len(best)}) is: "
-        f"{order.index[0]}.")
+        f"Nearest to its target most often ({first.max():.0f} of {len(best)} settings): "
+        f"{'; '.join(first.index[first == first.max()])}.")
     numbers = {**ranked.numbers, "settings": float(len(best))}
     return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
 

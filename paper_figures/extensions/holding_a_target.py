@@ -15,6 +15,7 @@ import numpy as np
 import pandas
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from scipy import stats
 
 from entropy_theory.tracking import second_half, stretches
 from llm_bridge.commands.train_config import LEARNING_RATES
@@ -42,8 +43,8 @@ RATES_AT = 0.6
 """The target at which learning rates are compared, nats."""
 ENOUGH_CELLS = 5
 """From how many cells on, a setting at a seed, controllers are ranked."""
-TOLD_APART = 2.0
-"""By how many standard errors two distances differ that are told apart."""
+LEVEL = 0.95
+"""Two distances are told apart where the interval of this level around their difference leaves out 0."""
 SHAPES = ("step", "constant", "ramp", "sine")
 MEASURED = ("deviation", "reward", "pass_at_k", "distinct", "saturated")
 COLUMNS = ["panel", "setting", "task", "shape", "low", "learning_rate", "other_prompts", "controller",
@@ -151,8 +152,9 @@ def nearest(table: pandas.DataFrame) -> pandas.DataFrame:
     """Return a row a controller, the nearest first: its distance from the target over all settings.
 
     Columns ``deviation`` (nats, the mean over settings, each the mean of its seeds), ``first`` (in how
-    many settings it is nearest), ``behind`` (by how much it is farther than the nearest) and
-    ``behind_se`` (the standard error of that, over settings, or over seeds where there is one setting).
+    many settings it is nearest), ``behind`` (by how much it is farther than the nearest), ``behind_se``
+    (the standard error of that, over settings, or over seeds where there is one setting) and
+    ``behind_least`` (the lower end of its interval, of level LEVEL by Student's t).
     """
     runs = complete(table)
     runs = runs[runs["panel"] == "run"]
@@ -164,6 +166,7 @@ def nearest(table: pandas.DataFrame) -> pandas.DataFrame:
     return pandas.DataFrame({
         "deviation": wide.mean(), "first": best.value_counts(), "behind": behind.mean(),
         "behind_se": behind.sem(),
+        "behind_least": behind.mean() - stats.t.ppf((1 + LEVEL) / 2, len(behind) - 1) * behind.sem(),
     }).fillna({"first": 0.0}).sort_values("deviation")
 
 
@@ -193,15 +196,23 @@ def finding(table: pandas.DataFrame, model: str = "a small transformer") -> Find
         for name, row in order.iterrows())
     text = (
         f"Mean distance from the target over {_settings(count)}, {cells} cells of a setting at a seed: "
-        f"{listed}. A step's entropy is the mean over its prompts: its own noise is part of every "
+        f"{listed}. Two are told apart where Student's t over them gives p < {1 - LEVEL:.2f}."
+        f"{_alike(table)} A step's entropy is the mean over its prompts: its own noise is part of every "
         f"distance.{told}")
     others = order.iloc[1:]
-    apart = int((others["behind"] >= TOLD_APART * others["behind_se"]).sum())
+    apart = int((others["behind_least"] > 0).sum())
     headline = (
         f"{model[0].upper()}{model[1:]} is held nearest to its target by: {order.index[0]}; {apart} of "
-        f"the {len(others)} others {'is' if apart == 1 else 'are'} farther off, by more than two "
-        "standard errors.")
+        f"the {len(others)} others {'is' if apart == 1 else 'are'} farther off, and told apart.")
     return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
+
+
+def _alike(table: pandas.DataFrame) -> str:
+    """Say how many runs are step by step those of another target: settings are not all independent."""
+    rows = complete(table)
+    runs = rows[rows["panel"] == "curve"].groupby(["controller", "seed", "setting"])["entropy"].agg(tuple)
+    same = int(runs.reset_index().duplicated(["controller", "seed", "entropy"]).sum())
+    return f" {same} of {len(runs)} runs are, step by step, those of another target." if same else ""
 
 
 def _settings(count: int) -> str:

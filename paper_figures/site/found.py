@@ -48,10 +48,11 @@ RESULTS = (
            claims=("entropy-mechanism.covariance-positive",
                    "entropy-mechanism.covariance-positive-npg"),
            figures=("covariance-sign-map", "entropy-mechanism-figure-8")),
-    Result(sentence="Performance is no function of entropy across algorithms: $R = b - a e^H$ is a "
-                    "curve of symmetric starts, and zero entropy does not say which answers are right.",
-           claims=("entropy-mechanism.algorithm-irrelevance", "entropy-mechanism.ceiling",
-                   "extension.symmetric-curve"),
+    Result(sentence="Performance is no function of entropy across algorithms: they share a curve from "
+                    "symmetric starts, which is not $R = b - a e^H$, and zero entropy does not say which "
+                    "answers are right.",
+           claims=("entropy-mechanism.algorithm-irrelevance", "entropy-mechanism.performance-law",
+                   "entropy-mechanism.ceiling", "extension.symmetric-curve"),
            figures=("entropy-mechanism-figure-6", "interventions-on-the-curve")),
     Result(sentence="Responses are not long actions: the printed entropy change of policy gradients "
                     "lacks the probability of visiting the state, and with $1/|o|$ the gradient has "

@@ -29,8 +29,14 @@ def test_the_extremes_and_control_are_what_the_verdict_says(smoke_results: Path)
     assert found.numbers["|A*| = 4: AEPO targets held"] == 1
     assert found.numbers["|A*| = 1: AEPO targets held"] == 0
     assert found.numbers["|A*| = 4: AEPO lowest reward"] > 0.95
-    table.loc[(table["method"] == "aepo") & (table["panel"] == "entropy"), "y"] = 0.0
-    assert figure_3.finding(table).verdict == "core claim fails"
+    unheld = table.copy()
+    unheld.loc[(table["method"] == "aepo") & (table["panel"] == "entropy"), "y"] = 0.0
+    assert figure_3.finding(unheld).verdict == "core claim fails"
+    assert found.numbers["|A*| = 4: most starts collapsed under one bonus"] == 1
+    table.loc[(table["panel"] == "collapsed") & (table["setting"] > 0), "y"] = 0.0
+    found = figure_3.finding(table)  # what collapses without a bonus is none of a bonus' extremes
+    assert found.verdict == "core claim fails"
+    assert "does not go from collapse to explosion" in found.headline
 
 
 def test_trained_models_get_two_panels(smoke_results: Path, tmp_path: Path) -> None:

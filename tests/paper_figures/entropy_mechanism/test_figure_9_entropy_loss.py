@@ -68,6 +68,12 @@ def test_explosion_and_a_gain_change_the_verdict(table: pandas.DataFrame) -> Non
     assert "explode in none of 1" in figure_9.finding(barely).headline
     gained = changed(exploded, "reward", 0.2)
     assert figure_9.finding(gained).verdict == "core claim fails"
+    wide = exploded.copy()  # starts that differ so much that nothing is ruled out
+    rows = (wide["quantity"] == "reward") & (wide["strength"] > 0)
+    wide["value"] += 0.2 * rows * np.where(wide["start"] % 2, 1, -1)
+    found = figure_9.finding(wide)
+    assert found.verdict == "core claim fails"
+    assert "is shown in none of them" in found.headline
     assert "some coefficient gains accuracy" in figure_9.finding(gained).headline
 
 

@@ -17,10 +17,14 @@ TARGETS = {
 
 
 def record(controller: str, seed: int, off: float, *, shape: str = "step", task: str = "split",
-           learning_rate: float = 3e-4, other_prompts: bool = False, **about: Any) -> dict[str, Any]:
-    """A run whose entropy is ``off`` above its target; a step goes from 0.8 to 0.4."""
+           learning_rate: float = 3e-4, other_prompts: bool = False, low: float = 0.4,
+           **about: Any) -> dict[str, Any]:
+    """A run whose entropy is ``off`` above its target; a step goes from 0.8 to 0.4.
+
+    Another ``low`` is but said: entropies are those of 0.4.
+    """
     target = TARGETS[shape]
-    run = {"controller": controller, "seed": seed, "shape": shape, "low": 0.4, "high": 0.8, "task": task,
+    run = {"controller": controller, "seed": seed, "shape": shape, "low": low, "high": 0.8, "task": task,
            "learning_rate": learning_rate, "other_prompts": other_prompts}
     return {
         "run": run, "name": ", ".join(map(str, run.values())),

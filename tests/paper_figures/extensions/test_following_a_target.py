@@ -29,7 +29,7 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_nearest_of_each_setting_is_named(written: Path) -> None:
     found = figure.finding(figure.data(written))
     assert found.headline == (
-        "Nearest to its target in most settings (3 of 4) is: fast integral, diverse bonus.")
+        "Nearest to its target most often (3 of 4 settings): fast integral, diverse bonus.")
     assert "split: ramp 0.8 to 0.4: AEPO (0.010)" in found.text
     assert "AEPO 10 (2 of 2 seeds)" in found.text
     assert "forecast, diverse bonus never" in found.text
