@@ -80,11 +80,20 @@ class Condition:
         latex: as written in the statement.
         value: batch -> numbers, or booleans that say directly where it holds.
         relation: ">" or ">=".
+
+    Raises:
+        ValueError: another relation.
     """
 
     latex: str
     value: Callable[[Cases], Reals | Mask]
     relation: Relation = ">"
+
+    def __post_init__(self) -> None:
+        if self.relation not in (">", ">="):
+            raise ValueError(
+                f"the hypothesis '{self.latex}' compares by '{self.relation}': its value is above zero "
+                "('>') or at least zero ('>='); for below, give it with the other sign")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -141,6 +150,10 @@ class Statement:
             limits, all steps of a run (`formula.limits`), as propositions; only the kernel can
             establish it.
         parameters: what it quantifies over; a claim gives its statements those of its instances.
+
+    Raises:
+        ValueError: a relation that there is not.
+        TypeError: a margin that is no function, or conditions that are no tuple of `Condition`.
     """
 
     latex: str
@@ -153,6 +166,12 @@ class Statement:
 
     def __post_init__(self) -> None:
         check_choice(self.relation, get_args(Relation), "relation")
+        if not callable(self.margin):
+            raise TypeError(f"margin must be a function of the instances, got {self.margin!r}")
+        if not isinstance(self.conditions, tuple) or not all(
+                isinstance(condition, Condition) for condition in self.conditions):
+            raise TypeError(f"conditions must be a tuple of Condition, got {self.conditions!r}: one "
+                            "alone is (condition,)")
 
     @property
     def formula(self) -> Formula:

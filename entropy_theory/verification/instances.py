@@ -108,7 +108,18 @@ UNSET = Range()
 """Stands for the range of what is drawn."""
 
 
-def _set_range(drawn: Scalar | Vector) -> None:
+def _check_drawn(drawn: Scalar | Vector, positive: bool) -> None:
+    """Raise a ValueError unless what is drawn makes sense; sets the range where it is not given."""
+    said = f"'{drawn.name}' is drawn from {drawn.low} to {drawn.high} and {drawn.grid}"
+    if not drawn.grid:
+        raise ValueError(f"{said}: give its grid a value, the simplest first")
+    if not all(map(math.isfinite, (drawn.low, drawn.high, *drawn.grid))):
+        raise ValueError(f"{said}: give finite numbers")
+    if drawn.low > drawn.high:
+        raise ValueError(f"{said}: low is above high")
+    if positive and min(drawn.low, *drawn.grid) <= 0:
+        raise ValueError(f"{said}, but a Scalar is positive, drawn in its logarithm: draw from above 0 "
+                         "(for a number of any sign, the difference of a positive one and a constant)")
     if drawn.range is UNSET:
         values = [Fraction(v) for v in (drawn.low, drawn.high, *drawn.grid)]
         object.__setattr__(drawn, "range", Range(low=min(values), high=max(values)))
@@ -126,7 +137,8 @@ class Scalar:
         range: the values that the statement is about; by default those that are drawn, from low to high.
 
     Raises:
-        ValueError: a value that may be drawn lies outside the range.
+        ValueError: a value that may be drawn lies outside the range or is not finite, low is above
+            high, or the grid is empty.
     """
 
     name: str
@@ -136,7 +148,7 @@ class Scalar:
     range: Range = UNSET
 
     def __post_init__(self) -> None:
-        _set_range(self)
+        _check_drawn(self, positive=True)
         if not self.range.contains([self.low, self.high, *self.grid]):
             raise ValueError(f"'{self.name}' is drawn from {self.low} to {self.high} and {self.grid}, "
                              f"which is not within {self.range}")
@@ -154,7 +166,8 @@ class Vector:
         range: the values that the statement is about; by default those that are drawn, from low to high.
 
     Raises:
-        ValueError: a value that may be drawn lies outside the range.
+        ValueError: a value that may be drawn lies outside the range or is not finite, low is above
+            high, or the grid is empty.
     """
 
     name: str
@@ -164,7 +177,7 @@ class Vector:
     range: Range = UNSET
 
     def __post_init__(self) -> None:
-        _set_range(self)
+        _check_drawn(self, positive=False)
         if not self.range.contains([self.low, self.high, *self.grid]):
             raise ValueError(f"'{self.name}' is drawn from {self.low} to {self.high} and {self.grid}, "
                              f"which is not within {self.range}")

@@ -31,6 +31,9 @@ PACKAGES = ("numpy", "scipy", "sympy", "z3-solver", "hypothesis", "python-flint"
 def entry(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) -> dict[str, Any]:
     """Return the ledger's record of one claim."""
     statement, repaired = claim.statement.latex, claim.repair or claim.statement
+    # A margin that cannot be evaluated has neither formula nor samples; the evidence says why.
+    works = not any(e.outcome == "error" and not e.cases and e.target in ("statement", "repair")
+                    for e in evidence)
     if claim.repair is not None:
         statement += f" Repaired: {claim.repair.latex}"
     hypotheses = [condition.latex for condition in claim.statement.conditions]
@@ -46,10 +49,9 @@ def entry(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) -> dict[
         "title": claim.title,
         "statement": statement,
         "hypotheses": hypotheses,
-        "formula": formula_or_none(lambda: claim.statement.formula),
-        "repaired_formula": None if claim.repair is None else formula_or_none(
-            lambda: repaired.formula),
-        "samples": samples(claim),
+        "formula": formula_or_none(lambda: claim.statement.formula) if works else None,
+        "repaired_formula": formula_or_none(lambda: repaired.formula) if works and claim.repair else None,
+        "samples": samples(claim) if works else [],
         "scope": claim.scope,
         "text": claim.source_text,
         "verdict": verdict.statement,

@@ -169,8 +169,9 @@ def evaluate(statement: Statement, batch: Batch) -> tuple[np.ndarray, np.ndarray
         margins = np.asarray(margins, dtype=float)
     if margins.shape[:1] != (size,):
         raise ValueError(
-            f"the margin must return one number per instance: shape ({size}, ...), "
-            f"got {margins.shape}"
+            "the margin must return a number per instance, or several of which all count: shape "
+            f"({size}, ...), got {margins.shape}. The first axis is the instances': ar.total, "
+            "ar.smallest and the like go over actions"
         )
     margins = margins.reshape(size, -1)
     margins = -np.max(np.abs(margins), axis=1) if statement.relation == "==" else margins.min(axis=1)
@@ -182,6 +183,22 @@ def _refuse_nan(values: np.ndarray, where: np.ndarray, batch: Batch, what: str) 
     broken = np.flatnonzero(np.isnan(values) & where)
     if broken.size:
         raise ValueError(f"{what} is NaN at {describe(to_json(pick(batch, int(broken[0]))))}")
+
+
+def _refuse_mixed(
+    statement: Statement, batch: Batch, margins: np.ndarray, meets: np.ndarray
+) -> None:
+    """Raise a ValueError unless the last instance has by itself the margin that it has in its batch."""
+    last = {name: column[-1:] for name, column in batch.items()}
+    alone, meets_alone = evaluate(statement, last)
+    # Sums of another length may round otherwise, and a margin may be a difference of large numbers.
+    if meets_alone[0] != meets[-1] or not np.isclose(
+            alone[0], margins[-1], rtol=1e-6, atol=1e-9, equal_nan=True):
+        raise ValueError(
+            f"the margin of {describe(to_json(pick(last, 0)))} is {alone[0]:g} by itself and "
+            f"{margins[-1]:g} among {len(margins)} instances: the first axis of a field is the "
+            "instances', its last the actions', so the number of actions is i.logits.shape[-1], not "
+            "len(i.logits)")
 
 
 def record(instance: Instance, certificate: certify.Certificate) -> dict[str, Any]:
@@ -237,10 +254,15 @@ class _Attack:
         self.statement = statement
         self.cases = self.met = self.flagged = self.undecided = self.equalities = 0
         self.violations: list[Violation] = []
+        # A formula has no way to look at other instances.
+        self.may_mix = not statement.is_traceable()
 
     def measure(self, batch: Batch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(margins, meets the hypotheses, violates in floats), each [B]."""
         margins, meets = evaluate(self.statement, batch)
+        if self.may_mix and len(margins) > 1:
+            self.may_mix = False
+            _refuse_mixed(self.statement, batch, margins, meets)
         candidates = meets & _is_candidate(self.statement, margins)
         self.cases += len(margins)
         self.met += int(np.sum(meets))

@@ -75,13 +75,14 @@ def test_show(command):
         (FALSE_CLAIM, 1, "weights=(1,1,1)"),
         (VACUOUS, 2, "vacuous"),
         (NAN, 2, "NaN at"),
+        (TRUE_CLAIM.replace("i.logits", "i.logit"), 2, "no field 'logit'"),
         (TRUE_CLAIM + TRUE_CLAIM.replace("at_most_log_n", "again"), 2,
          "duplicate claim id 'mine.entropy-bound'"),
         ("x = 1", 2, "no claim"),
         ("1 / 0", 2, "ZeroDivisionError"),
         (TRUE_CLAIM + "raise SystemExit(0)", 2, "SystemExit"),
     ],
-    ids=["true", "false", "vacuous", "nan", "duplicate", "empty", "broken", "exits"],
+    ids=["true", "false", "vacuous", "nan", "misspelt", "duplicate", "empty", "broken", "exits"],
 )
 def test_check_a_file(command, tmp_path, text, status, expected):
     path = tmp_path / "my_claims.py"

@@ -9,6 +9,7 @@ import pytest
 
 from entropy_theory.claims import all_claims
 from entropy_theory.verification import Condition, Statement, check
+from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.claim import Convergence
 from entropy_theory.verification.convergence import check_convergence
 from entropy_theory.verification.property_based import check_property
@@ -40,6 +41,28 @@ def test_the_first_violation_is_enough_to_reject_a_mutant():
     assert "also of size" in whole.detail
     assert "also of size" not in found.detail
     assert found.cases < 100 < whole.cases
+
+
+@pytest.mark.parametrize("margin", [
+    lambda i: ar.log_of(len(i.logits), i.logits) - ar.entropy(i.logits),
+    lambda i: np.log(len(i.logits)) - ar.entropy(i.logits),
+])
+def test_a_margin_that_counts_instances_is_an_error(margin):
+    """Log n with len(logits) for n was "refuted" at the one instance that a certificate looks at."""
+    statement = Statement(latex=r"$H \le \log n$", margin=margin)
+    with pytest.raises(ValueError, match=r"actions is i\.logits\.shape\[-1\], not len"):
+        search(statement, planted.POLICIES, EFFORT)
+
+
+def test_a_margin_without_a_formula_may_count_actions():
+    def room(i):
+        i.logits.tolist()  # no formula
+        return ar.log_of(i.logits.shape[-1], like=i.logits) - ar.entropy(i.logits)
+
+    statement = Statement(latex="H is at most log n", margin=room)
+    assert not statement.is_traceable()
+    found, *_ = search(statement, planted.POLICIES, EFFORT)
+    assert found.outcome == "pass"
 
 
 def test_hypothesis_draws_by_the_seed():
@@ -148,7 +171,7 @@ def test_a_nan_margin_is_an_error_that_shows_the_instance():
 
 def test_a_margin_of_the_wrong_shape_is_refused():
     broken = Statement(latex="", margin=lambda i: np.zeros(3))
-    with pytest.raises(ValueError, match="one number per instance"):
+    with pytest.raises(ValueError, match="a number per instance"):
         evaluate(broken, {"logits": np.zeros((2, 2))})
 
 

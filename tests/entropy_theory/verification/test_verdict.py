@@ -191,5 +191,17 @@ def test_unknown_names_are_refused():
         dataclasses.replace(STEP, method="smtt")
     with pytest.raises(ValueError, match="unknown relation"):
         dataclasses.replace(PROVED, relation="<")
+    for relation in ("<=", "=>", "=="):  # all were read as ">="
+        with pytest.raises(ValueError, match="give it with the other sign"):
+            Condition(latex="H at most 2", value=lambda i: i.logits[..., 0], relation=relation)
+
+
+def test_what_is_no_margin_and_no_tuple_of_conditions_is_refused():
+    """They ended a check in a traceback, with the status of a claim that does not hold."""
+    with pytest.raises(TypeError, match="margin must be a function of the instances, got 3"):
+        dataclasses.replace(PROVED, margin=3)
+    alone = Condition(latex="always", value=lambda i: i.logits[..., 0] == i.logits[..., 0])
+    with pytest.raises(TypeError, match=r"one alone is \(condition,\)"):
+        dataclasses.replace(PROVED, conditions=alone)
     with pytest.raises(ValueError, match=r"source\.kind-number"):
         claim(id="no source")
