@@ -37,8 +37,8 @@ EXPLODED = 0.1
 """How far entropy must rise to count as exploded, as a share of the way from its start to its largest
 value, log(number of answers); an entropy held at its start is no explosion."""
 GAIN = 0.02
-"""The gain in accuracy that is ruled out for us to say that there is none: KL-Cov's over GRPO at 7B, the
-smaller of the two that the paper calls gains (its abstract's 2.0 %)."""
+"""The gain in accuracy that must be ruled out for us to say that there is none: that of the paper's
+KL-Cov over GRPO at 7B (Table 2, averages of 38.6 and 40.6 %)."""
 
 
 def data(results: Path) -> pandas.DataFrame:
