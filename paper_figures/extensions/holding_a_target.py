@@ -154,13 +154,16 @@ def nearest(table: pandas.DataFrame) -> pandas.DataFrame:
     Columns ``deviation`` (nats, the mean over settings, each the mean of its seeds), ``first`` (in how
     many settings it is nearest), ``behind`` (by how much it is farther than the nearest), ``behind_se``
     (the standard error of that, over settings, or over seeds where there is one setting) and
-    ``behind_least`` (the lower end of its interval, of level LEVEL by Student's t).
+    ``behind_least`` (the lower end of its interval, of level LEVEL by Student's t). For the latter three,
+    settings that share runs count once, by their mean.
     """
     runs = complete(table)
     runs = runs[runs["panel"] == "run"]
     unit = "setting" if runs["setting"].nunique() > 1 else "seed"
     wide = runs.groupby([unit, "controller"])["deviation"].mean().unstack()
-    behind = wide.sub(wide[wide.mean().idxmin()], axis=0)
+    nearest_of_all = wide.mean().idxmin()
+    apart = wide if unit == "seed" else wide.groupby(_twins(table)).mean()
+    behind = apart.sub(apart[nearest_of_all], axis=0)
     found = summary(table)
     best = found.loc[found.groupby("setting")["deviation"].idxmin(), "controller"]
     return pandas.DataFrame({
@@ -207,12 +210,26 @@ def finding(table: pandas.DataFrame, model: str = "a small transformer") -> Find
     return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
 
 
+def _same_runs(table: pandas.DataFrame) -> pandas.DataFrame:
+    """Return a row a run, with ``like``: the first setting in which its controller ran just so."""
+    rows = complete(table)
+    runs = rows[rows["panel"] == "curve"].groupby(
+        ["controller", "seed", "setting"])["entropy"].agg(tuple).reset_index()
+    runs["like"] = runs.groupby(["controller", "seed", "entropy"])["setting"].transform("first")
+    return runs
+
+
+def _twins(table: pandas.DataFrame) -> dict[str, str]:
+    """Return, by setting, the first of those with which it shares a run."""
+    return _same_runs(table).groupby("setting")["like"].min().to_dict()
+
+
 def _alike(table: pandas.DataFrame) -> str:
     """Say how many runs are step by step those of another target: settings are not all independent."""
-    rows = complete(table)
-    runs = rows[rows["panel"] == "curve"].groupby(["controller", "seed", "setting"])["entropy"].agg(tuple)
-    same = int(runs.reset_index().duplicated(["controller", "seed", "entropy"]).sum())
-    return f" {same} of {len(runs)} runs are, step by step, those of another target." if same else ""
+    runs = _same_runs(table)
+    same = int((runs["like"] != runs["setting"]).sum())
+    return (f" {same} of {len(runs)} runs are, step by step, those of another target; settings that "
+            "share runs count once in this.") if same else ""
 
 
 def _settings(count: int) -> str:

@@ -76,7 +76,9 @@ def test_runs_that_are_those_of_another_target_are_counted(tmp_path: Path) -> No
         run for low in (0.4, 0.3) for seed in range(5) for run in (
             record("AEPO", seed, 0.1, shape="constant", low=low),
             record(FORECAST, seed, 0.2, shape="constant", low=low))])
-    assert "10 of 20 runs are, step by step" in figure.finding(figure.data(tmp_path)).text
+    found = figure.finding(figure.data(tmp_path))
+    assert "10 of 20 runs are, step by step" in found.text
+    assert np.isnan(found.numbers[f"{FORECAST}: behind_se"])  # two settings that are one
 
 
 def test_settings_count_alike_and_only_where_all_have_run(written: Path) -> None:
