@@ -83,8 +83,8 @@ class Diagnostics(TrainerCallback):
         on_step: called on the main process with each step's record (`StepLog.append` writes a file).
 
     Raises:
-        ValueError: a trainer that cannot be watched in this way, or an option out of range; when training
-            begins, an optimizer whose
+        ValueError: a trainer that cannot be watched in this way, or is watched already; an option out of
+            range, or one of accounts where none is asked for; when training begins, an optimizer whose
             step cannot be read before it is taken (`UnreadableStepError`), where that is asked for.
     """
 
@@ -96,11 +96,16 @@ class Diagnostics(TrainerCallback):
         if isinstance(trainer, EntropyTrainer):
             raise ValueError("an EntropyTrainer logs its own forecast: attach to a GRPOTrainer")
         for name, value in (("forecast_every", forecast_every), ("account_every", account_every)):
-            if value < 0:
-                raise ValueError(f"{name} must be at least 0, got {value}")
-        if account_sequences is not None and account_sequences < 1:
-            raise ValueError(
-                f"account_sequences must be at least 1, or None for all, got {account_sequences}")
+            if not _is_whole(value, least=0):
+                raise ValueError(f"{name} must be a whole number of at least 0, got {value!r}")
+        if account_sequences is not None and not _is_whole(account_sequences, least=1):
+            raise ValueError("account_sequences must be a whole number of at least 1, or None for all, "
+                             f"got {account_sequences!r}")
+        for name, given in (("account_tokens", account_tokens),
+                            ("account_sequences", account_sequences is not None)):
+            if given and not account_every:
+                raise ValueError(f"{name} needs account_every, which is 0: say at every how many steps "
+                                 "to account, as in account_every=10")
         if account_tokens and account_reads != "before":
             raise ValueError(
                 f"account_tokens needs account_reads 'before', got {account_reads!r}: tokens are told "
@@ -112,6 +117,9 @@ class Diagnostics(TrainerCallback):
                     f"{type(trainer).__name__} has no {hook}: diagnostics need a TRL GRPOTrainer or "
                     "RLOOTrainer"
                 )
+        if isinstance(getattr(trainer._compute_loss, "__self__", None), Diagnostics):
+            raise ValueError(
+                "this trainer is watched already: make a new one to watch it with other options")
         self._trainer, self._every, self._on_step = trainer, forecast_every, on_step
         self._loss, self._score, self._judge = (getattr(trainer, hook) for hook in hooks)
         # On this trainer alone, and around its own methods: a subclass's stay what they are.
@@ -397,6 +405,10 @@ class Diagnostics(TrainerCallback):
         change = forecast.mean_entropy_forecast(batch.state, contributions, measure)
         # Logits are divided by the temperature once in the gradient and once in the entropy.
         return float(change) * self._learning_rate / self._trainer.temperature**2
+
+
+def _is_whole(value: Any, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
 def _as_batch(parts: list[dict[str, torch.Tensor]]) -> TokenBatch:

@@ -76,7 +76,7 @@ def module_of_file(path: str | Path) -> ModuleType:
     except (OSError, RuntimeError) as error:  # links that lead in a circle, a user who is not there
         raise ValueError(f"cannot read {path} ({error}): check its path") from None
     if not file.is_file():
-        raise ValueError(f"no such file: {path}")
+        raise ValueError(f"no such file: {path}, looked for in {file.parent}: check its path")
     if file.suffix != ".py":
         raise ValueError(f"{path} is not a Python file: name it *.py")
     name = f"{PREFIX}{_digest_of(file.read_bytes())}_{os.fsencode(file).hex()}"

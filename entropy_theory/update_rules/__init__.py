@@ -12,9 +12,13 @@ entry points of `GROUP` goes by the name that it has there.
 from __future__ import annotations
 
 import dataclasses
+import typing
+from collections.abc import Mapping
 from typing import Any
 
+from entropy_theory.array_types import Array
 from entropy_theory.support.installed import load_installed
+from entropy_theory.support.typed_values import in_words, is_union
 from entropy_theory.support.user_code import load
 from entropy_theory.support.user_errors import lookup
 from entropy_theory.update_rules.aent import Aent
@@ -93,10 +97,23 @@ def get(name: str, **options: Any) -> UpdateRule:
         lookup(known, option, f"option of update rule '{name}':")
     if isinstance(options.get("base"), str):
         options["base"] = get(options["base"])
+    _check_texts(rule, options)
     try:
         return rule(**options)
     except TypeError as error:  # an option without default, whose name Python says
         raise ValueError(f"update rule '{name}' cannot be made: {error}") from None
+
+
+def _check_texts(rule: type[UpdateRule], options: Mapping[str, Any]) -> None:
+    """Raise ValueError for a text where an option is a number, which may be an array too (one a run)."""
+    texts = {option: value for option, value in options.items() if isinstance(value, str)}
+    hints = typing.get_type_hints(rule) if texts else {}
+    for option, value in texts.items():
+        hint = float if hints[option] is Array else hints[option]
+        kinds = typing.get_args(hint) if is_union(hint) else (hint,)
+        if str not in kinds and not {int, float, bool}.isdisjoint(kinds):
+            wanted = in_words(hint, {type(None): "None"})
+            raise ValueError(f"{option} must be {wanted}, got {value!r}")
 
 
 def combine(*rules: UpdateRule) -> UpdateRule:

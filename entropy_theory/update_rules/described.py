@@ -28,7 +28,7 @@ def options(kind: type[UpdateRule]) -> list[Option]:
     """Return the options of a rule; the meanings are the docstrings below its class's fields."""
     meanings = _field_docstrings(kind)
     return [
-        Option(name=field.name, kind=str(field.type), default=_default(field),
+        Option(name=field.name, kind=_kind(field.type), default=_default(field),
                meaning=" ".join(meanings.get(field.name, "").split()))
         for field in dataclasses.fields(kind)
     ]
@@ -59,6 +59,13 @@ def as_record(kind: type[UpdateRule]) -> dict[str, Any]:
 
 def _documented(kind: type[UpdateRule]) -> str:
     return inspect.cleandoc(sys.modules[kind.__module__].__doc__ or "")
+
+
+def _kind(annotation: Any) -> str:
+    """Return an annotation as its source has it, whether Python kept it as text or evaluated it."""
+    if isinstance(annotation, type):
+        return annotation.__name__
+    return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
 
 
 def _default(field: dataclasses.Field[object]) -> str:

@@ -115,28 +115,52 @@ def checked(function: Callable[..., Any], name: str) -> RewardFunction:
                 f"reward function '{name}' raised {type(error).__name__}: {error}; "
                 f"prompt {prompts[row]!r}, completion {completions[row]!r}"
             ) from error
-        try:
-            rewards = list(rewards)
-        except TypeError:
-            raise ValueError(
-                f"reward function '{name}' returned {rewards!r}: return a list of one number for "
-                "each completion"
-            ) from None
-        if len(rewards) != len(completions):
-            raise ValueError(
-                f"reward function '{name}' returned {len(rewards)} rewards for "
-                f"{len(completions)} completions: return one number for each"
-            )
-        for row, value in enumerate(rewards):
-            if not _is_finite(value):
-                raise ValueError(
-                    f"reward function '{name}' returned {value!r} for prompt {prompts[row]!r}, "
-                    f"completion {completions[row]!r}: return a finite number"
-                )
-        return [float(value) for value in rewards]
+        return [float(value) for value in _looked_over(rewards, name, prompts, completions)]
 
     reward.__name__ = name
     return reward
+
+
+def finite_or_unjudged(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Wrap ``function`` so that None alone says *not judged*, as TRL would read NaN too.
+
+    What the function raises is left as it is.
+
+    Raises (when called):
+        ValueError: a wrong number of rewards, or one that is neither None nor a finite number.
+    """
+
+    def reward(prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[Any]:
+        rewards = function(prompts=prompts, completions=completions, **columns)
+        return _looked_over(rewards, name, prompts, completions, may_be_none=True)
+
+    return reward
+
+
+def _looked_over(
+    rewards: Any, name: str, prompts: Sequence[Any], completions: Sequence[Any],
+    *, may_be_none: bool = False,
+) -> list[Any]:
+    """Return rewards as a list; raise ValueError unless each completion has a finite one (or None)."""
+    try:
+        rewards = list(rewards)
+    except TypeError:
+        raise ValueError(
+            f"reward function '{name}' returned {rewards!r}: return a list of one number for "
+            "each completion"
+        ) from None
+    if len(rewards) != len(completions):
+        raise ValueError(
+            f"reward function '{name}' returned {len(rewards)} rewards for "
+            f"{len(completions)} completions: return one number for each"
+        )
+    for row, value in enumerate(rewards):
+        if not (_is_finite(value) or (may_be_none and value is None)):
+            raise ValueError(
+                f"reward function '{name}' returned {value!r} for prompt {prompts[row]!r}, "
+                f"completion {completions[row]!r}: return a finite number"
+            )
+    return rewards
 
 
 def _each(

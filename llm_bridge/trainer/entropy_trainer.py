@@ -38,9 +38,11 @@ from typing import Any
 import torch
 from transformers.trainer_utils import get_last_checkpoint
 from trl import GRPOTrainer
+from trl.trainer.utils import is_async_callable
 
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import UpdateRule
+from llm_bridge.data import rewards
 from llm_bridge.forward.policy_forward import Forward
 from llm_bridge.running import checkpoints, faults, ranks
 from llm_bridge.running.sharding import is_sharded, return_unrounded
@@ -101,7 +103,8 @@ class EntropyTrainer(GRPOTrainer):
 
     Raises:
         ValueError: an option of TRL that would change the objective or the sampling distribution,
-            a rule that samples do not allow, or a batch shape that it cannot be computed on.
+            what is no rule, one that samples do not allow, or a batch shape that it cannot be
+            computed on; in training, a reward that is neither None nor a finite number.
 
     Warns:
         InertRuleWarning: options under which the rule would do nothing.
@@ -112,6 +115,7 @@ class EntropyTrainer(GRPOTrainer):
     model: Any
     args: Any
     num_generations: Any
+    reward_funcs: Any
     _buffered_inputs: Any
 
     def __init__(
@@ -129,8 +133,8 @@ class EntropyTrainer(GRPOTrainer):
     ):
         if args is None:
             raise ValueError("give args: trainer.grpo_config(output_dir, ...) has the right defaults")
-        check_config(args, rule)
         check_rule(rule)
+        check_config(args, rule)
         check_tempered_fraction(tempered_fraction)
         check_reward_timeout(reward_timeout)
         self.needs_reference = "reference_log_prob" in rule.required_columns
@@ -139,6 +143,12 @@ class EntropyTrainer(GRPOTrainer):
             # Before TRL and the optimizer touch the model, and before a checkpoint is resumed.
             frozen = reference.frozen_copy(model, args, kwargs.get("quantization_config"))
         super().__init__(model, reward_funcs, without_penalty(args), **kwargs)
+        self.reward_funcs = [
+            # A model's rewards are tensors, and what is asynchronous TRL knows by its type.
+            function if isinstance(function, torch.nn.Module) or is_async_callable(function)
+            else rewards.finite_or_unjudged(function, name)
+            for function, name in zip(self.reward_funcs, self.reward_func_names, strict=True)
+        ]
         draws.seed_sampler(self)
         return_unrounded(self.accelerator)
         check_samples_and_loss(self)

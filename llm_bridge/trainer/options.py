@@ -241,11 +241,14 @@ def check_text(examples: Iterable[dict[str, Any]]) -> None:
 
 
 def check_rule(rule: UpdateRule) -> None:
-    """Raise ValueError for a rule that takes an expectation over groups, or over all actions.
+    """Raise ValueError for what is no rule, or one that takes an expectation over groups or all actions.
 
     Rows are samples here: the expectation belongs to states listed exactly, and would replace the
     rule's estimate by another.
     """
+    if not isinstance(rule, UpdateRule):
+        raise ValueError(
+            f"rule must be an UpdateRule, such as update_rules.get('aepo', target=0.5), got {rule!r}")
     if rule.refuses_samples:
         raise ValueError(f"a language model's answers are samples: {rule.refuses_samples}")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from entropy_theory.update_rules import RULES, described
 from entropy_theory.update_rules.entropy_bonus import EntropyBonus
@@ -49,6 +49,16 @@ def test_options_are_those_of_the_class_and_its_bases_each_with_its_own_text():
         described.Option(name="base", kind="UpdateRule", default="reinforce", meaning="The rule below."),
         described.Option(name="names", kind="tuple[str, ...]", default="()", meaning=""),
     ]
+
+
+def test_annotations_that_python_has_evaluated_read_as_those_that_it_has_not():
+    """A user's file without `from __future__ import annotations` showed <class 'float'>."""
+    fields = [(name, kind, field(default=None)) for name, kind in (
+        ("rate", float), ("limit", float | None), ("names", tuple[str, ...]), ("base", UpdateRule),
+        ("form", Literal["a", "b"]))]
+    made = dataclasses.make_dataclass("Made", fields, bases=(UpdateRule,), frozen=True, kw_only=True)
+    assert [option.kind for option in described.options(made)] == [
+        "float", "float | None", "tuple[str, ...]", "UpdateRule", "Literal['a', 'b']"]
 
 
 def test_a_terminal_shows_name_text_module_and_options_in_this_order():

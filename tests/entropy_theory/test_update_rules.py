@@ -355,6 +355,11 @@ def test_exact_steps_of_a_symmetric_reward_are_policy_gradients():
         ("aent", {"coefficient_low": 0.1}, "above coefficient_high"),
         ("entropy-bonus", {"target": 0.3, "coefficient_step": -1}, "coefficient_step"),
         ("clip-cov", {"base": 3}, "must be an update rule"),
+        ("aepo", {"target": "0.5"}, "target must be a number, got '0.5'"),
+        ("aepo", {"alpha": "1"}, "alpha must be a number, got '1'"),
+        ("entropy-bonus", {"target": "low"}, "target must be a number or None, got 'low'"),
+        ("aent", {"warm_up_steps": "3"}, "warm_up_steps must be a whole number, got '3'"),
+        ("grpo", {"dynamic_sampling": "no"}, "dynamic_sampling must be true or false, got 'no'"),
     ],
 )
 def test_bad_options_are_named(name, options, message):

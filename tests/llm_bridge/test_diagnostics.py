@@ -132,6 +132,30 @@ def test_trainers_that_cannot_be_watched_are_refused(tmp_path):
         diagnostics.attach(grpo_trainer(tmp_path, *tabular()), forecast_every=-1)
 
 
+@pytest.mark.parametrize(("options", "message"), [
+    ({"account_tokens": True}, "account_tokens needs account_every"),
+    ({"account_sequences": 8}, "account_sequences needs account_every"),
+    ({"account_every": 1.5}, "account_every must be a whole number of at least 0, got 1.5"),
+    ({"forecast_every": True}, "forecast_every must be a whole number of at least 0, got True"),
+    ({"account_every": 1, "account_sequences": 0.5}, "account_sequences must be a whole number of at"),
+])
+def test_options_that_would_do_nothing_are_refused(tmp_path, options, message):
+    """And an every-so-many that no number of steps is a multiple of."""
+    with pytest.raises(ValueError, match=message):
+        diagnostics.attach(grpo_trainer(tmp_path, *tabular()), **options)
+
+
+def test_a_trainer_is_watched_once(tmp_path):
+    """A notebook's cell that is run again would wrap the loss twice."""
+    made = grpo_trainer(tmp_path, *tabular(), kind=ScoringFromLogits)
+    diagnostics.attach(made)
+    with pytest.raises(ValueError, match="watched already"):
+        diagnostics.attach(made)
+    watching = [kind for kind in made.callback_handler.callbacks
+                if isinstance(kind, diagnostics.Diagnostics)]
+    assert len(watching) == 1
+
+
 def test_forecasts_every_other_step_and_a_file(tmp_path):
     """None where no forecast was made; a reward once a generation."""
     log = StepLog(tmp_path / "metrics.jsonl")

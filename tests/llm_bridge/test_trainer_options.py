@@ -54,6 +54,13 @@ def test_a_rule_that_needs_every_action_is_refused(tmp_path, name):
             tabular_trainer(tmp_path, one)
 
 
+@pytest.mark.parametrize("given", ["aepo", None, update_rules.RULES["grpo"]], ids=str)
+def test_what_is_no_rule_is_named_with_what_is_one(tmp_path, given):
+    """A name where the rule belongs, as commands and update_rules.get take it."""
+    with pytest.raises(ValueError, match=r"rule must be an UpdateRule, such as .*get\('aepo'.*, got "):
+        tabular_trainer(tmp_path, given)
+
+
 @pytest.mark.parametrize(
     ("option", "value"),
     [("temperature", 0.0), ("top_k", 50), ("top_p", 0.9), ("min_p", 0.1), ("repetition_penalty", 1.1),

@@ -47,6 +47,32 @@ def test_a_completion_nobody_can_judge_takes_no_part(tmp_path):
     assert records[0]["usable_fraction"] == 23 / 24
 
 
+def test_a_reward_that_is_no_number_is_not_one_that_is_not_judged(tmp_path):
+    """TRL reads NaN as None: a run would train on nothing, and say nothing."""
+
+    def unknown(prompts, completions, **_):
+        return [None, *[float("nan")] * (len(completions) - 1)]
+
+    with pytest.raises(ValueError, match=r"'unknown' returned nan for prompt '.', completion .* finite"):
+        tabular_trainer(tmp_path, update_rules.get("grpo"), reward=unknown).train()
+
+
+@pytest.mark.parametrize("micro_batches", [1, 2])
+def test_an_asynchronous_reward_is_awaited(tmp_path, micro_batches):
+    """TRL knows one by its type, which nothing around it may hide."""
+
+    async def later(prompts, completions, **_):
+        return low_digit(prompts, completions)
+
+    found = []
+    for reward in (low_digit, later):
+        made = tabular_trainer(
+            tmp_path, update_rules.get("grpo"), reward=reward, micro_batches=micro_batches)
+        made.train()
+        found.append(made.model.table.weight.detach())
+    torch.testing.assert_close(*found, rtol=0, atol=0)
+
+
 def no_rewards_at_first(calls):
     """Rewards that are missing for the first ``calls`` batches of completions."""
     asked = []

@@ -70,6 +70,7 @@ def test_scoring_takes_its_first_parameters_in_this_order():
     ("function", "parameters"),
     [
         (trl.trainer.utils.create_model_from_path, ["model_id", "architecture", "kwargs"]),
+        (trl.trainer.utils.is_async_callable, ["func"]),
         (trl.models.prepare_deepspeed, ["model", "accelerator"]),
         (trl.models.prepare_fsdp, ["model", "accelerator"]),
     ],
