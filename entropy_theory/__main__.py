@@ -263,8 +263,9 @@ def fit(
     """Fit the law R = b - a e^H to your training log: forecasts, and when not to trust them.
 
     Args:
-        logs: CSV, JSON lines (metrics.jsonl, W&B history), TensorBoard events or a folder of them, a CSV
-            export of W&B charts; several logs of one run are joined by step.
+        logs: CSV, JSON lines (metrics.jsonl, W&B history), a trainer_state.json of Hugging Face,
+            TensorBoard events, a folder of any but CSV, a CSV export of W&B charts; several logs of one
+            run are joined by step.
         entropy: column of the mean token entropy in nats; by default the column is found by its name.
         performance: column of the reward or the accuracy; by default found by its name.
         step: column of the step; by default found by its name.
@@ -297,6 +298,8 @@ def _effort(profile: Effort, quick: bool, seed: int) -> Profile:
     """Return how much work the options ask for."""
     if seed < 0:
         raise ValueError(f"seed must be at least 0, got {seed}")
+    if quick and profile == "full":
+        raise ValueError("--quick is --profile smoke, and --profile full is given too: leave one out")
     return dataclasses.replace(QUICK if quick or profile == "smoke" else FULL, seed=seed)
 
 

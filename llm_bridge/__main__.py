@@ -138,6 +138,8 @@ def _config(kind: Any, arguments: list[str], prog: str) -> Any:
     """Read the options, on top of those of a recipe or a config file if one is named."""
     described = TRAIN.format(what=kind.__doc__, prog=prog)
     named = command_line.parse(kind, arguments, prog=prog, description=described)
+    for option in ("rule_options", "trl_options"):
+        _check_given_once(option, getattr(named, option))
     if named.config is None and named.recipe is None:
         if named.launcher is not None:
             raise ValueError("--launcher goes with --recipe: name a recipe, or leave it out")
@@ -162,6 +164,17 @@ def _config(kind: Any, arguments: list[str], prog: str) -> Any:
     if config.trl_options != below.trl_options:
         merged["trl_options"] = (*below.trl_options, *config.trl_options)
     return dataclasses.replace(config, **merged)
+
+
+def _check_given_once(option: str, texts: tuple[str, ...]) -> None:
+    """Raise ValueError for a name given twice on the command line, of which the last alone would count.
+
+    What a file gives too is overridden, and meant to be.
+    """
+    names = [text.partition("=")[0].replace("-", "_") for text in texts]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"--{option.replace('_', '-')} gives {name} twice: leave one out")
 
 
 def _in_one_line(show: Any, kind: type[Warning]) -> Any:

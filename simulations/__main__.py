@@ -15,7 +15,7 @@ import tyro
 
 from entropy_theory.support import command_line, cores
 from entropy_theory.support.command_line import Command, parse
-from entropy_theory.support.results import check_writable
+from entropy_theory.support.results import check_folders, check_writable
 from entropy_theory.support.user_errors import check_choice, check_file, run_command
 from simulations.names import experiments
 
@@ -214,15 +214,22 @@ def _described(dataset: Dataset) -> dict[str, Any]:
 def _sweep(command: SweepCommand) -> int:
     check_file(command.file, "a sweep file")
     from simulations.sweeps.file import read_sweep
+    from simulations.sweeps.sweep import path_of
 
     sweep = read_sweep(command.file, command.seed)
+    # Here, so that a dry run refuses what the run itself would.
+    check_folders(path_of(sweep, command.output))
+    backend = _backend(command)
     with command_line.json_output(command.json) as write:
-        status, found = (_dry_run if command.dry_run else _computed)(sweep, command)
+        status, found = (
+            _dry_run(sweep, command) if command.dry_run else _computed(sweep, command, backend))
         write(found)
     return status
 
 
-def _computed(sweep: SweepFile, command: SweepCommand) -> tuple[int, dict[str, Any]]:
+def _computed(
+    sweep: SweepFile, command: SweepCommand, backend: Backend
+) -> tuple[int, dict[str, Any]]:
     """Compute a sweep; return the exit status and what was found."""
     from rich.progress import TextColumn
 
@@ -252,7 +259,7 @@ def _computed(sweep: SweepFile, command: SweepCommand) -> tuple[int, dict[str, A
             cell=cell_done,
             waiting=lambda: bars.console.print(f"another process computes {sweep.name}: waiting"),
         )
-        dataset, lost = sweeps.compute(sweep, command.output, _backend(command), watch)
+        dataset, lost = sweeps.compute(sweep, command.output, backend, watch)
         bars.update(task, completed=bars.tasks[0].total or 1)
     without = [{"runs": sweeps.in_words(sweep, one.runs), "message": one.message} for one in lost]
     for one in without:

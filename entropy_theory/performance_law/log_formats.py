@@ -38,19 +38,21 @@ class Log:
 
 
 def read_rows(path: Path) -> Log:
-    """Read the rows of a file, or of a folder that holds event files or a metrics.jsonl.
+    """Read the rows of a file, or of a folder with event files, a metrics.jsonl or a trainer_state.json.
 
     The format is recognized by the content. Raises ValueError for what cannot be read, with the line
     and what to do.
     """
     if path.is_dir():
-        if any(path.rglob(f"*{EVENT_FILE}*")) and not (path / "metrics.jsonl").exists():
+        metrics, state = path / "metrics.jsonl", path / "trainer_state.json"
+        if any(path.rglob(f"*{EVENT_FILE}*")) and not metrics.exists():
             return _tensorboard(path)
-        if not (path / "metrics.jsonl").exists():
+        if not metrics.exists() and not state.exists():
             raise ValueError(
-                f"{path} holds no TensorBoard event file and no metrics.jsonl: name the log file itself"
+                f"{path} holds no TensorBoard event file, no metrics.jsonl and no trainer_state.json: "
+                "name the log file itself"
             )
-        path = path / "metrics.jsonl"
+        path = metrics if metrics.exists() else state
     if EVENT_FILE in path.name:
         return _tensorboard(path)
     try:
@@ -67,7 +69,10 @@ def read_rows(path: Path) -> Log:
     if not text.strip():
         raise ValueError(f"{path} is empty: nothing has been logged yet")
     is_json = text.lstrip()[0] in "{["
-    return _json(path, text) if is_json else _csv(path, text)
+    log = _json(path, text) if is_json else _csv(path, text)
+    if not any(log.runs.values()):
+        raise ValueError(f"{path} holds no rows: nothing has been logged yet")
+    return log
 
 
 def _json(path: Path, text: str) -> Log:

@@ -9,8 +9,8 @@ These formats are read, recognized by content and not by name:
   ("run - metric", with its __MIN and __MAX columns, which are left out);
 - JSON lines: our metrics.jsonl, W&B's history, verl's file logger (nested names are joined by a dot);
 - a JSON list of such records, or a trainer_state.json of Hugging Face (its ``log_history``);
-- TensorBoard event files, or a folder of them (needs the package ``tensorboard``); a folder without, but
-  with a metrics.jsonl, is that file.
+- TensorBoard event files, or a folder of them (needs the package ``tensorboard``); a folder with a
+  metrics.jsonl is that file, and one without event files, but with a trainer_state.json, is that one.
 
 Several logs are joined by step. Nothing is smoothed, interpolated or filled in: only steps that have both
 numbers count, and ``notes`` says how many were left out.
@@ -91,11 +91,15 @@ def read(
 
     Raises:
         ValueError: a log that cannot be read, with the line and what to do; columns that are not there
-            or not unique, with those that are; fewer than 3 steps with both numbers.
+            or not unique, with those that are; one column for both; a run that is not there;
+            fewer than 3 steps with both numbers.
         OSError: a path that cannot be opened.
     """
     if not paths:
         raise ValueError("no log given: name a CSV, a metrics.jsonl or a folder of TensorBoard events")
+    if entropy is not None and entropy == performance:
+        raise ValueError(f"column '{entropy}' is given for both the entropy and the performance: name "
+                         "another with --entropy or --performance")
     if not within >= 0:
         raise ValueError(f"within must be at least 0 steps, got {within}")
     log = _read_all(paths, step)
@@ -152,6 +156,8 @@ def _of_run(
     """The rows of the run asked for, or of the only one that has both columns."""
     named = {name: rows for name, rows in log.runs.items() if name}
     shared = log.runs.get("", [])
+    if run is not None and not named:
+        raise ValueError(f"{where} holds one run, and run '{run}' is asked for: leave --run out")
     if run is not None:
         return lookup(named, run, "run") + shared
     if len(named) > 1:

@@ -82,6 +82,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     An unwritable or full directory is an OSError that names ``path`` and the remedy.
     """
     target = Path(path)
+    check_folders(target)
     temporary, handle, is_there = partial_path(target), None, False
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -116,9 +117,18 @@ def partial_path(target: Path) -> Path:
     return target.parent / f".{target.name}.partial{target.suffix}"
 
 
+def check_folders(path: Path) -> None:
+    """Raise OSError if what must be a folder for ``path`` to be in it is a file; nothing is made."""
+    for folder in path.parents:
+        if os.path.isfile(folder):  # false, and no error, where nothing can be read
+            raise OSError(f"cannot write {path}: {folder} is a file, and must be a folder: choose "
+                          "another output directory")
+
+
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Raise OSError now, not after minutes of work, if ``path`` cannot be written."""
     target = Path(path)
+    check_folders(target)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.is_dir():

@@ -11,6 +11,7 @@ import math
 from pathlib import Path
 from typing import Any, Literal
 
+from entropy_theory.support.results import check_folders
 from entropy_theory.support.typed_values import NO_MATCH, from_text
 from entropy_theory.support.user_errors import (
     EXTRA_OF,
@@ -155,7 +156,11 @@ class AuditConfig(TrainConfig):
 
 def _check_names(config: TrainConfig) -> None:
     """Raise ValueError for an unknown rule, option, task, reward or tracker, or a number too small."""
-    rule_options.from_texts(config.rule, config.rule_options)
+    rule = rule_options.from_texts(config.rule, config.rule_options)
+    if config.tempered_fraction != 1.0 and rule.controller() is None:
+        raise ValueError(
+            f"tempered_fraction {config.tempered_fraction} is the share of a second batch, and update "
+            f"rule '{config.rule}' draws none: leave it at 1, or take a rule that does (aepo)")
     for label in ("steps", "micro_batches", "mini_batches", "iterations"):
         if getattr(config, label) < 1:
             raise ValueError(f"{label} must be at least 1, got {getattr(config, label)}")
@@ -167,7 +172,9 @@ def _check_names(config: TrainConfig) -> None:
         check_file(config.data, "a JSONL file of prompts and answers")
     if config.reward is not None:
         rewards.get(config.reward)
-    check_choice(config.dtype, models.DTYPES, "dtype")
+    if config.dtype == "float16":
+        raise ValueError("float16 weights overflow in training: give dtype float32 or bfloat16")
+    check_choice(config.dtype, [name for name in models.DTYPES if name != "float16"], "dtype")
     for tracker in trackers(config):
         check_choice(tracker, TRACKERS, "tracker")
         if TRACKERS[tracker] in EXTRA_OF:
@@ -193,6 +200,7 @@ def resolved(config: TrainConfig, *, world: int | None = None) -> TrainConfig:
 
     Raises:
         ValueError: a name that is unknown (the nearest ones are given), or a number out of range.
+        OSError: an output that is a file.
     """
     if world is None:
         from llm_bridge.running import ranks
@@ -219,6 +227,7 @@ def resolved(config: TrainConfig, *, world: int | None = None) -> TrainConfig:
     config = dataclasses.replace(config, **missing)
     assert config.prompts is not None
     assert config.output is not None
+    check_folders(config.output / "run.json")
     # A run that is there already may be read where its model is not.
     if not RunFolder(config.output).described():
         models.check_name(config.model)
@@ -237,8 +246,6 @@ def resolved(config: TrainConfig, *, world: int | None = None) -> TrainConfig:
     check_reward_timeout(config.reward_timeout)
     if not (config.learning_rate is not None and 0 < config.learning_rate < math.inf):
         raise ValueError(f"learning_rate must be above 0 and finite, got {config.learning_rate}")
-    if config.dtype == "float16":
-        raise ValueError("float16 weights overflow in training: give dtype float32 or bfloat16")
     if config.audit_every and world > 1:
         raise ValueError("an audit runs in one process: start it without a launcher")
     if config.accelerate_config is not None and not config.dry_run:

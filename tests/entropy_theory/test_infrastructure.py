@@ -55,6 +55,19 @@ def test_unwritable_output_and_broken_json_are_named(tmp_path):
         results.read_json(tmp_path / "missing.json")
 
 
+@pytest.mark.parametrize("check", [
+    results.check_folders, results.check_writable, lambda path: results.write_json(path, {})])
+def test_a_file_in_place_of_a_folder_is_named(tmp_path, check):
+    """As "File exists", with advice to free some space, it named the wrong path and the wrong remedy."""
+    (tmp_path / "file").write_text("x")
+    for path in (tmp_path / "file" / "run.json", tmp_path / "file" / "run" / "run.json"):
+        with pytest.raises(OSError, match=f"cannot write {path}: {tmp_path / 'file'} is a file, and must "
+                                          "be a folder: choose another output directory$"):
+            check(path)
+    results.check_folders(tmp_path / "new" / "run.json")
+    assert not (tmp_path / "new").exists()
+
+
 def test_equal_configs_share_a_key_whatever_their_order():
     assert results.config_key({"a": 1, "b": [1, 2]}) == results.config_key({"b": [1, 2], "a": 1})
     assert results.config_key({"a": 1}) != results.config_key({"a": 2})

@@ -105,6 +105,16 @@ def test_nested_records_a_list_of_them_and_a_trainer_state(tmp_path):
     assert_whole(read([tmp_path / "trainer_state.json"]))
 
 
+def test_a_checkpoint_is_the_trainer_state_in_it(tmp_path):
+    """transformers leaves one in every checkpoint; what a run logs elsewhere comes first."""
+    state = tmp_path / "trainer_state.json"
+    state.write_text(json.dumps({"log_history": records()}))
+    assert_whole(read([tmp_path]))
+    state.write_text(json.dumps({"log_history": records()[:5]}))
+    json_lines(tmp_path / "metrics.jsonl", records())
+    assert_whole(read([tmp_path]))
+
+
 def test_tensorboard_events(tmp_path):
     folder = tensorboard(tmp_path / "run", {"train/entropy": ENTROPY, "train/reward": REWARD,
                                             "eval/reward": 1 - REWARD, "train/loss": REWARD})
@@ -261,7 +271,9 @@ def test_a_last_line_that_was_being_written_is_left_out(tmp_path):
         ('step,entropy,reward\n1,"0.5,0.1\n', "is not valid CSV .*delete the line"),
         ("1,0.5,0.1\n2,0.4,0.2\n", "put a first line with the columns' names"),
         ("step,entropy,entropy\n1,1,1\n", "two columns named 'entropy'"),
-        ("step,entropy,reward\n", "no column of .* looks like the entropy"),
+        ("step,entropy,reward\n", "holds no rows: nothing has been logged yet"),
+        ("[]", "holds no rows: nothing has been logged yet"),
+        ("step,loss,return\n1,2,3\n", "no column of .* looks like the entropy"),
         ("step,loss,reward\n1,2,3\n", r"say which with --entropy NAME \(there are 'loss', 'reward'\)"),
         ("step,entropy,loss\n1,2,3\n", r"say which with --performance NAME \(there are 'loss'\)"),
         ("step,entropy,a/reward,b/reward\n1,2,3,4\n", "could be the performance: 'a/reward', 'b/reward'"),
@@ -328,7 +340,8 @@ def test_tensorboard_is_asked_for_only_where_it_is_needed(tmp_path, monkeypatch)
         ({"entropy": "entropi"}, "unknown column 'entropi': did you mean entropy"),
         ({"performance": "rewards"}, "unknown column 'rewards': did you mean reward"),
         ({"step": "stepp"}, "unknown column 'stepp': did you mean step"),
-        ({"run": "a"}, "unknown run 'a'"),
+        ({"run": "a"}, r"log.jsonl holds one run, and run 'a' is asked for: leave --run out"),
+        ({"entropy": "reward", "performance": "reward"}, "column 'reward' is given for both"),
         ({"within": -1.0}, "within must be at least 0"),
         ({"within": math.nan}, "within must be at least 0"),
         ({"paths": []}, "no log given"),

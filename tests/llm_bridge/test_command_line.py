@@ -349,6 +349,9 @@ def test_options_of_every_kind(rule, texts, options):
                      marks=pytest.mark.skipif(
                          importlib.util.find_spec("vllm") is not None, reason="vllm is there")),
         ({"max_new_tokens": 64}, "exceed the model's 64 positions"),
+        ({"dtype": "float8"}, r"unknown dtype 'float8': did you mean float32, bfloat16\?$"),
+        ({"rule": "grpo", "rule_options": (), "tempered_fraction": 0.5},
+         "tempered_fraction 0.5 is the share of a second batch, and update rule 'grpo' draws none"),
         ({"tempered_fraction": 0.0}, r"tempered_fraction must be in \(0, 1\]"),
     ],
     ids=lambda value: str(next(iter(value.values()))) if isinstance(value, dict) else "",
@@ -362,6 +365,8 @@ def test_an_unwritable_output_is_one_clear_error(config, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match=r"cannot write .*another output directory"):
         training.train(dataclasses.replace(config, output=tmp_path / "file" / "run"))
+    with pytest.raises(OSError, match=r"file is a file, and must be a folder"):
+        resolved(dataclasses.replace(config, output=tmp_path / "file"))
 
 
 @pytest.mark.parametrize("place", ["_save_checkpoint", "save_model"])

@@ -467,6 +467,18 @@ def test_a_dry_run_says_what_there_is_to_do_and_does_nothing(write, tmp_path, ca
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("dry", [[], ["--dry-run"]])
+def test_what_a_sweep_cannot_do_is_said_before_it_begins(write, tmp_path, capsys, dry):
+    """By a dry run as well, and without a progress bar before the error."""
+    path = write(SAMPLED)
+    with pytest.raises(ValueError, match="jobs must be at least 1, got 0"):
+        main(["sweep", str(path), "--jobs", "0", *dry])
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match="file is a file, and must be a folder"):
+        main(["sweep", str(path), "--output", str(tmp_path / "file"), *dry])
+    assert capsys.readouterr() == ("", "")
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
