@@ -263,9 +263,9 @@ def fit(
     """Fit the law R = b - a e^H to your training log: forecasts, and when not to trust them.
 
     Args:
-        logs: CSV, JSON lines (metrics.jsonl, W&B history), a trainer_state.json of Hugging Face,
-            TensorBoard events, a folder of any but CSV, a CSV export of W&B charts; several logs of one
-            run are joined by step.
+        logs: CSV (W&B's export of charts too), JSON lines (W&B's history too), a metrics.jsonl, a
+            trainer_state.json of Hugging Face, TensorBoard events, or a folder with one of these three;
+            several logs of one run are joined by step.
         entropy: column of the mean token entropy in nats; by default the column is found by its name.
         performance: column of the reward or the accuracy; by default found by its name.
         step: column of the step; by default found by its name.

@@ -96,7 +96,7 @@ def test_the_account_of_some_rows(tmp_path, count):
     assert record["measured_entropy_change"] == pytest.approx(change[states[:count]].mean(), abs=EXACT)
     assert record["accounted"] == pytest.approx(record["measured_entropy_change"], rel=SHARE)
     assert record["accounted_token_gap"] < 1e-4
-    with pytest.raises(ValueError, match="account_sequences must be at least 1"):
+    with pytest.raises(ValueError, match="account_sequences must be a whole number of at least 1"):
         diagnostics.attach(grpo_trainer(tmp_path, *tabular()), account_sequences=0)
 
 
@@ -196,5 +196,5 @@ def test_every_other_step_and_any_optimizer(tmp_path):
     made.optimizer = torch.optim.Adagrad(made.model.parameters(), lr=1e-3)
     with pytest.raises(UnreadableStepError, match="Adagrad"):
         made.train()
-    with pytest.raises(ValueError, match="account_every must be at least 0, got -1"):
+    with pytest.raises(ValueError, match="account_every must be a whole number of at least 0, got -1"):
         watched(tmp_path, account_every=-1)
