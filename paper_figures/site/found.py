@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from entropy_theory.verification.claim import Claim, Statement
+from entropy_theory.verification.claim import Claim
 from paper_figures.site import claims as claim_pages
 from paper_figures.site.markup import badge, claim_page, figure_page, link, text
 
@@ -23,7 +23,8 @@ class Result:
 RESULTS = (
     Result(sentence="Entropy cannot be held at an arbitrary value: what reinforces right answers "
                     "alone is left with the entropy among them, at most $\\log|A^*|$; out of a "
-                    "collapse tempering leads after a time that grows exponentially with its depth.",
+                    "collapse among several right answers tempering leads, after a time that grows "
+                    "exponentially with its depth.",
            claims=("aepo.arbitrary-entropy", "extension.entropy-ceiling",
                    "extension.sustainable-entropies", "aepo.revival-time",
                    "extension.transient-collapse"),
@@ -39,7 +40,7 @@ RESULTS = (
            claims=("extension.score-forecast", "extension.remainder-constant"),
            figures=("exact-and-first-order", "remainder-bound")),
     Result(sentence="On a network it cannot, since tokens share parameters: the change is the gradient "
-                    "of entropy along the optimizer's step, and the tabular sign may be wrong.",
+                    "of entropy averaged along the optimizer's step, and the tabular sign may be wrong.",
            claims=("aepo.assumption-b4", "extension.kernel-sign"),
            figures=("entropy-audit", "entropy-accounts", "independent-logits")),
     Result(sentence="Policy gradients do not always lower entropy: the covariance that decides "
@@ -55,8 +56,8 @@ RESULTS = (
                    "entropy-mechanism.ceiling", "extension.symmetric-curve"),
            figures=("entropy-mechanism-figure-6", "interventions-on-the-curve")),
     Result(sentence="Responses are not long actions: the printed entropy change of policy gradients "
-                    "lacks the probability of visiting the state, and with $1/|o|$ the gradient has "
-                    "another direction wherever right responses differ in length.",
+                    "lacks the probability of visiting the state, and with $1/|o|$ the gradient may "
+                    "have another direction where right responses differ in length.",
            claims=("entropy-mechanism.theorem-1", "aepo.length-factors", "aepo.objective-gradient"),
            figures=("entropy-mechanism-figure-8", "response-length")),
     Result(sentence="An entropy bonus has a middle between collapse and explosion: its stationary policy "
@@ -65,7 +66,7 @@ RESULTS = (
     Result(sentence="Which entropy a bonus raises decides its price: among right answers the price "
                     "vanishes as answers become right, and a natural gradient pays none.",
            claims=("extension.diverse-bonus-price", "extension.diverse-bonus-natural"),
-           figures=("holding-a-target-exactly", "holding-a-target")),
+           figures=("reachable-entropies", "holding-a-target-exactly")),
     Result(sentence="Clamping the entropy to likely tokens lessens its bias exactly where right "
                     "tokens are denser among those that are kept.",
            claims=("aent.clamping-reduces-bias", "extension.clamped-optimum"),
@@ -88,11 +89,17 @@ def page(claims: Mapping[str, Claim], figures: Sequence[Mapping[str, Any]]) -> s
 
 def holding(
     result: Result, claims: Mapping[str, Claim], records: Mapping[str, Mapping[str, Any]]
-) -> Statement:
-    """Return what holds of a result: of its first claim with a repair or that is not refuted."""
+) -> Claim:
+    """Return the claim that says a result precisely: the first with a repair or that is not refuted."""
     return next(
-        claim.repair or claim.statement for claim in (claims[name] for name in result.claims)
+        claim for claim in (claims[name] for name in result.claims)
         if claim.repair or records[claim.id]["verdict"] != "refuted")
+
+
+def _precisely(claim: Claim) -> str:
+    """Write what holds; a repair after what it repairs, which it may refer to."""
+    claimed = f"Claimed: {text(claim.statement.latex)}\n\n" if claim.repair else ""
+    return f"{claimed}What holds: {text((claim.repair or claim.statement).latex)}"
 
 
 def _result(
@@ -100,7 +107,7 @@ def _result(
     shown: Mapping[str, Mapping[str, Any]],
 ) -> str:
     lines = [f"## {text(result.sentence)}", "",
-             "What holds: " + text(holding(result, claims, records).latex), ""]
+             _precisely(holding(result, claims, records)), ""]
     for claim_id in result.claims:
         record, claim = records[claim_id], claims[claim_id]
         note = f" ({record['instead']}: {text(claim.repair_note)})" if record["instead"] else ""

@@ -172,7 +172,16 @@ def test_what_is_said_to_hold_is_not_what_was_refuted():
     assert first.statement in refuted
     assert not first.repair
     for result in found.RESULTS:
-        assert found.holding(result, claims, records) not in refuted
+        claim = found.holding(result, claims, records)
+        assert (claim.repair or claim.statement) not in refuted
+
+
+def test_a_repair_stands_after_what_it_repairs():
+    """"What holds: It does if ..." below a sentence of which it is the contrary."""
+    written = found._precisely(pages.everything().claims["aepo.assumption-b4"])
+    claimed, _, holds = written.partition("What holds: ")
+    assert claimed.startswith("Claimed: With logits that share a direction")
+    assert holds.startswith("It does if")
 
 
 def test_figures_find_the_claims_of_their_place():
