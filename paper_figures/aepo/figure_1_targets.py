@@ -118,15 +118,18 @@ def finding(table: pandas.DataFrame) -> Finding:
         every_alpha["target"] < np.log(every_alpha["right_answers"].astype(float))
     ]
     scan = every_alpha["held"].astype(float).groupby(every_alpha["alpha"]).mean()
+    by_size = held[below].groupby(tail["right_answers"].astype(int)[below])
+    shares = ", ".join(f"{runs.sum()} of {len(runs)} with {size} right answers" for size, runs in by_size)
     text = (
         f"AEPO holds {numbers['held below the ceiling']:.0%} of the {below.sum()} runs whose target "
-        f"lies below log |A*| and {held[above].sum()} of the {above.sum()} at or above it "
+        f"lies below log |A*| ({shares}) and {held[above].sum()} of the {above.sum()} at or above it "
         f"(alpha = {alpha:g}). With one right answer entropy ends at "
         f"{most:.3f} nats or less whatever the target. "
     )
     if len(scan) > 1:
         text += (
-            f"Most of them, {scan.max():.0%}, are held at alpha = {scan.idxmax():g}; at "
+            f"Of targets below log |A*| the largest share, {scan.max():.0%}, is held at "
+            f"alpha = {scan.idxmax():g}; at "
             f"{scan.index[0]:g} it is {scan.iloc[0]:.0%}, at {scan.index[-1]:g} {scan.iloc[-1]:.0%}."
         )
     criteria = [

@@ -120,6 +120,10 @@ def finding(table: pandas.DataFrame) -> Finding:
     holds = numbers[_SLOPE] == 0
     sides = {"T > 1": above, "T < 1": table["temperature"] < 1}
     signs = {"F(1) < 0": table["rate_at_1"] < 0, "F(1) > 0": table["rate_at_1"] > 0}
+    false = {name: " and ".join(
+        f"{(against & sign & side).sum()} of {(sign & side).sum()} points {place} T = 1"
+        for place, side in zip(("above", "below"), sides.values(), strict=True))
+        for name, sign in signs.items()}
     criteria = [Criterion(says="Theorem 4.3: policies with F(1) < 0 and F'(1) ≤ 0",
                           value=numbers[_SLOPE], relation="≤", threshold=0)] + [
         Criterion(says="Corollary 4.4: points of the map at which it is false",
@@ -130,8 +134,7 @@ def finding(table: pandas.DataFrame) -> Finding:
     text = (
         f"Of {len(by_policy)} policies {len(falls)} lose entropy at T = 1, and F'(1) > 0 in "
         f"{len(falls) - int(numbers[_SLOPE])} of these (Theorem 4.3). Where F(1) < 0 the corollary is "
-        f"false at {int(numbers[_HIGH])} points above T = 1 and at {numbers[_LOW]:.0%} of those below; "
-        f"where F(1) > 0 at {numbers[_UP]:.0%} above and {numbers[_DOWN]:.0%} below (hatched). With "
+        f"false at {false['F(1) < 0']}; where F(1) > 0 at {false['F(1) > 0']} (hatched). With "
         f"several right answers T = {high:g} turns {raised:.0%} of the falls into rises; with one right "
         f"answer the sign depends on T for {int(turns.sum())} of {len(turns)} policies. Of the policies "
         f"whose entropy rises at T = 1, {numbers[_EVEN]:.0%} rise at T = {low:g} too."
