@@ -115,10 +115,15 @@ def finding(table: pandas.DataFrame) -> Finding:
                   threshold=NEARLY_ALL, where="with one right answer"),
     ]
     solved_holds = all(one.met for one in criteria if one.where == criteria[0].where)
+    other = [temperature for temperature, key in (("the high one", "unsolved: T = 1.2 raises"),
+                                                  ("the low one", "unsolved: T = 0.8 lowers"))
+             if not numbers[key] >= NEARLY_ALL]
+    on_unsolved = (f"{'either' if len(other) == 2 else other[0]} may go the other way" if other
+                   else "they raise and lower it too")
     headline = (
         "On solved prompts with several right answers a high temperature "
         f"{'raises entropy and a low one lowers it faster' if solved_holds else 'need not raise entropy'}"
-        "; on unsolved prompts either may go the other way"
+        f"; on unsolved prompts {on_unsolved}"
         + (", and with one right answer temperature never changes the sign."
            if numbers["one right answer: sign depends on T"] == 0 else ".")
     )
