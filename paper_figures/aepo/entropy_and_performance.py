@@ -7,8 +7,9 @@ What we run: AEPO at several targets from sampled groups, on solved prompts, on 
 answers are rare, and on the same with shared parameters; pass@1 before judges who pass all answers that
 training rewards, or only the likeliest of them.
 
-Whether it reproduces: a rise where right answers are rare, a fall where the judge is stricter than the
-training's verifier; both at once only where both are so.
+Whether it reproduces: hardly. On solved prompts pass@1 only falls, before every judge. Where right
+answers are rare it rises before judges that pass many of them, and falls before those that pass few,
+but not where parameters are shared; both at once happen before one judge.
 """
 
 from __future__ import annotations
@@ -110,14 +111,27 @@ def finding(table: pandas.DataFrame) -> Finding:
         f"({_name(found['rise'].idxmax())}), the largest loss {found['fall'].max():.1f} "
         f"({_name(found['fall'].idxmax())})."
     )
+    counts = found.groupby(level="family", sort=False)[["rises", "falls"]].sum()
+    judges = found.groupby(level="family", sort=False).size()
+    text += " Pass@1 " + "; ".join(
+        f"on {family} prompts rises before {row['rises']} and falls before {row['falls']} of "
+        f"{judges[family]} judges" for family, row in counts.iterrows()) + "."
     headline = (
-        "Pass@1 rises with the target entropy where right answers are rare, and falls where the judge is "
-        "stricter than the training's verifier"
-        if found["rises"].any() and found["falls"].any() else
-        "Pass@1 does not both rise and fall with the target entropy on the prompts tried"
-    ) + (f"; both happen in {both.sum()} of {len(found)} cases."
-         if both.any() else "; nowhere does it do both.")
+        f"Pass@1 rises with the target entropy {_families(counts['rises'], judges)} and falls "
+        f"{_families(counts['falls'], judges)}; "
+        + (f"both in {both.sum()} of {len(found)} cases." if both.any() else
+           "nowhere does it do both.")
+    )
     return Finding(criteria=criteria, headline=headline, text=text, numbers=numbers)
+
+
+def _families(counts: pandas.Series, judges: pandas.Series) -> str:
+    """Say on which prompts pass@1 does so before all, and before some, of the judges."""
+    every, some = counts == judges, (counts > 0) & (counts < judges)
+    said = [f"for {who} on {' and '.join(counts.index[chosen])}"
+            for who, chosen in (("every judge", every), ("some" if every.any() else "some judges", some))
+            if chosen.any()]
+    return f"{', '.join(said)} prompts" if said else "nowhere"
 
 
 def _name(case: tuple[str, float]) -> str:
