@@ -43,6 +43,8 @@ CHOICES = (
     Choice(label="AEPO without temperature (2)", rule="aepo", options={"ablation": "untempered"}),
     Choice(label="AEPO with advantages (3)", rule="aepo", options={"ablation": "advantage"}),
 )
+ABLATED = ("(2)", "(3)")
+"""How the labels of the ablations' training runs end; a setting without such a run is left out."""
 COLUMNS = ["panel", "title", "row", "column", "start", "x", "y", "error", "seeds", "low", "high"]
 CERTAIN = 2.0
 """How many standard errors a loss must have to count, about a 95 % interval."""
@@ -64,6 +66,7 @@ def data(results: Path) -> pandas.DataFrame:
           for table in paper_numbers.read(__file__).values()),
     ]
     runs = compared.runs(results, CHOICES)
+    runs = runs[runs["setting"].isin(runs.loc[runs["label"].str.endswith(ABLATED), "setting"])]
     if not runs.empty:
         parts.append(_training(runs))
     table = pandas.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
@@ -188,7 +191,7 @@ def _trained_criteria(table: pandas.DataFrame) -> list[Criterion]:
                     says=f"distance of the entropy of {row} at the end from its target, nats per token",
                     value=abs(float(end) - float(target)), relation="≤",
                     threshold=training_curves.TARGET_SPACING / 2, where=f"on {setting}"))
-            elif str(row).endswith(("(2)", "(3)")):
+            elif str(row).endswith(ABLATED):
                 found.append(Criterion(
                     says=f"entropy of {row} at the end, over the target of {compared.TARGET:g} nats",
                     value=float(end) / compared.TARGET, relation="<", threshold=0.5,

@@ -82,8 +82,14 @@ def test_trained_ablations_get_a_table(simulated: Callable[..., Path], tmp_path:
         shutil.copy(simulated(*NEEDED) / "simulations" / f"{name}.nc", tmp_path / "simulations")
     runs = tmp_path / "runs"
     write_run(runs / "a", rule="aepo", entropies=[0.5] * 20, options=("target=0.25",))
+    write_run(runs / "g", rule="grpo", entropies=[0.2] * 20, task="sum")
+    write_run(runs / "h", rule="aepo", entropies=[0.5] * 20, task="sum")
+    none = figure.data(tmp_path)  # GRPO and AEPO alone say nothing of ablations
+    assert none[none["panel"] == "training"].empty
+    assert not any("small-sums" in one.where for one in figure.finding(none).criteria)
     write_run(runs / "b", rule="aepo", entropies=[0.1] * 20, options=("ablation=untempered",))
     last = figure.tables(figure.data(tmp_path))[-1]
+    assert last.title.startswith("small-sums on split")
     entropies = {row[0]: row[1:3] for row in last.rows}
     assert entropies == {"AEPO, target 0.25": ("1", "0.500"),
                          "AEPO without temperature (2)": ("1", "0.100")}
