@@ -69,15 +69,17 @@ def test_the_verdict_follows_the_numbers(table: pandas.DataFrame) -> None:
     assert figure.finding(ahead).verdict == "holds"
 
 
-def test_equal_samples_are_the_core(table: pandas.DataFrame) -> None:
-    """A lead that the second batch's samples buy called a lead; ties counted as GRPO's lead."""
+def test_equal_samples_are_conditions_of_their_own(table: pandas.DataFrame) -> None:
+    """A comparison that the paper does not make taken for its core; ties counted as GRPO's lead."""
     less = table["row"] == "AEPO less GRPO"
     of = int(less.sum())
     tied = table.copy()
     tied.loc[(table["origin"] == "bandits") & (table["row"] == "AEPO"), "value"] = 100.0
     tied.loc[less, ["value", "error"]] = [0.0, 1.0]
     found = figure.finding(tied)
-    assert found.verdict == "core claim fails"
+    assert found.verdict == "core claim fails"  # too few conditions count
+    assert found.judgment.core is None
+    assert "at as many samples" in found.judgment.fails
     assert "it leads as often as GRPO." in found.headline
     tied.loc[tied.index[less][:2], "value"] = -27.0
     found = figure.finding(tied)
