@@ -23,9 +23,10 @@ def table(simulated: Callable[..., Path]) -> pandas.DataFrame:
 def test_only_aepo_keeps_entropy_and_only_with_several_right_answers(
     table: pandas.DataFrame,
 ) -> None:
-    """The paper's finding; claim aepo.arbitrary-entropy for its limit."""
+    """The paper's finding, but for its "throughout"; claim aepo.arbitrary-entropy for its limit."""
     found = figure.finding(table)
-    assert found.verdict == "holds under a condition"
+    assert found.verdict == "core claim fails"  # entropy collapses, and returns
+    assert "with 4 it collapses on the way" in found.headline
     assert found.numbers["|A*| = 4: AEPO holds"] == 1
     assert found.numbers["|A*| = 1: AEPO holds"] == 0
     assert found.numbers["|A*| = 4: GRPO collapses"] == 1
@@ -35,7 +36,7 @@ def test_only_aepo_keeps_entropy_and_only_with_several_right_answers(
 def test_lines_are_those_of_their_rule(
     table: pandas.DataFrame, simulated: Callable[..., Path]
 ) -> None:
-    """GRPO is the bonus of 0, Entropy-Reg the paper's."""
+    """GRPO is the bonus of 0, Entropy-Reg the paper's; AEPO's lowest entropy before it came down."""
     dataset = xarray.load_dataset(simulated("aepo_figure_3") / "simulations" / "aepo_figure_3.nc")
     curves = table[(table["panel"] == "curve") & (table["right_answers"] == 4) & (table["start"] == 1)]
     last = curves[curves["x"] == curves["x"].max()].set_index("rule")["y"]
@@ -44,14 +45,29 @@ def test_lines_are_those_of_their_rule(
     assert last["Entropy-Reg"] == float(expected.bonus_entropy.sel(coefficient=0.015))
     assert last["Entropy-Adv"] == float(expected.shaped_entropy)
     assert last["AEPO"] == float(expected.aepo_entropy.sel(target=0.25))
+    curve = dataset.aepo_entropy.sel(right_answers=4, start=1, target=0.25).values
+    lowest = table[(table["panel"] == "lowest") & (table["right_answers"] == 4) & (table["start"] == 1)]
+    assert lowest["y"].item() == curve[(curve <= 0.25).argmax():].min()
 
 
 def test_the_verdict_follows_the_numbers(table: pandas.DataFrame) -> None:
     """A verdict typed in instead of derived."""
     aepo = (table["panel"] == "tail") & (table["rule"] == "AEPO")
+    lowest = table["panel"] == "lowest"
     held = table.copy()
-    held.loc[aepo, "y"] = table.attrs["target"]
+    held.loc[aepo | lowest, "y"] = table.attrs["target"]
     assert figure.finding(held).verdict == "holds"
+    assert "AEPO keeps its target where GRPO, Entropy-Reg and Entropy-Adv collapse" in figure.finding(
+        held).headline
+    one = held.copy()  # other rules with fewer right answers than the sentence is on
+    one.loc[(one["panel"] == "tail") & (one["rule"] == "GRPO") & (one["right_answers"] == 1), "y"] = 1.0
+    assert "Entropy-Adv collapse" in figure.finding(one).headline
+    dips = held.copy()
+    dips.loc[lowest, "y"] = figure.NEAR
+    assert figure.finding(dips).verdict == "holds"
+    assert "AEPO returns to its target" in figure.finding(dips).headline
+    dips.loc[lowest, "y"] = 0.0  # what collapses and comes back is not kept throughout training
+    assert figure.finding(dips).verdict == "core claim fails"
     lost = table.copy()
     lost.loc[aepo, "y"] = 0.0
     assert figure.finding(lost).verdict == "core claim fails"
