@@ -1,9 +1,10 @@
 """AEnt, Figure 2: what becomes of a constant coefficient when prompts change."""
 
+import pandas
 import pytest
 
 from paper_figures.aent import figure_2_constant_coefficient as figure
-from paper_figures.aent.halves import BAND, HALVES
+from paper_figures.aent.halves import BAND, HALVES, starts_in_band
 from paper_figures.data.inputs import simulation
 from tests.paper_figures.conftest import write_run
 
@@ -47,18 +48,64 @@ def test_what_follows_the_change_that_we_impose_is_no_reproduction(table):
     assert found.numbers["in the band after"] < figure.STAYS < found.numbers["in the band before"]
     assert found.verdict == "core claim fails"
     assert "settles by itself" in found.headline
-    rows = (table["coefficient"] == found.numbers["best constant"]) & (table["quantity"] == "entropy")
-    steps = sorted(table.loc[rows, "step"].unique())
-    zigzag = table.copy()
-    sign = zigzag.loc[rows, "step"].map({step: (-1) ** i for i, step in enumerate(steps)})
-    zigzag.loc[rows, "value"] = 0.3 + 0.2 * sign
-    assert figure.finding(zigzag).verdict == "holds"
-    assert "fluctuates drastically" in figure.finding(zigzag).headline
-    fallen = table.copy()
-    fallen.loc[rows, "value"] = 1 - 0.9 * fallen.loc[rows, "step"] / float(table["change"].iloc[0])
-    assert "collapses by itself" in figure.finding(fallen).headline
-    fallen.loc[table["in_band"].notna(), "in_band"] = 0.1
-    assert figure.finding(fallen).verdict == "core claim fails"
+
+
+CHANGE = 50
+
+
+def of_curve(table, entropy, reward=lambda step: 1.0):
+    """The table with other curves before the change under the constant that fits best."""
+    best = table["coefficient"] == figure.finding(table).numbers["best constant"]
+    before = best & (table["half"] == HALVES[0]) & table["value"].notna()
+    parts = [table[~before]]
+    for quantity, curve in (("entropy", entropy), ("reward", reward)):
+        row = table[before & (table["quantity"] == quantity)].iloc[[0] * CHANGE]
+        parts.append(row.assign(step=range(CHANGE), value=[curve(step) for step in range(CHANGE)]))
+    return pandas.concat(parts, ignore_index=True)
+
+
+def late(step):
+    return step > CHANGE / 2
+
+
+@pytest.mark.parametrize(("curve", "word"), [
+    (lambda step: 0.3 + 0.2 * (-1) ** step * late(step), "fluctuates drastically"),
+    (lambda step: 0.3 * 0.9 ** (late(step) * (step - 25)), "collapses"),
+    (lambda step: 0.3 * 1.1 ** (late(step) * (step - 25)), "blows up"),
+])
+def test_what_is_stable_early_and_breaks_away_late_reproduces(table, curve, word):
+    found = figure.finding(of_curve(table, curve))
+    assert found.verdict == "holds"
+    assert found.headline.endswith(f"entropy {word} by itself.")
+    # While performance grows it is another story.
+    growing = figure.finding(of_curve(table, curve, lambda step: step / CHANGE))
+    assert [one.met for one in growing.criteria] == [True, True, False]
+
+
+def test_entropy_that_breaks_away_from_the_start_or_never_is_no_reproduction(table):
+    zigzag = figure.finding(of_curve(table, lambda step: 0.3 + 0.2 * (-1) ** step))
+    assert [one.met for one in zigzag.criteria] == [False, True, True]
+    steady = figure.finding(of_curve(table, lambda step: 0.3))
+    assert [one.met for one in steady.criteria] == [True, False, True]
+    assert "leaves its band only when we change the prompts" in steady.headline
+
+
+def test_the_starts_in_the_band_are_counted(table):
+    """One of two that is never in it is no matter of the change of prompts."""
+    inside = of_curve(table, lambda step: 0.3)
+    best = inside["coefficient"] == figure.finding(inside).numbers["best constant"]
+    other = inside[best & inside["start"].notna()].assign(start=9.0)
+    other.loc[other["quantity"] == "entropy", "value"] = 0.1
+    found = figure.finding(pandas.concat([inside, other], ignore_index=True))
+    assert found.headline.endswith("entropy settles by itself, in the band in 1 of 2 starts.")
+    assert "(100%, 0% by start)" in found.text
+
+
+def test_the_share_by_start_is_that_of_the_experiment(table, results):
+    shares = simulation(results, "aent_coefficient").constant_in_band.sel(half=HALVES[0])
+    for constant in shares.constant.values:
+        by_start = starts_in_band(table[table["coefficient"] == constant])
+        assert by_start.mean() == pytest.approx(float(shares.sel(constant=constant)))
 
 
 def test_language_models_with_several_coefficients_get_a_row(results, tmp_path, table):

@@ -67,6 +67,22 @@ def test_a_controller_that_holds_the_band_changes_the_verdict(table):
     assert figure.finding(held).verdict == "core claim fails"
 
 
+def test_the_words_follow_from_the_criteria(table):
+    held = table.copy()
+    tail = held["in_band"].notna()
+    held.loc[tail & (held["kind"] == "adaptive"), "in_band"] = 0.6
+    assert "returns to its band and no constant tried does as well" in figure.finding(held).headline
+    assert "the best of 3 single constants tried, from 0.1 to 0.5," in figure.finding(held).text
+    held.loc[tail & (held["kind"] == "constant"), "in_band"] = 0.7
+    assert "does no better at holding its band" in figure.finding(held).headline
+    constant = (held["kind"] == "constant") & (held["quantity"] == "entropy")
+    for value, word in ((0.1, "collapses"), (0.3, "ends in the band"), (2.0, "explodes")):
+        held.loc[constant, "value"] = value
+        found = figure.finding(held)
+        assert f"the constant that fitted best {word}, and" in found.headline
+        assert found.numbers["starts that the constant fits"] == (value == 0.3)
+
+
 def test_language_models_show_reward_entropy_and_length(results, tmp_path, table):
     assert len(figure.draw(table).axes) == 4
     (tmp_path / "simulations").symlink_to(results / "simulations")
