@@ -116,9 +116,9 @@ def finding(table: pandas.DataFrame) -> Finding:
     low, high = BAND
     text = (
         f"Before the change, in the last {1 - LATE[0]:.0%} of the steps, entropy under the constant "
-        f"{best:g} fluctuates about its trend by {fluctuation:.1%} of its mean (drastic: {FLUCTUATES:.0%}) "
-        f"and changes by {remains - 1:+.0%} (collapse: {1 / CHANGED - 1:+.0%}, blow-up: {CHANGED - 1:+.0%}); "
-        f"reward changes by {gained:+.3f}. Entropy is between {low:g} and "
+        f"{best:g} fluctuates about its trend by {fluctuation:.1%} of its mean (drastic: "
+        f"{FLUCTUATES:.0%}) and changes by {remains - 1:+.0%} (collapse: {1 / CHANGED - 1:+.0%}, "
+        f"blow-up: {CHANGED - 1:+.0%}); reward changes by {gained:+.3f}. Entropy is between {low:g} and "
         f"{high:g} nats in {numbers['in the band before']:.0%} of the tail before the change of prompts "
         f"({', '.join(f'{share:.0%}' for share in by_start)} by start) and "
         f"{numbers['in the band after']:.0%} after it; it goes from {numbers['entropy before']:.2f} "
