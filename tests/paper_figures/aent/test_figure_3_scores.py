@@ -47,6 +47,22 @@ def test_entreg_saturates_with_grpo_as_printed(table):
     assert figure.finding(table).numbers["MDP: EntReg after the collapse"] < figure.GAIN
 
 
+def test_catching_up_with_grpo_is_no_going_on(table):
+    reward = (table["world"] == methods.MDP) & (table["quantity"] == "reward")
+    late = table["step"] > figure.finding(table).numbers["collapse step"]
+    grpo = table.loc[reward & late & (table["method"] == "GRPO"), "value"].mean()
+    table.loc[reward & (table["method"] == "AEnt"), "value"] = 0.0
+    table.loc[reward & late & (table["method"] == "AEnt"), "value"] = grpo
+    assert abs(figure.finding(table).numbers["MDP: AEnt after the collapse"]) < figure.GAIN
+
+
+def test_the_oracles_set_is_ahead_only_if_of_all(table):
+    assert figure.finding(table).headline.endswith("only an oracle knows it would be ahead.")
+    reward = (table["world"] == methods.MDP) & (table["quantity"] == "reward")
+    table.loc[reward & (table["method"] == "EntReg"), "value"] = 0.99
+    assert "oracle" not in figure.finding(table).headline
+
+
 def test_lines_of_other_numbers_change_the_verdict(table):
     assert figure.finding(table).verdict == "core claim fails"
     ahead = table.copy()
