@@ -70,7 +70,7 @@ def data(results: Path) -> pandas.DataFrame:
     if not runs.empty:
         parts.append(_training(runs))
     table = pandas.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
-    table.attrs.update(target=float(ablations.attrs["target"]), inputs=runs.attrs["inputs"])
+    table.attrs.update(target=float(ablations.attrs["target"]), inputs=training_curves.provenance(runs))
     return table
 
 

@@ -9,8 +9,8 @@ million) on tabular prompts, each with logits of its own and with parameters sha
 transformer where runs of several strengths exist.
 
 Whether it reproduces: entropy at the end rises with every step of the strength, and from the weakest to
-the strongest by a 99 % interval over starts, except under KL-Cov where prompts share parameters: there one
-step lowers it, and the interval reaches below 0.
+the strongest by a 99 % interval over starts, except under KL-Cov where prompts share parameters: there
+one step lowers it, and the interval reaches below 0.
 """
 
 from __future__ import annotations
