@@ -56,6 +56,17 @@ def test_gains_beyond_the_intervals_change_the_verdict(table: pandas.DataFrame) 
     assert "more entropy and accuracy and length than GRPO" in found.headline
     less = figure_11.finding(moved(moved(table, "entropy", -9.0), "reward", -9.0))
     assert less.verdict == "core claim fails"
+    assert "not shown to end beyond GRPO in any" in less.headline
+
+
+def test_more_entropy_than_grpo_may_be_a_collapse_too(table: pandas.DataFrame) -> None:
+    """A little more than nothing, taken for entropy that was kept."""
+    more = table
+    for panel in ("entropy", "reward", "length"):
+        more = moved(more, panel, 9.0)
+    start = (more["panel"] == "entropy") & (more["x"] == 0)
+    found = figure_11.finding(more.assign(y=more["y"] + 99.0 * start))
+    assert any("for entropy" in where for where in found.judgment.fails)
 
 
 def test_transformer_runs_get_a_row(results: Path, tmp_path: Path) -> None:

@@ -73,8 +73,18 @@ def test_explosion_and_a_gain_change_the_verdict(table: pandas.DataFrame) -> Non
     wide["value"] += 0.2 * rows * np.where(wide["start"] % 2, 1, -1)
     found = figure_9.finding(wide)
     assert found.verdict == "core claim fails"
-    assert "is shown in none of them" in found.headline
+    assert "a gain in accuracy of the paper's size is ruled out in none of them" in found.headline
     assert "some coefficient gains accuracy" in figure_9.finding(gained).headline
+
+
+def test_a_small_bonus_that_stops_the_collapse_is_no_reproduction(table: pandas.DataFrame) -> None:
+    """The paper's small coefficients change little; only the absent one was looked at."""
+    exploded = changed(table, "entropy", 2.0)
+    small = exploded[exploded["strength"] == 0].assign(strength=1e-3)
+    later = (small["quantity"] == "entropy") & (small["step"] > 0)
+    held = small.assign(value=small["value"] + 1.0 * later)
+    assert figure_9.finding(pandas.concat([exploded, small])).verdict == "holds"
+    assert figure_9.finding(pandas.concat([exploded, held])).verdict == "core claim fails"
 
 
 def test_transformer_runs_get_a_column_and_enter_the_verdict(results: Path, tmp_path: Path) -> None:
@@ -90,6 +100,8 @@ def test_transformer_runs_get_a_column_and_enter_the_verdict(results: Path, tmp_
     found = figure_9.finding(table)
     assert f"on {setting}" in (*found.judgment.holds, *found.judgment.fails)
     assert not any("gain accuracy" in one.says for one in found.criteria if setting in one.where)
+    rise = next(one for one in found.criteria if "rise" in one.says and setting in one.where)
+    assert (rise.threshold, rise.value) == (figure_9.EXPLODED, pytest.approx(0))
     # Three steps are fewer than the five of a mean.
     assert found.numbers[f"{setting}: entropy with the most"] == pytest.approx(3.7 / 3)
     assert setting in found.text
