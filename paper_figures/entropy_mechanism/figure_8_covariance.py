@@ -13,11 +13,11 @@ tokens, whose entropy Lemma 1 takes for the sum of its states'. Audited steps of
 exist.
 
 Whether it reproduces: the two follow each other. They do not match: a theorem is the first order of its
-own algorithm, GRPO's change is about twice Theorem 1's, and from two tokens on Lemma 1 leaves out how the
-visits of states change, which is of the same order. Easier prompts have larger covariances in
-the estimate from samples nearly all along. The theorem's own are largest for the middle ones: prompts
-that are all but solved have little left to change. The mean over a batch is positive; that of the hardest
-prompts need not be.
+own algorithm, GRPO's change is about twice Theorem 1's, and from two tokens on Lemma 1 leaves out how
+the visits of states change, which is of the same order. Easier prompts have larger covariances in the
+estimate from samples without the factor pi nearly all along. The theorem's own are largest for the
+middle ones: prompts that are all but solved have little left to change. The mean over a batch is
+positive; that of the hardest prompts need not be.
 """
 
 from __future__ import annotations
@@ -144,6 +144,12 @@ def ordered(difficulty: pandas.DataFrame, estimate: str) -> pandas.Series:
     return (wide.diff(axis=1).iloc[:, 1:] > 0).all(axis=1)
 
 
+def _peaks_inside(difficulty: pandas.DataFrame) -> pandas.Series:
+    """Whether the covariance is largest neither for the hardest nor for the easiest, by record."""
+    wide = difficulty.pivot_table(index=["right_answers", "x"], columns="group", values="y").dropna()
+    return ~wide.idxmax(axis=1).isin([wide.columns.min(), wide.columns.max()])
+
+
 def finding(table: pandas.DataFrame) -> Finding:
     """State how well the theorems announce the change, and how covariances are ordered and signed."""
     of = {name: table[table["panel"] == name] for name in table["panel"].unique()}
@@ -166,6 +172,7 @@ def finding(table: pandas.DataFrame) -> Finding:
         "ordered at the start, theorem": float(in_order[EXACT].xs(0, level="x").mean()),
         "ordered, theorem": float(in_order[EXACT].mean()),
         "ordered, from samples": float(in_order[ESTIMATE].mean()),
+        "largest in the middle, theorem": float(_peaks_inside(theorem).mean()),
         "positive, batch": float((mean > 0).mean()), "positive, hardest": float((hardest > 0).mean()),
         "several tokens: smallest error of Lemma 1": float(lemma["min"]),
         "several tokens: largest error of Lemma 1": float(lemma["max"]),
@@ -198,9 +205,10 @@ def finding(table: pandas.DataFrame) -> Finding:
         f"{grpo['slope'].min():.2f} to {grpo['slope'].max():.2f} times as large (GRPO divides advantages "
         f"by their standard deviation, which is left out of the covariance). Covariances rise with "
         f"batch accuracy in {numbers['ordered, from samples']:.0%} of the records along GRPO as "
-        f"estimated from samples, by Theorem 1 itself in {numbers['ordered, theorem']:.0%}. Theorem 1's "
-        f"mean over a batch is positive in {numbers['positive, batch']:.0%} of the steps, that of the "
-        f"prompts at {theorem['group'].min():g} in {numbers['positive, hardest']:.0%}. For responses of "
+        f"estimated from samples, by Theorem 1 itself in {numbers['ordered, theorem']:.0%}; by it those "
+        f"of middle difficulty have the largest in {numbers['largest in the middle, theorem']:.0%}. "
+        f"Theorem 1's mean over a batch is positive in {numbers['positive, batch']:.0%} of the steps, "
+        f"that of the prompts at {theorem['group'].min():g} in {numbers['positive, hardest']:.0%}. For responses of "
         f"two or more tokens Lemma 1 misses {lemma['min']:.0%} to {lemma['max']:.0%} of the policy "
         f"gradient's entropy change at small steps; with the change of visits at most "
         f"{complete['max']:.1%} is missing."
@@ -212,13 +220,19 @@ def finding(table: pandas.DataFrame) -> Finding:
             says="correlation of the measured entropy change with -Cov(log pi, logit change)", value=r,
             relation=">", threshold=FOLLOWS, where=f"for the trend on {name}"))
         text += f" {name}: correlation {r:.2f} over {len(rows)} audited steps."
-    follow, by_estimate, by_theorem = (criteria[i].met for i in (0, 4, 5))
+    follow, own_exact, grpo_exact, by_estimate, by_theorem = (criteria[i].met for i in (0, 1, 2, 4, 5))
+    exact = "and is equal to it" if own_exact and grpo_exact else (
+        f"{'but' if follow else 'and'} is not equal to it")
+    middle = numbers["largest in the middle, theorem"] > 0.5
     headline = (
-        f"Entropy change {'follows' if follow else 'does not follow'} the covariance under GRPO but is "
-        f"not equal to it; easier prompts have larger covariances "
+        f"Entropy change {'follows' if follow else 'does not follow'} the covariance under GRPO {exact}; "
+        "easier prompts have larger covariances "
         + ("by both measures." if by_estimate and by_theorem else
-           "as estimated from samples, not by the theorem itself." if by_estimate else
-           "by neither measure.")
+           "by Theorem 1, not as estimated from samples without the factor pi." if by_theorem else
+           "by neither measure." if not by_estimate else
+           "as estimated from samples without the factor pi; by Theorem 1 those of middle difficulty "
+           "have the largest." if middle else
+           "as estimated from samples without the factor pi, not by Theorem 1.")
     )
     return Finding(criteria=tuple(criteria), headline=headline, text=text, numbers=numbers)
 

@@ -66,6 +66,17 @@ def test_other_gaps_change_the_verdict(table: pandas.DataFrame) -> None:
     assert figure.finding(table).verdict == "core claim fails"
 
 
+def test_a_gap_counts_once_and_of_all_starts(table: pandas.DataFrame) -> None:
+    """One fact as a core and as two conditions; a mean over the starts that came so far."""
+    criteria = figure.finding(table).criteria
+    assert [one.where for one in criteria] == ["", "", "for the natural gradient"]
+    curve = (table["panel"] == "curve") & (table["algorithm"] == figure.OTHER)
+    share = table.loc[curve & table["gap"].notna() & (table["share"] < 1), "share"].max()
+    some = curve & (table["share"] == share) & (table["start"] == table["start"].min())
+    found = figure.gaps(table.assign(gap=table["gap"].mask(some)))
+    assert share not in found.xs(figure.OTHER, level="algorithm").index.unique("share")
+
+
 def test_all_algorithms_are_drawn(table: pandas.DataFrame) -> None:
     """A line or a column of panels that gets lost."""
     drawing = figure.draw(table)

@@ -25,7 +25,7 @@ def test_the_printed_numbers_are_the_slide_s() -> None:
 
 
 def test_the_printed_shape_needs_no_language(table: pandas.DataFrame) -> None:
-    """Our finding, and the arithmetic that contradicts '500x mean value'."""
+    """Our finding, and the arithmetic of '500x mean value'."""
     found = table_1.finding(table)
     numbers = found.numbers
     assert found.verdict == "holds"
@@ -33,6 +33,8 @@ def test_the_printed_shape_needs_no_language(table: pandas.DataFrame) -> None:
     assert numbers["top of wrong responses"] > 0.9
     assert round(numbers["printed: top 0.02 % over the mean"]) == 1885
     assert round(numbers["printed: top 2 % over the mean"]) == 462
+    assert "1615 to 2262 (top 0.02 %) or 396 to 554 times" in found.text  # the mean is rounded
+    assert "at the best of the sharpnesses tried" in found.headline
     assert numbers["printed: lower half"] == pytest.approx(-0.146)
 
 
@@ -52,6 +54,13 @@ def test_other_tails_and_a_negative_mean_change_the_verdict(table: pandas.DataFr
     assert table_1.finding(flat).verdict == "holds under a condition"
     flat.loc[ours & (table["share"] == 1), "value"] = -0.1
     assert table_1.finding(flat).verdict == "core claim fails"
+
+
+def test_outliers_must_be_hundreds_of_times_the_mean(table: pandas.DataFrame) -> None:
+    """The paper's own words, of which only the shape was judged."""
+    level = (table["advantage"] != "printed") & (table["share"] == 1)
+    found = table_1.finding(table.assign(value=table["value"].where(~level, 1.0)))
+    assert found.judgment.fails == ("for the heavy tail",)
 
 
 def test_both_tables_and_the_drawing_show_all_rows(table: pandas.DataFrame) -> None:
