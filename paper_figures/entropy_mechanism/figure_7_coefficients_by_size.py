@@ -11,13 +11,15 @@ features, pretrained by least squares to a teacher, or not). A line through all 
 announces the largest. Transformers of five widths where runs exist.
 
 Whether it reproduces: knowledge moves the start along one curve and leaves a and b where they are.
-Parameters move both, about linearly in the logarithm, until every prompt can be solved. There b stops:
+Parameters move both, about linearly in the logarithm, until every prompt can be solved. There b flattens:
 the line announces more for the largest size than it reaches, a ceiling b - a above any reward, and errs
-by more than "as the size before" does.
+by more than "as the size before" does. The line through pretrained sizes announces a, that through sizes
+of one start neither.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +44,8 @@ WIDTH = "hidden-"
 COEFFICIENTS = ("a", "b", "ceiling")
 LINEAR = 0.8
 """The R^2 from which on we call a coefficient a line in log size."""
+STILL = 0.1
+"""The largest change, as a share of the first value, at which we call a coefficient unmoved."""
 COLUMNS = ["stand_in", "size", "start", *COEFFICIENTS, "reward"]
 
 
@@ -122,31 +126,41 @@ def finding(table: pandas.DataFrame) -> Finding:
             f"{stand_in}: a goes from {mean['a'].iloc[0]:.3f} to {mean['a'].iloc[-1]:.3f}, b from "
             f"{mean['b'].iloc[0]:.2f} to {mean['b'].iloc[-1]:.2f} (R^2 of the lines "
             f"{numbers[f'{stand_in}: a R^2']:.2f} and {numbers[f'{stand_in}: b R^2']:.2f}). A line "
-            "through the smaller sizes predicts the largest's b with an error of "
-            f"{numbers[f'{stand_in}: b announcement error']:+z.2f} (taking that of the size before: "
+            "through the smaller sizes predicts the largest's a with an error of "
+            f"{numbers[f'{stand_in}: a announcement error']:+z.3f} and b with one of "
+            f"{numbers[f'{stand_in}: b announcement error']:+z.2f} (taking those of the size before: "
+            f"{numbers[f'{stand_in}: a size before']:+z.3f} and "
             f"{numbers[f'{stand_in}: b size before']:+z.2f}), and a ceiling of "
             f"{numbers[f'{stand_in}: ceiling announced']:.2f}")
     grown = [name for name in table["stand_in"].unique() if name != STAND_INS[KNOWLEDGE]]
     linear = all(numbers[f"{name}: {c} R^2"] >= LINEAR for name in grown for c in ("a", "b"))
-    told = all(
-        abs(numbers[f"{name}: b announcement error"]) < abs(numbers[f"{name}: b size before"])
-        for name in grown)
+    still = all(abs(numbers[f"knowledge: {c} change"]) <= STILL * abs(
+        means(table, "knowledge")[c].iloc[0]) for c in ("a", "b"))
     criteria = tuple(
         criterion for name in grown for criterion in (
             *(Criterion(says=f"R² of {c} as a line in log size", value=numbers[f"{name}: {c} R^2"],
                         relation="≥", threshold=LINEAR, where=f"for {name}") for c in ("a", "b")),
-            Criterion(says="error of the line's b for the largest size, over the change of b since the "
-                      "size before", relation="<", threshold=1, where=f"for {name}",
-                      value=abs(numbers[f"{name}: b announcement error"])
-                      / max(abs(numbers[f"{name}: b size before"]), np.finfo(float).tiny))))
+            *(Criterion(says=f"error of the line's {c} for the largest size, over the change of {c} "
+                        "since the size before", relation="<", threshold=1, where=f"for {name}",
+                        value=_over_the_size_before(numbers, name, c)) for c in ("a", "b"))))
+    told = [c for c in ("a", "b") if all(_over_the_size_before(numbers, name, c) < 1 for name in grown)]
     headline = (
         f"As parameters are added a and b {'grow' if linear else 'do not grow'} about linearly in the "
         "logarithm of their number, "
-        + ("and small sizes predict the largest." if told else
-           "but small sizes do not predict the largest; what a model knows beforehand moves neither.")
+        + ("and small sizes predict those of the largest" if told == ["a", "b"] else
+           f"but small sizes predict only the largest's {told[0]}" if told else
+           "but small sizes do not always predict those of the largest")
+        + ("; what a model knows beforehand hardly moves either." if still else ".")
     )
     text = ". ".join(one[0].upper() + one[1:] for one in sentences) + "."
     return Finding(criteria=criteria, headline=headline, text=text, numbers=numbers)
+
+
+def _over_the_size_before(numbers: Mapping[str, float], stand_in: str, coefficient: str) -> float:
+    """How large the line's error is, where 1 is what taking the value at the size before errs by."""
+    error, before = (abs(numbers[f"{stand_in}: {coefficient} {what}"])
+                     for what in ("announcement error", "size before"))
+    return error / max(before, float(np.finfo(float).tiny))
 
 
 def draw(table: pandas.DataFrame) -> Figure:

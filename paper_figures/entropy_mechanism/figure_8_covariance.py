@@ -208,10 +208,10 @@ def finding(table: pandas.DataFrame) -> Finding:
         f"estimated from samples, by Theorem 1 itself in {numbers['ordered, theorem']:.0%}; by it those "
         f"of middle difficulty have the largest in {numbers['largest in the middle, theorem']:.0%}. "
         f"Theorem 1's mean over a batch is positive in {numbers['positive, batch']:.0%} of the steps, "
-        f"that of the prompts at {theorem['group'].min():g} in {numbers['positive, hardest']:.0%}. For responses of "
-        f"two or more tokens Lemma 1 misses {lemma['min']:.0%} to {lemma['max']:.0%} of the policy "
-        f"gradient's entropy change at small steps; with the change of visits at most "
-        f"{complete['max']:.1%} is missing."
+        f"that of the prompts at {theorem['group'].min():g} in "
+        f"{numbers['positive, hardest']:.0%}. For responses of two or more tokens Lemma 1 misses "
+        f"{lemma['min']:.0%} to {lemma['max']:.0%} of the policy gradient's entropy change at small "
+        f"steps; with the change of visits at most {complete['max']:.1%} is missing."
     )
     for name, rows in of.get("model", table.iloc[:0]).groupby("series", sort=False):
         r = float(np.corrcoef(rows["announced"], rows["y"])[0, 1])
