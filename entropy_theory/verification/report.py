@@ -55,8 +55,9 @@ def print_table(
         if verdict.counterexample is not None:
             shown = f"{describe(verdict.counterexample)}, margin " + str(
                 verdict.counterexample["margin_interval"])
-            console.print(f"{claim_id} fails as printed at {escape(shown)}", soft_wrap=True,
-                          highlight=False)
+            fails = "fails as printed" if verdict.statement != "undecided" else (
+                "is not decided, for the problems below; its check fails")
+            console.print(f"{claim_id} {fails} at {escape(shown)}", soft_wrap=True, highlight=False)
             if verdict.instead:
                 note = escape(claims[claim_id].repair_note)
                 console.print(f"    what holds ({verdict.instead}): {note}", soft_wrap=True,
@@ -240,7 +241,8 @@ def summarize(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) -> s
     """Return the verdict, counterexample and problems of one claim in a few lines."""
     lines = [f"{claim.id}: {verdict.statement} ({_summary(evidence)})"]
     if verdict.counterexample is not None:
-        lines.append(f"fails at {describe(verdict.counterexample)}, margin "
+        fails = "fails" if verdict.statement != "undecided" else "its check fails, see the problems,"
+        lines.append(f"{fails} at {describe(verdict.counterexample)}, margin "
                      f"{verdict.counterexample['margin_interval']}")
     return "\n".join([*lines, *(f"problem: {line}" for line in verdict.problems)])
 

@@ -120,10 +120,10 @@ def finding(table: pandas.DataFrame) -> Finding:
              if not numbers[key] >= NEARLY_ALL]
     on_unsolved = (f"{'either' if len(other) == 2 else other[0]} may go the other way" if other
                    else "they raise and lower it too")
+    on_solved = ("a high temperature raises entropy and a low one lowers it faster" if solved_holds
+                 else "temperature need not move entropy as printed")
     headline = (
-        "On solved prompts with several right answers a high temperature "
-        f"{'raises entropy and a low one lowers it faster' if solved_holds else 'need not raise entropy'}"
-        f"; on unsolved prompts {on_unsolved}"
+        f"On solved prompts with several right answers {on_solved}; on unsolved prompts {on_unsolved}"
         + (", and with one right answer temperature never changes the sign."
            if numbers["one right answer: sign depends on T"] == 0 else ".")
     )

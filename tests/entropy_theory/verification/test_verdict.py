@@ -10,6 +10,7 @@ from entropy_theory.verification import Claim, Condition, Mutant, PrintedStep, S
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.claim import Convergence, Evidence
 from entropy_theory.verification.formula import limits
+from entropy_theory.verification.report import print_table, summarize
 from entropy_theory.verification.verdict import derive
 from tests.entropy_theory.verification import planted
 
@@ -127,6 +128,15 @@ LADDER = [
                          ids=[f"{k}-{row[0]}" for k, row in enumerate(LADDER)])
 def test_ladder(expected, judged, evidence):
     assert derive(judged, evidence).statement == expected
+
+
+def test_a_counterexample_of_an_untrusted_check_is_not_called_a_failure_of_the_claim(capsys):
+    """ "fails as printed" beside "undecided"."""
+    for evidence, fails in (((VIOLATED, TESTED, REJECTED), True), ((VIOLATED, TESTED), False)):
+        one, verdict = claim(), derive(claim(), evidence)
+        print_table({one.id: one}, {one.id: verdict}, {one.id: evidence})
+        assert ("fails as printed at" in capsys.readouterr().out) is fails
+        assert summarize(one, evidence, verdict).splitlines()[1].startswith("fails at") is fails
 
 
 def test_the_counterexample_is_the_searchs():
