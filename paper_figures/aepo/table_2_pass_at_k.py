@@ -133,7 +133,7 @@ def _span(interval: tuple[float, float]) -> str:
 
 def _word(interval: tuple[float, float]) -> str:
     low, high = interval
-    return "falls" if high < 0 else "rises" if low > 0 else "does not change beyond its interval"
+    return "falls" if high < 0 else "rises" if low > 0 else "is not shown to change"
 
 
 def _change(numbers: dict[str, float], sharing: float, rule: str, k: int) -> float:
