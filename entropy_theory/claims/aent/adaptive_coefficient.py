@@ -236,7 +236,7 @@ adaptive_coefficient = Claim(
         experiment("collapsed", "the vanilla gradient from x = 25: entropy stays below "
                    "1e-6 for 20,000 steps of 0.02, although the condition holds", _collapsed),
         experiment("box of the paper", "one right token, two thirds of 151,936 kept: h(lambda_max) is "
-                   "30 orders of magnitude below the lower limit", _box_out_of_reach),
+                   "more than 30 orders of magnitude below the lower limit", _box_out_of_reach),
     ),
     mutants=(
         Mutant(name="without low <= h(lambda_max)", statement=variant(

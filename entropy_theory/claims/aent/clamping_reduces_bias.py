@@ -13,7 +13,7 @@ the top set denser:
 
     B(k, m') <= B(n, m)  exactly when  m'/k >= m/n,
 
-and so does the bound. It holds whenever all right tokens are kept; not if only some are.
+and so does the bound. It holds whenever all right tokens are kept; it need not if only some are.
 
 The reading is that of a policy restricted to the kept set (a frozen set). For AEnt's own objective,
 whose kept set moves with the policy, the optimum is never more biased: `extension.clamped-optimum`.

@@ -1,10 +1,8 @@
 """When a bound in eps^2 plus a bias is smaller than a bound in eps: steps for any tree.
 
 Notation of `epsilon_squared`: B1 = c eps, B2 = k eps^2 + lambda L, c = sqrt(h)/C,
-k = 1/(2 lambda C_lambda), L = h log n - log|A*|, rho = c^2/(4 k lambda L). For a single right response,
-N = n^h and E = e^{1/lambda} = x N: rho <= 1/(2 log n P*(s)) at the state s before its last token. With
-three tokens or more rho < 1 where lambda L < 1. With two tokens rho >= 1 is possible, but then
-B2 <= B1 only where B2 >= 1, which is shown on a box of x.
+k = 1/(2 lambda C_lambda), L = h log n - log|A*|. What is said of a single right response is proved in
+`formal/claims/aent/epsilon_squared.v`.
 """
 
 from __future__ import annotations

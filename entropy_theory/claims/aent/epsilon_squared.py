@@ -20,8 +20,9 @@ an interval of eps that is empty unless h C_lambda >= 2 L C^2 (lambda enters thr
 
 An improvement is possible where right answers are dense: two of three, pi uniform, lambda = 1/2 and
 eps = 1/6 give B2 = 0.453 < B1 = 0.5. (Without the bias, B2 is the smaller one for eps up to c/k =
-2 lambda C_lambda sqrt(h)/C. The constants C and C_lambda are the largest that the proofs allow; a
-smaller C_lambda only makes B2 worse.)
+2 lambda C_lambda sqrt(h)/C. The constants C and C_lambda are the largest that the printed proofs allow;
+a smaller C_lambda only makes B2 worse. With the 4 lambda of `extension.soft-suboptimality` for 2 lambda
+the first bullet fails: one token of two, one right, pi uniform, the best lambda: B2 = 1.67 eps < 2 eps.)
 """
 
 from __future__ import annotations

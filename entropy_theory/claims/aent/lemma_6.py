@@ -13,7 +13,9 @@ the first is the largest, the second follows Mei et al. (2020), Lemma 15, as the
 is judged in that form). All are true with 4 in place of 2 (`extension.soft-gap`): the printed route
 uses KL <= ||.||_inf^2 / 2 (Mei et al., Lemma 27), where range^2/8 is true.
 
-Every constant is of order |A|^(-2h) or worse: qualitatively right, quantitatively vacuous for an LLM.
+By ratio and by response are at most |A|^(-2h). By state may be larger, |A|^-(h+1) for the uniform
+policy and large lambda, but at the root it is at most min_a pi(a|q)^2 / |D|^2, and so |A|^(-2)/|D|^2:
+qualitatively right, quantitatively vacuous for an LLM.
 """
 
 from __future__ import annotations

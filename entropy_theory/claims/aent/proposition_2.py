@@ -11,10 +11,10 @@ reconstructed from the words between the displays). It is Lemma 5 plus Lemma 6, 
 2 lambda (``extension.soft-suboptimality``).
 
 What it is worth: the bias is asymptotically best possible (Lemma 5's experiment), but for most policies
-the bound exceeds the largest possible gap, 1, whatever lambda: C_lambda is at most the square of the
-least likely prefix. With 151,936 tokens and 1,000 of them a response, the bias alone exceeds 1 for
-lambda >= 8.4e-5, whatever eps. (These lambda multiply a sum of token entropies. AEnt's code takes
-their mean, so its 0.002 is 2e-6 here.)
+over responses of two tokens or more the bound exceeds the largest possible gap, 1, at every lambda from
+0.01 to 10 (the experiment): C_lambda is at most the square of the least likely first token. With 151,936
+tokens and 1,000 of them a response, the bias alone exceeds 1 for lambda >= 8.4e-5, whatever eps. (These
+lambda multiply a sum of token entropies. AEnt's code takes their mean, so its 0.002 is 2e-6 here.)
 """
 
 from __future__ import annotations

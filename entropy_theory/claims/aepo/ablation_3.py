@@ -9,9 +9,10 @@ centered rewards have mean zero under pi^T the term in pi vanishes:
 
 GRPO for the policy softmax(z/T). On the right answers dz_a is proportional to pi^T_a, in the order
 of z_a, whatever T: temperature has lost its grip. Exactly, for every start, temperature schedule,
-weight and step size the entropy H(q) on the right answers never rises, and H_k -> log k, k the
-number of tied likeliest right answers (k = 1, a full collapse, unless there is an exact tie). On
-the solved face nothing moves.
+weight and step size the entropy H(q) on the right answers never rises. While temperatures stay between
+two positive bounds and the weight of the advantages above one, H_k -> log k, k the number of tied
+likeliest right answers (k = 1, a full collapse, unless there is an exact tie). On the solved face
+nothing moves.
 """
 
 from __future__ import annotations
@@ -125,8 +126,9 @@ def _collapses() -> tuple[bool, str]:
 _statement = Statement(
     latex=r"With centered or group-normalized advantages on samples of $\pi^T$ the entropy "
           r"$H(q_k)$ on the right answers never rises, for any temperatures, $\eta$ and weights; "
-          r"and, these staying in a bounded range, $H_k \to \log k$, $k$ the number of likeliest "
-          r"right answers: collapse, up to ties.",
+          r"and, temperatures staying between two positive bounds and the weight of the advantages "
+          r"above one, $H_k \to \log k$, $k$ the number of likeliest right answers: collapse, up to "
+          r"ties.",
     margin=_right_answers_draw_apart,
     conditions=(SOME_WRONG,),
     beyond=_in_the_long_run,

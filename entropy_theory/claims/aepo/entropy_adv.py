@@ -6,8 +6,8 @@ gradient: E[grad log pi(a) beta H_t] = 0. Read: Entropy-Adv changes nothing in t
 gradient. False only because of the cap, which is reached by tokens with a small advantage.
 
 True with a hypothesis (exact): if no token reaches the cap, beta H <= |A_a|/kappa for all a. So what
-Entropy-Adv does at one state, in expectation and on-policy, it does through |A|/kappa; the entropy
-enters by deciding which tokens are capped. (With sampled group baselines or several states in one
+Entropy-Adv does at one state, in expectation and on-policy, it does where the cap is reached, through
+min(0, |A|/kappa - beta H). (With sampled group baselines or several states in one
 normalization it can do more.)
 """
 

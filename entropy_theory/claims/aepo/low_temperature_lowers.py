@@ -49,7 +49,8 @@ _statement = Statement(
 )
 
 _repaired = Statement(
-    latex=r"$F(T) < 0$ for $T < 1$ if $F(1) < 0$, or every action is correct, or "
+    latex=r"Where $c \ne C$ on $\mathcal A^*$, $F(T) < 0$ for $T < 1$ if $F(1) < 0$, or every action is "
+          r"correct, or "
           r"$W e^{-D/T} < \max_{\mathcal A^*} c - C$.",
     margin=_fall,
     relation=">",

@@ -10,8 +10,8 @@ and E- = p F(1), so the negatives do the same as the positives.
 
 Repaired: what *including* the negatives changes, (E+ + E-) - F(T), equals -P_T F_all(T), where
 F_all is the rate of the face where every action is right. It has the sign of 1 - T: it lowers
-entropy for T > 1, raises it for T < 1, always against the temperature. The cancellation is complete
-on a solved state (P_T = 1), partial elsewhere.
+entropy for T > 1, raises it for T < 1, always against the temperature. On a solved state
+(P_T = 1) it cancels all of F(T); elsewhere it may cancel a part, reinforce F(T) or overturn its sign.
 """
 
 from __future__ import annotations
