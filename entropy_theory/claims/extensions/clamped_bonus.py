@@ -1,9 +1,9 @@
 r"""Extension: a bonus on the clamped entropy never lowers the full entropy, to first order.
 
-K is the kept set, a top set of pi (no removed action is likelier than a kept one), P = pi(K), and
-pi~ = pi/P on K has the entropy H~. With K held fixed, dH~/dz_a = -S~_a on K, S~_a = pi~_a u_a,
-u = log pi~ + H~; so a vanilla step of strength eta lambda changes the full entropy at first order by
-eta lambda sum_K S_a S~_a, S_a = pi_a (log pi_a + H). With D = H + log P - H~,
+K is the kept set, a top set of pi with all its ties (every removed action is less likely than every kept
+one), P = pi(K), and pi~ = pi/P on K has the entropy H~. With K held fixed, dH~/dz_a = -S~_a on K,
+S~_a = pi~_a u_a, u = log pi~ + H~; so a vanilla step of strength eta lambda changes the full entropy at
+first order by eta lambda sum_K S_a S~_a, S_a = pi_a (log pi_a + H). With D = H + log P - H~,
 
     sum_K S_a S~_a = P { E_pi~[pi~ u^2] + D Cov_pi~(pi~, log pi~) },
     D = (1 - P)(E_removed[-log pi] - E_kept[-log pi]) >= 0,
@@ -38,7 +38,7 @@ from entropy_theory.verification.formula.terms import ACTIONS, definition
 FLOOR = Scalar(name="floor", low=0.001, high=1.0,
                grid=(Fraction(7, 20), Fraction(7, 9), Fraction(1, 7)),
                range=Range(low=0, open_low=True, high=1))
-"""Kept are the actions with pi_a >= floor max pi: every top set arises so, ties kept together."""
+"""Kept are the actions with pi_a >= floor max pi: every top set with all its ties arises so."""
 
 
 @definition

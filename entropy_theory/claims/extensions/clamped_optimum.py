@@ -1,4 +1,4 @@
-r"""Extension of AEnt, Section 4.1: the optimum of AEnt's own objective is less biased, always.
+r"""Extension of AEnt, Section 4.1: the optimum of AEnt's own objective is never more biased.
 
 One state, n tokens, m >= 1 right ones. AEnt's clamped entropy is that of the policy renormalized on its
 own k likeliest tokens, a set that moves with the policy. For every policy

@@ -113,7 +113,7 @@ global_slope = Claim(
         Mutant(name="T < 1 as well", statement=variant(_statement),
                instances=listed_instances(
                    [{"weights": [1, 2, 2, 3, 4], "correct": [False, False, False, True, False],
-                     "temperature": Fraction(1, 2)}], "the smallest one with F(1/2) < 0 > F'(1/2)")),
+                     "temperature": Fraction(1, 2)}], "one with F(1/2) < 0 > F'(1/2)")),
         Mutant(name="F'(T) instead of T^2 F'(T)",
                statement=variant(_statement, margin=lambda i: _room(
                    i, threshold(i.logits), i.temperature * i.temperature))),

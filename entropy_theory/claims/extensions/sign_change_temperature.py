@@ -11,7 +11,7 @@ range of z on A*, D the distance from the largest z of A* to the nearest one wit
   temperature is no more than a step size.
 - All actions correct: T0 = 1, for every policy that is not uniform.
 
-An increase of entropy needs several correct answers, and it is the less likely of them that bring it.
+That a temperature changes the sign needs several correct answers.
 """
 
 from __future__ import annotations
