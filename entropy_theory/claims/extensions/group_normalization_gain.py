@@ -39,7 +39,13 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import Condition, variant
-from entropy_theory.verification.formula.limits import at_every_step, for_every, has_derivative
+from entropy_theory.verification.formula.limits import (
+    at_every_step,
+    for_every,
+    has_derivative,
+    implies,
+    number_of,
+)
 from entropy_theory.verification.formula.terms import ACTIONS, Term, elementwise, operation
 
 GROUPS = (2, 3, 4)
@@ -175,11 +181,28 @@ def _room(i: Cases, factor: int = 1) -> Reals:
     return np.stack(rows, axis=-1)
 
 
+def _bounds_for_every_size(i: Cases) -> tuple[Term, ...]:
+    """Say the same for groups of any number of responses from three on."""
+    policy = ar.softmax(i.logits)
+    right, wrong = ar.total(policy, i.correct), ar.total(policy, ~i.correct)
+
+    def within(group_size: Term) -> Term:
+        kappa, size = group_gain(right, wrong, group_size, 0), number_of(group_size)
+        root = np.sqrt(size - 1)
+        # wrong^(G - 2) + right^(G - 2)
+        ends = np.exp((size - 2) * np.log(wrong)) + np.exp((size - 2) * np.log(right))
+        return implies(size >= 3, (2 - 2 / size <= kappa) & (root * ends <= kappa) & (kappa <= root)
+                       & (kappa * kappa * right * wrong <= 1 - 1 / size))
+
+    return (at_every_step(within),)
+
+
 _bounds = Statement(
     latex=r"For $G \ge 3$: $\max\big(2(1-\frac1G), \sqrt{G-1}\,((1-p)^{G-2}+p^{G-2})\big) \le \kappa "
           r"\le \min\big(\sqrt{G-1}, \sqrt{(1-\frac1G)/(p(1-p))}\big)$.",
     margin=_room,
     conditions=(Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1)),),
+    beyond=_bounds_for_every_size,
 )
 
 group_normalization_bounds = Claim(

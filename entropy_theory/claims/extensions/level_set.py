@@ -138,7 +138,14 @@ def _along_the_flow(i: Any) -> tuple[Term, ...]:
     def later(path: Term, start: Term, stop: Term) -> Term:
         here, there = entry(path, start), entry(path, stop)
         same = equal(ar.entropy(there), ar.entropy(here))
-        return same & (performance(here, i.reward) <= performance(there, i.reward))
+        before, after = performance(here, i.reward), performance(there, i.reward)
+
+        def rises(moment: Term) -> Term:
+            still = equal(level_step(entry(path, moment), i.reward), 0).all()
+            return implies((start < stop) & ~still, before < after)
+
+        return same & (before <= after) & for_every(
+            "moment", (), rises, given=lambda moment: (start <= moment) & (moment <= stop))
 
     def follows(path: Term) -> Term:
         return for_every("time", (), lambda time: has_derivative(
@@ -223,7 +230,8 @@ level_set_step = Claim(
 
 _flow = Statement(
     latex=r"On a curve with $\dot\theta = g - \frac{\langle g,h\rangle}{\langle h,h\rangle}h$ the "
-          r"entropy is constant and $J$ never falls; it rises wherever the velocity is not zero.",
+          r"entropy is constant and $J$ never falls; it rises over every stretch of time "
+          r"in which the velocity is not always zero.",
     margin=_reward_rate,
     beyond=_along_the_flow,
 )

@@ -43,16 +43,21 @@ from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Ball, Reals
 from entropy_theory.verification.claim import Convergence, variant
 from entropy_theory.verification.formula.limits import has_gradient
-from entropy_theory.verification.formula.statement import ANY, POSITIVE
+from entropy_theory.verification.formula.statement import ANY
 
 COEFFICIENTS = tuple(
     Scalar(name=name, low=0.01, high=4.0, grid=(1,),
-           range=POSITIVE) for name in ("entropy", "clamped", "reference_kl")
+           range=ANY) for name in ("entropy", "clamped", "reference_kl")
 )
+"""Of any sign, or zero where a rule has no such term; drawn above zero."""
 SCORES = Vector(name="score", low=-3.0, high=3.0, grid=(0, 1), range=ANY)
 """sum of w_i s_i over the tokens of each action."""
 REFERENCE = Vector(name="reference", low=-3.0, high=3.0, grid=(0, 0), range=ANY)
 """Logits of the reference policy."""
+PENALTY = {"weights": [1, 2, 3], "correct": [False, True, True], "score": [1, 0, -1],
+           "reference": [0, 1, 0], "learning_rate": 1, "entropy": 0, "clamped": 0, "reference_kl": -1}
+"""A penalty on the KL, and no bonus."""
+SCORES_ALONE = PENALTY | {"reference_kl": 0}
 
 
 def token_forecast(logits: Reals, action_scores: Reals) -> Reals:
@@ -186,6 +191,7 @@ score_forecast = Claim(
     statement=_statement,
     instances=bandit_instances(LEARNING_RATE, *COEFFICIENTS, vectors=(SCORES, REFERENCE),
                                actions=(2, 4)),
+    witnesses=(PENALTY, SCORES_ALONE),
     convergence=Convergence(
         remainder=_remainder, order=2, bound=lambda i, h: remainder_bound(h * step(i))),
     mutants=(

@@ -46,9 +46,11 @@ from entropy_theory.verification.formula import limits
 from entropy_theory.verification.formula.statement import POSITIVE, Range
 from entropy_theory.verification.formula.terms import Term, definition
 
-GRPO_WEIGHT = Scalar(name="grpo_weight", low=0.01, high=10.0, grid=(1,), range=POSITIVE)
+GRPO_WEIGHT = Scalar(name="grpo_weight", low=0.01, high=10.0, grid=(1,), range=Range(low=0))
 LEARNING_RATE = Scalar(name="learning_rate", low=0.01, high=2.0, grid=(1, 2),
                        range=Range(low=0, open_low=True, high=2))
+WITHOUT_GRPO = {"weights": [1, 2, 3], "correct": [True, True, False], "temperature": 2,
+                "learning_rate": 1, "grpo_weight": 0}
 
 
 def _after(i: Cases) -> Reals:
@@ -148,6 +150,7 @@ transient_collapse = Claim(
     scope="one tabular state, exact expectation, one step, and so every one; the limit",
     statement=_statement,
     instances=bandit_instances(HIGH_TEMPERATURE, LEARNING_RATE, GRPO_WEIGHT, actions=(2, 6)),
+    witnesses=(WITHOUT_GRPO,),
     experiments=(experiment(
         "down and back", "GRPO sharpens the right answers, then temperature revives them",
         _down_and_back),),

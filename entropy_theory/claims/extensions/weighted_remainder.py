@@ -159,9 +159,9 @@ weighted_remainder = Claim(
     ),
     witnesses=(RARE_UP,),
     experiments=(
-        experiment("a vocabulary", "150,000 logits, all displaced by noise: in the median of 20 draws the "
-                   "bound is within a factor 20 of the remainder, where the one in ||d||^2 is too large by "
-                   "more than 10,000",
+        experiment("a vocabulary", "150,000 logits, all displaced by noise: in the median of 20 draws "
+                   "the bound is within a factor 20 of the remainder, where the one in ||d||^2 is too "
+                   "large by more than 10,000",
                    _vocabulary),
     ),
 )

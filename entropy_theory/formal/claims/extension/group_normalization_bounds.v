@@ -2,7 +2,7 @@
     max(2 (1 - 1/G), sqrt(G - 1) ((1 - p)^{G-2} + p^{G-2})) and min(sqrt(G - 1), sqrt((1 - 1/G)/(p (1 - p)))). *)
 
 From Coq Require Import Reals Lra Lia List Bool.
-From PolicyEntropy.library Require Import Definitions Basics Comparisons RewardGroups GroupGain.
+From PolicyEntropy.library Require Import Definitions Basics Comparisons Masks RewardGroups GroupGain.
 From Statements.extension Require group_normalization_bounds.
 Open Scope R_scope.
 
@@ -247,9 +247,16 @@ Lemma bounds_at n logits correct G size root :
   /\ gain * gain * right * wrong <= 1 - 1 / size.
 Proof. intros one_action three same before; rewrite <- before, <- same; apply bounds_of_gain; assumption. Qed.
 
+(** How the statement writes a power of a positive number. *)
+Lemma power_form x G : 0 < x -> (2 <= G)%nat -> exp ((INR G - 2) * ln x) = x ^ (G - 2).
+Proof.
+  intros positive two; rewrite <- Rpower_pow by assumption; unfold Rpower; do 2 f_equal.
+  rewrite minus_INR by assumption; reflexivity.
+Qed.
+
 Theorem proved : Statements.extension.group_normalization_bounds.statement.
 Proof.
-  intros n logits correct two _ _.
+  intros n logits correct two some not_all.
   assert (one_action : (1 <= n)%nat) by lia.
   destruct (bounds_at n logits correct 4 4 3 one_action) as [? [? [? ?]]];
     [lia|rewrite INR_IZR_INZ; reflexivity|lra|].
@@ -259,5 +266,13 @@ Proof.
     [lia|rewrite INR_IZR_INZ; reflexivity|lra|].
   destruct (bounds_at n logits correct 64 64 63 one_action) as [? [? [? ?]]];
     [lia|rewrite INR_IZR_INZ; reflexivity|lra|].
-  repeat split; assumption.
+  split; [repeat split; assumption|].
+  intros G three.
+  assert (at_least_three : (3 <= G)%nat) by (apply INR_le; simpl; lra).
+  destruct (bounds_of_gain n logits correct G one_action at_least_three) as (constant & ends & root & deviation).
+  assert (mass : forall A, nonempty n A -> 0 < total_on n A (softmax n logits)).
+  { intros A nonempty_A; apply total_on_pos; [exact nonempty_A|intros; apply softmax_pos; lia]. }
+  pose proof (mass correct some); pose proof (mass _ (some_wrong n correct not_all)).
+  rewrite !power_form by (assumption || lia).
+  exact (conj (conj (conj constant ends) root) deviation).
 Qed.

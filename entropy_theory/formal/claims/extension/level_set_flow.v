@@ -3,7 +3,7 @@
     stays what it was and the objective never falls; it rises over every stretch of time in which
     there is a moment at which the step does not vanish. *)
 
-From Coq Require Import Reals Lra Lia.
+From Coq Require Import Reals Lra Lia Classical.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics Gradients Projection TabularGradients.
 From Statements.extension Require level_set_flow.
@@ -90,6 +90,11 @@ Proof.
                 (fun t => entropy_gradient n (path t))
                 (fun t => gradient_of_performance n (path t) reward some)
                 (fun t => gradient_of_entropy n (path t) some) follows start stop before)
-      as (same & rises & _).
-    split; [exact same|exact rises].
+      as (same & rises & strictly).
+    split; [split; [exact same|exact rises]|].
+    intros moment between (less & moves).
+    apply strictly; [|exact less].
+    apply not_all_ex_not in moves; destruct moves as (i & moves).
+    apply imply_to_and in moves; destruct moves as (inside & moves).
+    exists moment, i; exact (conj between (conj inside moves)).
 Qed.

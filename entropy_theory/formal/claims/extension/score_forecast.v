@@ -138,7 +138,7 @@ Qed.
 
 Theorem proved : Statements.extension.score_forecast.statement.
 Proof.
-  intros n logits kept score reference learning_rate lambda kappa beta many some_kept _ _ _ _; split.
+  intros n logits kept score reference learning_rate lambda kappa beta many some_kept _; split.
   - apply (first_order_error_scaled n logits ltac:(lia) learning_rate
              (rule_step n logits score reference kept lambda kappa beta)).
     apply covariance_of_rule_step; lia.

@@ -84,33 +84,35 @@ Proof.
   assert (forall y, gap n logits correct <= gap n y correct -> entropy n y <= ceiling n logits correct) as bounded
     by (intros; apply entropy_at_most_ceiling; assumption).
   assert (forall low : bool, 0 < switch_temperature low) as positive by (intros []; simpl; lra).
-  set (target := two_answer_entropy target_gap) in *.
-  destruct (below target) as (push_nonneg & push_pos).
-  assert (Statements.extension.sustainable_entropies.lack n logits correct target_gap
+  assert (forall target, Statements.extension.sustainable_entropies.lack n logits correct target
           = target - conditional_entropy n logits correct) as lack_eq.
-  { unfold Statements.extension.sustainable_entropies.lack.
+  { intros target; unfold Statements.extension.sustainable_entropies.lack.
     rewrite <- (conditional_entropy_form n logits correct some); reflexivity. }
-  assert (Statements.extension.sustainable_entropies.push n logits correct target_gap
+  assert (forall target, Statements.extension.sustainable_entropies.push n logits correct target
           = (target - conditional_entropy n logits correct)
             * conditional_rate n logits correct
                 (switch_temperature (less 0 (target - conditional_entropy n logits correct)))) as push_eq.
-  { unfold Statements.extension.sustainable_entropies.push; rewrite lack_eq.
+  { intros target; unfold Statements.extension.sustainable_entropies.push; rewrite lack_eq.
     rewrite <- conditional_rate_form by (assumption || apply positive); reflexivity. }
+  assert (forall target, 0 <= Statements.extension.sustainable_entropies.push n logits correct target)
+    as push_nonneg by (intros target; rewrite push_eq; apply below).
   set (D := largest n logits - smallest n logits).
   assert (0 <= D) as D_nonneg.
   { pose proof (largest_ge n logits 0 ltac:(lia)); pose proof (smallest_le n logits 0 ltac:(lia)); unfold D; lra. }
   assert (Statements.extension.sustainable_entropies.moved_gap D target_gap learning_rate
-          = D - learning_rate * speed D (switch_temperature (less (two_answer_entropy D) target))) as moved_eq.
+          = D - learning_rate * speed D (switch_temperature (less (two_answer_entropy D)
+                                                                  (two_answer_entropy target_gap)))) as moved_eq.
   { rewrite <- speed_form by apply positive; reflexivity. }
   change (Statements.extension.sustainable_entropies.logit_range n logits) with D.
-  rewrite push_eq, lack_eq, moved_eq.
+  rewrite moved_eq.
   split; [|split].
   - repeat split; try (apply bounded; repeat apply grows; apply Rle_refl).
-    + exact push_nonneg.
+    + apply push_nonneg.
     + apply held_in_gap; lra.
     + apply held_in_entropy; lra.
-  - intros (nonzero & wide); apply push_pos.
-    + intros same; unfold target in same; fold target in same; rewrite same in nonzero; lra.
+  - intros target; split; [apply push_nonneg|].
+    intros (nonzero & wide); rewrite push_eq; rewrite lack_eq in nonzero; apply below.
+    + intros same; rewrite same in nonzero; lra.
     + intros even; unfold Statements.extension.sustainable_entropies.range_on in wide.
       destruct (largest_on_attained n correct logits some) as (a & a_inside & a_in & a_is).
       destruct (smallest_on_attained n correct logits some) as (b & b_inside & b_in & b_is).

@@ -67,11 +67,11 @@ Qed.
 
 Theorem proved : Statements.extension.transient_collapse.statement.
 Proof.
-  intros n logits correct temperature learning_rate grpo_weight two some hot rate_pos rate_small weight_pos not_all.
+  intros n logits correct temperature learning_rate grpo_weight two some hot rate_pos rate_small weight_nonneg not_all.
   destruct (collapse_ends n logits correct temperature learning_rate two some not_all hot
               (conj rate_pos rate_small)) as (step & limit).
   split.
-  - destruct (step grpo_weight (Rlt_le _ _ weight_pos)) as (room & lead_grows).
+  - destruct (step grpo_weight weight_nonneg) as (room & lead_grows).
     assert (forall kappa, moved learning_rate logits (aepo_step n logits correct temperature kappa)
               = after_aepo_step n logits correct temperature kappa learning_rate) as same.
     { intros kappa; rewrite after_aepo_step_eq; apply functional_extensionality; intros a; unfold moved.
