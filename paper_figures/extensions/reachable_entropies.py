@@ -28,6 +28,8 @@ from paper_figures.figure import Finding, PaperFigure
 
 ROUNDING = 1e-9
 """How far rounding may put a mean of entropies outside a range that holds each of them, nats."""
+CLEAR = 0.01
+"""How far above log m, in nats, a run must end to count as above it."""
 GAPS = np.linspace(-1.0, 10.0, 56)
 REWARDS = np.linspace(0.001, 0.999, 200)
 BONUS_REWARD = 0.9
@@ -106,8 +108,11 @@ def finding(table: pandas.DataFrame) -> Finding:
     outside = (ends["x"] < low - ROUNDING) | (ends["x"] > high + ROUNDING)
     excess = ends["x"] - np.log(right)
     aepo, bonus = ends["method"] == "AEPO", ends["method"] == "bonus"
-    above = bonus & (excess > 0.01)
-    held = table[(table["panel"] == "held") & (table["held"] == 1)]
+    above = bonus & (excess > CLEAR)
+    wrong = 1 - ends.loc[above, "y"]
+    tried = table[table["panel"] == "held"]
+    tried = tried.assign(above=tried["y"] >= np.log(tried["x"].astype(float)))
+    held = tried[tried["held"] == 1]
     fixed = table[table["panel"] == "fixed"]
     on_edge = np.abs(fixed["x"] - highest_entropy(
         fixed["y"].to_numpy(), n, fixed["right_answers"].to_numpy(dtype=float)))
@@ -117,31 +122,37 @@ def finding(table: pandas.DataFrame) -> Finding:
         "ends": float(len(ends)),
         "AEPO: largest excess over log m": float(excess[aepo].max()),
         "AEPO: lowest reward": float(ends.loc[aepo, "y"].min()),
-        "AEPO: targets held above log m": float((held["y"] >= np.log(held["x"])).sum()),
+        "AEPO: targets held above log m": float(held["above"].sum()),
+        "AEPO: targets above log m": float(tried["above"].sum()),
         "AEPO: targets held": float(len(held)),
+        "AEPO: targets": float(len(tried)),
         "bonus: ends above log m": float(above.sum()),
-        "bonus: highest reward above log m": float(ends.loc[above, "y"].max()) if above.any() else 0.0,
+        **{f"bonus: wrong answers above log m, {name}": float(wrong.quantile(q))
+           for name, q in (("quartile", 0.25), ("median", 0.5), ("upper quartile", 0.75))},
         "fixed points: largest distance from the edge": float(on_edge.max()),
     }
+    lost = tried[~tried["above"]].groupby("x")["held"].max()
+    never = ", ".join(f"{m:g}" for m in lost.index[lost == 0])
     price = (
-        f"the {above.sum()} runs that end above it have wrong answers of at least "
-        f"{1 - numbers['bonus: highest reward above log m']:.1%}"
-        if above.any() else "none of its runs ends above it"
+        f"The {above.sum()} runs of an entropy bonus that end more than {CLEAR:g} nats above log m give "
+        f"{wrong.median():.1%} wrong answers in the median (quartiles {wrong.quantile(0.25):.1%} and "
+        f"{wrong.quantile(0.75):.1%})"
+        if above.any() else f"No run of an entropy bonus ends more than {CLEAR:g} nats above log m"
     )
     text = (
         f"Of {len(ends)} simulated ends {outside.sum()} lie outside the range that their reward "
         f"allows. AEPO ends at a reward of {numbers['AEPO: lowest reward']:.3f} or more and at most "
         f"{max(numbers['AEPO: largest excess over log m'], 0):.2f} nats above log m, and holds "
-        f"{numbers['AEPO: targets held above log m']:.0f} targets above it and "
-        f"{numbers['AEPO: targets held'] - numbers['AEPO: targets held above log m']:.0f} below. An "
-        "entropy "
-        f"bonus goes beyond log m for wrong answers: {price}. Its fixed points lie on the upper edge "
-        f"of the range, to {numbers['fixed points: largest distance from the edge']:.0e} nats."
+        f"{held['above'].sum()} of {tried['above'].sum()} targets at or above it and "
+        f"{(~held['above']).sum()} of {(~tried['above']).sum()} below"
+        f"{f' (none with m = {never})' if never else ''}. {price}. The bonus' fixed points lie on the "
+        f"upper edge of the range, to {numbers['fixed points: largest distance from the edge']:.0e} nats."
     )
     none = numbers["AEPO: targets held above log m"] == 0
     headline = (
         f"AEPO holds {'no target' if none else 'targets'} above the logarithm of the number of right "
-        "answers; an entropy bonus reaches more, but pays with wrong answers."
+        "answers; an entropy bonus "
+        + ("reaches more, but pays with wrong answers." if above.any() else "reaches no more either.")
     )
     return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
 

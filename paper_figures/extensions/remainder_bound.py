@@ -8,7 +8,8 @@ the rest uniform). And what the bound is for: it certifies the sign of the entro
 to some learning rate; up to which is the sign in fact right?
 
 What is seen: the bound cannot be improved by more than a factor of less than two at any number of
-actions, but the steps of a policy gradient leave far less than it allows.
+actions, but the steps of a policy gradient leave far less than it allows in the median, and at most 41 %
+of it (on 20 answers).
 """
 
 from __future__ import annotations
@@ -159,7 +160,7 @@ def finding(table: pandas.DataFrame) -> Finding:
         f"within a factor of {numbers['least room in the constant']:.2f} to "
         f"{numbers['most room in the constant']:.2f} of it, from {int(room.index.min())} to "
         f"{int(room.index.max()):,} actions; policy-gradient steps on {N_ACTIONS} answers fill at most "
-        f"{numbers['largest share, policy gradient']:.0%} of it, half of them less than "
+        f"{numbers['largest share, policy gradient']:.1%} of it, half of them less than "
         f"{numbers['median share, policy gradient']:.1%}. Of the policies whose entropy falls to first "
         f"order, {numbers['falls: sign never wrong']:.0%} never change the sign up to a learning rate of "
         f"{RATES[-1]:,.0f}, of those whose entropy rises {numbers['rises: sign never wrong']:.0%}; "
@@ -169,8 +170,9 @@ def finding(table: pandas.DataFrame) -> Finding:
     )
     headline = (
         f"The bound on what the first order leaves is {'broken' if broken else 'kept'}: the worst "
-        f"policies known fill at least {1 / numbers['most room in the constant']:.0%} of it, "
-        f"policy-gradient steps at most {numbers['largest share, policy gradient']:.0%}."
+        f"policies known fill at least {np.floor(100 / numbers['most room in the constant']):.0f}% of "
+        f"it, policy-gradient steps at most "
+        f"{np.ceil(100 * numbers['largest share, policy gradient']):.0f}%."
     )
     return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
 

@@ -56,3 +56,6 @@ def test_the_finding_is_read_off_the_table(table: pandas.DataFrame) -> None:
     # An error of 5 % at every size is of the order of the change itself.
     assert found.numbers["rare: order of the error, first order"] == pytest.approx(1, abs=1e-6)
     assert "always has the right sign" in found.headline
+    few = perfect.copy()
+    few.loc[few["start"] == 0, "first_order"] *= -1
+    assert "right sign in most policies" in figure.finding(few).headline

@@ -25,6 +25,9 @@ def test_ends_keep_to_the_range_and_aepo_holds_nothing_above_log_m(table: pandas
     assert found.numbers["ends outside the range"] == 0
     assert found.numbers["AEPO: targets held above log m"] == 0
     assert "no target above the logarithm" in found.headline
+    for count in ("targets held above log m", "targets above log m", "targets held", "targets"):
+        assert f"AEPO: {count}" in found.numbers  # of how many, as well
+    assert "in the median" in found.text
     assert found.numbers["fixed points: largest distance from the edge"] < 1e-9
 
 
@@ -52,6 +55,9 @@ def test_the_ceiling_falls_from_log_n_to_log_m() -> None:
 
 def test_a_held_target_and_a_stray_end_change_the_finding(table: pandas.DataFrame) -> None:
     """A finding typed in."""
+    low = table.copy()
+    low.loc[low["panel"] == "ends", "x"] = 0.0
+    assert "reaches no more either" in figure.finding(low).headline
     table = table.copy()
     above = (table["panel"] == "held") & (table["y"] > np.log(table["x"].clip(lower=1)))
     table.loc[above, "held"] = 1.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,10 @@ def test_the_bound_is_kept_and_nearly_reached(table: pandas.DataFrame) -> None:
     assert numbers["certified though wrong"] == 0
     assert numbers["largest share, policy gradient"] < numbers["largest share, worst known"]
     assert "kept" in figure.finding(table).headline
+    # A least share of 54.7 % is not "at least 55 %", a largest of 40.2 % not "at most 40 %".
+    least, most = (int(share) for share in re.findall(r"(\d+)%", figure.finding(table).headline))
+    assert least <= 100 / numbers["most room in the constant"] < least + 1
+    assert most - 1 < 100 * numbers["largest share, policy gradient"] <= most
 
 
 def test_reached_constants_are_those_of_two_likely_actions(table: pandas.DataFrame) -> None:
