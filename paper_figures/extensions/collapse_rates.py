@@ -7,7 +7,8 @@ sqrt(G - 1) times as fast under GRPO with groups of G, w ~ 1/t^2 under either wi
 exponentially under the natural gradient. With several right answers every algorithm but the natural
 gradient goes on sharpening among them.
 
-Whether the runs do so: exponents over the last factor of four in steps, beside the predicted ones.
+Whether the runs do so: exponents over the last factor of four in steps, beside the predicted ones, in
+the mean over starts; a single start that is run from samples may be far off.
 """
 
 from __future__ import annotations
@@ -81,11 +82,17 @@ def finding(table: pandas.DataFrame) -> Finding:
     exponents = found[found["panel"] == "exponent"]
     off = (exponents["measured"] - exponents["predicted"]).abs()
     agree = off <= AGREES
+    sampled = exponents[exponents["algorithm"].str.endswith("sampled")]
+    starts = table[table["panel"] == "exponent"]["start"].nunique()
     within = table[table["panel"] == "within"]
     last = within[within["x"] == within.groupby("algorithm")["x"].transform("max")]
     left = last.groupby("algorithm")["y"].median()
-    first = within[within["x"] == within["x"].min()].groupby("algorithm")["y"].median()
-    kept = left / first
+    natural_end = float(last.loc[last["algorithm"] == "NPG", "x"].max())
+    start = within[within["x"] == within["x"].min()]
+    kept = left / start.groupby("algorithm")["y"].median()
+    by_start = [rows[rows["algorithm"] != "NPG"].set_index(["algorithm", "start"])["y"]
+                for rows in (last, start)]
+    most = float((by_start[0] / by_start[1]).max())
     others = kept.drop("NPG")
     grpo = found[(found["panel"] == "speed") & (found["algorithm"] == "GRPO")].iloc[0]
     rate = found[found["panel"] == "rate"].iloc[0]
@@ -99,25 +106,31 @@ def finding(table: pandas.DataFrame) -> Finding:
         "NPG: decay rate": float(rate["measured"]),
         "NPG: entropy among right answers kept": float(kept["NPG"]),
         "others: most kept": float(others.max()),
+        "others: most kept in one start": most,
+        "NPG: steps": natural_end,
+        "starts": float(starts),
+        **{f"sampled, one start: {end} exponent": float(value) for end, value in (
+            ("least", -sampled["high"].max()), ("largest", -sampled["low"].min()))},
         "steps": float(table[table["panel"] == "wrong"]["x"].max()),
     }
     missed = [f"{row.algorithm} ({row.measured:.2f}, predicted {row.predicted:g})"
               for row in exponents[~agree].itertuples()]
     text = (
         f"With one right answer the probability of a wrong one falls as the predicted power of the step "
-        f"(within {AGREES:g}) for {agree.sum()} of {len(exponents)} algorithms"
+        f"(within {AGREES:g}) for {agree.sum()} of {len(exponents)} algorithms with a power law, in the "
+        f"mean over {starts} starts"
         + (f", not yet for {', '.join(missed)}" if missed else "")
-        + f". GRPO is {grpo['measured']:.2f} times as fast as PG (predicted "
-        f"{grpo['predicted']:.2f}); under "
-        f"NPG it falls as exp(-{rate['measured']:.2f} eta t). With "
-        f"{int(within['right_answers'].iloc[0])} "
-        f"right answers NPG keeps {kept['NPG']:.0%} of the entropy among them, the others "
-        f"{others.min():.0%} to {others.max():.0%} after {numbers['steps']:,.0f} steps."
+        + f"; single starts from samples fall as powers {-sampled['high'].max():.2f} to "
+        f"{-sampled['low'].min():.2f} of 1/t. GRPO is {grpo['measured']:.2f} times as fast as "
+        f"PG (predicted {grpo['predicted']:.2f}); under NPG it falls as "
+        f"exp(-{rate['measured']:.2f} eta t). With {int(within['right_answers'].iloc[0])} right answers "
+        f"NPG keeps {kept['NPG']:.0%} of the entropy among them after {natural_end:,.0f} steps, the "
+        f"others {others.min():.0%} to {others.max():.0%} after {numbers['steps']:,.0f} (medians; at most {most:.0%} in one start)."
     )
     headline = (
         f"Near collapse wrong answers vanish as the predicted power of the step for "
-        f"{'all' if agree.all() else 'most' if agree.mean() > 0.5 else 'few'} algorithms; only the "
-        "natural gradient "
+        f"{'all' if agree.all() else 'most' if agree.mean() > 0.5 else 'few'} algorithms "
+        "with a power law, in the mean over starts; only the natural gradient "
         f"{'keeps' if kept['NPG'] > 0.95 > others.max() else 'does not alone keep'} the entropy among "
         f"right answers."
     )

@@ -1,14 +1,15 @@
 """When the covariance is positive, so that entropy falls: a map over problems.
 
-Cui et al. observe that the covariance is positive at every step of training, and conclude that entropy
-must fall. To first order entropy falls by eta Cov(log pi, pi A) under the policy gradient (PG) and by
-eta Cov(log pi, A) under the natural gradient (NPG); both signs are properties of the problem (where
-right answers are likelier than wrong ones). Shares of positive covariances are counted over random
-problems: five families of logits and several numbers of right answers.
+Cui et al. observe that the average covariance is positive at every step of training, and conclude that
+entropy must fall. To first order entropy falls by eta Cov(log pi, pi A) under the policy gradient (PG)
+and by eta Cov(log pi, A) under the natural gradient (NPG); both signs are properties of the problem
+(where right answers are likelier than wrong ones). Shares of positive covariances are counted over
+random problems: five families of logits and several numbers of right answers.
 
-What is seen: prompts with a low accuracy are negative, easy ones positive, whatever the family; training
-makes its own prompts positive as it goes; a policy that is right as often as it is confident need not be
-positive prompt by prompt, but its batches are. So "always positive" is what trained models look like.
+What is seen: prompts with an accuracy of 0.05 are negative, easy ones positive, whatever the family (in
+between the family and the theorem decide); training makes its own prompts positive as it goes; a policy
+that is right as often as it is confident (one right answer) need not be positive prompt by prompt, but
+its batches are. So "always positive" is what trained models look like.
 """
 
 from __future__ import annotations
@@ -25,16 +26,17 @@ from paper_figures.drawing.bands import draw_median
 from paper_figures.drawing.style import REFERENCE, SERIES, label_ends, panels
 from paper_figures.figure import Finding, PaperFigure
 
-COLUMNS = ["panel", "family", "right_answers", "form", "rule", "competence", "x", "share"]
+COLUMNS = ["panel", "family", "right_answers", "form", "rule", "competence", "x", "share", "counted"]
 CALIBRATED = 1.0
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Return columns panel, family, right_answers, form, rule, competence, x, share.
+    """Return columns panel, family, right_answers, form, rule, competence, x, share, counted.
 
     Panels: "difficulty" (x accuracy to which blindly chosen right answers were brought), "competence" (x
     power of the policy by which right answers are drawn), "batch" (x prompts of a batch, by competence),
-    "training" (x accuracy reached, lower edge). ``share`` of positive covariances, 0 to 1.
+    "training" (x accuracy reached, lower edge). ``share`` of positive covariances, 0 to 1; of batches,
+    ``counted`` many.
     """
     dataset = inputs.simulation(results, "covariance_sign_map")
     parts = [
@@ -43,7 +45,9 @@ def data(results: Path) -> pandas.DataFrame:
         _long(dataset.share_of_batches, "batch", "batch_size"),
         _long(dataset.share_by_accuracy_reached, "training", "reached"),
     ]
-    return pandas.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
+    table = pandas.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
+    problems = int(inputs.dataset_provenance(dataset)["config"]["n_problems"])
+    return table.assign(counted=(problems // table["x"]).where(table["panel"] == "batch"))
 
 
 def _long(array: xarray.DataArray, panel: str, x: str) -> pandas.DataFrame:
@@ -62,9 +66,11 @@ def finding(table: pandas.DataFrame) -> Finding:
         table[table["panel"] == name] for name in ("difficulty", "training", "batch", "competence"))
     hardest, easiest = difficulty["x"].min(), difficulty["x"].max()
     late = training[training["x"] >= 0.75]
-    calibrated = competence[competence["x"] == CALIBRATED]
+    # Right answers drawn from the policy make it calibrated where one is drawn alone.
+    calibrated = competence[(competence["x"] == CALIBRATED) & (competence["right_answers"] == 1)]
     largest = batch["x"].max()
-    batches = batch[(batch["x"] == largest) & (batch["competence"] == CALIBRATED)]
+    batches = batch[(batch["x"] == largest) & (batch["competence"] == CALIBRATED)
+                    & (batch["right_answers"] == 1)]
     blind = batch[(batch["x"] == largest) & (batch["competence"] == 0)]
     numbers = {
         **span("hard", difficulty[difficulty["x"] == hardest]),
@@ -73,6 +79,7 @@ def finding(table: pandas.DataFrame) -> Finding:
         **span("calibrated prompts", calibrated), **span("calibrated batches", batches),
         **span("blind batches", blind),
         "hard accuracy": float(hardest), "easy accuracy": float(easiest), "batch": float(largest),
+        "batches": float(batches["counted"].min()),
     }
 
     def words(name: str) -> str:
@@ -85,16 +92,22 @@ def finding(table: pandas.DataFrame) -> Finding:
         f"theorems and {difficulty['right_answers'].nunique()} numbers of right answers. Right answers "
         f"chosen blindly: {words('hard')} at an accuracy of {hardest:g}, {words('easy')} at {easiest:g}"
         + (f"; along training, from an accuracy of 0.75 on, {words('trained')}" if len(late) else "")
-        + f". Policies that are right as often as they are confident: {words('calibrated prompts')} of "
-        f"single prompts, {words('calibrated batches')} of batches of {largest:.0f}; policies that know "
-        f"nothing: {words('blind batches')} of such batches."
+        + f". Policies that are right as often as they are confident (one right answer): "
+        f"{words('calibrated prompts')} of single prompts, {words('calibrated batches')} of batches of "
+        f"{largest:.0f} ({numbers['batches']:.0f} batches each); policies that know nothing, with any "
+        f"number of right answers: {words('blind batches')} of such batches."
     )
     always = numbers["hard: lowest"] > 0.95
+    easy = f"on {'most' if numbers['easy: lowest'] > 0.5 else 'some'} easy prompts"
+    fewer = numbers["hard: highest"] < numbers["easy: lowest"]
+    trained = "" if not len(late) else (
+        ", and training makes it mostly positive" if numbers["trained: lowest"] > 0.5 else
+        ", and training does not always make it positive")
     headline = (
-        "The covariance is positive, and entropy falls, "
+        "The covariance is positive, and entropy falls to first order, "
         + ("in nearly all problems." if always else
-           "on most easy prompts and fewer hard ones: its sign is that of the problem, and training "
-           "makes it positive.")
+           f"{easy} and fewer hard ones: its sign is that of the problem{trained}." if fewer else
+           f"{easy}, and on hard ones of some families as often{trained}.")
     )
     return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
 
@@ -159,7 +172,7 @@ FIGURE = PaperFigure(
     name="covariance-sign-map",
     source="This project",
     title="when the covariance is positive, and entropy falls",
-    paper="Cui et al.: the covariance is positive at all update steps, so entropy falls.",
+    paper="Cui et al.: the average covariance is positive at all update steps, so entropy falls.",
     ours="Shares over random 20-answer problems: the median over families of logits and numbers of right "
     "answers, with the band from the lowest to the highest of them.",
     claims=("entropy-mechanism.covariance-agreement",),

@@ -2,9 +2,10 @@
 
 AEPO's Figures 1 and 3 show single settings of AEPO and of an entropy bonus. Here are the planes they lie
 in: AEPO on (T_high, alpha) at half of the ceiling log m, for several numbers m of right answers, and
-GRPO with a bonus on (coefficient, m). The lines are theory without a constant to fit: below the lower
-one AEPO has too few steps to revive, above the upper one its own step makes entropy chatter by more than
-the tolerance; a bonus brings wrong answers back where its fixed point says.
+GRPO with a bonus on (coefficient, m). The lines are theory without a constant to fit, drawn from the
+start and from a run of GRPO alone: below the lower one AEPO has too few steps to revive, above the upper
+one its own step makes entropy chatter by more than the tolerance; a bonus brings wrong answers back where
+its fixed point says. Right of a bonus' line of collapse no run collapses; left of it, many do not either.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ PALEST = 0.25
 """The opacity of a mark for which no more than half of the starts speak."""
 COLORS = (SERIES[1]["color"], SERIES[0]["color"], SERIES[3]["color"])
 COLUMNS = ["panel", "right_answers", "temperature", "alpha", "coefficient", "start", "outcome", "line"]
+CALLED = 0.9
+"""The share of the runs with an outcome that the lines must call for it to count as predicted."""
+WORDS = {"collapsed": "collapse", "held": "hold their target", "chatters": "chatter"}
 LINES = {"collapse_line": "-", "chatter_line": (0, (1.5, 1.5))}
 
 
@@ -73,6 +77,11 @@ def finding(table: pandas.DataFrame) -> Finding:
         "bonus: collapsed": float((bonus["outcome"] == "collapsed").mean()),
         "bonus: explodes": float((bonus["outcome"] == "explodes").mean()),
     }
+    called = aepo.groupby("outcome")["line"].mean().reindex(AEPO_OUTCOMES).dropna()
+    chattering = aepo[aepo["outcome"] == "chatters"].groupby("right_answers")["line"].mean()
+    numbers |= {f"AEPO: {name}, called": float(value) for name, value in called.items()}
+    numbers |= {f"AEPO: chatters, called, m = {size}": float(v) for size, v in chattering.items()}
+    numbers |= _collapse_calls(table)
     by_size = aepo[aepo["outcome"] == "held"].groupby("right_answers").size() / aepo.groupby(
         "right_answers").size()
     numbers |= {f"AEPO: held, m = {size}": float(value) for size, value in by_size.fillna(0).items()}
@@ -81,17 +90,44 @@ def finding(table: pandas.DataFrame) -> Finding:
         f"{numbers['AEPO: held']:.0%} held at the target and {numbers['AEPO: chatters']:.0%} chatter "
         "about "
         f"it by more than the tolerance; the two lines predict {numbers['AEPO: predicted']:.0%} of the "
-        f"outcomes (always saying the most common one: {guess:.0%}). Of {len(bonus)} runs with a bonus "
-        f"{numbers['bonus: collapsed']:.0%} collapse and {numbers['bonus: explodes']:.0%} end with "
-        f"one wrong answer in ten or more; the fixed point says which in "
-        f"{numbers['bonus: explosion predicted']:.0%} of the runs."
+        f"outcomes (always saying the most common one: {guess:.0%}): "
+        + ", ".join(f"{value:.0%} of those that {WORDS[str(name)]}" for name, value in called.items())
+        + (f" ({', '.join(f'{v:.0%} with m = {m:g}' for m, v in chattering.items())})"
+           if len(chattering) > 1 else "")
+        + f". Of {len(bonus)} runs with a bonus {numbers['bonus: explodes']:.0%} end with one wrong "
+        f"answer in ten or more; the fixed point says which in "
+        f"{numbers['bonus: explosion predicted']:.0%} (always no: {1 - numbers['bonus: explodes']:.0%}). "
+        f"{numbers['bonus: collapsed']:.0%} collapse: {numbers['bonus: collapse, left of the line']:.0%} "
+        f"of the runs left of the line of collapse and {numbers['bonus: collapse, right of it']:.0%} of "
+        "those right of it; "
+        f"with several right answers it calls {numbers['bonus: collapse called, several']:.0%} "
+        f"(always no: {1 - numbers['bonus: collapse, several']:.0%})."
     )
     better = numbers["AEPO: predicted"] > guess
-    headline = (
-        f"Whether AEPO collapses, holds its target or chatters is {'' if better else 'not '}predicted "
-        "from its settings, before a run, by two lines without a fitted constant."
-    )
+    well, badly = (" or ".join(WORDS[str(name)] for name in called.index[which])
+                   for which in (called >= CALLED, called < CALLED))
+    source = "From the start and a run of GRPO alone, two lines without a fitted constant "
+    if not better or not well:
+        headline = f"{source}do not predict whether AEPO's runs collapse, hold their target or chatter."
+    else:
+        headline = (f"{source}predict at least {CALLED:.0%} of AEPO's runs that {well}"
+                    + (f", but not of those that {badly}." if badly else "."))
     return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
+
+
+def _collapse_calls(table: pandas.DataFrame) -> dict[str, float]:
+    """How many runs with a bonus collapse on either side of its line, and how many it calls right."""
+    place = ["right_answers", "start"]
+    line = table[table["panel"] == "bonus_collapse_line"].set_index(place)["line"]
+    runs = table[table["panel"] == "bonus"].join(line.rename("limit"), on=place)
+    left, collapsed = runs["coefficient"] < runs["limit"], runs["outcome"] == "collapsed"
+    several = runs["right_answers"] > 1
+    return {
+        "bonus: collapse, left of the line": float(collapsed[left].mean()),
+        "bonus: collapse, right of it": float(collapsed[~left].mean()),
+        "bonus: collapse called, several": float((left == collapsed)[several].mean()),
+        "bonus: collapse, several": float(collapsed[several].mean()),
+    }
 
 
 def draw(table: pandas.DataFrame) -> Figure:
@@ -177,8 +213,8 @@ FIGURE = PaperFigure(
     paper="AEPO, Figures 1 and 3, show one temperature and weight, and single coefficients of a bonus.",
     ours="Exact expectation on 20-answer bandits; m right answers. A mark is how most starts end, the "
          "paler "
-    "the more of them end otherwise. Lines are predicted: solid, below (left of) it entropy collapses; "
-    "dotted, above (right of) it AEPO's steps are too long, or a bonus lets wrong answers back.",
+    "the more of them end otherwise. Solid: below (left of) it theory expects collapse. Dotted: above "
+    "(right of) it, AEPO's steps to be too long, or a bonus to let wrong answers back.",
     claims=("aepo.arbitrary-entropy", "extension.sustainable-entropies"),
     data=data,
     finding=finding,

@@ -32,10 +32,22 @@ def test_only_the_natural_gradient_keeps_the_entropy_among_right_answers(table: 
     assert found.numbers["NPG: entropy among right answers kept"] == pytest.approx(1, abs=1e-9)
     assert found.numbers["others: most kept"] < 0.9
     assert "only the natural gradient keeps" in found.headline
+    assert found.numbers["NPG: steps"] < found.numbers["steps"]  # it is done sooner
+    assert f"after {found.numbers['NPG: steps']:,.0f} steps, the others" in found.text
 
 
 def test_a_missed_exponent_and_a_lost_entropy_are_said(table: pandas.DataFrame) -> None:
     """A finding typed in."""
+    assert "power law, in the mean over starts" in figure.finding(table).headline
+    changed = table.copy()
+    rows = changed["algorithm"] == "RLOO, sampled"
+    first = rows & (changed["start"] == 0)
+    changed.loc[first & (changed["panel"] == "exponent"), "y"] = -9.0
+    within = changed["panel"] == "within"
+    changed.loc[first & within, "y"] = 1.0
+    numbers = figure.finding(changed).numbers
+    assert numbers["sampled, one start: largest exponent"] == 9
+    assert numbers["others: most kept in one start"] == 1
     changed = table.copy()
     rows = changed["algorithm"] == "PG"
     changed.loc[rows & (changed["panel"] == "exponent"), "y"] = -3.0

@@ -9,6 +9,7 @@ import pandas
 import pytest
 
 from paper_figures.extensions import covariance_sign_map as figure
+from simulations.experiments import covariance_sign_map as experiment
 
 
 @pytest.fixture(scope="module")
@@ -30,4 +31,24 @@ def test_the_sign_is_that_of_the_problem(table: pandas.DataFrame) -> None:
 def test_shares_of_one_would_be_said(table: pandas.DataFrame) -> None:
     """A headline typed in."""
     assert "in nearly all problems" in figure.finding(table.assign(share=1.0)).headline
-    assert "sign is that of the problem" in figure.finding(table).headline
+    found = figure.finding(table)
+    assert "sign is that of the problem, and training makes it mostly positive" in found.headline
+    late = (table["panel"] == "training") & (table["x"] >= 0.75)
+    untrained = table.assign(share=table["share"].where(~late, 0.1))
+    assert "training does not always make it positive" in figure.finding(untrained).headline
+    easy = (table["panel"] == "difficulty") & (table["x"] == found.numbers["easy accuracy"])
+    some = figure.finding(table.assign(share=table["share"].where(~easy, 0.4))).headline
+    assert "on some easy prompts" in some
+    none = figure.finding(table.assign(share=table["share"].where(~easy, 0.0))).headline
+    assert "sign is that of the problem" not in none
+
+
+def test_calibrated_policies_have_one_right_answer(table: pandas.DataFrame) -> None:
+    """Several right answers drawn from a policy: it is then right more often than it is confident."""
+    numbers = figure.finding(table).numbers
+    changed = table.assign(share=table["share"].where(table["right_answers"] == 1, 0.5))
+    for name in ("calibrated prompts", "calibrated batches"):
+        for end in ("lowest", "highest"):
+            assert figure.finding(changed).numbers[f"{name}: {end}"] == numbers[f"{name}: {end}"]
+    problems = experiment.PROFILES["smoke"].n_problems
+    assert numbers["batches"] == problems // numbers["batch"]

@@ -45,7 +45,40 @@ def test_lines_that_predict_nothing_are_said(table: pandas.DataFrame) -> None:
     """A headline typed in."""
     wrong = table.copy()
     wrong.loc[wrong["panel"] == "aepo", "line"] = 0.0
-    assert "is not predicted" in figure.finding(wrong).headline
+    assert "do not predict" in figure.finding(wrong).headline
     right = table.copy()
     right.loc[right["panel"] == "aepo", "line"] = 1.0
-    assert "is predicted" in figure.finding(right).headline
+    headline = figure.finding(right).headline
+    assert "predict at least 90%" in headline
+    assert "a run of GRPO alone" in headline
+    assert "but not of those" not in headline
+
+
+def test_every_outcome_is_called_by_itself(table: pandas.DataFrame) -> None:
+    """A common outcome that hides a rare one, called no better than by a coin."""
+    runs = table["panel"] == "aepo"
+    rare = table.copy()
+    rare.loc[runs, ["outcome", "line"]] = ["held", 1.0]
+    rare.loc[rare.index[runs][:1], "outcome"] = "collapsed"
+    rare.loc[rare.index[runs][1:2], ["outcome", "line"]] = ["chatters", 0.0]
+    found = figure.finding(rare)
+    assert found.numbers["AEPO: chatters, called"] == 0
+    assert found.headline.endswith("collapse or hold their target, but not of those that chatter.")
+    assert "0% of those that chatter" in found.text
+
+
+def test_the_line_of_collapse_is_scored(table: pandas.DataFrame) -> None:
+    """Collapse claimed for a line that scores explosion only."""
+    runs = table["panel"] == "bonus"
+    none = table.copy()
+    none.loc[runs, "outcome"] = "neither"
+    numbers = figure.finding(none).numbers
+    assert numbers["bonus: collapse, left of the line"] == 0
+    left = table.copy()
+    left.loc[left["panel"] == "bonus_collapse_line", "line"] = 0.1
+    left.loc[runs, "outcome"] = "neither"
+    left.loc[runs & (left["coefficient"] < 0.1), "outcome"] = "collapsed"
+    numbers = figure.finding(left).numbers
+    assert numbers["bonus: collapse, left of the line"] == 1
+    assert numbers["bonus: collapse, right of it"] == 0
+    assert numbers["bonus: collapse called, several"] == 1
