@@ -7,6 +7,7 @@ the setting with most runs of Clip-Cov and KL-Cov.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas
@@ -56,17 +57,31 @@ def data(results: Path) -> pandas.DataFrame:
 
 
 def compared(results: Path) -> pandas.DataFrame:
-    """Return columns panel, family, rule, start, x, y of runs at equal accuracy and equal entropy.
+    """Return columns panel, family, rule, start, x, y, selected, penalty at equal accuracy and entropy.
 
     Panels "at equal reward" (x: accuracy, y: entropy beyond GRPO's from the same start), "families" (the
     same at one accuracy, over further families), "at equal entropy" (y: accuracy beyond GRPO's, mean
-    over levels of entropy).
+    over levels of entropy). ``selected``: the share of the tokens that Clip-Cov or KL-Cov selects;
+    ``penalty``: KL-Cov's beta on them.
     """
-    curves = _curves(inputs.simulation(results, "intervention_sweeps"))
-    return pandas.concat([
-        _at_equal(curves), _families(inputs.simulation(results, "rules_at_equal_reward")),
-        _at_equal_entropy(inputs.simulation(results, "interventions_on_the_curve", "sampled")),
-    ], ignore_index=True)[[*COLUMNS]]
+    strong = inputs.simulation(results, "intervention_sweeps")
+    most = {rule: float(strong.strength.sel(rule=rule)[-1]) for rule in METHODS}
+    parts = [_at_equal(_curves(strong)).assign(
+        clip=most["Clip-Cov"], kl=_config(strong)["kl_cov_ratio"], penalty=most["KL-Cov"])]
+    for name, read, mode in (("rules_at_equal_reward", _families, None),
+                             ("interventions_on_the_curve", _at_equal_entropy, "sampled")):
+        weak = inputs.simulation(results, name, mode)
+        parts.append(read(weak).assign(clip=_config(weak)["ratio"], kl=_config(weak)["ratio"],
+                                       penalty=training_curves.default("kl-cov", "coefficient")))
+    table = pandas.concat(parts, ignore_index=True)
+    is_clip, is_kl = table["rule"] == "Clip-Cov", table["rule"] == "KL-Cov"
+    selected = table["clip"].where(is_clip, table["kl"].where(is_kl))
+    table = table.assign(selected=selected, penalty=table["penalty"].where(is_kl).astype(float))
+    return table[[*COLUMNS, "selected", "penalty"]]
+
+
+def _config(dataset: xarray.Dataset) -> dict[str, Any]:
+    return dict(inputs.dataset_provenance(dataset)["config"])
 
 
 def _curves(dataset: xarray.Dataset) -> pandas.DataFrame:

@@ -125,7 +125,8 @@ def finding(table: pandas.DataFrame) -> Finding:
         f"PG (predicted {grpo['predicted']:.2f}); under NPG it falls as "
         f"exp(-{rate['measured']:.2f} eta t). With {int(within['right_answers'].iloc[0])} right answers "
         f"NPG keeps {kept['NPG']:.0%} of the entropy among them after {natural_end:,.0f} steps, the "
-        f"others {others.min():.0%} to {others.max():.0%} after {numbers['steps']:,.0f} (medians; at most {most:.0%} in one start)."
+        f"others {others.min():.0%} to {others.max():.0%} after {numbers['steps']:,.0f} (medians; "
+        f"at most {most:.0%} in one start)."
     )
     headline = (
         f"Near collapse wrong answers vanish as the predicted power of the step for "

@@ -5,8 +5,10 @@ slower learning. A referee asks what this says about the law R = b - a e^H: do t
 stay on the curve of GRPO?
 
 Entropy when a rule first reaches an accuracy, and accuracy when entropy first falls to a level, against
-GRPO's from the same start: in the two worlds of Figure 11 and (a tenth of the tokens selected) over
-further families of prompts.
+GRPO's from the same start: at full strength (Clip-Cov on 0.4 of the tokens, KL-Cov with beta 2 on a
+fifth) in the two worlds of Figure 11, and at less (a tenth of the tokens, beta 1) over further families
+of prompts. Whether a rule leaves the curve depends on that strength: at the full one both do, upwards; at
+the lesser one neither does, on the same prompts with five right answers as on others.
 """
 
 from __future__ import annotations
@@ -28,45 +30,87 @@ from paper_figures.entropy_mechanism.methods import (
 )
 from paper_figures.figure import Finding, PaperFigure
 
-MARGIN = 0.01  # of accuracy: closer than this counts as on GRPO's curve
+MARGIN = 0.01
+"""Of accuracy: on GRPO's curve is within it, the interval no wider than twice it; off is further, the
+interval without 0."""
 
 
 def finding(table: pandas.DataFrame) -> Finding:
     """State in how many comparisons the rules leave GRPO's curve, and what entropy they have on it."""
     numbers: dict[str, float] = {}
     curve = gaps_to_grpo(table[table["panel"] == "at equal entropy"], absolute=True)
-    curve = curve[curve.index.get_level_values("rule").isin(METHODS)]
+    curve = curve[curve.index.get_level_values("rule").isin(METHODS)].join(strengths(table))
     above = curve[(curve["mean"] > MARGIN) & (curve["low"] > 0)]
     below = curve[(curve["mean"] < -MARGIN) & (curve["high"] < 0)]
+    on = curve[(curve["mean"].abs() <= MARGIN) & (curve["high"] - curve["low"] <= 2 * MARGIN)]
+    weak = curve["selected"] == curve["selected"].min()
     rewards = table[table["panel"].isin(["at equal reward", "families"])]
     equal = gaps_to_grpo(_mean_over_x(rewards), absolute=True)
-    equal = equal[equal.index.get_level_values("rule").isin(METHODS)]
+    equal = equal[equal.index.get_level_values("rule").isin(METHODS)].join(strengths(table))
     numbers |= {
         "above GRPO's curve": float(len(above)), "below GRPO's curve": float(len(below)),
         "comparisons with GRPO's curve": float(len(curve)),
         "accuracy at equal entropy: lowest": float(curve["mean"].min()),
         "accuracy at equal entropy: highest": float(curve["mean"].max()),
+        "on GRPO's curve": float(len(on)),
+        **{f"{name}: {side} GRPO's curve": float(len(rows.index.intersection(curve.index[chosen])))
+           for name, chosen in (("strong", ~weak), ("weak", weak))
+           for side, rows in (("above", above), ("below", below), ("on", on))},
         "entropy at equal accuracy: lowest": float(equal["mean"].min()),
         "entropy at equal accuracy: highest": float(equal["mean"].max()),
     }
-    named = "; ".join(f"{rule} with {sweeps.name(str(family))} by {row['mean']:.3f}"
-                      for (family, rule), row in above.iterrows())
+    spans = [
+        f"{rows['mean'].min():+.2f} to {rows['mean'].max():+.2f} nats {where}"
+        for where, rows in (
+            ("at full strength", equal[equal["selected"] > curve["selected"].min()]),
+            (f"with {curve['selected'].min():g} of the tokens selected",
+             equal[equal["selected"] <= curve["selected"].min()]),
+        ) if len(rows)
+    ]
     text = (
-        f"When the same accuracy is first reached, Clip-Cov and KL-Cov have "
-        f"{numbers['entropy at equal accuracy: lowest']:+.2f} to "
-        f"{numbers['entropy at equal accuracy: highest']:+.2f} nats beyond GRPO's. In {len(above)} of "
-        f"{len(curve)} comparisons their accuracy at equal entropy is above GRPO's, by more than "
-        f"{MARGIN:g} in the mean and with the 99 % interval above 0{f' ({named})' if named else ''}, in "
-        f"{len(below)} below; else they slide along GRPO's curve, or cannot be told from it."
+        f"When the same accuracy is first reached, Clip-Cov and KL-Cov have, beyond GRPO's, "
+        f"{', '.join(spans)}. At equal entropy their accuracy is above GRPO's (by more "
+        f"than {MARGIN:g} in the mean, the 99 % interval above 0) in {len(above)} of {len(curve)} "
+        f"comparisons{f': {_listed(above)}' if len(above) else ''}; below it in {len(below)}"
+        f"{f': {_listed(below)}' if len(below) else ''}; on its curve in {len(on)}"
+        f"{f': {_listed(on)}' if len(on) else ''}."
     )
-    left = (len(above) + len(below)) / len(curve)
-    headline = "At equal entropy Clip-Cov and KL-Cov " + (
-        "are nearly always on GRPO's curve of reward: more entropy at equal steps is slower learning."
-        if left < 0.25 else
-        "mostly leave GRPO's curve of reward." if left > 0.75 else
-        "leave GRPO's curve of reward on some families of prompts and stay on it on others."
+    least = curve["selected"][~weak].min()
+    headline = (
+        f"At equal entropy Clip-Cov and KL-Cov {_side(curve, above, below, on)}."
+        if weak.all() else
+        f"Strong Clip-Cov and KL-Cov (at least {least:.0%} of the tokens selected) "
+        f"{_side(curve[~weak], above, below, on)}; weak ones "
+        f"({curve['selected'].min():.0%}) {_side(curve[weak], above, below, on, curve_is='it')}."
     )
     return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
+
+
+def strengths(table: pandas.DataFrame) -> pandas.DataFrame:
+    """Return the share of tokens selected and KL-Cov's penalty, by (family, rule)."""
+    return table.groupby(["family", "rule"], sort=False)[["selected", "penalty"]].first()
+
+
+def _side(
+    curve: pandas.DataFrame, above: pandas.DataFrame, below: pandas.DataFrame, on: pandas.DataFrame,
+    *, curve_is: str = "GRPO's curve of reward against entropy",
+) -> str:
+    """Say on which side of GRPO's curve these comparisons are."""
+    up, down, still = (int(curve.index.isin(rows.index).sum()) for rows in (above, below, on))
+    if up + down == len(curve):
+        return f"leave {curve_is} {'both ways' if up and down else 'upwards' if up else 'downwards'}"
+    if up + down == 0:
+        return f"stay on {curve_is}" if still == len(curve) else f"cannot be told from {curve_is}"
+    return f"leave {curve_is} {'mostly' if up + down > len(curve) / 2 else 'at times'}"
+
+
+def _listed(rows: pandas.DataFrame) -> str:
+    pieces = []
+    for (family, rule), row in rows.iterrows():
+        penalty = "" if np.isnan(row["penalty"]) else f"beta {row['penalty']:g} on "
+        pieces.append(f"{rule} ({penalty}{row['selected']:g} of the tokens) with "
+                      f"{sweeps.name(str(family))} by {row['mean']:+.3f}")
+    return ", ".join(pieces)
 
 
 def _mean_over_x(rows: pandas.DataFrame) -> pandas.DataFrame:
@@ -123,11 +167,10 @@ FIGURE = PaperFigure(
     source="This project",
     title="Clip-Cov and KL-Cov at equal accuracy and at equal entropy",
     paper="Cui et al., Figure 11, compare their rules with GRPO at equal steps only.",
-    ours="The runs of Cui et al., Figure 11. Above: entropy beyond GRPO's when an accuracy is first "
-         "reached, means with 95 % intervals. Below: means and 99 % intervals by family of prompts; "
-         "\"hard\", "
-    "\"mixed\", "
-    "\"peaked\" and \"graded\" have a tenth of the tokens selected.",
+    ours="The runs of Cui et al., Figure 11, at full strength. Above: entropy beyond GRPO's when an "
+    "accuracy is first reached, means with 95 % intervals. Below: means and 99 % intervals by family of "
+    "prompts; \"hard\", \"mixed\", \"peaked\" and \"graded\" have a tenth of the tokens selected, and "
+    "KL-Cov beta 1.",
     claims=("entropy-mechanism.points-on-the-curve",),
     data=methods.compared,
     finding=finding,

@@ -69,6 +69,27 @@ def test_a_curve_that_is_left_is_told(table: pandas.DataFrame) -> None:
         assert numbers[f"{side} GRPO's curve"] == numbers["comparisons with GRPO's curve"] == 4
 
 
+def test_strong_and_weak_rules_are_told_apart(table: pandas.DataFrame) -> None:
+    """Strength taken for the family of prompts; a comparison that tells nothing taken for the curve."""
+    rules = table["rule"].isin(methods.METHODS)
+    assert table[rules]["selected"].notna().all()
+    assert table[~rules]["selected"].isna().all()
+    weak = table["family"].str.endswith("graded")
+    assert set(table[rules & weak]["selected"]) == {0.1}
+    assert (table[rules & ~weak & (table["panel"] == "at equal entropy")]["selected"] == 0.2).all()
+    assert set(table[table["rule"] == "KL-Cov"]["penalty"]) == {1.0}  # in smoke runs the strongest
+    assert table[table["rule"] != "KL-Cov"]["penalty"].isna().all()
+    rows = (table["panel"] == "at equal entropy") & rules
+    noise = 1e-4 * table["start"]
+    split = table.assign(y=table["y"].where(~rows, noise + 0.5 * ~weak))
+    found = figure.finding(split)
+    assert "leave GRPO's curve of reward against entropy upwards" in found.headline
+    assert found.headline.endswith("weak ones (10%) stay on it.")
+    assert found.numbers["strong: above GRPO's curve"] == found.numbers["weak: on GRPO's curve"] == 2
+    loud = table.assign(y=table["y"].where(~rows, 5.0 * (-1.0) ** table["start"]))
+    assert "cannot be told from it" in figure.finding(loud).headline
+
+
 def test_a_panel_a_world_and_two_over_families(table: pandas.DataFrame) -> None:
     worlds = table.loc[table["panel"] == "at equal reward", "family"].nunique()
     assert len(figure.draw(table).axes) == worlds + 2
