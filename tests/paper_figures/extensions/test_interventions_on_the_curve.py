@@ -19,6 +19,12 @@ def table(simulated: Callable[..., Path]) -> pandas.DataFrame:
     return figure.data(simulated(NAME))
 
 
+def tried(table: pandas.DataFrame) -> int:
+    """The interventions that reach a level of entropy from samples in the smallest runs."""
+    rows = table[(table["panel"] == "gap") & (table["mode"] == "sampled")]
+    return int((~rows["rule"].isin(figure.CONTROLS)).sum())
+
+
 def test_gaps_are_those_of_the_simulation(
     table: pandas.DataFrame, simulated: Callable[..., Path]
 ) -> None:
@@ -48,6 +54,36 @@ def test_the_headline_follows_the_sides(table: pandas.DataFrame) -> None:
     on, off = table.copy(), table.copy()
     on.loc[gap, "side"] = 0
     off.loc[gap, "side"] = 1
-    assert figure.finding(on).headline.startswith("0 of ")
+    assert f"0 of {tried(table)} interventions" in figure.finding(on).headline
+    assert figure.finding(on).headline.startswith("From samples")
     assert "trade-off" not in figure.finding(on).headline
     assert "no trade-off that interventions must obey" in figure.finding(off).headline
+
+
+def test_interventions_are_counted_by_family_and_none_that_is_grpo(table: pandas.DataFrame) -> None:
+    """One intervention counted on every family of prompts, or where it does nothing."""
+    gap = table["panel"] == "gap"
+    off, on = table.copy(), table.copy()
+    off.loc[gap, "side"] = 1
+    on.loc[gap, "side"] = 0
+    bonus = gap & (table["rule"] == "diverse bonus")
+    on.loc[bonus, ["y", "low", "high"]] = 0.0
+    on["family"] = "one right, graded"
+    both = figure.finding(pandas.concat([off, on], ignore_index=True))
+    assert f"{tried(table)} of {tried(table)} interventions" in both.headline
+    assert "none with one right, graded" in both.headline
+    assert both.numbers["one right, graded: on"] == tried(table) - 1
+    assert "the same as GRPO diverse bonus" in both.text
+
+
+def test_what_exact_expectation_says_otherwise_is_named(table: pandas.DataFrame) -> None:
+    """A side from samples passed off as that of the rule."""
+    gap = table["panel"] == "gap"
+    changed = table.copy()
+    changed.loc[gap, "side"] = 0
+    changed.loc[gap & (table["mode"] == "exact") & (table["rule"] == "REINFORCE"), "side"] = 1
+    found = figure.finding(changed)
+    assert "elsewhere than from samples: REINFORCE (" in found.text
+    shown = gap & (table["mode"] == "sampled") & ~table["rule"].isin(figure.CONTROLS)
+    excludes = (table[shown]["low"] > 0) | (table[shown]["high"] < 0)
+    assert f"for {excludes.sum()} of {tried(table)} the interval excludes 0" in found.text
