@@ -3,8 +3,13 @@
 What the papers show: entropy collapses under GRPO and is held by AEPO, on 7-billion-parameter models
 (AEPO, Figures 1 and 4). What we run: the same update rules on the bundled 0.8 M-parameter
 transformer, on ``split`` (many right answers to each prompt) and ``sum`` (one). Whether the finding
-reproduces is read off the last tenth of each run: GRPO's entropy against its start, AEPO's against
-GRPO's. Beside every reward stands what a constant answer would score.
+reproduces is read off the first and last tenth of each run: entropy against its own start, AEPO's against
+GRPO's and against its target, and in how many steps AEPO heated, that is tried to raise entropy. Beside
+every reward stands what a constant answer would score.
+
+What is seen, with one seed: entropy falls under AEPO too, which heats in most steps. With many right
+answers it ends well above GRPO's, near the target; with one it starts below the target and ends further
+below, no higher than GRPO's. So AEPO keeps more where right answers differ, and holds nothing with one.
 """
 
 from __future__ import annotations
@@ -22,13 +27,19 @@ from paper_figures.figure import Finding, MissingInputError, PaperFigure
 MODEL = "small-sums"
 TASKS = {"split": "many right answers (57=)", "sum": "one right answer (23+34=)"}
 RULES = {"grpo": "GRPO", "aepo": "AEPO"}
+TARGET = float(training_curves.default("aepo", "target"))  # type: ignore[arg-type]
+"""AEPO's target entropy in these runs, nats per token: runs with another one are not read."""
+NEAR = training_curves.TARGET_SPACING / 2
+"""How near two entropies count as the same, nats per token."""
 CHOICES = [training_curves.Choice(label=name, rule=rule) for rule, name in RULES.items()]
+A_MODEL = "a small transformer's entropy"
 LOOKS = dict(zip(RULES.values(), SERIES, strict=False))
 QUANTITIES = {
     "entropy": "entropy (nats per token)",
     "reward": "mean reward (0 to 1)",
     "distinct_answers": "distinct answers (per prompt)",
 }
+TEMPERATURE = "temperature"
 COMMAND = (
     "python -m llm_bridge train --model small-sums --task split --rule grpo --steps 160 "
     "--output build/runs/small-sums-split-grpo"
@@ -38,29 +49,38 @@ COMMAND = (
 def data(results: Path) -> pandas.DataFrame:
     """Return smoothed values in the columns of `training_curves.read`: each task's most complete setting.
 
-    Rows of metric "constant_answer" carry what a constant answer would score.
+    Rows of metric "constant_answer" carry what a constant answer would score, rows of "temperature" that
+    of the second batch at each step, which is not smoothed.
     """
-    table = training_curves.read(results, CHOICES, model=MODEL, metrics=tuple(QUANTITIES), measured=False)
+    metrics = (*QUANTITIES, TEMPERATURE)
+    table = training_curves.read(results, CHOICES, model=MODEL, metrics=metrics, measured=False)
     table = table[table["task"].isin(TASKS)]
     if table.empty:
         raise MissingInputError(f"no training run of {MODEL} was found: run `{COMMAND}`, and with aepo")
     first = table.groupby("task")["setting"].transform("first")
-    return training_curves.smoothed(table[table["setting"] == first])
+    table = table[table["setting"] == first]
+    heat = table["metric"] == TEMPERATURE
+    found = pandas.concat([training_curves.smoothed(table[~heat]), table[heat]])
+    found.attrs = table.attrs
+    return found
 
 
 def ends(table: pandas.DataFrame) -> dict[str, float]:
     """Mean over seeds of each quantity's first and last tenth, as "TASK RULE QUANTITY first|last"."""
     numbers = {}
-    for task, runs in table.groupby("task"):
+    for task, runs in table[table["metric"] != TEMPERATURE].groupby("task"):
         for row in training_curves.ends(runs).itertuples():
             if row.metric != training_curves.CONSTANT:  # which is known of the whole run alone
                 numbers[f"{task} {row.rule} {row.metric} first"] = float(row.first)
             numbers[f"{task} {row.rule} {row.metric} last"] = float(row.last)
+    heat = table[table["metric"] == TEMPERATURE]
+    for (task, rule), steps in heat.groupby(["task", "rule"]):
+        numbers[f"{task} {rule} heated share"] = float((steps["value"] > 1).mean())
     return numbers
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """State GRPO's loss of entropy, and whether AEPO keeps more of it."""
+    """State under which rule entropy falls, whether AEPO keeps more of it, and how near its target."""
     numbers = ends(table)
     sentences, headlines = [], []
     for task, words in TASKS.items():
@@ -71,18 +91,24 @@ def finding(table: pandas.DataFrame) -> Finding:
         if not grpo or not aepo:
             continue
         seeds = table.loc[table["task"] == task, "seed"].nunique()
+        lower = [name for name, run in (("GRPO", grpo), ("AEPO", aepo))
+                 if run["entropylast"] < run["entropyfirst"]]
+        fall = {0: "neither lowers", 1: f"{''.join(lower)} alone lowers", 2: "both lower"}[len(lower)]
+        away = aepo["entropylast"] - TARGET
         headlines.append(
-            f"with {words.split(' (')[0]} "
-            f"{'falls' if grpo['entropylast'] < grpo['entropyfirst'] else 'does not fall'} under GRPO "
-            f"and ends {'higher' if aepo['entropylast'] > grpo['entropylast'] else 'no higher'} under "
-            "AEPO"
+            f"{fall} {'it' if headlines else A_MODEL} with {words.split(' (')[0]}, AEPO ending "
+            f"{'higher' if aepo['entropylast'] - grpo['entropylast'] > NEAR else 'no higher'}"
+            f"{', off its target' if abs(away) > NEAR else ''}"
         )
+        heated = aepo.get("heatedshare")
         sentences.append(
             f"With {words.split(' (')[0]} ({seeds} seed{'s' if seeds > 1 else ''}), entropy went from "
-            f"{grpo['entropyfirst']:.2f} to {grpo['entropylast']:.2f} nats under GRPO and to "
-            f"{aepo['entropylast']:.2f} under AEPO; "
-            f"reward ended at {grpo['rewardlast']:.2f} and {aepo['rewardlast']:.2f} (a constant answer "
-            f"scores {grpo['constant_answerlast']:.2f})"
+            f"{grpo['entropyfirst']:.2f} to {grpo['entropylast']:.2f} nats under GRPO and from "
+            f"{aepo['entropyfirst']:.2f} to {aepo['entropylast']:.2f} under AEPO, {abs(away):.2f} "
+            f"{'above' if away > 0 else 'below'} its target of {TARGET:g}"
+            + ("; " if heated is None else f", with its second batch hot in {heated:.0%} of the steps; ")
+            + f"reward ended at {grpo['rewardlast']:.2f} and {aepo['rewardlast']:.2f} (a constant "
+            f"answer scores {grpo['constant_answerlast']:.2f})"
             + (
                 f", distinct answers at {grpo['distinct_answerslast']:.1f} and "
                 f"{aepo['distinct_answerslast']:.1f}"
@@ -93,7 +119,9 @@ def finding(table: pandas.DataFrame) -> Finding:
         text = "Runs of one rule only; nothing to compare yet."
         return Finding(standing="our own", headline="", text=text, numbers=numbers)
     text = ". ".join(sentences) + "."
-    headline = f"A small transformer's entropy {', and '.join(headlines)}."
+    most = table["seed"].nunique()
+    seeds_of = "one seed" if most == 1 else f"{most} seeds"
+    headline = f"Of GRPO and AEPO ({seeds_of}), {'; '.join(headlines)}."
     return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
 
 
@@ -139,7 +167,8 @@ FIGURE = PaperFigure(
     source="This project",
     title="the same rules train a small transformer",
     paper="Entropy collapses under GRPO and is held by AEPO (AEPO, Figures 1 and 4).",
-    ours="A 0.8 M-parameter Llama, trained through TRL with the update rules of the simulator.",
+    ours="A 0.8 M-parameter Llama, trained through TRL with the update rules of the simulator; "
+    f"AEPO's target is {TARGET:g} nats.",
     claims=("aepo.arbitrary-entropy",),
     data=data,
     finding=finding,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,28 @@ def test_ends_are_means_of_the_first_and_last_tenth(tmp_path: Path) -> None:
     assert found.numbers["split grpo entropy first"] == pytest.approx(1.0)
     assert found.numbers["split grpo entropy last"] == pytest.approx(0.1)
     assert found.numbers["split aepo entropy last"] == pytest.approx(0.5)
-    assert "1.00 to 0.10 nats under GRPO and to 0.50 under AEPO" in found.text
-    assert "falls under GRPO and ends higher under AEPO" in found.headline
+    assert "1.00 to 0.10 nats under GRPO and from 1.00 to 0.50 under AEPO" in found.text
+    assert "both lower a small transformer's entropy" in found.headline
+    assert "AEPO ending higher" in found.headline
+    assert "off its target" not in found.headline
+
+
+def test_a_target_that_is_not_held_is_said(tmp_path: Path) -> None:
+    """Entropy that falls all the same, heated at every step, called held; a start that is GRPO's."""
+    falling, aepo = [0.4] * 20 + [0.2] * 80, tmp_path / "runs" / "a"
+    write_run(tmp_path / "runs" / "g", rule="grpo", task="sum", entropies=falling)
+    write_run(aepo, rule="aepo", task="sum", entropies=[0.3] * 20 + falling[20:])
+    lines = [json.loads(line) for line in (aepo / "metrics.jsonl").read_text().splitlines()]
+    heated = [line | {"temperature": 1.2 if line["step"] > 25 else 0.8} for line in lines]
+    (aepo / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in heated))
+    table = small_transformer_training.data(tmp_path)
+    found = small_transformer_training.finding(table)
+    assert set(table.attrs["inputs"]) == {"g", "a"}
+    assert found.numbers["sum aepo heated share"] == 0.75
+    assert "from 0.30 to 0.20 under AEPO, 0.30 below its target of 0.5" in found.text
+    assert "hot in 75% of the steps" in found.text
+    assert "AEPO ending no higher, off its target" in found.headline
+    assert "one seed" in found.headline
 
 
 def test_every_reward_curve_has_its_constant_answer_line(tmp_path: Path) -> None:
