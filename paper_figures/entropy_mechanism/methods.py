@@ -68,9 +68,10 @@ def compared(results: Path) -> pandas.DataFrame:
     most = {rule: float(strong.strength.sel(rule=rule)[-1]) for rule in METHODS}
     parts = [_at_equal(_curves(strong)).assign(
         clip=most["Clip-Cov"], kl=_config(strong)["kl_cov_ratio"], penalty=most["KL-Cov"])]
-    for name, read, mode in (("rules_at_equal_reward", _families, None),
-                             ("interventions_on_the_curve", _at_equal_entropy, "sampled")):
-        weak = inputs.simulation(results, name, mode)
+    for read, weak in (
+        (_families, inputs.simulation(results, "rules_at_equal_reward")),
+        (_at_equal_entropy, inputs.simulation(results, "interventions_on_the_curve", "sampled")),
+    ):
         parts.append(read(weak).assign(clip=_config(weak)["ratio"], kl=_config(weak)["ratio"],
                                        penalty=training_curves.default("kl-cov", "coefficient")))
     table = pandas.concat(parts, ignore_index=True)

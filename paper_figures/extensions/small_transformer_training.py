@@ -82,7 +82,8 @@ def ends(table: pandas.DataFrame) -> dict[str, float]:
 def finding(table: pandas.DataFrame) -> Finding:
     """State under which rule entropy falls, whether AEPO keeps more of it, and how near its target."""
     numbers = ends(table)
-    sentences, headlines = [], []
+    sentences: list[str] = []
+    headlines: list[str] = []
     for task, words in TASKS.items():
         grpo, aepo = (
             {k.split()[2] + k.split()[3]: v for k, v in numbers.items() if k.startswith(f"{task} {r} ")}

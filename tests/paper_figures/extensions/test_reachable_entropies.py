@@ -28,6 +28,9 @@ def test_ends_keep_to_the_range_and_aepo_holds_nothing_above_log_m(table: pandas
     for count in ("targets held above log m", "targets above log m", "targets held", "targets"):
         assert f"AEPO: {count}" in found.numbers  # of how many, as well
     assert "in the median" in found.text
+    none = figure.finding(table.assign(held=table["held"].where(table["panel"] != "held", 0.0))).text
+    assert "holds 0 of " in none
+    assert "(none with m = " in none
     assert found.numbers["fixed points: largest distance from the edge"] < 1e-9
 
 
