@@ -1,19 +1,19 @@
 """AEnt: a base rule plus an adaptive coefficient times the gradient of the clamped entropy (section 4).
 
-    J = J_base + lambda E (1/|o|) sum_t H~(pi(. | s_t)),
+    J = J_base + lambda E H~(pi(. | s_t)),   the mean over all tokens,
     H~ = entropy of the policy renormalized to its (1 - p) V largest logits,
     lambda <- clip( lambda - beta [ min(H~ - low, 0) + max(H~ - high, 0) ] )            (Eq. 4.1)
 
 H~ is the batch mean of the clamped entropy. To first order the bonus never lowers the full entropy
-(``extension.clamped-bonus``). As in the authors' code the bonus is averaged over tokens like the
-policy-gradient loss, the mask of kept actions carries no gradient, and lambda starts to move after
-``warm_up_steps``.
+(``extension.clamped-bonus``). As in the authors' code the bonus is averaged over all tokens, the mask of
+kept actions carries no gradient, and lambda starts to move after ``warm_up_steps``.
 
 With a ``target`` (and ``hold="forecast"``) lambda holds the mean entropy itself instead, by the forecast
 of what the clamped bonus does to it.
 
 What differs from the code: the clamped entropy that steers lambda is that of the sampling policy over
-all ordinary rows, where the code averages over the update's micro-batches.
+all ordinary rows, where the code averages over the update's micro-batches; and the default base averages
+over sequences, where the code's loss is that of ``base.normalization=token-mean``.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     J = J_base + lambda E (1/|o|) sum_t H(pi(. | s_t))
 
 In the tabular world its gradient raises entropy at every step (dH = eta lambda ||S||^2 >= 0, with
-S_a = pi_a (log pi_a + H)), but its pull fades near a deterministic policy and never ends near a
-uniform one: entropy collapses or explodes (AEPO, Figure 3).
+S_a = pi_a (log pi_a + H)), but its pull fades near a deterministic policy, and it pushes up
+however high entropy is already: entropy collapses or explodes (AEPO, Figure 3).
 
 With a ``target`` the coefficient is adapted (`update_rules.bonus`).
 """
