@@ -24,7 +24,8 @@ from llm_bridge.analysis import tokens as audited_tokens
 from llm_bridge.running.run_folder import RunFolder
 from paper_figures.data import inputs
 from paper_figures.drawing.style import REFERENCE, SERIES, label_ends, panels
-from paper_figures.extensions.entropy_audit import well
+from paper_figures.extensions.entropy_audit import how_well
+from paper_figures.extensions.forecasts_compared import OPTIMIZERS
 from paper_figures.figure import Finding, MissingInputError, PaperFigure
 
 FORECASTS = {
@@ -36,18 +37,22 @@ SHARES = np.array([0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5])
 """The shares of a step's tokens that are chosen."""
 NAMED = 0.2
 """The share that the finding speaks of."""
+BETWEEN = 1.96
+"""Standard errors of a correlation on Fisher's scale on either side of it, for an interval of 95 %."""
 FEWEST = 10
 """Audited steps below which a correlation says nothing."""
+MODEL = "small-sums"
 COMMAND = (
-    "python -m llm_bridge audit --model small-sums --task split --rule grpo --steps 60 "
+    f"python -m llm_bridge audit --model {MODEL} --task split --rule grpo --steps 60 "
     "--kernel-states 0 --output build/runs/small-sums-split-audit"
 )
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Return columns panel, name, step, x, y of the run with the most steps accounted for; nats.
+    """Return columns panel, name, step, x, y, optimizer of GRPO's run with the most steps; nats.
 
-    A run whose tokens were accounted for goes before one of more steps that kept none.
+    The run is one of the bundled model, each step accounted for; one whose tokens were accounted for goes
+    before one of more steps that kept none. ``optimizer`` is its optimizer and learning rate.
 
     Panels: "forecast" (x forecast, y measured change), "cause" (y what part ``name`` of the steps did so
     far; "measured" among them), "chosen" (of the share x of a step's tokens chosen by ``name``: y, their
@@ -59,7 +64,7 @@ def data(results: Path) -> pandas.DataFrame:
     """
     runs = [
         run for run in inputs.training_runs(results)
-        if "accounted" in run.audit and run.audit["accounted"].notna().sum() >= FEWEST
+        if "accounted" in run.audit and run.audit["accounted"].notna().sum() >= FEWEST and _is_shown(run)
     ]
     if not runs:
         raise MissingInputError(f"no audit with accounts of {FEWEST} steps was found: run `{COMMAND}`")
@@ -79,9 +84,17 @@ def data(results: Path) -> pandas.DataFrame:
                  for step, y in column.items()]
     for step in tokens[run.name]:
         rows += _of_tokens(step)
-    table = pandas.DataFrame(rows)
+    rate = run.options.get("learning_rate")
+    optimizer = OPTIMIZERS.get(str(run.options.get("optimizer")), "an optimizer that is not known")
+    table = pandas.DataFrame(rows).assign(optimizer=f"{optimizer} at {rate:g}" if rate else optimizer)
     table.attrs["inputs"] = {run.name: run.provenance}
     return table
+
+
+def _is_shown(run: inputs.TrainingRun) -> bool:
+    """Whether the caption is true of a run: GRPO on the bundled model, each step audited."""
+    asked = (run.options.get("rule"), Path(str(run.options.get("model"))).name)
+    return asked == ("grpo", MODEL) and run.options.get("audit_every") == 1
 
 
 def _attributed_steps(run: Path) -> Iterator[audited_tokens.AuditedTokens]:
@@ -112,7 +125,10 @@ def finding(table: pandas.DataFrame) -> Finding:
     for name, group in table[table["panel"] == "forecast"].groupby("name", sort=False):
         numbers[f"correlation {name}"] = float(np.corrcoef(group["x"], group["y"])[0, 1])
         numbers[f"slope {name}"] = float(group["x"] @ group["y"] / (group["x"] @ group["x"]))
-    numbers["steps"] = float((table["panel"] == "forecast").sum() / len(FORECASTS))
+    steps = int((table["panel"] == "forecast").sum() / len(FORECASTS))
+    numbers["steps"] = float(steps)
+    between = {name: interval(numbers[f"correlation {name}"], steps)
+               for name in ("coefficients", "entropy_gradient")}
     causes = table[table["panel"] == "cause"]
     for name, group in causes.groupby("name", sort=False):
         numbers[f"caused by {name}"] = float(group["y"].iloc[-1])
@@ -127,10 +143,11 @@ def finding(table: pandas.DataFrame) -> Finding:
         if name.startswith("caused by ") and not name.endswith(("measured", "rounding"))
     )
     text = (
-        f"Over {numbers['steps']:.0f} steps the measured change of the mean entropy correlates with "
-        f"forecast (i) at {numbers['correlation coefficients']:.2f}, with (ii) at "
-        f"{numbers['correlation first_order']:.2f}, with (i') at "
-        f"{numbers['correlation entropy_gradient']:.2f} (slope {numbers['slope entropy_gradient']:.2f}), "
+        f"Over {steps} steps of one run ({table['optimizer'].iloc[0]}) the measured change of the mean "
+        f"entropy correlates with forecast (i) at {numbers['correlation coefficients']:.2f} (95 %: "
+        f"{_ends(between['coefficients'])}), with (ii) at {numbers['correlation first_order']:.2f}, "
+        f"with (i') at {numbers['correlation entropy_gradient']:.2f} (95 %: "
+        f"{_ends(between['entropy_gradient'])}; slope {numbers['slope entropy_gradient']:.2f}), "
         f"with the account at {numbers['correlation accounted']:.4f}. In all entropy changed by "
         f"{numbers['caused by measured']:+.3f} nats at the steps' own states: {parts}."
     )
@@ -142,11 +159,23 @@ def finding(table: pandas.DataFrame) -> Finding:
             f"{numbers['signs that agree']:.0%} of the tokens (medians over steps)."
         )
     headline = (
-        "On a network what a step does to entropy follows the forecast of the entropy gradient "
-        f"{well(numbers['correlation entropy_gradient'])}, and that of the papers' coefficients "
-        f"{well(numbers['correlation coefficients'])}."
+        f"In one run of {steps} steps ({table['optimizer'].iloc[0].partition(' at ')[0]}) what a step "
+        "does to entropy follows the forecast of the entropy gradient "
+        f"{how_well(*between['entropy_gradient'])}, and that of the papers' coefficients "
+        f"{how_well(*between['coefficients'])}."
     )
     return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
+
+
+def interval(correlation: float, steps: int) -> tuple[float, float]:
+    """Fisher's interval of 95 % around a correlation over so many steps."""
+    most = 1 - 1e-12  # rounding may lead beyond 1
+    middle, error = np.arctanh(np.clip(correlation, -most, most)), BETWEEN / np.sqrt(steps - 3)
+    return float(np.tanh(middle - error)), float(np.tanh(middle + error))
+
+
+def _ends(between: tuple[float, float]) -> str:
+    return " to ".join(f"{end:.2f}" for end in between)
 
 
 def draw(table: pandas.DataFrame) -> Figure:
@@ -220,7 +249,8 @@ FIGURE = PaperFigure(
     name="entropy-accounts",
     source="This project",
     title="where a run's entropy went",
-    paper="Nothing: the theorems' forecast was not compared with a model's change.",
+    paper="Cui et al. (Figure 8) show the covariance and the entropy difference to have similar trends; "
+    "neither a correlation nor the gradient's forecast is given.",
     ours="GRPO on the bundled model, each step audited: forecasts against the measured change (dashed: "
     "equal; (i) is scaled by its best slope); changes so far by cause; and of tokens chosen by their "
     "true effect or by the paper's covariance, the share of all decreases (median, quartiles of steps).",

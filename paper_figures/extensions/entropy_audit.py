@@ -1,8 +1,9 @@
 """Forecast against measured entropy change, step by step: tabular, small transformer, SmolLM2.
 
-No paper shows this. Their theorems forecast an entropy change from the update's coefficients under
-two assumptions: every state has logits of its own (tabular), and steps are small (first order). For
-each audited optimizer step stand three forecasts of the mean entropy change beside the measured one:
+No paper compares them step by step in nats. Their theorems forecast an entropy change from the update's
+coefficients under two assumptions: every state has logits of its own (tabular), and steps are small
+(first order). For each audited optimizer step stand three forecasts of the mean entropy change beside the
+measured one:
 (i) from the coefficients, (ii) first order in the measured logit change, (iii) exact in it. The gap
 between (i) and (ii) is the error of the tabular assumption (and of the optimizer, where it is not
 plain gradient descent); the gap between (ii) and (iii) that of first order.
@@ -38,6 +39,7 @@ MOST_ROWS = 3
 FEW_STEPS = 10  # below this many audited steps, single tokens are compared instead of their means
 COLUMNS = ["policy", "level", "rule", "step", *FORECASTS, "measured"]
 TABULAR = "tabular, learning rate {:g}"
+PLAIN = ", plain SGD"
 
 
 def data(results: Path) -> pandas.DataFrame:
@@ -66,7 +68,7 @@ def data(results: Path) -> pandas.DataFrame:
     for run in inputs.training_runs(results):
         if not run.audit.empty:
             device = f", {run.device}" if run.measured else ""
-            plain = ", plain SGD" if run.options.get("optimizer") == "sgd" else ""
+            plain = PLAIN if run.options.get("optimizer") == "sgd" else ""
             model = Path(str(run.options["model"])).name
             policy = f"{model}, {run.options['task']}{plain}{device}"
             parts.append(_of_run(run).assign(policy=policy, rule=run.options["rule"])[COLUMNS])
@@ -96,7 +98,7 @@ def comparison(steps: pandas.DataFrame) -> ForecastComparison:
     fitted slope that stands in for a model's step size.
     """
     found = compare(*(steps[name] for name in (*FORECASTS, "measured")))
-    if not str(steps["policy"].iloc[0]).startswith("tabular"):
+    if not _is_tabular(steps["policy"].iloc[0]):
         return found
     gap = float(np.sqrt(np.mean((steps["coefficients"] - steps["first_order"]) ** 2)))
     return dataclasses.replace(found, tabular_error=gap)
@@ -111,37 +113,38 @@ def comparisons(table: pandas.DataFrame) -> dict[tuple[str, str, str], ForecastC
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """State correlation, slope and the larger error of each policy, over its rules."""
+    """State correlation, slope and the larger error of each policy and rule."""
     numbers: dict[str, float] = {}
     sentences = []
     worst_identity = 0.0
-    for (policy, level), group in table.groupby(["policy", "level"], sort=False):
-        found = comparison(group)
+    in_a_table, on_networks = [], []
+    for (policy, level, rule), found in comparisons(table).items():
         worst_identity = max(worst_identity, found.identity_error)
         numbers |= {
-            f"{policy}: {level}": float(found.steps),
-            f"{policy}: correlation (i)": found.correlation["coefficients"],
-            f"{policy}: correlation (ii)": found.correlation["first_order"],
-            f"{policy}: slope (ii)": found.slope["first_order"],
-            f"{policy}: tabular error": found.tabular_error,
-            f"{policy}: first-order error": found.first_order_error,
+            f"{policy}, {rule}: {level}": float(found.steps),
+            f"{policy}, {rule}: correlation (i)": found.correlation["coefficients"],
+            f"{policy}, {rule}: correlation (ii)": found.correlation["first_order"],
+            f"{policy}, {rule}: slope (ii)": found.slope["first_order"],
+            f"{policy}, {rule}: tabular error": found.tabular_error,
+            f"{policy}, {rule}: first-order error": found.first_order_error,
         }
         sentences.append(
-            f"{policy}: over {found.steps} {level} forecast (i) correlates with the measured change at "
-            f"{found.correlation['coefficients']:.2f}, (ii) at {found.correlation['first_order']:.2f} "
-            f"(slope {found.slope['first_order']:.2f}); the larger error is that of the "
-            f"{found.dominant if found.dominant != 'first order' else 'first-order expansion'}"
+            f"{policy}, {rule}: {found.correlation['coefficients']:.2f}, "
+            f"{found.correlation['first_order']:.2f} (slope {found.slope['first_order']:.2f}) over "
+            f"{found.steps} {level}, {larger_error(policy, found)}"
         )
+        (in_a_table if _is_tabular(policy) else on_networks).append(found.correlation["coefficients"])
     numbers["largest (iii) - measured"] = worst_identity
-    text = f"{'. '.join(sentences)}. Forecast (iii) is the measured change to {worst_identity:.0e} nats."
-    r = {policy: numbers[f"{policy}: correlation (i)"] for policy in table["policy"].unique()}
-    models = [value for policy, value in r.items() if not str(policy).startswith("tabular")]
-    tabular = [value for policy, value in r.items() if str(policy).startswith("tabular")]
-    told = [f"{well(min(values))} {where}" for values, where in
-            ((tabular, "in a table"), (models, "on a network")) if values]
+    text = (
+        "Correlation of the measured change with forecast (i), with (ii), and the larger error. "
+        f"{'. '.join(sentences)}. Forecast (iii) is the measured change to {worst_identity:.0e} nats."
+    )
+    told = [f"{how_well(min(values), max(values))} {where}" for values, where in
+            ((in_a_table, "in a table"), (on_networks, "on networks")) if values]
+    levels = " or ".join(level.removesuffix("s") for level in table["level"].unique())
     headline = (
-        "Forecast from an update's coefficients alone, as the theorems do, the entropy change of a step "
-        f"follows the measured one {' and '.join(told)}."
+        "Forecast from an update's coefficients alone, as the theorems do, the entropy change of a "
+        f"{levels} follows the measured one {' and '.join(told)}."
     )
     return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
 
@@ -151,6 +154,24 @@ def well(correlation: float) -> str:
     return "closely" if correlation > 0.9 else "loosely" if correlation > 0.5 else "hardly or not at all"
 
 
+def how_well(least: float, most: float) -> str:
+    """Return how well one quantity follows another where correlations have a range, in words."""
+    worst, best = well(least), well(most)
+    return best if best == worst else f"{best} to {worst}"
+
+
+def larger_error(policy: str, found: ForecastComparison) -> str:
+    """Return the larger error of forecast (i): an optimizer other than plain SGD has its part in it."""
+    if found.dominant == "first order":
+        return "first-order expansion"
+    alone = _is_tabular(policy) or PLAIN in policy
+    return "tabular assumption" if alone else "tabular assumption and the optimizer"
+
+
+def _is_tabular(policy: object) -> bool:
+    return str(policy).startswith("tabular")
+
+
 def draw(table: pandas.DataFrame) -> Figure:
     """Draw forecasts (i) and (ii) against the measured change, a row for each of a few policies."""
     rows = _drawn(table)
@@ -158,16 +179,17 @@ def draw(table: pandas.DataFrame) -> Figure:
     figure, axes = panels(len(rows), len(DRAWN), height=1.8, sharey="row")
     for row, (policy, level) in enumerate(rows):
         chosen = table[(table["policy"] == policy) & (table["level"] == level)]
-        found = comparison(chosen)
+        found = {rule: one for (_, _, rule), one in comparisons(chosen).items()}
         for column, name in enumerate(DRAWN):
             panel = axes[row, column]
-            # (i) of a model is per unit learning rate; its best slope brings it to nats.
-            in_nats = name != "coefficients" or policy.startswith("tabular")
-            scale = 1.0 if in_nats else found.slope[name]
-            _scatter(panel, chosen, name, scale, rules)
+            # (i) of a model is per unit learning rate; a rule's best slope brings it to nats.
+            in_nats = name != "coefficients" or _is_tabular(policy)
+            _scatter(panel, chosen, name,
+                     {rule: 1.0 if in_nats else one.slope[name] for rule, one in found.items()}, rules)
+            r = sorted({f"{one.correlation[name]:.2f}" for one in found.values()}, key=float)
             panel.annotate(
-                f"r = {found.correlation[name]:.2f}", (0.05, 0.93), xycoords="axes fraction",
-                fontsize=7, va="top",
+                f"r = {' to '.join(dict.fromkeys((r[0], r[-1])))}", (0.05, 0.93),
+                xycoords="axes fraction", fontsize=7, va="top",
             )
             if row == 0:
                 panel.set_title(FORECASTS[name])
@@ -201,11 +223,11 @@ def tables(table: pandas.DataFrame) -> tuple[Table, ...]:
         rows=tuple(
             (f"{policy}, {rule}", f"{found.steps} {level}", f"{found.correlation['coefficients']:.3f}",
              f"{found.correlation['first_order']:.3f}", f"{found.slope['first_order']:.3f}",
-             f"{found.identity_error:.0e}", found.dominant)
+             f"{found.identity_error:.0e}", larger_error(policy, found))
             for (policy, level, rule), found in comparisons(table).items()),
         origin="ours",
         note="r: correlation. Larger error: of the assumption that logits are independent (tabular), "
-             "or of the first order.",
+             "with the optimizer where it is not plain SGD, or of the first order.",
     ),)
 
 
@@ -215,11 +237,11 @@ def _look(i: int) -> dict[str, Any]:
 
 
 def _scatter(
-    panel: Axes, steps: pandas.DataFrame, name: str, scale: float, rules: list[str]
+    panel: Axes, steps: pandas.DataFrame, name: str, scales: dict[str, float], rules: list[str]
 ) -> None:
     for rule, group in steps.groupby("rule", sort=False):
         panel.plot(
-            1e3 * scale * group[name], 1e3 * group["measured"], alpha=0.8,
+            1e3 * scales[str(rule)] * group[name], 1e3 * group["measured"], alpha=0.8,
             **_look(rules.index(rule)),
             # Thousands of outlines would make a vector file of megabytes.
             rasterized=len(steps) > 500,
@@ -235,8 +257,9 @@ FIGURE = PaperFigure(
     title="forecast against measured entropy change",
     paper="Nothing: the theorems' assumptions were not measured on a model.",
     ours="One point an optimizer step, or a token where few steps were audited; dashed: forecast = "
-    "measured. Forecast (iii), exact, is the measured change to rounding and is not drawn. For models, "
-    "forecast (i) is scaled by its best slope, which plays the part of the learning rate.",
+    "measured; r: least and most of the rules. Forecast (iii), exact, is the measured change to rounding "
+    "and is not drawn. For models, forecast (i) is scaled by each rule's best slope, which plays the "
+    "part of the learning rate.",
     claims=("extension.score-forecast",),
     data=data,
     finding=finding,

@@ -9,18 +9,21 @@ import numpy as np
 import pandas
 import pytest
 
-from entropy_theory.support.results import write_json
+from entropy_theory.support.results import read_json, write_json
 from llm_bridge.analysis import tokens as audited_tokens
-from paper_figures.extensions import entropy_accounts
+from paper_figures.extensions import entropy_accounts, entropy_audit
 from paper_figures.figure import MissingInputError
 from tests.paper_figures.conftest import write_run
 
 STEPS = 12
 
 
-def write_steps(folder: Path, count: int) -> None:
+def write_steps(folder: Path, count: int, rule: str = "grpo", audit_every: int = 1) -> None:
     """A run whose (i') is half of what happens, none of its steps divided over tokens."""
-    write_run(folder, rule="grpo", entropies=[1.0] * count)
+    write_run(folder, rule=rule, entropies=[1.0] * count)
+    description = read_json(folder / "run.json")
+    description["options"] |= {"audit_every": audit_every, "optimizer": "adamw", "learning_rate": 3e-4}
+    write_json(folder / "run.json", description)
     steps = []
     for step in range(1, count + 1):
         measured = -0.01 * (1 + step % 3)
@@ -94,6 +97,28 @@ def test_a_run_with_tokens_goes_before_a_longer_one_without(tmp_path: Path) -> N
     table = entropy_accounts.data(tmp_path)
     assert set(table["panel"]) >= {"chosen", "sign"}
     assert entropy_accounts.finding(table).numbers["steps"] == STEPS
+
+
+def test_runs_of_which_the_caption_is_not_true_are_left_out(tmp_path: Path) -> None:
+    """A run of another rule, or one of which steps were left out, under a caption that says otherwise."""
+    write_audit(tmp_path)
+    write_steps(tmp_path / "runs" / "other", 3 * STEPS, rule="aepo")
+    write_steps(tmp_path / "runs" / "some", 3 * STEPS, audit_every=4)
+    (tmp_path / "runs" / "a" / "audit" / "tokens-00001.npz").unlink()
+    assert entropy_accounts.finding(entropy_accounts.data(tmp_path)).numbers["steps"] == STEPS
+
+
+def test_one_run_is_not_said_to_be_all(table: pandas.DataFrame) -> None:
+    """A correlation of few steps taken for what it would be of many."""
+    found = entropy_accounts.finding(table)
+    assert found.headline.startswith(
+        f"In one run of {STEPS} steps (AdamW) what a step does to entropy follows the forecast of the "
+        "entropy gradient closely, and")
+    assert "one run (AdamW at 0.0003)" in found.text
+    # Of 24 steps at .874: arctanh(.874) = 1.350, and 1.96 / sqrt(21) = .428 on either side.
+    assert entropy_accounts.interval(0.874, 24) == pytest.approx((0.727, 0.944), abs=1e-3)
+    assert entropy_audit.how_well(0.727, 0.944) == "closely to loosely"
+    assert "Cui et al. (Figure 8)" in entropy_accounts.FIGURE.paper
 
 
 def test_without_tokens_the_panel_says_so(tmp_path: Path) -> None:

@@ -54,6 +54,40 @@ def test_few_steps_are_shown_token_by_token_and_plain_sgd_by_itself(tmp_path: Pa
         ("small-sums, split", "steps"): 12, ("small-sums, split, plain SGD", "tokens"): 4}
 
 
+def steps_of(policy: str, rule: str, level: str, slope: float, noise: float) -> pandas.DataFrame:
+    """Eight steps whose change is ``slope`` times forecast (i), but for noise at right angles to it."""
+    forecast = np.repeat([1.0, 2.0], 4)
+    change = slope * forecast + noise * np.tile([1.0, -1.0], 4)
+    return pandas.DataFrame({
+        "policy": policy, "level": level, "rule": rule, "step": range(8), "coefficients": forecast,
+        **dict.fromkeys(("first_order", "exact", "measured"), change)})
+
+
+def test_rules_are_judged_one_by_one_and_named_with_what_their_error_is_of() -> None:
+    """Two rules of opposite slopes pooled, neither of which they would follow; tokens called steps; an
+    optimizer's error put down to the tabular assumption alone."""
+    table = pandas.concat([
+        steps_of("tabular, learning rate 5", "grpo", "steps", 1.0, 0.0),
+        steps_of("small-sums, split", "grpo", "steps", 1.0, 0.0),
+        steps_of("small-sums, split", "aepo", "steps", -1.0, 0.5),
+        steps_of("small-sums, split, plain SGD", "grpo", "tokens", 1.0, 0.5)], ignore_index=True)
+    found = entropy_audit.finding(table)
+    assert found.headline.endswith(
+        "of a step or token follows the measured one closely in a table and closely to hardly or not at "
+        "all on networks.")
+    assert "a step follows" in entropy_audit.finding(table[table["level"] == "steps"]).headline
+    assert found.numbers["small-sums, split, grpo: correlation (i)"] == pytest.approx(1.0)
+    # The variance of the forecast's part is .25, and as much is noise.
+    assert found.numbers["small-sums, split, aepo: correlation (i)"] == pytest.approx(-(0.5**0.5))
+    assert "small-sums, split, aepo: -0.71, 1.00" in found.text
+    (made,) = entropy_audit.tables(table)
+    errors = {row[0]: row[-1] for row in made.rows}
+    assert errors["small-sums, split, aepo"] == "tabular assumption and the optimizer"
+    assert errors["small-sums, split, plain SGD, grpo"] == "tabular assumption"
+    drawing = entropy_audit.draw(table)
+    assert drawing.axes[2].texts[0].get_text() == "r = -0.71 to 1.00"
+
+
 def test_points_are_drawn_in_the_unit_of_their_axes(table: pandas.DataFrame) -> None:
     """Nats on an axis that says 10⁻³ nats; the forecast on the axis of the measurement."""
     drawing = entropy_audit.draw(table)

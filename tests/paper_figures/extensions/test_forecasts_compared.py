@@ -97,6 +97,28 @@ def test_the_simulation_has_its_own_correlations(table: pandas.DataFrame) -> Non
     assert shared[0] < 0.8 < shared[1]
 
 
+def test_the_simulation_is_told_by_its_single_runs(table: pandas.DataFrame) -> None:
+    """Means over starts beside bounds of single runs of the network."""
+    table = table.copy()
+    row = table[(table["panel"] == "simulated") & (table["forecast"] == "coefficients")].index[0]
+    table.loc[row, ["low", "correlation", "high"]] = -0.875, -0.375, 0.125
+    found = forecasts_compared.finding(table)
+    assert found.numbers["simulated: least coefficients"] == -0.875
+    assert "In single runs of the simulation (i) is at -0.88 to" in found.text
+
+
+def test_the_headline_depends_on_the_correlations(table: pandas.DataFrame) -> None:
+    """A forecast praised for what it did not do."""
+    assert "follows the forecast of the entropy gradient closely, in its worst run better" in (
+        forecasts_compared.finding(table).headline)
+    table = table.copy()
+    gradient = (table["panel"] == "trained") & (table["forecast"] == "entropy_gradient")
+    table.loc[gradient, "correlation"] = -0.5
+    headline = forecasts_compared.finding(table).headline
+    assert "entropy gradient hardly or not at all, though not always better" in headline
+    assert "Cui et al. (Figure 8)" in forecasts_compared.FIGURE.paper
+
+
 def test_it_is_drawn_of_what_was_computed(table: pandas.DataFrame) -> None:
     (found,) = forecasts_compared.tables(table)
     assert [row[0] for row in found.rows] == [
