@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from paper_figures.drawing.bands import draw_mean
 from paper_figures.extensions import holding_a_target
-from paper_figures.extensions.holding_a_target import CONTROLLERS, LOOKS, complete, nearest, summary
+from paper_figures.extensions.holding_a_target import CONTROLLERS, LOOKS, complete, summary
 from paper_figures.figure import Finding, PaperFigure
 
 TRACED = ("AEPO", "fast integral, diverse bonus", "forecast, diverse bonus")
@@ -43,7 +43,6 @@ def finding(table: pandas.DataFrame) -> Finding:
     best = found.loc[found.groupby("setting", sort=False)["deviation"].idxmin()]
     named = "; ".join(
         f"{row.setting}: {row.controller} ({row.deviation:.3f})" for row in best.itertuples())
-    first = nearest(table)["first"]
     steps = found[found["setting"].str.contains("then")].sort_values("follow")
     arrived = "; ".join(
         f"{row.controller} {row.follow:.0f} ({row.arrived} of {row.seeds} seeds)" if row.arrived else
@@ -51,11 +50,23 @@ def finding(table: pandas.DataFrame) -> Finding:
     text = f"Nearest on the mean of the seeds, nats off: {named}."
     if arrived:
         text += f" Steps until nine tenths of a step down are made: {arrived}."
-    headline = ranked.headline if len(best) == 1 else (
-        f"Nearest to its target most often ({first.max():.0f} of {len(best)} settings): "
-        f"{'; '.join(first.index[first == first.max()])}.")
-    numbers = {**ranked.numbers, "settings": float(len(best))}
+    moving = best[best["setting"].isin(table.loc[table["shape"] != "constant", "setting"])]
+    numbers = {**ranked.numbers, "settings": float(len(best)), "moving": float(len(moving))}
+    headline = _followed(moving["controller"]) if len(moving) else ranked.headline
     return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
+
+
+def _followed(nearest: pandas.Series) -> str:
+    """Say who is nearest to targets that move, from the nearest to each."""
+    count, times = len(nearest), nearest.value_counts()
+    if count == 1:
+        return ("The one target that moves is followed nearest, on the mean of the seeds, by: "
+                f"{times.index[0]}.")
+    if times.max() == 1:
+        return (f"Of {count} targets that move, each is followed nearest, on the mean of the seeds, by "
+                "another controller.")
+    return (f"Of {count} targets that move, {times.max()} are followed nearest, on the mean of the "
+            f"seeds, by: {'; '.join(times.index[times == times.max()])}.")
 
 
 def draw(table: pandas.DataFrame) -> Figure:

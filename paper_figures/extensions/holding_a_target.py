@@ -44,7 +44,9 @@ RATES_AT = 0.6
 ENOUGH_CELLS = 5
 """From how many cells on, a setting at a seed, controllers are ranked."""
 LEVEL = 0.95
-"""Two distances are told apart where the interval of this level around their difference leaves out 0."""
+"""Two distances are told apart at this level, by Holm's correction for all that are compared."""
+ABOVE, OTHERS = "targets above the entropy of the first step", "other targets"
+"""The groups of settings that are also ranked by themselves: to raise an entropy costs another price."""
 SHAPES = ("step", "constant", "ramp", "sine")
 MEASURED = ("deviation", "reward", "pass_at_k", "distinct", "saturated")
 COLUMNS = ["panel", "setting", "task", "shape", "low", "learning_rate", "other_prompts", "controller",
@@ -55,7 +57,7 @@ def data(results: Path, model: str = "small-sums") -> pandas.DataFrame:
     """Return columns COLUMNS, of the runs of one model.
 
     Panel "held": a row for each target that a run was to hold, with means over its settled steps. "run":
-    a row a run. "curve": ``entropy`` and ``target`` at each step.
+    a row a run. "curve": ``entropy``, ``target`` and ``reward`` at each step.
 
     Raises:
         MissingInputError: no run.
@@ -78,8 +80,9 @@ def data(results: Path, model: str = "small-sums") -> pandas.DataFrame:
                      "distinct": record["held_out"]["distinct_completions"],
                      **{key: about[key] for key in
                         ("reward", "deviation", "steps_to_follow", "saturated")}})
-        rows += [{"panel": "curve", **common, "step": step, "target": aim, "entropy": value}
-                 for step, (aim, value) in enumerate(zip(target, entropy, strict=True))]
+        rows += [{"panel": "curve", **common, "step": step, "target": aim, "entropy": value,
+                  "reward": paid}
+                 for step, (aim, value, paid) in enumerate(zip(target, entropy, reward, strict=True))]
         provenance[record["name"]] = record["provenance"]
     table = pandas.DataFrame(rows).reindex(columns=COLUMNS)
     table.attrs["inputs"] = provenance
@@ -151,26 +154,45 @@ def summary(table: pandas.DataFrame) -> pandas.DataFrame:
 def nearest(table: pandas.DataFrame) -> pandas.DataFrame:
     """Return a row a controller, the nearest first: its distance from the target over all settings.
 
-    Columns ``deviation`` (nats, the mean over settings, each the mean of its seeds), ``first`` (in how
-    many settings it is nearest), ``behind`` (by how much it is farther than the nearest), ``behind_se``
-    (the standard error of that, over settings, or over seeds where there is one setting) and
-    ``behind_least`` (the lower end of its interval, of level LEVEL by Student's t). For the latter three,
-    settings that share runs count once, by their mean.
+    Columns ``deviation`` (nats, the mean over settings, each the mean of its seeds), ``reward`` (alike),
+    ``first`` (in how many settings it is nearest), ``units`` (over how many settings, or over how many
+    seeds where there is one setting) and those of `behind`. But in ``first``, settings that share runs
+    count once, by their mean.
     """
     runs = complete(table)
     runs = runs[runs["panel"] == "run"]
     unit = "setting" if runs["setting"].nunique() > 1 else "seed"
-    wide = runs.groupby([unit, "controller"])["deviation"].mean().unstack()
-    nearest_of_all = wide.mean().idxmin()
-    apart = wide if unit == "seed" else wide.groupby(_twins(table)).mean()
-    behind = apart.sub(apart[nearest_of_all], axis=0)
+    wide = runs.groupby([unit, "controller"])[["deviation", "reward"]].mean().unstack()
+    if unit == "setting":
+        wide = wide.groupby(_twins(table)).mean()
     found = summary(table)
     best = found.loc[found.groupby("setting")["deviation"].idxmin(), "controller"]
     return pandas.DataFrame({
-        "deviation": wide.mean(), "first": best.value_counts(), "behind": behind.mean(),
-        "behind_se": behind.sem(),
-        "behind_least": behind.mean() - stats.t.ppf((1 + LEVEL) / 2, len(behind) - 1) * behind.sem(),
+        "deviation": wide["deviation"].mean(), "reward": wide["reward"].mean(),
+        "first": best.value_counts(), "units": float(len(wide)), **behind(wide["deviation"]),
     }).fillna({"first": 0.0}).sort_values("deviation")
+
+
+def behind(values: pandas.DataFrame) -> pandas.DataFrame:
+    """Return how far columns are above the least of them, over rows that are paired.
+
+    Columns ``behind`` (the mean), ``behind_se`` (its standard error) and ``p`` (of Student's t, by Holm's
+    correction for all that are compared with the least; NaN of itself, and of one row).
+    """
+    least = values.mean().idxmin()
+    above = values.sub(values[least], axis=0)
+    mean, error = above.mean(), above.sem()
+    single = pandas.Series(2 * stats.t.sf(np.abs(mean / error), len(above) - 1), index=mean.index)
+    single = single.drop(least).sort_values()
+    p = (single * np.arange(len(single), 0, -1)).cummax().clip(upper=1.0)
+    return pandas.DataFrame({"behind": mean, "behind_se": error, "p": p})
+
+
+def are_above_start(table: pandas.DataFrame) -> pandas.Series:
+    """Return, by setting, whether the target is always above the entropy of the first step."""
+    curves = complete(table).query("panel == 'curve'")
+    start = curves[curves["step"] == 0].groupby("setting")["entropy"].mean()
+    return curves.groupby("setting")["target"].min() > start
 
 
 def finding(table: pandas.DataFrame, model: str = "a small transformer") -> Finding:
@@ -190,24 +212,67 @@ def finding(table: pandas.DataFrame, model: str = "a small transformer") -> Find
             headline=f"Controls of {model}'s entropy are ranked from {ENOUGH_CELLS} cells (a "
             f"setting at a seed) on that all have run; there are {cells}.")
     order = nearest(table)
-    for name, row in order.iterrows():
-        numbers |= {f"{name}: {column}": float(value) for column, value in row.items()}
+    above = are_above_start(table)
+    rows = complete(table)
+    groups = {
+        where: nearest(rows[rows["setting"].isin(above.index[above == is_above])])
+        for where, is_above in ((ABOVE, True), (OTHERS, False))
+    } if above.nunique() > 1 else {}
+    for where, ranked in {"": order, **groups}.items():
+        for name, row in ranked.iterrows():
+            numbers |= {f"{name}, {where}: {column}" if where else f"{name}: {column}": float(value)
+                        for column, value in row.items()}
     count = found["setting"].nunique()
     listed = "; ".join(
         f"{name} {row['deviation']:.3f} nats off, nearest in {row['first']:.0f}"
         + (f", behind by {row['behind']:.3f} ± {row['behind_se']:.3f}" if row["behind"] else "")
         for name, row in order.iterrows())
     text = (
-        f"Mean distance from the target over {_settings(count)}, {cells} cells of a setting at a seed: "
-        f"{listed}. Two are told apart where Student's t over them gives p < {1 - LEVEL:.2f}."
-        f"{_alike(table)} A step's entropy is the mean over its prompts: its own noise is part of every "
-        f"distance.{told}")
-    others = order.iloc[1:]
-    apart = int((others["behind_least"] > 0).sum())
+        f"Mean distance from the target over {_counted(count, 'setting')}, {cells} cells of a "
+        f"setting at a seed: {listed}. Two are told apart where Student's t over them gives "
+        f"p < {1 - LEVEL:.2f}, by Holm's correction for {_counted(len(order) - 1, 'comparison')}."
+        f"{_alike(table, order)}{''.join(_of_group(where, ranked) for where, ranked in groups.items())}"
+        f"{_unlearned(table)} A step's entropy is the mean over its prompts: its own noise is part of "
+        f"every distance.{told}")
+    apart, others = int((order["p"] < 1 - LEVEL).sum()), len(order) - 1
+    said = f"{model[0].upper()}{model[1:]} is held nearest to"
     headline = (
-        f"{model[0].upper()}{model[1:]} is held nearest to its target by: {order.index[0]}; {apart} of "
-        f"the {len(others)} others {'is' if apart == 1 else 'are'} farther off, and told apart.")
+        f"{said} targets above its starting entropy by: {_leader(groups[ABOVE])}; to others by: "
+        f"{_leader(groups[OTHERS])}."
+    ) if groups else (
+        f"{said} its target by: {order.index[0]}; {apart or 'none'} of the {others} others "
+        f"{'is' if apart < 2 else 'are'} farther off, and told apart.")
     return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
+
+
+def _leader(order: pandas.DataFrame) -> str:
+    """Name the nearest of a group of targets, with its price and how surely it is that."""
+    rewards, apart = order["reward"].iloc[1:], int((order["p"] < 1 - LEVEL).sum())
+    more = int((rewards > order["reward"].iloc[0]).sum())
+    price = ("most reward" if not more else "least reward" if more == len(rewards) else
+             "less reward than most" if more > len(rewards) / 2 else "more reward than most")
+    told = "none" if not apart else "all" if apart == len(rewards) else "some"
+    return f"{order.index[0]} ({price}, {told} told apart)"
+
+
+def _of_group(where: str, order: pandas.DataFrame) -> str:
+    listed = "; ".join(f"{name} {row['deviation']:.3f} nats off, reward {row['reward']:.2f}"
+                       for name, row in order.iterrows())
+    apart, count = int((order["p"] < 1 - LEVEL).sum()), int(order["first"].sum())
+    units = int(order["units"].iloc[0])
+    once = f", {units} where those that share runs count once" if 1 < units < count else ""
+    return (f" At {where} ({_counted(count, 'setting')}{once}): {listed}; told apart from the nearest: "
+            f"{apart or 'none'}.")
+
+
+def _unlearned(table: pandas.DataFrame) -> str:
+    """Say in which settings every controller's reward ended below that of the first step."""
+    start = complete(table).query("panel == 'curve' and step == 0").groupby("setting")["reward"].mean()
+    ends = summary(table).groupby("setting", sort=False)["reward"].agg(["min", "max"])
+    return "".join(
+        f" Nothing was learned in {name}: rewards, {start[name]:.2f} at the first step, end at "
+        f"{row['min']:.2f} to {row['max']:.2f}."
+        for name, row in ends.iterrows() if row["max"] < start[name])
 
 
 def _same_runs(table: pandas.DataFrame) -> pandas.DataFrame:
@@ -224,16 +289,16 @@ def _twins(table: pandas.DataFrame) -> dict[str, str]:
     return _same_runs(table).groupby("setting")["like"].min().to_dict()
 
 
-def _alike(table: pandas.DataFrame) -> str:
+def _alike(table: pandas.DataFrame, order: pandas.DataFrame) -> str:
     """Say how many runs are step by step those of another target: settings are not all independent."""
     runs = _same_runs(table)
     same = int((runs["like"] != runs["setting"]).sum())
     return (f" {same} of {len(runs)} runs are, step by step, those of another target; settings that "
-            "share runs count once in this.") if same else ""
+            f"share runs count once, which leaves {order['units'].iloc[0]:.0f}.") if same else ""
 
 
-def _settings(count: int) -> str:
-    return f"{count} setting{'s' if count > 1 else ''}"
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'s' if count > 1 else ''}"
 
 
 def tables(table: pandas.DataFrame) -> list[Table]:

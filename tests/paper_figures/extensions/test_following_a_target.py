@@ -29,10 +29,24 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_nearest_of_each_setting_is_named(written: Path) -> None:
     found = figure.finding(figure.data(written))
     assert found.headline == (
-        "Nearest to its target most often (3 of 4 settings): fast integral, diverse bonus.")
+        "Of 3 targets that move, 2 are followed nearest, on the mean of the seeds, by: fast integral, "
+        "diverse bonus.")
     assert "split: ramp 0.8 to 0.4: AEPO (0.010)" in found.text
     assert "AEPO 10 (2 of 2 seeds)" in found.text
     assert "forecast, diverse bonus never" in found.text
+
+
+def test_only_targets_that_move_are_followed(written: Path) -> None:
+    """One that rests well praised for following."""
+    write(written / "holding-a-target-more", [
+        record(name, seed, 0.01 if name == "forecast, diverse bonus" else off, low=low, shape="constant")
+        for name, off in OFF.items() for seed in range(2) for low in (0.4, 0.35, 0.3, 0.25)])
+    table = figure.data(written)
+    found = figure.finding(table)
+    assert found.numbers["forecast, diverse bonus: first"] == 4
+    assert "2 are followed nearest, on the mean of the seeds, by: fast integral" in found.headline
+    two = table[table["shape"].isin(("ramp", "step", "constant"))]
+    assert "Of 2 targets that move, each is followed nearest" in figure.finding(two).headline
 
 
 def test_every_trace_has_its_panel(written: Path) -> None:

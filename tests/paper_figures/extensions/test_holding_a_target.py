@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 
 from llm_bridge.commands import holding_comparison
@@ -64,10 +66,58 @@ def test_controllers_that_chance_may_part_are_not_told_apart(tmp_path: Path) -> 
             record(FORECAST, seed, 0.2 + noise[seed]))])
     found = figure.finding(figure.data(tmp_path))
     assert "1 of the 2 others is farther off" in found.headline
-    numbers = [found.numbers[f"{INTEGRAL}: behind{name}"] for name in ("", "_se", "_least")]
-    np.testing.assert_allclose(
-        numbers, (behind, behind / 2.4, behind - 2.776445 * behind / 2.4), atol=1e-7)
+    numbers = [found.numbers[f"{INTEGRAL}: {name}"] for name in ("behind", "behind_se", "p")]
+    # Student's t of 2.4 with four degrees of freedom.
+    np.testing.assert_allclose(numbers, (behind, behind / 2.4, 0.074356), atol=1e-6)
     assert "runs are, step by step" not in found.text
+
+
+def test_many_comparisons_are_corrected_for() -> None:
+    """One of two that chance alone would set apart in one of twenty, told apart by p = .04."""
+    noise = np.array([0.02, -0.02, 0.02, -0.02, 0.01])
+    noise -= noise.mean()
+    error = noise.std(ddof=1) / 5**0.5
+    found = figure.behind(pandas.DataFrame({
+        "near": 0.1, "far": 0.2 + noise, "chance": 0.1 + 2.999 * error + noise,
+        "like": 0.1 + 2.999 * error - noise}))
+    # p of t = 2.999 with four degrees of freedom is .04; times 2 for the second of three, who is no less
+    # likely than the last.
+    np.testing.assert_allclose(found.loc[["chance", "like"], "p"], 0.08, atol=1e-4)
+    assert found.loc["far", "p"] < 0.01
+    assert np.isnan(found.loc["near", "p"])
+
+
+def held(name: str, low: float, deviation: float, reward: float) -> list[dict[str, Any]]:
+    """Runs whose entropies are .3 at the first step and each step, at a target that rests."""
+    runs = [record(name, seed, -0.1 + 0.001 * seed, shape="constant", low=low, reward=reward,
+                   deviation=deviation + 0.001 * seed) for seed in range(3)]
+    for run in runs:
+        run["series"]["target"] = [low] * 20
+    return runs
+
+
+def test_targets_above_the_start_are_ranked_by_themselves(tmp_path: Path) -> None:
+    """A lead at targets above where the runs begin, taken for a lead at all targets; its price unsaid."""
+    write(tmp_path / "holding-a-target", [
+        run for name, low, deviation, reward in (
+            ("AEPO", 0.8, 0.5, 0.7), (FORECAST, 0.8, 0.1, 0.2), ("AEPO", 0.9, 0.6, 0.7),
+            (FORECAST, 0.9, 0.2, 0.2), ("AEPO", 0.2, 0.1, 0.4), (FORECAST, 0.2, 0.2, 0.3))
+        for run in held(name, low, deviation, reward)])
+    table = figure.data(tmp_path)
+    # Runs that are told apart by their entropies, as they would be by what controls them.
+    curve = (table["panel"] == "curve") & (table["step"] > 0)
+    table.loc[curve, "entropy"] += 0.01 * table.loc[curve, "low"]
+    assert figure.are_above_start(table).to_dict() == {
+        "split: 0.2": False, "split: 0.8": True, "split: 0.9": True}
+    found = figure.finding(table)
+    assert found.headline == (
+        "A small transformer is held nearest to targets above its starting entropy by: forecast, diverse "
+        "bonus (least reward, all told apart); to others by: AEPO (most reward, all told apart).")
+    assert "first step (2 settings): forecast, diverse bonus 0.151 nats off, reward 0.20; AEPO 0.551" in (
+        found.text)
+    assert ("Nothing was learned in split: 0.2: rewards, 0.50 at the first step, end at 0.30 to 0.40."
+            in found.text)
+    assert "Nothing was learned in split: 0.8" not in found.text
 
 
 def test_runs_that_are_those_of_another_target_are_counted(tmp_path: Path) -> None:
@@ -78,7 +128,23 @@ def test_runs_that_are_those_of_another_target_are_counted(tmp_path: Path) -> No
             record(FORECAST, seed, 0.2, shape="constant", low=low))])
     found = figure.finding(figure.data(tmp_path))
     assert "10 of 20 runs are, step by step" in found.text
+    assert "count once, which leaves 1." in found.text
     assert np.isnan(found.numbers[f"{FORECAST}: behind_se"])  # two settings that are one
+
+
+def test_the_nearest_is_chosen_over_the_units_that_it_is_compared_over(tmp_path: Path) -> None:
+    """One chosen over three settings, of which two are one, that is farther than another over the two."""
+    off = {"AEPO": (0.1, 0.1, 0.4), FORECAST: (0.2, 0.2, 0.25)}
+    write(tmp_path / "holding-a-target", [
+        record(name, seed, 0.1 + 0.01 * (name == FORECAST), shape=shape, low=low, deviation=deviation)
+        for name, deviations in off.items() for seed in range(3)
+        for shape, low, deviation in zip(
+            ("constant", "constant", "ramp"), (0.4, 0.3, 0.4), deviations, strict=True)])
+    found = figure.nearest(figure.data(tmp_path))
+    assert list(found.index) == [FORECAST, "AEPO"]  # .225 and .25; over three settings .217 and .2
+    np.testing.assert_allclose(found["deviation"], (0.225, 0.25))
+    np.testing.assert_allclose(found["behind"], (0, 0.025), atol=1e-12)
+    assert (found["units"] == 2).all()
 
 
 def test_settings_count_alike_and_only_where_all_have_run(written: Path) -> None:
