@@ -1,15 +1,16 @@
 """Are a network's logits independent? AEPO's Assumption B.4, measured.
 
-AEPO's theorem assumes that the gradients of any two logits are orthonormal (Assumption B.4), as they are
-in a table: then a step moves each logit by the learning rate times what the update rule puts on it. On a
-network the inner products of logit gradients form another matrix (the empirical neural tangent kernel),
-and how the forecast of the entropy change suffers is followed assumption by assumption: logits move as
-if independent; within each state by the kernel; by the whole kernel; by the optimizer's own step; as
-measured, entropy to first order.
+AEPO's theorem assumes that the gradients of two logits of a state are orthonormal (Assumption B.4), as
+they are in a table, where those of other states are orthogonal too: then a step moves each logit by the
+learning rate times what the update rule puts on it. On a network the inner products of logit gradients
+form another matrix (the empirical neural tangent kernel), and how the forecast of the entropy change
+suffers is followed assumption by assumption: logits move as if independent; within each state by the
+kernel; by the whole kernel; by the optimizer's own step; as measured, entropy to first order.
 
 What we run: ``llm_bridge audit``, which measures the kernel at a few states and actions of each audited
-step. Whether the assumption holds is read off its numbers: 0 off the diagonal and no spread along it
-would be independence.
+step. Whether the assumption holds is read off its numbers: 0 off the diagonal within a state and no
+spread along it. It says nothing of logits of different states; how far these are from orthogonal is
+judged by itself.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ DRAWN = 2
 EXPLAINED = 0.1
 """A forecast explains the entropy changes if it leaves at most this share of them unexplained."""
 HOLDS = 0.1
-"""Logits count as independent if all off the diagonal, and the spread along it, is below this share."""
+"""Logits count as independent if what they are judged by is below this share of the mean diagonal."""
+WITHIN, ACROSS = ("diagonal_spread", "within_state"), ("across_states", "contrast_across")
+"""What logits of a state are judged by, as Assumption B.4 is, and what those of different states are."""
 COMMAND = (
     "python -m llm_bridge audit --model small-sums --task split --rule grpo --optimizer sgd "
     "--max-grad-norm 0 --learning-rate 1e-4 --steps 3 --kernel-actions 3 "
@@ -58,7 +61,8 @@ def data(results: Path) -> pandas.DataFrame:
     cosine of their gradients), "diagonal" (x share of the logits, y squared norm of the gradient over
     its mean, sorted), "shape" (a measure ``name`` of the kernel at a step: ``value``), "rung" (what the
     assumption ``name`` leaves of the entropy changes unexplained after its best slope: ``value``, x
-    that slope). Among the measures: at how many ``states`` and ``actions`` the kernel was measured.
+    that slope). Among the measures: at how many ``states`` and ``actions`` the kernel was measured, and
+    at how many states entropy changes were forecast (``forecast_states``), where its file was kept.
 
     Raises:
         MissingInputError: no run was audited with a kernel.
@@ -103,6 +107,9 @@ def _of_run(run: inputs.TrainingRun, kernel: dict[str, Any]) -> pandas.DataFrame
             stored = read_arrays(path)
             size = stored["actions"].size
             matrix = stored["values"].reshape(size, size)
+            parts.append(pandas.DataFrame({
+                "panel": "shape", "step": [number], "name": "forecast_states",
+                "value": float(stored["measured"].size)}))
             parts.append(_diagonal(np.diag(matrix)).assign(step=number))
             if i == 0:
                 parts.append(_cosines(matrix).assign(step=number))
@@ -144,23 +151,36 @@ def finding(table: pandas.DataFrame) -> Finding:
         pieces.append(
             f"{policy}: the squared norms of logit gradients spread by {row['diagonal_spread']:.0%} of "
             f"their mean ({row['diagonal']:.3g}); inner products are {row['within_state']:.0%} of it "
-            "within "
-            f"a state and {row['across_states']:.0%} across states (root mean square). Of the measured "
-            f"entropy changes independent logits leave {row['identity']:.0%} unexplained, the kernel "
-            f"within a state {row['own state']:.0%}, the whole kernel {row['all states']:.0%}"
+            f"within a state and {row['across_states']:.0%} across states (root mean square). Of the "
+            f"measured entropy changes independent logits leave {row['identity']:.0%} unexplained, the "
+            f"kernel within a state {row['own state']:.0%}, the whole kernel {row['all states']:.0%}"
             + (f", logits as measured {row['first order']:.0%}" if first != "all states" else "")
+            + f" (the root mean square of what is left over that of the changes{_where(table, policy)})"
         )
-    holds = (found[list(SHAPE)] <= HOLDS).all(axis=1)
+    holds, apart = ((found[list(judged)] <= HOLDS).all(axis=1) for judged in (WITHIN, ACROSS))
+    pieces.append(
+        "Inner products of logits of different states, of which Assumption B.4 says nothing, are within "
+        f"{HOLDS:.0%} of the mean diagonal for {apart.sum()} of {len(found)}")
     explains = found["identity"] <= EXPLAINED
     numbers |= {"policies": float(len(found)), "policies with independent logits": float(holds.sum()),
+                "policies with independent states": float(apart.sum()),
                 "policies explained by independence": float(explains.sum())}
     headline = (
-        f"Assumption B.4 (orthonormal logit gradients) holds for {holds.sum()} of {len(found)} "
-        f"{'policies' if len(found) > 1 else 'policy'} audited; knowing how logits share parameters "
-        f"{'explains' if found['all states'].max() <= EXPLAINED else 'does not fully explain'} the "
-        f"entropy changes, assuming that they share none {'does too' if explains.all() else 'does not'}."
+        f"Assumption B.4 (orthonormal gradients of a state's logits) holds for {holds.sum()} of "
+        f"{len(found)} {'policies' if len(found) > 1 else 'policy'} audited; knowing how logits share "
+        f"parameters {'explains' if found['all states'].max() <= EXPLAINED else 'does not fully explain'}"
+        " the entropy changes, assuming that they share none "
+        f"{'does too' if explains.all() else 'does not'}."
     )
     return Finding(standing="our own", headline=headline, text=". ".join(pieces) + ".", numbers=numbers)
+
+
+def _where(table: pandas.DataFrame, policy: object) -> str:
+    """Say at how many states of how many steps the changes are; nothing where no file was kept."""
+    rows = table[(table["policy"] == policy) & (table["name"] == "forecast_states")]
+    if rows.empty:
+        return ""
+    return f", at up to {rows['value'].max():.0f} states of each of {len(rows)} steps"
 
 
 def _range(values: pandas.Series) -> str:
@@ -226,7 +246,7 @@ def tables(table: pandas.DataFrame) -> tuple[Table, ...]:
     """Return the kernel's measures, a row a policy."""
     found = measures(table)
     return (Table(
-        title="Inner products of logit gradients (Assumption B.4: a multiple of the identity)",
+        title="Inner products of logit gradients (Assumption B.4: in a state a multiple of the identity)",
         header=("policy", "mean diagonal", *SHAPE.values()),
         rows=tuple(
             (str(policy), f"{row['diagonal']:.3g}", *(f"{row[name]:.0%}" for name in SHAPE))
@@ -242,12 +262,12 @@ FIGURE = PaperFigure(
     name="independent-logits",
     source="This project",
     title="are logits independent? Assumption B.4 measured",
-    paper="AEPO assumes orthonormal logit gradients (Assumption B.4), as in a table, and does not "
-    "measure them.",
+    paper="AEPO assumes orthonormal gradients of a state's logits (Assumption B.4), as in a table, and "
+    "does not measure them.",
     ours="Left: absolute cosines of the gradients of logits at a few states (blocks) and actions, first "
-    "audited step; under the assumption only the diagonal is dark. Middle: squared norms, sorted, a line "
-    "a step. Right: what is left unexplained of measured entropy changes, after the best slope, as "
-    "one assumption after the other is dropped.",
+    "audited step; under the assumption a block is dark on its diagonal alone. Middle: squared norms, "
+    "sorted, a line a step. Right: what is left unexplained of measured entropy changes, after the best "
+    "slope, as one assumption after the other is dropped.",
     data=data,
     finding=finding,
     draw=draw,

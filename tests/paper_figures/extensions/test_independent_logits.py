@@ -66,6 +66,17 @@ def test_a_dependent_kernel_is_said_and_so_is_what_explains(tmp_path: Path) -> N
     assert "explains the entropy changes, assuming that they share none does not" in found.headline
 
 
+def test_assumption_b4_is_of_the_logits_of_a_state(tmp_path: Path) -> None:
+    """A policy whose states share parameters counted against an assumption that says nothing of them."""
+    blocks = np.kron(np.full((STATES, STATES), 0.5) + 0.5 * np.eye(STATES), np.eye(ACTIONS))
+    audited(tmp_path / "runs" / "shared", blocks, explained_from=2)
+    found = figure.finding(figure.data(tmp_path))
+    assert found.numbers["policies with independent logits"] == 1
+    assert found.numbers["policies with independent states"] == 0
+    assert "are within 10% of the mean diagonal for 0 of 1." in found.text
+    assert "over that of the changes, at up to 4 states of each of 2 steps)" in found.text
+
+
 def test_audits_without_a_kernel_are_no_input(tmp_path: Path) -> None:
     """A figure of nothing; an error that does not say what to run."""
     write_run(tmp_path / "runs" / "plain", rule="grpo", entropies=[1.0])

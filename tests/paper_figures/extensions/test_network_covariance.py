@@ -14,14 +14,19 @@ from paper_figures.extensions import network_covariance
 from paper_figures.reproduce import network_covariance as runs
 
 
-def write_comparison(results: Path, gap: float, far: bool = False) -> None:
-    """Entropy falls by one nat a reward, and is ``gap`` higher where tokens are chosen by true effect."""
+def write_comparison(
+    results: Path, gap: float, far: tuple[int, ...] = (), seeds: int = 3, aside: float = 1.0
+) -> None:
+    """Entropy falls by one nat a reward, and is ``gap`` higher where tokens are chosen by true effect.
+
+    In the seeds that are ``far`` its rewards are ``aside`` of the paper's.
+    """
     rewards = np.linspace(0.2, 0.6, 16)
     records = []
-    for seed in range(3):
+    for seed in range(seeds):
         for covariance in network_covariance.COVARIANCES:
             true = covariance == "network"
-            reward = rewards + (0.1 + far) * true
+            reward = rewards + (aside if seed in far else 0.1) * true
             records.append({
                 "label": f"clip-cov {covariance}", "task": "split", "seed": seed,
                 "reward": reward.tolist(),
@@ -42,10 +47,40 @@ def test_more_entropy_at_equal_reward_is_told_from_more_reward(
 
 
 def test_without_a_reward_in_common_nothing_is_compared(tmp_path: Path) -> None:
-    write_comparison(tmp_path, 0.05, far=True)
+    write_comparison(tmp_path, 0.05, far=(0, 1, 2))
     found = network_covariance.finding(network_covariance.data(tmp_path))
-    assert "no reward in common" in found.text
+    assert "fewer than two seeds have a quarter of their points at rewards in common" in found.text
     assert found.numbers["better"] == 0
+    assert found.headline.endswith("reward ended lower in none of one.")
+
+
+@pytest.mark.parametrize(("aside", "compared"), [(0.26, 0), (0.2, 1)])
+def test_seeds_with_few_points_at_rewards_in_common_are_left_out(
+    tmp_path: Path, aside: float, compared: int
+) -> None:
+    """A line through a single point of each run; a case of one seed said to have no reward in common."""
+    # Running means are twelve rewards, .29 apart at their ends: .03 of them, two points, are in common.
+    write_comparison(tmp_path, 0.05, far=(0, 1), aside=aside)
+    found = network_covariance.finding(network_covariance.data(tmp_path))
+    assert found.numbers["comparable"] == compared
+    assert found.numbers["clip-cov split seeds"] == 1 + 2 * compared
+    assert ("fewer than two seeds" in found.text) == (not compared)
+
+
+def test_two_seeds_are_judged_as_two(tmp_path: Path) -> None:
+    """Two seeds that differ by chance, as sure as three of the same standard error."""
+    write_comparison(tmp_path, 0.0025, seeds=2)  # .0025 and .0035: six standard errors, not 12.7
+    found = network_covariance.finding(network_covariance.data(tmp_path))
+    assert found.numbers["clip-cov split"] == pytest.approx(0.003)
+    assert found.numbers["better"] == 0
+    assert network_covariance.sure(3) == pytest.approx(4.3027, abs=1e-4)
+
+
+def test_how_many_ended_lower_is_told(tmp_path: Path) -> None:
+    """"Some" for one case of many."""
+    write_comparison(tmp_path, 0.05, far=(0, 1, 2), aside=-0.1)
+    found = network_covariance.finding(network_covariance.data(tmp_path))
+    assert found.headline.endswith("reward ended lower in one of one.")
 
 
 def test_the_measured_runs_are_those_of_the_script(monkeypatch: pytest.MonkeyPatch) -> None:
