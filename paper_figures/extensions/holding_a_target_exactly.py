@@ -21,6 +21,7 @@ from paper_figures.data import inputs
 from paper_figures.drawing.bands import draw_median
 from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, panels
 from paper_figures.drawing.table import Table
+from paper_figures.extensions.holding_a_target import LEVEL, behind
 from paper_figures.figure import Finding, PaperFigure
 
 SHOWN = (
@@ -33,6 +34,10 @@ MOVING = ("step", "ramp", "sine")
 MEASURES = ("mean_entropy", "deviation", "steps_to_follow", "reward", "out_of_power")
 COLUMNS = ["panel", "controller", "learning_rate", "shape", "start", "step", "value", *MEASURES]
 POINTS = 100
+RUN = ["target", "learning_rate", "start"]
+"""What tells the runs of a controller apart, where targets rest."""
+MOST_NAMED = 3
+"""Of more controllers that are not told apart from the nearest, the number is said."""
 ENOUGH = 0.1
 """Nats: the mean distance up to which a target counts as held, a twentieth of log |A*| = 2.08."""
 
@@ -69,6 +74,22 @@ def at_rest(table: pandas.DataFrame) -> pandas.DataFrame:
     return runs.assign(target=runs["shape"].astype(float))
 
 
+def ceiling(table: pandas.DataFrame) -> float:
+    """Return log |A*|."""
+    return float(table.loc[table["panel"] == "ceiling", "value"].iloc[0])
+
+
+def leading(table: pandas.DataFrame) -> list[str]:
+    """Return who is nearest to resting targets below log |A*|, and all who are not told apart from it.
+
+    Runs of a target, learning rate and start are paired (`holding_a_target.behind`).
+    """
+    rest = at_rest(table)
+    runs = rest[rest["target"] < ceiling(table)]
+    found = behind(runs.set_index([*RUN, "controller"])["deviation"].unstack()).sort_values("behind")
+    return [str(name) for name in found.index[~(found["p"] < 1 - LEVEL)]]
+
+
 def summary(table: pandas.DataFrame) -> pandas.DataFrame:
     """Return a row a controller, in order: means over all runs, by kind of target.
 
@@ -77,9 +98,8 @@ def summary(table: pandas.DataFrame) -> pandas.DataFrame:
     targets that move, nats), ``follow`` (median steps to follow a step; infinite where most runs never
     do), ``beyond`` (share of the batches out of power at targets above log |A*|).
     """
-    ceiling = float(table.loc[table["panel"] == "ceiling", "value"].iloc[0])
     rest = at_rest(table)
-    below, above = rest[rest["target"] < ceiling], rest[rest["target"] >= ceiling]
+    below, above = rest[rest["target"] < ceiling(table)], rest[rest["target"] >= ceiling(table)]
     moving = table[(table["panel"] == "run") & table["shape"].isin(MOVING)]
     stepped = moving[moving["shape"] == "step"]
     by = "controller"
@@ -100,26 +120,39 @@ def finding(table: pandas.DataFrame) -> Finding:
     found = summary(table)
     numbers = {f"{name}: {column}": float(value)
                for name, row in found.iterrows() for column, value in row.items()}
-    best, fastest = found["deviation"].idxmin(), found["follow"].idxmin()
+    best, *alike = leading(table)
+    fastest = found["follow"].idxmin()
     dearest, cheapest = found["reward"].idxmin(), found["reward"].idxmax()
     listed = "; ".join(
-        f"{name}: {row['held']:.0%} held, {row['deviation']:.2f} nats off, reward {row['reward']:.3f}, "
-        f"moving targets {row['moving']:.2f} nats off, a step followed in {_steps(row['follow'])}"
+        f"{name}: {row['held']:.0%} held, {row['deviation']:.3f} nats off, reward {row['reward']:.3f}, "
+        f"moving targets {row['moving']:.3f} nats off, a step followed in {_steps(row['follow'])}"
         for name, row in found.iterrows())
     text = (
         f"Over targets below log |A*|, learning rates over a factor of ten and all starts. {listed}. "
-        f"Least off is {best}; fastest after a step {fastest}; reward is highest with {cheapest} and "
-        f"lowest with {dearest}. At the target above log |A*| coefficients are out of power in "
+        f"Least off is {best}; not told apart from it, by Student's t of the differences between runs "
+        f"with Holm's correction for {len(found) - 1} comparisons (p < {1 - LEVEL:.2f}): "
+        f"{'; '.join(alike) or 'none'}. Fastest after a step is {fastest}; reward is highest with "
+        f"{cheapest}, which is {found.loc[cheapest, 'deviation']:.3f} nats off and holds "
+        f"{found.loc[cheapest, 'held']:.0%}, and lowest with {dearest}. At the target "
+        "above log |A*| coefficients are out of power in "
         + ", ".join(f"{row['beyond']:.0%} ({name})" for name, row in found.iterrows()
                     if not name.startswith("AEPO")) + " of the batches."
     )
     forecast, integral = (found.loc[f"{control}, entropy bonus", "deviation"]
                           for control in ("forecast", "integral"))
     headline = (
-        f"Targets below log |A*| are held best by: {best}; on the entropy bonus the forecast is "
-        f"{'nearer to' if forecast < integral else 'no nearer to'} them than the integral rule."
+        f"Targets below log |A*| are held best by: {_named(best, alike)}; on the entropy bonus the "
+        f"forecast is {'nearer to' if forecast < integral else 'no nearer to'} them than the "
+        "integral rule."
     )
     return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
+
+
+def _named(best: str, alike: list[str]) -> str:
+    if not alike:
+        return best
+    others = "; ".join(alike) if len(alike) < MOST_NAMED else f"{len(alike)} others"
+    return f"{best}; {others} (not told apart)"
 
 
 def _steps(value: float) -> str:
@@ -147,20 +180,20 @@ def draw(table: pandas.DataFrame) -> Figure:
     figure, axes = panels(2, 3, height=2.35)
     rest = at_rest(table)
     rates = np.sort(rest["learning_rate"].unique())
-    ceiling = float(table.loc[table["panel"] == "ceiling", "value"].iloc[0])
+    most = ceiling(table)
     for name, look in LOOKS.items():
         rows = rest[rest["controller"] == name]
         middle = rows[rows["learning_rate"] == rates[len(rates) // 2]]
         draw_median(axes[0, 0], middle, look, x="target", y="deviation", band=(0, 1))
         mean = middle.groupby("target")[["mean_entropy", "reward"]].mean()
         axes[0, 1].plot(mean["mean_entropy"], 1 - mean["reward"], **look)
-        below = rows[rows["target"] < ceiling]
+        below = rows[rows["target"] < most]
         draw_median(axes[0, 2], below.groupby(["learning_rate", "start"])["deviation"].mean()
                     .reset_index(), look, x="learning_rate", y="deviation", band=(0, 1))
-    axes[0, 0].axvline(ceiling, **REFERENCE)
+    axes[0, 0].axvline(most, **REFERENCE)
     axes[0, 0].set(xlabel="target (nats)", ylabel="distance (nats)", yscale="log")
     axes[0, 0].set_title("distance from the target")
-    axes[0, 1].axvline(ceiling, **REFERENCE)
+    axes[0, 1].axvline(most, **REFERENCE)
     axes[0, 1].set(xlabel="mean entropy (nats)", ylabel="P(wrong answer)", yscale="log")
     axes[0, 1].set_title("what it costs")
     axes[0, 2].set(xlabel="learning rate", xscale="log", ylabel="distance (nats)", yscale="log")

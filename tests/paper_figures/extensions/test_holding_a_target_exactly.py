@@ -38,3 +38,31 @@ def test_it_is_drawn_of_what_was_computed(table: pandas.DataFrame) -> None:
     assert found.numbers["AEPO: deviation"] == pytest.approx(rows["deviation"].mean())
     assert len(exact.tables(table)[0].rows) == 8
     exact.draw(table).draw_without_rendering()
+
+
+def held(table: pandas.DataFrame, off: dict[str, float], noise: float) -> pandas.DataFrame:
+    """A table whose controllers are as far off as ``off`` says, or else by 1, over six runs each."""
+    runs = pandas.DataFrame([
+        {"panel": "run", "controller": name, "learning_rate": 1.0, "shape": shape, "start": start,
+         "deviation": off.get(name, 1.0) + noise * (-1) ** i * (start - 1), "reward": 0.9 - 0.1 * i,
+         "mean_entropy": 1.0, "steps_to_follow": 9.0, "out_of_power": 0.0}
+        for i, name in enumerate(table.loc[table["controller"].notna(), "controller"].unique())
+        if name != "target" for shape in ("0.5", "1") for start in range(3)])
+    moving = runs[runs["shape"] == "1"].assign(shape="step")
+    return pandas.concat([runs, moving, table[table["panel"] == "ceiling"]], ignore_index=True)
+
+
+def test_all_that_are_not_told_apart_from_the_nearest_are_named(table: pandas.DataFrame) -> None:
+    """One named of two that runs do not part; the highest reward praised where nothing is held."""
+    off = {"forecast, diverse bonus": 0.0058, "forecast, entropy bonus": 0.0065}
+    made = held(table, off, noise=0.001)
+    assert exact.leading(made) == list(off)
+    found = exact.finding(made)
+    assert found.headline.startswith(
+        "Targets below log |A*| are held best by: forecast, diverse bonus; forecast, entropy bonus (not "
+        "told apart); on")
+    assert "forecast, entropy bonus: 100% held, 0.006 nats off" in found.text
+    assert "reward is highest with AEPO, which is 1.000 nats off and holds 0%" in found.text
+    assert exact.leading(held(table, off, noise=0.0)) == ["forecast, diverse bonus"]
+    many = dict.fromkeys(made["controller"].dropna(), 0.01)
+    assert "; 7 others (not told apart); on" in exact.finding(held(table, many, noise=0.001)).headline
