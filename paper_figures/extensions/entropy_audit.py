@@ -117,7 +117,8 @@ def finding(table: pandas.DataFrame) -> Finding:
     numbers: dict[str, float] = {}
     sentences = []
     worst_identity = 0.0
-    in_a_table, on_networks = [], []
+    in_a_table: list[float] = []
+    on_networks: list[float] = []
     for (policy, level, rule), found in comparisons(table).items():
         worst_identity = max(worst_identity, found.identity_error)
         numbers |= {
