@@ -1,7 +1,7 @@
 """REINFORCE: grad J = E[ A grad log pi ] (AEPO, section 3.1).
 
-As printed, up to a constant, this is the normalization "dr-grpo"; the default divides each answer by its own
-length, as GRPO and AEPO's Eq. 1 do.
+As printed, up to a constant, this is the normalization "dr-grpo"; the default divides each answer by its
+own length, as GRPO and AEPO's Eq. 1 do.
 
 No importance ratio: on samples of an older policy this is the plain score-function estimate, as the
 formula reads. On the rows of a second batch (AEPO, Figure 2: REINFORCE on tempered samples alone)

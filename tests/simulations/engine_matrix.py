@@ -319,10 +319,10 @@ made by `python -m tests.simulations.engine_matrix`, and a test keeps it true.
 - **NumPy**: the rule is asked about every row.
 - **refused**: the rule is not defined there, and says why and what to use.
 
-Several optimizer steps on the same samples (`steps_per_batch`) always take NumPy's rows. A coefficient that
-is held by forecasts (`hold="forecast"`), which NumPy makes at every step, is left to NumPy too, summed where
-the rule allows it. Tables need numba (`pip install 'policy-entropy[fast]'`), and so do traces. Where a long
-run is left to NumPy, the reason is logged once.
+Several optimizer steps on the same samples (`steps_per_batch`) always take NumPy's rows. A coefficient
+that is held by forecasts (`hold="forecast"`), which NumPy makes at every step, is left to NumPy too,
+summed where the rule allows it. Tables need numba (`pip install 'policy-entropy[fast]'`), and so do
+traces. Where a long run is left to NumPy, the reason is logged once.
 """
 SPEEDS = """\
 Milliseconds a step of 1,000 runs of 10 actions (`benchmarks/simulator.py`, medians):
