@@ -160,11 +160,12 @@ def test_a_finding_has_words_for_any_numbers(name: str, simulated: Callable[...,
     table = table_of(FIGURES[name], simulated)
     generator = np.random.default_rng(0)
     columns = [c for c in MEASURED if c in table and pandas.api.types.is_float_dtype(table[c])]
+    known = table["panel"].eq("ceiling") if "panel" in table else pandas.Series(False, table.index)
     for scramble in (generator.permutation, np.negative, lambda v: v * generator.random(len(v))):
         other = table.copy()
         for column in columns:
             values = table[column].to_numpy(copy=True)
-            finite = np.isfinite(values)
+            finite = np.isfinite(values) & ~known
             values[finite] = scramble(values[finite])
             other[column] = values
         FIGURES[name].finding(other)
