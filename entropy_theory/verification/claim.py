@@ -42,7 +42,9 @@ Outcome = Literal["pass", "fail", "undecided", "timeout", "error", "skipped"]
 Target = Literal["statement", "repair", "negation", "printed proof", "experiment", "mutant"]
 
 RepairKind = Literal["hypothesis", "correction", "instead"]
-SourceText = Literal["printed", "reconstructed", "abstract", "not in sources"]
+SourceText = Literal[
+    "printed", "printed, proof not in sources", "reconstructed", "abstract", "not in sources",
+]
 
 METHODS: tuple[Method, ...] = get_args(Method)
 
@@ -278,8 +280,9 @@ class Claim:
             conclusion, it corrects a constant, a factor or a misprint, or it says what holds instead.
         scope: what the statement is about: one tabular state or a token tree, one token or a response,
             exact expectation or samples, one step or a run.
-        source_text: what was judged: the printed text; a reconstruction of displays that the source has
-            lost; an abstract alone; or words whose proof is not in the sources.
+        source_text: what was judged: the printed text; a printed statement whose proof is not in the
+            sources; a reconstruction of displays that the source has lost; an abstract alone; or words
+            that are not in the sources, as quoted elsewhere.
         negation: steps that prove the statement false beyond its counterexamples.
         printed_proof: the source's own proof, step by step; empty if it prints none.
         convergence: the order of a remainder; its presence makes the claim a first-order one.

@@ -15,8 +15,8 @@ Statement:
 
 Printed proof: "ok" if every step follows from what is printed before it; "gap" if each one that does
 not follows with a premise left unsaid; "wrong" if one cannot be completed; "reconstructed" if its
-displays are lost in the source; "not in sources" if the source prints none of what was judged; "none"
-if there is nothing to judge.
+displays are lost in the source; "not in sources" if the sources print no proof of what was judged;
+"none" if there is nothing to judge.
 """
 
 from __future__ import annotations
@@ -197,7 +197,7 @@ def _is_proved(proof: Sequence[Step], evidence: Sequence[Evidence], target: Targ
 
 
 def _printed_proof(claim: Claim, evidence: Sequence[Evidence]) -> str:
-    if claim.source_text == "not in sources":
+    if claim.source_text in ("printed, proof not in sources", "not in sources"):
         return "not in sources"
     if not claim.printed_proof:
         return "none"

@@ -12,8 +12,8 @@ Whether it reproduces: the ratios of the printed rows (but the mean over all, a 
 halves) within a fifth at the best of the sharpnesses, where the top 0.02 % are some 4,000 times the
 mean, and a positive mean. What the printed numbers say beside: the mean is rounded to 0.003, so that the
 largest are 1615 to 2262 (top 0.02 %) or 396 to 554 times (top 2 %) the mean; and the lower half has a
-mean of 2 x 0.003 - 0.152 = -0.146, so that the distribution is nearly symmetric about 0. Outliers are 37
-times the upper half's mean.
+mean of 2 x 0.003 - 0.152 = -0.146, so that the means of the two halves nearly cancel (whether the
+distribution is symmetric the table does not say). Outliers are 37 times the upper half's mean.
 """
 
 from __future__ import annotations

@@ -19,8 +19,8 @@ step w_a / pi_a, up to a constant, so that the penalty adds
 
 again it undoes what has happened, and the side of e^{-H} that an action is on replaces the sign of
 c_a - C. This raises entropy if each selected action has become likelier and is above e^{-H}, or rarer
-and is below. Selection goes by the old policy, so that a selected action may have crossed e^{-H} since,
-or moved against its advantage.
+and is below. The means in K are the old policy's, so that a selected action may be on the other side of
+the present e^{-H}, or have moved against its advantage.
 
 On-policy (`kl-cov-on-policy`): with one update per rollout pi = pi_old, and KL-Cov is the base rule. The
 gradient of the KL divergence (Eq. 14) at its minimum is zero; the code's |log r| has a kink at r = 1,

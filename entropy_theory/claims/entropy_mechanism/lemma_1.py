@@ -86,7 +86,7 @@ lemma_1_state = Claim(
     source="Entropy Mechanism, Lemma 1, second approximation",
     title="Entropy change at one state is minus a covariance, to first order",
     scope="one softmax policy, one logit step of any size, with its remainder",
-    source_text="not in sources",
+    source_text="printed, proof not in sources",
     statement=_state,
     instances=bandit_instances(correct=False, step=True),
     convergence=Convergence(
@@ -189,7 +189,7 @@ lemma_1_visitation = Claim(
     source="Entropy Mechanism, Lemma 1, first approximation",
     title="Entropy change of a response as a mean of changes at frozen states",
     scope="tabular token tree, any direction of the logits, derivative, entropy per response",
-    source_text="not in sources",
+    source_text="printed, proof not in sources",
     statement=_visitation,
     instances=trees(reward=None, vectors=(STEP,)),
     repair=_with_visits,

@@ -4,24 +4,30 @@ fitted curve?
 Read at one state with 0/1 rewards and the natural policy gradient, whose exact runs are known: it adds
 the same number to every right logit, so that the policy q on the right answers and the policy w on the
 wrong ones stay as they are, and H = h(R) + R H(q) + (1 - R) H(w) is its curve from that start. Clip-Cov
-leaves the logit of the action with the largest K_a = (log pi_a + H) A_a where it is: among the right
-ones that is the likeliest (their A is one number), among the wrong ones the least likely. Relative to
-the curve, at equal performance and per unit of what the selected logit does not do,
+leaves the logit of an action where it is. Against the base rule's step that leads to the same
+performance, per unit learning rate and to first order, this moves entropy by
 
-    likeliest right answer     dH = R q_a (log q_a + H(q)) >= 0,
-    least likely wrong one     dH = -(1 - R) w_a (log w_a + H(w)) >= 0.
+    dH = pi_a A_a (log pi_a - mean of log pi over the actions of its kind, right or wrong)
+       = R (1 - R) q_a (log q_a + H(q))     for a right answer,
+       = -R (1 - R) w_a (log w_a + H(w))    for a wrong one.
 
-Read as staying on the curve, dH = 0: refuted. What holds instead (exact, first order): the point leaves
-it upwards, or stays where answers of a kind are equally likely. The law fitted to runs without
-intervention therefore says nothing about the ceiling of runs with one. The simulations (figure of
-interventions on the curve) have larger steps, samples and other base rules.
+Read as staying on the curve, dH = 0: refuted, even if the action spared is the one with the largest
+K_a = (log pi_a + H) A_a of its kind: among the right ones the likeliest (their A is one number), among
+the wrong ones the least likely. What holds instead (exact, first order): sparing that one the point
+leaves the curve upwards, or stays where answers of a kind are equally likely. Clip-Cov itself picks at
+random inside its band of K, and can land below: of the probabilities .5, .3 and 20 x .01, the first two
+right, the band [.03, .15] holds the second alone (K = .187, .085 and 2.38), and sparing it has dH =
+-.019. Over a kind dH adds up to 0: an action picked at random among all of its kind stays on the curve
+on average.
+
+The law fitted to runs without intervention therefore says nothing about the ceiling of runs with one.
+The simulations (figure of interventions on the curve) have larger steps, samples and other base rules.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from entropy_theory.claims.aepo.reward_improvement import conditional
 from entropy_theory.verification import (
     Cases,
     Claim,
@@ -33,62 +39,130 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.limits import equal, for_every, has_derivative
+from entropy_theory.verification.formula.terms import Term, definition
 
 SOME_WRONG = Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1))
 
 
-def _mean_logit(i: Cases, kind: Mask) -> Reals:
-    return ar.total(conditional(i.logits, kind) * i.logits, kind)
+@definition
+def advantage(logits: Reals, correct: Mask) -> Reals:
+    """The reward, 0 or 1, minus its mean R: the natural gradient's step per unit learning rate."""
+    one = 0 * logits + ar.constant(1, like=logits)
+    return ar.centered(ar.softmax(logits), np.where(correct, one, 0 * one))
 
 
-def _right_spared(i: Cases) -> Reals:
-    """R q_a (log q_a + H(q)) for the likeliest right answer a."""
-    likeliest = ar.largest(conditional(i.logits, i.correct), i.correct)
-    lead = ar.largest(i.logits, i.correct) - _mean_logit(i, i.correct)
-    return ar.total(ar.softmax(i.logits), i.correct) * likeliest * lead
+@definition
+def mean_of_kind(logits: Reals, correct: Mask) -> Reals:
+    """Mean logit of the right answers at a right one, of the wrong answers at a wrong one."""
+    p = ar.softmax(logits)
+    right = ar.total(p * logits, correct) / ar.total(p, correct)
+    wrong = ar.total(p * logits, ~correct) / ar.total(p, ~correct)
+    return np.where(correct, ar.per_action(right), ar.per_action(wrong))
 
 
-def _wrong_spared(i: Cases) -> Reals:
-    """-(1 - R) w_a (log w_a + H(w)) for the least likely wrong answer a."""
-    wrong = ~i.correct
-    rarest = ar.smallest(conditional(i.logits, wrong), wrong)
-    lag = _mean_logit(i, wrong) - ar.smallest(i.logits, wrong)
-    return ar.total(ar.softmax(i.logits), wrong) * rarest * lag
+@definition
+def off_the_curve(logits: Reals, correct: Mask) -> Reals:
+    """pi_a A_a (log pi_a - mean of its kind): dH of sparing action a, for each a."""
+    lead = logits - mean_of_kind(logits, correct)
+    return ar.softmax(logits) * advantage(logits, correct) * lead
+
+
+def _largest_of_its_kind(i: Cases) -> Mask:
+    """The likeliest right answers and the least likely wrong ones."""
+    likeliest = i.correct & ~ar.less(i.logits, ar.per_action(ar.largest(i.logits, i.correct)))
+    rarest = ~i.correct & ~ar.less(ar.per_action(ar.smallest(i.logits, ~i.correct)), i.logits)
+    return likeliest | rarest
 
 
 def _off_the_curve(i: Cases) -> Reals:
-    return np.stack([_right_spared(i), _wrong_spared(i)], axis=-1)
+    return off_the_curve(i.logits, i.correct)
+
+
+def _where(chosen: Mask, change: Reals, others: int = 1) -> Reals:
+    """The change at the chosen actions, this number at the others."""
+    return np.where(chosen, change, 0 * change + ar.constant(others, like=change))
+
+
+def _of_largest(i: Cases) -> Reals:
+    return _where(_largest_of_its_kind(i), _off_the_curve(i))
+
+
+def spared(i: Cases, size: Reals) -> Reals:
+    """Logits after a step of this size in which one action's stays where it is; an action a row."""
+    step = advantage(i.logits, i.correct)[..., None, :]
+    left_out = np.where(ar.same_action(i.logits), 0 * step, step)
+    return i.logits[..., None, :] + ar.per_action(ar.per_action(size)) * left_out
+
+
+def _odds(logits: Reals, correct: Mask) -> Reals:
+    p = ar.softmax(logits)
+    return ar.total(p, correct) / ar.total(p, ~correct)
+
+
+def base_at_equal_performance(i: Cases, size: Reals) -> Reals:
+    """Logits of the base rule, which adds one number to the right ones, where it performs as `spared`."""
+    right = i.correct[..., None, :]
+    growth = _odds(spared(i, size), right) / _odds(i.logits, i.correct)[..., None]
+    added = np.where(right, ar.per_action(np.log(growth)), 0 * i.logits[..., None, :])
+    return i.logits[..., None, :] + added
+
+
+def _derivation(i: Cases) -> tuple[Term, ...]:
+    """Both perform alike, dH is the derivative of their difference, and it adds up to 0 over a kind."""
+    right, change = i.correct[..., None, :], _off_the_curve(i)
+    return (
+        for_every("size", (), lambda t: equal(
+            ar.total(ar.softmax(spared(i, t)), right),
+            ar.total(ar.softmax(base_at_equal_performance(i, t)), right)).all()),
+        has_derivative(
+            lambda t: ar.entropy(spared(i, t)) - ar.entropy(base_at_equal_performance(i, t)), 0, change
+        ).all(),
+        equal(ar.total(change, i.correct), 0),
+        equal(ar.total(change, ~i.correct), 0),
+    )
 
 
 _statement = Statement(
-    latex=r"At equal performance Clip-Cov's entropy is the base rule's: $dH = 0$, whichever action is "
-          r"selected.",
-    margin=_off_the_curve,
+    latex=r"At equal performance Clip-Cov's entropy is the base rule's, to first order, where it spares "
+          r"the right answer that is likeliest among the right, or the wrong one least likely among the "
+          r"wrong (the largest $K$ of its kind): $dH = 0$.",
+    margin=lambda i: _where(_largest_of_its_kind(i), _off_the_curve(i), others=0),
     relation="==",
     conditions=(SOME_WRONG,),
 )
 
 _upwards = Statement(
-    latex=r"At equal performance Clip-Cov's entropy is at least the base rule's, to first order: "
-          r"$dH \ge 0$, whichever action is selected.",
-    margin=_off_the_curve,
+    latex=r"Sparing action $a$ moves entropy, at equal performance and to first order, by "
+          r"$dH = \pi_a A_a (\log\pi_a - \overline{\log\pi})$, the mean over the actions of its kind, "
+          r"right or wrong. $dH \ge 0$ for the right answer that is likeliest among the right and the "
+          r"wrong one least likely among the wrong (the largest $K$ of its kind). Over each kind $dH$ "
+          r"adds up to 0.",
+    margin=_of_largest,
     conditions=(SOME_WRONG,),
+    beyond=_derivation,
 )
 
 points_on_the_curve = Claim(
     id="entropy-mechanism.points-on-the-curve",
     source="Review of Entropy Mechanism, first major comment (Clip-Cov on or off the fitted curve)",
-    title="Clip-Cov stays on its base rule's curve of performance against entropy",
+    title="Sparing the likeliest right or the least likely wrong answer, Clip-Cov stays on its base "
+          "rule's curve of performance against entropy",
     scope="one tabular state, rewards 0 and 1, natural policy gradient, first order",
     statement=_statement,
     instances=bandit_instances(),
     repair=_upwards,
     repair_is="instead",
-    repair_note="it leaves the curve upwards: at equal performance it has the larger entropy",
+    repair_note="at equal performance sparing the largest covariance of its kind never lowers entropy; "
+                "Clip-Cov's random pick inside its band can land below the curve",
     mutants=(
+        Mutant(name="any right answer may be spared", statement=variant(
+            _upwards, margin=lambda i: _where(i.correct, _off_the_curve(i)))),
         Mutant(name="it leaves the curve downwards", statement=variant(
-            _upwards, margin=lambda i: -_off_the_curve(i))),
+            _upwards, margin=lambda i: _where(_largest_of_its_kind(i), -_off_the_curve(i)))),
         Mutant(name="by more than a percent", statement=variant(
-            _upwards, margin=lambda i: _off_the_curve(i) - ar.constant(1, like=i.logits) / 100)),
+            _upwards, margin=lambda i: _of_largest(i) - ar.constant(1, like=i.logits) / 100)),
     ),
+    # Probabilities .5, .3 and 20 x .01.
+    witnesses=({"weights": [50, 30] + 20 * [1], "correct": [True, True] + 20 * [False]},),
 )

@@ -7,9 +7,9 @@ with p the reference's probability of a right answer its performance is
 
     p e^{1/beta}/(p e^{1/beta} + 1 - p),      1 - performance = (1 - p)/(p e^{1/beta} + 1 - p) > 0:
 
-strictly above the reference's and strictly below 1, for every beta > 0: at least the share e^{-1/beta}
-of the reference's failures stays. Without the penalty 1 is approached. So the cost is built in, and it is
-large where the reference is weak: p = 1/100 and beta = 1/4 give 0.36.
+strictly above the reference's and strictly below 1 for every beta > 0, if some action is wrong (p < 1):
+at least the share e^{-1/beta} of the reference's failures stays. Without the penalty 1 is approached. So
+the cost is built in, and it is large where the reference is weak: p = 1/100 and beta = 1/4 give 0.36.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import numpy as np
 from entropy_theory.verification import (
     Cases,
     Claim,
+    Condition,
     Mutant,
     Scalar,
     Statement,
@@ -34,6 +35,7 @@ from entropy_theory.verification.formula.statement import ANY, POSITIVE
 from entropy_theory.verification.formula.terms import definition
 
 OTHER = Vector(name="other", low=-3.0, high=3.0, grid=(0, 1), range=ANY)
+SOME_WRONG = Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1))
 BETA = Scalar(name="beta", low=0.05, high=5.0, grid=(1, Fraction(1, 4)), range=POSITIVE)
 
 
@@ -62,12 +64,16 @@ def _optimum(i: Cases) -> Reals:
     return penalized_optimum(i.logits, i.correct, i.beta)
 
 
+def _failures(i: Cases) -> tuple[Reals, Reals]:
+    """Probability of a wrong answer: of the optimum, of the reference."""
+    return ar.total(ar.softmax(_optimum(i)), ~i.correct), ar.total(ar.softmax(i.logits), ~i.correct)
+
+
 def _conclusions(i: Cases) -> Reals:
     """What another policy falls short by, the failures that the penalty costs, those that are saved."""
-    optimum = _optimum(i)
-    failures, of_reference = (ar.total(ar.softmax(z), ~i.correct) for z in (optimum, i.logits))
+    failures, of_reference = _failures(i)
     return np.stack([
-        _loss_of_another(i, optimum),
+        _loss_of_another(i, _optimum(i)),
         failures - np.exp(-1 / i.beta) * of_reference,
         of_reference - failures,
     ], axis=-1)
@@ -76,8 +82,10 @@ def _conclusions(i: Cases) -> Reals:
 _statement = Statement(
     latex=r"For every $\beta > 0$ no policy has a larger $E R - \beta\,\mathrm{KL}(\pi\|\pi_{ref})$ than "
           r"softmax$(\log\pi_{ref} + R/\beta)$, and of the reference's failures this one keeps at least "
-          r"$e^{-1/\beta} > 0$, and at most all.",
+          r"$e^{-1/\beta} > 0$, and not all.",
     margin=_conclusions,
+    conditions=(SOME_WRONG,),
+    beyond=lambda i: (ar.less(0 * i.beta, _failures(i)[0]), ar.less(*_failures(i))),
 )
 
 reference_kl = Claim(

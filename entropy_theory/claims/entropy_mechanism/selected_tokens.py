@@ -1,9 +1,11 @@
 r"""Entropy Mechanism: the tokens that Clip-Cov and KL-Cov select are the confident, correct ones.
 
 The methods take the tokens with a large cross product K_i = (log pi_i - mean)(A_i - mean), means over
-the batch, and the narrative has them likely and well rewarded ("reinforcing the self-confidence"). But
-K_i > 0 has two branches, and the other one, unlikely tokens with a low advantage, is the only one with
-an unbounded factor: log pi_i <= 0 bounds the confident branch by
+the batch: "Restrict the update of high-covariance tokens". Read: those tokens are likely and well
+rewarded (the slides do not say which tokens have a high covariance; Closing Thoughts: "most RL is just
+reinforcing the self confidence of LLMs"). But K_i > 0 has two branches, and the other one, unlikely
+tokens with a low advantage, is the only one with an unbounded factor: log pi_i <= 0 bounds the confident
+branch by
 
     K_i <= mean NLL * (A_i - mean A),       mean NLL = -mean log pi.
 
@@ -197,7 +199,8 @@ _repaired = Statement(
 
 selected_tokens = Claim(
     id="entropy-mechanism.selected-tokens",
-    source="Entropy Mechanism, Clip-Cov and KL-Cov (guidelines for entropy control)",
+    source="Entropy Mechanism, guidelines for entropy control ('high-covariance tokens') and Closing "
+           "Thoughts, as read here",
     title="The tokens with high covariance are confident and correct",
     scope="a batch of sampled tokens",
     statement=_statement,

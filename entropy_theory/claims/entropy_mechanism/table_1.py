@@ -7,9 +7,9 @@ r"""Entropy Mechanism, Table 1: mean covariance of the tokens ranked highest, Qw
 the mean rounded to 0.003, the ratio is 396-554 for the top 2 %, 889-1245 for the top 0.2 % and 1615-2262
 for the top 0.02 %. So the top 2 % have 500 times the mean within rounding, and the smaller groups more.
 
-Symmetry: twice the mean of all is the sum of the halves' means, so the lower half has mean -0.146
-(-0.1475 to -0.1445), 95 to 97 % of the upper half's in size: the distribution is nearly symmetric, and
-its mean the small difference of two large halves.
+Halves: twice the mean of all is the sum of the halves' means, so the lower half has mean -0.146
+(-0.1475 to -0.1445), 95 to 97 % of the upper half's in size: the mean is the small difference of two
+large halves. Whether the distribution is symmetric the table does not say.
 
 Outliers matter nevertheless: the top 0.2 % (KL-Cov's share) carry more than the whole mean, so that
 without them it is negative; without the top 0.02 % (Clip-Cov's share) it is still positive.
@@ -87,7 +87,7 @@ table_1_outliers = Claim(
     ),
 )
 
-# ---------------------------------------------------------------- symmetry
+# ---------------------------------------------------------------- the two halves
 
 
 def _lower_half(i: Cases) -> Reals:
@@ -114,7 +114,7 @@ _symmetry = Statement(
 table_1_symmetry = Claim(
     id="entropy-mechanism.table-1-symmetry",
     source=f"{SOURCE} (implied by its last two rows)",
-    title="The covariances are nearly symmetric about zero",
+    title="The mean covariances of the two halves nearly cancel",
     scope="printed table",
     statement=_symmetry,
     instances=unrounded_instances(upper_half=TABLE["1/2"], mean=MEAN),

@@ -84,7 +84,7 @@ theorem_1 = Claim(
     source="Entropy Mechanism, Theorem 1",
     title="Entropy change under the policy gradient",
     scope="tabular token tree, exact gradient, one step, with its remainder; entropy of each state",
-    source_text="not in sources",
+    source_text="printed, proof not in sources",
     statement=_statement,
     instances=trees(LEARNING_RATE, reward="graded"),
     repair=_repaired,

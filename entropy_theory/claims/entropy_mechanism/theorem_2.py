@@ -55,7 +55,7 @@ theorem_2 = Claim(
     title="Entropy change under the natural policy gradient",
     scope="tabular token tree, exact natural gradient, one step, with its remainder; entropy of each "
           "state",
-    source_text="not in sources",
+    source_text="printed, proof not in sources",
     statement=_statement,
     instances=trees(LEARNING_RATE, reward="graded"),
     convergence=Convergence(

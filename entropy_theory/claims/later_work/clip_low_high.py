@@ -7,7 +7,9 @@ with r_a < 1 - eps_low; what is left is the effective advantage
 
     At_a = (c/2) (1[r_a < 1 - eps_low] - 1[r_a > 1 + eps_high]),
 
-and the first-order entropy change is -eta sum_a pi_a At_a (c_a - C), c_a = pi_a (log pi_a + H).
+and the first-order entropy change is -eta sum_a pi_a At_a (c_a - C), c_a = pi_a (log pi_a + H). Judged
+for eps_low = eps_high = eps; the halves do not interact, as clip-low's effect has eps_low alone in it,
+and clip-high's eps_high.
 
 So each half holds exactly if the actions that left the band on its side have sum pi_a (c_a - C) < 0:
 clip-low raises entropy if the actions that became rarer are rare ones, and clip-high lowers it if those

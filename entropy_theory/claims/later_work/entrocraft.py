@@ -11,8 +11,8 @@ So both move entropy alike, at any step size, and cannot do opposite things in e
 centered advantages they still differ only by a factor for each prompt, 1 - p against p: positives
 weigh hard prompts, negatives easy ones. What decides is which actions are correct:
 
-    if every correct action is at least as likely as every wrong one, both lower entropy (F <= 0);
-    if every correct action is at most as likely as every wrong one, both raise it (F >= 0).
+    if every correct action is at least as likely as every wrong one, neither raises entropy (F <= 0);
+    if every correct action is at most as likely as every wrong one, neither lowers it (F >= 0).
 
 Proved through w_a = pi_a (z_a - zb) - C, whose mean is zero: if z_a >= z_b and w_b > 0 then w_a > 0.
 Scope: expectation over on-policy samples; the rates are for one state. Sampling noise, clipping, length
@@ -144,7 +144,7 @@ _statement = Statement(
 
 _repair = Statement(
     latex=r"Both have the same expected step. If every correct action is at least as likely as every "
-          r"wrong one, both lower entropy (first order); if at most as likely, both raise it.",
+          r"wrong one, neither raises entropy (first order); if at most as likely, neither lowers it.",
     margin=_repaired,
     conditions=(SOME_WRONG, SEPARATED),
     beyond=lambda i: (
@@ -161,7 +161,7 @@ _repair = Statement(
 entrocraft = Claim(
     id="later-work.entrocraft",
     source="Entrocraft (arXiv 2604.26326), the sign rule",
-    title="Positives-only and negatives-only training have the same expected step",
+    title="Training on positives only lowers entropy, on negatives only raises it",
     scope="one tabular state, rewards 0 and 1, on-policy, exact expectation, first order; judged: the "
           "abstract's rule and its public code",
     source_text="abstract",
@@ -169,8 +169,8 @@ entrocraft = Claim(
     instances=bandit_instances(),
     repair=_repair,
     repair_is="instead",
-    repair_note="both move entropy alike; down if the correct actions are the likelier ones, up if the "
-                "less likely",
+    repair_note="both have the same expected step: neither raises entropy if the correct actions are the "
+                "likelier ones, neither lowers it if they are the less likely",
     negation=(
         _same,
         symbolic.identity("centered advantages", "scores 1 - p and -p give (1 - p) d and p d: the same "

@@ -348,7 +348,7 @@ opefo_reward = Claim(
     source_text="abstract",
     statement=_ascent,
     instances=bandit_instances(correct=False, vectors=(REWARD,), actions=(2, 5)),
-    # The smallest, and the smallest for three actions.
+    # The smallest with rewards 0, 3/4 and 1, and the smallest of these for three actions.
     witnesses=(
         {"weights": [1, 1, 3, 4], "reward": [0, 0, Fraction(3, 4), 1]},
         {"weights": [2, 4, 5], "reward": [0, Fraction(3, 4), 1]},

@@ -8,7 +8,7 @@ S_a = pi_a (log pi_a + H), Sbar = E_pi[S]. To first order, exactly:
 - a bump of one logit, dz = eps e_k:  dH = -eps S_k, of the sign of e^{-H} - pi_k for eps > 0.
 
 The sign rule holds for steps of any size on one side: where pi_k >= e^{-H}, every eps > 0 lowers entropy,
-and where pi_k <= e^{-H}, every bump down does; for s = log pi_k + H has ds/dt = (1 - pi_k) - pi_k s along
+and where pi_k < e^{-H}, every bump down does; for s = log pi_k + H has ds/dt = (1 - pi_k) - pi_k s along
 the bump, and cannot return to zero. For a sampled action the threshold is another one: the sign is that
 of Sbar - S_k, not of e^{-H} - pi_k, and between the two the rule quoted for bumps is wrong.
 """
@@ -118,8 +118,9 @@ def _over_uniform(i: Cases) -> Reals:
 
 _sign = Statement(
     latex=r"Bumping logit $k$ up lowers entropy, for every size, if $\pi_k \ge e^{-H}$; bumping it "
-          r"down does if $\pi_k \le e^{-H}$; to first order the sign is that of $e^{-H}-\pi_k$.",
+          r"down does if $\pi_k < e^{-H}$; to first order the sign is that of $e^{-H}-\pi_k$.",
     margin=lambda i: _falls(i, _depth),
+    relation=">",
     beyond=lambda i: (has_derivative(
         lambda t: ar.entropy(
             i.logits[..., None, :] + ar.per_action(ar.per_action(t)) * _units(i.logits)), 0,

@@ -57,26 +57,45 @@ def test_corollary_4_4_fails_where_theorem_4_3_applies():
     assert margins[0] < 0
 
 
-def test_clip_cov_leaves_the_curve_upwards():
+def _entropy_at_equal_performance(logits, correct, action, size):
+    """H after a natural step without this action, minus the base rule's where it performs alike."""
+    step = correct - ar.total(ar.softmax(logits), correct)[..., None]
+    step[0, action] = 0
+    moved = logits + size * step
+    shift = _log_odds(moved, correct) - _log_odds(logits, correct)
+    return (ar.entropy(moved) - ar.entropy(logits + np.where(correct, shift[..., None], 0)))[0]
+
+
+def test_sparing_an_action_leaves_the_curve_as_announced():
     """First-order entropy at equal performance against finite differences of whole policies."""
     rng = np.random.default_rng(0)
     for _ in range(50):
         logits = rng.normal(size=(1, 5))
         correct = np.array([[True, True, False, False, False]])
-        i = Cases(logits=logits, correct=correct)
-        for kind, expected in ((correct, points_on_the_curve._right_spared(i)),
-                               (~correct, points_on_the_curve._wrong_spared(i))):
-            right = kind is correct
-            inside = np.where(kind, logits, -np.inf if right else np.inf)[0]
-            spared = np.argmax(inside) if right else np.argmin(inside)
-            size = 1e-5
-            moved = logits.copy()
-            moved[0, spared] += -size if right else size
-            shift = _log_odds(moved, correct) - _log_odds(logits, correct)
-            base = logits + np.where(correct, shift, 0)
-            found = (ar.entropy(moved) - ar.entropy(base)) / size
-            assert found == pytest.approx(expected, abs=1e-4)
-            assert expected > 0
+        announced = points_on_the_curve.off_the_curve(logits, correct)[0]
+        found = [_entropy_at_equal_performance(logits, correct, a, 1e-5) / 1e-5 for a in range(5)]
+        assert found == pytest.approx(announced, abs=1e-4)
+        likeliest, rarest = np.argmax(logits[0, :2]), 2 + np.argmin(logits[0, 2:])
+        assert announced[likeliest] > 0
+        assert announced[rarest] > 0
+        assert announced[1 - likeliest] < 0
+
+
+def test_a_band_can_hold_only_what_lands_below_the_curve():
+    """The example of the claim's docstring, and the band (1, 5) of the paper."""
+    for weights, right, band, spared, below in (
+        ([50, 30] + 20 * [1], 2, (0.03, 0.15), 1, -0.0019),
+        ([600, 400] + 1000 * [9], 2, (1, 5), 1, -0.0010),
+    ):
+        logits = np.log(np.array([weights], dtype=float))
+        correct = np.arange(logits.shape[-1])[None] < right
+        p = ar.softmax(logits)
+        covariance = (np.log(p) + ar.entropy(logits)) * (correct - ar.total(p, correct))
+        inside = (band[0] <= covariance) & (covariance <= band[1])
+        assert inside[0, spared]
+        assert inside.sum() == 1 or inside[0, :right].all()
+        change = _entropy_at_equal_performance(logits, correct, spared, 0.1)
+        assert change == pytest.approx(below, rel=0.1)
 
 
 def _log_odds(logits, correct):

@@ -174,6 +174,7 @@ def test_the_text_that_was_judged():
     step = PrintedStep(as_printed=dataclasses.replace(STEP, name="printed"))
     evidence = [*CLEAN, changed(LEMMA, name="printed", target="printed proof")]
     for text, expected in (("printed", "ok"), ("reconstructed", "reconstructed"),
+                           ("printed, proof not in sources", "not in sources"),
                            ("not in sources", "not in sources")):
         judged = claim(printed_proof=(step,), source_text=text)
         assert derive(judged, evidence).printed_proof == expected

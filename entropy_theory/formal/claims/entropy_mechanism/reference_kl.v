@@ -1,6 +1,6 @@
 (** Entropy Mechanism, Figure 10, at one state: no policy has a larger E R - beta KL(pi || pi_ref) than pi_ref
     e^{R/beta}, renormalized, and this one keeps the share e^{-1/beta} of the reference's failures at least, and
-    all of them at most.
+    not all of them, if there are any.
 
     With q this policy, N and N_q the normalizers of the reference and of it,
     R - beta (log pi - log pi_ref) = beta (log N_q - log N) - beta (log pi - log q) at each action. *)
@@ -94,11 +94,33 @@ Proof.
   - apply Rmult_le_compat_l, Rinv_le_contravar; assumption.
 Qed.
 
+(** A right action grows, so that wrong ones lose. *)
+Lemma failures_saved :
+  nonempty n A -> nonempty n (complement A) ->
+  0 < total_on n (complement A) (softmax n best) < total_on n (complement A) (softmax n z).
+Proof.
+  intros (k & inside & right) wrong.
+  rewrite (failures best), (failures z) by (intros; try apply best_of_wrong; auto).
+  pose proof share_positive as share; pose proof (normalizer_pos n z some) as N; fold (normalizer z) in N.
+  assert (normalizer z < normalizer best) as grown.
+  { apply (sum_lt _ _ _ k); [|exact inside|].
+    - intros a _; unfold best, Stated.penalized_optimum; destruct (A a).
+      + apply Rlt_le, exp_increasing; lra.
+      + right; f_equal; field; lra.
+    - apply exp_increasing; unfold best, Stated.penalized_optimum; rewrite right; lra. }
+  assert (0 < total_on n (complement A) (fun a => exp (z a))) as positive
+    by (apply total_on_pos; [exact wrong|intros; apply exp_pos]).
+  split; [apply Rdiv_lt_0_compat; lra|].
+  apply Rmult_lt_compat_l; [exact positive|].
+  apply Rinv_lt_contravar; [apply Rmult_lt_0_compat; lra|exact grown].
+Qed.
+
 End one_state.
 
 Theorem proved : Statements.entropy_mechanism.reference_kl.statement.
 Proof.
-  unfold Stated.statement; intros n z A other beta several _ penalty.
+  unfold Stated.statement; intros n z A other beta several right penalty not_all.
   assert (0 < n)%nat as some by lia.
-  split; [apply best_is_best; assumption|apply failures_kept; assumption].
+  split; [split; [apply best_is_best|apply failures_kept]; assumption|].
+  apply (failures_saved n z A beta some penalty right), some_wrong, not_all.
 Qed.

@@ -1,6 +1,6 @@
 (** Entropy dynamics in reinforcement fine-tuning (arXiv 2602.03392), Theorem 3.2: the sign rule pi_k against
     e^{-H} for a bump of one logit, at any size. Where pi_k >= e^{-H}, raising logit k by any amount lowers
-    entropy (or leaves it); where pi_k <= e^{-H}, lowering it does. To first order the sign of the change is that
+    entropy; where pi_k <= e^{-H}, lowering it does. To first order the sign of the change is that
     of e^{-H} - pi_k. *)
 
 From Coq Require Import Reals Lra Lia List Bool.
@@ -12,6 +12,33 @@ Open Scope R_scope.
 Definition bumped (z : vector) (k : nat) (h : R) : vector := fun a => z a + h * at_action k a.
 (** log pi_k + H: positive where pi_k > e^{-H}. *)
 Definition depth (n : nat) (z : vector) (k : nat) : R := log_softmax n z k + entropy n z.
+
+(** What is not negative at the start, and increases wherever it is zero, is positive at once: a zero after the
+    start would have negative values just before it. *)
+Lemma becomes_positive s s' a b :
+  a < b -> (forall t, a <= t <= b -> is_derive s t (s' t)) ->
+  (forall t, a <= t <= b -> s t = 0 -> 0 < s' t) -> 0 <= s a -> 0 < s b.
+Proof.
+  intros order slope no_return start.
+  assert (nonneg : forall t, a <= t <= b -> 0 <= s t).
+  { intros t inside; apply (stays_nonneg s s' a t); [lra| | |exact start]; intros u u_inside;
+      [apply slope|apply no_return]; lra. }
+  destruct (nonneg b ltac:(lra)) as [positive|zero]; [exact positive|exfalso].
+  assert (0 < s' b) as rises by (apply no_return; lra).
+  assert (derivable_pt_lim s b (s' b)) as limit by (apply is_derive_Reals, slope; lra).
+  destruct (limit (s' b) rises) as [[d d_positive] close]; simpl in close.
+  set (h := Rmin (d / 2) (b - a)).
+  assert (0 < h /\ h <= d / 2 /\ h <= b - a) as [h_positive [h_small h_inside]].
+  { unfold h; split; [apply Rmin_glb_lt; lra|split; [apply Rmin_l|apply Rmin_r]]. }
+  specialize (close (- h) ltac:(lra)); rewrite Rabs_left in close by lra.
+  specialize (close ltac:(lra)); apply Rabs_def2 in close; destruct close as [_ close].
+  rewrite <- zero in close.
+  assert (0 < (s (b + - h) - 0) / - h) as quotient by lra.
+  assert (0 <= s (b + - h)) as before by (apply nonneg; lra).
+  replace ((s (b + - h) - 0) / - h) with (- (s (b + - h) / h)) in quotient by (field; lra).
+  assert (0 <= s (b + - h) / h); [|lra].
+  apply Rmult_le_pos; [exact before|apply Rlt_le, Rinv_0_lt_compat, h_positive].
+Qed.
 
 Section OneBump.
 
@@ -88,29 +115,29 @@ Proof.
 Qed.
 
 Lemma raising_lowers_entropy size :
-  0 < size -> 0 <= depth n z k -> entropy n (bumped z k size) <= entropy n z.
+  0 < size -> 0 <= depth n z k -> entropy n (bumped z k size) < entropy n z.
 Proof.
   intros positive likely; rewrite <- entropy_start.
-  apply (decreasing_from_slope (fun t => entropy n (bumped z k t)) (fun t => - (p t * s t)));
+  apply (strictly_decreasing_from_slope (fun t => entropy n (bumped z k t)) (fun t => - (p t * s t)));
     [lra|intros; apply entropy_slope|].
-  intros t t_inside; enough (0 <= p t * s t) by lra.
-  apply Rmult_le_pos; [apply Rlt_le, p_positive|].
-  apply (stays_nonneg s (fun t => (1 - p t) - p t * s t) 0 t); [lra| | |].
+  intros t t_inside; enough (0 < p t * s t) by lra.
+  apply Rmult_lt_0_compat; [apply p_positive|].
+  apply (becomes_positive s (fun t => (1 - p t) - p t * s t) 0 t); [lra| | |].
   - intros; apply depth_slope.
   - intros; apply depth_increases_at_zero; assumption.
   - rewrite depth_start; exact likely.
 Qed.
 
 Lemma lowering_lowers_entropy size :
-  0 < size -> depth n z k <= 0 -> entropy n (bumped z k (- size)) <= entropy n z.
+  0 < size -> depth n z k <= 0 -> entropy n (bumped z k (- size)) < entropy n z.
 Proof.
   intros positive rare; rewrite <- entropy_start.
-  apply (increasing_from_slope (fun t => entropy n (bumped z k t)) (fun t => - (p t * s t)));
+  apply (strictly_increasing_from_slope (fun t => entropy n (bumped z k t)) (fun t => - (p t * s t)));
     [lra|intros; apply entropy_slope|].
-  intros t t_inside; enough (0 <= p t * - s t) by lra.
-  apply Rmult_le_pos; [apply Rlt_le, p_positive|].
-  (* Backwards in time minus the depth stays nonnegative. *)
-  pose proof (stays_nonneg (fun u => - s (- u)) (fun u => (1 - p (- u)) - p (- u) * s (- u)) 0 (- t))
+  intros t t_inside; enough (0 < p t * - s t) by lra.
+  apply Rmult_lt_0_compat; [apply p_positive|].
+  (* Backwards in time minus the depth becomes positive. *)
+  pose proof (becomes_positive (fun u => - s (- u)) (fun u => (1 - p (- u)) - p (- u) * s (- u)) 0 (- t))
     as backwards.
   cbv beta in backwards; rewrite Ropp_involutive, Ropp_0 in backwards.
   apply backwards; [lra| | |].
@@ -133,12 +160,12 @@ End OneBump.
 Lemma sign_rule :
   forall (n : nat) (logits : vector) (size : R) (k : nat),
   (2 <= n)%nat -> 0 < size -> (k < n)%nat ->
-  0 <= - (entropy n (bumped logits k (if less (depth n logits k) 0 then - size else size))
+  0 < - (entropy n (bumped logits k (if less (depth n logits k) 0 then - size else size))
           - entropy n logits)
   /\ (exp (- entropy n logits) <= softmax n logits k ->
-      entropy n (bumped logits k size) <= entropy n logits)
+      entropy n (bumped logits k size) < entropy n logits)
   /\ (softmax n logits k <= exp (- entropy n logits) ->
-      entropy n (bumped logits k (- size)) <= entropy n logits)
+      entropy n (bumped logits k (- size)) < entropy n logits)
   /\ derivative (fun t => entropy n (bumped logits k t)) 0
        (- (softmax n logits k * depth n logits k)).
 Proof.
