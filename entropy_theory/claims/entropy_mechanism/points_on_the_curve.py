@@ -68,24 +68,34 @@ def off_the_curve(logits: Reals, correct: Mask) -> Reals:
     return ar.softmax(logits) * advantage(logits, correct) * lead
 
 
-def _largest_of_its_kind(i: Cases) -> Mask:
-    """The likeliest right answers and the least likely wrong ones."""
-    likeliest = i.correct & ~ar.less(i.logits, ar.per_action(ar.largest(i.logits, i.correct)))
-    rarest = ~i.correct & ~ar.less(ar.per_action(ar.smallest(i.logits, ~i.correct)), i.logits)
-    return likeliest | rarest
+@definition
+def of_likeliest_right(logits: Reals, correct: Mask) -> Reals:
+    """dH of sparing the right answer that is likeliest among the right."""
+    p = ar.softmax(logits)
+    lead = ar.largest(logits, correct) - ar.total(p * logits, correct) / ar.total(p, correct)
+    return ar.total(p, ~correct) * ar.largest(p, correct) * lead
+
+
+@definition
+def of_rarest_wrong(logits: Reals, correct: Mask) -> Reals:
+    """dH of sparing the wrong answer that is least likely among the wrong."""
+    p = ar.softmax(logits)
+    lag = ar.total(p * logits, ~correct) / ar.total(p, ~correct) - ar.smallest(logits, ~correct)
+    return ar.total(p, correct) * ar.smallest(p, ~correct) * lag
+
+
+def _of_largest(i: Cases) -> Reals:
+    return np.stack([of_likeliest_right(i.logits, i.correct), of_rarest_wrong(i.logits, i.correct)],
+                    axis=-1)
 
 
 def _off_the_curve(i: Cases) -> Reals:
     return off_the_curve(i.logits, i.correct)
 
 
-def _where(chosen: Mask, change: Reals, others: int = 1) -> Reals:
-    """The change at the chosen actions, this number at the others."""
-    return np.where(chosen, change, 0 * change + ar.constant(others, like=change))
-
-
-def _of_largest(i: Cases) -> Reals:
-    return _where(_largest_of_its_kind(i), _off_the_curve(i))
+def _any_right(i: Cases) -> Reals:
+    change = _off_the_curve(i)
+    return np.where(i.correct, change, 0 * change)
 
 
 def spared(i: Cases, size: Reals) -> Reals:
@@ -109,8 +119,12 @@ def base_at_equal_performance(i: Cases, size: Reals) -> Reals:
 
 
 def _derivation(i: Cases) -> tuple[Term, ...]:
-    """Both perform alike, dH is the derivative of their difference, and it adds up to 0 over a kind."""
+    """Both perform alike; dH is the derivative of their difference; at the largest; added up."""
     right, change = i.correct[..., None, :], _off_the_curve(i)
+    likeliest = i.correct & ~ar.less(i.logits, ar.per_action(ar.largest(i.logits, i.correct)))
+    rarest = ~i.correct & ~ar.less(ar.per_action(ar.smallest(i.logits, ~i.correct)), i.logits)
+    of_likeliest = ar.per_action(of_likeliest_right(i.logits, i.correct))
+    of_rarest = ar.per_action(of_rarest_wrong(i.logits, i.correct))
     return (
         for_every("size", (), lambda t: equal(
             ar.total(ar.softmax(spared(i, t)), right),
@@ -118,6 +132,8 @@ def _derivation(i: Cases) -> tuple[Term, ...]:
         has_derivative(
             lambda t: ar.entropy(spared(i, t)) - ar.entropy(base_at_equal_performance(i, t)), 0, change
         ).all(),
+        equal(np.where(likeliest, change, of_likeliest), of_likeliest).all(),
+        equal(np.where(rarest, change, of_rarest), of_rarest).all(),
         equal(ar.total(change, i.correct), 0),
         equal(ar.total(change, ~i.correct), 0),
     )
@@ -127,7 +143,7 @@ _statement = Statement(
     latex=r"At equal performance Clip-Cov's entropy is the base rule's, to first order, where it spares "
           r"the right answer that is likeliest among the right, or the wrong one least likely among the "
           r"wrong (the largest $K$ of its kind): $dH = 0$.",
-    margin=lambda i: _where(_largest_of_its_kind(i), _off_the_curve(i), others=0),
+    margin=_of_largest,
     relation="==",
     conditions=(SOME_WRONG,),
 )
@@ -157,9 +173,9 @@ points_on_the_curve = Claim(
                 "Clip-Cov's random pick inside its band can land below the curve",
     mutants=(
         Mutant(name="any right answer may be spared", statement=variant(
-            _upwards, margin=lambda i: _where(i.correct, _off_the_curve(i)))),
+            _upwards, margin=_any_right)),
         Mutant(name="it leaves the curve downwards", statement=variant(
-            _upwards, margin=lambda i: _where(_largest_of_its_kind(i), -_off_the_curve(i)))),
+            _upwards, margin=lambda i: -_of_largest(i))),
         Mutant(name="by more than a percent", statement=variant(
             _upwards, margin=lambda i: _of_largest(i) - ar.constant(1, like=i.logits) / 100)),
     ),

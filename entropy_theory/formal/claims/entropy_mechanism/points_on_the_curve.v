@@ -201,6 +201,51 @@ Proof.
   apply Rle_trans with (smallest_on n (complement A) z); [|apply smallest_on_le]; assumption.
 Qed.
 
+Lemma at_likeliest a :
+  (a < n)%nat -> A a = true -> largest_on n A z <= z a ->
+  Stated.off_the_curve n z A a = Stated.of_likeliest_right n z A.
+Proof.
+  intros inside chosen largest; pose proof (largest_on_ge n A z a inside chosen).
+  assert (largest_on n A z = z a) as same by lra.
+  assert (largest_on n A (softmax n z) = p a) as same_p.
+  { apply (largest_on_eq n A _ _ a); [exact inside|exact chosen|reflexivity|].
+    intros b b_inside b_chosen; apply softmax_le; [exact several|].
+    rewrite <- same; apply largest_on_ge; assumption. }
+  unfold Stated.off_the_curve, Stated.of_likeliest_right.
+  change (Stated.advantage n z A a) with (step a); rewrite (step_right a chosen), (mean_right a chosen).
+  rewrite same, same_p; unfold wrong, right, p, complement; ring.
+Qed.
+
+Lemma at_rarest a :
+  (a < n)%nat -> A a = false -> z a <= smallest_on n (complement A) z ->
+  Stated.off_the_curve n z A a = Stated.of_rarest_wrong n z A.
+Proof.
+  intros inside out smallest; pose proof (proj2 (complement_true A a) out) as chosen.
+  pose proof (smallest_on_le n (complement A) z a inside chosen).
+  assert (smallest_on n (complement A) z = z a) as same by lra.
+  assert (smallest_on n (complement A) (softmax n z) = p a) as same_p.
+  { apply (smallest_on_eq n (complement A) _ _ a); [exact inside|exact chosen|reflexivity|].
+    intros b b_inside b_chosen; apply softmax_le; [exact several|].
+    rewrite <- same; apply smallest_on_le; assumption. }
+  unfold Stated.off_the_curve, Stated.of_rarest_wrong.
+  change (Stated.advantage n z A a) with (step a); rewrite (step_wrong a out), (mean_wrong a out).
+  change (fun b : nat => negb (A b)) with (complement A).
+  rewrite same, same_p; unfold wrong, right, p; ring.
+Qed.
+
+Lemma of_likeliest_nonneg : 0 <= Stated.of_likeliest_right n z A.
+Proof.
+  destruct (largest_on_attained n A z some) as (a & inside & chosen & same).
+  rewrite <- (at_likeliest a inside chosen) by lra; apply likeliest_right; [exact chosen|lra].
+Qed.
+
+Lemma of_rarest_nonneg : 0 <= Stated.of_rarest_wrong n z A.
+Proof.
+  destruct (smallest_on_attained n (complement A) z others) as (a & inside & chosen & same).
+  apply complement_true in chosen.
+  rewrite <- (at_rarest a inside chosen) by lra; apply rarest_wrong; [exact chosen|lra].
+Qed.
+
 (** * The derivative *)
 
 Section OneAction.
@@ -334,14 +379,16 @@ Theorem proved : Stated.repair.
 Proof.
   intros n logits correct two some not_all.
   pose proof (some_wrong n correct not_all) as others.
-  split; [|split; [|split; [|split]]].
-  - intros a _; destruct (correct a) eqn:kind; simpl; [rewrite orb_false_r|].
-    + destruct (less (logits a) (largest_on n correct logits)) eqn:below; simpl; [lra|].
-      apply is_not_less in below; apply (likeliest_right n logits correct some others); assumption.
-    + destruct (less (smallest_on n (fun b => negb (correct b)) logits) (logits a)) eqn:above; simpl; [lra|].
-      apply is_not_less in above; apply (rarest_wrong n logits correct some others); assumption.
+  split; [|split; [|split; [|split; [|split; [|split]]]]].
+  - split; [apply of_likeliest_nonneg|apply of_rarest_nonneg]; assumption.
   - intros size a _; exact (perform_alike n logits correct some others a size).
   - intros a inside; apply derivative_of_is_derive, (rate n logits correct some others a inside).
+  - intros a inside; destruct (correct a) eqn:kind; simpl; [|reflexivity].
+    destruct (less (logits a) (largest_on n correct logits)) eqn:below; simpl; [reflexivity|].
+    apply is_not_less in below; apply (at_likeliest n logits correct some); assumption.
+  - intros a inside; destruct (correct a) eqn:kind; simpl; [reflexivity|].
+    destruct (less (smallest_on n (fun b => negb (correct b)) logits) (logits a)) eqn:above; simpl; [reflexivity|].
+    apply is_not_less in above; apply (at_rarest n logits correct some); assumption.
   - apply (sum_of_right n logits correct some).
   - apply (sum_of_wrong n logits correct some others).
 Qed.
