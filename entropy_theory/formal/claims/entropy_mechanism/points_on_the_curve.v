@@ -375,7 +375,7 @@ Qed.
 End OneAction.
 End OneState.
 
-Theorem proved : Stated.repair.
+Theorem proved : Statements.entropy_mechanism.points_on_the_curve.repair.
 Proof.
   intros n logits correct two some not_all.
   pose proof (some_wrong n correct not_all) as others.
