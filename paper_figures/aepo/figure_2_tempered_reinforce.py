@@ -120,10 +120,11 @@ def finding(table: pandas.DataFrame) -> Finding:
              if not numbers[key] >= NEARLY_ALL]
     on_unsolved = (f"{'either' if len(other) == 2 else other[0]} may go the other way" if other
                    else "they raise and lower it too")
-    on_solved = ("a high temperature raises entropy and a low one lowers it faster" if solved_holds
-                 else "temperature need not move entropy as printed")
     headline = (
-        f"On solved prompts with several right answers {on_solved}; on unsolved prompts {on_unsolved}"
+        ("On solved prompts with several right answers a high temperature raises entropy and a low one "
+         f"lowers it faster; on unsolved prompts {on_unsolved}" if solved_holds else
+         "On prompts with several right answers, solved ones too, temperature need not move entropy as "
+         "printed")
         + (", and with one right answer temperature never changes the sign."
            if numbers["one right answer: sign depends on T"] == 0 else ".")
     )

@@ -13,7 +13,8 @@ Whether it reproduces: each of the paper's three differences to GRPO is judged b
 starts, which must lie above 0 for both rules in every world; and entropy must keep half of its start.
 The core claim fails. Both rules end with more entropy than GRPO where each prompt has logits of its own,
 but KL-Cov with a third of its start, and with less accuracy; where prompts share parameters neither is
-shown to end with more entropy, and Clip-Cov alone with more accuracy. Length does not change.
+shown to end with more entropy, and Clip-Cov alone with more accuracy. Neither is shown to end with longer
+responses.
 """
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ def finding(table: pandas.DataFrame) -> Finding:
                     where=f"for {word}, {rule} {place}"))
             numbers |= {f"{word}, {family}: {rule}{end}": float(row[name])
                         for end, name in (("", "mean"), (", low", "low"), (", high", "high"))}
-    for (family, rule), kept in _kept(table).items():
+    shares = _kept(table)
+    for (family, rule), kept in shares.items():
         numbers[f"entropy, {family}: {rule}, share kept"] = float(kept)
         criteria.append(Criterion(
             says=f"entropy of {rule} at the end, over its start", value=float(kept), relation="≥",
@@ -73,9 +75,11 @@ def finding(table: pandas.DataFrame) -> Finding:
     criteria += _trained_criteria(table)
     won = [word for word, held in claims.items() if all(held)]
     lost = [word for word in claims if word not in won]
+    collapsed = "entropy" in won and bool((shares < COLLAPSED).any())
     headline = (
         f"Clip-Cov and KL-Cov end with more {' and '.join(won)} than GRPO"
-        + (f", but not always with more {' or '.join(lost)}." if lost else ".")
+        + (f", but not always with more {' or '.join(lost)}" if lost else "")
+        + ("; entropy collapses all the same in some comparisons." if collapsed else ".")
         if won else "Clip-Cov and KL-Cov end beyond GRPO in some comparisons and not in others."
         if any(any(held) for held in claims.values()) else
         "Clip-Cov and KL-Cov are not shown to end beyond GRPO in any comparison."

@@ -192,7 +192,7 @@ def finding(table: pandas.DataFrame) -> Finding:
     early = all(one.met for one in criteria if not one.where)
     trained = [one.met for one in criteria if one.where.startswith("on ")]
     models_too = "" if not trained else (
-        "the trained transformers spend both early too; " if all(trained) else
+        "the trained transformers spend half of both in the first twelfth; " if all(trained) else
         "the trained transformers do not always; " if any(trained) else
         "the trained transformers spend neither early; ")
     headline = (

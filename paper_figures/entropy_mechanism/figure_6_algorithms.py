@@ -73,7 +73,7 @@ def gaps(table: pandas.DataFrame) -> pandas.Series:
     """
     curve = table[(table["panel"] == "curve") & (table["algorithm"] != BASE) & (table["share"] < 1)]
     by = curve.groupby(["right_answers", "algorithm", "sampled", "share"])
-    return by["gap"].mean(skipna=False).dropna()
+    return by["gap"].mean()[by["gap"].count() == by.size()]
 
 
 def finding(table: pandas.DataFrame) -> Finding:

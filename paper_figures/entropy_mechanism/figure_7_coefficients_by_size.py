@@ -147,9 +147,9 @@ def finding(table: pandas.DataFrame) -> Finding:
     headline = (
         f"As parameters are added a and b {'grow' if linear else 'do not grow'} about linearly in the "
         "logarithm of their number, "
-        + ("and small sizes predict those of the largest" if told == ["a", "b"] else
-           f"but small sizes predict only the largest's {told[0]}" if told else
-           "but small sizes do not always predict those of the largest")
+        + ("and small sizes predict a and b of the largest" if told == ["a", "b"] else
+           f"but small sizes predict only {told[0]} of the largest" if told else
+           "but small sizes do not always predict a and b of the largest")
         + ("; what a model knows beforehand hardly moves either." if still else ".")
     )
     text = ". ".join(one[0].upper() + one[1:] for one in sentences) + "."

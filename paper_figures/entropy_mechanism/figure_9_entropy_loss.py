@@ -109,7 +109,7 @@ def finding(table: pandas.DataFrame) -> Finding:
     ruled_out = tabular["reward_high"].groupby(tabular["family"], sort=False).max() <= GAIN
     shown = "all" if ruled_out.all() else "some" if ruled_out.any() else "none"
     gained = "some coefficient gains accuracy" if (tabular["reward_low"] > 0).any() else (
-        f"a gain in accuracy of the paper's size is ruled out in {shown} of them")
+        f"a gain in accuracy as large as KL-Cov's is ruled out in {shown} of them")
     headline = (
         f"The largest entropy bonus makes entropy explode in {exploded or 'none'} of {len(most)} "
         f"families of prompts; {gained}."

@@ -51,7 +51,9 @@ def data(results: Path) -> pandas.DataFrame:
     curves = _curves(inputs.simulation(results, "intervention_sweeps"))
     transformer, provenance = _transformer(results)
     length = _length(inputs.simulation(results, "response_length", "sampled"))
-    table = pandas.concat([curves, length, transformer], ignore_index=True)[[*COLUMNS]]
+    # An empty part has no types, and would take them from the others.
+    parts = [part for part in (curves, length, transformer) if not part.empty]
+    table = pandas.concat(parts, ignore_index=True)[[*COLUMNS]]
     table.attrs["inputs"] = provenance
     return table
 

@@ -31,8 +31,8 @@ from paper_figures.entropy_mechanism.methods import (
 from paper_figures.figure import Finding, PaperFigure
 
 MARGIN = 0.01
-"""Of accuracy: on GRPO's curve is within it, the interval no wider than twice it; off is further, the
-interval without 0."""
+"""A margin of accuracy: on GRPO's curve is within it, the interval no wider than twice it; off is further,
+the interval without 0."""
 
 
 def finding(table: pandas.DataFrame) -> Finding:
@@ -100,8 +100,11 @@ def _side(
     if up + down == len(curve):
         return f"leave {curve_is} {'both ways' if up and down else 'upwards' if up else 'downwards'}"
     if up + down == 0:
-        return f"stay on {curve_is}" if still == len(curve) else f"cannot be told from {curve_is}"
-    return f"leave {curve_is} {'mostly' if up + down > len(curve) / 2 else 'at times'}"
+        return (f"stay on {curve_is}" if still == len(curve) else
+                f"mostly stay on {curve_is}" if still > len(curve) / 2 else
+                f"cannot be told from {curve_is}")
+    way = "both ways" if up and down else "upwards" if up else "downwards"
+    return f"{'mostly' if up + down > len(curve) / 2 else 'at times'} leave {curve_is} {way}"
 
 
 def _listed(rows: pandas.DataFrame) -> str:

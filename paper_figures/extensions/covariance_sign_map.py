@@ -98,7 +98,10 @@ def finding(table: pandas.DataFrame) -> Finding:
         f"number of right answers: {words('blind batches')} of such batches."
     )
     always = numbers["hard: lowest"] > 0.95
-    easy = f"on {'most' if numbers['easy: lowest'] > 0.5 else 'some'} easy prompts"
+    easy = ("on no easy prompts" if numbers["easy: highest"] == 0 else
+            f"on {'most' if numbers['easy: lowest'] > 0.5 else 'some'} easy prompts")
+    hard = ("and on hard ones of some families as often" if numbers["hard: highest"] > 0 else
+            "and on no hard ones")
     fewer = numbers["hard: highest"] < numbers["easy: lowest"]
     trained = "" if not len(late) else (
         ", and training makes it mostly positive" if numbers["trained: lowest"] > 0.5 else
@@ -107,7 +110,7 @@ def finding(table: pandas.DataFrame) -> Finding:
         "The covariance is positive, and entropy falls to first order, "
         + ("in nearly all problems." if always else
            f"{easy} and fewer hard ones: its sign is that of the problem{trained}." if fewer else
-           f"{easy}, and on hard ones of some families as often{trained}.")
+           f"{easy}, {hard}{trained}.")
     )
     return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
 

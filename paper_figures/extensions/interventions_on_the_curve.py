@@ -116,12 +116,13 @@ def finding(table: pandas.DataFrame) -> Finding:
     most = max(left, key=lambda family: left[family])
     tried = sum(int(numbers[f"{most}: {words}"]) for words in SIDES.values())
     others = [
-        f"{'none' if count == 0 else 'as many' if count == left[most] else 'fewer'} with {family}"
+        f"; on prompts with {_spoken(family)} "
+        f"{'none does' if count == 0 else 'as many do' if count == left[most] else 'fewer do'}"
         for family, count in left.items() if family != most
     ]
     headline = (
         f"From samples, {left[most]} of {tried} interventions leave GRPO's curve of reward against "
-        f"entropy on prompts with {most}{''.join(f', {other}' for other in others)}"
+        f"entropy on prompts with {_spoken(most)}{''.join(others)}"
         + (": the fit is no trade-off that interventions must obey." if left[most] else ".")
     )
     return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
@@ -138,6 +139,12 @@ def _off(named: dict[int, pandas.DataFrame]) -> list[str]:
 
 def _listed(rows: pandas.DataFrame, *, gaps: bool) -> str:
     return ", ".join(f"{row.rule} ({row.y:+.3f})" if gaps else str(row.rule) for row in rows.itertuples())
+
+
+def _spoken(family: str) -> str:
+    """Name a family of prompts as one says it: "five right, graded" has five right answers."""
+    count = family.split(" right")[0]
+    return f"{count} right answer{'' if count == 'one' else 's'}"
 
 
 def draw(table: pandas.DataFrame) -> Figure:

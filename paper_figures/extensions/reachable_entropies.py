@@ -152,7 +152,7 @@ def finding(table: pandas.DataFrame) -> Finding:
     headline = (
         f"AEPO holds {'no target' if none else 'targets'} above the logarithm of the number of right "
         "answers; an entropy bonus "
-        + ("reaches more, but pays with wrong answers." if above.any() else "reaches no more either.")
+        + ("reaches more, but pays with wrong answers." if above.any() else "is not seen above it.")
     )
     return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
 

@@ -49,7 +49,7 @@ COEFFICIENTS = tuple(
     Scalar(name=name, low=0.01, high=4.0, grid=(1,),
            range=ANY) for name in ("entropy", "clamped", "reference_kl")
 )
-"""Of any sign, or zero where a rule has no such term; drawn above zero."""
+"""The coefficients have any sign, and are zero where a rule has no such term; drawn above zero."""
 SCORES = Vector(name="score", low=-3.0, high=3.0, grid=(0, 1), range=ANY)
 """sum of w_i s_i over the tokens of each action."""
 REFERENCE = Vector(name="reference", low=-3.0, high=3.0, grid=(0, 0), range=ANY)

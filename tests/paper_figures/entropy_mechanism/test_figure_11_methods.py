@@ -67,6 +67,7 @@ def test_more_entropy_than_grpo_may_be_a_collapse_too(table: pandas.DataFrame) -
     start = (more["panel"] == "entropy") & (more["x"] == 0)
     found = figure_11.finding(more.assign(y=more["y"] + 99.0 * start))
     assert any("for entropy" in where for where in found.judgment.fails)
+    assert found.headline.endswith("entropy collapses all the same in some comparisons.")
 
 
 def test_transformer_runs_get_a_row(results: Path, tmp_path: Path) -> None:

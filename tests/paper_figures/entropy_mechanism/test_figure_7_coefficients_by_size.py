@@ -59,13 +59,13 @@ def test_other_coefficients_change_the_verdict(table: pandas.DataFrame) -> None:
 
 def test_words_follow_each_coefficient(table: pandas.DataFrame) -> None:
     """A verdict on b printed of a; "hardly moves either" of a coefficient that moves."""
-    assert "not always predict those" in figure.finding(table).headline
+    assert "not always predict a and b" in figure.finding(table).headline
     assert "hardly moves either" in figure.finding(table).headline
     table["a"] = 0.1 * np.log(table["size"].astype(float)) + 0.1
     found = figure.finding(table)
     assert {one.says.split("line's ")[1][0]: one.met for one in found.criteria
             if one.where == f"for {PRETRAINED}" and "error" in one.says} == {"a": True, "b": False}
-    assert "predict only the largest's a" in found.headline
+    assert "predict only a of the largest" in found.headline
     assert "hardly moves" not in found.headline
 
 

@@ -61,6 +61,7 @@ def test_outliers_must_be_hundreds_of_times_the_mean(table: pandas.DataFrame) ->
     level = (table["advantage"] != "printed") & (table["share"] == 1)
     found = table_1.finding(table.assign(value=table["value"].where(~level, 1.0)))
     assert found.judgment.fails == ("for the heavy tail",)
+    assert "do not have a tail" in found.headline
 
 
 def test_both_tables_and_the_drawing_show_all_rows(table: pandas.DataFrame) -> None:

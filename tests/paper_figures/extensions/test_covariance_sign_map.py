@@ -40,6 +40,7 @@ def test_shares_of_one_would_be_said(table: pandas.DataFrame) -> None:
     some = figure.finding(table.assign(share=table["share"].where(~easy, 0.4))).headline
     assert "on some easy prompts" in some
     none = figure.finding(table.assign(share=table["share"].where(~easy, 0.0))).headline
+    assert "on no easy prompts" in none
     assert "sign is that of the problem" not in none
 
 

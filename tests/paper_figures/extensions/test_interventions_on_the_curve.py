@@ -71,7 +71,7 @@ def test_interventions_are_counted_by_family_and_none_that_is_grpo(table: pandas
     on["family"] = "one right, graded"
     both = figure.finding(pandas.concat([off, on], ignore_index=True))
     assert f"{tried(table)} of {tried(table)} interventions" in both.headline
-    assert "none with one right, graded" in both.headline
+    assert "on prompts with one right answer none does" in both.headline
     assert both.numbers["one right, graded: on"] == tried(table) - 1
     assert "the same as GRPO diverse bonus" in both.text
 

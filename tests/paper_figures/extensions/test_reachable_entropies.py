@@ -60,7 +60,7 @@ def test_a_held_target_and_a_stray_end_change_the_finding(table: pandas.DataFram
     """A finding typed in."""
     low = table.copy()
     low.loc[low["panel"] == "ends", "x"] = 0.0
-    assert "reaches no more either" in figure.finding(low).headline
+    assert "is not seen above it" in figure.finding(low).headline
     table = table.copy()
     above = (table["panel"] == "held") & (table["y"] > np.log(table["x"].clip(lower=1)))
     table.loc[above, "held"] = 1.0
