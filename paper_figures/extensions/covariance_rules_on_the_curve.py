@@ -31,8 +31,8 @@ from paper_figures.entropy_mechanism.methods import (
 from paper_figures.figure import Finding, PaperFigure
 
 MARGIN = 0.01
-"""A margin of accuracy: on GRPO's curve is within it, the interval no wider than twice it; off is further,
-the interval without 0."""
+"""A margin of accuracy: on GRPO's curve is within it, the interval no wider than twice it; off is
+further, the interval without 0."""
 
 
 def finding(table: pandas.DataFrame) -> Finding:
