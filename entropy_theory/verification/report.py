@@ -241,7 +241,7 @@ def summarize(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) -> s
     """Return the verdict, counterexample and problems of one claim in a few lines."""
     lines = [f"{claim.id}: {verdict.statement} ({_summary(evidence)})"]
     if verdict.counterexample is not None:
-        fails = "fails" if verdict.statement != "undecided" else "its check fails, see the problems,"
+        fails = "fails" if verdict.statement != "undecided" else "not decided, see below; its check fails"
         lines.append(f"{fails} at {describe(verdict.counterexample)}, margin "
                      f"{verdict.counterexample['margin_interval']}")
     return "\n".join([*lines, *(f"problem: {line}" for line in verdict.problems)])

@@ -10,11 +10,12 @@ smaller constants there; the paper's is not readable, and any can be put in (the
 reconstructed from the words between the displays). It is Lemma 5 plus Lemma 6, and true with 4 lambda for
 2 lambda (``extension.soft-suboptimality``).
 
-What it is worth: the bias is asymptotically best possible (Lemma 5's experiment), but for most policies
-over responses of two tokens or more the bound exceeds the largest possible gap, 1, at every lambda from
-0.01 to 10 (the experiment): C_lambda is at most the square of the least likely first token. With 151,936
-tokens and 1,000 of them a response, the bias alone exceeds 1 for lambda >= 8.4e-5, whatever eps. (These
-lambda multiply a sum of token entropies. AEnt's code takes their mean, so its 0.002 is 2e-6 here.)
+What it is worth: the bias is asymptotically best possible (Lemma 5's experiment). But C_lambda is at most
+the square of the least likely first token, and of random small policies with one right response of two
+tokens or more most have a bound above the largest possible gap, 1, at each of 25 lambda from 0.01 to 10
+(the experiment). With 151,936 tokens and 1,000 of them a response, the bias alone exceeds 1 for
+lambda >= 8.4e-5, whatever eps. (These lambda multiply a sum of token entropies. AEnt's code takes their
+mean, so its 0.002 is 2e-6 here.)
 """
 
 from __future__ import annotations

@@ -10,9 +10,9 @@ centered rewards have mean zero under pi^T the term in pi vanishes:
 GRPO for the policy softmax(z/T). On the right answers dz_a is proportional to pi^T_a, in the order
 of z_a, whatever T: temperature has lost its grip. Exactly, for every start, temperature schedule,
 weight and step size the entropy H(q) on the right answers never rises. While temperatures stay between
-two positive bounds and the weight of the advantages above one, H_k -> log k, k the number of tied
-likeliest right answers (k = 1, a full collapse, unless there is an exact tie). On the solved face
-nothing moves.
+two positive bounds and the weights of the advantages above a positive one (those of GRPO may be 0),
+H_k -> log k, k the number of tied likeliest right answers (k = 1, a full collapse, unless there is an
+exact tie). On the solved face nothing moves.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _right_answers_draw_apart(i: Cases) -> Reals:
 
 
 def _in_the_long_run(i: Any) -> tuple[Term, ...]:
-    """For temperatures in a bounded range, GRPO weights >= 0 and others bounded away from 0."""
+    """For temperatures between two positive bounds, GRPO weights >= 0 and others bounded away from 0."""
 
     def holds(temperatures: Term, grpo_weights: Term, weights: Term) -> Term:
         def step(k: Term, z: Term) -> Term:
@@ -126,9 +126,9 @@ def _collapses() -> tuple[bool, str]:
 _statement = Statement(
     latex=r"With centered or group-normalized advantages on samples of $\pi^T$ the entropy "
           r"$H(q_k)$ on the right answers never rises, for any temperatures, $\eta$ and weights; "
-          r"and, temperatures staying between two positive bounds and the weight of the advantages "
-          r"above one, $H_k \to \log k$, $k$ the number of likeliest right answers: collapse, up to "
-          r"ties.",
+          r"and, temperatures staying between two positive bounds and the weights of the advantages "
+          r"above a positive one, $H_k \to \log k$, $k$ the number of likeliest right answers: collapse, "
+          r"up to ties.",
     margin=_right_answers_draw_apart,
     conditions=(SOME_WRONG,),
     beyond=_in_the_long_run,

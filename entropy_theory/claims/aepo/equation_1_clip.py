@@ -7,8 +7,8 @@ again. Exact. It is PPO's clip for an advantage of one sign.
 Two things about the printed equation besides: its second term has no 1/G sum_i over the G responses
 that it draws (the first term has), and r is taken with respect to pi_old while the responses are drawn
 from pi_old^T, so that r is no importance weight of them: on-policy (r = 1) the gradient of a response is
-that of Section 4.2 times 1/|o| (`aepo.length-factors` says what the factor does), which is what
-`aepo.equation-5` and the claims on tempered REINFORCE are about.
+that of Section 4.2 times 1/|o| (`aepo.length-factors` says what the factor does). Section 4.2's own,
+without the factor, is what `aepo.equation-5` and the claims on tempered REINFORCE are about.
 """
 
 from __future__ import annotations

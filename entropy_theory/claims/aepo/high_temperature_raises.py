@@ -81,9 +81,8 @@ _statement = Statement(
 )
 
 _repaired = Statement(
-    latex=r"Where $c \ne C$ on $\mathcal A^*$, $F(T) > 0$ for $T > 1$ if $F(1) > 0$, or every action is "
-          r"correct, or "
-          r"$\sum_{\mathcal A^*}(c - C) = S < 0$ and $T > R W/|S|$.",
+    latex=r"Unless $c = C$ on all of $\mathcal A^*$: $F(T) > 0$ for $T > 1$ if $F(1) > 0$, or every "
+          r"action is correct, or $\sum_{\mathcal A^*}(c - C) = S < 0$ and $T > R W/|S|$.",
     margin=_rate,
     relation=">",
     conditions=(EXCESS_ON_CORRECT, HOT),

@@ -49,9 +49,8 @@ _statement = Statement(
 )
 
 _repaired = Statement(
-    latex=r"Where $c \ne C$ on $\mathcal A^*$, $F(T) < 0$ for $T < 1$ if $F(1) < 0$, or every action is "
-          r"correct, or "
-          r"$W e^{-D/T} < \max_{\mathcal A^*} c - C$.",
+    latex=r"Unless $c = C$ on all of $\mathcal A^*$: $F(T) < 0$ for $T < 1$ if $F(1) < 0$, or every "
+          r"action is correct, or $W e^{-D/T} < \max_{\mathcal A^*} c - C$.",
     margin=_fall,
     relation=">",
     conditions=(EXCESS_ON_CORRECT, COLD),

@@ -15,7 +15,8 @@ and T <= 1, or p |A*| sum_{A*} q^2 <= 1. The second holds at every T if there is
 the right answers are equally likely, or p <= 1/|A*|. In the step the wrong logits all fall, and the
 mean of d over A*, E_q d = P_T (<q, q^T> - p <q, q>), is not negative: <q, q^T> >= <q, q> for T <= 1 and
 <q, q^T> >= 1/|A*| for every T, both by Chebyshev's sum inequality; Jensen's gives E_q e^{eta d} >= 1.
-In the long run p -> 1 at any temperatures (`extension.entropy-ceiling`): the fall is transient.
+In the long run p -> 1 at any temperatures above a positive bound (`extension.entropy-ceiling`): the fall
+is transient.
 """
 
 from __future__ import annotations

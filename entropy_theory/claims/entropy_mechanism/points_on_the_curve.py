@@ -142,7 +142,7 @@ def _derivation(i: Cases) -> tuple[Term, ...]:
 _statement = Statement(
     latex=r"At equal performance Clip-Cov's entropy is the base rule's, to first order, where it spares "
           r"the right answer that is likeliest among the right, or the wrong one least likely among the "
-          r"wrong (the largest $K$ of its kind): $dH = 0$.",
+          r"wrong: $dH = 0$.",
     margin=_of_largest,
     relation="==",
     conditions=(SOME_WRONG,),
@@ -152,8 +152,7 @@ _upwards = Statement(
     latex=r"Sparing action $a$ moves entropy, at equal performance and to first order, by "
           r"$dH = \pi_a A_a (\log\pi_a - \overline{\log\pi})$, the mean over the actions of its kind, "
           r"right or wrong. $dH \ge 0$ for the right answer that is likeliest among the right and the "
-          r"wrong one least likely among the wrong (the largest $K$ of its kind). Over each kind $dH$ "
-          r"adds up to 0.",
+          r"wrong one least likely among the wrong. Over each kind $dH$ adds up to 0.",
     margin=_of_largest,
     conditions=(SOME_WRONG,),
     beyond=_derivation,
@@ -169,8 +168,9 @@ points_on_the_curve = Claim(
     instances=bandit_instances(),
     repair=_upwards,
     repair_is="instead",
-    repair_note="at equal performance sparing the largest covariance of its kind never lowers entropy; "
-                "Clip-Cov's random pick inside its band can land below the curve",
+    repair_note="to first order, at equal performance, sparing the likeliest right or the least likely "
+                "wrong answer never lowers entropy; Clip-Cov's random pick inside its band can land "
+                "below the curve",
     mutants=(
         Mutant(name="any right answer may be spared", statement=variant(
             _upwards, margin=_any_right)),

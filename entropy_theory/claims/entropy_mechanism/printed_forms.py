@@ -1,8 +1,8 @@
 r"""Entropy Mechanism, takeaway box: R = -a exp(H + b), printed where the text has R = -a exp(H) + b.
 
 The box's form with a > 0 is negative at every entropy, so it is no performance, and its value at H = 0
-is -a e^b, not the "-a + b" printed two lines below it. Corrected: the law of the text stands, at
-H = 0 it equals b - a, and everywhere else it is below. No sign of a saves the box: with a < 0 its form
+is -a e^b, not the "-a + b" printed two lines below it. Corrected: in the text's form R
+is b - a at H = 0 and smaller everywhere else. No sign of a saves the box: with a < 0 its form
 is positive but rises with entropy. The two forms agree for all H only if b = 0.
 """
 

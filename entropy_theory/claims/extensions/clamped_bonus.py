@@ -8,8 +8,8 @@ first order by eta lambda sum_K S_a S~_a, S_a = pi_a (log pi_a + H). With D = H 
     sum_K S_a S~_a = P { E_pi~[pi~ u^2] + D Cov_pi~(pi~, log pi~) },
     D = (1 - P)(E_removed[-log pi] - E_kept[-log pi]) >= 0,
 
-so it is never negative, nor where K splits a tie (formal/library/Clamping.v, `rate_nonneg`). For other
-kept sets D can be negative and entropy can fall.
+so it is never negative. That holds where K splits a tie, too (formal/library/Clamping.v, `rate_nonneg`).
+For other kept sets D can be negative and entropy can fall.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ def rate(logits: Reals, inside: Mask) -> Reals:
 
 
 _statement = Statement(
-    latex=r"For a kept top set $\mathcal K$: $\sum_{a\in\mathcal K}S_a\tilde S_a \ge 0$, so a bonus on "
-          r"the clamped entropy never lowers the full entropy to first order.",
+    latex=r"For a kept top set $\mathcal K$ with all its ties: $\sum_{a\in\mathcal K}S_a\tilde S_a "
+          r"\ge 0$, so a bonus on the clamped entropy never lowers the full entropy to first order.",
     margin=lambda i: rate(i.logits, kept(i)),
     beyond=lambda i: (
         for_every("direction", (ACTIONS,), lambda v: has_derivative(

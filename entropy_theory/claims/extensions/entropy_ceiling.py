@@ -1,4 +1,4 @@
-r"""Extension: tempered REINFORCE cannot hold entropy above log|A*|, whatever the temperatures.
+r"""Extension: tempered REINFORCE cannot hold entropy above log|A*| at temperatures above a bound.
 
 One state, n actions, m = |A*| < n. Exact expected steps of AEPO's update, with any temperatures T_k in
 [T_low, T_high], any eta, alpha > 0 and any GRPO weights kappa_k >= 0:

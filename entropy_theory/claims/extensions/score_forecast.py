@@ -56,8 +56,9 @@ REFERENCE = Vector(name="reference", low=-3.0, high=3.0, grid=(0, 0), range=ANY)
 """Logits of the reference policy."""
 PENALTY = {"weights": [1, 2, 3], "correct": [False, True, True], "score": [1, 0, -1],
            "reference": [0, 1, 0], "learning_rate": 1, "entropy": 0, "clamped": 0, "reference_kl": -1}
-"""A penalty on the KL, and no bonus."""
+"""Scores and a penalty on the KL, without a bonus."""
 SCORES_ALONE = PENALTY | {"reference_kl": 0}
+"""Scores of a rule without any of the three terms."""
 
 
 def token_forecast(logits: Reals, action_scores: Reals) -> Reals:

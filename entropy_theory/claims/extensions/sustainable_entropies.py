@@ -2,9 +2,10 @@ r"""Extension of AEPO: which entropies can be sustained at one tabular state? No
 
 Exact expected updates, m = |A*|, AEPO's switch between T_high > 1 > T_low at the target H*.
 
-- Above: along any run (GRPO of any weight, any temperatures) every entropy is at most the start's
-  ceiling of ``extension.entropy-ceiling``, and limsup H_k <= log m. With one right answer that is 0,
-  so that no target is sustained. In figures: 1 - p_k <= ((n - m)/m) e^{-Phi_k}, Phi never falling.
+- Above: along any run (GRPO of any weight, temperatures above a positive bound) every entropy is at most
+  the start's ceiling of ``extension.entropy-ceiling``, and limsup H_k <= log m. With one right answer
+  that is 0, so that no target is sustained. In figures: 1 - p_k <= ((n - m)/m) e^{-Phi_k}, Phi never
+  falling.
 - Below: on the solved face (where GRPO's step vanishes) the entropy rate has the sign of H* - H at
   every nonuniform q, for any m and any H*: the switch pushes towards the target from both sides.
 - With m = 2 this is exact and global: while D = |z_1 - z_2| is at least c eta from the target's D*

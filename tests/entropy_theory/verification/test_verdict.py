@@ -131,7 +131,7 @@ def test_ladder(expected, judged, evidence):
 
 
 def test_a_counterexample_of_an_untrusted_check_is_not_called_a_failure_of_the_claim(capsys):
-    """ "fails as printed" beside "undecided"."""
+    """A verdict of "undecided", beside it that the claim fails as printed."""
     for evidence, fails in (((VIOLATED, TESTED, REJECTED), True), ((VIOLATED, TESTED), False)):
         one, verdict = claim(), derive(claim(), evidence)
         print_table({one.id: one}, {one.id: verdict}, {one.id: evidence})
