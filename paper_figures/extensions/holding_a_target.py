@@ -42,7 +42,7 @@ K = "pass@4"
 RATES_AT = 0.6
 """The target at which learning rates are compared, nats."""
 ENOUGH_CELLS = 5
-"""From how many cells on, a setting at a seed, controllers are ranked."""
+"""From how many cells on, a setting at a seed that ran all settings, controllers are ranked."""
 LEVEL = 0.95
 """Two distances are told apart at this level, by Holm's correction for all that are compared."""
 ABOVE, OTHERS = "targets above the entropy of the first step", "other targets"
@@ -154,23 +154,33 @@ def summary(table: pandas.DataFrame) -> pandas.DataFrame:
 def nearest(table: pandas.DataFrame) -> pandas.DataFrame:
     """Return a row a controller, the nearest first: its distance from the target over all settings.
 
-    Columns ``deviation`` (nats, the mean over settings, each the mean of its seeds), ``reward`` (alike),
-    ``first`` (in how many settings it is nearest), ``units`` (over how many settings, or over how many
-    seeds where there is one setting) and those of `behind`. But in ``first``, settings that share runs
-    count once, by their mean.
+    Columns ``deviation`` (nats, the mean over settings and seeds), ``reward`` (alike), ``first`` (in how
+    many settings it is nearest), ``settings`` (over how many the means are; but in ``first`` those that
+    share runs count once, by their mean), ``seeds`` and those of `behind`.
+
+    The seed is the unit that is paired: its mean over the settings is one row. Settings are no units, for
+    we chose them, each has the same seeds, and some share runs. So what is told apart is so at these
+    settings, whatever the seed; of others it says nothing. Seeds that lack a setting are left out.
     """
-    runs = complete(table)
-    runs = runs[runs["panel"] == "run"]
-    unit = "setting" if runs["setting"].nunique() > 1 else "seed"
-    wide = runs.groupby([unit, "controller"])[["deviation", "reward"]].mean().unstack()
-    if unit == "setting":
-        wide = wide.groupby(_twins(table)).mean()
+    runs = _ranked(table)
+    runs = runs.assign(setting=runs["setting"].map(_twins(table)))
+    cells = runs.groupby(["seed", "setting", "controller"])[["deviation", "reward"]].mean().unstack()
+    wide = cells.groupby("seed").mean()
     found = summary(table)
     best = found.loc[found.groupby("setting")["deviation"].idxmin(), "controller"]
     return pandas.DataFrame({
         "deviation": wide["deviation"].mean(), "reward": wide["reward"].mean(),
-        "first": best.value_counts(), "units": float(len(wide)), **behind(wide["deviation"]),
+        "first": best.value_counts(), "settings": float(runs["setting"].nunique()),
+        "seeds": float(len(wide)), **behind(wide["deviation"]),
     }).fillna({"first": 0.0}).sort_values("deviation")
+
+
+def _ranked(table: pandas.DataFrame) -> pandas.DataFrame:
+    """Return the complete runs of the seeds that have run every setting."""
+    runs = complete(table)
+    runs = runs[runs["panel"] == "run"]
+    have = runs.groupby("seed")["setting"].transform("nunique")
+    return runs[have == runs["setting"].nunique()]
 
 
 def behind(values: pandas.DataFrame) -> pandas.DataFrame:
@@ -198,7 +208,7 @@ def are_above_start(table: pandas.DataFrame) -> pandas.Series:
 def finding(table: pandas.DataFrame, model: str = "a small transformer") -> Finding:
     """State how far off each controller is over all settings, and who is nearest in how many."""
     found = summary(table)
-    cells = int(found.groupby("setting")["seeds"].first().sum())
+    cells = len(_ranked(table).drop_duplicates(["setting", "seed"]))
     numbers = {f"{row.setting}, {row.controller}: {name}": float(getattr(row, name))
                for row in found.itertuples() for name in ("seeds", "follow", *MEASURED)}
     others = table[(table["panel"] == "run") & ~table["controller"].isin(CONTROLLERS)]
@@ -210,7 +220,7 @@ def finding(table: pandas.DataFrame, model: str = "a small transformer") -> Find
         return Finding(
             standing="awaits runs", numbers=numbers, text=f"There are {cells} complete cells.{told}",
             headline=f"Controls of {model}'s entropy are ranked from {ENOUGH_CELLS} cells (a "
-            f"setting at a seed) on that all have run; there are {cells}.")
+            f"setting at a seed that ran all settings) on that all have run; there are {cells}.")
     order = nearest(table)
     above = are_above_start(table)
     rows = complete(table)
@@ -218,6 +228,7 @@ def finding(table: pandas.DataFrame, model: str = "a small transformer") -> Find
         where: nearest(rows[rows["setting"].isin(above.index[above == is_above])])
         for where, is_above in ((ABOVE, True), (OTHERS, False))
     } if above.nunique() > 1 else {}
+    counts = {ABOVE: int(above.sum()), OTHERS: int((~above).sum())}
     for where, ranked in {"": order, **groups}.items():
         for name, row in ranked.iterrows():
             numbers |= {f"{name}, {where}: {column}" if where else f"{name}: {column}": float(value)
@@ -229,49 +240,72 @@ def finding(table: pandas.DataFrame, model: str = "a small transformer") -> Find
         for name, row in order.iterrows())
     text = (
         f"Mean distance from the target over {_counted(count, 'setting')}, {cells} cells of a "
-        f"setting at a seed: {listed}. Two are told apart where Student's t over them gives "
-        f"p < {1 - LEVEL:.2f}, by Holm's correction for {_counted(len(order) - 1, 'comparison')}."
-        f"{_alike(table, order)}{''.join(_of_group(where, ranked) for where, ranked in groups.items())}"
+        f"setting at a seed: {listed}. Told apart from the nearest, where Student's t over the "
+        f"{_counted(int(order['seeds'].iloc[0]), 'seed')}, each with its mean over these settings, gives "
+        f"p < {1 - LEVEL:.2f} by Holm's correction for {_counted(len(order) - 1, 'comparison')}: "
+        f"{_told(order)}.{_alike(table, order)}"
+        f"{''.join(_of_group(where, ranked, counts[where]) for where, ranked in groups.items())}"
         f"{_unlearned(table)} A step's entropy is the mean over its prompts: its own noise is part of "
         f"every distance.{told}")
-    apart, others = int((order["p"] < 1 - LEVEL).sum()), len(order) - 1
-    said = f"{model[0].upper()}{model[1:]} is held nearest to"
+    apart, others = _apart(order), len(order) - 1
     headline = (
-        f"{said} targets above its starting entropy by: {_leader(groups[ABOVE])}; to others by: "
+        f"Nearest to targets above {model}'s starting entropy is {_leader(groups[ABOVE])}; to others "
         f"{_leader(groups[OTHERS])}."
     ) if groups else (
-        f"{said} its target by: {order.index[0]}; {apart or 'none'} of the {others} others "
-        f"{'is' if apart < 2 else 'are'} farther off, and told apart.")
+        f"{model[0].upper()}{model[1:]} is held nearest to its target by {spoken(order.index[0])}; "
+        f"{apart or 'none'} of the {others} others {'is' if apart < 2 else 'are'} shown to be farther "
+        "off.")
     return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
 
 
+def spoken(controller: str) -> str:
+    """Return a controller's name as a sentence has it, without a comma."""
+    name, _, rest = controller.partition(", ")
+    if rest.endswith("bonus"):
+        return f"the {name} on the {rest}"
+    return f"{name} at {rest}" if rest else name
+
+
+def _apart(order: pandas.DataFrame) -> int:
+    """Return how many controllers are told apart from the nearest."""
+    return int((order["p"] < 1 - LEVEL).sum())
+
+
 def _leader(order: pandas.DataFrame) -> str:
-    """Name the nearest of a group of targets, with its price and how surely it is that."""
-    rewards, apart = order["reward"].iloc[1:], int((order["p"] < 1 - LEVEL).sum())
-    more = int((rewards > order["reward"].iloc[0]).sum())
-    price = ("most reward" if not more else "least reward" if more == len(rewards) else
-             "less reward than most" if more > len(rewards) / 2 else "more reward than most")
-    told = "none" if not apart else "all" if apart == len(rewards) else "some"
-    return f"{order.index[0]} ({price}, {told} told apart)"
+    """Name the nearest of a group of targets, with its price and whether all are told apart from it."""
+    rewards = order["reward"].iloc[1:]
+    more, less = (int(side.sum()) for side in (
+        rewards > order["reward"].iloc[0], rewards < order["reward"].iloc[0]))
+    price = ("the most reward" if less == len(rewards) else
+             "the least reward" if more == len(rewards) else
+             "less reward than most others" if more > len(rewards) / 2 else
+             "more reward than most others" if less > len(rewards) / 2 else "about the others' reward")
+    sure = "surely" if _apart(order) == len(rewards) else "perhaps"
+    return f"{sure} {spoken(order.index[0])}, with {price}"
 
 
-def _of_group(where: str, order: pandas.DataFrame) -> str:
+def _told(order: pandas.DataFrame) -> str:
+    """Name those that are told apart from the nearest."""
+    apart = order.index[order["p"] < 1 - LEVEL]
+    return "all" if len(apart) == len(order) - 1 else "; ".join(apart) or "none"
+
+
+def _of_group(where: str, order: pandas.DataFrame, count: int) -> str:
     listed = "; ".join(f"{name} {row['deviation']:.3f} nats off, reward {row['reward']:.2f}"
                        for name, row in order.iterrows())
-    apart, count = int((order["p"] < 1 - LEVEL).sum()), int(order["first"].sum())
-    units = int(order["units"].iloc[0])
-    once = f", {units} where those that share runs count once" if 1 < units < count else ""
+    settings = int(order["settings"].iloc[0])
+    once = f", {settings} where those that share runs count once" if settings < count else ""
     return (f" At {where} ({_counted(count, 'setting')}{once}): {listed}; told apart from the nearest: "
-            f"{apart or 'none'}.")
+            f"{_told(order)}.")
 
 
 def _unlearned(table: pandas.DataFrame) -> str:
-    """Say in which settings every controller's reward ended below that of the first step."""
+    """Say in which settings every controller lost reward: these count in the ranking like any other."""
     start = complete(table).query("panel == 'curve' and step == 0").groupby("setting")["reward"].mean()
     ends = summary(table).groupby("setting", sort=False)["reward"].agg(["min", "max"])
     return "".join(
-        f" Nothing was learned in {name}: rewards, {start[name]:.2f} at the first step, end at "
-        f"{row['min']:.2f} to {row['max']:.2f}."
+        f" Every controller lost reward in {name}, which counts in the ranking: rewards, "
+        f"{start[name]:.2f} at the first step, end at {row['min']:.2f} to {row['max']:.2f}."
         for name, row in ends.iterrows() if row["max"] < start[name])
 
 
@@ -294,7 +328,7 @@ def _alike(table: pandas.DataFrame, order: pandas.DataFrame) -> str:
     runs = _same_runs(table)
     same = int((runs["like"] != runs["setting"]).sum())
     return (f" {same} of {len(runs)} runs are, step by step, those of another target; settings that "
-            f"share runs count once, which leaves {order['units'].iloc[0]:.0f}.") if same else ""
+            f"share runs count once, which leaves {order['settings'].iloc[0]:.0f}.") if same else ""
 
 
 def _counted(count: int, what: str) -> str:

@@ -31,7 +31,7 @@ def test_numbers_are_those_of_the_pretrained_model(written: Path) -> None:
     table = figure.data(written)
     found = figure.finding(table)
     assert found.headline.startswith(
-        "SmolLM2-135M is held nearest to its target by: forecast, entropy bonus;")
+        "SmolLM2-135M is held nearest to its target by the forecast on the entropy bonus;")
     assert "forecast, entropy bonus 0.040 nats off" in found.text
     (rows,) = (one.rows for one in figure.tables(table))
     assert [row[0] for row in rows] == ["AEPO", "forecast, entropy bonus",
