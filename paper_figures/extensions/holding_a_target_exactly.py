@@ -21,7 +21,7 @@ from paper_figures.data import inputs
 from paper_figures.drawing.bands import draw_median
 from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, panels
 from paper_figures.drawing.table import Table
-from paper_figures.extensions.holding_a_target import LEVEL, behind
+from paper_figures.extensions.holding_a_target import LEVEL, behind, spoken
 from paper_figures.figure import Finding, PaperFigure
 
 SHOWN = (
@@ -34,10 +34,6 @@ MOVING = ("step", "ramp", "sine")
 MEASURES = ("mean_entropy", "deviation", "steps_to_follow", "reward", "out_of_power")
 COLUMNS = ["panel", "controller", "learning_rate", "shape", "start", "step", "value", *MEASURES]
 POINTS = 100
-RUN = ["target", "learning_rate", "start"]
-"""What tells the runs of a controller apart, where targets rest."""
-MOST_NAMED = 3
-"""Of more controllers that are not told apart from the nearest, the number is said."""
 ENOUGH = 0.1
 """Nats: the mean distance up to which a target counts as held, a twentieth of log |A*| = 2.08."""
 
@@ -82,11 +78,13 @@ def ceiling(table: pandas.DataFrame) -> float:
 def leading(table: pandas.DataFrame) -> list[str]:
     """Return who is nearest to resting targets below log |A*|, and all who are not told apart from it.
 
-    Runs of a target, learning rate and start are paired (`holding_a_target.behind`).
+    Starts are paired (`holding_a_target.behind`), each by its mean over targets and learning rates, which
+    are the same of every start.
     """
     rest = at_rest(table)
     runs = rest[rest["target"] < ceiling(table)]
-    found = behind(runs.set_index([*RUN, "controller"])["deviation"].unstack()).sort_values("behind")
+    starts = runs.groupby(["start", "controller"])["deviation"].mean().unstack()
+    found = behind(starts).sort_values("behind")
     return [str(name) for name in found.index[~(found["p"] < 1 - LEVEL)]]
 
 
@@ -129,7 +127,7 @@ def finding(table: pandas.DataFrame) -> Finding:
         for name, row in found.iterrows())
     text = (
         f"Over targets below log |A*|, learning rates over a factor of ten and all starts. {listed}. "
-        f"Least off is {best}; not told apart from it, by Student's t of the differences between runs "
+        f"Least off is {best}; not told apart from it, by Student's t of the differences between starts "
         f"with Holm's correction for {len(found) - 1} comparisons (p < {1 - LEVEL:.2f}): "
         f"{'; '.join(alike) or 'none'}. Fastest after a step is {fastest}; reward is highest with "
         f"{cheapest}, which is {found.loc[cheapest, 'deviation']:.3f} nats off and holds "
@@ -141,18 +139,17 @@ def finding(table: pandas.DataFrame) -> Finding:
     forecast, integral = (found.loc[f"{control}, entropy bonus", "deviation"]
                           for control in ("forecast", "integral"))
     headline = (
-        f"Targets below log |A*| are held best by: {_named(best, alike)}; on the entropy bonus the "
-        f"forecast is {'nearer to' if forecast < integral else 'no nearer to'} them than the "
-        "integral rule."
+        f"Targets below log |A*| are held best by {_named(best, alike)}. On the entropy bonus the "
+        f"forecast is {'nearer' if forecast < integral else 'no nearer'} than the integral."
     )
     return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
 
 
 def _named(best: str, alike: list[str]) -> str:
     if not alike:
-        return best
-    others = "; ".join(alike) if len(alike) < MOST_NAMED else f"{len(alike)} others"
-    return f"{best}; {others} (not told apart)"
+        return spoken(best)
+    others = f"{len(alike)} others" if len(alike) > 1 else spoken(alike[0])
+    return f"{spoken(best)}, which is not told apart from {others}"
 
 
 def _steps(value: float) -> str:
