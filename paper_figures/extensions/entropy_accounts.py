@@ -24,8 +24,8 @@ from llm_bridge.analysis import tokens as audited_tokens
 from llm_bridge.running.run_folder import RunFolder
 from paper_figures.data import inputs
 from paper_figures.drawing.style import REFERENCE, SERIES, label_ends, panels
-from paper_figures.extensions.entropy_audit import how_well
-from paper_figures.extensions.forecasts_compared import OPTIMIZERS
+from paper_figures.extensions.entropy_audit import well
+from paper_figures.extensions.forecasts_compared import BLOCK, COVERED, OPTIMIZERS, redrawn
 from paper_figures.figure import Finding, MissingInputError, PaperFigure
 
 FORECASTS = {
@@ -37,8 +37,6 @@ SHARES = np.array([0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5])
 """The shares of a step's tokens that are chosen."""
 NAMED = 0.2
 """The share that the finding speaks of."""
-BETWEEN = 1.96
-"""Standard errors of a correlation on Fisher's scale on either side of it, for an interval of 95 %."""
 FEWEST = 10
 """Audited steps below which a correlation says nothing."""
 MODEL = "small-sums"
@@ -49,10 +47,10 @@ COMMAND = (
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Return columns panel, name, step, x, y, optimizer of GRPO's run with the most steps; nats.
+    """Return columns panel, name, step, x, y, optimizer, learning_rate of GRPO's longest run; nats.
 
     The run is one of the bundled model, each step accounted for; one whose tokens were accounted for goes
-    before one of more steps that kept none. ``optimizer`` is its optimizer and learning rate.
+    before one of more steps that kept none. A learning rate that is not known is NaN.
 
     Panels: "forecast" (x forecast, y measured change), "cause" (y what part ``name`` of the steps did so
     far; "measured" among them), "chosen" (of the share x of a step's tokens chosen by ``name``: y, their
@@ -86,7 +84,8 @@ def data(results: Path) -> pandas.DataFrame:
         rows += _of_tokens(step)
     rate = run.options.get("learning_rate")
     optimizer = OPTIMIZERS.get(str(run.options.get("optimizer")), "an optimizer that is not known")
-    table = pandas.DataFrame(rows).assign(optimizer=f"{optimizer} at {rate:g}" if rate else optimizer)
+    table = pandas.DataFrame(rows).assign(
+        optimizer=optimizer, learning_rate=np.nan if rate is None else float(rate))
     table.attrs["inputs"] = {run.name: run.provenance}
     return table
 
@@ -127,7 +126,8 @@ def finding(table: pandas.DataFrame) -> Finding:
         numbers[f"slope {name}"] = float(group["x"] @ group["y"] / (group["x"] @ group["x"]))
     steps = int((table["panel"] == "forecast").sum() / len(FORECASTS))
     numbers["steps"] = float(steps)
-    between = {name: interval(numbers[f"correlation {name}"], steps)
+    forecasts = table[table["panel"] == "forecast"].groupby("name")
+    between = {name: interval(forecasts.get_group(name))
                for name in ("coefficients", "entropy_gradient")}
     causes = table[table["panel"] == "cause"]
     for name, group in causes.groupby("name", sort=False):
@@ -142,10 +142,13 @@ def finding(table: pandas.DataFrame) -> Finding:
         for name, value in numbers.items()
         if name.startswith("caused by ") and not name.endswith(("measured", "rounding"))
     )
+    optimizer, rate = table[["optimizer", "learning_rate"]].iloc[0]
+    run = optimizer if np.isnan(rate) else f"{optimizer} at {rate:g}"
     text = (
-        f"Over {steps} steps of one run ({table['optimizer'].iloc[0]}) the measured change of the mean "
-        f"entropy correlates with forecast (i) at {numbers['correlation coefficients']:.2f} (95 %: "
-        f"{_ends(between['coefficients'])}), with (ii) at {numbers['correlation first_order']:.2f}, "
+        f"Over {steps} steps of one run ({run}) the measured change of the mean "
+        f"entropy correlates with forecast (i) at {numbers['correlation coefficients']:.2f} (95 %, "
+        f"steps redrawn in blocks of {BLOCK}: {_ends(between['coefficients'])}), "
+        f"with (ii) at {numbers['correlation first_order']:.2f}, "
         f"with (i') at {numbers['correlation entropy_gradient']:.2f} (95 %: "
         f"{_ends(between['entropy_gradient'])}; slope {numbers['slope entropy_gradient']:.2f}), "
         f"with the account at {numbers['correlation accounted']:.4f}. In all entropy changed by "
@@ -159,19 +162,28 @@ def finding(table: pandas.DataFrame) -> Finding:
             f"{numbers['signs that agree']:.0%} of the tokens (medians over steps)."
         )
     headline = (
-        f"In one run of {steps} steps ({table['optimizer'].iloc[0].partition(' at ')[0]}) what a step "
-        "does to entropy follows the forecast of the entropy gradient "
-        f"{how_well(*between['entropy_gradient'])}, and that of the papers' coefficients "
-        f"{how_well(*between['coefficients'])}."
+        f"In one run of {steps} steps ({optimizer}) what a step does to entropy follows the forecast of "
+        f"the entropy gradient {how_surely(*between['entropy_gradient'])}, and that of the papers' "
+        f"coefficients {how_surely(*between['coefficients'])}."
     )
     return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
 
 
-def interval(correlation: float, steps: int) -> tuple[float, float]:
-    """Fisher's interval of 95 % around a correlation over so many steps."""
-    most = 1 - 1e-12  # rounding may lead beyond 1
-    middle, error = np.arctanh(np.clip(correlation, -most, most)), BETWEEN / np.sqrt(steps - 3)
-    return float(np.tanh(middle - error)), float(np.tanh(middle + error))
+def interval(steps: pandas.DataFrame) -> tuple[float, float]:
+    """Return an interval of 95 % of the correlation of ``x`` and ``y``, by `forecasts_compared.redrawn`.
+
+    A step resembles the one before, so that an interval of independent steps would be too short.
+    """
+    low, high = np.percentile(redrawn(steps["x"].to_numpy(), steps["y"].to_numpy()), COVERED)
+    return float(low), float(high)
+
+
+def how_surely(low: float, high: float) -> str:
+    """Return how well one quantity follows another by an interval of its correlation, in words."""
+    worst, best = well(low), well(high)
+    if worst == best:
+        return best
+    return f"at most {best}" if worst == "hardly" else f"at least {worst}"
 
 
 def _ends(between: tuple[float, float]) -> str:

@@ -151,14 +151,14 @@ def finding(table: pandas.DataFrame) -> Finding:
 
 
 def well(correlation: float) -> str:
-    """Return how well one quantity follows another, in words."""
-    return "closely" if correlation > 0.9 else "loosely" if correlation > 0.5 else "hardly or not at all"
+    """Return how well one quantity follows another, in a word; "hardly" stands for not at all, too."""
+    return "closely" if correlation > 0.9 else "loosely" if correlation > 0.5 else "hardly"
 
 
 def how_well(least: float, most: float) -> str:
     """Return how well one quantity follows another where correlations have a range, in words."""
     worst, best = well(least), well(most)
-    return best if best == worst else f"{best} to {worst}"
+    return best if best == worst else f"between {worst} and {best}"
 
 
 def larger_error(policy: str, found: ForecastComparison) -> str:

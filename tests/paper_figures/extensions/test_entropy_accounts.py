@@ -11,7 +11,7 @@ import pytest
 
 from entropy_theory.support.results import read_json, write_json
 from llm_bridge.analysis import tokens as audited_tokens
-from paper_figures.extensions import entropy_accounts, entropy_audit
+from paper_figures.extensions import entropy_accounts
 from paper_figures.figure import MissingInputError
 from tests.paper_figures.conftest import write_run
 
@@ -115,10 +115,26 @@ def test_one_run_is_not_said_to_be_all(table: pandas.DataFrame) -> None:
         f"In one run of {STEPS} steps (AdamW) what a step does to entropy follows the forecast of the "
         "entropy gradient closely, and")
     assert "one run (AdamW at 0.0003)" in found.text
-    # Of 24 steps at .874: arctanh(.874) = 1.350, and 1.96 / sqrt(21) = .428 on either side.
-    assert entropy_accounts.interval(0.874, 24) == pytest.approx((0.727, 0.944), abs=1e-3)
-    assert entropy_audit.how_well(0.727, 0.944) == "closely to loosely"
+    assert entropy_accounts.how_surely(0.727, 0.944) == "at least loosely"
+    assert entropy_accounts.how_surely(-0.3, 0.6) == "at most loosely"
+    assert entropy_accounts.how_surely(-0.3, 0.4) == "hardly"
     assert "Cui et al. (Figure 8)" in entropy_accounts.FIGURE.paper
+
+
+def test_an_interval_knows_that_steps_resemble_each_other() -> None:
+    """Steps taken for independent ones where each is there four times: half as long as it is."""
+    x, noise = np.repeat(np.random.default_rng(0).normal(size=(2, 200)), 4, axis=1)
+    steps = pandas.DataFrame({"x": x, "y": x + noise})
+    low, high = entropy_accounts.interval(steps)
+    middle = np.arctanh(np.corrcoef(x, x + noise)[0, 1])
+    of_independent = np.ptp(np.tanh(middle + np.array([-1.96, 1.96]) / np.sqrt(len(x) - 3)))
+    # Blocks of 5 see 1 + 2 (.8 x .75 + .6 x .5 + .4 x .25) = 3 of the four times the variance.
+    assert 1.4 < (high - low) / of_independent < 2
+    assert low < np.tanh(middle) < high
+
+
+def test_an_optimizer_is_told_where_no_rate_is_known(table: pandas.DataFrame) -> None:
+    assert "one run (AdamW)" in entropy_accounts.finding(table.assign(learning_rate=np.nan)).text
 
 
 def test_without_tokens_the_panel_says_so(tmp_path: Path) -> None:

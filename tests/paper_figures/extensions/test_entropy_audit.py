@@ -73,8 +73,9 @@ def test_rules_are_judged_one_by_one_and_named_with_what_their_error_is_of() -> 
         steps_of("small-sums, split, plain SGD", "grpo", "tokens", 1.0, 0.5)], ignore_index=True)
     found = entropy_audit.finding(table)
     assert found.headline.endswith(
-        "of a step or token follows the measured one closely in a table and closely to hardly or not at "
-        "all on networks.")
+        "of a step or token follows the measured one closely in a table and between hardly and closely "
+        "on networks.")
+    assert entropy_audit.how_well(0.7, 0.8) == "loosely"
     assert "a step follows" in entropy_audit.finding(table[table["level"] == "steps"]).headline
     assert found.numbers["small-sums, split, grpo: correlation (i)"] == pytest.approx(1.0)
     # The variance of the forecast's part is .25, and as much is noise.
