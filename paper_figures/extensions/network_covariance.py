@@ -141,10 +141,12 @@ def finding(table: pandas.DataFrame) -> Finding:
         f"reward (nats, mean and standard error over seeds): {'. '.join(told)}. Reward ended lower in "
         f"{worse} of {compared} cases, beyond what seeds explain."
     )
+    cases = (f"the {COUNTS[comparable]} cases that" if comparable > 1 else
+             f"the cases, of which {COUNTS[comparable]}")
     headline = (
-        "Chosen by their true effect on entropy, the tokens of Clip-Cov and KL-Cov left more entropy at "
-        f"equal reward, beyond what seeds explain, in {COUNTS[better]} of {COUNTS[comparable]} cases "
-        f"that reached one; reward ended lower in {COUNTS[worse]} of {COUNTS[compared]}."
+        "Chosen by their true effect, the tokens of Clip-Cov and KL-Cov left more entropy at equal "
+        f"reward, beyond what seeds explain, in {COUNTS[better]} of {cases} can be compared so; reward "
+        f"ended lower in {COUNTS[worse]} of {COUNTS[compared]}."
     )
     return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
 

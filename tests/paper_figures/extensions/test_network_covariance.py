@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pandas
 import pytest
 
 import paper_figures
@@ -52,6 +53,7 @@ def test_without_a_reward_in_common_nothing_is_compared(tmp_path: Path) -> None:
     assert "fewer than two seeds have a quarter of their points at rewards in common" in found.text
     assert found.numbers["better"] == 0
     assert found.headline.endswith("reward ended lower in none of one.")
+    assert "in none of the cases, of which none can be compared so" in found.headline
 
 
 @pytest.mark.parametrize(("aside", "compared"), [(0.26, 0), (0.2, 1)])
@@ -81,6 +83,15 @@ def test_how_many_ended_lower_is_told(tmp_path: Path) -> None:
     write_comparison(tmp_path, 0.05, far=(0, 1, 2), aside=-0.1)
     found = network_covariance.finding(network_covariance.data(tmp_path))
     assert found.headline.endswith("reward ended lower in one of one.")
+
+
+def test_cases_that_can_be_compared_are_told(tmp_path: Path) -> None:
+    """A case that reached a case: the sentence names no reward."""
+    write_comparison(tmp_path, 0.05)
+    table = network_covariance.data(tmp_path)
+    both = pandas.concat([table, table.assign(task="sum")])
+    assert network_covariance.finding(both).headline.endswith(
+        "in two of the two cases that can be compared so; reward ended lower in none of two.")
 
 
 def test_the_measured_runs_are_those_of_the_script(monkeypatch: pytest.MonkeyPatch) -> None:
