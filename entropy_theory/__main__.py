@@ -43,6 +43,8 @@ def verify(
 ) -> int:
     """Check claims and compare their verdicts with the accepted ledger (exit status 1 if they differ).
 
+    The words of the claims that are not checked are compared with the accepted ones, too.
+
     Args:
         ids: claims to check; all of them by default.
         profile: smoke has smaller searches (well under a minute in all); default and full are the same
@@ -65,7 +67,9 @@ def verify(
             raise ValueError("the accepted ledger is unchanged: resolve the problems above first")
         ledger.accept(entries, known_ids=list(all_claims()))
         return 0
-    changed = ledger.differences(entries, accepted, known_ids=list(all_claims()))
+    others = {i: claim for i, claim in all_claims().items() if i not in claims}
+    changed = [*ledger.differences(entries, accepted, known_ids=list(all_claims())),
+               *ledger.reworded(others, accepted)]
     report.print_differences(changed)
     return 1 if changed or problems else 0
 

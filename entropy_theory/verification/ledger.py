@@ -10,7 +10,7 @@ import hashlib
 import json
 import zlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -25,15 +25,41 @@ from entropy_theory.verification.search import describe, evaluate
 from entropy_theory.verification.verdict import Verdict
 
 SAMPLED = 8
+WORDS = ("source", "title", "statement", "hypotheses", "formula", "repaired_formula", "scope", "text",
+         "repair_note", "printed_steps")
+"""The parts of a record that a reader sees before any check."""
 PACKAGES = ("numpy", "scipy", "sympy", "z3-solver", "hypothesis", "python-flint")
 
 
 def entry(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) -> dict[str, Any]:
     """Return the ledger's record of one claim."""
-    statement, repaired = claim.statement.latex, claim.repair or claim.statement
     # A margin that cannot be evaluated has neither formula nor samples; the evidence says why.
     works = not any(e.outcome == "error" and not e.cases and e.target in ("statement", "repair")
                     for e in evidence)
+    return words(claim, works=works) | {
+        "samples": samples(claim) if works else [],
+        "verdict": verdict.statement,
+        "instead": verdict.instead,
+        "printed_proof": verdict.printed_proof,
+        "proof": _proof(claim, verdict),
+        "axioms": list(kernel.axioms(claim)) if "proved" in _standings(claim, verdict) else [],
+        "evidence": [
+            {"method": e.method, "outcome": e.outcome, "detail": e.detail, "cases": e.cases,
+             "seconds": round(e.seconds, 3), "target": e.target, "name": e.name}
+            for e in evidence
+        ],
+        "counterexample": verdict.counterexample,
+    }
+
+
+def words(claim: Claim, *, works: bool = True) -> dict[str, Any]:
+    """What a claim says to a reader, with no check run: source, title, statement, formulas, notes.
+
+    Args:
+        claim: the claim.
+        works: whether its margin can be evaluated; without that it has no formula.
+    """
+    statement, repaired = claim.statement.latex, claim.repair or claim.statement
     if claim.repair is not None:
         statement += f" Repaired: {claim.repair.latex}"
     hypotheses = [condition.latex for condition in claim.statement.conditions]
@@ -51,21 +77,12 @@ def entry(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) -> dict[
         "hypotheses": hypotheses,
         "formula": formula_or_none(lambda: claim.statement.formula) if works else None,
         "repaired_formula": formula_or_none(lambda: repaired.formula) if works and claim.repair else None,
-        "samples": samples(claim) if works else [],
         "scope": claim.scope,
         "text": claim.source_text,
-        "verdict": verdict.statement,
-        "instead": verdict.instead,
         "repair_note": claim.repair_note,
-        "printed_proof": verdict.printed_proof,
-        "proof": _proof(claim, verdict),
-        "axioms": list(kernel.axioms(claim)) if "proved" in _standings(claim, verdict) else [],
-        "evidence": [
-            {"method": e.method, "outcome": e.outcome, "detail": e.detail, "cases": e.cases,
-             "seconds": round(e.seconds, 3), "target": e.target, "name": e.name}
-            for e in evidence
-        ],
-        "counterexample": verdict.counterexample,
+        "printed_steps": [
+            step.statement for printed in claim.printed_proof
+            for step in (printed.as_printed, printed.completed) if step is not None],
     }
 
 
@@ -81,10 +98,36 @@ def samples(claim: Claim) -> list[float]:
     return [float(f"{m:.6e}") if ok else -1.0 for m, ok in zip(margins, meets, strict=True)]
 
 
-def text_digest(record: Mapping[str, Any]) -> str:
-    """A digest of what a claim says: its words, its hypotheses, its formulas, its scope."""
-    said = [record[key] for key in ("statement", "hypotheses", "formula", "repaired_formula", "scope")]
-    return hashlib.sha256(json.dumps(said, ensure_ascii=False).encode()).hexdigest()[:16]
+def digests(said: Mapping[str, Any]) -> dict[str, str]:
+    """A digest of each thing that a claim says, so that a change can be named."""
+    return {key: hashlib.sha256(json.dumps(said[key], ensure_ascii=False).encode()).hexdigest()[:12]
+            for key in WORDS}
+
+
+def reworded(claims: Mapping[str, Claim], accepted: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """List the claims that do not say what was accepted, one line each; runs no check.
+
+    The last line names the command that accepts them.
+    """
+    found = {claim_id: line for claim_id, claim in claims.items()
+             for line in _reworded(words(claim) | {"samples": samples(claim)}, accepted.get(claim_id))}
+    return [f"{claim_id}: {line}" for claim_id, line in found.items()] + _how_to_accept(found)
+
+
+def _reworded(said: Mapping[str, Any], before: Mapping[str, Any] | None) -> list[str]:
+    """How a claim's words and its margin's values differ from the accepted record's: no line, or one."""
+    if before is None:
+        return ["it is not in the accepted ledger"]
+    was = before["says"]
+    changed = [key.replace("_", " ") for key, now in digests(said).items() if was.get(key) != now]
+    if not np.allclose(said["samples"], before["samples"], rtol=1e-4, atol=1e-7):
+        changed.append("margin (other values on the same instances)")
+    return [f"its {' and '.join(changed)} changed since it was accepted"] if changed else []
+
+
+def _how_to_accept(claim_ids: Iterable[str]) -> list[str]:
+    ids = " ".join(claim_ids)
+    return [f"to accept them as they are now: policy-entropy verify {ids} --update-ledger"] if ids else []
 
 
 def _standings(claim: Claim, verdict: Verdict) -> tuple[str, ...]:
@@ -122,7 +165,7 @@ def read_accepted(path: Path | None = None) -> dict[str, dict[str, Any]]:
     path = path or accepted_path()
     if not path.exists():
         return {}
-    form = {"claims": [{"id": str, "verdict": str, "samples?": [float]}]}
+    form = {"claims": [{"id": str, "verdict": str, "samples": [float], "says": dict}]}
     return {record["id"]: record for record in read_json(path, form)["claims"]}
 
 
@@ -147,24 +190,18 @@ def differences(
     known_ids: Sequence[str],
 ) -> list[str]:
     """List how a run differs from the accepted ledger, one line each; empty if it agrees."""
-    lines = []
+    lines, changed = [], []
     for record in entries:
-        before = accepted.get(record["id"])
-        if before is None:
-            lines.append(f"{record['id']}: {record['verdict']}, not in the accepted ledger")
-            continue
-        if text_digest(record) != before.get("says", text_digest(record)):
-            lines.append(f"{record['id']}: its words or its formula are not those that were accepted")
-        if not np.allclose(record["samples"], before.get("samples", record["samples"]), rtol=1e-4,
-                           atol=1e-7):
-            lines.append(f"{record['id']}: its margin is not the one that was accepted: other values "
-                         "on the same instances")
-        for key in ("verdict", "instead", "printed_proof"):
-            if record[key] != before.get(key, ""):
-                lines.append(f"{record['id']}: {key} is {record[key]}, accepted was {before[key]}")
-    lines += [f"{claim_id}: in the accepted ledger but no longer a claim"
-              for claim_id in accepted if claim_id not in known_ids]
-    return lines
+        claim_id, before = record["id"], accepted.get(record["id"])
+        found = _reworded(record, before)
+        if before is not None:
+            found += [f"{key} is {record[key]}, accepted was {before[key]}"
+                      for key in ("verdict", "instead", "printed_proof") if record[key] != before[key]]
+        lines += [f"{claim_id}: {line}" for line in found]
+        changed += [claim_id] if found else []
+    gone = [f"{claim_id}: in the accepted ledger but no longer a claim"
+            for claim_id in accepted if claim_id not in known_ids]
+    return lines + gone + _how_to_accept(changed)
 
 
 def markdown(claims: Mapping[str, Claim], accepted: Mapping[str, dict[str, Any]]) -> str:
@@ -203,5 +240,5 @@ def _remark(claim: Claim, record: Mapping[str, Any]) -> str:
 def _lasting(record: dict[str, Any]) -> dict[str, Any]:
     kept = {key: record[key]
             for key in ("id", "verdict", "instead", "printed_proof", "counterexample")}
-    kept |= {"says": text_digest(record), "samples": record["samples"]}
+    kept |= {"says": digests(record), "samples": record["samples"]}
     return {**kept, "axioms": "classical reals" if record["axioms"] else "", "proof": record["proof"]}

@@ -72,9 +72,10 @@ def print_differences(lines: Sequence[str]) -> None:
     console = Console()
     if not lines:
         console.print("All verdicts agree with the accepted ledger.")
+        return
+    console.print("[bold red]These claims differ from the accepted ledger:[/]")
     for line in lines:
-        console.print(f"[bold red]differs from the accepted ledger[/] {escape(line)}",
-                      soft_wrap=True)
+        console.print(f"  {escape(line)}", soft_wrap=True, highlight=False)
 
 
 def print_claim(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) -> None:

@@ -30,7 +30,7 @@ from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.check import QUICK
 from entropy_theory.verification.formula.statement import subterms
 from entropy_theory.verification.formula.terms import Term, constant, make
-from entropy_theory.verification.ledger import text_digest
+from entropy_theory.verification.ledger import digests
 from entropy_theory.verification.search import evaluate, search
 from entropy_theory.verification.verdict import Verdict
 
@@ -227,7 +227,7 @@ def compared(sabotage: Sabotage, accepted: Mapping[str, Any], said: str) -> Outc
     if record is None:
         return Outcome(sabotage=sabotage, noticed="", said=said)
     now = said_by(sabotage.claim)
-    if text_digest(now) != record["says"]:
+    if digests(now) != record["says"]:
         said += ", but in other words or another formula"
     elif not np.allclose(now["samples"], record["samples"], rtol=1e-4, atol=1e-7):
         said += ", but with another margin"

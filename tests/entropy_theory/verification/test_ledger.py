@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from fractions import Fraction
 
 import pytest
 
+from entropy_theory.claims import all_claims
 from entropy_theory.verification import Claim, ledger
 from entropy_theory.verification.certify import check_instance
 from entropy_theory.verification.check import checks, run_check
@@ -30,8 +32,8 @@ def entry():
 def test_schema(entry):
     """The fixed interface: other tools read these keys."""
     assert list(entry) == [
-        "id", "source", "title", "statement", "hypotheses", "formula", "repaired_formula",
-        "samples", "scope", "text", "verdict", "instead", "repair_note", "printed_proof",
+        "id", "source", "title", "statement", "hypotheses", "formula", "repaired_formula", "scope", "text",
+        "repair_note", "printed_steps", "samples", "verdict", "instead", "printed_proof",
         "proof", "axioms", "evidence", "counterexample"]
     for evidence in entry["evidence"]:
         assert list(evidence) == [
@@ -49,19 +51,34 @@ def test_accept_then_compare(entry, tmp_path):
     accepted = ledger.read_accepted(path)
     assert "seconds" not in path.read_text()
     assert ledger.differences([entry], accepted, known_ids=["planted.false"]) == []
-    for key, other, told in (
-        ("statement", "another reading", "its words"), ("formula", "x", "its words"),
-        ("samples", [2 * m for m in entry["samples"]], "its margin"),
-    ):
-        (line,) = ledger.differences([{**entry, key: other}], accepted, known_ids=["planted.false"])
-        assert told in line
+    for key, other in (*((key, "another") for key in ledger.WORDS),
+                       ("samples", [2 * m for m in entry["samples"]])):
+        line, remedy = ledger.differences([{**entry, key: other}], accepted, known_ids=["planted.false"])
+        assert {"samples": "margin"}.get(key, key.replace("_", " ")) in line
+        assert "policy-entropy verify planted.false --update-ledger" in remedy
     changed = {**entry, "verdict": "proved"}
-    (line,) = ledger.differences([changed], accepted, known_ids=["planted.false"])
+    line, _ = ledger.differences([changed], accepted, known_ids=["planted.false"])
     assert "verdict is proved, accepted was refuted" in line
     (line,) = ledger.differences([], accepted, known_ids=[])
     assert "no longer a claim" in line
     ledger.accept([], known_ids=["another"], path=path)
     assert ledger.read_accepted(path) == {}
+
+
+def test_every_claim_says_what_was_accepted():
+    """Words, formulas, titles, notes, sources and sampled margins; no search and no Rocq."""
+    assert ledger.reworded(all_claims(), ledger.read_accepted()) == []
+
+
+def test_a_claim_that_was_reworded_is_named_with_the_command_that_accepts_it():
+    claim = all_claims()["aepo.theorem-4.3b"]
+    louder = dataclasses.replace(claim, title=claim.title + ", in every language model")
+    line, remedy = ledger.reworded({claim.id: louder}, ledger.read_accepted())
+    assert line == "aepo.theorem-4.3b: its title changed since it was accepted"
+    assert remedy.endswith("policy-entropy verify aepo.theorem-4.3b --update-ledger")
+    unknown = dataclasses.replace(claim, id="aepo.theorem-9")
+    line, _ = ledger.reworded({unknown.id: unknown}, ledger.read_accepted())
+    assert "not in the accepted ledger" in line
 
 
 def test_an_accepted_counterexample_is_checked_again(entry):
