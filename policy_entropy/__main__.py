@@ -61,6 +61,12 @@ def completion(shell: tyro.conf.Positional[str], /) -> int:
 
 def main() -> int:
     """Run the command line; return the exit status."""
+    command_line.look_here_last()
+    # Before any file of the user's, beside which there may be folders of these names.
+    import llm_bridge  # noqa: F401
+    import paper_figures  # noqa: F401
+    import simulations  # noqa: F401
+
     return command_line.run(
         PROG, "Entropy of softmax policies under policy gradients: checked, simulated, trained.",
         COMMANDS, EXAMPLES)

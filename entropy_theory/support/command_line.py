@@ -77,8 +77,7 @@ def run(
     if name == "--version":
         print(f"policy-entropy {__version__}")
         return 0
-    # A script, a reward or a rule of the user's own may be named as module:name.
-    sys.path.insert(0, os.getcwd())
+    look_here_last()
     if name.startswith("-"):
         check_choice(name, ("--version", "--help"), "option")
     check_choice(name, (*commands, "--help"), "command")
@@ -86,6 +85,16 @@ def run(
     if command.parses:
         return command.function()(rest, f"{prog} {name}") or 0
     return parse(deferred(command.function()), rest, prog=f"{prog} {name}")() or 0
+
+
+def look_here_last() -> None:
+    """Have Python search the current directory last.
+
+    A reward or a rule of the user's own may be named as module:name, but a user's folder "simulations" must
+    not be imported in place of ours.
+    """
+    here = os.getcwd()
+    sys.path[:] = [*(place for place in sys.path if place not in ("", here)), here]
 
 
 def deferred(function: Callable[..., Any]) -> Callable[..., Callable[[], Any]]:

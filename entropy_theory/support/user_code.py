@@ -168,8 +168,12 @@ def _written_by_users(value: Any) -> Iterator[Any]:
 def _module(place: str) -> ModuleType:
     if place.endswith(".py") or os.sep in place:
         return module_of_file(place)
+    file = Path.cwd() / f"{place.replace('.', os.sep)}.py"
     try:
-        return importlib.import_module(place)
+        module = importlib.import_module(place)
+        if file.is_file() and not file.samefile(module.__file__ or os.devnull):
+            raise ValueError(f"an installed package has that name, too: give the file, {file.name}:...")
+        return module
     except (Exception, SystemExit) as error:
         raise ValueError(
             f"cannot import module '{place}' ({type(error).__name__}: {error}): give a file and a name "

@@ -47,6 +47,39 @@ def typed(*arguments: str | Path, before: str = "", **options) -> subprocess.Com
                           check=False, **options)
 
 
+@pytest.mark.parametrize("how", ["console script", "python -m"])
+def test_a_folder_of_the_users_with_our_names_does_not_hide_ours(tmp_path_factory, tmp_path, how):
+    """In a folder with packages "simulations" and "llm_bridge" the installed commands found these."""
+    start = ["-m", "policy_entropy"]
+    if how == "console script":
+        script = tmp_path_factory.mktemp("bin") / "policy-entropy"
+        script.write_text("from policy_entropy.__main__ import command\ncommand()\n")
+        start = [str(script)]
+    for name in ("simulations", "llm_bridge", "paper_figures", "trl"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "__init__.py").write_text("raise RuntimeError('the package of the user')")
+    (tmp_path / "rewards.py").write_text("import simulations.engine\ndef score(**_): return [1.0]\n")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+    def run(*arguments):
+        return subprocess.run([sys.executable, *start, *arguments], cwd=tmp_path, env=environment,
+                              capture_output=True, text=True, check=False)
+
+    for arguments in (["simulate"], ["figures"], ["rules"], ["simulate", "aepo-figure-2", "--profile",
+                                                              "smoke", "--output", "results"]):
+        done = run(*arguments)
+        assert done.returncode == 0, done.stderr
+    sampling = ["sample", "--num-prompts", "1", "--num-samples", "1", "--max-new-tokens", "2", "--reward"]
+    done = run(*sampling, "rewards:score")
+    assert done.returncode == 0, done.stderr
+    if how == "python -m":  # Python itself looks in the folder first there
+        return
+    (tmp_path / "calendar.py").write_text("def score(**_): return [1.0]\n")
+    done = run(*sampling, "calendar:score")
+    assert done.returncode == 2
+    assert "an installed package has that name, too: give the file, calendar.py:" in done.stderr
+
+
 @pytest.fixture
 def command(monkeypatch, capfd):
     """(exit status, output, errors) of a command line in this process."""
