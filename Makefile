@@ -11,7 +11,7 @@ BIN := .venv/bin
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup reproduce docs links prove test test-verl test-skyrl test-vllm test-sharding deep mutation fuzz lint bench gpu clean
+.PHONY: help setup reproduce docs links prove wheel test test-verl test-skyrl test-vllm test-sharding deep mutation fuzz lint bench gpu clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-13s %s\n", $$1, $$2 }'
@@ -43,6 +43,19 @@ system = @command -v $(1) >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-
 prove: .venv/ready  ## the proof kernel checks every proof (Rocq; installed here if this is Debian and root)
 	$(call system,coqc,coq libcoq-stdlib libcoq-coquelicot make,nothing can be proved here)
 	$(BIN)/python -m entropy_theory prove --again
+
+# The commands run in a folder without a checkout; build/lib would bring files that are gone into the wheel.
+wheel: .venv/ready  ## the wheel, installed in an empty environment, where three commands run
+	rm -rf build/wheel build/lib build/bdist.*
+	$(BIN)/python -m pip wheel --disable-pip-version-check --quiet --no-deps --wheel-dir build/wheel .
+	$(PYTHON) -m venv build/wheel/env
+	build/wheel/env/bin/python -m pip install --disable-pip-version-check --quiet --constraint constraints.txt build/wheel/*.whl
+	mkdir build/wheel/elsewhere
+	set -e; unset PYTHONPATH; cd build/wheel/elsewhere; export PATH=$(CURDIR)/build/wheel/env/bin:$$PATH; \
+	policy-entropy rules aepo; \
+	policy-entropy simulate aepo-figure-2 --profile smoke --output results; \
+	printf 'step,entropy,reward\n1,1.0,0.2\n2,0.8,0.35\n3,0.6,0.45\n4,0.4,0.55\n5,0.2,0.6\n' > log.csv; \
+	policy-entropy fit log.csv
 
 test: .venv/ready  ## the fast tests, shuffled within each file (SEED=N: as then; Chromium opens the report)
 	$(call system,chromium,chromium,tests of pages are skipped)

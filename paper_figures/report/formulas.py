@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import re
+import zlib
 from typing import Any
 
 from markupsafe import Markup
@@ -43,7 +44,6 @@ class Formulas:
         self._setter = TextToPath()
         self._font = FontProperties(family="DejaVu Sans", math_fontfamily="cm")
         self._glyphs: dict[str, Any] = {}
-        self._names: dict[str, str] = {}
         self._done: dict[str, Markup] = {}
         self.broken: list[str] = []
         """Formulas that could not be set and stand as source."""
@@ -107,7 +107,8 @@ class Formulas:
         ).format(Markup(paths))
 
     def _name(self, glyph: str) -> str:
-        return self._names.setdefault(glyph, f"g{len(self._names)}")
+        """The same name in every part of a page: a page's contents are set apart from its text."""
+        return f"g{zlib.crc32(glyph.encode()):x}"
 
 
 def _path(vertices: Any, codes: Any) -> str:

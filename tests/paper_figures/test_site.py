@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import shutil
 import subprocess
@@ -23,6 +24,7 @@ from entropy_theory.support.results import write_json
 from entropy_theory.update_rules import RULES, described
 from paper_figures.catalog import FIGURES
 from paper_figures.figure import build as build_figure
+from paper_figures.report.formulas import Formulas
 from paper_figures.site import (
     building,
     docstrings,
@@ -67,6 +69,16 @@ def links_of(path: Path) -> Links:
     return links
 
 
+HEADINGS = """---
+orphan: true
+---
+# Each heading stands in the contents, too
+Set first on the page: $x + y = z$.
+## The law $R = b - a e^{H}$
+## A length $\\frac{1}{|o|}$ and $\\pi_\\theta$
+"""
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory, simulated):
     results = tmp_path_factory.mktemp("results")
@@ -75,6 +87,7 @@ def site(tmp_path_factory, simulated):
                            ("entropy_theory.policy", "entropy_theory.token_batch"))
     folder = tmp_path_factory.mktemp("site")
     pages.write(selection, results, folder / "source")
+    (folder / "source" / "formulas.md").write_text(HEADINGS)
     return building.build(folder / "source", folder / "docs", jobs=2).parent
 
 
@@ -93,6 +106,46 @@ def test_every_internal_link_leads_to_a_page_and_a_place(site):
             if not aim.exists() or (anchor and known and unquote(anchor) not in known):
                 broken.append(f"{path.relative_to(site)}: {target}")
     assert not broken, "\n".join(broken)
+
+
+FORMULA = re.compile(r'<svg class="formula" role="img" aria-label="([^"]*)".*?</svg>', re.DOTALL)
+OUTLINE = re.compile(r'<path id="(\w+)" d="([^"]*)"')
+USE = re.compile(r'<use href="#(\w+)" transform="([^"]*)"')
+
+
+@functools.cache
+def drawn(latex):
+    """The outlines and places of a formula that is set by itself."""
+    alone = Formulas()
+    uses = USE.findall(alone.formula(latex))
+    outlines = dict(OUTLINE.findall(alone.definitions()))
+    return [(outlines[glyph], place) for glyph, place in uses]
+
+
+def test_every_formula_is_drawn_as_its_source(site):
+    """In a page's contents glyphs were named anew, so that letters of other formulas stood there."""
+    in_contents = 0
+    for path in site.rglob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        outlines: dict[str, str] = {}
+        for name, outline in OUTLINE.findall(text):
+            assert outlines.setdefault(name, outline) == outline, f"{path.name}: two outlines are {name}"
+        for found in FORMULA.finditer(text):
+            shown = [(outlines.get(glyph), place) for glyph, place in USE.findall(found[0])]
+            assert shown == drawn(unescape(found[1])), f"{path.name}: {found[1]}"
+        contents = text.partition('<div class="toc-tree">')[2].partition("</aside>")[0]
+        in_contents += len(FORMULA.findall(contents))
+    assert in_contents == 3
+
+
+def test_no_formula_is_left_as_source(site):
+    """Text that a reader sees, titles included, holds no formula between dollar signs."""
+    for path in site.rglob("*.html"):
+        seen = re.sub(r"<(script|style|svg|code|pre)\b.*?</\1>", "", path.read_text(encoding="utf-8"),
+                      flags=re.DOTALL)
+        seen = unescape(re.sub(r"<[^>]*>", " ", seen))
+        left = re.search(r".{0,40}\$[^$]{1,60}\$.{0,40}", seen)
+        assert left is None, f"{path.relative_to(site)}: {left[0]}"
 
 
 def test_nothing_is_fetched_from_outside(site):
