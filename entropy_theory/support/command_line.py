@@ -90,8 +90,8 @@ def run(
 def look_here_last() -> None:
     """Have Python search the current directory last.
 
-    A reward or a rule of the user's own may be named as module:name, but a user's folder "simulations" must
-    not be imported in place of ours.
+    A reward or a rule of the user's own may be named as module:name, but a user's folder "simulations"
+    must not be imported in place of ours.
     """
     here = os.getcwd()
     sys.path[:] = [*(place for place in sys.path if place not in ("", here)), here]

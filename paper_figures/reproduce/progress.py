@@ -56,14 +56,29 @@ class Progress:
         else:
             self._print_changes()
 
-    def remaining(self) -> float:
-        """Expected seconds until all stages are through."""
-        left = [
-            max(run.stage.seconds - self._elapsed(run), 1.0)
-            for run in self.runs
-            if not run.settled
-        ]
-        return max(sum(left) / self.lanes, max(left, default=0.0))
+    def remaining(self) -> float | None:
+        """Expected seconds until all stages are through; None while one takes longer than expected.
+
+        Expected times are scaled by how much faster or slower than expected the finished stages were.
+        """
+        done = [run for run in self.runs if run.status == "done"]
+        pace = sum(run.seconds for run in done) / sum(run.stage.seconds for run in done) if done else 1.0
+        # A stage that waits for all others has the machine to itself.
+        alone, together = [], [0.0]
+        for run in self.runs:
+            if not run.settled:
+                kind = alone if "*" in run.stage.after else together
+                kind.append(pace * run.stage.seconds - self._elapsed(run))
+        if min(alone + together) < 0:
+            return None
+        return max(sum(together) / self.lanes, max(together)) + sum(alone)
+
+    def _left(self) -> str:
+        seconds = self.remaining()
+        if seconds is not None:
+            return f"about {_clock(seconds)} left"
+        late = [run.stage.name for run in self.runs if run.status == "running"]
+        return f"time left unknown: {', '.join(late)} takes longer than expected"
 
     def _elapsed(self, run: StageRun) -> float:
         return time.monotonic() - run.started if run.status == "running" else run.seconds
@@ -72,7 +87,7 @@ class Progress:
         settled = sum(run.settled for run in self.runs)
         table = Table(
             title=f"{settled} of {len(self.runs)} stages, {_clock(time.monotonic() - self.began)} "
-            f"elapsed, about {_clock(self.remaining())} left",
+            f"elapsed, {self._left()}",
             title_justify="left", box=None, padding=(0, 1), show_header=False,
         )
         for run in self.runs:
@@ -105,7 +120,7 @@ class Progress:
         if time.monotonic() - self.said > HEARTBEAT_SECONDS:
             told = [(run.stage.name, _latest_line(run)) for run in self.runs if run.status == "running"]
             names = ", ".join(f"{name} ({line})" if line else name for name, line in told)
-            self._say(f"running: {names}; about {_clock(self.remaining())} left")
+            self._say(f"running: {names}; {self._left()}")
 
     def _say(self, text: str) -> None:
         self.said = time.monotonic()

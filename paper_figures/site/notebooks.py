@@ -69,16 +69,22 @@ def _run(file: Path) -> list[list[dict[str, Any]]]:
     # Here: they take a second to import, and pages without outputs do without them.
     import nbformat
     from nbclient import NotebookClient
-    from nbclient.exceptions import CellExecutionError
+    from nbclient.exceptions import CellExecutionError, DeadKernelError
 
     notebook = nbformat.read(file, as_version=4)
     with tempfile.TemporaryDirectory() as folder:
         client = NotebookClient(notebook, timeout=SECONDS_A_CELL, kernel_name="python3",
                                 resources={"metadata": {"path": folder}})
+        # A kernel warns of its own debugger and files, which is nothing for a reader of our progress.
+        log = Path(folder) / "kernel.log"
         try:
-            client.execute()
+            with log.open("wb") as stream:
+                client.execute(stdout=stream, stderr=stream)
         except CellExecutionError as error:
             raise ValueError(f"{file} does not run, mend this cell: {error}") from error
+        except DeadKernelError as error:
+            said = log.read_text(encoding="utf-8", errors="replace").strip()[-500:]
+            raise ValueError(f"{file} does not run, its kernel ended: {said}") from error
     return [cell.outputs for cell in notebook.cells if cell.cell_type == "code"]
 
 

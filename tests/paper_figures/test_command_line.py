@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -129,10 +131,27 @@ def test_a_stage_that_has_said_nothing_has_no_brackets(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
     """running: ledger ()"""
-    silent, told = (StageRun(stage=stage, log=tmp_path / f"{number}.log", status="running")
+    silent, told = (StageRun(stage=stage, log=tmp_path / f"{number}.log", status="running",
+                             started=time.monotonic())
                     for number, stage in enumerate(stages("smoke", tmp_path)[:2]))
     told.log.write_text("half of it\n")
     monkeypatch.setattr(progress, "HEARTBEAT_SECONDS", -1.0)
     progress.Progress([silent, told], lanes=2)._print_changes()
     said = capsys.readouterr().out.splitlines()[-1]
     assert f"running: {silent.stage.name}, {told.stage.name} (half of it); about" in said
+
+
+def test_the_time_left_is_one_that_can_be_true(tmp_path: Path) -> None:
+    """A stage that ran longer than expected had "about 0:01 left" for over a minute."""
+    first, second, last = (
+        StageRun(stage=dataclasses.replace(stage, seconds=100.0, after=after), log=tmp_path / "log")
+        for stage, after in zip(stages("smoke", tmp_path)[:3], ((), (), ("*",)), strict=True))
+    shown = progress.Progress([first, second, last], lanes=2)
+    assert shown.remaining() == 200  # two side by side, then the one that waits for all
+    first.status, first.seconds = "done", 150.0
+    assert shown.remaining() == pytest.approx(300)  # this machine takes half as long again
+    second.status, second.started = "running", time.monotonic() - 200
+    assert shown.remaining() is None
+    assert shown._left() == f"time left unknown: {second.stage.name} takes longer than expected"
+    second.status, second.seconds, last.status = "done", 50.0, "kept"
+    assert shown._left() == "about 0:00 left"

@@ -13,6 +13,8 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from paper_figures.site import notebooks
+
 ROOM = Path(__file__).parents[2] / "paper_figures" / "notebooks"
 NOTEBOOKS = sorted(ROOM.glob("*.ipynb"))
 FRESH = """\
@@ -100,3 +102,21 @@ def test_it_runs(path, tmp_path, kernel):
     assert sum("image/svg+xml" in output.get("data", {}) for output in outputs) >= 2
     said = "".join(output.text for output in outputs if output.output_type == "stream")
     assert "Warning" not in said
+
+
+@pytest.mark.parametrize(("cell", "problem"), [
+    ("1 + 1", ""), ("1 / 0", "mend this cell"), ("import os; os._exit(3)", "its kernel ended"),
+])
+def test_what_a_kernel_warns_of_does_not_reach_the_user(cell, problem, tmp_path, monkeypatch, capfd):
+    """Five warnings about TCP stood in the progress of the main job."""
+    written = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)])
+    nbformat.write(written, tmp_path / "one.ipynb")
+    monkeypatch.setattr(notebooks, "FOLDER", tmp_path)
+    if problem:
+        with pytest.raises(ValueError, match=problem):
+            notebooks.execute(tmp_path)
+    else:
+        notebooks.execute(tmp_path)
+        assert notebooks.kept(tmp_path)["one"][0][0]["data"]["text/plain"] == "2"
+    shown = capfd.readouterr()
+    assert (shown.out, shown.err) == ("executing one.ipynb\n", "")

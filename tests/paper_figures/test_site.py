@@ -130,9 +130,9 @@ def test_every_formula_is_drawn_as_its_source(site):
         outlines: dict[str, str] = {}
         for name, outline in OUTLINE.findall(text):
             assert outlines.setdefault(name, outline) == outline, f"{path.name}: two outlines are {name}"
-        for found in FORMULA.finditer(text):
-            shown = [(outlines.get(glyph), place) for glyph, place in USE.findall(found[0])]
-            assert shown == drawn(unescape(found[1])), f"{path.name}: {found[1]}"
+        for formula in FORMULA.finditer(text):
+            shown = [(outlines.get(glyph), place) for glyph, place in USE.findall(formula[0])]
+            assert shown == drawn(unescape(formula[1])), f"{path.name}: {formula[1]}"
         contents = text.partition('<div class="toc-tree">')[2].partition("</aside>")[0]
         in_contents += len(FORMULA.findall(contents))
     assert in_contents == 3

@@ -32,8 +32,8 @@ def entry():
 def test_schema(entry):
     """The fixed interface: other tools read these keys."""
     assert list(entry) == [
-        "id", "source", "title", "statement", "hypotheses", "formula", "repaired_formula", "scope", "text",
-        "repair_note", "printed_steps", "samples", "verdict", "instead", "printed_proof",
+        "id", "source", "title", "statement", "hypotheses", "formula", "repaired_formula", "scope",
+        "text", "repair_note", "printed_steps", "samples", "verdict", "instead", "printed_proof",
         "proof", "axioms", "evidence", "counterexample"]
     for evidence in entry["evidence"]:
         assert list(evidence) == [
