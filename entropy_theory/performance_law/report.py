@@ -17,6 +17,7 @@ def as_text(run: LoggedRun, report: Report) -> str:
     lines = [
         f"H = '{run.entropy_name}', R = '{run.performance_name}': {report.n_used} of {len(run.step)} "
         f"points fitted, steps {used[0]:g} to {used[-1]:g}, as logged (no smoothing)",
+        *_taken(run),
         *(f"note: {note}" for note in run.notes),
         "",
         f"fit       R = {law.b:.4g} - {law.a:.4g} e^H",
@@ -51,6 +52,7 @@ def as_json(run: LoggedRun, report: Report) -> dict[str, Any]:
     return {
         "entropy_column": run.entropy_name,
         "performance_column": run.performance_name,
+        "not_read": {kind: list(names) for kind, names in run.others.items()},
         "points": len(run.step),
         "points_used": report.n_used,
         "steps_used": [run.step[0], run.step[report.n_used - 1]],
@@ -70,6 +72,16 @@ def as_json(run: LoggedRun, report: Report) -> dict[str, Any]:
         "trusted": not report.doubts,
         "notes": list(run.notes),
     }
+
+
+def _taken(run: LoggedRun) -> list[str]:
+    """The first and last values of both columns, and which others could have been read."""
+    lines = []
+    for letter, kind, values in (("H", "entropy", run.entropy), ("R", "performance", run.performance)):
+        others = ", ".join(f"'{name}'" for name in run.others.get(kind, ())[:3])
+        lines.append(f"          {letter} from {values[0]:.4g} to {values[-1]:.4g}" + (
+            f"; not read: {others} (--{kind} NAME)" if others else ""))
+    return lines
 
 
 def _span(interval: tuple[float, float]) -> str:

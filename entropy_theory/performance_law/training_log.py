@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -29,22 +29,39 @@ import numpy as np
 from entropy_theory.performance_law.log_formats import Log, Row, read_rows
 from entropy_theory.support.user_errors import check_choice, lookup, one_line
 
-STEPS = ("step", "_step", "global_step", "train/global_step", "training/global_step", "iteration",
-         "epoch")
+STEPS = ("step", "_step", "global_step", "train/global_step", "training/global_step",
+         "trainer/global_step", "train/step", "rollout/step", "iteration", "epoch")
 """Names of the step column, best first; case does not matter."""
 MISSING = ("", "nan", "null", "none", "n/a", "na", "-")
+MOST_NATS = 12.5
+"""No mean over tokens is above the log of the vocabulary's size; Gemma's 262,144 tokens have 12.48."""
+CENTRED = 1e-6
+"""A column that is nearer to 0 at every step is centred by group, or nothing was rewarded."""
 ENTROPY = (
-    r"entropy",
-    r"(mean|policy|token|avg|average|actor)_entropy|entropy(_mean|_avg|_token_mean)",
-    r"entropy_loss",
+    # Whole names first: verl (0.4 and later; before), TRL's PPO, SkyRL, prime-rl, NeMo-RL.
+    r"actor/entropy|actor/entropy_loss|policy/entropy_avg|policy/policy_entropy|entropy/all/mean|"
+    r"train/approx_entropy",
+    r"(.*/)?entropy",
+    r"(.*/)?((mean|policy|token|avg|average|actor)_entropy|entropy(_mean|_avg|_token_mean))",
+    r"(.*/)?entropy_loss",
 )
-"""Last parts of the names of entropy columns, best first ("entropy_loss" is what older verl calls it)."""
+"""Names of entropy columns, best first; a mean is the thing itself, "entropy/mean" is "entropy"."""
 PERFORMANCE = (
-    r"reward",
-    r"(mean|avg|average)_(reward|score|accuracy)|(reward|score|accuracy)_(mean|avg)|rewards?_total",
-    r"accuracy|acc|pass@1|pass_at_1|score|performance|success_rate",
-    r"rewards|critic_rewards|critic_score",
+    # verl, slime, TRL's PPO, SkyRL, prime-rl, tinker.
+    r"critic/score|rollout/raw_reward|objective/scores|reward/avg_raw_reward|reward/all/mean|"
+    r"env/all/reward/total",
+    r"(.*/)?reward",
+    r"(.*/)?((mean|avg|average)_(reward|score|accuracy)|(reward|score|accuracy)_(mean|avg)|rewards?_total)",
+    r"(.*/)?(accuracy|acc|pass@1|pass_at_1|score|performance|success_rate)",
+    r"(.*/)?(rewards|critic_rewards|critic_score)",
 )
+NOT_UNASKED = frozenset((
+    "timing", "time", "perf", "seconds", "std", "stddev", "var", "min", "max", "minimum", "maximum",
+    "val", "valid", "validation", "eval", "test", "advantage", "advantages", "adv", "centered", "centred",
+    "normalized", "normalised", "whitened", "target", "coef", "ref", "reference", "teacher",
+))
+"""Words in the names of columns that are read only where they are asked for: times, spreads and extremes,
+validation (other prompts, at other steps), rewards without their mean, another policy's numbers."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,6 +75,7 @@ class LoggedRun:
         entropy_name: the column that was read as entropy.
         performance_name: the column that was read as performance.
         notes: what was left out or chosen, one sentence each.
+        others: columns that could have been read in place of these, by "entropy" and "performance".
     """
 
     step: np.ndarray
@@ -66,6 +84,7 @@ class LoggedRun:
     entropy_name: str
     performance_name: str
     notes: tuple[str, ...]
+    others: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def read(
@@ -106,13 +125,15 @@ def read(
     where = ", ".join(str(path) for path in paths)
     rows = _of_run(log, run, (entropy, performance), where)
     names = _names(rows)
-    entropy_name = _column(names, entropy, "entropy", ENTROPY, where)
+    notes = list(log.notes)
+    entropy_name, more = _column(names, entropy, "entropy", ENTROPY, where)
+    entropies = _series(rows, entropy_name, notes)
     near = entropy_name.rpartition("/")[0]
     others = [name for name in names if name != entropy_name]
-    performance_name = _column(others, performance, "performance", PERFORMANCE, where, near)
-    notes = list(log.notes)
-    entropies = _series(rows, entropy_name, notes)
+    performance_name, further = _column(others, performance, "performance", PERFORMANCE, where, near)
     performances = _series(rows, performance_name, notes)
+    _check_unasked(entropies if entropy is None else {}, performances if performance is None else {},
+                   (entropy_name, performance_name), where)
     try:
         pairs = _paired(entropies, performances, within, (entropy_name, performance_name), notes)
     except ValueError as error:
@@ -127,7 +148,24 @@ def read(
     return LoggedRun(
         step=pairs[:, 0], entropy=pairs[:, 1], performance=pairs[:, 2], entropy_name=entropy_name,
         performance_name=performance_name, notes=tuple(dict.fromkeys(notes)),
+        others={"entropy": more, "performance": further},
     )
+
+
+def _check_unasked(
+    entropies: dict[float, float], performances: dict[float, float], names: tuple[str, str], where: str,
+) -> None:
+    """Refuse columns that were found by their names, and hold other things."""
+    most = max(entropies.values(), default=0.0)
+    if most > MOST_NATS:
+        raise ValueError(
+            f"{where}: '{names[0]}' is up to {most:g}, and no mean over tokens has more than {MOST_NATS} "
+            "nats, the log of the largest vocabularies: it may be a sum over the answer; name the mean "
+            "token entropy with --entropy")
+    if performances and max(map(abs, performances.values())) < CENTRED:
+        raise ValueError(
+            f"{where}: '{names[1]}' is 0 at every step, to {CENTRED:g}: it may be centred by group; name "
+            "the reward before that with --performance")
 
 
 def _read_all(paths: Sequence[Path], step: str | None) -> Log:
@@ -192,40 +230,48 @@ def _step_column(names: list[str], asked: str | None) -> str | None:
 
 def _column(
     names: list[str], asked: str | None, kind: str, patterns: Sequence[str], where: str, near: str = "",
-) -> str:
-    """Return the column asked for, or the one whose name fits best.
+) -> tuple[str, tuple[str, ...]]:
+    """Return the column asked for, or the one whose name fits best, and the others that fit.
 
     Names are ranked by the pattern that they match, then by depth, then by sharing the folder ``near``.
     """
+    ranked = sorted((_rank(name, patterns, near), name) for name in names if _is_of(name, patterns))
+    others = tuple(name for _, name in ranked if name != asked)
     if asked is not None:
         check_choice(asked, names, "column")
-        return asked
-    ranked = sorted((_rank(name, patterns, near), name) for name in names if _is_of(name, patterns))
+        return asked, others
     best = [name for rank, name in ranked if rank == ranked[0][0]]
     if len(best) == 1:
-        return best[0]
+        return best[0], others[1:]
     if best:
         raise ValueError(
             f"{where}: several columns could be the {kind}: {_some(best)}; say which with --{kind} NAME"
         )
+    passed = [name for name in names if _is_of(name, patterns, unasked=False)]
     raise ValueError(
         f"no column of {where} looks like the {kind}: say which with --{kind} NAME (there are "
-        f"{_some(names) or 'none'})"
-    )
+        f"{_some(names) or 'none'}" + (
+            f"; {_some(passed)}, of validation, times or spreads, must be asked for)" if passed
+            else ")"))
 
 
-def _last(name: str) -> str:
-    """"actor/entropy" -> "entropy", "critic/rewards/mean" -> "rewards" (a mean is the thing itself)."""
-    parts = [part for part in re.split(r"[/.]", name.lower()) if part not in ("mean", "avg", "average")]
-    return parts[-1] if parts else ""
+def _is_of(name: str, patterns: Sequence[str], *, unasked: bool = True) -> bool:
+    """Whether a name fits and may be chosen unasked; not ``unasked``: whether only where asked for."""
+    hidden = bool(NOT_UNASKED.intersection(re.split(r"[^a-z]+", name.lower())))
+    return hidden != unasked and _kind(name, patterns) is not None
 
 
-def _is_of(name: str, patterns: Sequence[str]) -> bool:
-    return any(re.fullmatch(pattern, _last(name)) for pattern in patterns)
+def _kind(name: str, patterns: Sequence[str]) -> int | None:
+    """The number of the first pattern that a name fits: "data.critic/score/mean" is "critic/score" too."""
+    inner = re.sub(r"^(data|metrics)/", "", name.lower().replace(".", "/"))
+    forms = (inner, re.sub(r"/(mean|avg|average)$", "", inner))
+    return next((k for k, pattern in enumerate(patterns)
+                 if any(re.fullmatch(pattern, form) for form in forms)), None)
 
 
 def _rank(name: str, patterns: Sequence[str], near: str) -> tuple[int, int, bool]:
-    kind = next(k for k, pattern in enumerate(patterns) if re.fullmatch(pattern, _last(name)))
+    kind = _kind(name, patterns)
+    assert kind is not None
     return kind, len(re.split(r"[/.]", name)), name.rpartition("/")[0] != near
 
 

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from torch.utils.tensorboard import SummaryWriter
 
+from entropy_theory.performance_law.forecast import forecast
+from entropy_theory.performance_law.report import as_text
 from entropy_theory.performance_law.training_log import read
 
 STEPS = np.arange(1, 13)
@@ -82,14 +84,66 @@ def test_our_metrics_and_the_folder_that_holds_them(tmp_path):
 @pytest.mark.parametrize("names", [
     {"step": "_step", "entropy": "train/entropy", "reward": "train/reward"},  # W&B history
     {"step": "train/global_step", "entropy": "actor/entropy", "reward": "critic/rewards/mean"},
-    {"entropy": "actor/entropy_loss", "reward": "val/accuracy"},
-    {"entropy": "policy_entropy", "reward": "eval/pass@1"},
+    {"entropy": "actor/entropy_loss", "reward": "accuracy"},
+    {"entropy": "policy_entropy", "reward": "train/pass@1"},
     {"step": "Iteration", "entropy": "mean_entropy", "reward": "Mean_Reward"},
 ])
 def test_columns_are_found_under_the_names_that_trainers_use(tmp_path, names):
     run = read([json_lines(tmp_path / "history.jsonl", records(**names))])
     assert_whole(run)
     assert (run.entropy_name, run.performance_name) == (names["entropy"], names["reward"])
+
+
+@pytest.mark.parametrize(("engine", "entropy", "reward", "beside"), [
+    ("verl", "actor/entropy", "critic/score/mean",
+     {"timing_s/reward": 1.5, "critic/rewards/mean": 0.4, "critic/score/max": 1.0,
+      "val-core/openai/gsm8k/reward/mean@1": 0.2, "perf/time_per_step": 9.0}),
+    ("verl before 0.4", "actor/entropy_loss", "critic/score/mean",
+     {"critic/rewards/mean": 0.4, "critic/rewards/max": 1.0, "actor/entropy_coeff": 0.0}),
+    ("slime", "train/entropy_loss", "rollout/raw_reward", {"rollout/rewards": 1e-8}),
+    ("TRL's PPO", "policy/entropy_avg", "objective/scores",
+     {"objective/entropy": 109.0, "objective/rlhf_reward": -0.1, "objective/non_score_reward": -0.1}),
+    ("TRL's GRPO", "entropy", "reward",
+     {"reward_std": 0.4, "rewards/format/mean": 1.0, "eval_reward": 0.2, "step_time": 3.0}),
+    ("TRL in W&B", "train/entropy", "train/reward", {"eval/reward": 0.2, "eval/entropy": 0.1}),
+    ("SkyRL", "policy/policy_entropy", "reward/avg_raw_reward",
+     {"reward/mean_positive_reward": 0.3, "reward/avg_pass_at_8": 0.3, "loss/avg_final_rewards": 0.2}),
+    ("prime-rl", "entropy/all/mean", "train/all/gsm8k/reward/mean",
+     {"entropy/all/std": 0.1, "entropy/all/max": 4.0}),
+    ("hand-made", "entropy", "reward", {"time/reward": 1.0, "reference/entropy": 2.0}),
+])
+def test_the_columns_of_engines_are_those_of_training(tmp_path, engine, entropy, reward, beside):
+    """Seconds of scoring, centred rewards and sums over an answer were read, as were validation columns."""
+    rows = [{**beside, **row} for row in records(entropy=entropy, reward=reward)]
+    for form in (rows, [{"step": row["step"], "data": {**row, "step": 0}} for row in rows]):
+        run = read([json_lines(tmp_path / "log.jsonl", form)], step="step")
+        assert_whole(run)
+        assert (run.entropy_name.removeprefix("data."), run.performance_name.removeprefix("data.")) == (
+            entropy, reward), engine
+
+
+def test_a_column_that_was_not_read_is_named(tmp_path):
+    rows = [{**row, "critic/rewards/mean": 0.0} for row in records(reward="critic/score/mean")]
+    run = read([json_lines(tmp_path / "log.jsonl", rows)])
+    assert run.others == {"entropy": (), "performance": ("critic/rewards/mean",)}
+    text = as_text(run, forecast(run.entropy, run.performance))
+    assert f"H from {ENTROPY[0]:.4g} to {ENTROPY[-1]:.4g}\n" in text
+    assert "not read: 'critic/rewards/mean' (--performance NAME)" in text
+
+
+@pytest.mark.parametrize(("rows", "message"), [
+    (records(reward="val/accuracy"), "--performance NAME .*'val/accuracy', of validation"),
+    (records(reward="timing_s/reward"), "--performance NAME .*'timing_s/reward', of validation, times"),
+    (records(reward="reward/max"), "no column of .* looks like the performance"),
+    ([{**r, "entropy": 100 * r["entropy"]} for r in records()], "is up to 116.82.*sum over the answer"),
+    ([{**r, "reward": 1e-8 * r["reward"]} for r in records()], "is 0 at every step.*centred by group"),
+])
+def test_what_is_no_reward_and_no_entropy_of_a_token_is_not_read_unasked(tmp_path, rows, message):
+    log = json_lines(tmp_path / "log.jsonl", rows)
+    with pytest.raises(ValueError, match=message):
+        read([log])
+    reward = next(name for name in rows[0] if name not in ("step", "entropy"))
+    assert len(read([log], entropy="entropy", performance=reward).step) == len(STEPS)
 
 
 def test_nested_records_a_list_of_them_and_a_trainer_state(tmp_path):
@@ -232,7 +286,7 @@ def test_json_lines_with_numbers_on_lines_of_their_own(tmp_path):
 
 def test_unequal_steps_are_paired_only_where_asked_for(tmp_path):
     entropy = [{"step": s, "entropy": 1 / (1 + s)} for s in range(100)]
-    reward = [{"step": s, "eval/accuracy": s / 100} for s in (3, 10.4, 20.4, 30.4, 1000)]
+    reward = [{"step": s, "accuracy": s / 100} for s in (3, 10.4, 20.4, 30.4, 1000)]
     log = json_lines(tmp_path / "log.jsonl", [*entropy, *reward])
     with pytest.raises(ValueError, match=r"1 steps have both, .*--within STEPS"):
         read([log])
@@ -240,7 +294,7 @@ def test_unequal_steps_are_paired_only_where_asked_for(tmp_path):
     assert run.step.tolist() == [3, 10.4, 20.4, 30.4]
     assert run.entropy.tolist() == [1 / (1 + s) for s in (3, 10, 20, 30)]
     assert "3 points pair numbers of different steps, at most 0.5 apart" in run.notes
-    swapped = read([log], entropy="eval/accuracy", performance="entropy", within=0.5)
+    swapped = read([log], entropy="accuracy", performance="entropy", within=0.5)
     np.testing.assert_array_equal(swapped.entropy, run.performance)
 
 
