@@ -262,7 +262,7 @@ def _is_of(name: str, patterns: Sequence[str], *, unasked: bool = True) -> bool:
 
 
 def _kind(name: str, patterns: Sequence[str]) -> int | None:
-    """The number of the first pattern that a name fits: "data.critic/score/mean" is "critic/score" too."""
+    """The first pattern that a name fits, by number: "data.critic/score/mean" is "critic/score" too."""
     inner = re.sub(r"^(data|metrics)/", "", name.lower().replace(".", "/"))
     forms = (inner, re.sub(r"/(mean|avg|average)$", "", inner))
     return next((k for k, pattern in enumerate(patterns)

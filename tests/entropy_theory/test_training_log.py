@@ -113,7 +113,7 @@ def test_columns_are_found_under_the_names_that_trainers_use(tmp_path, names):
     ("hand-made", "entropy", "reward", {"time/reward": 1.0, "reference/entropy": 2.0}),
 ])
 def test_the_columns_of_engines_are_those_of_training(tmp_path, engine, entropy, reward, beside):
-    """Seconds of scoring, centred rewards and sums over an answer were read, as were validation columns."""
+    """Seconds of scoring, centred rewards, sums over an answer and validation were read."""
     rows = [{**beside, **row} for row in records(entropy=entropy, reward=reward)]
     for form in (rows, [{"step": row["step"], "data": {**row, "step": 0}} for row in rows]):
         run = read([json_lines(tmp_path / "log.jsonl", form)], step="step")
