@@ -64,7 +64,8 @@ class Progress:
         done = [run for run in self.runs if run.status == "done"]
         pace = sum(run.seconds for run in done) / sum(run.stage.seconds for run in done) if done else 1.0
         # A stage that waits for all others has the machine to itself.
-        alone, together = [], [0.0]
+        alone: list[float] = []
+        together = [0.0]
         for run in self.runs:
             if not run.settled:
                 kind = alone if "*" in run.stage.after else together
