@@ -103,7 +103,8 @@ test-sharding: .venv-deepspeed/ready  ## steps on sharded weights (FSDP2, ZeRO-2
 	DS_BUILD_OPS=0 .venv-deepspeed/bin/python -m pip install --disable-pip-version-check --no-compile --no-build-isolation --constraint constraints.txt deepspeed==0.19.8
 	touch $@
 
-deep: .venv/ready  ## the full ledger, all tests but those of verl, SkyRL, vLLM and DeepSpeed, make fuzz, a sample of make mutation: hours
+deep: .venv/ready  ## the main job, the full ledger, all tests but those of verl, SkyRL, vLLM and DeepSpeed, make fuzz, a sample of make mutation: hours
+	$(MAKE) reproduce
 	FUZZ_CASES=$(CASES) $(BIN)/python -m pytest -n 2
 	$(BIN)/python -m entropy_theory verify
 	$(MAKE) mutation SAMPLE=20 JOBS=2
