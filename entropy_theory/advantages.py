@@ -6,7 +6,8 @@ over its tokens. Groups are prompts (``group``); within a group the mean counts 
 ``weight``, so that equally weighted samples and an exact listing of a state's actions are the same
 computation. All but `reward` raise ValueError where a reward or a prompt varies within a sequence.
 
-Rewards that differ by rounding alone count as equal, everywhere: `equal_rewards`.
+Rewards that differ by rounding alone count as equal, everywhere (`entropy_theory.rounding`): an advantage
+that is rounding alone is 0.
 """
 
 from __future__ import annotations
@@ -17,33 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from entropy_theory import rounding
 from entropy_theory.array_types import Array, TokenColumn, TokenMask
 from entropy_theory.policy import namespace, to_numpy
 from entropy_theory.token_batch import TokenBatch, sequence_value, sequence_weight
-
-REWARD_ROUNDINGS = 8
-"""Weighted sums of up to so many reward functions, each product and partial sum rounded by at most half
-an ulp of the largest, differ by at most so many ulps where they would be equal without rounding."""
-
-
-def equal_rewards(smallest: Array, largest: Array) -> Array:
-    """Whether rewards from ``smallest`` to ``largest`` differ by rounding alone, elementwise: boolean.
-
-    They do if they are less than ``REWARD_ROUNDINGS`` float32 ulps of the larger magnitude apart (a
-    relative 1e-6), or equal. Without a tolerance, a group whose rewards differ in their last digit
-    would be divided by a standard deviation of that size: a full step in the direction of noise. The
-    resolution is that of float32 in a float64 batch too, since trainers hold rewards in float32 and a
-    cast does not bring lost digits back; in a batch of coarser numbers it is theirs.
-
-    Args:
-        smallest, largest: any shape; +inf and -inf where there is no reward (True there).
-    """
-    xp = namespace(largest)
-    ulp = max(float(xp.finfo(dtype).eps) for dtype in (xp.float32, largest.dtype))
-    magnitude = xp.maximum(abs(smallest), abs(largest))
-    # Strictly less: an infinite reward is not equal to a finite one.
-    return (largest <= smallest) | (largest - smallest < REWARD_ROUNDINGS * ulp * magnitude)
-
 
 def reward(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
     """The reward itself, no baseline (REINFORCE; AEPO, section 3.1); it may differ by token."""
@@ -62,16 +40,13 @@ def group_normalized(batch: TokenBatch, rows: TokenMask, *, ddof: int = 0) -> To
     """
     xp = namespace(batch.reward)
     group = _Groups(batch, rows)
-    centered = batch.reward - group.mean(batch.reward)
-    variance = group.mean(centered * centered)
+    normalized = group.normalized(batch.reward)
     if ddof:
         _check_equal_weights(batch, rows, "a standard deviation over G - 1")
         # In a group of one all rewards are equal, and its advantage is 0 whatever divides it.
-        variance = variance * group.size / xp.clip(group.size - ddof, 1, None)
-    deviation = xp.sqrt(variance)
-    degenerate = group.is_flat(batch.reward) | (deviation == 0)
-    safe = xp.where(degenerate, xp.ones_like(deviation), deviation)
-    return xp.where(degenerate, xp.zeros_like(deviation), centered / safe)
+        size = xp.clip(group.size, 1, None)
+        normalized = normalized / xp.sqrt(size / xp.clip(size - ddof, 1, None))
+    return normalized
 
 
 def leave_one_out(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
@@ -84,7 +59,7 @@ def leave_one_out(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
     group = _Groups(batch, rows)
     if not bool(xp.all(xp.where(rows, group.size > 1, True))):
         raise ValueError("leave-one-out needs at least two sequences of each prompt, found one")
-    return _centered(batch, rows) * group.size / xp.clip(group.size - 1, 1, None)
+    return group.centered(batch.reward) * group.size / xp.clip(group.size - 1, 1, None)
 
 
 def batch_normalized(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
@@ -93,22 +68,12 @@ def batch_normalized(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
     0 where all rewards are equal. REINFORCE++ also puts a KL penalty into the reward: combine with
     the rule ``reference-kl`` in placement "reward".
     """
-    return _normalized_over_batch(batch, rows, batch.reward)
+    return _Groups(batch.replace(group=None), rows).normalized(batch.reward)
 
 
 def group_centered_batch_normalized(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
     """R minus its group's mean, over the batch's standard deviation (REINFORCE++-baseline)."""
-    return _normalized_over_batch(batch, rows, _centered(batch, rows))
-
-
-def _normalized_over_batch(batch: TokenBatch, rows: TokenMask, values: Array) -> TokenColumn:
-    whole = _Groups(batch.replace(group=None), rows)
-    xp = namespace(values)
-    centered = values - whole.mean(values)
-    deviation = xp.sqrt(whole.mean(centered * centered))
-    degenerate = whole.is_flat(values) | (deviation == 0)
-    safe = xp.where(degenerate, xp.ones_like(deviation), deviation)
-    return xp.where(degenerate, xp.zeros_like(centered), centered / safe)
+    return _Groups(batch.replace(group=None), rows).normalized(group_centered(batch, rows))
 
 
 def group_mean(batch: TokenBatch, rows: TokenMask, column: Array) -> TokenColumn:
@@ -124,22 +89,17 @@ def group_largest(batch: TokenBatch, rows: TokenMask, column: Array) -> TokenCol
 def right_answers(batch: TokenBatch, rows: TokenMask, positive_reward: float) -> Array:
     """Boolean [..., sequences, 1]: the reward of the sequence, read where ``rows`` holds, is enough.
 
-    Enough is ``positive_reward`` or more; this is R = 1 of AEPO's Eq. 1.
+    Enough is ``positive_reward`` or more, up to rounding: .7 + .2 + .1 is 1. This is R = 1 of AEPO's Eq. 1.
     """
-    return sequence_value(batch.reward, rows) >= positive_reward
+    return rounding.at_least(sequence_value(batch.reward, rows), positive_reward)
 
 
 def group_centered(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
-    """R - mean within each prompt's group, without a standard deviation (Dr.GRPO)."""
-    return _centered(batch, rows)
+    """R - mean within each prompt's group, without a standard deviation (Dr.GRPO).
 
-
-def _centered(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
-    """R - mean, 0 exactly where a group's rewards are all equal."""
-    group = _Groups(batch, rows)
-    xp = namespace(batch.reward)
-    centered = batch.reward - group.mean(batch.reward)
-    return xp.where(group.is_flat(batch.reward), xp.zeros_like(centered), centered)
+    0 exactly where it is rounding alone, and where the group's rewards are all equal.
+    """
+    return _Groups(batch, rows).centered(batch.reward)
 
 
 def without_signal(batch: TokenBatch, rows: TokenMask) -> TokenMask:
@@ -188,7 +148,8 @@ def expected_group_normalized(
         ValueError: group_size below 2, a reward other than 0 or 1, or rows that are samples.
     """
     xp = namespace(batch.reward)
-    if not bool(xp.all(~rows | (batch.reward == 0) | (batch.reward == 1))):
+    binary = rounding.near(batch.reward, 0.0) | rounding.near(batch.reward, 1.0)
+    if not bool(xp.all(~rows | binary)):
         raise ValueError("the expected group-normalized advantage needs rewards of 0 and 1 only")
     check_listing(
         batch, rows,
@@ -367,9 +328,38 @@ class _Groups:
         return self._extreme(self._value(column))
 
     def is_flat(self, column: Array) -> Array:
-        """Boolean: the values of each row's group are equal but for rounding (`equal_rewards`)."""
+        """Boolean: the values of each row's group are equal but for rounding."""
+        return rounding.equal(*self._range(column))
+
+    def centered(self, column: Array) -> Array:
+        """The column less its group's mean; 0 where that is rounding alone, and in flat groups."""
+        return self._centered(column, *self._range(column))
+
+    def _centered(self, column: Array, low: Array, high: Array) -> Array:
+        xp = self._xp
+        centered = column - self.mean(column)
+        # Half: two values that are just not equal are half of their difference from their mean.
+        rounded = rounding.tolerance(column) / 2 * xp.maximum(abs(low), abs(high))
+        none = rounding.equal(low, high) | (abs(centered) < rounded)
+        return xp.where(none, xp.zeros_like(centered), centered)
+
+    def normalized(self, column: Array) -> Array:
+        """`centered` over the standard deviation of its group, whatever the unit of the column."""
+        xp = self._xp
+        low, high = self._range(column)
+        centered = self._centered(column, low, high)
+        largest = xp.maximum(abs(low), abs(high))
+        # Squares of very small or large numbers leave the format. Usual ones stay as they are, to the bit.
+        usual = ~xp.isfinite(largest) | (largest == 0) | ((largest > 2.0**-40) & (largest < 2.0**40))
+        centered = centered / xp.where(usual, xp.ones_like(largest), largest)
+        deviation = xp.sqrt(self.mean(centered * centered))
+        some = deviation > 0
+        normalized = centered / xp.where(some, deviation, xp.ones_like(deviation))
+        return xp.where(some, normalized, xp.zeros_like(normalized))
+
+    def _range(self, column: Array) -> tuple[Array, Array]:
         value = self._value(column)
-        return equal_rewards(-self._extreme(-value), self._extreme(value))
+        return -self._extreme(-value), self._extreme(value)
 
     def _extreme(self, value: Array) -> Array:
         xp = self._xp

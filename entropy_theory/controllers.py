@@ -17,6 +17,7 @@ import numpy as np
 
 from entropy_theory.array_types import Array
 from entropy_theory.policy import array_like, check_temperature, namespace, to_numpy
+from entropy_theory.rounding import at_least, at_most
 from entropy_theory.schedules import Schedule
 
 
@@ -105,7 +106,7 @@ class Controller(ABC):
 
 @dataclass(kw_only=True, slots=True)
 class TemperatureSwitch(Controller):
-    """AEPO's two-point controller (AEPO, Eq. 1): T = T_high if H < target, else T_low.
+    """AEPO's two-point controller (AEPO, Eq. 1): T = T_high if H < target, up to rounding, else T_low.
 
     It is always at one of its bounds, so that what says that it can do no more is that it stays there:
     how long the last temperature has been chosen is counted (``unswitched``).
@@ -164,9 +165,9 @@ class TemperatureSwitch(Controller):
         xp = namespace(entropy)
         ones = xp.ones_like(entropy)
         return xp.where(
-            entropy < array_like(self.target, entropy),
-            ones * self.temperature_high,
+            at_least(entropy, array_like(self.target, entropy)),
             ones * self.temperature_low,
+            ones * self.temperature_high,
         )
 
 
@@ -284,7 +285,7 @@ class TargetEntropyCoefficient(Controller):
         xp = namespace(entropy)
         ones = xp.ones_like(entropy)
         before, counted = _spread(self.coefficient, entropy), _spread(self.saturated, entropy)
-        wanted = entropy <= array_like(self.target, entropy)
+        wanted = at_most(entropy, array_like(self.target, entropy))
         moved = xp.where(wanted, before + self.step, before - self.step)
         # A one-sided coefficient that rests at 0 has nothing to do above the target.
         beyond = (moved > self.high) | ((moved < self.low) & (ones * self.low < 0))

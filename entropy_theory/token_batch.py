@@ -27,7 +27,7 @@ rewards that vary within a sequence          ValueError from ``prepare`` of rule
 samples, where the rule needs every answer   ValueError from ``prepare`` (``natural-gradient``,
                                              option ``group_size``)
 all rewards of a prompt equal, but for       its advantage is 0 exactly; other terms (bonus, KL,
-rounding (`advantages.equal_rewards`)        right answers of the second batch) act; metric
+rounding (`entropy_theory.rounding`)         right answers of the second batch) act; metric
                                              ``groups_without_signal`` counts
 no right answer in the second batch          a step without AEPO's term; metric
                                              ``tempered_positive_share`` is 0
@@ -45,6 +45,7 @@ from typing import Any
 
 from entropy_theory.array_types import Array, TokenColumn, TokenMask
 from entropy_theory.policy import namespace
+from entropy_theory.rounding import near
 
 REQUIRED_COLUMNS = ("log_prob", "old_log_prob", "reward", "mask", "weight")
 OPTIONAL_COLUMNS = (
@@ -193,7 +194,7 @@ class TokenBatch:
         if self.tempered is not None:
             return self.mask & self.tempered
         if self.sampling_temperature is not None:
-            return self.mask & (self.sampling_temperature != 1)
+            return self.mask & ~near(self.sampling_temperature, 1.0)
         return namespace(self.mask).zeros_like(self.mask)
 
     @property

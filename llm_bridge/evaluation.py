@@ -15,6 +15,7 @@ import rich.progress
 import torch
 import transformers
 
+from entropy_theory.rounding import at_least, near
 from entropy_theory.support import locks, results
 from llm_bridge.data import benchmarks, models, tasks
 from llm_bridge.evaluate_config import EvaluateConfig, ks_of
@@ -122,7 +123,8 @@ def evaluate(
         vocabulary at T = 1 at the sampled positions, mean of each sequence and then of sequences),
         ``length`` (tokens), ``ended`` (share of completions that ended before the length limit),
         ``distinct_completions`` (of each prompt's samples, on average), ``constant_answer`` (the
-        most common answer and what always giving it would score), ``seconds``.
+        most common answer and what always giving it would score), ``rewards`` (the smallest and the
+        largest), ``seconds``. ``pass@k`` counts as right what has a reward of 1, up to rounding, or more.
 
     Raises:
         ValueError: a k above ``num_samples``; samples of something else in ``keep``; otherwise as
@@ -147,8 +149,8 @@ def evaluate(
             sampler=sampler, **how,
         ))
     lines = store.lines()
-    rewards = np.array([line.reward for line in lines]).reshape(-1, num_samples)
-    correct = (rewards >= 1.0).sum(axis=1)
+    rewards = np.array([line.reward for line in lines], dtype=float).reshape(-1, num_samples)
+    correct = at_least(rewards, 1.0).sum(axis=1)
     per_prompt = {f"pass@{k}": np.atleast_1d(pass_at_k(num_samples, correct, k)) for k in ks}
     per_prompt[f"avg@{num_samples}"] = rewards.mean(axis=1)
     answer, score = task.constant_answer()
@@ -166,6 +168,7 @@ def evaluate(
         "ended": float(np.mean([line.ended for line in lines])),
         "distinct_completions": _mean_distinct([line.completion for line in lines], num_samples),
         "constant_answer": {"answer": answer, "score": score},
+        "rewards": [float(rewards.min()), float(rewards.max())],
         "seconds": round(time.monotonic() - started, 2),
     }
 
@@ -290,12 +293,16 @@ def summary(found: dict[str, Any]) -> str:
         for name, (low, high) in found["intervals"].items()
     ]
     constant = found["constant_answer"]
+    low, high = found["rewards"]
+    # Nothing right at all is usual; so is all that is between.
+    unusual = high != 0 and not near(np.array(high), 1.0)
     return (
         f"{found['task']}: {', '.join(parts)}; entropy {found['entropy']:.3f} nats per token, "
         f"length {found['length']:.1f}, distinct {found['distinct_completions']:.2f} of "
         f"{found['num_samples']}; always answering {constant['answer']!r} would score "
         f"{constant['score']:.3f} ({found['prompts']} prompts, {found['seconds']:.1f} s)"
-    )
+    ) + (f"\nrewards are from {low:g} to {high:g}, and pass@k counts as right those of at least 1: "
+         "if an answer is right at another reward, scale the reward function" if unusual else "")
 
 
 def _ended(drawn: sampling.SampledCompletions, tokenizer: Any, task: tasks.Task) -> list[bool]:

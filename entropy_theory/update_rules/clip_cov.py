@@ -9,7 +9,7 @@ What differs from the authors' code (verl, `clip_cov`), and why:
   rank, so that the number of tokens picked grows with the number of micro-batches;
 - the quota may be 0, as printed; the code takes at least one (``at_least_one``);
 - tokens that PPO's clip has already silenced are no candidates, as in the code; the paper writes no
-  PPO clip. With old log-probabilities nothing is silenced yet when tokens are selected.
+  PPO clip. A token without advantage is a candidate, as in the code: it is not clipped. With old log-probabilities nothing is silenced yet when tokens are selected.
   The authors' scripts widen the clip to [0, 2] (``base=grpo(clip_low=1, clip_high=1)``).
 
 The covariance is taken over tokens of different states, a heuristic transfer of Theorem 2, which is
@@ -84,13 +84,15 @@ class ClipCov(Modifier):
 
     def _prepare(self, batch: TokenBatch) -> TokenBatch:
         batch = self.base.prepare(batch)
-        log_prob = batch.old_log_prob if self.cov_log_prob == "old" else batch.log_prob
-        covariance = selection.token_covariance(batch, log_prob, self.base.advantages(batch))
-        if self.covariance == "network":
-            covariance = selection.network_covariance(batch, self.base.scores(batch), covariance)
+        covariance, slack = selection.covariances(
+            batch, self.base, COV_COLUMN[self.cov_log_prob], self.covariance)
+        advantage = self.base.advantages(batch)
+        has_advantage = abs(advantage) > selection.rounding_of(batch, advantage)
+        silenced = has_advantage & (self.base.scores(batch) == 0)
+        # What rounding may have moved out of the band is in it.
         candidates = (
-            batch.is_ordinary & (covariance >= self.lower) & (covariance <= self.upper)
-            & (self.base.scores(batch) != 0)
+            batch.is_ordinary & ~silenced
+            & (covariance >= self.lower - slack) & (covariance <= self.upper + slack)
         )
         count = selection.quota(batch, self.ratio, self.at_least_one)
         chosen = selection.largest(batch, -selection.keyed_uniform(batch), candidates, count)

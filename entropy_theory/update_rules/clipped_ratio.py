@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from entropy_theory import rounding
 from entropy_theory.array_types import Array, TokenColumn
 from entropy_theory.policy import namespace
 from entropy_theory.token_batch import TokenBatch, masked_sum
@@ -37,11 +38,10 @@ def capped_exp(values: Array) -> Array:
 def unclipped(ratio: Array, advantage: Array, clip_low: float, clip_high: float) -> Array:
     """Boolean mask: whether min(r A, clip(r, 1 - low, 1 + high) A) has a gradient here (PPO's rule).
 
-    A ratio exactly at a bound counts as unclipped, up to the rounding of exp(log r).
+    A ratio at a bound, up to rounding, counts as unclipped.
     """
-    slack = 8 * float(namespace(ratio).finfo(ratio.dtype).eps)
-    rising = (advantage > 0) & (ratio > (1 + clip_high) * (1 + slack))
-    falling = (advantage < 0) & (ratio < (1 - clip_low) * (1 - slack))
+    rising = (advantage > 0) & ~rounding.at_most(ratio, 1 + clip_high)
+    falling = (advantage < 0) & ~rounding.at_least(ratio, 1 - clip_low)
     return ~(rising | falling)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from entropy_theory import advantages
+from entropy_theory import advantages, rounding
 from entropy_theory.array_types import Array, TokenColumn
 from entropy_theory.policy import namespace
 from entropy_theory.reads import RATIO
@@ -165,7 +165,7 @@ class Grpo(UpdateRule):
         bound = unclipped(r, advantage, self.clip_low, self.clip_high)
         if self.dual_clip is None:
             return bound
-        return bound & ~((advantage < 0) & (r > self.dual_clip))
+        return bound & ((advantage >= 0) | rounding.at_most(r, self.dual_clip))
 
     def _scores(self, batch: TokenBatch) -> TokenColumn:
         xp = namespace(batch.log_prob)

@@ -10,7 +10,9 @@ On sampled tokens the penalty is one of
   is the KL's exactly.
 
 All have no gradient at r = 1: **strictly on-policy KL-Cov is the base rule**. It acts from the second
-optimizer step on the same samples (`warnings` says so).
+optimizer step on the same samples (`warnings` says so). The slope of "absolute" is 0 up to 0.001 nats,
+which two float32 passes over one policy may differ by (`rounding.same_log_prob`): rounding has no
+direction. The code takes a full penalty there, in a direction of chance.
 
 Differences from the code: selection over the whole step, not in each micro-batch; the quota may be 0
 as printed (``at_least_one``). As in the code the default base has no PPO clip.
@@ -25,6 +27,7 @@ from typing import ClassVar
 from entropy_theory.array_types import Array, TokenColumn
 from entropy_theory.policy import namespace
 from entropy_theory.reads import RATIO
+from entropy_theory.rounding import same_log_prob
 from entropy_theory.support.user_errors import check_choice, lookup
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import selection
@@ -97,12 +100,10 @@ class KlCov(Modifier):
 
     def _prepare(self, batch: TokenBatch) -> TokenBatch:
         batch = self.base.prepare(batch)
-        log_prob = batch.old_log_prob if self.cov_log_prob == "old" else batch.log_prob
-        covariance = selection.token_covariance(batch, log_prob, self.base.advantages(batch))
-        if self.covariance == "network":
-            covariance = selection.network_covariance(batch, self.base.scores(batch), covariance)
+        covariance, slack = selection.covariances(
+            batch, self.base, COV_COLUMN[self.cov_log_prob], self.covariance)
         count = selection.quota(batch, self.ratio, self.at_least_one)
-        chosen = selection.largest(batch, covariance, batch.is_ordinary, count)
+        chosen = selection.largest(batch, covariance, batch.is_ordinary, count, slack)
         # The penalty is part of the token's loss, and averaged with it.
         factor = length_factor(batch, batch.is_ordinary, *self.base.length_normalization)
         return batch.with_prepared(**{"kl-cov.selected": chosen, "kl-cov.factor": factor})
@@ -112,7 +113,7 @@ class KlCov(Modifier):
         xp = namespace(scores)
         change = log_ratio(batch)
         if self.penalty == "absolute":
-            slope = xp.sign(change)
+            slope = xp.where(same_log_prob(change), xp.zeros_like(change), xp.sign(change))
         else:
             slope = change if self.penalty == "k2" else capped_exp(change) - 1
         penalized = scores - self.coefficient * batch.prepared["kl-cov.factor"] * slope

@@ -4,8 +4,8 @@ A token's covariance is either the paper's (`token_covariance`), which counts wh
 entropy of its own state where logits are independent and states alike, or what it does through the
 parameters that all states share (`network_covariance`).
 
-Statistics and ranks are taken over all ordinary rows of the step; ties go to the smaller (sequence,
-position); randomness is a hash of (seed, step, sequence, position), not a generator's next number.
+Statistics and ranks are taken over all ordinary rows of the step; ties, also those up to rounding, go to
+the smaller (sequence, position); randomness is a hash of (seed, step, sequence, position), not a generator's next number.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ from typing import Any
 
 import array_api_compat
 
+from entropy_theory import rounding
 from entropy_theory.array_types import Array, TokenColumn
 from entropy_theory.policy import namespace
 from entropy_theory.token_batch import TokenBatch, masked_sum
+from entropy_theory.update_rules.rule import UpdateRule
 
 COVARIANCES = ("tabular", "network")
 """The choices of a rule's ``covariance``."""
@@ -26,6 +28,37 @@ EFFECT = "entropy_effect"
 
 # Odd 64-bit constants of splitmix64 (Steele, Lea, Flood 2014), as signed integers.
 _STEPS = tuple(c - 2**64 for c in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
+
+
+def covariances(
+    batch: TokenBatch, base: UpdateRule, column: str, kind: str
+) -> tuple[TokenColumn, TokenColumn]:
+    """The covariance of each token, and by how much rounding may move it: [..., sequences, positions].
+
+    Args:
+        batch: prepared by the base rule.
+        base: its advantages, and with "network" its scores, are taken.
+        column: the log-probabilities in the covariance, "log_prob" or "old_log_prob".
+        kind: one of ``COVARIANCES``.
+    """
+    log_prob: Any = getattr(batch, column)
+    advantage = base.advantages(batch)
+    found = token_covariance(batch, log_prob, advantage)
+    xp, rows = namespace(found), batch.is_ordinary
+    ones = xp.ones_like(found)
+    if kind == "network":
+        found = network_covariance(batch, base.scores(batch), found)
+        return found, rounding_of(batch, found) * ones
+    # The product of a log-probability, rounded relative to itself or to 1 nat, and of an advantage.
+    size = ones + xp.where(rows & xp.isfinite(log_prob), abs(log_prob), 0 * ones)
+    return found, rounding_of(batch, advantage) * size
+
+
+def rounding_of(batch: TokenBatch, column: TokenColumn) -> Array:
+    """By how much rounding may move a column whose values are sums over the step: [..., 1, 1]."""
+    xp = namespace(column)
+    size = xp.where(batch.is_ordinary, abs(column), xp.zeros_like(column))
+    return rounding.tolerance(column) * xp.max(size, axis=(-2, -1), keepdims=True)
 
 
 def token_covariance(
@@ -72,18 +105,38 @@ def quota(batch: TokenBatch, share: float, at_least_one: bool) -> Array:
     return xp.clip(allowed, 1, None) if at_least_one else allowed
 
 
-def largest(batch: TokenBatch, values: Array, candidates: Array, count: Array) -> Array:
-    """Mask of the ``count`` [..., 1, 1] candidates with the largest values."""
+def largest(
+    batch: TokenBatch, values: Array, candidates: Array, count: Array, tolerance: Array | None = None
+) -> Array:
+    """Mask of the ``count`` [..., 1, 1] candidates with the largest values.
+
+    Args:
+        batch: gives the identity, by which ties are broken.
+        values, candidates: [..., sequences, positions].
+        count: how many.
+        tolerance: by how much rounding may move a value, of the shape of ``values``: candidates that are
+            as near to the last value that is selected are tied with it. None: values are exact.
+    """
     xp = namespace(values)
     shape = values.shape
     flat = (*shape[:-2], shape[-2] * shape[-1])
-    key = xp.reshape(xp.where(candidates, -values, xp.full_like(values, math.inf)), flat)
-    # Two stable sorts: by identity, then by value, so that ties go to the smaller identity.
     by_identity = xp.argsort(xp.reshape(identity(batch), flat), axis=-1, stable=True)
-    by_value = xp.argsort(xp.take_along_axis(key, by_identity, axis=-1), axis=-1, stable=True)
-    order = xp.take_along_axis(by_identity, by_value, axis=-1)
-    rank = xp.reshape(xp.argsort(order, axis=-1, stable=True), shape)
-    return candidates & (xp.astype(rank, values.dtype) < count)
+
+    def first(values: Array) -> Array:
+        key = xp.reshape(xp.where(candidates, -values, xp.full_like(values, math.inf)), flat)
+        # Two stable sorts: by identity, then by value, so that ties go to the smaller identity.
+        by_value = xp.argsort(xp.take_along_axis(key, by_identity, axis=-1), axis=-1, stable=True)
+        order = xp.take_along_axis(by_identity, by_value, axis=-1)
+        rank = xp.reshape(xp.argsort(order, axis=-1, stable=True), shape)
+        return candidates & (xp.astype(rank, values.dtype) < count)
+
+    chosen = first(values)
+    if tolerance is None:
+        return chosen
+    # The value of a rank moves no further than values do, so that only who is tied with it, by a margin
+    # that no value is at but by chance, can hang on rounding.
+    last = xp.min(xp.where(chosen, values, xp.full_like(values, math.inf)), axis=(-2, -1), keepdims=True)
+    return first(xp.where(abs(values - last) <= tolerance, last, values))
 
 
 def identity(batch: TokenBatch) -> Array:

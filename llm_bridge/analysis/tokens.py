@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from entropy_theory import advantages, policy
+from entropy_theory.rounding import at_least
 from entropy_theory.support import results
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import selection
@@ -193,7 +194,7 @@ def by_difficulty(steps: Sequence[AuditedTokens]) -> list[Difficulty]:
         for group in np.unique(tokens.group):
             rows = tokens.group == group
             x, a = log_prob[rows], tokens.advantage[rows]
-            accuracy = round(float((tokens.reward[rows] >= 1).mean()) * EIGHTHS) / EIGHTHS
+            accuracy = round(float(at_least(tokens.reward[rows], 1.0).mean()) * EIGHTHS) / EIGHTHS
             found[accuracy].append(
                 (_covariance(x, a), _covariance(x, np.exp(x) * a), tokens.forecast[rows].sum())
             )

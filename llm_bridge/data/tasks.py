@@ -27,6 +27,9 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
+import numpy as np
+
+from entropy_theory.rounding import at_least
 from entropy_theory.support.stored import parsed
 from entropy_theory.support.user_errors import check_choice, need
 from llm_bridge.data import rewards
@@ -324,7 +327,7 @@ def _reasoning_gym(
             stream.score_answer(line, entries[prompt])
             for prompt, line in zip(prompts, lines, strict=True)
         )
-        return [float(score >= 1.0) for score in scores]
+        return [float(at_least(np.array(score, dtype=float), 1.0)) for score in scores]
 
     reward.__name__ = task_name
     prompts, answers = zip(*chosen, strict=True)

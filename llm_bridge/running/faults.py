@@ -15,6 +15,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
+from entropy_theory.rounding import ACCUMULATION, FORWARD_ROUNDINGS, log_prob_tolerance
 from entropy_theory.token_batch import TokenBatch
 from llm_bridge.running import ranks
 
@@ -23,10 +24,8 @@ TRACKING = "transformers.integrations.integration_utils"
 """The module that calls trackers."""
 SAMPLING_CLIENT = "trl.generation.vllm_client"
 """The module that calls a sampling server."""
-ROUNDINGS = 64
-"""The allowed error of a log-probability, in roundings of 1. Each of L layers adds two updates, whose
-sum is rounded each time: errors of random sign grow as sqrt(2 L), up to 14 for 100 layers, and the
-head passes them on times the standard deviation of a state's logits, seldom above 4.5."""
+ROUNDINGS = FORWARD_ROUNDINGS
+"""The allowed error of a log-probability, in roundings of 1."""
 TELLING = 0.05
 """Nats. Where more is allowed, rounding is measured instead: normal differences of this root mean square
 take one ratio of 10,000 out of the clip range of 0.2 (4 deviations), so that more could hide a policy
@@ -36,8 +35,6 @@ MARGIN = 4.0
 LEAST_ROUNDINGS = 8.0
 """What is allowed where 0 was measured, since two layouts may round alike on a CPU: sqrt(2 L) of a model
 of 32 layers, with logits that spread by one nat."""
-ACCUMULATION = 1e-3
-"""What sums of thousands of float32 terms, taken in another order, add to that error, nats."""
 SMALLEST_LOSS_SCALE = 1.0
 """From here on a float16 gradient that is not finite is no overflow of the scale."""
 
@@ -224,7 +221,7 @@ def _deepspeed_engine(accelerator: Any) -> Any | None:
 def rounding(model: Any, mixed_precision: str, measured: float | None = None) -> float:
     """By how much log-probs of two passes over the same tokens may differ, nats, root mean square.
 
-    ``ROUNDINGS`` of the coarsest format that the model multiplies in, and ``ACCUMULATION``: 0.25 for
+    `rounding.log_prob_tolerance` of the coarsest format that the model multiplies in: 0.25 for
     bfloat16, 0.03 for float16 and for float32 on a GPU (TF32), 0.001 for float32 and float64 on a CPU
     (norms compute in float32 even there). A prompt that is not read, a wrong mask or position, or
     dropout change log-probs by more. Where rounding was measured, ``MARGIN`` times that is enough.
@@ -235,7 +232,7 @@ def rounding(model: Any, mixed_precision: str, measured: float | None = None) ->
         measured: root mean square difference of two passes in different layouts, nats.
     """
     unit = roundoff(model, mixed_precision)
-    largest = ROUNDINGS * unit + ACCUMULATION
+    largest = log_prob_tolerance(unit)
     if measured is None:
         return largest
     return min(largest, MARGIN * measured + LEAST_ROUNDINGS * unit + ACCUMULATION)

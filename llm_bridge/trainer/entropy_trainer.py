@@ -267,7 +267,7 @@ class EntropyTrainer(GRPOTrainer):
             inputs, statistics.log_prob, statistics.entropy, statistics.clamped_entropy,
             step=self.state.global_step, seed=self.args.seed,
         )
-        self.scoring.check_ratio(batch, inputs, model, holds_logits=logits is not None)
+        batch = self.scoring.check_ratio(batch, inputs, model, holds_logits=logits is not None)
         if bool(inputs["usable_tokens"]) and not batch.prepared:
             batch = self.generation.prepared(batch)
         # A generation's weights sum to 1, and each of its optimizer steps takes a part of the rows.

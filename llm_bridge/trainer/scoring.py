@@ -76,8 +76,11 @@ class Scoring:
 
     def check_ratio(
         self, batch: TokenBatch, columns: dict[str, Any], model: Any, *, holds_logits: bool
-    ) -> None:
+    ) -> TokenBatch:
         """Check ratios as `faults.check_ratio`, at a step that starts from the policy that scored.
+
+        Returns the batch with ratios of exactly 1 there, where all that differs is rounding: a clip or a
+        penalty that has an edge at 1 would act on it, in another way for every cut into micro-batches.
 
         Args:
             batch: as there.
@@ -90,6 +93,8 @@ class Scoring:
             measured = None if holds_logits else self._rounding.get(batch.step)
             faults.check_ratio(
                 batch, faults.rounding(model, self._precision, measured), step=batch.step)
+            return batch.replace(old_log_prob=batch.log_prob.detach())
+        return batch
 
     def _measured_rounding(
         self, model: Any, columns: dict[str, Any], log_prob: torch.Tensor

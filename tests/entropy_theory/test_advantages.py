@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from entropy_theory import advantages
+from entropy_theory import advantages, rounding
 from entropy_theory.token_batch import TokenBatch
 from tests.tolerances import FLOAT32, FLOAT64
 
@@ -76,7 +76,7 @@ def test_weights_within_rounding_are_equal_and_beyond_are_not():
 
 
 def test_rewards_are_equal_up_to_eight_float32_ulps_of_the_larger():
-    equal = advantages.equal_rewards
+    equal = rounding.equal
     for base in (1.0, -1.0, 1e3):
         step = abs(base) * FLOAT32
         assert equal(np.array(base), np.array(base + 7.5 * step))

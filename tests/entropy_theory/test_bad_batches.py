@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from entropy_theory import advantages, tabular, update_rules
+from entropy_theory import advantages, rounding, tabular, update_rules
 from entropy_theory.token_batch import (
     OPTIONAL_COLUMNS,
     REQUIRED_COLUMNS,
@@ -216,7 +216,7 @@ def test_equal_rewards_are_defined_at_every_edge():
     smallest = np.array([inf, 0.0, -1.0, 1.0, -inf])
     largest = np.array([-inf, 0.0, -1.0, inf, 2.0])
     for convert in (np.asarray, torch.asarray):
-        found = advantages.equal_rewards(convert(smallest), convert(largest))
+        found = rounding.equal(convert(smallest), convert(largest))
         assert found.tolist() == [True, True, True, False, False]
 
 

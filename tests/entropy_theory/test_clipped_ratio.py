@@ -48,7 +48,7 @@ def test_the_exponential_is_capped_at_the_root_of_the_largest_number(dtype):
 
 
 def test_the_clip_binds_beyond_each_bound_on_the_side_of_the_advantage():
-    r = np.array([0.5, 0.7, 0.7 - 1e-12, 0.7 + 1e-12, 1.0, 1.2, 1.2 - 1e-12, 1.2 + 1e-12, 2.0])
+    r = np.array([0.5, 0.7, 0.7 - 1e-5, 0.7 + 1e-5, 1.0, 1.2, 1.2 - 1e-5, 1.2 + 1e-5, 2.0])
     up, down = (unclipped(r, sign * np.ones(9), 0.3, 0.2).tolist() for sign in (1, -1))
     assert up == [True] * 7 + [False] * 2
     assert down == [False, True, False] + [True] * 6

@@ -310,10 +310,11 @@ def test_a_checkpoint_without_a_count_is_read():
 
 
 def test_the_switch_is_hot_below_its_target_alone():
-    """At the target it is cold (Eq. 1: H < target)."""
+    """At the target, and where rounding alone is below it, it is cold (Eq. 1: H < target)."""
     controller = TemperatureSwitch(target=0.5, temperature_high=1.3, temperature_low=0.7)
     assert controller.temperature is None
-    assert controller.observe(np.array([0.5 - 1e-12, 0.5, 0.5 + 1e-12])).tolist() == [1.3, 0.7, 0.7]
+    assert controller.observe(np.array([0.5 - 1e-6, 0.5 - 1e-12, 0.5, 0.5 + 1e-6])).tolist() == [
+        1.3, 0.7, 0.7, 0.7]
     assert controller.temperature.tolist() == [1.3, 0.7, 0.7]
     each = TemperatureSwitch(target=np.array([0.1, 0.9]))
     assert each.observe(np.array([0.5, 0.5])).tolist() == [0.8, 1.2]
@@ -413,7 +414,7 @@ def test_the_integral_rule_counts_only_moves_beyond_a_bound():
         assert float(controller.saturated) == saturated
     two_sided = TargetEntropyCoefficient(target=0.5, step=0.25, low=-0.5)
     for expected, saturated in ((-0.25, 0), (-0.5, 0), (-0.5, 1)):
-        assert float(two_sided.observe(np.array(0.5 + 1e-12))) == expected
+        assert float(two_sided.observe(np.array(0.5 + 1e-6))) == expected
         assert float(two_sided.saturated) == saturated
 
 

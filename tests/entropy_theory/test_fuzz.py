@@ -383,8 +383,8 @@ OF_BATCHES = {
 }
 TOKENS = {
     **{f"advantages.{name}": call for name, call in OF_BATCHES.items()},
-    "advantages.equal_rewards": Call(
-        function=advantages.equal_rewards, arguments=st.fixed_dictionaries(
+    "rounding.equal": Call(
+        function=rounding.equal, arguments=st.fixed_dictionaries(
             {"smallest": arrays((3,), finite, dtypes=FLOATS[:2]),
              "largest": arrays((3,), finite, dtypes=FLOATS[:2])})),
     "advantages.right_answers": Call(

@@ -1,0 +1,96 @@
+"""One tolerance for "equal": which floats differ by rounding alone, and which reach a bound.
+
+The order of a sum, the cut of a batch or the kernel of a matrix product moves the last digits of a number.
+A comparison that hangs on them decides otherwise from run to run, so that every threshold and every
+equality of floats in this package goes through these functions.
+
+The resolution is that of float32 in float64 too: models and trainers compute rewards, log-probabilities
+and entropies in float32, and a cast does not bring lost digits back. Coarser formats have their own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from entropy_theory.array_types import Array
+from entropy_theory.policy import namespace
+
+ROUNDINGS = 8
+"""Weighted sums of up to so many terms, each product and partial sum rounded by at most half an ulp of
+the largest, differ by at most so many ulps where they would be equal without rounding."""
+FLOAT32_EPS = 2.0**-23
+TOLERANCE = ROUNDINGS * FLOAT32_EPS
+"""Relative difference, about 1e-6, up to which numbers of float32 or finer are equal."""
+FORWARD_ROUNDINGS = 64
+"""The allowed error of a log-probability, in roundings of 1. Each of L layers adds two updates, whose
+sum is rounded each time: errors of random sign grow as sqrt(2 L), up to 14 for 100 layers, and the
+head passes them on times the standard deviation of a state's logits, seldom above 4.5."""
+ACCUMULATION = 1e-3
+"""What sums of thousands of float32 terms, taken in another order, add to that error, nats."""
+
+
+def tolerance(like: Array) -> float:
+    """The relative difference up to which numbers of this array's format count as equal."""
+    return max(TOLERANCE, ROUNDINGS * float(namespace(like).finfo(like.dtype).eps))
+
+
+def log_prob_tolerance(roundoff: float) -> float:
+    """By how much log-probabilities of one token under one policy may differ between two passes, nats.
+
+    Args:
+        roundoff: relative rounding error of the coarsest format that the policy computes in, half of its
+            eps; that of float32 gives 0.001, of float16 0.03, of bfloat16 0.25.
+    """
+    return FORWARD_ROUNDINGS * roundoff + ACCUMULATION
+
+
+def same_log_prob(change: Array) -> Array:
+    """Whether a change of log-probability may be none, elementwise: boolean; arguments in nats."""
+    eps = max(FLOAT32_EPS, float(namespace(change).finfo(change.dtype).eps))
+    return abs(change) <= log_prob_tolerance(eps / 2)
+
+
+def equal(smallest: Array, largest: Array) -> Array:
+    """Whether numbers from ``smallest`` to ``largest`` differ by rounding alone, elementwise: boolean.
+
+    They do if they are less than `tolerance` of the larger magnitude apart, or equal.
+
+    Args:
+        smallest, largest: any shape; +inf and -inf where there is no number (True there).
+    """
+    xp = namespace(largest)
+    magnitude = xp.maximum(abs(smallest), abs(largest))
+    # Strictly less: an infinite number is not equal to a finite one.
+    return (largest <= smallest) | (largest - smallest < tolerance(largest) * magnitude)
+
+
+def at_least(values: Array, bound: Any) -> Array:
+    """Whether values reach a bound, or miss it by rounding alone, elementwise: boolean.
+
+    Args:
+        values: any shape.
+        bound: a number, or an array like ``values``. What rounding is is relative to its magnitude; to 1
+            where it is 0, which says nothing of the size of what was added up.
+    """
+    return values >= bound - _slack(values, bound)
+
+
+def at_most(values: Array, bound: Any) -> Array:
+    """Whether values stay within a bound, or exceed it by rounding alone; arguments as `at_least`."""
+    return values <= bound + _slack(values, bound)
+
+
+def near(values: Array, number: float) -> Array:
+    """Whether values are a number, up to rounding, elementwise: boolean; arguments as `at_least`."""
+    return abs(values - number) <= _slack(values, number)
+
+
+def _slack(values: Array, bound: Any) -> Any:
+    if isinstance(bound, (int, float)):
+        magnitude = abs(bound) or 1.0
+        return tolerance(values) * magnitude if magnitude < float("inf") else 0.0
+    xp = namespace(bound)
+    magnitude = abs(bound)
+    counted = xp.isfinite(magnitude)
+    magnitude = xp.where(magnitude > 0, magnitude, xp.ones_like(magnitude))
+    return tolerance(values) * xp.where(counted, magnitude, xp.zeros_like(magnitude))
