@@ -333,33 +333,38 @@ class _Groups:
 
     def centered(self, column: Array) -> Array:
         """The column less its group's mean; 0 where that is rounding alone, and in flat groups."""
-        return self._centered(column, *self._range(column))
-
-    def _centered(self, column: Array, low: Array, high: Array) -> Array:
         xp = self._xp
-        centered = column - self.mean(column)
+        low, high, magnitude = self._range(column)
+        # From the group's smallest, so that a constant that all rewards share costs no digits.
+        above = column - xp.where(xp.isfinite(low), low, xp.zeros_like(low))
+        centered = above - self.mean(above)
         # Half: two values that are just not equal are half of their difference from their mean.
-        rounded = rounding.tolerance(column) / 2 * xp.maximum(abs(low), abs(high))
-        none = rounding.equal(low, high) | (abs(centered) < rounded)
+        rounded = rounding.tolerance(column) / 2 * magnitude
+        none = rounding.equal(low, high, magnitude) | (abs(centered) < rounded)
         return xp.where(none, xp.zeros_like(centered), centered)
 
     def normalized(self, column: Array) -> Array:
         """`centered` over the standard deviation of its group, whatever the unit of the column."""
         xp = self._xp
-        low, high = self._range(column)
-        centered = self._centered(column, low, high)
-        largest = xp.maximum(abs(low), abs(high))
+        centered = self.centered(column)
         # Squares of very small or large numbers leave the format. Usual ones stay as they are, to the bit.
-        usual = ~xp.isfinite(largest) | (largest == 0) | ((largest > 2.0**-40) & (largest < 2.0**40))
+        largest = self._extreme(self._value(abs(centered)))
+        usual = (largest <= 0) | ((largest > 2.0**-60) & (largest < 2.0**60))
         centered = centered / xp.where(usual, xp.ones_like(largest), largest)
         deviation = xp.sqrt(self.mean(centered * centered))
         some = deviation > 0
         normalized = centered / xp.where(some, deviation, xp.ones_like(deviation))
         return xp.where(some, normalized, xp.zeros_like(normalized))
 
-    def _range(self, column: Array) -> tuple[Array, Array]:
-        value = self._value(column)
-        return -self._extreme(-value), self._extreme(value)
+    def _range(self, column: Array) -> tuple[Array, Array, Array]:
+        """The smallest and the largest value in each row's group, and the magnitude that rounding is
+        relative to: theirs, or that of all groups up to 1. Terms of size 1 may cancel, as in .1 + .2 - .3;
+        one group in another unit leaves the others as they are."""
+        xp, value = self._xp, self._value(column)
+        low, high = -self._extreme(-value), self._extreme(value)
+        size = xp.where(self._present, abs(value), xp.zeros_like(value))
+        common = xp.clip(xp.max(size, axis=-2, keepdims=True), None, 1.0)
+        return low, high, xp.maximum(xp.maximum(abs(low), abs(high)), common)
 
     def _extreme(self, value: Array) -> Array:
         xp = self._xp

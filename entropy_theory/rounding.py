@@ -50,16 +50,17 @@ def same_log_prob(change: Array) -> Array:
     return abs(change) <= log_prob_tolerance(eps / 2)
 
 
-def equal(smallest: Array, largest: Array) -> Array:
+def equal(smallest: Array, largest: Array, magnitude: Array | None = None) -> Array:
     """Whether numbers from ``smallest`` to ``largest`` differ by rounding alone, elementwise: boolean.
 
     They do if they are less than `tolerance` of the larger magnitude apart, or equal.
 
     Args:
         smallest, largest: any shape; +inf and -inf where there is no number (True there).
+        magnitude: that of what the numbers were added up from; None: the larger of theirs.
     """
-    xp = namespace(largest)
-    magnitude = xp.maximum(abs(smallest), abs(largest))
+    if magnitude is None:
+        magnitude = namespace(largest).maximum(abs(smallest), abs(largest))
     # Strictly less: an infinite number is not equal to a finite one.
     return (largest <= smallest) | (largest - smallest < tolerance(largest) * magnitude)
 
@@ -72,7 +73,12 @@ def at_least(values: Array, bound: Any) -> Array:
         bound: a number, or an array like ``values``. What rounding is is relative to its magnitude; to 1
             where it is 0, which says nothing of the size of what was added up.
     """
-    return values >= bound - _slack(values, bound)
+    return values >= lowest(values, bound)
+
+
+def lowest(values: Array, bound: Any) -> Any:
+    """The smallest number that reaches a bound; arguments as `at_least`."""
+    return bound - _slack(values, bound)
 
 
 def at_most(values: Array, bound: Any) -> Array:

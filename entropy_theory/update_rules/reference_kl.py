@@ -28,6 +28,7 @@ import numpy as np
 from entropy_theory.array_types import Array, TokenColumn
 from entropy_theory.policy import namespace, to_numpy
 from entropy_theory.reads import RATIO
+from entropy_theory.rounding import same_log_prob
 from entropy_theory.support.user_errors import check_choice
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.clipped_ratio import capped_exp, length_factor, ratio
@@ -106,6 +107,10 @@ class ReferenceKl(Modifier):
         xp = namespace(batch.log_prob)
         surplus = _difference(batch, batch.old_log_prob)
         kl = xp.sum(surplus, axis=-1, keepdims=True)
+        # A policy that is its reference still has a KL of rounding, which is no reason to tell answers of
+        # equal reward apart. Errors of random sign grow as the root of the number of tokens.
+        length = xp.sum(xp.astype(batch.mask, kl.dtype), axis=-1, keepdims=True)
+        kl = xp.where(same_log_prob(kl / xp.sqrt(xp.clip(length, 1, None))), xp.zeros_like(kl), kl)
         penalized = batch.reward - per_run(self.coefficient, kl) * kl
         # A second batch is judged by its rewards: a penalty would turn right answers into wrong ones.
         return batch.replace(reward=xp.where(batch.is_tempered, batch.reward, penalized))

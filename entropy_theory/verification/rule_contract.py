@@ -28,6 +28,11 @@ from entropy_theory.update_rules.grpo import Grpo
 from entropy_theory.update_rules.outputs import difference, first, outputs, place
 from entropy_theory.update_rules.rule import UpdateRule
 
+ROUNDING = 1e-12
+"""Relative and in nats: what the order of a sum over some thousand float64 terms moves."""
+AFTER_ROUNDING = 1e-6
+"""The allowed change of a step then, relative to its largest score: the root of ``ROUNDING``, so that a
+rule may divide by what nearly cancels, or take a root."""
 ACCURACY = 1e-12
 """Allowed error relative to the largest score: sums over some dozen rows, a few roundings each."""
 CONDITIONED = 1e-8
@@ -187,6 +192,57 @@ def _leaves_float32(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str
     return ""
 
 
+def _follows_rounding(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
+    """Move floats by rounding, off-policy and on-policy, and where some rewards are their prompt's mean."""
+    if rule.needs_listing:
+        cases = [batch]
+    else:
+        apart = _off_round_numbers(batch)
+        on_policy = apart.replace(log_prob=apart.old_log_prob)
+        thirds = on_policy.replace(reward=np.asarray(_sequence_ids(batch) % 3, dtype=float) / 2)
+        cases = [apart, on_policy, thirds]
+    for number, case in enumerate(cases):
+        expected = outputs(rule, case)
+        rng = np.random.default_rng(number)
+        for _ in range(2):
+            found = outputs(rule, _moved_by_rounding(case, rng))
+            nearly = {name: np.where(abs(column - expected[name]) < 1e3 * ROUNDING, expected[name], column)
+                      for name, column in found.items()}
+            if violation := difference(expected, nearly, max(accuracy, AFTER_ROUNDING)):
+                return (f"{violation}, where log-probabilities and rewards are moved by {ROUNDING:g} "
+                        "(a threshold or a sign hangs on the last digit: compare by "
+                        "entropy_theory.rounding)")
+    return ""
+
+
+def _sequence_ids(batch: TokenBatch) -> np.ndarray:
+    return np.broadcast_to(np.arange(batch.mask.shape[-2])[:, None], batch.mask.shape)
+
+
+def _off_round_numbers(batch: TokenBatch) -> TokenBatch:
+    """Return it with numbers that no threshold is at, but equal where they were: ratios of 1, ties."""
+    changed = {}
+    for name in ("old_log_prob", "reference_log_prob", "entropy", "clamped_entropy", "entropy_effect"):
+        column = getattr(batch, name)
+        if column is not None:
+            changed[name] = 1.0137 * column
+    change = 1.0137 * (batch.log_prob - batch.old_log_prob)
+    return batch.replace(**changed, log_prob=changed["old_log_prob"] + change)
+
+
+def _moved_by_rounding(batch: TokenBatch, rng: np.random.Generator) -> TokenBatch:
+    shape = batch.mask.shape
+    changes = {}
+    for name in ("log_prob", "old_log_prob", "reference_log_prob", "entropy", "clamped_entropy",
+                 "entropy_effect"):
+        column = getattr(batch, name)
+        if column is not None:
+            changes[name] = column + ROUNDING * rng.choice([-1.0, 1.0], size=shape)
+    # Relative: a reward of 0 is no sum.
+    signs = rng.choice([-1.0, 1.0], size=(*shape[:-1], 1))
+    return batch.replace(**changes, reward=batch.reward * (1 + ROUNDING * signs))
+
+
 def _needs_preparing_again(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
     """Prepare under the policy that sampled, then ask for scores under the one that is trained."""
     early = rule.prepare(batch.replace(log_prob=batch.old_log_prob)).replace(log_prob=batch.log_prob)
@@ -236,6 +292,8 @@ CLAUSES = (
     Clause(name="torch", broken=_differs_on_torch, promise="torch gives what numpy gives",
            skip_reason=lambda rule: "" if importlib.util.find_spec("torch")
            else "torch is not installed"),
+    Clause(name="rounding", broken=_follows_rounding,
+           promise="rounding of log-probabilities and rewards moves the step by no more than rounding"),
     Clause(name="float32", broken=_leaves_float32, promise="float32 stays float32"),
     Clause(name="prepared once", broken=_needs_preparing_again,
            promise="prepared once for several optimizer steps",

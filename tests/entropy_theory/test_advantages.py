@@ -10,6 +10,7 @@ import pytest
 
 from entropy_theory import advantages, rounding
 from entropy_theory.token_batch import TokenBatch
+from entropy_theory.verification.rule_contract import converted
 from tests.tolerances import FLOAT32, FLOAT64
 
 GROUP = np.array([[0], [0], [0], [5], [5], [5]])
@@ -21,6 +22,10 @@ def batch_of(reward=REWARD, group=GROUP, positions=1, **columns):
     return TokenBatch(**{
         "log_prob": -ones, "old_log_prob": -ones, "reward": reward * ones, "mask": ones > 0,
         "weight": ones / len(reward), "group": None if group is None else group * ones, **columns})
+
+
+def of_dtype(batch, dtype):
+    return converted(batch, lambda column: column.astype(dtype) if column.dtype == float else column)
 
 
 def test_the_two_standard_deviations_of_a_group():
@@ -147,11 +152,39 @@ def test_the_share_of_groups_without_signal_is_by_weight_and_of_each_run():
     assert advantages.equal_reward_groups(both, both.mask).tolist() == [0.5, 0.0]
 
 
-def test_rewards_whose_squares_vanish_give_no_advantage():
-    """Their deviation is 0 in the dtype, although they differ; nothing is divided by it."""
-    batch = batch_of(REWARD * 1e-200)
-    for estimator in (advantages.group_normalized, advantages.batch_normalized):
-        assert (estimator(batch, batch.mask) == 0).all()
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("estimator", [
+    advantages.group_normalized, advantages.batch_normalized, advantages.group_centered_batch_normalized])
+def test_a_normalized_advantage_knows_no_unit_and_no_offset(estimator, dtype):
+    """In float32 squares of 1e-24 are 0, and those of 1e18 near the largest number; the mean of rewards
+    of 1,000 and 1,001 is rounded by 1e-4."""
+    expected = estimator(batch := of_dtype(batch_of(), dtype), batch.mask)
+    for scale in (1e-24, 1e-12, 1e-6, 1e3, 1e8, 1e18):
+        batch = of_dtype(batch_of(REWARD * scale), dtype)
+        np.testing.assert_allclose(estimator(batch, batch.mask), expected, rtol=16 * np.finfo(dtype).eps)
+    for offset in (1e3, -1e5):
+        batch = of_dtype(batch_of(REWARD + offset), dtype)
+        np.testing.assert_allclose(estimator(batch, batch.mask), expected, rtol=16 * np.finfo(dtype).eps)
+
+
+def test_an_advantage_that_is_rounding_alone_is_zero_in_any_order():
+    """Three of six rewards are the mean, which some order of the sum misses by an ulp."""
+    reward = np.array([0.1, 0.7, 0.4, 0.4, 0.2, 0.6, 0.4])[:, None]
+    for seed in range(20):
+        rows = np.random.default_rng(seed).permutation(7)
+        batch = batch_of(reward[rows], None)
+        for estimator in (advantages.group_normalized, advantages.group_centered):
+            found = estimator(batch, batch.mask)[:, 0]
+            np.testing.assert_array_equal(found == 0, reward[rows, 0] == 0.4)
+
+
+def test_right_is_what_reaches_the_bound_up_to_rounding():
+    reward = np.array([0.7 + 0.2 + 0.1, 1 - 1e-7, 1.0, 1 - 1e-5, 0.0, 2.0])[:, None]
+    batch = batch_of(reward, None)
+    found = advantages.right_answers(batch, batch.mask, 1.0)[:, 0]
+    assert found.tolist() == [True, True, True, False, False, True]
+    near_zero = batch_of(np.array([0.1 + 0.2 - 0.3, -(0.1 + 0.2 - 0.3), -0.1])[:, None], None)
+    assert advantages.right_answers(near_zero, near_zero.mask, 0.0)[:, 0].tolist() == [True, True, False]
 
 
 @pytest.mark.parametrize("buffer", [1, 3, 5])

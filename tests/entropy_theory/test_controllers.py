@@ -315,7 +315,7 @@ def test_the_switch_is_hot_below_its_target_alone():
     assert controller.temperature is None
     assert controller.observe(np.array([0.5 - 1e-6, 0.5 - 1e-12, 0.5, 0.5 + 1e-6])).tolist() == [
         1.3, 0.7, 0.7, 0.7]
-    assert controller.temperature.tolist() == [1.3, 0.7, 0.7]
+    assert controller.temperature.tolist() == [1.3, 0.7, 0.7, 0.7]
     each = TemperatureSwitch(target=np.array([0.1, 0.9]))
     assert each.observe(np.array([0.5, 0.5])).tolist() == [0.8, 1.2]
     TemperatureSwitch(temperature_high=1.0, temperature_low=1.0)

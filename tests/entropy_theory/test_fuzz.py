@@ -24,6 +24,7 @@ from entropy_theory import (
     entropy_change,
     forecast,
     policy,
+    rounding,
     schedules,
     tabular,
     targets,
@@ -119,7 +120,7 @@ def balls(logits, temperature=1.0):
         return [((z - log_total).exp(), log_total - z) for z in divided]
 
 
-def rounding(dtype):
+def rounding_of(dtype):
     """(relative, absolute): exponents are rounded twice, and count while exp does not underflow."""
     info = np.finfo(dtype)
     deepest = -math.log(float(info.smallest_subnormal))
@@ -134,7 +135,7 @@ def by_state(logits, result, temperature=1.0):
 
 
 def is_entropy(result, logits, temperature=1.0):
-    relative, absolute = rounding(logits.dtype)
+    relative, absolute = rounding_of(logits.dtype)
     assert np.shape(result) == logits.shape[:-1]
     for state, own, found in by_state(logits, result, temperature):
         with flint.ctx.workprec(200):
@@ -144,7 +145,7 @@ def is_entropy(result, logits, temperature=1.0):
 
 
 def are_probabilities(result, logits, temperature=1.0):
-    relative, absolute = rounding(logits.dtype)
+    relative, absolute = rounding_of(logits.dtype)
     assert (result.shape, result.dtype) == (logits.shape, logits.dtype)
     for state, own, found in by_state(logits, result, temperature):
         expected = iter(balls(state, own))
@@ -187,12 +188,12 @@ bare = policies()
 def sums_to_zero(result, logits, **others):
     """A gradient by logits: what moves them all alike moves nothing."""
     bound = 64 * float(np.finfo(result.dtype).eps) * np.abs(result).sum(axis=-1, dtype=np.float64)
-    assert (np.abs(result.sum(axis=-1, dtype=np.float64)) <= bound + rounding(result.dtype)[1]).all()
+    assert (np.abs(result.sum(axis=-1, dtype=np.float64)) <= bound + rounding_of(result.dtype)[1]).all()
 
 
 def is_entropy_gradient(result, logits):
     sums_to_zero(result, logits)
-    relative, absolute = rounding(logits.dtype)
+    relative, absolute = rounding_of(logits.dtype)
     for state, _, found in by_state(logits, result):
         policy_ = balls(state)
         with flint.ctx.workprec(200):
@@ -292,8 +293,8 @@ def is_within(found, column, rows):
     assert (np.asarray(found)[..., 0][~some] == 0).all()
     least, largest = (edge(kept[some], axis=-1) for edge in (np.nanmin, np.nanmax))
     mean = np.asarray(found)[..., 0][some]
-    rounding = np.abs(largest) * rows.shape[-1] * float(np.finfo(np.asarray(column).dtype).eps)
-    assert ((mean >= least - rounding) & (mean <= largest + rounding)).all()
+    error = np.abs(largest) * rows.shape[-1] * float(np.finfo(np.asarray(column).dtype).eps)
+    assert ((mean >= least - error) & (mean <= largest + error)).all()
 
 
 def is_mean_entropy(result, batch):

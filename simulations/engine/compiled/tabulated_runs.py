@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from entropy_theory.controllers import TemperatureSwitch
+from entropy_theory.rounding import lowest
 from simulations.engine.announcement import Announcement
 from simulations.engine.block import Block, StepMeasures, diverged, pass_at
 from simulations.engine.compiled.tables import Tables
@@ -198,12 +199,13 @@ class TabulatedRuns(Block):
         return (np.broadcast_to(fixed, n_rows).copy(),) * 2
 
     def _targets(self, steps: int) -> np.ndarray:
-        """Return the targets, [0, 1 or steps, rows], nats."""
+        """Return the entropies below which the second batch is hot, [0, 1 or steps, rows], nats."""
         shape = (self.n_runs, self.n_states)
         if not self.switch:
             return np.zeros((0, self.n_runs * self.n_states))
         targets = [self.target(self.step + i) for i in range(steps if self.targets_move else 1)]
-        return np.stack([np.broadcast_to(t[:, None], shape).ravel() for t in targets])
+        # The loops compare with the smallest entropy that is at the target, as `TemperatureSwitch` does.
+        return np.stack([lowest(t, np.broadcast_to(t[:, None], shape).ravel()) for t in targets])
 
 
 def _pieces(masks: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
