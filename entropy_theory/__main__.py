@@ -22,6 +22,7 @@ from entropy_theory.support.user_code import module_of_file
 from entropy_theory.support.user_errors import check_file, lookup, need, run_command
 from entropy_theory.update_rules import GROUP, RULES, UpdateRule, described, rule_class
 from entropy_theory.verification import kernel, ledger, report, rule_contract
+from entropy_theory.verification.expected_step import expected_step
 from entropy_theory.verification.check import FULL, QUICK, Profile, checks
 from entropy_theory.verification.claim import Claim
 from entropy_theory.verification.verdict import HOLDS, derive
@@ -320,9 +321,15 @@ def _check_rule(label: str, rule: UpdateRule, effort: Profile) -> dict[str, Any]
     except Exception as error:  # the rule's own: a broken clause tells
         effect = f"{type(error).__name__}: {error}"
     columns = sorted(rule.required_columns)
-    report.print_rule(label, findings, effect, columns)
+    step: list[str] = []
+    if not any(f.detail == rule_contract.BLOCKED for f in findings):
+        try:
+            step = expected_step(rule, seed=effort.seed)
+        except Exception as error:  # as above
+            step = [f"its expected step is not defined ({type(error).__name__}: {error})"]
+    report.print_rule(label, findings, effect, columns, step)
     return {
-        "rule": label, "name": rule.name, "entropy": plain(effect),
+        "rule": label, "name": rule.name, "entropy": plain(effect), "expected_step": step,
         "clauses": [
             {"clause": f.clause.name, "outcome": f.outcome, "detail": f.detail,
              "batch": None if f.batch is None else rule_contract.describe(f.batch, columns)}

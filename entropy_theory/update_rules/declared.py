@@ -48,12 +48,17 @@ def remembers(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
     other = batch.take_sequences(slice(None, None, -1))
     asked = [batch.replace(step=step, seed=seed) for step, seed in ((0, 0), (5, 1), (100, 1))]
     asked.append(other.replace(reward=1.0 - other.reward, listed=batch.listed, step=3, seed=2))
-    before = [outputs(rule, each) for each in asked]
-    after = [outputs(rule, each) for each in reversed(asked)]
+    # Copies: a rule that overwrites its batch has another fault.
+    try:
+        before, after = ([outputs(rule, each.replace(**{
+            name: np.array(column) for name, column in each._columns()})) for each in order]
+            for order in (asked, asked[::-1]))
+    except Exception:
+        return ""  # No answer is none that differs: other clauses tell.
     for each, expected, found in zip(asked, before, reversed(after), strict=True):
         if violation := difference(expected, found, 0.0):
-            return (f"asked again at step {each.step}, {violation} (a rule keeps nothing from call "
-                    "to call: read batch.step and batch.seed)")
+            return (f"two calls on the same batch differ: at step {each.step}, {violation} (a rule keeps "
+                    "nothing, and draws nothing, from call to call: read batch.step and batch.seed)")
     return ""
 
 

@@ -17,7 +17,7 @@ from entropy_theory.verification.check import QUICK, checks
 from entropy_theory.verification.claim import Claim, Evidence, Statement, Target
 from entropy_theory.verification.formula.latex import formula_text
 from entropy_theory.verification.formula.terms import UntraceableError
-from entropy_theory.verification.rule_contract import ClauseResult, EntropyEffect
+from entropy_theory.verification.rule_contract import BLOCKED, ClauseResult, EntropyEffect
 from entropy_theory.verification.rule_contract import describe as describe_batch
 from entropy_theory.verification.search import describe
 from entropy_theory.verification.verdict import Verdict
@@ -176,9 +176,10 @@ def print_proofs(claims: Mapping[str, Claim], jobs: int | None) -> dict[str, ker
 
 
 def print_rule(
-    label: str, findings: Sequence[ClauseResult], effect: EntropyEffect | str, columns: Sequence[str]
+    label: str, findings: Sequence[ClauseResult], effect: EntropyEffect | str, columns: Sequence[str],
+    step: Sequence[str] = (),
 ) -> None:
-    """Print a line for each clause that a rule must keep, then what the rule does to entropy.
+    """Print a line for each clause that a rule must keep, then what its expected step does.
 
     Under a broken clause stands the smallest batch that breaks it.
 
@@ -187,6 +188,7 @@ def print_rule(
         findings: what `check_rule` returned.
         effect: what `entropy_effect` returned, or why it is not defined.
         columns: optional columns that the rule reads, which are shown of each batch.
+        step: what `expected_step` said.
     """
     console = Console()
 
@@ -194,8 +196,11 @@ def print_rule(
         console.print(escape(text), style=style or None, soft_wrap=True, highlight=False)
 
     line(label, "bold")
+    blocked = sum(finding.detail == BLOCKED for finding in findings)
     for finding in findings:
         clause = finding.clause
+        if finding.detail == BLOCKED:
+            continue
         if finding.outcome != "broken":
             line(f"  {finding.outcome:7}  {clause.promise} ({finding.detail})")
             continue
@@ -203,6 +208,12 @@ def print_rule(
         line(f"           {finding.detail}")
         for row in describe_batch(finding.batch, columns) if finding.batch is not None else ():
             line(f"             {row}")
+    if blocked:
+        line(f"  skipped  the other {blocked} promises ({BLOCKED})")
+    for said in step:
+        line(f"  {said}")
+    if blocked:
+        return
     if isinstance(effect, str):
         line(f"  entropy, to first order: not defined on a listing of all actions ({effect})")
         return

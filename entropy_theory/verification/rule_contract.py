@@ -8,6 +8,7 @@ its tests, a user's by ``python -m entropy_theory check my_rules.py``.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import importlib
 import importlib.util
@@ -37,6 +38,7 @@ ACCURACY = 1e-12
 """Allowed error relative to the largest score: sums over some dozen rows, a few roundings each."""
 CONDITIONED = 1e-8
 """The allowed error of a user's rule, which may divide by what nearly cancels: four digits less."""
+BLOCKED = "not checked: see the broken one above"
 STATE_TERMS = ("entropy", "clamped_entropy", "reference_kl")
 _GARBAGE: dict[str, Any] = {
     "reward": 7.0, "group": 99, "sampling_temperature": 1.0,
@@ -86,6 +88,45 @@ class EntropyEffect:
 # ------------------------------------------------------------------ the clauses
 
 
+def _overwrites(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
+    """Compare all columns, prepared ones too, before and after: on numpy and torch."""
+    own = [converted(batch, np.array)]
+    if importlib.util.find_spec("torch"):
+        own.append(to_torch(batch))
+    for given in own:
+        before = {name: policy.to_numpy(column).copy() for name, column in given._columns()}
+        columns = dict(given._columns())
+        with contextlib.suppress(Exception):  # another clause tells
+            prepared = rule.prepare(given)
+            columns |= prepared.prepared
+            before |= {name: policy.to_numpy(column).copy() for name, column in prepared.prepared.items()}
+            rule.scores(prepared)
+            rule.state_terms(prepared)
+            rule.metrics(prepared)
+        for name, column in columns.items():
+            after = policy.to_numpy(column)
+            changed = np.broadcast_to((after != before[name]) & ~(
+                (after != after) & (before[name] != before[name])), batch.mask.shape)
+            if changed.any():
+                return (f"it overwrites '{name}' of {place(changed)}: {before[name][first(changed)]} has "
+                        f"become {after[first(changed)]} (other rules and later steps read the batch: "
+                        "compute a new array, as namespace(x).where does)")
+    return ""
+
+
+def _not_defined(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
+    try:
+        found = outputs(rule, batch)
+    except (TypeError, AttributeError) as error:
+        reason = str(error).split("\n", maxsplit=1)[0]
+        return (f"{type(error).__name__}: {reason} (rules run on numpy, torch and traced arrays: write them "
+                "with entropy_theory.policy.namespace)")
+    for name, column in found.items():
+        if tuple(column.shape) != tuple(batch.mask.shape):
+            return f"{name} have shape {tuple(column.shape)}, the batch {tuple(batch.mask.shape)}"
+    return ""
+
+
 def _not_finite(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
     batch = rule.prepare(batch)
     found = {"scores": rule.scores(batch), **rule.state_terms(batch)}
@@ -95,8 +136,6 @@ def _not_finite(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
     if undeclared := found.keys() - {"scores"} - rule.moved_state_functions:
         return f"state term '{min(undeclared)}' is not in moves: declare moves = ('{min(undeclared)}',)"
     for name, column in found.items():
-        if tuple(column.shape) != tuple(batch.mask.shape):
-            return f"{name} have shape {tuple(column.shape)}, the batch {tuple(batch.mask.shape)}"
         bad = ~np.isfinite(column) & batch.mask
         if bad.any():
             return f"{name} of {place(bad)}: {column[first(bad)]}"
@@ -203,6 +242,8 @@ def _follows_rounding(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> s
         cases = [apart, on_policy, thirds]
     for number, case in enumerate(cases):
         expected = outputs(rule, case)
+        if not all(np.isfinite(column).all() for column in expected.values()):
+            continue  # another clause tells
         rng = np.random.default_rng(number)
         for _ in range(2):
             found = outputs(rule, _moved_by_rounding(case, rng))
@@ -276,6 +317,9 @@ def _of_samples(rule: UpdateRule) -> str:
 
 
 CLAUSES = (
+    Clause(name="batch", broken=_overwrites, promise="the batch is left as it is"),
+    Clause(name="defined", broken=_not_defined,
+           promise="scores and state terms are computed on numpy, one number a token"),
     Clause(name="memory", broken=remembers,
            promise="nothing is kept from call to call: steps and seeds are the batch's"),
     Clause(name="finite", broken=_not_finite, promise="scores are finite, and 0 on padding"),
@@ -304,6 +348,8 @@ CLAUSES = (
            skip_reason=lambda rule: "" if rule.pools_equal_rewards else "not promised"),
 )
 """The clauses, in the order in which they are reported."""
+BASIC = ("batch", "defined", "memory")
+"""Clauses that all others take for granted: where one is broken, the others would repeat its cause."""
 REFUSED = next(clause for clause in CLAUSES if clause.name == "finite")
 """The clause that a rule breaks if it refuses every batch."""
 
@@ -324,9 +370,16 @@ def check_rule(rule: UpdateRule, *, repeats: int = 8, seed: int = 0) -> list[Cla
     """
     # A rule that counts its calls must not have counted to its end before that is looked for.
     pristine = copy.deepcopy(rule)
+    batches = list(_batches(rule, repeats, seed))
     judged: list[TokenBatch] = []
     refusals: list[str] = []
-    for batch in _batches(rule, repeats, seed):
+    # Before anything else, since a memory outside of the rule is not forgotten by a copy of it.
+    memory = _result(CLAUSES[2], copy.deepcopy(pristine), batches, f"{len(batches)} batches")
+    untouched = _result(CLAUSES[0], copy.deepcopy(pristine), batches, f"{len(batches)} batches")
+    if untouched.outcome == "broken":
+        return [untouched, *_blocked(untouched)]
+    for batch in batches:
+        converted(batch, _read_only)
         if violation := _refusal(rule, batch):
             refusals.append(violation)
         else:
@@ -335,20 +388,41 @@ def check_rule(rule: UpdateRule, *, repeats: int = 8, seed: int = 0) -> list[Cla
         return [ClauseResult(clause=REFUSED, outcome="broken",
                         detail=f"every batch is refused: {refusals[0]}")]
     kept = f"{len(judged)} batches" + (f", {len(refusals)} refused" if refusals else "")
-    return [_result(clause, copy.deepcopy(pristine), judged, kept) for clause in CLAUSES]
+    found = [untouched]
+    for clause in CLAUSES[1:]:
+        found.append(memory if clause.name == "memory"
+                     else _result(clause, copy.deepcopy(pristine), judged, kept))
+        if clause.name in BASIC and found[-1].outcome == "broken":
+            return [*found, *_blocked(found[-1])]
+    return found
+
+
+def _blocked(cause: ClauseResult) -> list[ClauseResult]:
+    """What is said of the clauses after one of ``BASIC`` that is broken."""
+    after = CLAUSES[CLAUSES.index(cause.clause) + 1:]
+    return [ClauseResult(clause=clause, outcome="skipped", detail=BLOCKED) for clause in after]
+
+
+def _read_only(column: np.ndarray) -> np.ndarray:
+    column.flags.writeable = False
+    return column
 
 
 def _result(clause: Clause, rule: UpdateRule, judged: Sequence[TokenBatch], kept: str) -> ClauseResult:
     if reason := clause.skip_reason(rule):
         return ClauseResult(clause=clause, outcome="skipped", detail=reason)
-    batch = next((batch for batch in judged if _violation(clause, rule, batch)), None)
+    # What is kept from call to call may settle: large batches, whose scores are not 0, come first.
+    order = reversed(judged) if clause.name == "memory" else judged
+    found = ((batch, violation) for batch in order if (violation := _violation(clause, rule, batch)))
+    batch, violation = next(found, (None, ""))
     if batch is None:
         return ClauseResult(clause=clause, outcome="kept", detail=kept)
+    if clause.name == "memory":  # Asked again it might answer otherwise.
+        return ClauseResult(clause=clause, outcome="broken", detail=violation)
     for simplify in () if rule.needs_listing else _SIMPLER:
         simpler = simplify(batch)
-        if not _refusal(rule, simpler) and _violation(clause, rule, simpler):
-            batch = simpler
-    violation = _violation(clause, rule, batch)
+        if not _refusal(rule, simpler) and (other := _violation(clause, rule, simpler)):
+            batch, violation = simpler, other
     return ClauseResult(clause=clause, outcome="broken", detail=violation, batch=batch)
 
 
