@@ -22,9 +22,9 @@ from entropy_theory.support.user_code import module_of_file
 from entropy_theory.support.user_errors import check_file, lookup, need, run_command
 from entropy_theory.update_rules import GROUP, RULES, UpdateRule, described, rule_class
 from entropy_theory.verification import kernel, ledger, report, rule_contract
-from entropy_theory.verification.expected_step import expected_step
 from entropy_theory.verification.check import FULL, QUICK, Profile, checks
 from entropy_theory.verification.claim import Claim
+from entropy_theory.verification.expected_step import expected_step
 from entropy_theory.verification.verdict import HOLDS, derive
 
 Effort = Literal["smoke", "default", "full"]

@@ -23,6 +23,7 @@ from entropy_theory.array_types import Array, TokenColumn, TokenMask
 from entropy_theory.policy import namespace, to_numpy
 from entropy_theory.token_batch import TokenBatch, sequence_value, sequence_weight
 
+
 def reward(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
     """The reward itself, no baseline (REINFORCE; AEPO, section 3.1); it may differ by token."""
     return batch.reward
@@ -89,7 +90,8 @@ def group_largest(batch: TokenBatch, rows: TokenMask, column: Array) -> TokenCol
 def right_answers(batch: TokenBatch, rows: TokenMask, positive_reward: float) -> Array:
     """Boolean [..., sequences, 1]: the reward of the sequence, read where ``rows`` holds, is enough.
 
-    Enough is ``positive_reward`` or more, up to rounding: .7 + .2 + .1 is 1. This is R = 1 of AEPO's Eq. 1.
+    Enough is ``positive_reward`` or more, up to rounding: .7 + .2 + .1 is 1. This is R = 1 of AEPO's
+    Eq. 1.
     """
     return rounding.at_least(sequence_value(batch.reward, rows), positive_reward)
 
@@ -347,7 +349,7 @@ class _Groups:
         """`centered` over the standard deviation of its group, whatever the unit of the column."""
         xp = self._xp
         centered = self.centered(column)
-        # Squares of very small or large numbers leave the format. Usual ones stay as they are, to the bit.
+        # Squares of very small or large numbers leave the format. Usual ones stay as they are.
         largest = self._extreme(self._value(abs(centered)))
         usual = (largest <= 0) | ((largest > 2.0**-60) & (largest < 2.0**60))
         centered = centered / xp.where(usual, xp.ones_like(largest), largest)
@@ -357,9 +359,11 @@ class _Groups:
         return xp.where(some, normalized, xp.zeros_like(normalized))
 
     def _range(self, column: Array) -> tuple[Array, Array, Array]:
-        """The smallest and the largest value in each row's group, and the magnitude that rounding is
-        relative to: theirs, or that of all groups up to 1. Terms of size 1 may cancel, as in .1 + .2 - .3;
-        one group in another unit leaves the others as they are."""
+        """Smallest and largest value in each row's group, and the magnitude that rounding is relative to.
+
+        That is theirs, or that of all groups up to 1: terms of size 1 may cancel, as in .1 + .2 - .3, and
+        one group of huge rewards leaves the others as they are.
+        """
         xp, value = self._xp, self._value(column)
         low, high = -self._extreme(-value), self._extreme(value)
         size = xp.where(self._present, abs(value), xp.zeros_like(value))

@@ -1,8 +1,8 @@
 """One tolerance for "equal": which floats differ by rounding alone, and which reach a bound.
 
-The order of a sum, the cut of a batch or the kernel of a matrix product moves the last digits of a number.
-A comparison that hangs on them decides otherwise from run to run, so that every threshold and every
-equality of floats in this package goes through these functions.
+The order of a sum, the cut of a batch or the kernel of a matrix product moves a number's last digits.
+A comparison that hangs on them decides otherwise from run to run, so that thresholds and equalities of
+rewards, ratios, entropies and covariances go through these functions.
 
 The resolution is that of float32 in float64 too: models and trainers compute rewards, log-probabilities
 and entropies in float32, and a cast does not bring lost digits back. Coarser formats have their own.

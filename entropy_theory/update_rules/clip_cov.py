@@ -9,7 +9,8 @@ What differs from the authors' code (verl, `clip_cov`), and why:
   rank, so that the number of tokens picked grows with the number of micro-batches;
 - the quota may be 0, as printed; the code takes at least one (``at_least_one``);
 - tokens that PPO's clip has already silenced are no candidates, as in the code; the paper writes no
-  PPO clip. A token without advantage is a candidate, as in the code: it is not clipped. With old log-probabilities nothing is silenced yet when tokens are selected.
+  PPO clip. With old log-probabilities nothing is silenced yet when tokens are selected. A token
+  without advantage is a candidate, as in the code: it is not clipped.
   The authors' scripts widen the clip to [0, 2] (``base=grpo(clip_low=1, clip_high=1)``).
 
 The covariance is taken over tokens of different states, a heuristic transfer of Theorem 2, which is

@@ -57,8 +57,9 @@ def remembers(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
         return ""  # No answer is none that differs: other clauses tell.
     for each, expected, found in zip(asked, before, reversed(after), strict=True):
         if violation := difference(expected, found, 0.0):
-            return (f"two calls on the same batch differ: at step {each.step}, {violation} (a rule keeps "
-                    "nothing, and draws nothing, from call to call: read batch.step and batch.seed)")
+            return (f"two calls on the same batch differ: asked again at step {each.step}, {violation} "
+                    "(a rule keeps nothing from call to call, and draws nothing: read batch.step and "
+                    "batch.seed)")
     return ""
 
 

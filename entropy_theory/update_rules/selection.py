@@ -5,7 +5,8 @@ entropy of its own state where logits are independent and states alike, or what 
 parameters that all states share (`network_covariance`).
 
 Statistics and ranks are taken over all ordinary rows of the step; ties, also those up to rounding, go to
-the smaller (sequence, position); randomness is a hash of (seed, step, sequence, position), not a generator's next number.
+the smaller (sequence, position); randomness is a hash of (seed, step, sequence, position), not a
+generator's next number.
 """
 
 from __future__ import annotations

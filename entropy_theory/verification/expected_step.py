@@ -2,8 +2,8 @@
 
 All is computed exactly, on tabular policies whose answers of one token are all listed: three prompts of
 different difficulty, with binary rewards. A step is written as a sum of known gradients, in each state by
-itself; what is left over says that the rule follows none of them. What an expectation does not show, which
-answers are compared and where a clip acts, is read off a few samples.
+itself; what is left over says that the rule follows none of them. What an expectation does not show,
+which answers are compared and where a clip acts, is read off a few samples.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _said(rule: UpdateRule, seed: int) -> list[str]:
         said.append("off-policy it is not: the ratio pi / pi_old is missing in it, or in a part of it")
     elif on.follows:
         said.append("off-policy too")
-    return said + [_compared(rule), _clipped(rule)]
+    return [*said, _compared(rule), _clipped(rule)]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -99,7 +99,7 @@ def _found(rule: UpdateRule, seed: int, moved: float) -> _Found:
     term = ": its term of the reference is the gradient of no KL" if (
         "reference_log_prob" in rule.required_columns) else ""
     return _Found(follows=False, words=(
-        f"NOT along the gradient of expected reward, of c x entropy, of -c x KL to the reference, or of a "
+        "NOT along the gradient of expected reward, of c x entropy, of -c x KL to the reference, or of a "
         f"sum of them ({left:.0e} of it is something else{term})"))
 
 
@@ -179,7 +179,7 @@ def _compared(rule: UpdateRule) -> str:
     acts = (beside_hard != 0) & (beside_easy != 0)
     factor = beside_easy[acts] / beside_hard[acts]
     if acts.any() and np.ptp(factor) > LEFT * np.abs(factor).max():
-        return ("its baseline MIXES PROMPTS: an answer is compared with those of other prompts, so that the "
+        return ("its baseline MIXES PROMPTS: an answer is compared with those of other prompts, so that "
                 "answers to a hard prompt are pushed down because another prompt is easy")
     if abs(beside_hard[0] - scores((1.0, 1.0, 0.0, 0.0), hard)[0]) > LEFT * abs(beside_hard[0]):
         return "an answer is compared with the others of its prompt"
@@ -205,8 +205,8 @@ def _clipped(rule: UpdateRule) -> str:
     if not silent:
         return "no clip"
     if (1, -1) in harmful or harmful.get((-1, 1), np.inf) <= silent.get((1, 1), 0.0):
-        return ("where the ratio leaves the clip on the harmful side (against the advantage) the score is 0 "
-                "too: NOT PPO's clip, and such a token cannot come back")
+        return ("where the ratio leaves the clip on the harmful side, against the advantage, the score is "
+                "0 too: NOT PPO's clip, and such a token cannot come back")
     dual = ", and beyond a second bound where the advantage is negative (dual clip)" if harmful else ""
     return f"PPO's clip: the score is 0 where the ratio has moved far enough along the advantage{dual}"
 

@@ -108,19 +108,29 @@ def _overwrites(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
             changed = np.broadcast_to((after != before[name]) & ~(
                 (after != after) & (before[name] != before[name])), batch.mask.shape)
             if changed.any():
-                return (f"it overwrites '{name}' of {place(changed)}: {before[name][first(changed)]} has "
-                        f"become {after[first(changed)]} (other rules and later steps read the batch: "
-                        "compute a new array, as namespace(x).where does)")
+                at = first(changed)
+                return (f"it overwrites '{name}' of {place(changed)}: {before[name][at]} has become "
+                        f"{after[at]} (other rules and later steps read the batch: compute a new "
+                        "array, as namespace(x).where does)")
     return ""
 
 
-def _not_defined(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
+def _is_undefined(rule: UpdateRule, batch: TokenBatch | None) -> bool:
+    try:
+        with np.errstate(all="ignore"):
+            return batch is not None and bool(_not_defined(rule, batch))
+    except Exception:
+        return True
+
+
+def _not_defined(rule: UpdateRule, batch: TokenBatch) -> str:
+    """Find out whether scores and state terms are computed on numpy, one number a token."""
     try:
         found = outputs(rule, batch)
     except (TypeError, AttributeError) as error:
         reason = str(error).split("\n", maxsplit=1)[0]
-        return (f"{type(error).__name__}: {reason} (rules run on numpy, torch and traced arrays: write them "
-                "with entropy_theory.policy.namespace)")
+        return (f"{type(error).__name__}: {reason} (rules run on numpy, torch and traced arrays: write "
+                "them with entropy_theory.policy.namespace)")
     for name, column in found.items():
         if tuple(column.shape) != tuple(batch.mask.shape):
             return f"{name} have shape {tuple(column.shape)}, the batch {tuple(batch.mask.shape)}"
@@ -128,6 +138,8 @@ def _not_defined(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
 
 
 def _not_finite(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
+    if violation := _not_defined(rule, batch):
+        return violation
     batch = rule.prepare(batch)
     found = {"scores": rule.scores(batch), **rule.state_terms(batch)}
     unknown = found.keys() - {"scores", *STATE_TERMS}
@@ -232,7 +244,7 @@ def _leaves_float32(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str
 
 
 def _follows_rounding(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
-    """Move floats by rounding, off-policy and on-policy, and where some rewards are their prompt's mean."""
+    """Move floats by rounding: off-policy, on-policy, and where some rewards are their prompt's mean."""
     if rule.needs_listing:
         cases = [batch]
     else:
@@ -247,9 +259,10 @@ def _follows_rounding(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> s
         rng = np.random.default_rng(number)
         for _ in range(2):
             found = outputs(rule, _moved_by_rounding(case, rng))
-            nearly = {name: np.where(abs(column - expected[name]) < 1e3 * ROUNDING, expected[name], column)
-                      for name, column in found.items()}
-            if violation := difference(expected, nearly, max(accuracy, AFTER_ROUNDING)):
+            for name, column in expected.items():
+                near = abs(found[name] - column) < 1e3 * ROUNDING
+                found[name] = np.where(near, column, found[name])
+            if violation := difference(expected, found, max(accuracy, AFTER_ROUNDING)):
                 return (f"{violation}, where log-probabilities and rewards are moved by {ROUNDING:g} "
                         "(a threshold or a sign hangs on the last digit: compare by "
                         "entropy_theory.rounding)")
@@ -261,12 +274,14 @@ def _sequence_ids(batch: TokenBatch) -> np.ndarray:
 
 
 def _off_round_numbers(batch: TokenBatch) -> TokenBatch:
-    """Return it with numbers that no threshold is at, but equal where they were: ratios of 1, ties."""
-    changed = {}
-    for name in ("old_log_prob", "reference_log_prob", "entropy", "clamped_entropy", "entropy_effect"):
-        column = getattr(batch, name)
-        if column is not None:
-            changed[name] = 1.0137 * column
+    """Return it with numbers that no threshold is at, but equal where they were: ratios of 1, ties.
+
+    Log-probabilities and entropies are equal by chance.
+    """
+    shifts = {"old_log_prob": -0.0071, "reference_log_prob": -0.0071, "entropy": 0.0113,
+              "clamped_entropy": 0.0113, "entropy_effect": 0.0113}
+    changed = {name: 1.0137 * getattr(batch, name) + shift for name, shift in shifts.items()
+               if getattr(batch, name) is not None}
     change = 1.0137 * (batch.log_prob - batch.old_log_prob)
     return batch.replace(**changed, log_prob=changed["old_log_prob"] + change)
 
@@ -318,8 +333,6 @@ def _of_samples(rule: UpdateRule) -> str:
 
 CLAUSES = (
     Clause(name="batch", broken=_overwrites, promise="the batch is left as it is"),
-    Clause(name="defined", broken=_not_defined,
-           promise="scores and state terms are computed on numpy, one number a token"),
     Clause(name="memory", broken=remembers,
            promise="nothing is kept from call to call: steps and seeds are the batch's"),
     Clause(name="finite", broken=_not_finite, promise="scores are finite, and 0 on padding"),
@@ -348,8 +361,9 @@ CLAUSES = (
            skip_reason=lambda rule: "" if rule.pools_equal_rewards else "not promised"),
 )
 """The clauses, in the order in which they are reported."""
-BASIC = ("batch", "defined", "memory")
-"""Clauses that all others take for granted: where one is broken, the others would repeat its cause."""
+BASIC = ("batch", "memory")
+"""Clauses that all others take for granted: where one is broken, the others would repeat its cause. So
+would they where there are no scores (`_is_undefined`)."""
 REFUSED = next(clause for clause in CLAUSES if clause.name == "finite")
 """The clause that a rule breaks if it refuses every batch."""
 
@@ -374,7 +388,7 @@ def check_rule(rule: UpdateRule, *, repeats: int = 8, seed: int = 0) -> list[Cla
     judged: list[TokenBatch] = []
     refusals: list[str] = []
     # Before anything else, since a memory outside of the rule is not forgotten by a copy of it.
-    memory = _result(CLAUSES[2], copy.deepcopy(pristine), batches, f"{len(batches)} batches")
+    memory = _result(CLAUSES[1], copy.deepcopy(pristine), batches, f"{len(batches)} batches")
     untouched = _result(CLAUSES[0], copy.deepcopy(pristine), batches, f"{len(batches)} batches")
     if untouched.outcome == "broken":
         return [untouched, *_blocked(untouched)]
@@ -392,7 +406,8 @@ def check_rule(rule: UpdateRule, *, repeats: int = 8, seed: int = 0) -> list[Cla
     for clause in CLAUSES[1:]:
         found.append(memory if clause.name == "memory"
                      else _result(clause, copy.deepcopy(pristine), judged, kept))
-        if clause.name in BASIC and found[-1].outcome == "broken":
+        if found[-1].outcome == "broken" and (clause.name in BASIC or (
+                clause is REFUSED and _is_undefined(rule, found[-1].batch))):
             return [*found, *_blocked(found[-1])]
     return found
 

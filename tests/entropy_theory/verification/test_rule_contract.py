@@ -7,7 +7,9 @@ import sys
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
 import pytest
+import torch
 
 from entropy_theory import update_rules
 from entropy_theory.__main__ import check
@@ -109,6 +111,61 @@ class RemembersTheFirstStep(Planted):
         return self.base.scores(batch) * batch.prepared["planted.chance"]
 
 
+class FollowsTheSignOfNoise(Planted):
+    """A penalty with an edge at ratio 1, where every on-policy token is."""
+
+    def _scores(self, batch):
+        change = batch.log_prob - batch.old_log_prob
+        xp = namespace(change)
+        return self.base.scores(batch) - xp.sign(xp.where(batch.mask, change, 0 * change))
+
+
+class RightIsExactlyOne(Planted):
+    """.7 + .2 + .1 is not."""
+
+    def _scores(self, batch):
+        scores = self.base.scores(batch)
+        return namespace(scores).where(batch.reward >= 1.0, scores, 0 * scores)
+
+
+class Overwrites(Planted):
+    def _prepare(self, batch):
+        batch.reward[...] = 0.5
+        return self.base.prepare(batch)
+
+
+class OverwritesWhatItPrepared(Planted):
+    def _scores(self, batch):
+        batch.prepared["grpo.scaled_advantage"][...] *= 2
+        return self.base.scores(batch)
+
+
+class DrawsItsOwnNumbers(Planted):
+    def _scores(self, batch):
+        return self.base.scores(batch) * float(np.random.random())  # noqa: NPY002
+
+
+COUNTED = [1.0]
+
+
+class KeepsItsStateOutside(Planted):
+    """What it keeps settles after some calls, and no copy of the rule forgets it."""
+
+    def _scores(self, batch):
+        COUNTED[0] = 1 + 0.1 * COUNTED[0]
+        return self.base.scores(batch) * COUNTED[0]
+
+
+class OneNumberARow(Planted):
+    def _scores(self, batch):
+        return self.base.scores(batch).sum(-1)
+
+
+class TorchAlone(Planted):
+    def _scores(self, batch):
+        return torch.clamp(self.base.scores(batch), -1, 1)
+
+
 class PoolsWhatIsNotAlike(Planted):
     pools_equal_rewards = True
 
@@ -132,9 +189,27 @@ def broken(rule):
     (DoublePrecision, {"float32"}),
     (RemembersTheFirstStep, {"prepared once"}),
     (PoolsWhatIsNotAlike, {"pooling"}),
+    (FollowsTheSignOfNoise, {"rounding"}),
+    (RightIsExactlyOne, {"rounding"}),
 ])
 def test_a_wrong_rule_is_rejected_by_its_clause(wrong, clauses):
     assert clauses <= broken(wrong()).keys()
+
+
+@pytest.mark.parametrize(("wrong", "clause", "reason"), [
+    (Overwrites, "batch", "it overwrites 'reward'"),
+    (OverwritesWhatItPrepared, "batch", "it overwrites 'grpo.scaled_advantage'"),
+    (DrawsItsOwnNumbers, "memory", "two calls on the same batch differ"),
+    (KeepsItsStateOutside, "memory", "two calls on the same batch differ"),
+    (OneNumberARow, "finite", "scores have shape"),
+    (TorchAlone, "finite", "entropy_theory.policy.namespace"),
+])
+def test_one_cause_is_told_once(wrong, clause, reason):
+    """All other promises would be broken by it too."""
+    COUNTED[0] = 1.0
+    found = broken(wrong())
+    assert found.keys() == {clause}
+    assert reason in found[clause].detail
 
 
 def test_the_counterexample_is_small_and_breaks_the_clause():
