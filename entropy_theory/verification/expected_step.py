@@ -205,8 +205,8 @@ def _clipped(rule: UpdateRule) -> str:
     if not silent:
         return "no clip"
     if (1, -1) in harmful or harmful.get((-1, 1), np.inf) <= silent.get((1, 1), 0.0):
-        return ("where the ratio leaves the clip on the harmful side, against the advantage, the score is "
-                "0 too: NOT PPO's clip, and such a token cannot come back")
+        return ("where the ratio leaves the clip on the harmful side, against the advantage, the score "
+                "is 0 too: NOT PPO's clip, and such a token cannot come back")
     dual = ", and beyond a second bound where the advantage is negative (dual clip)" if harmful else ""
     return f"PPO's clip: the score is 0 where the ratio has moved far enough along the advantage{dual}"
 

@@ -1,5 +1,6 @@
 """Guards llm_bridge/evaluation.py: pass@k exactly, and the numbers of an evaluation."""
 
+import dataclasses
 import itertools
 import json
 import math
@@ -128,6 +129,20 @@ def test_evaluation_counts_what_was_drawn(small, monkeypatch):
     assert found["avg@4"] == pytest.approx(0.5)
     assert 1 <= found["distinct_completions"] <= 4
     assert json.loads(json.dumps(found, allow_nan=False))["prompts"] == 2
+
+
+@pytest.mark.parametrize(("scale", "right", "said"), [
+    (1.0, 1.0, False), (0.0, 0.0, False), (0.7, 0.0, True), (1e-9, 0.0, True), (100.0, 1.0, True)])
+def test_right_is_a_reward_of_one_up_to_rounding_and_another_scale_is_told(small, scale, right, said):
+    """.7 + .2 + .1 is 0.9999999999999999: avg@n was 1.000 and pass@k 0.000."""
+    def reward(prompts, completions, **columns):
+        return [scale * (0.7 + 0.2 + 0.1)] * len(completions)
+
+    task = dataclasses.replace(tasks.load("sum", size=2), reward=reward)
+    found = evaluation.evaluate(*small, task, num_samples=2, ks=(2,))
+    assert (found["pass@1"], found["pass@2"]) == (right, right)
+    assert found["avg@2"] == pytest.approx(scale)
+    assert ("pass@k counts as right those of at least 1" in evaluation.summary(found)) == said
 
 
 def test_k_above_the_samples_is_refused_before_any_sampling(small):

@@ -84,6 +84,31 @@ def test_an_off_policy_step_sees_the_policy_that_sampled(tmp_path):
     assert (first[0].batch.log_prob - second[0].batch.log_prob).abs().max() > 1e-3
 
 
+@pytest.mark.parametrize("rule", [
+    update_rules.get("kl-cov", ratio=0.3),
+    update_rules.get("gspo", clip_low=0.0, clip_high=0.0),
+], ids=lambda rule: rule.name)
+def test_ratios_of_an_on_policy_step_are_exactly_one(tmp_path, monkeypatch, rule):
+    """Scoring and training differ by rounding, which a penalty or a clip with an edge at 1 follows."""
+    made = tabular_trainer(tmp_path, rule, micro_batches=2, steps=2, num_iterations=2)
+    score = made.scoring.statistics
+
+    def rounded(*arguments, **options):
+        found = score(*arguments, **options)
+        sign = torch.where(torch.rand(found["log_prob"].shape) < 0.5, -1.0, 1.0)
+        return {**found, "log_prob": found["log_prob"] + 5e-4 * sign}
+
+    monkeypatch.setattr(made.scoring, "statistics", rounded)
+    first, second = recorded(made)
+    for part in first:
+        assert (part.batch.old_log_prob == part.batch.log_prob)[part.batch.mask].all()
+        on_policy = part.batch.replace(old_log_prob=part.batch.log_prob)
+        expected = getattr(rule, "base", rule).scores(on_policy)
+        torch.testing.assert_close(part.scores, expected)
+        assert expected.any()
+    assert all((part.batch.old_log_prob != part.batch.log_prob).any() for part in second)
+
+
 @pytest.mark.parametrize("micro_batches", [1, 4])
 @pytest.mark.parametrize(("name", "options"), OFF_POLICY, ids=lambda v: str(v))
 def test_a_second_step_on_the_same_samples_is_the_simulators(tmp_path, name, options, micro_batches):
