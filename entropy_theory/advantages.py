@@ -335,6 +335,10 @@ class _Groups:
 
     def centered(self, column: Array) -> Array:
         """The column less its group's mean; 0 where that is rounding alone, and in flat groups."""
+        return self._centered(column)[0]
+
+    def _centered(self, column: Array) -> tuple[Array, Array]:
+        """`centered`, and how far apart the values of each row's group are."""
         xp = self._xp
         low, high, magnitude = self._range(column)
         # From the group's smallest, so that a constant that all rewards share costs no digits.
@@ -343,16 +347,15 @@ class _Groups:
         # Half: two values that are just not equal are half of their difference from their mean.
         rounded = rounding.tolerance(column) / 2 * magnitude
         none = rounding.equal(low, high, magnitude) | (abs(centered) < rounded)
-        return xp.where(none, xp.zeros_like(centered), centered)
+        return xp.where(none, xp.zeros_like(centered), centered), high - low
 
     def normalized(self, column: Array) -> Array:
         """`centered` over the standard deviation of its group, whatever the unit of the column."""
         xp = self._xp
-        centered = self.centered(column)
+        centered, spread = self._centered(column)
         # Squares of very small or large numbers leave the format. Usual ones stay as they are.
-        largest = self._extreme(self._value(abs(centered)))
-        usual = (largest <= 0) | ((largest > 2.0**-60) & (largest < 2.0**60))
-        centered = centered / xp.where(usual, xp.ones_like(largest), largest)
+        usual = (spread <= 0) | ((spread > 2.0**-60) & (spread < 2.0**60))
+        centered = centered / xp.where(usual, xp.ones_like(spread), spread)
         deviation = xp.sqrt(self.mean(centered * centered))
         some = deviation > 0
         normalized = centered / xp.where(some, deviation, xp.ones_like(deviation))
@@ -366,9 +369,12 @@ class _Groups:
         """
         xp, value = self._xp, self._value(column)
         low, high = -self._extreme(-value), self._extreme(value)
+        magnitude = xp.maximum(abs(low), abs(high))
+        if self._member is None:
+            return low, high, magnitude
         size = xp.where(self._present, abs(value), xp.zeros_like(value))
         common = xp.clip(xp.max(size, axis=-2, keepdims=True), None, 1.0)
-        return low, high, xp.maximum(xp.maximum(abs(low), abs(high)), common)
+        return low, high, xp.maximum(magnitude, common)
 
     def _extreme(self, value: Array) -> Array:
         xp = self._xp

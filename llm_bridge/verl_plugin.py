@@ -42,6 +42,7 @@ from typing import Any
 import torch
 
 from entropy_theory import update_rules
+from entropy_theory.rounding import near
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import UpdateRule, rule_options
 from entropy_theory.update_rules.diverse_bonus import DiverseBonus
@@ -443,7 +444,7 @@ def _known_coefficient(rule: UpdateRule, coefficient: float | None) -> float | N
 def check_temperature(data: Any) -> None:
     """Raise ValueError for samples that are scored at another temperature than 1."""
     temperature = torch.as_tensor(data["temperature"])
-    if bool((temperature != 1).any()):
+    if not bool(near(temperature.double(), 1.0).all()):
         raise ValueError(
             f"verl scores at the sampling temperature ({temperature.max():g}), and rules read "
             "log-probabilities at temperature 1: set actor_rollout_ref.rollout.temperature=1"

@@ -85,9 +85,9 @@ class ClipCov(Modifier):
 
     def _prepare(self, batch: TokenBatch) -> TokenBatch:
         batch = self.base.prepare(batch)
-        covariance, slack = selection.covariances(
-            batch, self.base, COV_COLUMN[self.cov_log_prob], self.covariance)
         advantage = self.base.advantages(batch)
+        covariance, slack = selection.covariances(
+            batch, self.base, advantage, COV_COLUMN[self.cov_log_prob], self.covariance)
         has_advantage = abs(advantage) > selection.rounding_of(batch, advantage)
         silenced = has_advantage & (self.base.scores(batch) == 0)
         # What rounding may have moved out of the band is in it.

@@ -32,18 +32,18 @@ _STEPS = tuple(c - 2**64 for c in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D
 
 
 def covariances(
-    batch: TokenBatch, base: UpdateRule, column: str, kind: str
+    batch: TokenBatch, base: UpdateRule, advantage: TokenColumn, column: str, kind: str
 ) -> tuple[TokenColumn, TokenColumn]:
     """The covariance of each token, and by how much rounding may move it: [..., sequences, positions].
 
     Args:
         batch: prepared by the base rule.
-        base: its advantages, and with "network" its scores, are taken.
+        base: its scores are taken, with "network".
+        advantage: that of the base rule.
         column: the log-probabilities in the covariance, "log_prob" or "old_log_prob".
         kind: one of ``COVARIANCES``.
     """
     log_prob: Any = getattr(batch, column)
-    advantage = base.advantages(batch)
     found = token_covariance(batch, log_prob, advantage)
     xp, rows = namespace(found), batch.is_ordinary
     ones = xp.ones_like(found)

@@ -14,6 +14,7 @@
     runner.py           many claims in parallel, with time limits
     ledger.py report.py verdicts as JSON and as tables; the accepted ledger
     rule_contract.py    what every update rule must keep, a user's too
+    expected_step.py    of what its expected step is the gradient
 
 One claim in one call: ``judge(claim)`` gives its `Verdict` (quick; ``judge(claim, FULL)`` at length).
 """

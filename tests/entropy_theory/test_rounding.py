@@ -33,7 +33,7 @@ ROWS, WIDTH = 24, 6
 
 
 def drawn(seed, *, ties, edge=0.0):
-    """On-policy rows of three prompts, rewards in sevenths, some their prompt's mean; or at a clip's edge.
+    """On-policy rows of three prompts, or at a clip's edge; some rewards are their prompt's mean.
 
     Args:
         seed: of the draws.
