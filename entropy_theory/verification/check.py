@@ -23,10 +23,11 @@ from entropy_theory.verification.claim import (
     Statement,
     Step,
     Target,
+    same,
 )
 from entropy_theory.verification.convergence import check_convergence
 from entropy_theory.verification.derivation import Inference, decide
-from entropy_theory.verification.instances import Instance, Instances, from_json
+from entropy_theory.verification.instances import Instances, from_json
 from entropy_theory.verification.property_based import check_property
 from entropy_theory.verification.search import Effort, describe, search
 from entropy_theory.verification.verdict import Verdict, derive
@@ -63,8 +64,10 @@ class Profile:
     seed: int = 0
 
 
+SIZES = (6, *range(9, 17), 24, 32, 64, 128, 256, 512, 1_000, 4_096, 10_001, 32_768, 151_936)
+"""Numbers of actions, up to a language model's, at which a statement without a proof is tried."""
 QUICK = Profile(
-    search=Effort(largest_total=10, random_cases=30_000, ascents=1, seconds=0.6, sizes=(64,)),
+    search=Effort(largest_total=10, random_cases=30_000, ascents=1, seconds=0.6, sizes=SIZES),
     proved_search=Effort(largest_total=9, random_cases=10_000, ascents=1, seconds=0.3, sizes=(64,)),
     mutant_search=Effort(largest_total=7, random_cases=8_000, ascents=1, seconds=0.3, sizes=(64,)),
     examples=30,
@@ -74,8 +77,7 @@ QUICK = Profile(
     check_seconds=90.0,
 )
 FULL = Profile(
-    search=Effort(largest_total=13, random_cases=1_000_000, ascents=12, seconds=5.0,
-                  sizes=(6, 64, 1_000, 10_001, 151_936)),
+    search=Effort(largest_total=13, random_cases=1_000_000, ascents=12, seconds=5.0, sizes=SIZES),
     proved_search=Effort(largest_total=10, random_cases=100_000, ascents=2, seconds=1.0,
                          sizes=(6, 64, 1_000, 10_001, 151_936)),
     mutant_search=Effort(largest_total=9, random_cases=100_000, ascents=4, seconds=1.5,
@@ -129,13 +131,11 @@ def checks(
     """
     seed = zlib.crc32(claim.id.encode(), profile.seed)
     proved = _accepted_target(claim)
-    plan = _statement_checks(claim.statement, claim.instances, claim.witnesses, profile,
-                             "statement", seed, proved == "statement")
+    plan = _statement_checks(claim, claim.statement, profile, "statement", seed, proved == "statement")
     if claim.convergence is not None:
         plan.append(_convergence_check(claim.convergence, claim.instances, profile, seed))
     if claim.repair is not None:
-        plan += _statement_checks(claim.repair, claim.instances, claim.witnesses, profile,
-                                  "repair", seed + 1, proved == "repair")
+        plan += _statement_checks(claim, claim.repair, profile, "repair", seed + 1, proved == "repair")
     plan += [_step_check(step, "negation", profile) for step in claim.negation]
     plan += [_step_check(step, "experiment", profile) for step in claim.experiments]
     for printed in claim.printed_proof:
@@ -175,22 +175,17 @@ def run_check(check: Check) -> list[Evidence]:
 
 
 def _statement_checks(
-    statement: Statement,
-    instances: Instances,
-    witnesses: tuple[Instance, ...],
-    profile: Profile,
-    target: Target,
-    seed: int,
-    proved: bool,
+    claim: Claim, statement: Statement, profile: Profile, target: Target, seed: int, proved: bool
 ) -> list[Check]:
+    instances = claim.instances
     examples = profile.examples if target == "statement" and not proved else max(
         profile.examples // 3, 20)
     effort = profile.proved_search if proved else profile.search
     return [
         *(_step_check(step, target, profile, statement, instances) for step in statement.proof),
         Check(method="search", target=target, name="", limit=profile.check_seconds,
-              run=lambda: search(statement, instances, effort, seed=seed,
-                                 witnesses=witnesses, target=target)),
+              run=lambda: search(statement, instances, effort, seed=seed, target=target,
+                                 witnesses=claim.witnesses, tight=not claim.mutants)),
         Check(method="property", target=target, name="", limit=profile.check_seconds,
               run=lambda: check_property(statement, instances, examples, target=target,
                                          shrink=profile.shrink, seed=profile.seed)),
@@ -277,6 +272,9 @@ def _mutant_check(claim: Claim, mutant: Mutant, profile: Profile, seed: int) -> 
 
     def run() -> list[Evidence]:
         started = time.monotonic()
+        if mutant.instances is None and same(mutant.statement, claim.repair or claim.statement):
+            return [Evidence(method="mutant", outcome="fail", target="mutant", name=mutant.name,
+                             detail="it is the statement itself: change what a check must notice")]
         instances = mutant.instances or claim.instances
         evidence: list[Evidence] = []
         for step in mutant.statement.proof:

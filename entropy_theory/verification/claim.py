@@ -27,7 +27,6 @@ from entropy_theory.verification.formula.statement import (
     Formula,
     Parameters,
     SymbolicCases,
-    most_actions,
     relation,
 )
 from entropy_theory.verification.formula.terms import ACTIONS, STATES, Term, UntraceableError
@@ -38,7 +37,7 @@ Relation = Literal[">", ">=", "=="]
 Method = Literal[
     "kernel", "symbolic", "smt", "property", "search", "certify", "convergence", "experiment", "mutant",
 ]
-Outcome = Literal["pass", "fail", "undecided", "timeout", "error", "skipped"]
+Outcome = Literal["pass", "fail", "undecided", "timeout", "error", "skipped", "vacuous"]
 Target = Literal["statement", "repair", "negation", "printed proof", "experiment", "mutant"]
 
 RepairKind = Literal["hypothesis", "correction", "instead"]
@@ -55,13 +54,15 @@ class Evidence:
 
     Attributes:
         method: how it was checked.
-        outcome: "pass" supports the target, "fail" refutes it.
+        outcome: "pass" supports the target, "fail" refutes it, "vacuous" says that nothing could.
         detail: one line for the reader.
         cases: instances looked at (0 where the method has none).
         seconds: wall-clock time.
         target: what was checked.
         name: the proof step or the mutant, where the evidence is about one.
         counterexample: exact data of a certified violation, with its ``margin_interval``.
+        searched: of a search, which instances were looked at.
+        missing: of a search, which instances of the statement's set were not looked at, and why.
     """
 
     method: Method
@@ -72,6 +73,8 @@ class Evidence:
     target: Target = "statement"
     name: str = ""
     counterexample: dict[str, Any] | None = None
+    searched: str = ""
+    missing: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -190,16 +193,6 @@ class Statement:
     def is_traceable(self) -> bool:
         """Whether it has a formula."""
         return not isinstance(_traced_of(self), UntraceableError)
-
-    def growth(self) -> int:
-        """How evaluating it grows with the number n of actions: as n, or as n^2 if it looks at pairs.
-
-        Raises:
-            UntraceableError: it has no formula.
-        """
-        formula = self.formula
-        relations = (*formula.hypotheses, formula.conclusion)
-        return max((most_actions(r.term) for r in relations), default=1)
 
     def evaluate(self, cases: Cases) -> tuple[list[Reals | Mask], Reals]:
         """The hypotheses' values and the margins on a batch, in floats or in balls.
@@ -325,6 +318,17 @@ class Claim:
             for m in self.mutants))
         for proof in (self.statement.proof, self.repair.proof if self.repair else (), self.negation):
             _check_order(self.id, proof)
+
+
+def same(one: Statement, other: Statement) -> bool:
+    """Whether two statements say the same: by their formulas, or as far as functions can be compared."""
+    formulas = _traced_of(one), _traced_of(other)
+    if any(isinstance(formula, UntraceableError) for formula in formulas):
+        return (one.margin, one.relation, one.conditions) == (other.margin, other.relation,
+                                                               other.conditions)
+    said = [(formula.conclusion, set(formula.hypotheses), formula.beyond)
+            for formula in formulas if isinstance(formula, Formula)]
+    return said[0] == said[1]
 
 
 def _traced_of(statement: Statement) -> Formula | UntraceableError:

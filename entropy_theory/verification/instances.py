@@ -48,6 +48,8 @@ MOST_VECTORS = 250
 """How many combinations of a vector's grid values are enumerated for one policy, at most."""
 MOST_TREES = 3000
 """How many combinations of integer weights are enumerated on one tree, at most."""
+LENGTHS = (4, 5, 6, 8, 10)
+"""Lengths of responses at which trees of the fewest tokens are tried too, as far as they stay small."""
 
 
 class Cases:
@@ -76,6 +78,24 @@ Margin: TypeAlias = Callable[[Cases], Reals]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Larger:
+    """A way in which instances can be larger than the sampler draws them.
+
+    Attributes:
+        unit: what there is more of: actions, tokens, steps of a response, prompts.
+        draw: (generator, rows, how many) -> a float batch, of the shapes in which constants that depend
+            on size are attained.
+        fewest: how many there are at least.
+        sizes: how many are drawn; empty for those of the search (`search.Effort`).
+    """
+
+    unit: str
+    fewest: int
+    draw: Callable[[np.random.Generator, int, int], Batch]
+    sizes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Instances:
     """The set a claim quantifies over.
 
@@ -86,8 +106,7 @@ class Instances:
         movable: float fields that local ascent may change.
         ranges: (low, high) of the fields that are positive numbers; they move in log space.
         families: what the sampler draws from, in words.
-        large: (generator, rows, actions or tokens) -> a float batch far beyond the sampler's sizes, of
-            the shapes in which constants that depend on size are attained; None where size means nothing.
+        large: the ways in which instances can be far larger; empty where size means nothing.
         parameters: what the statement quantifies over, each with its range; the sampler draws from a part
             of it. None where the instances are no parameters of a formula.
         finite: whether ``enumerate`` lists the whole set, so that nothing is sampled.
@@ -99,7 +118,7 @@ class Instances:
     movable: tuple[str, ...] = ()
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     families: str = ""
-    large: Callable[[np.random.Generator, int, int], Batch] | None = None
+    large: tuple[Larger, ...] = ()
     parameters: Parameters | None = None
     finite: bool = False
 
@@ -111,6 +130,9 @@ UNSET = Range()
 def _check_drawn(drawn: Scalar | Vector, positive: bool) -> None:
     """Raise a ValueError unless what is drawn makes sense; sets the range where it is not given."""
     said = f"'{drawn.name}' is drawn from {drawn.low} to {drawn.high} and {drawn.grid}"
+    if not drawn.name.isidentifier():
+        # Formulas, the kernel's too, call it by this name.
+        raise ValueError(f"'{drawn.name}' is no name of a field: use letters, digits and _")
     if not drawn.grid:
         raise ValueError(f"{said}: give its grid a value, the simplest first")
     if not all(map(math.isfinite, (drawn.low, drawn.high, *drawn.grid))):
@@ -266,7 +288,7 @@ def bandit_instances(
         movable=movable,
         ranges={s.name: (s.low, s.high) for s in scalars},
         families=f"{low}-{high} actions; Gaussian, tied, saturated, nearly tied and Dirichlet logits",
-        large=None if low == high else sample_large,
+        large=() if low == high else (Larger(unit="actions", fewest=low, draw=sample_large),),
         parameters=Parameters(fields=(
             Parameter(name="logits", axes=(ACTIONS,)),
             *((Parameter(name="correct", axes=(ACTIONS,), kind="mask", nonempty=True),)
@@ -298,7 +320,7 @@ def tree_instances(
         tokens: smallest and largest vocabulary; if they are one number, the statement is about no other.
         horizon: shortest and longest response.
         reward: 0/1 rewards of responses as a mask, graded ones, or none.
-        prompts: fewest and most prompts.
+        prompts: fewest and most prompts; for these and the horizon too, one number is no other.
         vectors: per (state, token) numbers, such as a logit step.
     """
     shapes = [
@@ -312,7 +334,11 @@ def tree_instances(
         return () if n_prompts is None else (n_prompts,)
 
     def sample(generator: np.random.Generator, size: int) -> Batch:
-        tree, n_prompts = shapes[int(generator.integers(len(shapes)))]
+        return draw(generator, size, *shapes[int(generator.integers(len(shapes)))])
+
+    def draw(
+        generator: np.random.Generator, size: int, tree: TokenTree, n_prompts: int | None
+    ) -> Batch:
         many = size * (n_prompts or 1)
         flat = sample_logits(generator, many * tree.n_states, tree.n_tokens)
         shape = (size, *lead(n_prompts))
@@ -330,25 +356,28 @@ def tree_instances(
     def sample_large(generator: np.random.Generator, size: int, n: int) -> Batch:
         """Trees of n tokens, of one level where n is large; half of them at the regularized optimum."""
         tree = TokenTree(n, 1 if n > 6 else int(generator.integers(1, 4)))
-        shape = (size, *lead(None if prompts is None else 1))
-        logits = sample_logits(generator, size * tree.n_states, n).reshape(*shape, tree.n_states, n)
-        batch: Batch = {"logits": logits}
-        if reward == "correct":
-            batch["correct"] = sample_correct(generator, size, tree.n_responses).reshape(*shape, -1)
-        elif reward == "graded":
-            batch["reward"] = _sample_vector(generator, GRADED_REWARD, (*shape, tree.n_responses))
-        for vector in vectors:
-            batch[vector.name] = _sample_vector(generator, vector, (*shape, tree.n_states, n))
-        batch |= _sample_scalars(generator, scalars, size)
+        batch = draw(generator, size, tree, None if prompts is None else 1)
         if reward == "graded" and tree.horizon == 1 and "coefficient" in batch:
             chosen = generator.random(size) < 0.5
-            one = np.zeros((size, *shape[1:], tree.n_responses))
+            one = np.zeros_like(batch["reward"])
             one[..., 0] = 1
             batch["coefficient"][chosen] = generator.uniform(0.5, 2.0, int(chosen.sum())) / math.log(n)
             batch["reward"][chosen] = one[chosen]
             scaled = one / batch["coefficient"].reshape(-1, *(1,) * (one.ndim - 1))
-            batch["logits"][chosen] = scaled.reshape(logits.shape)[chosen]
+            batch["logits"][chosen] = scaled.reshape(batch["logits"].shape)[chosen]
         return batch
+
+    (least, shortest), one = (tokens[0], horizon[0]), prompts[0] if prompts else None
+    larger = [] if least == tokens[1] else [Larger(unit="tokens", fewest=least, draw=sample_large)]
+    if shortest < horizon[1]:
+        larger.append(Larger(
+            unit="tokens long", fewest=shortest,
+            sizes=tuple(h for h in LENGTHS if horizon[1] < h and least**h <= MOST_TREES),
+            draw=lambda generator, size, n: draw(generator, size, TokenTree(least, n), one)))
+    if prompts and prompts[0] < prompts[1]:
+        larger.append(Larger(
+            unit="prompts", fewest=prompts[0], sizes=(4, 16),
+            draw=lambda generator, size, n: draw(generator, size, TokenTree(least, shortest), n)))
 
     def enumerate_small(largest_total: int) -> Iterator[Batch]:
         """Weights 1 and 2 (later 3, ...) at each state, on trees with few enough instances."""
@@ -391,7 +420,7 @@ def tree_instances(
         ranges={s.name: (s.low, s.high) for s in scalars},
         families=f"trees of {tokens[0]}-{tokens[1]} tokens, {horizon[0]}-{horizon[1]} long; Gaussian, "
                  "tied, saturated, nearly tied and Dirichlet logits",
-        large=None if tokens[0] == tokens[1] else sample_large,
+        large=tuple(larger),
         parameters=_tree_parameters(scalars, tokens, reward, prompts is not None, vectors),
     )
 

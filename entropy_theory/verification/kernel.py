@@ -4,7 +4,8 @@ A claim is proved if Rocq (Coq 8.16.1 or newer) accepts a theorem whose statemen
 from the claim's formula. Proofs are in formal/claims, one file a statement; each ends with a theorem
 ``proved``. For the check a module with the generated statement is written beside copies of library and
 proofs, everything is compiled, and a last file has the kernel accept ``proved`` as a proof of exactly
-that statement and print what it assumes, which must be the axioms of the classical real numbers.
+that statement and print what it assumes, which must be the axioms of the classical real numbers. A proof
+of a user's own is then checked by coqchk, which compares them by their full names.
 
 What was accepted is kept with digests of the statement, the proof and the library files it uses
 (formal/accepted.json, committed). Where Rocq is not installed, a proof counts as accepted as long as all
@@ -29,13 +30,17 @@ from entropy_theory.support.results import read_json, write_json, write_text
 from entropy_theory.verification.claim import Claim, Evidence, Statement
 from entropy_theory.verification.formula.terms import UntraceableError
 
-AXIOMS = (
-    "ClassicalDedekindReals.sig_not_dec",
-    "ClassicalDedekindReals.sig_forall_dec",
-    "FunctionalExtensionality.functional_extensionality_dep",
-    "Classical_Prop.classic",
-)
-"""The axioms of the classical real numbers of Rocq's standard library; no others are accepted."""
+AXIOMS = {
+    "ClassicalDedekindReals.sig_not_dec": ("Reals", "forall P : Prop, {~ ~ P} + {~ P}"),
+    "ClassicalDedekindReals.sig_forall_dec": (
+        "Reals", "forall P : nat -> Prop, (forall n, {P n} + {~ P n}) -> {n | ~ P n} + {forall n, P n}"),
+    "FunctionalExtensionality.functional_extensionality_dep": (
+        "Logic", "forall (A : Type) (B : A -> Type) (f g : forall x : A, B x), "
+        "(forall x, f x = g x) -> f = g"),
+    "Classical_Prop.classic": ("Logic", "forall P : Prop, P \\/ ~ P"),
+}
+"""The axioms of the classical real numbers, each with its folder of Rocq's standard library and its type;
+no others are accepted."""
 INSTALL = "apt install coq libcoq-stdlib libcoq-coquelicot"
 BUILD = Path("build") / "formal"
 HEADER = """(* Generated from the formula of the claim {id} ({module}). *)
@@ -119,7 +124,10 @@ def statement_text(claim: Claim) -> str:
         UntraceableError: the statement is no formula, or one that the kernel has no words for.
     """
     part, statement = statement_of(claim)
-    header = HEADER.format(id=claim.id, module=claim.source.replace("(*", "").replace("*)", ""))
+    source = claim.source
+    while (shorter := source.replace("(*", "").replace("*)", "")) != source:
+        source = shorter  # "**))" would leave the end of a comment, and what follows it a command
+    header = HEADER.format(id=claim.id, module=source)
     return header + statement.formula.rocq(part)
 
 
@@ -181,6 +189,8 @@ def evidence(claim: Claim, folder: Path = BUILD) -> list[Evidence]:
         known = record.get(proof.claim_id)
         if known is None or known["digest"] != proof.digest:
             continue
+        if again and known["accepted"] and _is_own(proof) and not known.get("coqchk"):
+            continue  # accepted by a version that did not ask coqchk
         if not known["accepted"]:
             return [_found(part, "fail", known["message"], started)]
         detail = f"accepted by Rocq {known['rocq']}: {proof.path.name}, digest {proof.digest[:12]}"
@@ -259,10 +269,33 @@ def prove(
         errors = _compile(folder, jobs, on_line)
         found = [_accepts(proof, files[proof.claim_id], folder, errors) for proof in proofs]
     results |= {proof.claim_id: result for proof, result in zip(proofs, found, strict=True)}
+    results |= _checked_by_coqchk(
+        {proof.claim_id: results[proof.claim_id] for proof in proofs if _is_own(proof)}, folder)
     known = read_accepted(folder / "checked.json") if (folder / "checked.json").exists() else {}
     known |= {proof.claim_id: _record(proof, results[proof.claim_id], version) for proof in proofs}
     write_json(folder / "checked.json", {"proofs": known})
     return results
+
+
+def _is_own(proof: Proof) -> bool:
+    """Whether a proof is a user's own."""
+    return formal_folder() not in proof.path.absolute().parents
+
+
+def _checked_by_coqchk(results: Mapping[str, Result], folder: Path) -> dict[str, Result]:
+    """What is left of accepted proofs of a user's own: the independent checker has the last word.
+
+    It tells axioms by their full names and reads compiled files alone, whatever the sources made Rocq
+    print.
+    """
+    accepted = {claim_id: result for claim_id, result in results.items() if result.accepted}
+    try:
+        if accepted:
+            check_again(accepted.values(), folder)
+    except KernelError as error:
+        return {claim_id: Result(accepted=False, axioms=result.axioms, message=str(error))
+                for claim_id, result in accepted.items()}
+    return accepted
 
 
 def accept(claims: Iterable[Claim], *, folder: Path = BUILD) -> None:
@@ -324,7 +357,7 @@ def _foreign_in_report(report: str) -> list[str]:
         if heading == "Theory":
             continue
         axioms_said |= heading == "Axioms"
-        accepted = {f"Coq.{place}.{name}" for place in ("Reals", "Logic") for name in AXIOMS}
+        accepted = {f"Coq.{place}.{name}" for name, (place, _) in AXIOMS.items()}
         found += [f"{heading}: {entry}" for entry in entries
                   if not (heading == "Axioms" and entry in accepted)]
     return found if axioms_said else [f"no list of axioms in {report!r}"]
@@ -332,6 +365,12 @@ def _foreign_in_report(report: str) -> list[str]:
 
 _LOAD = ("-Q", "PolicyEntropy", "PolicyEntropy", "-Q", "Statements", "Statements", "-Q", "Accepted",
          "Accepted")
+_TRUSTED = "".join(
+    f"From Coq.{place} Require Import {name.partition('.')[0]}.\n"
+    f"Definition trusted_{number} : {kind} := Coq.{place}.{name}.\n"
+    for number, (name, (place, kind)) in enumerate(AXIOMS.items()))
+"""Begins a file of accepted proofs. Rocq prints a name as short as it can: after these imports, and no
+others, the axioms of the standard library have one word, and anything else is printed with a dot."""
 _ACCEPTED = """From Statements.{source} Require {name}.
 From PolicyEntropy.claims.{source} Require {name}.
 Definition accepted_{name} : Statements.{module}.{part} := PolicyEntropy.claims.{module}.proved.
@@ -342,7 +381,7 @@ Redirect "Accepted/{source}/{name}" Print Assumptions accepted_{name}.
 def _record(proof: Proof, found: Result, version: str) -> dict[str, Any]:
     return {"accepted": found.accepted, "digest": proof.digest, "part": proof.part,
             "file": proof.path.name, "axioms": list(found.axioms), "message": found.message,
-            "rocq": version}
+            "rocq": version, **({"coqchk": True} if _is_own(proof) and found.accepted else {})}
 
 
 def _digest(statement: str, proof: Path) -> str:
@@ -392,7 +431,7 @@ def _write_sources(proofs: Iterable[Proof], files: Mapping[str, str], folder: Pa
         wanted[folder / "Statements" / place] = proof.statement
         wanted[folder / "PolicyEntropy" / "claims" / place] = proof.path.read_text()
         accepted = folder / "Accepted" / f"{files[proof.claim_id]}.v"
-        wanted[accepted] = wanted.get(accepted, "") + _ACCEPTED.format(
+        wanted[accepted] = wanted.get(accepted, _TRUSTED) + _ACCEPTED.format(
             source=source, name=name, module=proof.module, part=proof.part)
         (folder / "Accepted" / source).mkdir(parents=True, exist_ok=True)
     # Files of other claims stay: whoever asks for them next does not have to compile them again.
@@ -472,5 +511,6 @@ def _assumptions(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     lines = [line.strip() for line in text.splitlines() if line and not line[0].isspace()]
     said = [line for line in lines if line not in ("Axioms:", "Closed under the global context")]
     names = [re.split(r"\s*:", line)[0] for line in said]
-    return (tuple(name for name in names if name in AXIOMS),
-            tuple(line for name, line in zip(names, said, strict=True) if name not in AXIOMS))
+    words = {name.partition(".")[2]: name for name in AXIOMS}
+    return (tuple(words[name] for name in names if name in words),
+            tuple(line for name, line in zip(names, said, strict=True) if name not in words))

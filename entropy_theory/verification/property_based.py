@@ -11,6 +11,11 @@ from entropy_theory.verification import certify
 from entropy_theory.verification.claim import Evidence, Statement, Target
 from entropy_theory.verification.instances import Instance, Instances, as_batch
 from entropy_theory.verification.search import describe, evaluate, record
+from entropy_theory.verification.shrink import shrink as simplest
+
+
+SHRINKING = 2.0
+"""Processor seconds for making Hypothesis's violation simpler still."""
 
 
 class _ViolationError(AssertionError):
@@ -79,13 +84,14 @@ def check_property(
     cases, met = counts["drawn"], counts["met"]
     if outcome == "fail":
         # Hypothesis runs the shrunk example last.
-        data = record(*violations[-1])
+        found = violations[-1]
+        data = record(*(simplest(statement, instances, found, SHRINKING) if shrink else found))
         return [Evidence(method="property", outcome="fail", cases=cases, seconds=seconds, target=target,
                          counterexample=data,
                          detail=f"Hypothesis, shrunk: {describe(data)}, "
                                 f"margin {data['margin_interval']}")]
     if met == 0:
-        return [Evidence(method="property", outcome="error", cases=cases, seconds=seconds,
+        return [Evidence(method="property", outcome="vacuous", cases=cases, seconds=seconds,
                          target=target,
                          detail=f"vacuous: none of {cases} examples meets the hypotheses")]
     if counts["equalities"]:
@@ -94,4 +100,5 @@ def check_property(
                          detail=f"Hypothesis: {counts['equalities']} of {met} examples may be exact "
                                 "equalities, where the strict statement fails")]
     return [Evidence(method="property", outcome="pass", cases=cases, seconds=seconds, target=target,
+                     searched=f"{met} Hypothesis examples",
                      detail=f"Hypothesis: {met} of {cases} examples met the hypotheses, none failed")]

@@ -26,7 +26,7 @@ _REPAIRS = {"hypothesis": "with a hypothesis", "correction": "corrected", "inste
 STYLES = {
     "proved": "bold green", "derived": "green", "first-order": "bold green", "verified": "green",
     "true with a hypothesis": "yellow", "corrected": "yellow", "refuted": "red", "empirical": "cyan",
-    "undecided": "bold magenta",
+    "undecided": "bold magenta", "no counterexample found": "yellow", "vacuous": "bold magenta",
 }
 
 

@@ -1,9 +1,10 @@
 """The adversary: looks for instances that violate a statement, and says how hard it tried.
 
-Three parts: every instance with small integer weights, in order of size, so that the first violation
+Four parts: every instance with small integer weights, in order of size, so that the first violation
 is the simplest; a batched random search over families in which inequalities break (ties, saturation,
-near ties); local ascent (Nelder-Mead) of the violation from the worst random points. A float violation
-is only a candidate: it counts once ball arithmetic proves it.
+near ties); local ascent (Nelder-Mead) of the violation from the worst random points; far larger instances
+(`sizes`). A float violation is only a candidate: it counts once ball arithmetic proves it. One that was
+drawn is made simple (`shrink`). What was searched, and what was not, is told with the outcome.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from entropy_theory.verification import certify
+from entropy_theory.verification import certify, sizes
 from entropy_theory.verification.claim import Evidence, Statement, Target
 from entropy_theory.verification.instances import (
     Batch,
@@ -27,18 +28,26 @@ from entropy_theory.verification.instances import (
     pick,
     to_json,
 )
+from entropy_theory.verification.shrink import Violation, shrink
+from entropy_theory.verification.vacuity import Margins, why_vacuous
 
 IDENTITY_TOLERANCE = 1e-9
 """Float residual of an identity above which balls are asked; only a filter, never a verdict."""
-Violation = tuple[Instance, certify.Certificate]
-
+CLEARLY = 1e-6
+"""A violation in floats of this size is no rounding: what balls do not decide then is in doubt."""
+FEWEST_DRAWN = 1000
+"""Random cases below which a set that is not finite has hardly been searched."""
+FEWEST_MET = 20
+"""Instances that meet the hypotheses, below which a statement has hardly been tried."""
+INFINITE = 8
+"""How many instances of an infinite margin are put to ball arithmetic."""
 MOST_SHOWN = 24
 """The number of entries of a vector beyond which a description counts equal neighbors."""
+MANY_EQUAL = 8
+"""The number of entries beyond which equal ones are counted, if all are equal."""
 RECHECKED = 64
 """How many of the worst candidates of a search are put to ball arithmetic."""
 BATCH = 4096
-ENTRIES = 2_000_000
-"""How many entries a batch of large instances has, about."""
 LARGEST_MOVE = 100.0
 """Local ascent keeps logits and steps within this, so that exponentials stay finite."""
 
@@ -73,6 +82,7 @@ def search(
     witnesses: tuple[Instance, ...] = (),
     target: Target = "statement",
     first_only: bool = False,
+    tight: bool = False,
 ) -> list[Evidence]:
     """Search for a violation; return the evidence, then that of the certificates if one was found.
 
@@ -84,66 +94,117 @@ def search(
         witnesses: instances to try first.
         target: what the evidence is about.
         first_only: stop at the first proved violation (enough to reject a mutant).
+        tight: whether a margin that never comes near zero is vacuous (`vacuity`).
     """
     started = time.monotonic()
     deadline = time.thread_time() + effort.seconds
-    attack = _Attack(statement)
+    attack = _Attack(statement, instances)
     for witness in witnesses:
         attack.met += certify.check_instance(statement, witness).status != "outside"
         attack.cases += 1
         attack.certify(witness)
     simplest, reached = _enumerate(attack, instances, effort, deadline)
-    enough = first_only and bool(attack.violations)
-    random_cases = 0 if instances.finite or enough else effort.random_cases
+    simplest = simplest or next(iter(attack.violations), None)
+    random_cases = 0 if instances.finite or (first_only and attack.violations) else effort.random_cases
     starts, drawn = _sample(attack, instances, random_cases, effort, seed, deadline)
     climbed = [
         _ascend(statement, instances, severity, instance)
         for severity, instance in starts[: effort.ascents]
         if time.thread_time() < deadline
     ]
-    largest, huge = ([], "") if enough else _far(attack, instances, effort, seed)
-    extremes = sorted([*climbed, *starts, *largest], key=lambda entry: entry[0], reverse=True)
-    rechecked = 0
-    for severity, instance in extremes[:RECHECKED]:
-        if not _is_candidate(statement, np.array([-severity]))[0]:
-            break
-        rechecked += 1
-        if attack.certify(instance):
-            break
+    extremes = sorted([*climbed, *starts], key=lambda entry: entry[0], reverse=True)
+    rechecked = _certify_worst(attack, extremes[:RECHECKED])
+    missing: list[str] = []
+    if not attack.violations:
+        missing = sizes.try_larger(attack, instances, effort.sizes, seed)
+    for instance in () if attack.violations else attack.infinite:
+        attack.certify(instance, -np.inf)
 
-    common: dict[str, Any] = {
-        "cases": attack.cases, "seconds": time.monotonic() - started, "target": target,
-    }
+    common: dict[str, Any] = {"target": target, "cases": attack.cases}
     if attack.met == 0:
-        return [Evidence(method="search", outcome="error", **common,
-                         detail=f"vacuous: none of {attack.cases} instances meets the hypotheses")]
+        return [_evidence("vacuous", started, **common, detail="vacuous: none of "
+                          f"{attack.cases} instances meets the hypotheses")]
     hardness = f"{instances.families}, one by one" if instances.finite else (
         f"all integer weights of total <= {reached}, {drawn} random ({instances.families}), "
         f"{len(climbed)} local ascents"
     )
-    hardness += f"{huge}; {attack.met} met the hypotheses"
-    if not attack.violations:
-        worst_margin = f"; worst margin {-extremes[0][0]:.2e}" if extremes else ""
-        doubts = ""
-        if attack.flagged or rechecked:
-            doubts = (f"; {attack.flagged} candidates in floats, the worst {rechecked} not confirmed "
-                      f"by balls ({attack.undecided} undecided)")
-        if attack.equalities:
-            return [Evidence(method="search", outcome="undecided", **common,
-                             detail=f"{attack.equalities} instances may be exact equalities, where "
-                                    f"the strict statement fails: {hardness}{doubts}")]
-        return [Evidence(method="search", outcome="pass", **common,
-                         detail=f"no violation: {hardness}{worst_margin}{doubts}")]
-    first, last = simplest or attack.violations[0], attack.violations[-1]
+    common["searched"] = attack.sizes_said() + hardness + f"; {attack.met} met the hypotheses"
+    if attack.violations:
+        first, last = simplest or attack.violations[0], attack.violations[-1]
+        if simplest is None and not first_only:
+            first = shrink(statement, instances, first, max(2.0, effort.seconds))
+        return _refutation(attack, first, last, started, common)
+    missing += _hardly_searched(attack, instances, reached, drawn, random_cases)
+    return [_no_violation(attack, missing, extremes, rechecked, started, common,
+                          why_vacuous(statement, instances, attack.margins, tight=tight, seed=seed))]
+
+
+def _evidence(outcome: Any, started: float, **fields: Any) -> Evidence:
+    return Evidence(method="search", outcome=outcome, seconds=time.monotonic() - started, **fields)
+
+
+def _refutation(
+    attack: _Attack, first: Violation, last: Violation, started: float, common: dict[str, Any]
+) -> list[Evidence]:
     simple, worst = record(*first), record(*last)
     return [
-        Evidence(method="search", outcome="fail", **common, counterexample=simple,
-                 detail=f"{attack.flagged} candidates; simplest {describe(simple)}; "
-                        f"worst {describe(worst)}; {hardness}"),
-        Evidence(method="certify", outcome="fail", cases=2, target=target, counterexample=simple,
+        _evidence("fail", started, **common, counterexample=simple,
+                  detail=f"{attack.flagged} candidates; simplest {describe(simple)}; "
+                         f"worst {describe(worst)}; {common['searched']}"),
+        Evidence(method="certify", outcome="fail", cases=2, target=common["target"],
+                 counterexample=simple,
                  detail=f"simplest: margin {first[1].interval} at {first[1].bits} bits; "
                         f"worst: {last[1].interval}"),
     ]
+
+
+def _no_violation(
+    attack: _Attack, missing: list[str], extremes: list[tuple[float, Instance]], rechecked: int,
+    started: float, common: dict[str, Any], vacuous: str,
+) -> Evidence:
+    """The evidence of a search that has certified no violation."""
+    hardness = common["searched"]
+    if attack.equalities:
+        return _evidence("undecided", started, **common,
+                         detail=f"{attack.equalities} instances may be exact equalities, where the "
+                                f"strict statement fails: {hardness}")
+    if attack.doubtful is not None:
+        return _evidence("undecided", started, **common,
+                         detail="a clear violation in floats that ball arithmetic does not decide, at "
+                                f"{describe(to_json(attack.doubtful))}: {hardness}")
+    if vacuous:
+        return _evidence("vacuous", started, **common, detail=f"vacuous: {vacuous}")
+    worst_margin = f"; worst margin {-extremes[0][0]:.2e}" if extremes else ""
+    doubts = ""
+    if attack.flagged or rechecked:
+        doubts = (f"; {attack.flagged} candidates in floats, the worst {rechecked} not confirmed "
+                  f"by balls ({attack.undecided} undecided)")
+    return _evidence("pass", started, **common, missing="; ".join(missing),
+                     detail=f"no violation: {hardness}{worst_margin}{doubts}")
+
+
+def _hardly_searched(
+    attack: _Attack, instances: Instances, reached: int, drawn: int, asked: int
+) -> list[str]:
+    """What was cut short, in words."""
+    found = []
+    if attack.cut_short and instances.finite:
+        found.append(f"only {attack.cases} instances of the list were tried in the time given")
+    if drawn < min(asked, FEWEST_DRAWN):
+        found.append(f"only {drawn} random instances were tried in the time given")
+    if not instances.finite and attack.met < FEWEST_MET:
+        found.append(f"only {attack.met} of {attack.cases} instances met the hypotheses")
+    return found
+
+
+def _certify_worst(attack: _Attack, candidates: list[tuple[float, Instance]]) -> int:
+    """Put candidates to ball arithmetic until one is proved; returns how many were not."""
+    for count, (severity, instance) in enumerate(candidates):
+        if not is_candidate(attack.statement, np.array([-severity]))[0]:
+            return count
+        if attack.certify(instance, -severity):
+            return count + 1
+    return len(candidates)
 
 
 def evaluate(statement: Statement, batch: Batch) -> tuple[np.ndarray, np.ndarray]:
@@ -166,6 +227,10 @@ def evaluate(statement: Statement, batch: Batch) -> tuple[np.ndarray, np.ndarray
                 _refuse_nan(value, meets, batch, f"the hypothesis '{condition.latex}'")
                 value = value > 0 if condition.relation == ">" else value >= 0
             meets &= value
+        if np.asarray(margins).dtype == bool:
+            raise ValueError(
+                "the margin must be a number, at least 0 where the conclusion holds, got true or false "
+                "(of which both count as at least 0): write 3 - h for h <= 3")
         margins = np.asarray(margins, dtype=float)
     if margins.shape[:1] != (size,):
         raise ValueError(
@@ -218,6 +283,8 @@ def describe(data: dict[str, Any]) -> str:
         if isinstance(value, list) and value and all(isinstance(v, bool) for v in value):
             chosen = _listed([str(k + 1) for k, v in enumerate(value) if v])
             parts.append(f"{name}={{{chosen}}}")
+        elif isinstance(value, list) and len(value) > MANY_EQUAL and len(set(map(str, value))) == 1:
+            parts.append(f"{len(value):,} equal {name} ({_short(value[0])})")
         elif isinstance(value, list):
             parts.append(f"{name}=({_listed([_short(v) for v in value])})")
         else:
@@ -241,7 +308,7 @@ def _short(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _is_candidate(statement: Statement, margins: np.ndarray) -> np.ndarray:
+def is_candidate(statement: Statement, margins: np.ndarray) -> np.ndarray:
     if statement.relation == "==":
         return margins < -IDENTITY_TOLERANCE
     return margins <= 0 if statement.relation == ">" else margins < 0
@@ -250,33 +317,56 @@ def _is_candidate(statement: Statement, margins: np.ndarray) -> np.ndarray:
 class _Attack:
     """What an attack on a statement has looked at and found so far."""
 
-    def __init__(self, statement: Statement) -> None:
+    def __init__(self, statement: Statement, instances: Instances) -> None:
         self.statement = statement
+        self.instances = instances
         self.cases = self.met = self.flagged = self.undecided = self.equalities = 0
         self.violations: list[Violation] = []
+        self.doubtful: Instance | None = None
+        self.infinite: list[Instance] = []
+        self.margins = Margins()
+        self.cut_short = False
+        self._sizes: dict[str, set[int]] = {}
         # A formula has no way to look at other instances.
         self.may_mix = not statement.is_traceable()
 
-    def measure(self, batch: Batch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def measure(
+        self, batch: Batch, *, random: bool = True
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(margins, meets the hypotheses, violates in floats), each [B]."""
         margins, meets = evaluate(self.statement, batch)
         if self.may_mix and len(margins) > 1:
             self.may_mix = False
             _refuse_mixed(self.statement, batch, margins, meets)
-        candidates = meets & _is_candidate(self.statement, margins)
+        candidates = meets & is_candidate(self.statement, margins)
         self.cases += len(margins)
         self.met += int(np.sum(meets))
         self.flagged += int(np.sum(candidates))
+        self.margins.add(margins[meets], random)
+        if meets.any():
+            for unit, size in sizes.sizes_of(batch, self.instances).items():
+                self._sizes.setdefault(unit, set()).add(size)
+        if len(self.infinite) < INFINITE:
+            self.infinite += [pick(batch, int(index)) for index in np.flatnonzero(
+                meets & np.isposinf(margins))[: INFINITE - len(self.infinite)]]
         return margins, meets, candidates
 
-    def certify(self, instance: Instance) -> bool:
+    def certify(self, instance: Instance, margin: float = 0.0) -> bool:
         """Whether balls prove a violation at this instance; if so it is kept."""
         certificate = certify.check_candidate(self.statement, instance)
         if certificate.status == "violated":
             self.violations.append((instance, certificate))
-        self.undecided += certificate.status == "undecided"
+        if certificate.status == "undecided":
+            self.undecided += 1
+            if margin < -CLEARLY:
+                self.doubtful = instance
         self.equalities += certify.may_be_equality(self.statement, certificate)
         return certificate.status == "violated"
+
+    def sizes_said(self) -> str:
+        """``2 to 16, 24, 1,000 actions: ``, of the instances that met the hypotheses."""
+        found = ", ".join(f"{sizes.said(known)} {unit}" for unit, known in self._sizes.items())
+        return f"{found}: " if found else ""
 
 
 def _enumerate(
@@ -286,11 +376,12 @@ def _enumerate(
     reached = 0
     for batch in instances.enumerate(effort.largest_total):
         if time.thread_time() > deadline:
+            attack.cut_short = True
             break
         reached = int(np.sum(batch["weights"][0])) if "weights" in batch else reached + 1
-        _, _, candidates = attack.measure(batch)
+        margins, _, candidates = attack.measure(batch, random=False)
         for index in np.flatnonzero(candidates)[:RECHECKED]:
-            if attack.certify(pick(batch, int(index))):
+            if attack.certify(pick(batch, int(index)), float(margins[index])):
                 return attack.violations[-1], reached
     return None, reached
 
@@ -339,27 +430,6 @@ class _Worst:
     def sorted(self) -> list[tuple[float, Instance]]:
         """(severity, instance), worst first; severity is minus the margin."""
         return [(s, i) for s, _, i in sorted(self._heap, key=lambda e: (e[0], e[1]), reverse=True)]
-
-
-def _far(
-    attack: _Attack, instances: Instances, effort: Effort, seed: int
-) -> tuple[list[tuple[float, Instance]], str]:
-    """Instances of great size, where the statement's constants depend on it: the worst of each size."""
-    if instances.large is None or not attack.statement.is_traceable():
-        return [], ""
-    generator = np.random.default_rng([seed, 1])
-    power, found, tried = attack.statement.growth(), [], []
-    for size in effort.sizes:
-        if size**power > 4 * ENTRIES:
-            continue
-        tried.append(f"{size:,}")
-        batch = instances.large(generator, max(4, min(256, ENTRIES // size**power)), size)
-        margins, meets, _ = attack.measure(batch)
-        index = int(np.argmin(np.where(meets, margins, np.inf)))
-        # Balls at this size are slow, and a margin of rounding size is found at small ones as well.
-        if meets[index] and margins[index] < -IDENTITY_TOLERANCE:
-            found.append((-float(margins[index]), pick(batch, index)))
-    return found, f"; also of size {', '.join(tried)}" if tried else ""
 
 
 def _ascend(

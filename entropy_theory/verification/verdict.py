@@ -3,8 +3,12 @@
 Statement:
     proved       the proof kernel accepted a theorem that is the claim's formula, word for word
     derived      steps that SymPy and z3 decided, from tagged premises to the formula itself
-    verified     no proof, but no violation either: how many cases, which adversary, says the evidence;
-                 the most that is said of a margin that is computed, but is not one formula
+    verified     no proof, but no violation either, up to the size of a vocabulary: how many cases, which
+                 adversary, says the evidence; the most that is said of a margin that is not one formula
+    no counterexample found
+                 as verified, but part of what the statement is about was not tried: which, says the
+                 evidence
+    vacuous      it passes for a reason that has nothing to do with what it says (`vacuity`)
     first-order  true with a remainder: proved or derived with it, its order measured
     true with a hypothesis
                  false as printed (certified violation); with the named hypothesis proved or derived
@@ -30,13 +34,13 @@ from entropy_theory.verification.derivation import is_derivation
 from entropy_theory.verification.formula.terms import UntraceableError
 
 VERDICTS = (
-    "proved", "derived", "first-order", "verified", "true with a hypothesis", "corrected", "refuted",
-    "empirical", "undecided",
+    "proved", "derived", "first-order", "verified", "no counterexample found", "true with a hypothesis",
+    "corrected", "refuted", "empirical", "vacuous", "undecided",
 )
 HOLDS = ("proved", "derived", "verified", "first-order")
 """Verdicts that say that the statement is true as written."""
 PRINTED_PROOFS = ("ok", "gap", "wrong", "reconstructed", "not in sources", "none", "undecided")
-Standing = Literal["proved", "derived", "verified", ""]
+Standing = Literal["proved", "derived", "verified", "no counterexample found", ""]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,6 +54,8 @@ class Verdict:
         counterexample: exact data of the simplest certified violation, or None.
         problems: what keeps the evidence from being trusted (surviving mutants, errors, a failed
             step, a check that was not run), one line each; empty for a clean run.
+        searched: which instances the statement was tried on.
+        missing: which instances of its set it was not tried on, and why; empty if none.
     """
 
     statement: str
@@ -57,6 +63,8 @@ class Verdict:
     counterexample: dict[str, Any] | None
     problems: tuple[str, ...]
     instead: Standing = ""
+    searched: str = ""
+    missing: str = ""
 
 
 def derive(claim: Claim, evidence: Sequence[Evidence]) -> Verdict:
@@ -66,14 +74,21 @@ def derive(claim: Claim, evidence: Sequence[Evidence]) -> Verdict:
     instead: Standing = ""
     if claim.repair is not None and not problems:
         instead = _standing(claim.repair, evidence, "repair")
+    doubt = "vacuous" if any(
+        e.outcome == "vacuous" and e.target == "statement" for e in evidence) else "undecided"
     return Verdict(
-        statement="undecided" if problems else _statement_verdict(
-            claim, evidence, counterexample, instead),
+        statement=doubt if problems else _statement_verdict(claim, evidence, counterexample, instead),
         printed_proof=_printed_proof(claim, evidence),
         instead=instead,
         counterexample=counterexample,
         problems=problems,
+        searched="; ".join(e.searched for e in evidence if e.target == "statement" and e.searched),
+        missing=_missing(evidence, "statement"),
     )
+
+
+def _missing(evidence: Sequence[Evidence], target: Target) -> str:
+    return "; ".join(e.missing for e in evidence if e.target == target and e.missing)
 
 
 def _statement_verdict(
@@ -83,7 +98,7 @@ def _statement_verdict(
     if counterexample is not None:
         if claim.repair is None and claim.experiments:
             return "empirical"
-        if instead and claim.repair_is == "correction":
+        if instead in ("proved", "derived", "verified") and claim.repair_is == "correction":
             return "corrected"
         # Only of two formulas can it be said that they have one conclusion (`_other_conclusion`).
         if (instead in ("proved", "derived") and claim.repair_is == "hypothesis"
@@ -108,7 +123,7 @@ def _standing(statement: Statement, evidence: Sequence[Evidence], target: Target
         return ""
     if is_derivation(statement) and _is_proved(statement.proof, evidence, target):
         return "derived"
-    return "verified"
+    return "no counterexample found" if _missing(evidence, target) else "verified"
 
 
 def _problems(
@@ -154,7 +169,7 @@ def _other_conclusion(statement: Statement, repair: Statement) -> list[str]:
 
 
 def _is_problem(e: Evidence) -> bool:
-    if e.outcome == "error":
+    if e.outcome in ("error", "vacuous"):
         return True
     if e.method == "kernel":
         return e.outcome == "fail"

@@ -12,11 +12,14 @@ VERDICTS = {
     "proved": "the proof kernel (Rocq) accepted a theorem that is the formula, word for word",
     "derived": "machine-checked steps from tagged premises to the formula",
     "first-order": "true up to a remainder, proved with its bound; its order is measured",
-    "verified": "no counterexample found; no proof for every number of actions",
+    "verified": "searched up to a vocabulary's size, no counterexample found; no proof for every number "
+                "of actions",
+    "no counterexample found": "none, but part of what the statement is about was not searched",
     "true with a hypothesis": "false as printed; proved with the hypothesis that is named",
     "corrected": "false as printed; with another constant, factor or sign it holds",
     "refuted": "a certified counterexample exists; what holds instead stands beside it",
     "empirical": "false as an exact law; experiments say in which sense it holds",
+    "vacuous": "it passes for a reason that has nothing to do with what it says",
     "undecided": "the evidence does not settle it",
 }
 PRINTED_PROOFS = {

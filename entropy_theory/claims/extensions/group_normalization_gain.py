@@ -148,7 +148,7 @@ group_normalization_gain = Claim(
     scope="one tabular state, groups of G independent samples, exact expectation",
     statement=_statement,
     # Groups are enumerated, n^G of them.
-    instances=dataclasses.replace(bandit_instances(actions=(2, 3)), large=None),
+    instances=dataclasses.replace(bandit_instances(actions=(2, 3)), large=()),
     mutants=(
         Mutant(name="the deviation over G - 1 like that over G",
                statement=variant(_statement, margin=lambda i: _residual(

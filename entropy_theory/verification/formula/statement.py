@@ -184,11 +184,6 @@ def _fields(term: Term) -> frozenset[str]:
     return frozenset().union(*map(_fields, term.arguments))
 
 
-def most_actions(term: Term) -> int:
-    """The largest number of axes of actions that an array within the term has."""
-    return max((t.axes.count(ACTIONS) for t in subterms([term])), default=0)
-
-
 def subterms(roots: Iterable[Term]) -> Iterable[Term]:
     """All terms within the given ones, those of definitions included, each once."""
     seen: set[int] = set()

@@ -83,6 +83,81 @@ def test_what_is_no_proof_is_refused_with_file_and_line(example, folder, tmp_pat
     assert said.outcome == "fail"
 
 
+ABSURD = "Theorem proved : Statements.{module}.statement.\nProof. exfalso; {by} Qed.\n"
+SPOOFS = {
+    # claim: (what its proof file has before a false theorem, how it is proved)
+    "mine.Classical-Prop": ("Axiom classic : False.", "exact classic."),
+    "mine.FunctionalExtensionality": (
+        "Axiom functional_extensionality_dep : False.", "exact functional_extensionality_dep."),
+    "mine.bare-name": ("Axiom classic : False.", "exact classic."),
+    "mine.inner-module": (
+        "Module Coq. Module Logic. Module Classical_Prop. Axiom classic : False. End Classical_Prop. "
+        "End Logic. End Coq.", "exact Coq.Logic.Classical_Prop.classic."),
+    "mine.notation": ("Axiom bad : False. Notation classic := bad.", "exact classic."),
+    "mine.parameter": ("Parameter classic : False.", "exact classic."),
+    "mine.variable": ("Variable sig_not_dec : False.", "exact sig_not_dec."),
+    "mine.open-section": ("Section S. Variable bad : False.", "exact bad."),
+    "mine.module-type": (
+        "Module Type T. Axiom classic : False. End T. Declare Module M : T.", "exact M.classic."),
+    "mine.universes": (
+        "Unset Universe Checking.\nDefinition U : Type := Type. Definition V : U := U. "
+        "Set Universe Checking.\nFrom Coq Require Import Hurkens. Axiom classic : False.",
+        "exact classic."),
+    "mine.guard": (
+        "#[bypass_check(guard)] Fixpoint absurd (n : nat) : False := absurd n.", "exact (absurd 0%nat)."),
+    "mine.positivity": (
+        "#[bypass_check(positivity)] Inductive T := C (f : T -> False).\n"
+        "Definition no (t : T) : False := match t with C f => f t end.", "exact (no (C no))."),
+    "mine.primitive": (
+        "From Coq Require Import Uint63. Axiom of_to_Z : False.", "exact of_to_Z."),
+    "mine.printing": (
+        "Axiom classic : False. #[global] Set Printing Width 10. #[global] Set Printing All.",
+        "exact classic."),
+    "mine.unused-admitted": ("Lemma bad : False. Admitted.", "exact bad."),
+}
+
+
+@needs_rocq
+@pytest.mark.deep
+def test_no_axiom_passes_for_one_of_the_classical_reals(folder, tmp_path):
+    """By a name that is printed like theirs, by flags, by what a file leaves open: for a false limit."""
+    claims = []
+    for claim_id, (before, by) in SPOOFS.items():
+        module = kernel.module_name(claim_id)
+        name = module.partition(".")[2]
+        path = tmp_path / f"{name}.v"
+        path.write_text(
+            f"From Coq Require Import Reals.\nFrom PolicyEntropy.library Require Import Definitions.\n"
+            f"From Statements.mine Require {name}.\n{before}\n" + ABSURD.format(module=module, by=by))
+        claims.append(Claim(
+            id=claim_id, source="nobody", title="", instances=bandit_instances(correct=False),
+            statement=Statement(latex="", margin=lambda i: -1 - ar.entropy(i.logits)),
+            proof_file=str(path)))
+    results = kernel.prove(claims, folder=folder)
+    assert {claim_id for claim_id, result in results.items() if result.accepted} == set()
+    for claim in claims:
+        (said,) = kernel.evidence(claim, folder)
+        assert said.outcome == "fail", claim.id
+
+
+@needs_rocq
+@pytest.mark.deep
+def test_the_independent_checker_has_the_last_word_on_a_proof_of_a_users_own(
+        example, folder, tmp_path):
+    """An axiom beside a sound proof is in no list of what the proof assumes."""
+    claim = changed(example, tmp_path, "Axiom aside : False.\n" + Path(example.proof_file).read_text())
+    result = kernel.prove([claim], folder=folder)[claim.id]
+    assert not result.accepted
+    assert "aside" in result.message
+
+
+def test_words_of_a_claim_stay_in_the_comment_of_its_statement(example):
+    for source in ("a *) Axiom b : False. (* c", "**)) Axiom b : False. (*("):
+        text = kernel.statement_text(dataclasses.replace(example, source=source))
+        header = text.partition("From Coq")[0]
+        assert header.count("(*") == header.count("*)") == 1
+
+
 def test_a_changed_statement_is_not_the_accepted_one(tmp_path, monkeypatch):
     """The digest is of the statement too: a claim that says something else is no longer proved."""
     path = tmp_path / "proof.v"
@@ -114,11 +189,11 @@ def test_a_changed_statement_is_not_the_accepted_one(tmp_path, monkeypatch):
 
 def test_assumptions_are_read_to_the_last_line():
     """A check that was switched off has no type after a colon, and is an assumption all the same."""
-    known = "Axioms:\nClassicalDedekindReals.sig_not_dec\n  : forall P : Prop,\n    {~ ~ P} + {~ P}\n"
+    known = "Axioms:\nsig_not_dec\n  : forall P : Prop,\n    {~ ~ P} + {~ P}\n"
     assert kernel._assumptions(known) == (("ClassicalDedekindReals.sig_not_dec",), ())
     assert kernel._assumptions("Closed under the global context\n") == ((), ())
     for line in ("bad is assumed to be guarded.", "Type hierarchy is collapsed (logic is inconsistent)",
-                 "absurd : 0 = 1", "T is assumed to be positive."):
+                 "absurd : 0 = 1", "T is assumed to be positive.", "Classical_Prop.classic : False"):
         assert kernel._assumptions(known + line + "\n")[1] == (line,)
 
 
