@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,7 +26,8 @@ from entropy_theory.verification import kernel, ledger, report, rule_contract
 from entropy_theory.verification.check import FULL, QUICK, Profile, checks
 from entropy_theory.verification.claim import Claim
 from entropy_theory.verification.expected_step import expected_step
-from entropy_theory.verification.verdict import HOLDS, derive
+from entropy_theory.verification.judged import judged
+from entropy_theory.verification.verdict import HOLDS, Verdict, derive
 
 Effort = Literal["smoke", "default", "full"]
 LISTED_BY = "policy-entropy claims"
@@ -152,8 +154,21 @@ def show(claim_id: tyro.conf.Positional[str], /, *, full: bool = False) -> int:
     """
     claim = lookup(all_claims(), claim_id, "claim", LISTED_BY)
     effort = FULL if full else QUICK
+    if not full and _needs_extras(claim):
+        return _show_accepted(claim)
     found = run(_jobs({claim_id: claim}, None, effort, ledger.read_accepted()), processes=1)
     report.print_claim(claim, found[claim_id], derive(claim, found[claim_id]))
+    return 0
+
+
+def _show_accepted(claim: Claim) -> int:
+    """Print a claim with the accepted ledger's verdict, where what checks it is not installed."""
+    record = ledger.read_accepted()[claim.id]
+    print("SymPy and z3 are not installed, so nothing is checked here: this is the accepted ledger's "
+          "verdict")
+    report.print_claim(claim, kernel.evidence(claim), Verdict(
+        statement=record["verdict"], printed_proof=record["printed_proof"],
+        counterexample=record["counterexample"], problems=(), instead=record["instead"]))
     return 0
 
 
@@ -358,7 +373,12 @@ def _check(
         evidence = run(plan, processes=jobs, on_evidence=on_evidence)
     verdicts = {claim_id: derive(claim, evidence[claim_id]) for claim_id, claim in claims.items()}
     report.print_table(claims, verdicts, evidence)
-    entries = [ledger.entry(claim, evidence[i], verdicts[i]) for i, claim in claims.items()]
+    entries = [ledger.entry(claim, evidence[i], verdicts[i])
+               | {"searched": verdicts[i].searched, "not_searched": verdicts[i].missing}
+               for i, claim in claims.items()]
+    if path is not None:
+        report.print_accounts(claims, verdicts)
+        entries = [e | {"judged": judged(claims[e["id"]].statement)} for e in entries]
     return entries, [f"{i}: {line}" for i, v in verdicts.items() for line in v.problems]
 
 
@@ -369,7 +389,7 @@ def _jobs(
     accepted: Mapping[str, dict[str, Any]],
 ) -> dict[str, ClaimJob]:
     for claim_id, claim in claims.items():
-        if any(check.method in ("symbolic", "smt") for check in checks(claim, QUICK)):
+        if _has_steps(claim):
             need(f"checking the proof steps of {claim_id}", "sympy", "z3")
     return {
         claim_id: ClaimJob(
@@ -380,6 +400,16 @@ def _jobs(
         )
         for claim_id in claims
     }
+
+
+def _has_steps(claim: Claim) -> bool:
+    """Whether SymPy or z3 checks a step of it."""
+    return any(check.method in ("symbolic", "smt") for check in checks(claim, QUICK))
+
+
+def _needs_extras(claim: Claim) -> bool:
+    """Whether what checks its steps is not installed."""
+    return _has_steps(claim) and not all(map(find_spec, ("sympy", "z3")))
 
 
 def _chosen(claims: dict[str, Claim], ids: tuple[str, ...]) -> dict[str, Claim]:

@@ -64,8 +64,9 @@ class Profile:
     seed: int = 0
 
 
-SIZES = (6, *range(9, 17), 24, 32, 64, 128, 256, 512, 1_000, 4_096, 10_001, 32_768, 151_936)
-"""Numbers of actions, up to a language model's, at which a statement without a proof is tried."""
+SIZES = (*range(2, 17), 24, 32, 64, 128, 256, 512, 1_000, 4_096, 10_001, 32_768, 151_936)
+"""Numbers of actions, up to a language model's, at which a statement without a proof is tried: the
+sampler's too, of which a short search may draw some never."""
 QUICK = Profile(
     search=Effort(largest_total=10, random_cases=30_000, ascents=1, seconds=0.6, sizes=SIZES),
     proved_search=Effort(largest_total=9, random_cases=10_000, ascents=1, seconds=0.3, sizes=(64,)),
@@ -185,7 +186,8 @@ def _statement_checks(
         *(_step_check(step, target, profile, statement, instances) for step in statement.proof),
         Check(method="search", target=target, name="", limit=profile.check_seconds,
               run=lambda: search(statement, instances, effort, seed=seed, target=target,
-                                 witnesses=claim.witnesses, tight=not claim.mutants)),
+                                 witnesses=claim.witnesses,
+                                 tight=None if proved else not claim.mutants)),
         Check(method="property", target=target, name="", limit=profile.check_seconds,
               run=lambda: check_property(statement, instances, examples, target=target,
                                          shrink=profile.shrink, seed=profile.seed)),

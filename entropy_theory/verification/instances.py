@@ -48,7 +48,7 @@ MOST_VECTORS = 250
 """How many combinations of a vector's grid values are enumerated for one policy, at most."""
 MOST_TREES = 3000
 """How many combinations of integer weights are enumerated on one tree, at most."""
-LENGTHS = (4, 5, 6, 8, 10)
+LENGTHS = (1, 2, 3, 4, 5, 6, 8, 10)
 """Lengths of responses at which trees of the fewest tokens are tried too, as far as they stay small."""
 
 
@@ -248,7 +248,7 @@ def bandit_instances(
 
     def sample_large(generator: np.random.Generator, size: int, n: int) -> Batch:
         batch = draw(generator, size, n)
-        heavy = generator.random(size) < 0.7
+        heavy = (generator.random(size) < 0.7) & (n > 2)
         batch["logits"][heavy] = _two_heavy_actions(generator, int(heavy.sum()), n)
         if step:
             # Towards one of the two and away from the other: where curvature is largest.
@@ -372,11 +372,11 @@ def tree_instances(
     if shortest < horizon[1]:
         larger.append(Larger(
             unit="tokens long", fewest=shortest,
-            sizes=tuple(h for h in LENGTHS if horizon[1] < h and least**h <= MOST_TREES),
+            sizes=tuple(h for h in LENGTHS if least**h <= MOST_TREES),
             draw=lambda generator, size, n: draw(generator, size, TokenTree(least, n), one)))
     if prompts and prompts[0] < prompts[1]:
         larger.append(Larger(
-            unit="prompts", fewest=prompts[0], sizes=(4, 16),
+            unit="prompts", fewest=prompts[0], sizes=(1, 2, 3, 4, 16),
             draw=lambda generator, size, n: draw(generator, size, TokenTree(least, shortest), n)))
 
     def enumerate_small(largest_total: int) -> Iterator[Batch]:

@@ -367,7 +367,7 @@ _LOAD = ("-Q", "PolicyEntropy", "PolicyEntropy", "-Q", "Statements", "Statements
          "Accepted")
 _TRUSTED = "".join(
     f"From Coq.{place} Require Import {name.partition('.')[0]}.\n"
-    f"Definition trusted_{number} : {kind} := Coq.{place}.{name}.\n"
+    f"Definition trusted_{number} : {kind} := @Coq.{place}.{name}.\n"
     for number, (name, (place, kind)) in enumerate(AXIOMS.items()))
 """Begins a file of accepted proofs. Rocq prints a name as short as it can: after these imports, and no
 others, the axioms of the standard library have one word, and anything else is printed with a dot."""

@@ -15,8 +15,9 @@ from entropy_theory.support.console import Console
 from entropy_theory.verification import kernel
 from entropy_theory.verification.check import QUICK, checks
 from entropy_theory.verification.claim import Claim, Evidence, Statement, Target
-from entropy_theory.verification.formula.latex import formula_text
+from entropy_theory.verification.formula.plain import plain
 from entropy_theory.verification.formula.terms import UntraceableError
+from entropy_theory.verification.judged import judged
 from entropy_theory.verification.rule_contract import BLOCKED, ClauseResult, EntropyEffect
 from entropy_theory.verification.rule_contract import describe as describe_batch
 from entropy_theory.verification.search import describe
@@ -59,12 +60,39 @@ def print_table(
                 "is not decided, for the problems below; its check fails")
             console.print(f"{claim_id} {fails} at {escape(shown)}", soft_wrap=True, highlight=False)
             if verdict.instead:
-                note = escape(claims[claim_id].repair_note)
+                note = escape(plain(claims[claim_id].repair_note))
                 console.print(f"    what holds ({verdict.instead}): {note}", soft_wrap=True,
                               highlight=False)
     for claim_id, verdict in verdicts.items():
         for line in verdict.problems:
             console.print(f"[bold red]problem[/] {claim_id}: {escape(line)}", soft_wrap=True)
+
+
+def account(claim: Claim, verdict: Verdict) -> list[str]:
+    """What a claim says beside what was judged of it, and on which instances, in lines."""
+    lines = [f"  says          {plain(claim.statement.latex)}"]
+    lines += _beside("judged", judged(claim.statement))
+    if claim.repair is not None:
+        lines.append(f"  says instead  {plain(claim.repair.latex)}")
+        lines += _beside("judged", judged(claim.repair))
+    if verdict.searched:
+        lines += _beside("searched", [verdict.searched])
+    if verdict.missing:
+        lines += _beside("not searched", [verdict.missing])
+    return lines
+
+
+def _beside(word: str, lines: Sequence[str]) -> list[str]:
+    return [f"  {'' if k else word:14}{line}" for k, line in enumerate(lines)]
+
+
+def print_accounts(claims: Mapping[str, Claim], verdicts: Mapping[str, Verdict]) -> None:
+    """Print of each claim of a user's own what was judged, which only its author can compare."""
+    console = Console()
+    for claim_id, claim in claims.items():
+        console.print(f"[bold]{claim_id}[/]: {verdicts[claim_id].statement}", highlight=False)
+        for row in account(claim, verdicts[claim_id]):
+            console.print(escape(row), soft_wrap=True, highlight=False)
 
 
 def print_differences(lines: Sequence[str]) -> None:
@@ -88,7 +116,7 @@ def print_claim(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) ->
     def heading(text: str) -> None:
         console.print(f"\n[bold]{escape(text)}[/]", highlight=False)
 
-    console.print(f"[bold]{claim.id}[/]  {escape(claim.title)}", highlight=False)
+    console.print(f"[bold]{claim.id}[/]  {escape(plain(claim.title))}", highlight=False)
     line(claim.source)
     if claim.scope:
         line(f"scope: {claim.scope}")
@@ -103,7 +131,7 @@ def print_claim(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) ->
     for target, statement in parts:
         if statement is not None:
             heading("Statement" if target == "statement" else
-                    f"What holds ({_REPAIRS[claim.repair_is]}): {claim.repair_note}")
+                    f"What holds ({_REPAIRS[claim.repair_is]}): {plain(claim.repair_note)}")
             _print_statement(line, heading, statement, target, by_name)
     _print_kernel(line, heading, claim, evidence)
     if claim.negation:
@@ -256,7 +284,8 @@ def summarize(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) -> s
         fails = "fails" if verdict.statement != "undecided" else "not decided, see below; its check fails"
         lines.append(f"{fails} at {describe(verdict.counterexample)}, margin "
                      f"{verdict.counterexample['margin_interval']}")
-    return "\n".join([*lines, *(f"problem: {line}" for line in verdict.problems)])
+    return "\n".join([*lines, *account(claim, verdict),
+                      *(f"problem: {line}" for line in verdict.problems)])
 
 
 def _summary(evidence: Sequence[Evidence]) -> str:
@@ -294,13 +323,11 @@ def _print_statement(
     target: Target,
     by_name: Mapping[tuple[Target, str], Evidence],
 ) -> None:
-    line(f"reading aid: {statement.latex}")
-    try:
-        line(f"formula: {formula_text(statement.formula)}")
-    except UntraceableError as error:
-        line(f"formula: none; the margin is computed, not one formula ({error}), and so is not proved")
+    line(f"reading aid: {plain(statement.latex)}")
+    for k, row in enumerate(judged(statement)):
+        line(row if k else f"formula: {row}", 6 if k else 2)
     for condition in statement.conditions:
-        line(f"hypothesis: {condition.latex}")
+        line(f"hypothesis: {plain(condition.latex)}")
     if statement.proof:
         heading("Proof" if target == "statement" else "Proof of the repaired statement")
         _print_steps(line, statement.proof, target, by_name)
@@ -315,9 +342,9 @@ def _print_steps(
     for step in steps:
         e = by_name.get((target, step.name))
         outcome = f"{e.outcome}, {e.seconds:.2f} s: {e.detail}" if e else "not run"
-        line(f"{step.name} [{step.method}]: {step.statement}")
+        line(f"{step.name} [{step.method}]: {plain(step.statement)}")
         if step.uses:
             line(f"uses: {', '.join(step.uses)}", 6)
         for axiom in step.axioms:
-            line(f"axiom: {axiom}", 6)
+            line(f"axiom: {plain(axiom)}", 6)
         line(outcome, 6)

@@ -82,7 +82,7 @@ def search(
     witnesses: tuple[Instance, ...] = (),
     target: Target = "statement",
     first_only: bool = False,
-    tight: bool = False,
+    tight: bool | None = None,
 ) -> list[Evidence]:
     """Search for a violation; return the evidence, then that of the certificates if one was found.
 
@@ -94,7 +94,8 @@ def search(
         witnesses: instances to try first.
         target: what the evidence is about.
         first_only: stop at the first proved violation (enough to reject a mutant).
-        tight: whether a margin that never comes near zero is vacuous (`vacuity`).
+        tight: whether a margin that never comes near zero is vacuous (`vacuity`); None asks for no reason
+            why the statement may say nothing: not of a mutant, nor of what the kernel has accepted.
     """
     started = time.monotonic()
     deadline = time.thread_time() + effort.seconds
@@ -135,8 +136,9 @@ def search(
             first = shrink(statement, instances, first, max(2.0, effort.seconds))
         return _refutation(attack, first, last, started, common)
     missing += _hardly_searched(attack, instances, reached, drawn, random_cases)
-    return [_no_violation(attack, missing, extremes, rechecked, started, common,
-                          why_vacuous(statement, instances, attack.margins, tight=tight, seed=seed))]
+    vacuous = "" if tight is None else why_vacuous(
+        statement, instances, attack.margins, tight=tight, seed=seed)
+    return [_no_violation(attack, missing, extremes, rechecked, started, common, vacuous)]
 
 
 def _evidence(outcome: Any, started: float, **fields: Any) -> Evidence:
@@ -463,8 +465,9 @@ def _ascend(
         margins, meets = evaluate(statement, rebuild(x))
         return float(margins[0]) if meets[0] else 1e300
 
-    result = minimize(objective, vector, method="Nelder-Mead",
-                      options={"maxfev": 60 * len(vector), "xatol": 1e-6, "fatol": 0.0})
+    with np.errstate(invalid="ignore"):  # differences of infinite margins
+        result = minimize(objective, vector, method="Nelder-Mead",
+                          options={"maxfev": 60 * len(vector), "xatol": 1e-6, "fatol": 0.0})
     if -result.fun <= severity:
         return severity, start
     return -float(result.fun), pick(rebuild(result.x), 0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
@@ -54,11 +55,11 @@ def shrink(
     deadline = time.thread_time() + seconds
     improved = True
     while improved:
-        improved = False
+        improved, cost = False, _cost(found[0])
         for candidate in _simpler(found[0], instances, fields):
             if time.thread_time() > deadline:
                 return found
-            if _cost(candidate) >= _cost(found[0]):
+            if _cost(candidate) >= cost:
                 continue
             certificate = _violates(statement, candidate)
             if certificate is not None:
@@ -88,7 +89,8 @@ def _cost(instance: Instance) -> tuple[int, float]:
     flat = [_flat(value) for value in instance.values()]
     said = 0.0
     for entries in flat:
-        said += sum(_of_number(v) for v in set(entries)) + sum(0.01 * (v != 0) for v in entries)
+        counts = Counter(entries)
+        said += sum(map(_of_number, counts)) + 0.01 * (len(entries) - counts[0])
     return sum(map(len, flat)), said
 
 
@@ -158,7 +160,9 @@ def _smaller(
         cuts = [{ACTIONS: keep} for keep in kept]
     for cut in cuts:
         smaller = {key: _taken(array, axes[key], cut) for key, array in arrays.items()}
-        yield {**smaller, name: np.full_like(smaller[name], int(name == "weights"))}
+        one = int(name == "weights")
+        if (smaller[name] != one).any():
+            yield {**smaller, name: np.full_like(smaller[name], one)}
         yield smaller
     if PROMPTS in axes[name] and len(logits) > fewest.get("prompts", len(logits)):
         for k in range(len(logits)):

@@ -67,7 +67,7 @@ def try_larger(
     """
     missing: list[str] = []
     for larger in instances.large if sizes else ():
-        left = sorted(larger.sizes or sizes)
+        left = sorted(size for size in larger.sizes or sizes if size >= larger.fewest)
         costs: list[_Cost] = []
         none_met: list[int] = []
         reason = ""
@@ -158,7 +158,7 @@ def with_simple_shapes(batch: Batch) -> Batch:
               if name != "logits" and column.size == logits.size]
     logits[0] = 0.0
     for row, (name, scale) in enumerate(itertools.product(fields, (1.0, 0.1, 10.0)), start=1):
-        if 4 * row < len(logits):
+        if 2 * row < len(logits):
             logits[row] = scale * batch[name][row].reshape(logits.shape[1:])
     return batch
 

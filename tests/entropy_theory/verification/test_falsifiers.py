@@ -33,13 +33,10 @@ def test_search_reports_the_simplest_and_the_worst():
 def test_the_first_violation_is_enough_to_reject_a_mutant():
     """Half of the ledger's time once went into policies of 151,936 actions for mutants long rejected."""
     claim = all_claims()["extension.hessian"]
-    effort = dataclasses.replace(EFFORT, sizes=(64,))
     mutant = claim.mutants[0].statement
-    whole, _ = search(mutant, claim.instances, effort)
-    found, certificate = search(mutant, claim.instances, effort, first_only=True)
+    whole, _ = search(mutant, claim.instances, EFFORT)
+    found, certificate = search(mutant, claim.instances, EFFORT, first_only=True)
     assert found.outcome == certificate.outcome == "fail"
-    assert "also of size" in whole.detail
-    assert "also of size" not in found.detail
     assert found.cases < 100 < whole.cases
 
 
@@ -121,7 +118,7 @@ def test_a_true_statement_with_equality_cases_survives():
 def test_float_noise_alone_is_never_a_refutation():
     """A margin that is zero in exact arithmetic and negative in floats (the float trap)."""
     noisy = Statement(latex="0.1 + 0.2 <= 0.3 up to rounding", relation=">=",
-                      margin=lambda i: 0.3 - (0.1 + 0.2) + 0 * i.logits[..., 0]
+                      margin=lambda i: (0.3 - (0.1 + 0.2)) * np.abs(i.logits[..., 0])
                       if i.logits.dtype == float else 0 * i.logits[..., 0])
     (found,) = search(noisy, planted.POLICIES, EFFORT)
     assert found.outcome == "pass"
@@ -159,8 +156,8 @@ def test_unmeetable_hypotheses_are_vacuous_not_passed():
     )
     for found in (search(vacuous, planted.POLICIES, EFFORT)[0],
                   check_property(vacuous, planted.POLICIES, 20)[0]):
-        assert found.outcome == "error"
-        assert "vacuous" in found.detail
+        assert found.outcome == "vacuous"
+        assert "meets the hypotheses" in found.detail
 
 
 def test_a_nan_margin_is_an_error_that_shows_the_instance():

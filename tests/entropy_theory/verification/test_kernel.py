@@ -85,44 +85,49 @@ def test_what_is_no_proof_is_refused_with_file_and_line(example, folder, tmp_pat
 
 ABSURD = "Theorem proved : Statements.{module}.statement.\nProof. exfalso; {by} Qed.\n"
 SPOOFS = {
-    # claim: (what its proof file has before a false theorem, how it is proved)
-    "mine.Classical-Prop": ("Axiom classic : False.", "exact classic."),
+    # claim: (what its proof file has before a false theorem, how it is proved, why it is refused)
+    "mine.Classical-Prop": ("Axiom classic : False.", "exact classic.", "assumes: .*classic : False"),
     "mine.FunctionalExtensionality": (
-        "Axiom functional_extensionality_dep : False.", "exact functional_extensionality_dep."),
-    "mine.bare-name": ("Axiom classic : False.", "exact classic."),
+        "Axiom functional_extensionality_dep : False.", "exact functional_extensionality_dep.",
+        "assumes: .*functional_extensionality_dep : False"),
+    "mine.bare-name": ("Axiom classic : False.", "exact classic.", "assumes: .*bare_name.classic"),
     "mine.inner-module": (
         "Module Coq. Module Logic. Module Classical_Prop. Axiom classic : False. End Classical_Prop. "
-        "End Logic. End Coq.", "exact Coq.Logic.Classical_Prop.classic."),
-    "mine.notation": ("Axiom bad : False. Notation classic := bad.", "exact classic."),
-    "mine.parameter": ("Parameter classic : False.", "exact classic."),
-    "mine.variable": ("Variable sig_not_dec : False.", "exact sig_not_dec."),
-    "mine.open-section": ("Section S. Variable bad : False.", "exact bad."),
+        "End Logic. End Coq.", "exact Coq.Logic.Classical_Prop.classic.", "assumes: .*inner_module"),
+    "mine.notation": ("Axiom bad : False. Notation classic := bad.", "exact classic.", "assumes: .*bad"),
+    "mine.parameter": ("Parameter classic : False.", "exact classic.", "assumes: .*classic"),
+    "mine.variable": ("Variable sig_not_dec : False.", "exact sig_not_dec.", "assumes: .*sig_not_dec"),
+    "mine.open-section": ("Section S. Variable bad : False.", "exact bad.", "line"),
     "mine.module-type": (
-        "Module Type T. Axiom classic : False. End T. Declare Module M : T.", "exact M.classic."),
+        "Module Type T. Axiom classic : False. End T. Declare Module M : T.", "exact M.classic.",
+        "assumes: .*M.classic"),
     "mine.universes": (
-        "Unset Universe Checking.\nDefinition U : Type := Type. Definition V : U := U. "
-        "Set Universe Checking.\nFrom Coq Require Import Hurkens. Axiom classic : False.",
-        "exact classic."),
+        "From Coq.Logic Require Hurkens. Unset Universe Checking. Definition bad : False := "
+        "Hurkens.TypeNeqSmallType.paradox Type eq_refl. Set Universe Checking.", "exact bad.",
+        "assumes: .*bad relies on an unsafe hierarchy"),
     "mine.guard": (
-        "#[bypass_check(guard)] Fixpoint absurd (n : nat) : False := absurd n.", "exact (absurd 0%nat)."),
+        "#[bypass_check(guard)] Fixpoint absurd (n : nat) : False := absurd n.", "exact (absurd 0%nat).",
+        "assumes: .*assumed to be guarded"),
     "mine.positivity": (
         "#[bypass_check(positivity)] Inductive T := C (f : T -> False).\n"
-        "Definition no (t : T) : False := match t with C f => f t end.", "exact (no (C no))."),
+        "Definition no (t : T) : False := match t with C f => f t end.", "exact (no (C no)).",
+        "assumes: .*assumed to be positive"),
     "mine.primitive": (
-        "From Coq Require Import Uint63. Axiom of_to_Z : False.", "exact of_to_Z."),
+        "From Coq Require Import Uint63. Definition bad := of_to_Z 0%uint63. Axiom a : bad = bad -> False.",
+        "exact (a eq_refl).", "assumes: .*of_to_Z"),
     "mine.printing": (
         "Axiom classic : False. #[global] Set Printing Width 10. #[global] Set Printing All.",
-        "exact classic."),
-    "mine.unused-admitted": ("Lemma bad : False. Admitted.", "exact bad."),
+        "exact classic.", "assumes: .*classic"),
+    "mine.admitted": ("Lemma classic : False. Admitted.", "exact classic.", "assumes: .*classic"),
 }
 
 
 @needs_rocq
 @pytest.mark.deep
-def test_no_axiom_passes_for_one_of_the_classical_reals(folder, tmp_path):
-    """By a name that is printed like theirs, by flags, by what a file leaves open: for a false limit."""
-    claims = []
-    for claim_id, (before, by) in SPOOFS.items():
+def test_no_axiom_passes_for_one_of_the_classical_reals(example, folder, tmp_path):
+    """By a name that is printed like theirs, by flags, by what a file leaves open: for falsehoods."""
+    claims = [example]
+    for claim_id, (before, by, _) in SPOOFS.items():
         module = kernel.module_name(claim_id)
         name = module.partition(".")[2]
         path = tmp_path / f"{name}.v"
@@ -134,8 +139,10 @@ def test_no_axiom_passes_for_one_of_the_classical_reals(folder, tmp_path):
             statement=Statement(latex="", margin=lambda i: -1 - ar.entropy(i.logits)),
             proof_file=str(path)))
     results = kernel.prove(claims, folder=folder)
-    assert {claim_id for claim_id, result in results.items() if result.accepted} == set()
-    for claim in claims:
+    assert [claim_id for claim_id, result in results.items() if result.accepted] == [example.id]
+    for claim_id, (_, _, why) in SPOOFS.items():
+        assert re.search(why, results[claim_id].message, re.DOTALL), results[claim_id].message
+    for claim in claims[1:]:
         (said,) = kernel.evidence(claim, folder)
         assert said.outcome == "fail", claim.id
 
