@@ -24,7 +24,7 @@ from entropy_theory.verification.instances import Batch, Instance, Instances, La
 
 ENTRIES = 500_000
 """How many entries a batch of large instances has, about."""
-MOST_ROWS = 64
+MOST_ROWS = 256
 MOST_BYTES = 1e9
 """Memory that one size may take."""
 MOST_SECONDS = 10.0
@@ -77,7 +77,7 @@ def try_larger(
             if not rows:
                 reason = "the margin would take too long, or too much memory"
                 break
-            generator = np.random.default_rng([seed, 1, size])
+            generator = np.random.default_rng([seed, 1])  # anew: rows depend on what the margin costs
             batch = with_simple_shapes(larger.draw(generator, rows, size))
             try:
                 with _watched(costs, size, rows):

@@ -92,12 +92,12 @@ SPOOFS = {
         "assumes: .*functional_extensionality_dep : False"),
     "mine.bare-name": ("Axiom classic : False.", "exact classic.", "assumes: .*bare_name.classic"),
     "mine.inner-module": (
-        "Module Coq. Module Logic. Module Classical_Prop. Axiom classic : False. End Classical_Prop. "
-        "End Logic. End Coq.", "exact Coq.Logic.Classical_Prop.classic.", "assumes: .*inner_module"),
+        "Module Classical_Prop. Axiom classic : False. End Classical_Prop.",
+        "exact Classical_Prop.classic.", "assumes: .*classic : False"),
     "mine.notation": ("Axiom bad : False. Notation classic := bad.", "exact classic.", "assumes: .*bad"),
     "mine.parameter": ("Parameter classic : False.", "exact classic.", "assumes: .*classic"),
     "mine.variable": ("Variable sig_not_dec : False.", "exact sig_not_dec.", "assumes: .*sig_not_dec"),
-    "mine.open-section": ("Section S. Variable bad : False.", "exact bad.", "line"),
+    "mine.open-section": ("Section S. Variable bad : False.", "exact bad.", "was not compiled"),
     "mine.module-type": (
         "Module Type T. Axiom classic : False. End T. Declare Module M : T.", "exact M.classic.",
         "assumes: .*M.classic"),
