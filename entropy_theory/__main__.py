@@ -374,7 +374,7 @@ def _check(
     verdicts = {claim_id: derive(claim, evidence[claim_id]) for claim_id, claim in claims.items()}
     report.print_table(claims, verdicts, evidence)
     entries = [ledger.entry(claim, evidence[i], verdicts[i])
-               | {"searched": verdicts[i].searched, "not_searched": verdicts[i].missing}
+               | {"searched": verdicts[i].searched, "left_open": verdicts[i].left_open}
                for i, claim in claims.items()]
     if path is not None:
         report.print_accounts(claims, verdicts)

@@ -62,7 +62,7 @@ class Evidence:
         name: the proof step or the mutant, where the evidence is about one.
         counterexample: exact data of a certified violation, with its ``margin_interval``.
         searched: of a search, which instances were looked at.
-        missing: of a search, which instances of the statement's set were not looked at, and why.
+        left_open: of a search, what it does not settle, and which instances it did not look at, and why.
     """
 
     method: Method
@@ -74,7 +74,7 @@ class Evidence:
     name: str = ""
     counterexample: dict[str, Any] | None = None
     searched: str = ""
-    missing: str = ""
+    left_open: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,7 +1,7 @@
 """What a check of a claim has judged, to be read beside what its author wrote.
 
-A statement is written twice: in LaTeX for readers, and as a function that is checked. Nothing but a reader
-can see that they say the same, so both are shown.
+A statement is written twice: in LaTeX for readers, and as a function that is checked. Nothing but a
+reader can see that they say the same, so both are shown.
 """
 
 from __future__ import annotations

@@ -13,7 +13,6 @@ from entropy_theory.verification.instances import Instance, Instances, as_batch
 from entropy_theory.verification.search import describe, evaluate, record
 from entropy_theory.verification.shrink import shrink as simplest
 
-
 SHRINKING = 2.0
 """Processor seconds for making Hypothesis's violation simpler still."""
 
@@ -95,10 +94,10 @@ def check_property(
                          target=target,
                          detail=f"vacuous: none of {cases} examples meets the hypotheses")]
     if counts["equalities"]:
+        why = (f"Hypothesis: {counts['equalities']} of {met} examples may be exact equalities, where the "
+               "strict statement fails")
         return [Evidence(method="property", outcome="undecided", cases=cases, seconds=seconds,
-                         target=target,
-                         detail=f"Hypothesis: {counts['equalities']} of {met} examples may be exact "
-                                "equalities, where the strict statement fails")]
+                         target=target, left_open=why, detail=why)]
     return [Evidence(method="property", outcome="pass", cases=cases, seconds=seconds, target=target,
                      searched=f"{met} Hypothesis examples",
                      detail=f"Hypothesis: {met} of {cases} examples met the hypotheses, none failed")]

@@ -77,8 +77,8 @@ def account(claim: Claim, verdict: Verdict) -> list[str]:
         lines += _beside("judged", judged(claim.repair))
     if verdict.searched:
         lines += _beside("searched", [verdict.searched])
-    if verdict.missing:
-        lines += _beside("not searched", [verdict.missing])
+    if verdict.left_open:
+        lines += _beside("left open", [verdict.left_open])
     return lines
 
 

@@ -167,13 +167,12 @@ def _no_violation(
     """The evidence of a search that has certified no violation."""
     hardness = common["searched"]
     if attack.equalities:
-        return _evidence("undecided", started, **common,
-                         detail=f"{attack.equalities} instances may be exact equalities, where the "
-                                f"strict statement fails: {hardness}")
+        why = f"{attack.equalities} instances may be exact equalities, where the strict statement fails"
+        return _evidence("undecided", started, **common, left_open=why, detail=f"{why}: {hardness}")
     if attack.doubtful is not None:
-        return _evidence("undecided", started, **common,
-                         detail="a clear violation in floats that ball arithmetic does not decide, at "
-                                f"{describe(to_json(attack.doubtful))}: {hardness}")
+        why = ("a violation in floats, or an infinite margin, that ball arithmetic does not decide, at "
+               f"{describe(to_json(attack.doubtful))}")
+        return _evidence("undecided", started, **common, left_open=why, detail=f"{why}: {hardness}")
     if vacuous:
         return _evidence("vacuous", started, **common, detail=f"vacuous: {vacuous}")
     worst_margin = f"; worst margin {-extremes[0][0]:.2e}" if extremes else ""
@@ -181,7 +180,7 @@ def _no_violation(
     if attack.flagged or rechecked:
         doubts = (f"; {attack.flagged} candidates in floats, the worst {rechecked} not confirmed "
                   f"by balls ({attack.undecided} undecided)")
-    return _evidence("pass", started, **common, missing="; ".join(missing),
+    return _evidence("pass", started, **common, left_open="; ".join(missing),
                      detail=f"no violation: {hardness}{worst_margin}{doubts}")
 
 

@@ -172,13 +172,16 @@ def _smaller(
 
 def _taken(array: np.ndarray, axes: Axes, cut: Mapping[Axis, Any]) -> np.ndarray:
     for place, axis in enumerate(axes):
-        if axis in cut:
+        if axis is not None and axis in cut:
             array = np.take(array, cut[axis], axis=place)
     return array
 
 
 def _subtree(tree: TokenTree, n_tokens: int, horizon: int) -> dict[Axis, Any]:
-    """The places of the tree of the first tokens and levels; a response is the first that begins with it."""
+    """The places of a tree of the first tokens and levels.
+
+    A response of it stands for the first one that begins so.
+    """
     states, last = [0], [0]
     for _ in range(horizon - 1):
         last = [s * tree.n_tokens + a + 1 for s in last for a in range(n_tokens)]

@@ -150,8 +150,8 @@ def _watched(costs: list[_Cost], size: int, rows: int) -> Iterator[None]:
 def with_simple_shapes(batch: Batch) -> Batch:
     """The batch with equal logits in its first row, and in a few more logits along another field.
 
-    Constants that depend on size are attained at the uniform policy, and hypotheses such as "right actions
-    are the likelier ones" are met by almost no policy that is drawn.
+    Constants that depend on size are attained at the uniform policy, and hypotheses such as "right
+    actions are the likelier ones" are met by almost no policy that is drawn.
     """
     logits = batch["logits"]
     fields = [name for name, column in batch.items()

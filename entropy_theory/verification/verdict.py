@@ -55,7 +55,7 @@ class Verdict:
         problems: what keeps the evidence from being trusted (surviving mutants, errors, a failed
             step, a check that was not run), one line each; empty for a clean run.
         searched: which instances the statement was tried on.
-        missing: which instances of its set it was not tried on, and why; empty if none.
+        left_open: what that does not settle, and which instances it was not tried on, and why.
     """
 
     statement: str
@@ -64,7 +64,7 @@ class Verdict:
     problems: tuple[str, ...]
     instead: Standing = ""
     searched: str = ""
-    missing: str = ""
+    left_open: str = ""
 
 
 def derive(claim: Claim, evidence: Sequence[Evidence]) -> Verdict:
@@ -83,12 +83,12 @@ def derive(claim: Claim, evidence: Sequence[Evidence]) -> Verdict:
         counterexample=counterexample,
         problems=problems,
         searched="; ".join(e.searched for e in evidence if e.target == "statement" and e.searched),
-        missing=_missing(evidence, "statement"),
+        left_open=_left_open(evidence, "statement"),
     )
 
 
-def _missing(evidence: Sequence[Evidence], target: Target) -> str:
-    return "; ".join(e.missing for e in evidence if e.target == target and e.missing)
+def _left_open(evidence: Sequence[Evidence], target: Target) -> str:
+    return "; ".join(e.left_open for e in evidence if e.target == target and e.left_open)
 
 
 def _statement_verdict(
@@ -123,7 +123,7 @@ def _standing(statement: Statement, evidence: Sequence[Evidence], target: Target
         return ""
     if is_derivation(statement) and _is_proved(statement.proof, evidence, target):
         return "derived"
-    return "no counterexample found" if _missing(evidence, target) else "verified"
+    return "no counterexample found" if _left_open(evidence, target) else "verified"
 
 
 def _problems(

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 
-_GREEK = dict(zip(
-    "alpha beta gamma delta epsilon varepsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau "
-    "phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega".split(),
-    "αβγδεεζηθικλμνξπρστφφχψωΓΔΘΛΞΠΣΦΨΩ", strict=True))
+_GREEK = {
+    "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "varepsilon": "ε",
+    "zeta": "ζ", "eta": "η", "theta": "θ", "iota": "ι", "kappa": "κ", "lambda": "λ", "mu": "μ", "nu": "ν",
+    "xi": "ξ", "pi": "π", "rho": "ρ", "sigma": "σ", "tau": "τ", "phi": "φ", "varphi": "φ", "chi": "χ",
+    "psi": "ψ", "omega": "ω", "Gamma": "Γ", "Delta": "Δ", "Theta": "Θ", "Lambda": "Λ", "Xi": "Ξ",
+    "Pi": "Π", "Sigma": "Σ", "Phi": "Φ", "Psi": "Ψ", "Omega": "Ω",
+}
 _SIGNS = {
     **_GREEK, "le": "≤", "leq": "≤", "ge": "≥", "geq": "≥", "ne": "≠", "neq": "≠", "approx": "≈",
     "sim": "~", "propto": "∝", "equiv": "≡", "ll": "≪", "gg": "≫", "in": "∈", "notin": "∉",
@@ -21,9 +24,10 @@ _SIGNS = {
     "ldots": "...", "cdots": "...", "star": "*", "ast": "*", "prime": "'", "circ": "∘", "odot": "⊙",
     "quad": " ", "qquad": " ", "lfloor": "⌊", "rfloor": "⌋", "lceil": "⌈", "rceil": "⌉",
 }
+_MARKS = {"bar": "\u0304", "overline": "\u0304", "hat": "\u0302", "widehat": "\u0302",
+          "tilde": "\u0303", "dot": "\u0307"}
 _WRAPPERS = {"mathrm", "mathit", "mathbf", "mathbb", "mathcal", "mathsf", "text", "textit", "textbf",
-             "emph", "operatorname", "overline", "bar", "hat", "tilde", "widehat", "boldsymbol", "texttt", "dot"}
-_MARKS = {"bar": "\u0304", "overline": "\u0304", "hat": "\u0302", "widehat": "\u0302", "tilde": "\u0303", "dot": "\u0307"}
+             "emph", "operatorname", "boldsymbol", "texttt", *_MARKS}
 _SILENT = {"left", "right", "big", "Big", "bigl", "bigr", "Bigl", "Bigr", "displaystyle", "limits",
            "nolimits", "mathstrut", "!"}
 LONG = 6

@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from entropy_theory import __main__ as commands
+
 TRUE_CLAIM = '''
 from entropy_theory.verification import Claim, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
@@ -27,6 +29,9 @@ VACUOUS = TRUE_CLAIM.replace("import Claim,", "import Claim, Condition,").replac
     "    ),\n    instances",
     "        conditions=(Condition(latex='never', value=lambda i: -1 + 0 * i.logits[..., 0]),),\n"
     "    ),\n    instances")
+# 1 / 0 where there are a hundred actions or more.
+PARTLY = TRUE_CLAIM.replace(
+    "margin=lambda i:", "margin=lambda i: 1 / float(i.logits.shape[-1] < 100) - 1 +")
 NAN = TRUE_CLAIM.replace("- ar.entropy(i.logits)", "* float('nan') * i.logits[..., 0]")
 
 
@@ -68,9 +73,33 @@ def test_show(command):
         assert expected in out
 
 
+def test_a_claim_is_shown_without_what_checks_its_steps(command, monkeypatch):
+    """On a core install the README's first example ended with status 2."""
+    monkeypatch.setattr(commands, "find_spec", lambda name: None)
+    status, out, _ = command("show", "aepo.theorem-4.3b")
+    assert status == 0
+    for expected in ("SymPy and z3 are not installed", "accepted ledger", "verdict proved", "formula:"):
+        assert expected in out
+    assert not set("\\{}$") & set(out.partition("Proof kernel")[0])
+
+
+def test_what_was_judged_and_searched_is_printed_and_kept(command, tmp_path):
+    path, target = tmp_path / "my_claims.py", tmp_path / "found.json"
+    path.write_text(TRUE_CLAIM.replace("at most log n", "at least log n"))
+    status, out, _ = command("check", path, "--quick", "--json", target)
+    assert status == 0
+    for expected in ("says          H(", "judged        log", "searched      2 to 16", "151,936 actions"):
+        assert expected in out
+    (record,) = json.loads(target.read_text())["claims"]
+    assert record["judged"][-1] == "for all n ≥ 2"
+    assert "30 Hypothesis" in record["searched"]
+    assert record["left_open"] == ""
+
+
 @pytest.mark.parametrize(
     ("text", "status", "expected"),
     [
+        (PARTLY, 1, "no counterexample found"),
         (TRUE_CLAIM, 0, "verified"),
         (FALSE_CLAIM, 1, "weights=(1,1,1)"),
         (VACUOUS, 2, "vacuous"),
@@ -82,7 +111,7 @@ def test_show(command):
         ("1 / 0", 2, "ZeroDivisionError"),
         (TRUE_CLAIM + "raise SystemExit(0)", 2, "SystemExit"),
     ],
-    ids=["true", "false", "vacuous", "nan", "misspelt", "duplicate", "empty", "broken", "exits"],
+    ids=["partly", "true", "false", "vacuous", "nan", "misspelt", "duplicate", "empty", "broken", "exits"],
 )
 def test_check_a_file(command, tmp_path, text, status, expected):
     path = tmp_path / "my_claims.py"

@@ -113,7 +113,8 @@ SPOOFS = {
         "Definition no (t : T) : False := match t with C f => f t end.", "exact (no (C no)).",
         "assumes: .*assumed to be positive"),
     "mine.primitive": (
-        "From Coq Require Import Uint63. Definition bad := of_to_Z 0%uint63. Axiom a : bad = bad -> False.",
+        "From Coq Require Import Uint63. Definition bad := of_to_Z 0%uint63. "
+        "Axiom a : bad = bad -> False.",
         "exact (a eq_refl).", "assumes: .*of_to_Z"),
     "mine.printing": (
         "Axiom classic : False. #[global] Set Printing Width 10. #[global] Set Printing All.",
