@@ -250,7 +250,7 @@ class Accountant(TrainerCallback):
 
     def _add_backward_pass(self, batch: TokenBatch) -> None:
         """Take the entropy's gradient from the forward pass at hand, before the loss takes its own."""
-        if not self._is_due() or self._choose is not None or self.gradient.takes_own_pass:
+        if not self._is_due() or self._choose is not None or self.gradient.needs_backward:
             return
         if self._at_hand is None:
             self._at_hand = _AtHand(self.gradient)

@@ -10,8 +10,8 @@ and with it the buckets of data parallelism. It does not work where a backward p
 - sharded weights (FSDP2): the hooks that gather weights and scatter gradients belong to ``backward``,
   once for each forward pass.
 
-There, and wherever the forward pass at hand has dropout or other weights than those asked for, a
-forward and a backward pass of their own are taken (`EntropyGradient.evaluate`): without dropout, into
+There, and wherever the forward pass at hand has noise of training or other weights than those asked for,
+a forward and a backward pass of their own are taken (`EntropyGradient.evaluate`): in evaluation mode, into
 ``.grad``s that are set aside before and put back after where ``autograd.grad`` does not do.
 """
 
@@ -35,6 +35,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from entropy_theory.token_batch import TokenBatch, sequence_weight
 from llm_bridge.accounting.optimizer_step import local, working
+from llm_bridge.forward import evaluation_mode
 from llm_bridge.head.token_statistics import TokenStatistics
 from llm_bridge.running import faults
 from llm_bridge.running.sharding import is_sharded
@@ -107,11 +108,6 @@ class EntropyGradient:
             )
 
     @property
-    def takes_own_pass(self) -> bool:
-        """Whether the forward pass at hand will not do: it drops, or allows one backward pass."""
-        return self.needs_backward or self._drops()
-
-    @property
     def needs_backward(self) -> bool:
         """Whether gradients come from ``backward`` alone, into ``.grad``."""
         return self._is_sharded or any(
@@ -172,8 +168,8 @@ class EntropyGradient:
 
     @contextlib.contextmanager
     def own_passes(self) -> Iterator[None]:
-        """Within it the model does not drop; after it no weights are left gathered."""
-        with self._without_dropout():
+        """Within it the model is in evaluation mode; after it no weights are left gathered."""
+        with evaluation_mode.entered(self.model):
             yield
         self._reshard()
 
@@ -196,7 +192,7 @@ class EntropyGradient:
     ) -> tuple[float, Slope]:
         """Take the mean entropy of the rows, nats, and its gradient.
 
-        A forward and a backward pass of their own, without dropout; ``.grad`` is as it was.
+        A forward and a backward pass of their own, in evaluation mode; ``.grad`` is as it was.
 
         Args:
             rows: rows of one step.
@@ -217,7 +213,7 @@ class EntropyGradient:
         # FSDP2 averages over ranks, where the mean is a sum over them.
         scale = self._accelerator.num_processes if self._is_sharded else 1
         with (
-            self._without_dropout(), torch.enable_grad(),
+            evaluation_mode.entered(self.model), torch.enable_grad(),
             self._set_aside() if by_backward else contextlib.nullcontext(),
         ):
             for part in rows:
@@ -244,8 +240,8 @@ class EntropyGradient:
         return self.sum_over_ranks([math.fsum(values)])[0], seen
 
     def statistics(self, rows: Sequence[StepRows]) -> list[TokenStatistics]:
-        """What a pass without gradient and without dropout sees of each token."""
-        with self._without_dropout(), torch.no_grad():
+        """What a pass without gradient and in evaluation mode sees of each token."""
+        with evaluation_mode.entered(self.model), torch.no_grad():
             found = [part.statistics() for part in rows]
         self._reshard()
         return found
@@ -384,10 +380,6 @@ class EntropyGradient:
                 mine.add_(working(parameter.grad))
                 parameter.grad = None
 
-    def _drops(self) -> bool:
-        dropouts = any(isinstance(m, torch.nn.Dropout) and m.p > 0 for m in self._modules)
-        return dropouts or (getattr(self.model.config, "attention_dropout", None) or 0) > 0
-
     def _reshard(self) -> None:
         """Give up gathered weights, which FSDP2 keeps after a forward pass: they may be others next."""
         if not self._is_sharded:
@@ -395,19 +387,6 @@ class EntropyGradient:
         for module in self._modules:
             if isinstance(module, FSDPModule):
                 module.reshard()
-
-    @contextlib.contextmanager
-    def _without_dropout(self) -> Iterator[None]:
-        """Put the model in evaluation mode; layers that are checkpointed go on being so."""
-        modes = [(module, module.training) for module in self._modules]
-        try:
-            for module, training in modes:
-                # Its parts do not drop: it is the layer's own mode that decides on checkpointing.
-                module.training = training and getattr(module, "gradient_checkpointing", False)
-            yield
-        finally:
-            for module, training in modes:
-                module.training = training
 
     @contextlib.contextmanager
     def _set_aside(self) -> Iterator[None]:

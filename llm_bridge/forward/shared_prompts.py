@@ -47,9 +47,6 @@ def obstacle(model: Any) -> str | None:
     peft_config = getattr(model, "active_peft_config", None)
     if getattr(peft_config, "is_prompt_learning", False):
         return "its adapter takes the place of the past"
-    drops = any(isinstance(module, torch.nn.Dropout) and module.p > 0 for module in model.modules())
-    if drops or (getattr(model.config, "attention_dropout", None) or 0) > 0:
-        return "its dropout would be that of the prompt for all samples"
     layers = transformers.DynamicCache(config=model.config).layers
     if any(type(layer) is not DynamicLayer for layer in layers):
         return "not all of its layers attend to everything before"

@@ -19,7 +19,7 @@ KEPT_SHARE = 0.8
 
 def sample_groups(
     model: Any, prompts: Sequence[Sequence[int]], *, stop_ids: Sequence[int], max_new_tokens: int,
-    temperature: float = 1.0,
+    temperature: float = 1.0, log_prob: list[list[float]] | None = None,
 ) -> list[list[int]] | None:
     """Draw one completion for each prompt from softmax(logits / temperature), token by token.
 
@@ -29,6 +29,7 @@ def sample_groups(
         stop_ids: tokens that end a completion, and are its last.
         max_new_tokens: largest number of tokens of a completion.
         temperature: finite and above 0.
+        log_prob: a list to which the log-probabilities of each completion's tokens are added.
 
     Returns:
         Token ids of each completion; None for a model that keeps no cache of keys and values, from
@@ -55,6 +56,7 @@ def sample_groups(
         cache.batch_select_indices(owner)
         logits, mask = logits[owner], mask[owner]
         found = torch.zeros(len(owner), max_new_tokens, dtype=torch.long, device=device)
+        likely = torch.zeros(found.shape, device=device)
         length = torch.full((len(owner),), max_new_tokens, device=device)
         row = torch.arange(len(owner), device=device)  # of each row still alive
         ended = torch.zeros(len(owner), dtype=torch.bool, device=device)
@@ -63,6 +65,8 @@ def sample_groups(
             prob = (logits.float() / temperature).softmax(-1)
             drawn = torch.multinomial(prob, num_samples=1)
             found[row, place] = drawn[:, 0]
+            if log_prob is not None:
+                likely[row, place] = prob.gather(1, drawn)[:, 0].log()
             ends = torch.isin(drawn[:, 0], stops) & ~ended
             length[row[ends]] = place + 1
             ended |= ends
@@ -75,7 +79,13 @@ def sample_groups(
                 row, drawn, mask, ended = row[kept], drawn[kept], mask[kept], ended[kept]
             mask = torch.cat([mask, mask.new_ones(len(mask), 1)], dim=1)
             logits = _next_logits(model, drawn, mask, cache)
-    return [ids[:count] for ids, count in zip(found.tolist(), length.tolist(), strict=True)]
+    if log_prob is not None:
+        log_prob += _cut(likely, length)
+    return _cut(found, length)
+
+
+def _cut(rows: torch.Tensor, length: torch.Tensor) -> list[list[Any]]:
+    return [row[:count] for row, count in zip(rows.tolist(), length.tolist(), strict=True)]
 
 
 def _next_logits(

@@ -40,10 +40,14 @@ def plain_groups(trainer: Any, prompt_ids: Any, images: Any, multimodal_fields: 
         trainer.model_wrapped, trainer.accelerator,
         gradient_checkpointing_kwargs=trainer.args.gradient_checkpointing_kwargs,
     ) as model:
-        return sample_groups(
+        log_prob: list[list[float]] | None = [] if trainer.same_policy.looks_at_draws else None
+        found = sample_groups(
             model, prompt_ids, stop_ids=trainer.eos_token_ids, max_new_tokens=longest,
-            temperature=trainer.generation_config.temperature,
+            temperature=trainer.generation_config.temperature, log_prob=log_prob,
         )
+    if found is not None and log_prob is not None:
+        trainer.same_policy.check_drawn(prompt_ids, found, log_prob)
+    return found
 
 
 def seed_sampler(trainer: Any) -> None:

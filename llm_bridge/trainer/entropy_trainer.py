@@ -20,7 +20,8 @@ TRL samples, scores rewards, distributes, checkpoints and logs; the loss is ours
   (`trl_options` has all of them), unless they say what the rule says, as `from_trl` makes it of them;
 - the policy is softmax(logits / T) where ``temperature`` is T: sampling, scores, entropies and forecasts
   are its; a second batch is drawn at the controller's temperature times T;
-- dropout is off;
+- the model trains in evaluation mode, without dropout or a router's noise: what is trained is the policy
+  that drew, which is checked on the first rows of a run (`same_policy`);
 - plain samples are drawn by `group_sampling`, which reads a prompt once for its group; everything
   else (vLLM, continuous batching, sharded weights, a target's nucleus) is sampled by TRL;
 - before the first step on a generation the policy is the one that scored it: a ratio other than 1
@@ -43,6 +44,7 @@ from trl.trainer.utils import is_async_callable
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import UpdateRule
 from llm_bridge.data import rewards
+from llm_bridge.forward import evaluation_mode
 from llm_bridge.forward.policy_forward import Forward
 from llm_bridge.running import checkpoints, faults, ranks
 from llm_bridge.running.sharding import is_sharded, return_unrounded
@@ -69,6 +71,7 @@ from llm_bridge.trainer.options import (
     without_penalty,
 )
 from llm_bridge.trainer.records import StepRecords
+from llm_bridge.trainer.same_policy import SamePolicy
 from llm_bridge.trainer.scoring import Scoring
 from llm_bridge.trainer.translation import from_trl
 
@@ -177,6 +180,7 @@ class EntropyTrainer(GRPOTrainer):
             self.forward, batch_size=args.per_device_train_batch_size,
             precision=self.accelerator.mixed_precision,
         )
+        self.same_policy = SamePolicy(self)
         self.generation = Generation(self, tempered_fraction=tempered_fraction)
         check_plain_sampling(self)
         check_continuous_batching(self)
@@ -258,11 +262,13 @@ class EntropyTrainer(GRPOTrainer):
     def _compute_loss(self, model: Any, inputs: dict[str, Any]) -> torch.Tensor:
         if not self.model.training:
             return super()._compute_loss(model, inputs)
-        logits = self.logits(model, inputs) if self.keeps_logits() else None
-        statistics = (
-            self.forward.statistics(model, inputs) if logits is None
-            else self.forward.from_logits(logits, inputs)
-        )
+        with self.same_policy.watching(inputs) as seen:
+            logits = self.logits(model, inputs) if self.keeps_logits() else None
+            statistics = (
+                self.forward.statistics(model, inputs) if logits is None
+                else self.forward.from_logits(logits, inputs)
+            )
+            seen.append(statistics)
         batch = token_batch(
             inputs, statistics.log_prob, statistics.entropy, statistics.clamped_entropy,
             step=self.state.global_step, seed=self.args.seed,
@@ -301,9 +307,9 @@ class EntropyTrainer(GRPOTrainer):
                 f"update rule '{self.rule.name}' chooses tokens by their effect on entropy (covariance "
                 "'network'), and nothing computes that: llm_bridge.accounting.entropy_effects.attach("
                 "trainer) before train, or covariance 'tabular'")
-        with faults.device_errors_named(faults.training_settings(
-            self.args, self.generation.rows_at_once
-        )):
+        self.same_policy.begin()
+        settings = faults.training_settings(self.args, self.generation.rows_at_once)
+        with evaluation_mode.kept(self.model), faults.device_errors_named(settings):
             return super().train(resume_from_checkpoint, *arguments, **options)
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:

@@ -19,6 +19,7 @@ import torch
 from trl import GRPOConfig
 
 from entropy_theory.update_rules import UpdateRule
+from llm_bridge.forward.evaluation_mode import declared_noise
 from llm_bridge.sampling import logits_processors
 from llm_bridge.trainer import trl_options
 from llm_bridge.trainer.translation import NORMALIZATIONS, from_trl
@@ -171,23 +172,8 @@ def without_penalty(args: Any) -> Any:
     return found
 
 
-def switch_off_dropout(model: Any) -> list[float]:
-    """Switch off all dropout in a model, and return the shares that were dropped where it acted.
-
-    TRL's ``disable_dropout`` leaves the one that attention draws from a number of its module.
-    """
-    found = []
-    for module in model.modules():
-        name = "p" if isinstance(module, torch.nn.modules.dropout._DropoutNd) else "attention_dropout"
-        share = getattr(module, name, None)
-        if isinstance(share, float) and share > 0:
-            found.append(share)
-            setattr(module, name, 0.0)
-    return found
-
-
 def check_samples_and_loss(trainer: Any) -> None:
-    """Switch off dropout and tell, once for all ranks, what acts otherwise than in TRL.
+    """Tell, once for all ranks, what acts otherwise than in TRL.
 
     Raises:
         ValueError: prompts with images, or float16 or 4-bit layers on a CPU.
@@ -214,14 +200,14 @@ def check_samples_and_loss(trainer: Any) -> None:
         trainer.train_dataset.features.get("prompt"), datasets.Value
     ):
         check_text(trainer.train_dataset)  # messages, any of which may hold an image
-    dropped = switch_off_dropout(trainer.model)
     if not trainer.accelerator.is_main_process:
         return
-    if dropped and not trainer.args.disable_dropout:
+    noise = declared_noise(trainer.model)
+    if noise and not trainer.args.disable_dropout:
         logger.warning(
-            "dropout (%d modules, of up to %.3g) is switched off: completions are drawn without it, and "
-            "ratios and entropies are those of the policy that draws; disable_dropout=True says so",
-            len(dropped), max(dropped))
+            "noise of training (%s) is switched off: completions are drawn without it, and ratios and "
+            "entropies are those of the policy that draws; disable_dropout=True says so",
+            ", ".join(f"{name}={rate:.3g}" for name, rate in noise.items()))
     if trainer.args.mask_truncated_completions:
         logger.warning(
             "mask_truncated_completions: completions that are cut off leave the baseline of their group "

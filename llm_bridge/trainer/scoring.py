@@ -70,7 +70,7 @@ class Scoring:
         self._known, self._step = None, step
         # Once: what trains on another policy does so from the start, while rounding grows with a policy.
         if not self._rounding and faults.rounding(model, self._precision) > faults.TELLING:
-            self._rounding[step] = self._measured_rounding(model, columns, found["log_prob"])
+            self._rounding[step] = self.difference_alone(model, columns, found["log_prob"])
         columns["old_log_prob"] = found.pop("log_prob")
         columns.update(found)
 
@@ -96,7 +96,7 @@ class Scoring:
             return batch.replace(old_log_prob=batch.log_prob.detach())
         return batch
 
-    def _measured_rounding(
+    def difference_alone(
         self, model: Any, columns: dict[str, Any], log_prob: torch.Tensor
     ) -> float:
         """Score the first rows again, each alone and without its padding; return how far scores differ.
@@ -112,7 +112,7 @@ class Scoring:
         Returns:
             The root mean square over tokens, nats; infinity without a token.
         """
-        differences = []
+        differences, counted = [], columns.get("mask", columns["completion_mask"]).bool()
         for row in range(min(MEASURED_ROWS, len(log_prob))):
             alone = {name: columns[name][row : row + 1] for name in COLUMNS}
             for kind in ("prompt", "completion"):
@@ -120,9 +120,8 @@ class Scoring:
                 present = slice(int(place.min()), int(place.max()) + 1) if len(place) else slice(None)
                 for part in ("ids", "mask"):
                     alone[f"{kind}_{part}"] = alone[f"{kind}_{part}"][:, present]
-            again = self.statistics(model, alone)["log_prob"]
-            differences.append(again[alone["completion_mask"].bool()]
-                               - log_prob[row][columns["completion_mask"][row].bool()])
+            again = self.statistics(model, alone)["log_prob"][0]
+            differences.append((again - log_prob[row, present])[counted[row, present]])
         every = torch.cat(differences)
         return float(every.square().mean().sqrt()) if len(every) else math.inf
 

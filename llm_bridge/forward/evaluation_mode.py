@@ -1,0 +1,161 @@
+"""Trains a model in evaluation mode, so that the policy that is trained is the one that drew.
+
+In training mode a model may drop values, layers or experts' inputs, add noise to a router, or normalize by
+its batch, in its submodules or by functions that no option reaches. Its samples are then not drawn from the
+policy whose ratios and entropies a step is made of.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch.nn.modules.dropout import _DropoutNd
+from transformers.modeling_layers import GradientCheckpointingLayer
+
+NOISE = ("drop", "jitter", "noise")
+"""Parts of the names under which models keep rates of dropout, of layer drop, and of a router's noise."""
+
+
+@contextlib.contextmanager
+def kept(model: Any) -> Iterator[None]:
+    """Do as `entered`, also after ``model.train()``, of which ``model.training`` alone then tells."""
+    plain, own = model.train, vars(model).get("train")
+
+    def train(mode: bool = True) -> Any:
+        plain(mode)
+        _quieten(model)
+        return model
+
+    model.train = train
+    try:
+        with entered(model):
+            yield
+    finally:
+        del model.train
+        if own is not None:
+            model.train = own
+
+
+@contextlib.contextmanager
+def entered(model: Any) -> Iterator[None]:
+    """Within it all that a model computes is what it computes in evaluation mode; after it modes are as before.
+
+    Layers go on being checkpointed, which transformers does in training mode alone: they decide by their
+    mode, and leave it for the time of their own forward pass.
+    """
+    modes = [(module, module.training) for module in model.modules()]
+    hooks = [hook for module, _ in modes if module is model or isinstance(module, GradientCheckpointingLayer)
+             for hook in _evaluating(module)]
+    try:
+        _quieten(model)
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+        for module, training in modes:
+            module.training = training
+
+
+def _quieten(model: Any) -> None:
+    for module in model.modules():
+        if module is not model and not isinstance(module, GradientCheckpointingLayer):
+            module.training = module.training and _checkpoints_others(module)
+
+
+def _checkpoints_others(module: torch.nn.Module) -> bool:
+    """Whether a module's forward pass decides by its own mode whether others are checkpointed."""
+    if not getattr(module, "gradient_checkpointing", False):
+        return False
+    code = getattr(inspect.unwrap(type(module).forward), "__code__", None)
+    return code is not None and {"gradient_checkpointing", "training"} <= set(code.co_names)
+
+
+def _evaluating(module: torch.nn.Module) -> tuple[Any, Any]:
+    """Let a module's forward pass, the one of the backward pass included, be in evaluation mode."""
+    before: list[bool] = []
+
+    def enter(module: torch.nn.Module, _: Any) -> None:
+        before.append(module.training)
+        module.training = False
+
+    def leave(module: torch.nn.Module, *_: Any) -> None:
+        module.training = before.pop()
+
+    return (module.register_forward_pre_hook(enter, prepend=True),
+            module.register_forward_hook(leave, always_call=True))
+
+
+def declared_noise(model: Any) -> dict[str, float]:
+    """The rates above 0 by which a model says that it drops or adds noise in training, by name."""
+    found = {}
+    for path, module in model.named_modules():
+        if isinstance(module, _DropoutNd):
+            found[path.rpartition(".")[2]] = module.p
+        else:
+            found |= vars(module)
+    config = getattr(model, "config", None)
+    found |= vars(config.get_text_config()) if hasattr(config, "get_text_config") else {}
+    return {
+        name: value for name, value in sorted(found.items())
+        if isinstance(value, float) and value > 0 and any(word in name for word in NOISE)
+    }
+
+
+class PassWatch:
+    """Sees what a model's forward pass does beside computing; made by `watched`.
+
+    Attributes:
+        drawing: kinds of modules that drew random numbers.
+        cut_off: kinds of modules with trained weights that another one called without gradients.
+    """
+
+    def __init__(self, model: Any):
+        self.drawing: set[str] = set()
+        self.cut_off: set[str] = set()
+        self._device = next((p.device for p in model.parameters()), torch.device("cpu"))
+        self._calls: list[tuple[torch.nn.Module, bool]] = []
+        self._last = self._random_state()
+
+    def enter(self, module: torch.nn.Module, _: Any) -> None:
+        """Note what the caller has drawn, and whether it records gradients."""
+        self._note()
+        graph = torch.is_grad_enabled()
+        if self._calls and self._calls[-1][1] and not graph and not any(
+            getattr(part, "gradient_checkpointing", False) for part in (module, self._calls[-1][0])
+        ) and any(weight.requires_grad for weight in module.parameters()):
+            self.cut_off.add(type(module).__name__)
+        self._calls.append((module, graph))
+
+    def leave(self, *_: Any) -> None:
+        """Note what the module has drawn."""
+        self._note()
+        self._calls.pop()
+
+    def _note(self) -> None:
+        state = self._random_state()
+        if self._calls and not torch.equal(state, self._last):
+            self.drawing.add(type(self._calls[-1][0]).__name__)
+        self._last = state
+
+    def _random_state(self) -> torch.Tensor:
+        if self._device.type == "cuda":
+            return torch.cuda.get_rng_state(self._device)
+        return torch.get_rng_state()
+
+
+@contextlib.contextmanager
+def watched(model: Any) -> Iterator[PassWatch]:
+    """Watch the forward passes of a model, of which it changes nothing."""
+    found = PassWatch(model)
+    hooks = [hook for module in model.modules() for hook in (
+        module.register_forward_pre_hook(found.enter),
+        module.register_forward_hook(found.leave, always_call=True))]
+    try:
+        yield found
+    finally:
+        for hook in hooks:
+            hook.remove()
