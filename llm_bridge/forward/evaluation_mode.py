@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -113,10 +113,11 @@ class PassWatch:
         cut_off: kinds of modules with trained weights that another one called without gradients.
     """
 
-    def __init__(self, model: Any):
+    def __init__(self, modules: Sequence[torch.nn.Module]):
         self.drawing: set[str] = set()
         self.cut_off: set[str] = set()
-        self._device = next((p.device for p in model.parameters()), torch.device("cpu"))
+        devices = (weight.device for module in modules for weight in module.parameters())
+        self._device = next(devices, torch.device("cpu"))
         self._calls: list[tuple[torch.nn.Module, bool]] = []
         self._last = self._random_state()
 
@@ -148,10 +149,10 @@ class PassWatch:
 
 
 @contextlib.contextmanager
-def watched(model: Any) -> Iterator[PassWatch]:
-    """Watch the forward passes of a model, of which it changes nothing."""
-    found = PassWatch(model)
-    hooks = [hook for module in model.modules() for hook in (
+def watched(modules: Sequence[torch.nn.Module]) -> Iterator[PassWatch]:
+    """Watch the forward passes of modules, of which it changes nothing."""
+    found = PassWatch(modules)
+    hooks = [hook for module in modules for hook in (
         module.register_forward_pre_hook(found.enter),
         module.register_forward_hook(found.leave, always_call=True))]
     try:

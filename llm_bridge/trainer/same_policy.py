@@ -27,7 +27,7 @@ class SamePolicy:
 
     def __init__(self, trainer: Any):
         self._trainer = trainer
-        self.begin()
+        self.looks_at_draws = self._looks_at_training = False
 
     def begin(self) -> None:
         """Check the next rows that come: a run begins."""
@@ -75,7 +75,9 @@ class SamePolicy:
             return
         self._looks_at_training = False
         found: list[TokenStatistics] = []
-        with evaluation_mode.watched(self._trainer.model) as seen:
+        # A graph that is compiled around hooks would be another one.
+        parts = [] if self._trainer.args.torch_compile else list(self._trainer.model.modules())
+        with evaluation_mode.watched(parts) as seen:
             yield found
         if seen.cut_off:
             raise ValueError(
@@ -106,14 +108,15 @@ class SamePolicy:
             trainer.model.train(training)
         if not is_noisy and not largest < found < torch.inf:
             return
-        why = (f"{_kinds(drawing)} draw random numbers" if drawing
-               else "nothing in it draws random numbers: its rows act on one another, their padding acts "
-                    "on them, or its past is not what it read")
+        why = (
+            f"{_kinds(drawing)} draw random numbers. Set their rates to 0 in the model's config, or let them "
+            "draw none after eval()" if drawing else
+            "its rows or their padding act on one another, or a past is not what was read. Set "
+            "gradient_checkpointing=False, or switch off what acts across rows, such as an expert's capacity")
         raise ValueError(
             f"the policy that is trained must be the one that draws, but {what} and a pass of {self._name} "
             f"in evaluation mode, row by row, differ by {found:.3g} nats a token (root mean square of the "
-            f"first rows), where rounding explains {largest:.2g}: {why}. Set their rates to 0 in the "
-            "model's config, or let its modules do in training what they do after eval()")
+            f"first rows), where rounding explains {largest:.2g}: {why}")
 
 
 def _kinds(names: set[str]) -> str:

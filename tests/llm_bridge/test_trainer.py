@@ -262,6 +262,7 @@ def test_no_row_is_scored_twice(tmp_path, monkeypatch, rule, steps, options, exp
         lambda self, *arguments: calls.append(1) or original(self, *arguments),
     )
     made = tabular_trainer(tmp_path, update_rules.get(rule), steps=steps, **options)
+    made.same_policy.begin = lambda: None
     made.train()
     # Rows of both batches share the forward passes of the loss.
     assert len(calls) == expected

@@ -300,7 +300,7 @@ def test_dropout_is_off_whatever_a_plain_configuration_says(tmp_path, caplog, sa
     made = llama_trainer(
         tmp_path, update_rules.get("grpo"), model=llama(attention_dropout=0.5)[0], steps=2,
         num_iterations=2, learning_rate=0.01, disable_dropout=says_so)
-    assert ("dropout (2 modules, of up to 0.5) is switched off" in caplog.text) is not says_so
+    assert ("noise of training (attention_dropout=0.5) is switched off" in caplog.text) is not says_so
     made.train()  # which checks the ratios
 
 
