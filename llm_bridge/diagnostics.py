@@ -29,6 +29,7 @@ that it draws no random number: the weights that come out are the same to the la
 from __future__ import annotations
 
 import functools
+import logging
 import math
 from collections.abc import Callable
 from typing import Any, Literal
@@ -46,9 +47,12 @@ from llm_bridge.accounting.optimizer_step import readable
 from llm_bridge.accounting.step_accountant import Accounted, StepAccountant, TokenEffects
 from llm_bridge.analysis.ceiling import Ceiling, performance_ceiling
 from llm_bridge.analysis.covariance_table import covariance_table
+from llm_bridge.forward import evaluation_mode
 from llm_bridge.head.token_statistics import TokenStatistics, from_logits
 from llm_bridge.trainer.batches import gathered, map_columns, prefix_states
 from llm_bridge.trainer.entropy_trainer import EntropyTrainer
+
+logger = logging.getLogger(__name__)
 
 PREFIX = "diagnostics/"
 BETTER, WORSE = "better", "worse"
@@ -126,6 +130,7 @@ class Diagnostics(TrainerCallback):
         for hook, around in zip(hooks, (self._around_loss, self._around_score, self._around_rewards),
                                 strict=True):
             setattr(trainer, hook, around)
+        self._is_first = True
         self._parts: list[dict[str, torch.Tensor]] = []
         self._reward: float | None = None
         self._learning_rate = 0.0
@@ -167,7 +172,10 @@ class Diagnostics(TrainerCallback):
         part: dict[str, torch.Tensor] = {}
         if self._is_due():
             part |= self._distributions(model, input_ids, attention_mask, logits_to_keep)
-        found = self._score(model, input_ids, attention_mask, logits_to_keep, *args, **kwargs)
+        with evaluation_mode.watched(self._modules()) as seen:
+            found = self._score(model, input_ids, attention_mask, logits_to_keep, *args, **kwargs)
+        if seen.drawing:
+            self._tell_of_noise(seen.drawing, input_ids[:1], attention_mask[:1], logits_to_keep)
         for name, column in zip(("log_prob", "entropy"), found[:2], strict=True):
             part[name] = column.detach()
             part[f"by_{name}"] = torch.zeros_like(column)
@@ -180,6 +188,23 @@ class Diagnostics(TrainerCallback):
             self._calls.append(lambda rows: self._statistics(
                 input_ids[rows], attention_mask[rows], logits_to_keep))
         return found
+
+    def _modules(self) -> list[torch.nn.Module]:
+        """The modules to be looked at: all in the first pass, and then none."""
+        first, self._is_first = self._is_first, False
+        return list(self._trainer.model.modules()) if first and not self._trainer.args.torch_compile else []
+
+    def _tell_of_noise(self, drawing: set[str], *row: Any) -> None:
+        """Warn, once, of modules whose random numbers change what the training pass says of a row."""
+        device = self._trainer.accelerator.device
+        with torch.random.fork_rng([device] if device.type == "cuda" else []), torch.no_grad():
+            one, other = (self._statistics(*row).log_prob for _ in range(2))
+        if not torch.equal(one, other) and self._trainer.accelerator.is_main_process:
+            logger.warning(
+                "this run trains with noise, drawn by %s of %s: the entropies and forecasts that are logged "
+                "are not those of the policy that drew the completions. Set the rates of dropout and of a "
+                "router's noise to 0 in the model's config",
+                ", ".join(sorted(drawing)), type(self._trainer.model).__name__)
 
     def _keep(self, part: dict[str, torch.Tensor], name: str) -> Callable[[torch.Tensor], None]:
         def hook(gradient: torch.Tensor) -> None:

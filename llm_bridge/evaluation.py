@@ -137,7 +137,7 @@ def evaluate(
         "model": model_identity, "task": task.name, "reward": task.reward.__name__,
         "prompts": results.config_key([task.prompts, task.answers, task.stop]),
         "max_new_tokens": task.max_new_tokens, "num_samples": num_samples, "seed": seed,
-        "batch_size": batch_size, "sampler": sampler, **how,
+        "batch_size": batch_size, "sampler": sampler, "ends": models.end_token_ids(model, tokenizer), **how,
     })
     chunks = _chunks(len(task.prompts), num_samples, BATCHES_A_CHUNK * batch_size)
     for i in rich.progress.track(
@@ -209,7 +209,7 @@ def _draw_chunk(
     entropy = (drawn.entropy.sum(-1) / lengths).tolist()
     columns = zip(
         chunk, drawn.completions, rewards, lengths.tolist(), entropy,
-        _ended(drawn, tokenizer, task), strict=True,
+        _ended(drawn, models.stop_token_ids(model, tokenizer, task.stop)), strict=True,
     )
     return [
         Line(prompt=prompt, sample=sample, completion=completion, reward=float(reward),
@@ -305,10 +305,9 @@ def summary(found: dict[str, Any]) -> str:
          "if an answer is right at another reward, scale the reward function" if unusual else "")
 
 
-def _ended(drawn: sampling.SampledCompletions, tokenizer: Any, task: tasks.Task) -> list[bool]:
-    last = drawn.lengths()[:, None] - 1
-    stop_ids = torch.tensor(models.stop_token_ids(tokenizer, task.stop))
-    found: list[bool] = torch.isin(drawn.token_ids.gather(-1, last), stop_ids)[:, 0].tolist()
+def _ended(drawn: sampling.SampledCompletions, stop_ids: list[int]) -> list[bool]:
+    last = drawn.token_ids.gather(-1, drawn.lengths()[:, None] - 1)
+    found: list[bool] = torch.isin(last, torch.tensor(stop_ids))[:, 0].tolist()
     return found
 
 

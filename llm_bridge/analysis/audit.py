@@ -183,7 +183,7 @@ class Auditor(TrainerCallback):
 
     def _rows(self, batch: TokenBatch) -> torch.Tensor:
         model = self._trainer.accelerator.unwrap_model(self._trainer.model)
-        return _choose_rows(batch, max(1, TABLE_ELEMENTS // model.config.vocab_size))
+        return _choose_rows(batch, max(1, TABLE_ELEMENTS // model.config.get_text_config().vocab_size))
 
     def _is_due(self) -> bool:
         return self._trainer.state.global_step % self._every == 0

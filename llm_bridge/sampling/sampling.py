@@ -78,8 +78,8 @@ def sample(
 ) -> SampledCompletions:
     """Draw completions from pi^T = softmax(logits / T), token by token.
 
-    The model's own generation settings are ignored and left as they are; torch's global random
-    state is left as it was.
+    Completions end at the model's end tokens (`models.end_token_ids`). Its other generation settings are
+    ignored and left as they are; torch's global random state is left as it was.
 
     Args:
         prompts: texts, tokenized as the tokenizer does by itself, special tokens included.
@@ -99,11 +99,12 @@ def sample(
 
     Raises:
         ValueError: a temperature that is not finite and above 0, no prompts, a count below 1, a
-            prompt that leaves no room for a completion, or a sampler that is unknown or cannot be used.
+            prompt that leaves no room for a completion, or a sampler that is unknown or cannot be used;
+            as `models.end_token_ids`.
         OSError: memory runs out, or the GPU is lost.
     """
     _check(prompts, temperature, num_samples, max_new_tokens, batch_size)
-    stop_ids = models.stop_token_ids(tokenizer, stop)
+    stop_ids = models.stop_token_ids(model, tokenizer, stop)
     check_room(model, tokenizer, prompts, max_new_tokens)
     _, chosen = samplers.choose(_truncating(sampler, top_p, top_k), model)
     config = models.plain_generation(tokenizer, stop_ids)

@@ -12,6 +12,8 @@ from typing import Any
 from accelerate.utils import set_seed
 from trl.models import unwrap_model_for_generation
 
+from llm_bridge.data import models
+from llm_bridge.forward import evaluation_mode
 from llm_bridge.running.sharding import is_sharded
 from llm_bridge.sampling import logits_processors
 from llm_bridge.sampling.group_sampling import sample_groups
@@ -41,13 +43,34 @@ def plain_groups(trainer: Any, prompt_ids: Any, images: Any, multimodal_fields: 
         gradient_checkpointing_kwargs=trainer.args.gradient_checkpointing_kwargs,
     ) as model:
         log_prob: list[list[float]] | None = [] if trainer.same_policy.looks_at_draws else None
-        found = sample_groups(
-            model, prompt_ids, stop_ids=trainer.eos_token_ids, max_new_tokens=longest,
-            temperature=trainer.generation_config.temperature, log_prob=log_prob,
-        )
+        with evaluation_mode.watched([] if log_prob is None else list(model.modules())) as seen:
+            found = sample_groups(
+                model, prompt_ids, stop_ids=trainer.eos_token_ids, max_new_tokens=longest,
+                temperature=trainer.generation_config.temperature, log_prob=log_prob,
+            )
     if found is not None and log_prob is not None:
-        trainer.same_policy.check_drawn(prompt_ids, found, log_prob)
+        trainer.same_policy.check_drawn(prompt_ids, found, log_prob, seen.drawing)
     return found
+
+
+def end_at(trainer: Any, stop: str | None) -> None:
+    """Let all samplers, and all that tells completed from cut off, know all end tokens of the model.
+
+    TRL leaves out what the model's config alone declares, and hands none to vLLM.
+
+    Args:
+        stop: completions also end after the first token whose text contains this.
+    """
+    given = trainer.args.generation_kwargs or {}
+    name = "stop_token_ids" if trainer.use_vllm else "eos_token_id"
+    own = given.get(name) or []
+    found = models.stop_token_ids(trainer.generating_model, trainer._tokenizer, stop)
+    found = list(dict.fromkeys([*found, *(own if isinstance(own, (list, tuple)) else [own])]))
+    trainer.eos_token_ids = found
+    if trainer.use_vllm:
+        trainer.vllm_generation.generation_kwargs[name] = found
+    else:
+        trainer.generation_config.eos_token_id = trainer.generation_kwargs[name] = found
 
 
 def seed_sampler(trainer: Any) -> None:

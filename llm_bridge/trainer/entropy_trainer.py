@@ -96,6 +96,7 @@ class EntropyTrainer(GRPOTrainer):
         reward_timeout: seconds that the reward functions may take for a rank's completions of one
             generation; 0: any time. One that hangs would hold a run for ever, and ranks until their own
             time-out, which names nobody. A run outside the main thread cannot be interrupted: give 0.
+        stop: completions also end after the first token whose text contains this (`Task.stop`).
         on_step: called on the main process with each optimizer step's record.
 
     Attributes:
@@ -131,6 +132,7 @@ class EntropyTrainer(GRPOTrainer):
         tempered_fraction: float = 1.0,
         resampling_rounds: int = 0,
         reward_timeout: float = REWARDS,
+        stop: str | None = None,
         on_step: Any = None,
         **kwargs: Any,
     ):
@@ -152,6 +154,7 @@ class EntropyTrainer(GRPOTrainer):
             else rewards.finite_or_unjudged(function, name)
             for function, name in zip(self.reward_funcs, self.reward_func_names, strict=True)
         ]
+        draws.end_at(self, stop)
         draws.seed_sampler(self)
         return_unrounded(self.accelerator)
         check_samples_and_loss(self)

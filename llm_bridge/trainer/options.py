@@ -21,24 +21,12 @@ from trl import GRPOConfig
 from entropy_theory.update_rules import UpdateRule
 from llm_bridge.forward.evaluation_mode import declared_noise
 from llm_bridge.sampling import logits_processors
+from llm_bridge.sampling.generation_settings import PLAIN_SAMPLING, bending
 from llm_bridge.trainer import trl_options
 from llm_bridge.trainer.translation import NORMALIZATIONS, from_trl
 
 logger = logging.getLogger(__name__)
 
-PLAIN_SAMPLING: dict[str, tuple[Any, ...]] = {
-    "do_sample": (True,), "temperature": (1.0, None), "top_k": (0, None),
-    "top_p": (1.0, None), "min_p": (0.0, None),
-    "typical_p": (1.0, None), "epsilon_cutoff": (0.0, None), "eta_cutoff": (0.0, None),
-    "top_h": (None,), "repetition_penalty": (1.0, None), "no_repeat_ngram_size": (0, None),
-    "encoder_repetition_penalty": (1.0, None), "num_beams": (1, None), "bad_words_ids": (None,),
-    "min_length": (0, None), "min_new_tokens": (0, None), "suppress_tokens": (None,),
-    "begin_suppress_tokens": (None,), "forced_bos_token_id": (None,),
-    "forced_eos_token_id": (None,), "sequence_bias": (None,), "guidance_scale": (1.0, None),
-    "penalty_alpha": (None,), "exponential_decay_length_penalty": (None,),
-    "watermarking_config": (None,), "diversity_penalty": (0.0, None), "num_return_sequences": (1, None),
-}
-"""The generation settings, and the values at which they leave pi^T as it is."""
 HARMLESS_IN_VLLM = (
     "stop", "stop_token_ids", "include_stop_str_in_output", "detokenize", "skip_special_tokens",
     "spaces_between_special_tokens",
@@ -267,7 +255,8 @@ def check_plain_sampling(trainer: Any) -> None:
     """
     given = trainer.args.generation_kwargs or {}
     if trainer.use_vllm:
-        found = {name: given.get(name, allowed[0]) for name, allowed in PLAIN_SAMPLING.items()}
+        bent = {name: value for name, value in given.items()
+                if name in PLAIN_SAMPLING and value not in PLAIN_SAMPLING[name]}
         for name, value in given.items():
             if name == "temperature" or name not in (*PLAIN_SAMPLING, *HARMLESS_IN_VLLM):
                 raise ValueError(
@@ -276,18 +265,17 @@ def check_plain_sampling(trainer: Any) -> None:
                     "there is the option temperature)")
     else:
         config, _ = trainer.model._prepare_generation_config(trainer.generation_config)
-        found = {name: getattr(config, name, None) for name in PLAIN_SAMPLING}
-        if found.pop("temperature") != trainer.temperature:
+        bent = bending(config)
+        bent.pop("temperature", None)
+        if config.temperature != trainer.temperature:
             raise ValueError(
                 f"generation_kwargs['temperature']={given.get('temperature')!r} is not the policy's, "
                 f"{trainer.temperature}: leave it out, and set the option temperature")
-    for name, value in found.items():
-        if value not in PLAIN_SAMPLING[name]:
-            raise ValueError(
-                f"generation setting {name}={value!r} would bend the samples away from the policy "
-                f"whose entropy is measured: set it to {PLAIN_SAMPLING[name][0]!r} in the model's "
-                "generation_config"
-            )
+    for name, value in bent.items():
+        raise ValueError(
+            f"generation setting {name}={value!r} would bend the samples away from the policy whose "
+            f"entropy is measured, or cut them off: set it to {PLAIN_SAMPLING.get(name, (None,))[0]!r} in "
+            "the model's generation_config")
 
 
 def check_continuous_batching(trainer: Any) -> None:
@@ -356,13 +344,7 @@ def samples_plainly(trainer: Any) -> bool:
     stops = config.eos_token_id
     stops = stops if isinstance(stops, (list, tuple)) else [stops]
     return (
-        set(stops) == set(trainer.eos_token_ids)
-        and config.stop_strings is None
-        and config.max_time is None
-        and all(
-            getattr(config, name, None) in allowed
-            for name, allowed in PLAIN_SAMPLING.items() if name != "temperature"
-        )
+        set(stops) == set(trainer.eos_token_ids) and not bending(config).keys() - {"temperature"}
     )
 
 

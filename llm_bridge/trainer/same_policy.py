@@ -35,13 +35,14 @@ class SamePolicy:
 
     def check_drawn(
         self, prompts: Sequence[Sequence[int]], completions: Sequence[Sequence[int]],
-        log_prob: Sequence[Sequence[float]],
+        log_prob: Sequence[Sequence[float]], drawing: set[str],
     ) -> None:
         """Raise ValueError unless the sampler drew from what a forward pass computes.
 
         Args:
             prompts, completions: token ids.
             log_prob: of the completions' tokens, as they were drawn.
+            drawing: kinds of modules that drew random numbers.
         """
         self.looks_at_draws = False
         device = self._trainer.accelerator.device
@@ -54,7 +55,7 @@ class SamePolicy:
         for kind, rows, side in (("prompt", prompts, "left"), ("completion", completions, "right")):
             columns[f"{kind}_ids"] = padded(rows, side, torch.long)
             columns[f"{kind}_mask"] = padded([[1] * len(row) for row in rows], side, torch.long)
-        self._compare(columns, padded(log_prob, "right", torch.float64), "the sampler", set())
+        self._compare(columns, padded(log_prob, "right", torch.float64), "the sampler", drawing)
 
     @contextlib.contextmanager
     def watching(self, columns: dict[str, Any]) -> Iterator[list[TokenStatistics]]:
@@ -111,8 +112,9 @@ class SamePolicy:
         why = (
             f"{_kinds(drawing)} draw random numbers. Set their rates to 0 in the model's config, or let them "
             "draw none after eval()" if drawing else
-            "its rows or their padding act on one another, or a past is not what was read. Set "
-            "gradient_checkpointing=False, or switch off what acts across rows, such as an expert's capacity")
+            "its rows or their padding act on one another, or a past is not what was read. Give prompts of "
+            "one length where the model knows no position_ids, set gradient_checkpointing=False, or switch "
+            "off what acts across rows, such as an expert's capacity")
         raise ValueError(
             f"the policy that is trained must be the one that draws, but {what} and a pass of {self._name} "
             f"in evaluation mode, row by row, differ by {found:.3g} nats a token (root mean square of the "

@@ -193,7 +193,7 @@ def test_mask_ends_with_the_first_stop_token(small, sampler):
         model, tokenizer, ["57="], num_samples=32, max_new_tokens=6, stop="+", temperature=1.3,
         sampler=sampler,
     )
-    stops = models.stop_token_ids(tokenizer, "+")
+    stops = models.stop_token_ids(model, tokenizer, "+")
     for tokens, mask in zip(samples.token_ids.tolist(), samples.mask.tolist(), strict=True):
         length = sum(mask)
         assert mask == [True] * length + [False] * (len(mask) - length)

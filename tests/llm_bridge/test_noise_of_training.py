@@ -1,0 +1,215 @@
+"""Guards llm_bridge/forward/evaluation_mode.py and llm_bridge/trainer/same_policy.py.
+
+What a model does in training alone, on whatever option or module, is no part of the policy that drew.
+"""
+
+import logging
+
+import datasets
+import pytest
+import torch
+import transformers
+
+from entropy_theory import update_rules
+from llm_bridge import diagnostics
+from llm_bridge.commands import pretrain
+from llm_bridge.data import models
+from llm_bridge.forward import evaluation_mode
+from llm_bridge.trainer import entropy_trainer
+from tests.llm_bridge.language_models import grpo_trainer
+
+SIZES = {
+    "vocab_size": 18, "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2,
+    "num_attention_heads": 2, "num_key_value_heads": 2, "max_position_embeddings": 64,
+    "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0, "initializer_range": 0.5, "init_std": 0.5,
+}
+OF_GPT = {"n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": 64, "rotary_dim": 4}
+OF_A_DECODER = {
+    "d_model": 16, "decoder_layers": 2, "decoder_attention_heads": 2, "decoder_ffn_dim": 32,
+    "is_decoder": True, "is_encoder_decoder": False}
+FAMILIES = {
+    "opt": {"ffn_dim": 32, "word_embed_proj_dim": 16, "layerdrop": 0.5},
+    "xglm": {"d_model": 16, "ffn_dim": 32, "num_layers": 2, "attention_heads": 2, "layerdrop": 0.5},
+    "biogpt": {"layerdrop": 0.5}, "falcon": {}, "bloom": {"n_layer": 2, "n_head": 2}, "gpt2": OF_GPT,
+    "gpt_neo": {"num_layers": 2, "num_heads": 2, "attention_types": [[["global"], 2]]},
+    "gptj": OF_GPT, "gpt_neox": {},
+    "mpt": {"d_model": 16, "n_layers": 2, "n_heads": 2, "max_seq_len": 64, "emb_pdrop": 0.1},
+    "bart": OF_A_DECODER | {"decoder_layerdrop": 0.5}, "pegasus": OF_A_DECODER, "phi": {},
+    "llama": {}, "qwen3": {"head_dim": 8}, "gemma3_text": {"head_dim": 8, "query_pre_attn_scalar": 8},
+    "stablelm": {}, "starcoder2": {},
+    "mixtral": {"num_local_experts": 4, "router_jitter_noise": 0.3},
+    "phimoe": {"num_local_experts": 4, "router_jitter_noise": 0.3, "input_jitter_noise": 0.3},
+    "qwen3_moe": {"num_experts": 4, "moe_intermediate_size": 8, "head_dim": 8,
+                  "num_experts_per_tok": 2},
+    "granitemoe": {"num_local_experts": 4}, "mamba": {"state_size": 4},
+}
+PADDING_ACTS = ("bart", "pegasus")
+"""Families that count positions from the padding on, and know no position_ids."""
+
+
+def noisy(kind):
+    """A tiny random model of a family, with all its dropout at 0.1."""
+    torch.manual_seed(0)
+    config = transformers.CONFIG_MAPPING[kind](**SIZES | FAMILIES[kind])
+    for name, value in list(vars(config).items()):
+        if "drop" in name and isinstance(value, float) and not value:
+            setattr(config, name, 0.1)
+    return transformers.AutoModelForCausalLM.from_config(config)
+
+
+def one_step(folder, model, *, tokens=8, prompts=("7=", "12=", "345="), rule="grpo", micro_batches=1, **options):
+    """Take a step; return its record, and the rows that were drawn, (prompt, completion) each."""
+    tokenizer, rows, records = pretrain.build_tokenizer(), [], []
+    models.sample_plainly(model, tokenizer)
+
+    def reward(prompts, completion_ids, **_):
+        rows.extend(zip(prompts, completion_ids, strict=True))
+        return [float(len(set(ids))) for ids in completion_ids]
+
+    made = entropy_trainer.EntropyTrainer(
+        model, [reward], entropy_trainer.grpo_config(
+            folder, use_cpu=True, max_steps=1, num_generations=4, max_completion_length=tokens,
+            per_device_train_batch_size=12 // micro_batches, gradient_accumulation_steps=micro_batches,
+            router_aux_loss_coef=0.0 if hasattr(model.config, "output_router_logits") else None,
+            learning_rate=1e-12, optim="sgd", save_strategy="no", disable_tqdm=True,
+            shuffle_dataset=False, **options),
+        rule=update_rules.get(rule), processing_class=tokenizer, on_step=records.append,
+        train_dataset=datasets.Dataset.from_dict({"prompt": list(prompts)}))
+    made.remove_callback(transformers.PrinterCallback)
+    made.train()
+    return made, records[0], rows
+
+
+def entropy_of(model, rows):
+    """The mean entropy of rows by a plain pass in evaluation mode, each alone: nats."""
+    tokenizer, found = pretrain.build_tokenizer(), []
+    model.eval()
+    for prompt, completion in rows:
+        ids = tokenizer(prompt).input_ids
+        with torch.no_grad():
+            logits = model(torch.tensor([ids + list(completion)])).logits[0, len(ids) - 1 : -1].double()
+        found.append(torch.distributions.Categorical(logits=logits).entropy().mean())
+    return float(torch.stack(found).mean())
+
+
+@pytest.mark.parametrize("options", [
+    {}, {"micro_batches": 3, "gradient_checkpointing": True}], ids=["plain", "checkpointed"])
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_the_policy_that_is_trained_is_the_one_that_drew(tmp_path, kind, options):
+    """Dropout by functions, layer drop, a router's noise: entropies were those of another policy."""
+    model = noisy(kind)
+    assert evaluation_mode.declared_noise(model) or kind in ("mamba", "bloom")
+    if kind in PADDING_ACTS:
+        with pytest.raises(ValueError, match="rows or their padding act on one another"):
+            one_step(tmp_path / "other", noisy(kind), **options)
+        options = options | {"prompts": ("17=", "12=", "34=")}
+    made, record, rows = one_step(tmp_path, model, rule="entropy-advantage", **options)
+    assert record["entropy"] == pytest.approx(entropy_of(made.model, rows), abs=1e-4)
+
+
+class Stubborn(torch.nn.Module):
+    """Dropout that eval() does not reach, as `torch.nn.functional.dropout(hidden, rate)` is."""
+
+    def __init__(self, around, rate):
+        super().__init__()
+        self.around, self.rate = around, rate
+
+    def forward(self, hidden):
+        return torch.nn.functional.dropout(self.around(hidden), self.rate)
+
+
+class Jitter(Stubborn):
+    """Noise far below what rounding may explain."""
+
+    def forward(self, hidden):
+        return self.around(hidden) * (1 + self.rate * torch.randn_like(hidden[..., :1]))
+
+
+class AcrossRows(Stubborn):
+    """What a row becomes depends on the others, as where experts are full."""
+
+    def forward(self, hidden):
+        return self.around(hidden) + self.rate * hidden.mean()
+
+
+class CutOff(Stubborn):
+    """Experts that are called without gradients after eval(), as in DeepSeek's own code."""
+
+    def forward(self, hidden):
+        if self.training:
+            return self.around(hidden)
+        with torch.no_grad():
+            return self.around(hidden)
+
+
+@pytest.mark.parametrize(("kind", "rate", "message"), [
+    (Stubborn, 0.1, "Stubborn draw random numbers"), (Jitter, 1e-5, "Jitter draw random numbers"),
+    (AcrossRows, 0.3, "act on one another"), (CutOff, 0.0, "Linear of LlamaForCausalLM would not be tr"),
+])
+@pytest.mark.parametrize("options", [
+    {}, {"micro_batches": 3}, {"gradient_checkpointing": True}, {"num_iterations": 2, "rule": "gspo"}],
+    ids=str)
+def test_what_no_mode_reaches_is_refused_by_name(tmp_path, kind, rate, message, options):
+    model = noisy("llama")
+    layer = model.model.layers[0].mlp
+    layer.down_proj = kind(layer.down_proj, rate)
+    with pytest.raises(ValueError, match=message):
+        one_step(tmp_path, model, **options)
+
+
+def test_a_sampler_that_draws_from_something_else_is_refused(tmp_path, monkeypatch):
+    """A past that is not what was read."""
+    original = transformers.DynamicCache.batch_select_indices
+    monkeypatch.setattr(transformers.DynamicCache, "batch_select_indices",
+                        lambda self, indices: original(self, indices.flip(0)))
+    with pytest.raises(ValueError, match="the sampler and a pass of LlamaForCausalLM .* nats a token"):
+        one_step(tmp_path, noisy("llama"))
+
+
+def test_modes_and_methods_are_as_before_a_run(tmp_path):
+    model = noisy("opt")
+    model.train()
+    model.model.decoder.layers[0].eval()
+    modes = [module.training for module in model.modules()]
+    one_step(tmp_path, model, gradient_checkpointing=True)
+    assert [module.training for module in model.modules()] == modes
+    assert "train" not in vars(model)
+    hooks = [hook for module in model.modules() for hook in module._forward_pre_hooks.values()]
+    assert not [hook for hook in hooks if hook.__module__ == evaluation_mode.__name__]
+
+
+def test_layers_go_on_being_checkpointed(tmp_path, monkeypatch):
+    """transformers checkpoints in training mode alone: memory would be that of a run without."""
+    calls = []
+    model = noisy("opt")
+    original = type(model).gradient_checkpointing_enable
+
+    def counting(self, *arguments, **options):
+        original(self, *arguments, **options)
+        for layer in model.model.decoder.layers:
+            function = layer._gradient_checkpointing_func
+            layer._gradient_checkpointing_func = lambda *given, f=function: (
+                calls.append(1) or f(*given))
+
+    monkeypatch.setattr(type(model), "gradient_checkpointing_enable", counting)
+    one_step(tmp_path, model, gradient_checkpointing=True)
+    assert len(calls) == 2  # layers of one pass
+
+
+@pytest.mark.parametrize(("rate", "says_so"), [(0.1, True), (0.0, False)])
+def test_a_watched_run_with_noise_is_told(tmp_path, caplog, rate, says_so):
+    """TRL's own dropout stays on, and the log says whose entropies it has."""
+    logging.getLogger("llm_bridge").propagate = True
+    found = []
+    for watched in (False, True):
+        model = noisy("opt")
+        for module in model.modules():
+            vars(module).update(dict.fromkeys(vars(module).keys() & {"dropout", "attention_dropout"}, rate))
+        model.model.decoder.layerdrop = 0.0  # for which it draws random numbers all the same
+        made = grpo_trainer(tmp_path, model, pretrain.build_tokenizer(), tokens=4)
+        if watched:
+            diagnostics.attach(made)
+        made.train()
+        found.append(torch.cat([p.detach().flatten() for p in model.parameters()]))
+    assert torch.equal(*found)
+    assert ("trains with noise" in caplog.text) is says_so
