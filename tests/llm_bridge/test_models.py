@@ -76,11 +76,11 @@ def test_checkpoint_settings_that_bend_the_distribution_are_dropped(small, tmp_p
 
 def test_stop_token_ids_are_all_tokens_with_the_stop_text(small):
     _, tokenizer = small
-    assert models.stop_token_ids(tokenizer) == [tokenizer.eos_token_id]
+    assert models.stop_token_ids(*small) == [tokenizer.eos_token_id]
     plus = tokenizer.convert_tokens_to_ids("+")
-    assert models.stop_token_ids(tokenizer, "+") == [tokenizer.eos_token_id, plus]
+    assert models.stop_token_ids(*small, "+") == [tokenizer.eos_token_id, plus]
     with pytest.raises(ValueError, match="contains the stop string"):
-        models.stop_token_ids(tokenizer, "\n")
+        models.stop_token_ids(*small, "\n")
 
 
 @pytest.mark.parametrize(
@@ -136,12 +136,12 @@ def test_unknown_dtype():
         models.load("small-sums", dtype="float31")
 
 
-def test_a_tokenizer_without_an_end_token_is_named(small):
+def test_a_model_without_an_end_token_is_named(small):
     """Completions that never end; None among the stop ids."""
-    tokenizer = copy.deepcopy(small[1])
-    tokenizer.eos_token = None
-    with pytest.raises(ValueError, match="has no end-of-sequence token: set eos_token"):
-        models.stop_token_ids(tokenizer)
+    model, tokenizer = copy.deepcopy(small)
+    tokenizer.eos_token = model.config.eos_token_id = model.generation_config.eos_token_id = None
+    with pytest.raises(ValueError, match="nor the model has an end-of-sequence token: set eos_token"):
+        models.stop_token_ids(model, tokenizer)
 
 
 @pytest.mark.parametrize("device", ["cudda", "cuda:99"])
