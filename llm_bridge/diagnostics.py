@@ -192,18 +192,20 @@ class Diagnostics(TrainerCallback):
     def _modules(self) -> list[torch.nn.Module]:
         """The modules to be looked at: all in the first pass, and then none."""
         first, self._is_first = self._is_first, False
-        return list(self._trainer.model.modules()) if first and not self._trainer.args.torch_compile else []
+        if not first or self._trainer.args.torch_compile:
+            return []
+        return list(self._trainer.model.modules())
 
     def _tell_of_noise(self, drawing: set[str], *row: Any) -> None:
-        """Warn, once, of modules whose random numbers change what the training pass says of a row."""
+        """Warn of modules whose random numbers change what the training pass says of a row."""
         device = self._trainer.accelerator.device
         with torch.random.fork_rng([device] if device.type == "cuda" else []), torch.no_grad():
             one, other = (self._statistics(*row).log_prob for _ in range(2))
         if not torch.equal(one, other) and self._trainer.accelerator.is_main_process:
             logger.warning(
-                "this run trains with noise, drawn by %s of %s: the entropies and forecasts that are logged "
-                "are not those of the policy that drew the completions. Set the rates of dropout and of a "
-                "router's noise to 0 in the model's config",
+                "this run trains with noise, drawn by %s of %s: entropies and forecasts in the log are not "
+                "those of the policy that drew the completions. Set the rates of dropout and of a router's "
+                "noise to 0 in the model's config",
                 ", ".join(sorted(drawing)), type(self._trainer.model).__name__)
 
     def _keep(self, part: dict[str, torch.Tensor], name: str) -> Callable[[torch.Tensor], None]:

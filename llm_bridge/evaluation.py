@@ -137,7 +137,8 @@ def evaluate(
         "model": model_identity, "task": task.name, "reward": task.reward.__name__,
         "prompts": results.config_key([task.prompts, task.answers, task.stop]),
         "max_new_tokens": task.max_new_tokens, "num_samples": num_samples, "seed": seed,
-        "batch_size": batch_size, "sampler": sampler, "ends": models.end_token_ids(model, tokenizer), **how,
+        "batch_size": batch_size, "sampler": sampler,
+        "ends": models.end_token_ids(model, tokenizer), **how,
     })
     chunks = _chunks(len(task.prompts), num_samples, BATCHES_A_CHUNK * batch_size)
     for i in rich.progress.track(

@@ -10,9 +10,9 @@ and with it the buckets of data parallelism. It does not work where a backward p
 - sharded weights (FSDP2): the hooks that gather weights and scatter gradients belong to ``backward``,
   once for each forward pass.
 
-There, and wherever the forward pass at hand has noise of training or other weights than those asked for,
-a forward and a backward pass of their own are taken (`EntropyGradient.evaluate`): in evaluation mode, into
-``.grad``s that are set aside before and put back after where ``autograd.grad`` does not do.
+There, and wherever the forward pass at hand has noise of training or other weights than those asked
+for, a forward and a backward pass of their own are taken (`EntropyGradient.evaluate`): in evaluation
+mode, into ``.grad``s that are set aside before and put back after where ``autograd.grad`` does not do.
 """
 
 from __future__ import annotations

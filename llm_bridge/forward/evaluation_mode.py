@@ -1,8 +1,8 @@
 """Trains a model in evaluation mode, so that the policy that is trained is the one that drew.
 
-In training mode a model may drop values, layers or experts' inputs, add noise to a router, or normalize by
-its batch, in its submodules or by functions that no option reaches. Its samples are then not drawn from the
-policy whose ratios and entropies a step is made of.
+In training mode a model may drop values or layers, add noise to a router, or normalize by its batch, in
+its submodules or by functions that no option reaches. Its samples are then not drawn from the policy
+whose ratios and entropies a step is made of.
 """
 
 from __future__ import annotations
@@ -42,14 +42,16 @@ def kept(model: Any) -> Iterator[None]:
 
 @contextlib.contextmanager
 def entered(model: Any) -> Iterator[None]:
-    """Within it all that a model computes is what it computes in evaluation mode; after it modes are as before.
+    """Within it a model computes what it computes in evaluation mode; after it modes are as before.
 
     Layers go on being checkpointed, which transformers does in training mode alone: they decide by their
     mode, and leave it for the time of their own forward pass.
     """
     modes = [(module, module.training) for module in model.modules()]
-    hooks = [hook for module, _ in modes if module is model or isinstance(module, GradientCheckpointingLayer)
-             for hook in _evaluating(module)]
+    hooks = [
+        hook for module, _ in modes
+        if module is model or isinstance(module, GradientCheckpointingLayer)
+        for hook in _evaluating(module)]
     try:
         _quieten(model)
         yield
@@ -97,7 +99,7 @@ def declared_noise(model: Any) -> dict[str, float]:
             found[path.rpartition(".")[2]] = module.p
         else:
             found |= vars(module)
-    config = getattr(model, "config", None)
+    config: Any = getattr(model, "config", None)
     found |= vars(config.get_text_config()) if hasattr(config, "get_text_config") else {}
     return {
         name: value for name, value in sorted(found.items())

@@ -30,13 +30,16 @@ PLAIN_SAMPLING: dict[str, tuple[Any, ...]] = {
 }
 """The settings that act on what is drawn, and the values at which they leave pi^T as it is."""
 
-HARMLESS = frozenset(
-    "max_length max_new_tokens use_cache cache_config max_cache_len early_stopping length_penalty "
-    "renormalize_logits output_attentions output_hidden_states output_scores output_logits pad_token_id "
-    "bos_token_id eos_token_id decoder_start_token_id is_assistant num_assistant_tokens "
-    "num_assistant_tokens_schedule assistant_confidence_threshold max_matching_ngram_size "
-    "assistant_lookbehind target_lookbehind assistant_ensemble_weight compile_config disable_compile "
-    "continuous_batching_config low_memory prefill_chunk_size transformers_version".split())
+HARMLESS = frozenset((
+    "max_length", "max_new_tokens", "use_cache", "cache_config", "max_cache_len", "early_stopping",
+    "length_penalty", "renormalize_logits", "output_attentions", "output_hidden_states",
+    "output_scores", "output_logits", "pad_token_id", "bos_token_id", "eos_token_id",
+    "decoder_start_token_id", "is_assistant", "num_assistant_tokens",
+    "num_assistant_tokens_schedule", "assistant_confidence_threshold", "max_matching_ngram_size",
+    "assistant_lookbehind", "target_lookbehind", "assistant_ensemble_weight", "compile_config",
+    "disable_compile", "continuous_batching_config", "low_memory", "prefill_chunk_size",
+    "transformers_version",
+))
 """Those that every caller here sets itself, that act beside another one only, or on no probability."""
 
 

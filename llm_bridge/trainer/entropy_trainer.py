@@ -265,13 +265,13 @@ class EntropyTrainer(GRPOTrainer):
     def _compute_loss(self, model: Any, inputs: dict[str, Any]) -> torch.Tensor:
         if not self.model.training:
             return super()._compute_loss(model, inputs)
-        with self.same_policy.watching(inputs) as seen:
+        with self.same_policy.watching(inputs) as passed:
             logits = self.logits(model, inputs) if self.keeps_logits() else None
             statistics = (
                 self.forward.statistics(model, inputs) if logits is None
                 else self.forward.from_logits(logits, inputs)
             )
-            seen.append(statistics)
+            passed.append(statistics)
         batch = token_batch(
             inputs, statistics.log_prob, statistics.entropy, statistics.clamped_entropy,
             step=self.state.global_step, seed=self.args.seed,

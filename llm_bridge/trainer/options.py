@@ -274,8 +274,8 @@ def check_plain_sampling(trainer: Any) -> None:
     for name, value in bent.items():
         raise ValueError(
             f"generation setting {name}={value!r} would bend the samples away from the policy whose "
-            f"entropy is measured, or cut them off: set it to {PLAIN_SAMPLING.get(name, (None,))[0]!r} in "
-            "the model's generation_config")
+            "entropy is measured, or cut them off: set it to "
+            f"{PLAIN_SAMPLING.get(name, (None,))[0]!r} in the model's generation_config")
 
 
 def check_continuous_batching(trainer: Any) -> None:

@@ -1,4 +1,4 @@
-"""Checks, once a run, that the policy that is trained is the one that draws, whatever the model is made of."""
+"""Checks, once a run, that the policy that is trained is the one that draws, whatever the model is."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ class SamePolicy:
             A list, to be given what the pass says of the tokens.
 
         Raises:
-            ValueError: it draws random numbers, gives parts of the model no gradient, or says something else
-                than evaluation mode.
+            ValueError: it draws random numbers, gives parts of the model no gradient, or says something
+                else than evaluation mode.
         """
         if not self._looks_at_training:
             yield []
@@ -82,9 +82,9 @@ class SamePolicy:
             yield found
         if seen.cut_off:
             raise ValueError(
-                f"{_kinds(seen.cut_off)} of {self._name} would not be trained: in evaluation mode, in which "
-                "completions are drawn, its forward pass calls them without gradients. Let it record them "
-                "there too, or freeze their weights (requires_grad_(False))")
+                f"{_kinds(seen.cut_off)} of {self._name} would not be trained: in evaluation mode, in "
+                "which completions are drawn, its forward pass calls them without gradients. Let it "
+                "record them there too, or freeze their weights (requires_grad_(False))")
         first = {name: columns[name][:MEASURED_ROWS] for name in (*COLUMNS, "mask")}
         self._compare(first, found[0].log_prob.detach()[:MEASURED_ROWS], "the pass that is trained",
                       seen.drawing)
@@ -110,15 +110,15 @@ class SamePolicy:
         if not is_noisy and not largest < found < torch.inf:
             return
         why = (
-            f"{_kinds(drawing)} draw random numbers. Set their rates to 0 in the model's config, or let them "
-            "draw none after eval()" if drawing else
-            "its rows or their padding act on one another, or a past is not what was read. Give prompts of "
-            "one length where the model knows no position_ids, set gradient_checkpointing=False, or switch "
-            "off what acts across rows, such as an expert's capacity")
+            f"{_kinds(drawing)} draw random numbers. Set their rates to 0 in the model's config, or let "
+            "them draw none after eval()" if drawing else
+            "its rows or their padding act on one another, or a past is not what was read. Give prompts "
+            "of one length where the model knows no position_ids, set gradient_checkpointing=False, or "
+            "switch off what acts across rows, such as an expert's capacity")
         raise ValueError(
-            f"the policy that is trained must be the one that draws, but {what} and a pass of {self._name} "
-            f"in evaluation mode, row by row, differ by {found:.3g} nats a token (root mean square of the "
-            f"first rows), where rounding explains {largest:.2g}: {why}")
+            f"the policy that is trained must be the one that draws, but {what} and a pass of "
+            f"{self._name} in evaluation mode, row by row, differ by {found:.3g} nats a token (root mean "
+            f"square of the first rows), where rounding explains {largest:.2g}: {why}")
 
 
 def _kinds(names: set[str]) -> str:

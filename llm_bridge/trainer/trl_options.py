@@ -133,8 +133,9 @@ OPTIONS: dict[str, Option] = {
            "False is refused beside continuous batching, and no test ran it"),
     # ------------------------------------------------------------------------------ the forward pass
     **_all(DEPARTS, "disable_dropout",
-           "dropout is switched off either way, with a warning where it was to stay: completions are "
-           "drawn without it, and ratios and entropies are those of the policy that draws"),
+           "dropout and other noise of training are off either way, with a warning where they were to "
+           "stay: completions are drawn without, and ratios and entropies are those of the policy that "
+           "draws"),
     **_refused("trains another policy than the one that draws the completions",
                neftune_noise_alpha=(None, 0, 0.0)),
     **_all(SUPPORTED, "bf16 use_cpu model_init_kwargs trust_remote_code"),

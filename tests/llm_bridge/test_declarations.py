@@ -1,4 +1,4 @@
-"""Guards that what a checkpoint declares arrives wherever it is sampled or trained, or is refused by name."""
+"""Guards that what a checkpoint declares arrives in sampling and training, or is refused by name."""
 
 import json
 import logging
@@ -24,7 +24,8 @@ SIZES = {
 }
 OF_GPT = {"n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": 64}
 NESTED = {
-    "text_config": SIZES | {"eos_token_id": [EOS, PLUS], "query_pre_attn_scalar": 8, "model_type": "gemma3_text"},
+    "text_config": SIZES | {
+        "eos_token_id": [EOS, PLUS], "query_pre_attn_scalar": 8, "model_type": "gemma3_text"},
     "vision_config": {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1,
                       "num_attention_heads": 1, "image_size": 28, "patch_size": 14},
     "image_token_index": 17, "boi_token_index": 17, "eoi_token_index": 17, "mm_tokens_per_image": 4}
@@ -35,12 +36,14 @@ CASES = {
     "another one in generation_config": ("qwen2", {}, {"eos_token_id": PLUS}, [EOS, PLUS]),
     "a list in config": ("qwen3", {"eos_token_id": [EOS, PLUS, NINE]}, {"eos_token_id": EOS},
                          [EOS, PLUS, NINE]),
-    "none in generation_config": ("phi3", {"eos_token_id": [EOS, PLUS]}, {"do_sample": True}, [EOS, PLUS]),
+    "none in generation_config": ("phi3", {"eos_token_id": [EOS, PLUS]}, {"do_sample": True},
+                                  [EOS, PLUS]),
     "no generation_config": ("mistral", {"eos_token_id": [EOS, PLUS]}, None, [EOS, PLUS]),
     "the tokenizer alone": ("qwen2", {"eos_token_id": None}, {}, [EOS]),
     "one that has no logit": ("gpt2", OF_GPT | {"eos_token_id": 50256}, {"eos_token_id": [50256, PLUS]},
                               [EOS, PLUS]),
-    "the end is the padding": ("llama", {"pad_token_id": EOS}, {"eos_token_id": [EOS, PLUS]}, [EOS, PLUS]),
+    "the end is the padding": ("llama", {"pad_token_id": EOS}, {"eos_token_id": [EOS, PLUS]},
+                               [EOS, PLUS]),
     "capped logits": ("gemma2", {"final_logit_softcapping": 2.0, "attn_logit_softcapping": 3.0,
                                  "query_pre_attn_scalar": 8}, {"eos_token_id": [EOS, PLUS]}, [EOS, PLUS]),
     "divided logits": ("granite", {"logits_scaling": 4.0}, {"eos_token_id": [EOS, PLUS]}, [EOS, PLUS]),
@@ -114,8 +117,9 @@ def test_what_a_checkpoint_declares_arrives(tmp_path, caplog, case):
             prompt = drawn.prompt_ids[place][drawn.prompt_mask[place]].tolist()
             log_prob, entropy = by_hand(plain, prompt, rows[place])
             count = len(rows[place])
-            torch.testing.assert_close(drawn.log_prob[place, :count].double(), log_prob, atol=1e-4, rtol=0)
-            torch.testing.assert_close(drawn.entropy[place, :count].double(), entropy, atol=1e-4, rtol=0)
+            for column, expected in ((drawn.log_prob, log_prob), (drawn.entropy, entropy)):
+                torch.testing.assert_close(
+                    column[place, :count].double(), expected, atol=1e-4, rtol=0)
     if case == "settings that bend":
         with pytest.raises(ValueError, match=r"generation setting .* or cut them off"):
             trained(tmp_path, plain, tokenizer)
@@ -208,7 +212,7 @@ def test_the_checkpoints_end_and_padding_stand_in_for_those_that_a_tokenizer_lac
         tmp_path / "none", "a list in config", eos_token=None, pad_token=None)))
     assert models.end_token_ids(model, tokenizer)[0] == EOS == tokenizer.eos_token_id
     assert tokenizer.pad_token_id == EOS
-    folder = written(tmp_path / "beyond", "whole vocabulary", pad_token="<beyond>")  # noqa: S106
+    folder = written(tmp_path / "beyond", "whole vocabulary", pad_token="<beyond>")
     _, tokenizer = models.load(str(folder))
     assert tokenizer.pad_token_id == EOS
 

@@ -57,7 +57,7 @@ def noisy(kind):
     return transformers.AutoModelForCausalLM.from_config(config)
 
 
-def one_step(folder, model, *, tokens=8, prompts=("7=", "12=", "345="), rule="grpo", micro_batches=1, **options):
+def one_step(folder, model, *, prompts=("7=", "12=", "345="), rule="grpo", micro_batches=1, **options):
     """Take a step; return its record, and the rows that were drawn, (prompt, completion) each."""
     tokenizer, rows, records = pretrain.build_tokenizer(), [], []
     models.sample_plainly(model, tokenizer)
@@ -68,7 +68,7 @@ def one_step(folder, model, *, tokens=8, prompts=("7=", "12=", "345="), rule="gr
 
     made = entropy_trainer.EntropyTrainer(
         model, [reward], entropy_trainer.grpo_config(
-            folder, use_cpu=True, max_steps=1, num_generations=4, max_completion_length=tokens,
+            folder, use_cpu=True, max_steps=1, num_generations=4, max_completion_length=8,
             per_device_train_batch_size=12 // micro_batches, gradient_accumulation_steps=micro_batches,
             router_aux_loss_coef=0.0 if hasattr(model.config, "output_router_logits") else None,
             learning_rate=1e-12, optim="sgd", save_strategy="no", disable_tqdm=True,
@@ -162,7 +162,7 @@ def test_a_sampler_that_draws_from_something_else_is_refused(tmp_path, monkeypat
     original = transformers.DynamicCache.batch_select_indices
     monkeypatch.setattr(transformers.DynamicCache, "batch_select_indices",
                         lambda self, indices: original(self, indices.flip(0)))
-    with pytest.raises(ValueError, match="the sampler and a pass of LlamaForCausalLM .* nats a token"):
+    with pytest.raises(ValueError, match=r"the sampler and a pass of LlamaForCausalLM .* nats a token"):
         one_step(tmp_path, noisy("llama"))
 
 
@@ -204,7 +204,8 @@ def test_a_watched_run_with_noise_is_told(tmp_path, caplog, rate, says_so):
     for watched in (False, True):
         model = noisy("opt")
         for module in model.modules():
-            vars(module).update(dict.fromkeys(vars(module).keys() & {"dropout", "attention_dropout"}, rate))
+            for name in vars(module).keys() & {"dropout", "attention_dropout"}:
+                setattr(module, name, rate)
         model.model.decoder.layerdrop = 0.0  # for which it draws random numbers all the same
         made = grpo_trainer(tmp_path, model, pretrain.build_tokenizer(), tokens=4)
         if watched:
