@@ -203,9 +203,9 @@ class Diagnostics(TrainerCallback):
             one, other = (self._statistics(*row).log_prob for _ in range(2))
         if not torch.equal(one, other) and self._trainer.accelerator.is_main_process:
             logger.warning(
-                "this run trains with noise, drawn by %s of %s: entropies and forecasts in the log are not "
-                "those of the policy that drew the completions. Set the rates of dropout and of a router's "
-                "noise to 0 in the model's config",
+                "this run trains with noise, drawn by %s of %s: entropies and forecasts in the log are "
+                "not those of the policy that drew the completions. Set the rates of dropout and of a "
+                "router's noise to 0 in the model's config",
                 ", ".join(sorted(drawing)), type(self._trainer.model).__name__)
 
     def _keep(self, part: dict[str, torch.Tensor], name: str) -> Callable[[torch.Tensor], None]:

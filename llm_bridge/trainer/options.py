@@ -164,7 +164,8 @@ def check_samples_and_loss(trainer: Any) -> None:
     """Tell, once for all ranks, what acts otherwise than in TRL.
 
     Raises:
-        ValueError: prompts with images, or float16 or 4-bit layers on a CPU.
+        ValueError: prompts with images, float16 or 4-bit layers on a CPU, or a model that rescales
+            itself.
     """
     if trainer.args.fp16 and trainer.accelerator.device.type == "cpu":
         # accelerate asks for a GPU nowhere: it makes neither autocast nor a loss scale, and says nothing.
@@ -178,6 +179,11 @@ def check_samples_and_loss(trainer: Any) -> None:
         raise ValueError(
             "4-bit layers of bitsandbytes lose their gradient on a CPU once they have sampled: load in 8 "
             "bits (load_in_8bit=True), or train on a GPU")
+    if getattr(trainer.model.config, "rescale_every", 0):
+        raise ValueError(
+            f"rescale_every={trainer.model.config.rescale_every}: in evaluation mode, in which models "
+            "train here, RWKV divides its weights in place, and would be saved with them: set it to 0 in "
+            "the model's config")
     columns = getattr(trainer.train_dataset, "column_names", None) or ()
     for name in ("image", "images"):
         if name in columns:

@@ -157,6 +157,13 @@ def test_what_no_mode_reaches_is_refused_by_name(tmp_path, kind, rate, message, 
         one_step(tmp_path, model, **options)
 
 
+def test_a_model_that_rescales_its_weights_is_refused(tmp_path):
+    """Those that it trained would be saved divided."""
+    config = transformers.RwkvConfig(**SIZES, attention_hidden_size=16, context_length=64)
+    with pytest.raises(ValueError, match=r"rescale_every=6.*set it to 0"):
+        one_step(tmp_path, transformers.RwkvForCausalLM(config))
+
+
 def test_a_sampler_that_draws_from_something_else_is_refused(tmp_path, monkeypatch):
     """A past that is not what was read."""
     original = transformers.DynamicCache.batch_select_indices
