@@ -28,6 +28,7 @@ that it draws no random number: the weights that come out are the same to the la
 
 from __future__ import annotations
 
+import copy
 import functools
 import logging
 import math
@@ -55,6 +56,8 @@ from llm_bridge.trainer.entropy_trainer import EntropyTrainer
 logger = logging.getLogger(__name__)
 
 PREFIX = "diagnostics/"
+STATE = "llm_bridge.diagnostics"
+"""Under which name a checkpoint's trainer_state.json has the state."""
 BETTER, WORSE = "better", "worse"
 """Answers whose advantage is positive, and those whose is negative."""
 STATISTICS = ("sum_squared_prob", "sum_squared_prob_log_prob", "sum_squared_prob_squared_log_prob")
@@ -149,6 +152,7 @@ class Diagnostics(TrainerCallback):
         self.reward: list[float] = []
         """One point of the law a generation."""
         self.ceiling: Ceiling | None = None
+        self._pending: dict[str, list[float]] = {}
 
     # ------------------------------------------------------------------ around the trainer's methods
 
@@ -261,13 +265,20 @@ class Diagnostics(TrainerCallback):
     # ------------------------------------------------------------------------------------- callbacks
 
     def on_train_begin(self, args: Any, state: Any, *_: Any, **__: Any) -> None:
-        """Read the points of a resumed run from its log."""
-        names = [PREFIX + name for name in ("entropy", "reward")]
-        points = [entry for entry in state.log_history if all(name in entry for name in names)]
-        self.entropy, self.reward = ([entry[name] for entry in points] for name in names)
-        names = [PREFIX + name for name in ("entropy_gradient", "measured_entropy_change")]
-        points = [entry for entry in state.log_history if all(name in entry for name in names)]
-        self.forecasts, self.measured = ([entry[name] for entry in points] for name in names)
+        """Take up a resumed run's points, and those numbers of its steps that no log has yet."""
+        kept = state.stateful_callbacks.get(STATE)
+        if kept is None and state.global_step:
+            logger.warning(
+                "the checkpoint of step %d holds no state of diagnostics (nothing was attached to the run "
+                "that wrote it): sums, correlation and ceiling are of the steps from here on",
+                state.global_step)
+        kept = copy.deepcopy(kept or {})
+        self.forecasts, self.measured, self.entropy, self.reward = (
+            kept.get(name, []) for name in ("forecasts", "measured", "entropy", "reward"))
+        self._reward, self._pending = kept.get("last_reward"), kept.get("pending", {})
+        # TRL logs means over the steps since its last log, and its checkpoint has none of them.
+        for name, values in self._pending.items():
+            self._trainer._metrics["train"][PREFIX + name] = list(values)
         if self._account_every:
             check_accelerator(self._trainer.accelerator)
             if self._account_reads == "before":
@@ -351,9 +362,13 @@ class Diagnostics(TrainerCallback):
         ])
         return dict(zip((BETTER, WORSE), whole, strict=True))
 
-    def on_step_end(self, *_: Any, **__: Any) -> None:
+    def on_step_end(self, args: Any, state: Any, *_: Any, **__: Any) -> None:
         """Record the step that was just taken."""
         parts, self._parts = self._parts, []
+        self._record(parts)
+        self._keep_state(state)
+
+    def _record(self, parts: list[dict[str, torch.Tensor]]) -> None:
         batch = gathered(self._trainer.accelerator, _as_batch(parts))
         batch = map_columns(lambda c: c.double() if c.is_floating_point() else c, batch)
         batch = batch.replace(weight=batch.mask.double() / batch.mask.sum().clamp(min=1))
@@ -380,8 +395,21 @@ class Diagnostics(TrainerCallback):
         for name, value in record.items():
             if value is not None and name != "step":
                 self._trainer._metrics["train"][PREFIX + name].append(float(value))
+                self._pending.setdefault(name, []).append(float(value))
         if self._on_step is not None and self._trainer.accelerator.is_main_process:
             self._on_step({**record, "ceiling_doubts": list(self.ceiling.doubts)})
+
+    def on_log(self, args: Any, state: Any, *_: Any, **__: Any) -> None:
+        """Forget the numbers that this log has averaged."""
+        if self._trainer.model.training:
+            self._pending = {}
+            self._keep_state(state)
+
+    def _keep_state(self, state: Any) -> None:
+        """Put what a resumed run goes on from where transformers' checkpoints take it."""
+        state.stateful_callbacks[STATE] = {
+            "forecasts": self.forecasts, "measured": self.measured, "entropy": self.entropy,
+            "reward": self.reward, "last_reward": self._reward, "pending": self._pending}
 
     def _account(self) -> dict[str, Any]:
         """Say what the step's account found, and how the forecasts have done so far."""

@@ -40,7 +40,7 @@ def distinct(
 
 def obstacle(model: Any) -> str | None:
     """Why a model cannot read its prompts once; None where nothing speaks against it."""
-    if getattr(model, "is_gradient_checkpointing", False):
+    if any(getattr(module, "gradient_checkpointing", False) for module in model.modules()):
         return "gradient checkpointing keeps no keys and values"
     if getattr(model, "_is_stateful", False):
         return "its past is a state, not keys and values"

@@ -13,6 +13,8 @@ from typing import Any
 import torch
 import transformers
 
+from llm_bridge.forward.past import past_argument
+
 KEPT_SHARE = 0.8
 """Ended rows are dropped once the others are fewer than this share: dropping copies the cache."""
 
@@ -94,7 +96,7 @@ def _next_logits(
     """Return logits [rows, vocabulary] of the token after ``tokens``, which are added to the cache."""
     positions = (mask.cumsum(-1) - 1).clamp(min=0)[:, -tokens.shape[1] :]
     output = model(
-        input_ids=tokens, attention_mask=mask, position_ids=positions, past_key_values=cache,
-        use_cache=True, logits_to_keep=1,
+        input_ids=tokens, attention_mask=mask, position_ids=positions, use_cache=True,
+        logits_to_keep=1, **past_argument(model, cache),
     )
     return output.logits[:, -1]

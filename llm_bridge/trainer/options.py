@@ -61,12 +61,19 @@ def grpo_config(output_dir: str | Path, **options: Any) -> GRPOConfig:
         "top_k": 0,
         "dataloader_pin_memory": torch.cuda.is_available(),
     }
-    config = GRPOConfig(output_dir=str(output_dir), **{**defaults, **options})
+    config = GRPOConfig(output_dir=str(output_dir), **_named_as_installed({**defaults, **options}))
     if "shuffle_dataset" not in options and config.process_index == 0:
         logger.warning(
             "prompts are taken in the order given, which TRL would shuffle: pass shuffle_dataset=True "
             "where they are sorted (entropy would follow their order), or False where the order is meant")
     return config
+
+
+def _named_as_installed(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options under the names of the installed transformers, which warns of the older ones."""
+    names = {field.name for field in dataclasses.fields(GRPOConfig)}
+    renamed = {old: new for old, new in trl_options.RENAMED.items() if new in names and new not in options}
+    return {renamed.get(name, name): value for name, value in options.items()}
 
 
 def check_config(args: Any, rule: UpdateRule | None = None) -> None:

@@ -141,7 +141,8 @@ OPTIONS: dict[str, Option] = {
     **_all(SUPPORTED, "bf16 use_cpu model_init_kwargs trust_remote_code"),
     **_all(SUPPORTED, "fp16",
            "a step whose scaled gradient overflows is skipped and recorded; refused on a CPU"),
-    **_all(SUPPORTED, "gradient_checkpointing gradient_checkpointing_kwargs",
+    **_all(SUPPORTED, "gradient_checkpointing gradient_checkpointing_kwargs "
+           "activation_checkpointing activation_checkpointing_kwargs",
            "prompts are then read again for each sample"),
     **_all(SUPPORTED, "cast_lm_head_to_fp32", "logits are then held in memory"),
     **_refused("replaces parts of the forward pass by kernels that no test here has run, and TRL 2 drops "
@@ -223,8 +224,11 @@ OPTIONS: dict[str, Option] = {
     **_all(WITHOUT_EFFECT, "do_train do_eval do_predict resume_from_checkpoint",
            "read by scripts, not by a trainer"),
 }
-"""What becomes of each option, by its name in TRL 1.16."""
+"""What becomes of each option, by its name in TRL 1.16 with transformers 5.10 to 5.24."""
 
+RENAMED = {"gradient_checkpointing": "activation_checkpointing",
+           "gradient_checkpointing_kwargs": "activation_checkpointing_kwargs"}
+"""Options that transformers 5.23 has given another name; it keeps the old one, with a warning."""
 
 TRAINER_ARGUMENTS = {
     "model": ("supported", "a model, a folder or a hub id; with an image processor it sees text alone"),

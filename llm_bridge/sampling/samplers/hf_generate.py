@@ -8,7 +8,11 @@ import torch
 import transformers
 
 from entropy_theory import policy
+from llm_bridge.forward.past import past_argument
 from llm_bridge.sampling.samplers.batch import PromptBatch, Tokens, positions
+
+GENERATION = transformers.GenerationMixin.prepare_inputs_for_generation
+"""What says how ``generate`` calls the past."""
 
 
 def draw(model: Any, batch: PromptBatch, kept: dict[Any, Any]) -> Tokens:
@@ -18,7 +22,7 @@ def draw(model: Any, batch: PromptBatch, kept: dict[Any, Any]) -> Tokens:
     output = model.generate(
         input_ids=ids,
         attention_mask=mask,
-        past_key_values=_prefill(model, batch),
+        **past_argument(GENERATION, _prefill(model, batch)),
         generation_config=model.generation_config,
         logits_processor=transformers.LogitsProcessorList([recorder]),
     )
@@ -89,8 +93,8 @@ def _prefill(model: Any, batch: PromptBatch) -> transformers.Cache | None:
         input_ids=batch.ids[:, :-1],
         attention_mask=batch.mask[:, :-1],
         position_ids=positions(batch.mask)[:, :-1],
-        past_key_values=cache,
         use_cache=True,
+        **past_argument(model.base_model, cache),
     )
     cache.batch_repeat_interleave(batch.copies)
     return cache
