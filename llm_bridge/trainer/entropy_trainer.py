@@ -41,6 +41,7 @@ from transformers.trainer_utils import get_last_checkpoint
 from trl import GRPOTrainer
 from trl.trainer.utils import is_async_callable
 
+from entropy_theory.support import results
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import UpdateRule
 from llm_bridge.data import rewards
@@ -49,7 +50,7 @@ from llm_bridge.forward.policy_forward import Forward
 from llm_bridge.running import checkpoints, faults, ranks
 from llm_bridge.running.sharding import is_sharded, return_unrounded
 from llm_bridge.running.time_limit import REWARDS, check_reward_timeout, time_limit
-from llm_bridge.trainer import controllers, draws, micro_batch, reference
+from llm_bridge.trainer import controllers, draws, micro_batch, reference, resuming
 from llm_bridge.trainer.batches import token_batch
 from llm_bridge.trainer.generation import Generation
 from llm_bridge.trainer.loss import clamped_fraction
@@ -147,6 +148,7 @@ class EntropyTrainer(GRPOTrainer):
         if self.needs_reference and kwargs.get("peft_config") is None:
             # Before TRL and the optimizer touch the model, and before a checkpoint is resumed.
             frozen = reference.frozen_copy(model, args, kwargs.get("quantization_config"))
+        self.own_optimizer = resuming.optimizer_given((kwargs.get("optimizers") or (None,))[0])
         super().__init__(model, reward_funcs, without_penalty(args), **kwargs)
         self.reward_funcs = [
             # A model's rewards are tensors, and what is asynchronous TRL knows by its type.
@@ -170,7 +172,14 @@ class EntropyTrainer(GRPOTrainer):
         self.keeps_logits: Callable[[], bool] = lambda: False
         self.before_backward: list[Callable[[TokenBatch], None]] = []
         self.entropy_account: Any = None
-        self.resampling_rounds = resampling_rounds
+        self.tempered_fraction, self.resampling_rounds = tempered_fraction, resampling_rounds
+        adapted = hasattr(self.accelerator.unwrap_model(self.model), "peft_config")
+        # Any other start is replaced by the checkpoint's weights.
+        self.start = resuming.start_of(
+            self.model, frozen_alone=adapted) if adapted or self.needs_reference else None
+        self.made_with: dict[str, Any] = {}
+        self.log_to_restore: dict[str, Any] | None = None
+        self.train_sampler: Any = None
         self.reward_timeout = reward_timeout
         check_resampling(self)
         self.steps_per_batch = args.steps_per_generation // args.gradient_accumulation_steps
@@ -295,15 +304,17 @@ class EntropyTrainer(GRPOTrainer):
     ) -> Any:
         """Train as TRL does; a lack of memory or a lost GPU is an error that a user can act on.
 
-        Raises ValueError as `checkpoints.check_resumable` and `checkpoints.check_ranks`, and where nobody
-        supplies what the rule reads.
+        Raises ValueError as `checkpoints.check_resumable`, `checkpoints.check_ranks` and
+        `resuming.check`, and where nobody supplies what the rule reads.
         """
+        self.made_with, self.log_to_restore = resuming.describe(self), None
         checkpoint = resume_from_checkpoint
         if checkpoint is True:
             checkpoint = get_last_checkpoint(self.args.output_dir)
         if checkpoint:
             checkpoints.check_resumable(Path(str(checkpoint)))
             checkpoints.check_ranks(Path(str(checkpoint)), self.accelerator)
+            resuming.check(Path(str(checkpoint)), self)
         controllers.check_forecaster(self.coefficient_controller, self.entropy_forecast)
         if "entropy_effect" in self.rule.required_columns and self.entropy_effects is None:
             raise ValueError(
@@ -318,8 +329,11 @@ class EntropyTrainer(GRPOTrainer):
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
         folder = Path(self._get_output_dir(trial=trial), f"checkpoint-{self.state.global_step}")
 
-        def save_controllers() -> None:
+        state = {"made_with": self.made_with, "log": resuming.log_state(self)}
+
+        def save_state() -> None:
             if self.args.should_save:
+                results.write_json(folder / resuming.RUN_STATE, state)
                 controllers.save(
                     folder, temperature=self.controller, coefficient=self.coefficient_controller,
                     forecaster=self.entropy_forecast)
@@ -334,7 +348,7 @@ class EntropyTrainer(GRPOTrainer):
                 self.accelerator.wait_for_everyone()
             else:
                 ranks.agreed(save)
-            ranks.agreed(save_controllers)
+            ranks.agreed(save_state)
             if not self.args.save_only_model:
                 checkpoints.seal(folder)
 
@@ -344,6 +358,12 @@ class EntropyTrainer(GRPOTrainer):
             controllers.load(
                 Path(checkpoint), temperature=self.controller,
                 coefficient=self.coefficient_controller, forecaster=self.entropy_forecast)
+            if (state := Path(checkpoint) / resuming.RUN_STATE).exists():
+                self.log_to_restore = results.read_json(state, {"log": {}})["log"]
+
+    def _get_train_sampler(self, *arguments: Any) -> Any:
+        self.train_sampler = super()._get_train_sampler(*arguments)
+        return self.train_sampler
 
     def _send_telemetry(self) -> None:
         """Send nothing: training reports to nothing but its own logs."""

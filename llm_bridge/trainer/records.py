@@ -12,7 +12,7 @@ from transformers import TrainerCallback
 
 from entropy_theory.update_rules import UpdateRule
 from llm_bridge.running import faults
-from llm_bridge.trainer import controllers
+from llm_bridge.trainer import controllers, resuming
 from llm_bridge.trainer.batches import OF_A_SEQUENCE, gathered, map_columns
 from llm_bridge.trainer.micro_batch import MicroBatch, contributions
 from llm_bridge.trainer.step_metrics import step_metrics
@@ -29,6 +29,13 @@ class StepRecords(TrainerCallback):
     def __init__(self, trainer: Any, on_step: Callable[[dict[str, Any]], None] | None):
         self._trainer, self._on_step = trainer, on_step
         self._started, self._learning_rate = time.perf_counter(), trainer.args.learning_rate
+
+    def on_train_begin(self, args: Any, state: Any, *_: Any, **__: Any) -> None:
+        """Go on where a resumed run was interrupted: in its log, and in the order of its prompts."""
+        if self._trainer.log_to_restore is not None:
+            resuming.restore_log(self._trainer, self._trainer.log_to_restore)
+        if state.global_step:
+            resuming.skip_epochs(self._trainer, int(state.epoch))
 
     def on_step_begin(self, *_: Any, **__: Any) -> None:
         """Note that the first micro-batch of a step is about to be drawn."""

@@ -38,6 +38,11 @@ class Option:
     allowed: tuple[Any, ...] = ()
     """The values of a refused option that are accepted."""
 
+    @property
+    def leaves_the_step(self) -> bool:
+        """Whether every optimizer step is the same with any value."""
+        return self.fate == WITHOUT_EFFECT or self.note == _SAME
+
 
 def _all(fate: str, names: str, note: str = "") -> dict[str, Option]:
     return {name: Option(fate=fate, note=note) for name in names.split()}

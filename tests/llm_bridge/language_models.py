@@ -78,6 +78,16 @@ def low_digit(prompts: Any, completions: list[str], **_: Any) -> list[float]:
     return [float(text[:1] in set("01234") and text != "") for text in completions]
 
 
+class StopAt(transformers.TrainerCallback):
+    """An interruption after a step."""
+
+    def __init__(self, step: int):
+        self.step = step
+
+    def on_step_end(self, args, state, control, **_):
+        control.should_training_stop = state.global_step == self.step
+
+
 def tabular_trainer(
     folder: Path, rule: Any, *, samples: int = 8, steps: int = 1, learning_rate: float = 0.5,
     reward: Any = low_digit, micro_batches: int = 1, model: Any = None, fraction: float = 1.0,
@@ -127,12 +137,13 @@ class RlooFromLogits(trl.RLOOTrainer):
 def grpo_trainer(folder, model, tokenizer, *, kind=trl.GRPOTrainer, config=trl.GRPOConfig, steps=1,
                  micro_batches=1, tokens=1, learning_rate=0.5, **options):
     """A TRL trainer as a user would set it up: nothing of this project in it."""
-    options = {"accumulation": micro_batches, "optim": "sgd", "max_grad_norm": 0.0, **options}
+    options = {"accumulation": micro_batches, "optim": "sgd", "max_grad_norm": 0.0, "logging_steps": 1,
+               "save_strategy": "no", **options}
     arguments = config(
-        output_dir=str(folder), use_cpu=True, bf16=False, report_to="none", logging_steps=1,
+        output_dir=str(folder), use_cpu=True, bf16=False, report_to="none",
         per_device_train_batch_size=24 // micro_batches, num_generations=8, max_steps=steps,
         gradient_accumulation_steps=options.pop("accumulation"), max_completion_length=tokens,
-        learning_rate=learning_rate, lr_scheduler_type="constant", save_strategy="no",
+        learning_rate=learning_rate, lr_scheduler_type="constant",
         shuffle_dataset=False, disable_tqdm=True, dataloader_pin_memory=False,
         gradient_checkpointing=False, **options,
     )

@@ -172,16 +172,6 @@ def test_forecasts_every_other_step_and_a_file(tmp_path):
     assert "at least 3 points" in records[3]["ceiling_doubts"][0]
 
 
-def test_the_points_of_a_resumed_run_are_taken_up(tmp_path):
-    made = grpo_trainer(tmp_path, *tabular(), kind=ScoringFromLogits)
-    found = diagnostics.attach(made)
-    state = transformers.TrainerState(log_history=[
-        {"loss": 1.0}, {"diagnostics/entropy": 0.5, "diagnostics/reward": 0.25},
-    ])
-    found.on_train_begin(None, state, None)
-    assert (found.entropy, found.reward) == ([0.5], [0.25])
-
-
 def test_covariance_table():
     """Means of the largest covariances, by count; padding does not count; few tokens are one token."""
     rng = np.random.default_rng(0)

@@ -10,7 +10,7 @@ from entropy_theory.controllers import EntropyForecast
 from entropy_theory.schedules import Points
 from llm_bridge.accounting import holding
 from llm_bridge.accounting.accountant import Accountant
-from tests.llm_bridge.language_models import tabular_trainer
+from tests.llm_bridge.language_models import StopAt, tabular_trainer
 
 RULE = update_rules.get(
     "diverse-bonus", target=2.0, hold="forecast", coefficient=0.1, coefficient_low=-3.0,
@@ -62,14 +62,6 @@ def test_each_step_has_the_coefficient_of_the_last_steps_forecast(tmp_path, opti
     assert "forecast_base" not in records[0]
     assert records[1]["forecast_base"] == -0.01
     assert records[-1]["coefficient_saturated"] == records[-1]["coefficient_held"] == 0
-
-
-class StopAt(transformers.TrainerCallback):
-    def __init__(self, step):
-        self.step = step
-
-    def on_step_end(self, args, state, control, **_):
-        control.should_training_stop = state.global_step == self.step
 
 
 def holding_trainer(folder, rule=RULE, **options):
