@@ -34,6 +34,7 @@ from llm_bridge.running import checkpoints, ranks
 from llm_bridge.running.faults import full_disk_named, tracker_named
 from llm_bridge.running.run_folder import FINISHED, RunFolder
 from llm_bridge.running.step_log import StepProgress
+from llm_bridge.trainer import resuming
 
 __all__ = ["AuditConfig", "TrainConfig", "closing_averages", "parse_trl_options", "train"]
 
@@ -111,6 +112,7 @@ def _claim(folder: RunFolder, config: TrainConfig, code: dict[str, str]) -> dict
     return folder.claim(
         options, defaults={field.name: field.default for field in dataclasses.fields(config)},
         code=code, world_size=ranks.count(), device=device_name(config),
+        steady_rate=resuming.is_steady(**parse_trl_options(config.trl_options)),
     )
 
 

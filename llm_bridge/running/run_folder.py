@@ -30,6 +30,8 @@ from entropy_theory.support.stored import check_form
 from llm_bridge.running.step_log import StepLog
 
 FINISHED = "finished"
+FREE = ("save_every", "save_model")
+"""Options that may change when a run is continued: they leave its steps as they are."""
 READ = ("run.json", "metrics.jsonl", "audit.json", "provenance.json", "evaluation.json")
 """The files that `read` looks at."""
 DESCRIPTION = {"options": {"rule": str, "model": str, "task": str}, "status?": str,
@@ -98,9 +100,12 @@ class RunFolder:
 
     def claim(
         self, options: Mapping[str, Any], *, defaults: Mapping[str, Any], code: Mapping[str, str],
-        world_size: int, device: str,
+        world_size: int, device: str, steady_rate: bool = False,
     ) -> dict[str, Any]:
         """What run.json says of this run; written now if the folder is new, or has no step logged.
+
+        Options that may change at a continuation (`FREE`, and a larger number of steps where the learning
+        rate does not depend on it) are written when the run finishes.
 
         Args:
             options: of the run, those that change its numbers.
@@ -108,6 +113,7 @@ class RunFolder:
             code: digests of the user's own files.
             world_size: number of processes.
             device: on which the run goes on; "cpu", or the name of a GPU.
+            steady_rate: whether the learning rate is the same whatever the number of steps.
 
         Raises:
             ValueError: the folder holds a run with other options, with a rule or reward whose file has
@@ -118,11 +124,12 @@ class RunFolder:
                 self._description, {"options": {}, "status": str, "code?": {}, "world_size?": int})
             # A mistake that is found only after the folder was made must not take the folder.
             if found["status"] == FINISHED or self.log.read():
-                self._check_same(found, options, defaults, code)
+                self._check_same(found, options, defaults, code, steady_rate)
                 if found["status"] == FINISHED:
                     shutil.rmtree(self.checkpoints, ignore_errors=True)  # left by a kill at the very end
                     return found
                 self._check_continued(found, world_size, device)
+                return {**found, "options": dict(options)}
         elif self.checkpoints.exists():
             raise ValueError(
                 f"{self.path} holds checkpoints of something else, which a run would replace: choose "
@@ -147,15 +154,24 @@ class RunFolder:
 
     def _check_same(
         self, found: Mapping[str, Any], options: Mapping[str, Any], defaults: Mapping[str, Any],
-        code: Mapping[str, str],
+        code: Mapping[str, str], steady_rate: bool,
     ) -> None:
-        differ = [key for key in options
-                  if found["options"].get(key, defaults[key]) != options[key]]
+        before = {key: found["options"].get(key, defaults[key]) for key in options}
+        differ = [key for key in options if key not in FREE and before[key] != options[key]]
+        more = "steps" in differ and before["steps"] < options["steps"]
+        finished, remedy = found["status"] == FINISHED, "choose another output folder, or delete this one"
+        if more and steady_rate and not finished:
+            differ.remove("steps")
+        elif more and differ == ["steps"]:
+            remedy = (
+                (f"a finished run keeps no optimizer state, so run {options['steps']} steps in another "
+                 "folder" if finished else
+                 "the learning rate depends on the number of steps (lr_scheduler_type), so keep it, or "
+                 "choose another output folder")
+                + f", or train its weights on with a new optimizer (--model {self.model})" * finished)
         if differ:
-            raise ValueError(
-                f"{self.path} holds a run with other options ({', '.join(differ)}): choose another "
-                "output folder, or delete this one"
-            )
+            said = ", ".join(f"{key} was {before[key]!r}, is {options[key]!r}" for key in differ)
+            raise ValueError(f"{self.path} holds a run with other options ({said}): {remedy}")
         changed = [name for name in code if found.get("code", code).get(name) != code[name]]
         if changed:
             raise ValueError(

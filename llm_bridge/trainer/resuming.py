@@ -106,24 +106,30 @@ def _obstacle(
     if name in FREE:
         return None
     if name in LENGTHS:
-        return _obstacle_to_length(name, old, new, trainer.args, step)
+        return _obstacle_to_length(name, old, new, step)
     if name == "train_dataset":
         return _obstacle_to_data(old, new, trainer, step)
     return ""
 
 
 def _obstacle_to_length(
-    name: str, old: dict[str, Any], new: dict[str, Any], args: Any, step: int
+    name: str, old: dict[str, Any], new: dict[str, Any], step: int
 ) -> str | None:
     if name == "num_train_epochs" and old["max_steps"] > 0 and new["max_steps"] > 0:
         return None  # which nothing reads then
     if name == "max_steps" and 0 < new["max_steps"] <= step:
         return f"the checkpoint is that of step {step}"
-    warmup = args.get_warmup_steps
-    if new["lr_scheduler_type"] not in STEADY_SCHEDULES or warmup(100) != warmup(10_000):
+    if not is_steady(**new):
         return (f"under lr_scheduler_type={new['lr_scheduler_type']!r} the steps taken would have had other "
                 "learning rates; a run of constant learning rate can be made longer")
     return None
+
+
+def is_steady(
+    *, lr_scheduler_type: str = "constant", warmup_steps: float = 0, **_: Any
+) -> bool:
+    """Whether the learning rates of a run's steps do not depend on their number; defaults are ours."""
+    return lr_scheduler_type in STEADY_SCHEDULES and not 0 < warmup_steps < 1
 
 
 def _obstacle_to_data(

@@ -271,6 +271,36 @@ def test_a_mended_command_may_use_the_folder_of_the_failed_one(config, mistake):
     assert results.read_json(config.output / "run.json")["options"] == found["options"]
 
 
+def test_an_interrupted_run_is_made_longer_exactly(config, monkeypatch):
+    """At a constant learning rate: the numbers are those of a run of so many steps from the start."""
+    plain = dataclasses.replace(config, audit_every=0, save_model=False)
+    interrupt(plain, monkeypatch, 5)
+    longer = dataclasses.replace(plain, steps=9, save_every=3)
+    found = training.train(longer)
+    other = dataclasses.replace(longer, output=config.output.parent / "whole")
+    training.train(other)
+    assert numbers(config.output) == numbers(other.output)
+    assert (found["options"]["steps"], found["options"]["save_every"]) == (9, 3)
+
+
+@pytest.mark.parametrize(("interrupted", "options", "message"), [
+    (False, (), r"steps was 2, is 9\): a finished run keeps no optimizer state, so run 9 steps in another "
+     r"folder, or train its weights on with a new optimizer \(--model .*model\)"),
+    (True, ("lr_scheduler_type=linear",), r"steps was 2, is 9\): the learning rate depends on the number"),
+])
+def test_a_run_that_cannot_be_made_longer_exactly_says_why(
+    config, monkeypatch, interrupted, options, message
+):
+    plain = dataclasses.replace(
+        config, steps=2, save_every=1, audit_every=0, save_model=False, trl_options=options)
+    if interrupted:
+        interrupt(plain, monkeypatch, 1)
+    else:
+        training.train(plain)
+    with pytest.raises(ValueError, match=message):
+        training.train(dataclasses.replace(plain, steps=9))
+
+
 def test_a_half_written_line_is_dropped(tmp_path):
     log = step_log.StepLog(tmp_path / "metrics.jsonl")
     for step in (1, 2, 3):
