@@ -11,7 +11,7 @@ BIN := .venv/bin
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup reproduce docs links prove wheel test test-verl test-skyrl test-vllm test-sharding deep mutation fuzz lint bench gpu clean
+.PHONY: help setup reproduce docs links prove wheel test test-verl test-skyrl test-vllm test-sharding test-newest deep mutation fuzz lint bench gpu clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-13s %s\n", $$1, $$2 }'
@@ -101,6 +101,17 @@ test-sharding: .venv-deepspeed/ready  ## steps on sharded weights (FSDP2, ZeRO-2
 	$(PYTHON) -m venv .venv-deepspeed
 	.venv-deepspeed/bin/python -m pip install --disable-pip-version-check --no-compile --constraint constraints.txt --editable '.[llm]' peft pytest beartype setuptools wheel ninja
 	DS_BUILD_OPS=0 .venv-deepspeed/bin/python -m pip install --disable-pip-version-check --no-compile --no-build-isolation --constraint constraints.txt deepspeed==0.19.8
+	touch $@
+
+test-newest: .venv-newest/ready  ## the bridge's tests on the newest releases of what it stands on, in an environment of its own
+	OMP_NUM_THREADS=1 .venv-newest/bin/python -m pytest -m 'not deep' tests/llm_bridge
+
+# The newest that pyproject.toml lets in, whatever constraints.txt says; torch as there, for its CPU build.
+.venv-newest/ready: pyproject.toml
+	@if [ -e $@ ]; then rm $@; else rm -rf .venv-newest; fi
+	$(PYTHON) -m venv .venv-newest
+	.venv-newest/bin/python -m pip install --disable-pip-version-check --no-compile --upgrade --upgrade-strategy eager --editable '.[llm,figures,kernels]' $(shell grep ^torch== constraints.txt) peft pytest beartype
+	.venv-newest/bin/python -m pip list --disable-pip-version-check
 	touch $@
 
 deep: .venv/ready  ## the main job, the full ledger, all tests but those of verl, SkyRL, vLLM and DeepSpeed, make fuzz, a sample of make mutation: hours

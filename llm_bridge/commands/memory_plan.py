@@ -183,7 +183,10 @@ def count(shape: Any, work: Workload) -> Counts:
         row = kept_for_backward(model, work.positions)
         if work.checkpointing:
             a_layer = row // shape.get_text_config().num_hidden_layers
-            model.gradient_checkpointing_enable({"use_reentrant": False})
+            named = hasattr(model, "activation_checkpointing_enable")  # from transformers 5.23 on
+            enable = (model.activation_checkpointing_enable if named
+                      else model.gradient_checkpointing_enable)
+            enable({"use_reentrant": False})
             row = kept_for_backward(model, work.positions) + a_layer
         layers = [sum(weight.numel() for weight in module.parameters()) for module in model.modules()
                   if type(module).__name__ in model._no_split_modules]
@@ -337,7 +340,7 @@ def plan(config: TrainConfig) -> str:
         sampled=-(-config.prompts * config.samples * config.mini_batches // world),
         prompt_tokens=longest, new_tokens=task.max_new_tokens, dtype=dtype,
         adamw=config.optimizer == "adamw", reference="reference_log_prob" in rule.required_columns,
-        checkpointing=bool(asked.get("gradient_checkpointing")),
+        checkpointing=bool(asked.get("gradient_checkpointing", asked.get("activation_checkpointing"))),
         accumulates=config.micro_batches > 1, ranks=world, sharding=sharding, on_gpu=on_gpu,
         holds_logits=casts or changes_logits(shape), float32_head=casts and dtype != torch.float32,
     )

@@ -67,7 +67,7 @@ def _of_sources() -> dict[str, Field]:
 
 
 def _of_class() -> dict[str, Field]:
-    from trl import GRPOConfig
+    from llm_bridge.trainer.trl_release import GRPOConfig
 
     found: dict[str, Field] = {}
     hints = typing.get_type_hints(GRPOConfig)

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from accelerate.utils import set_seed
-from trl.models import unwrap_model_for_generation
 
 from llm_bridge.data import models
 from llm_bridge.forward import evaluation_mode
@@ -18,6 +17,7 @@ from llm_bridge.running.sharding import is_sharded
 from llm_bridge.sampling import logits_processors
 from llm_bridge.sampling.group_sampling import sample_groups
 from llm_bridge.trainer.options import samples_plainly, second_batch_options
+from llm_bridge.trainer.trl_release import unwrap_model_for_generation
 
 
 def plain_groups(trainer: Any, prompt_ids: Any, images: Any, multimodal_fields: Any) -> Any | None:

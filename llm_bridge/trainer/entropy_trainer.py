@@ -38,8 +38,6 @@ from typing import Any
 
 import torch
 from transformers.trainer_utils import get_last_checkpoint
-from trl import GRPOTrainer
-from trl.trainer.utils import is_async_callable
 
 from entropy_theory.support import results
 from entropy_theory.token_batch import TokenBatch
@@ -75,6 +73,7 @@ from llm_bridge.trainer.records import StepRecords
 from llm_bridge.trainer.same_policy import SamePolicy
 from llm_bridge.trainer.scoring import Scoring
 from llm_bridge.trainer.translation import from_trl
+from llm_bridge.trainer.trl_release import GRPOTrainer, is_async_callable
 
 __all__ = [
     "EntropyTrainer", "InertRuleWarning", "MicroBatch", "contributions", "from_trl", "grpo_config",

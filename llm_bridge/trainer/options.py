@@ -16,7 +16,6 @@ from typing import Any
 
 import datasets
 import torch
-from trl import GRPOConfig
 
 from entropy_theory.update_rules import UpdateRule
 from llm_bridge.forward.evaluation_mode import declared_noise
@@ -24,6 +23,7 @@ from llm_bridge.sampling import logits_processors
 from llm_bridge.sampling.generation_settings import PLAIN_SAMPLING, bending
 from llm_bridge.trainer import trl_options
 from llm_bridge.trainer.translation import NORMALIZATIONS, from_trl
+from llm_bridge.trainer.trl_release import GRPOConfig
 
 logger = logging.getLogger(__name__)
 

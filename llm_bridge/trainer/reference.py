@@ -8,8 +8,8 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from transformers.integrations import is_fsdp_enabled
-from trl.models import prepare_deepspeed, prepare_fsdp
-from trl.trainer.utils import create_model_from_path
+
+from llm_bridge.trainer.trl_release import create_model_from_path, prepare_deepspeed, prepare_fsdp
 
 
 def frozen_copy(model: Any, args: Any, quantization_config: Any = None) -> Any:

@@ -3,14 +3,19 @@
     python -m llm_bridge.trainer.trl_options > docs/trl_options.md
 
 prints the table for the installed TRL. What is refused here is refused at run time, from this list; an
-option that the list does not have is refused unless it is left at TRL's default.
+option that the list does not have is named in a warning, and refused unless it has its default value.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
+import logging
+import warnings
 from dataclasses import dataclass
 from typing import Any
+
+logger = logging.getLogger(__name__)
 
 SUPPORTED, PASSED_ON, TRANSLATED, DEPARTS, REFUSED, WITHOUT_EFFECT = (
     "supported", "passed on", "translated", "departs", "refused", "without effect")
@@ -270,7 +275,7 @@ OTHER_TRAINERS = (
 
 def check_refused(args: Any) -> None:
     """Raise ValueError for an option that is refused, or that is unknown and not at TRL's default."""
-    from trl import GRPOConfig
+    from llm_bridge.trainer.trl_release import GRPOConfig
 
     if not isinstance(args, GRPOConfig):
         raise ValueError(f"args are a {type(args).__name__}, not a GRPOConfig of TRL: {OTHER_TRAINERS}")
@@ -281,13 +286,32 @@ def check_refused(args: Any) -> None:
                 raise ValueError(
                     f"option {name}={value!r} is refused: {option.note}; leave it at "
                     f"{option.allowed[0]!r}")
-    for field in dataclasses.fields(args):
-        if field.name not in OPTIONS and field.init and field.default is not dataclasses.MISSING:
-            value = getattr(args, field.name)
-            if value != field.default:
-                raise ValueError(
-                    f"option {field.name}={value!r} is not known to llm_bridge, which cannot say what it "
-                    f"would do to the update rule: leave it at {field.default!r}")
+    unknown = {field.name: field for field in dataclasses.fields(args)
+               if field.name not in OPTIONS and field.init}
+    if not unknown:
+        return
+    defaults = {
+        name: field.default_factory() if field.default is dataclasses.MISSING else field.default
+        for name, field in unknown.items()}
+    with warnings.catch_warnings(action="ignore"):
+        # Options that are made fill in what is unset, from each other too.
+        plain = dataclasses.replace(args, generation_batch_size=None, **defaults)
+    for name in unknown:
+        value, default = getattr(args, name), getattr(plain, name)
+        if value != default:
+            raise ValueError(
+                f"option {name}={value!r} is not known to llm_bridge, which cannot say what it would do to "
+                f"the update rule: leave it at {default!r}")
+    if args.process_index == 0:
+        _warn_of_unknown(tuple(unknown))
+
+
+@functools.cache
+def _warn_of_unknown(names: tuple[str, ...]) -> None:
+    """Say once that options of a later release were met."""
+    logger.warning(
+        "this release of TRL or transformers has options that llm_bridge does not know, %s: leave them at "
+        "their defaults, as they are now", ", ".join(names))
 
 
 def page(config: type) -> str:
@@ -299,9 +323,10 @@ def page(config: type) -> str:
     lines = [
         "# What becomes of TRL's options", "",
         "`EntropyTrainer` takes a `GRPOConfig` of TRL. This table is made by `python -m "
-        "llm_bridge.trainer.trl_options`, and a test holds it to the TRL that is installed: an option of "
-        "a later TRL fails it until it is listed, and is refused at run time unless left at its default. "
-        "The lowest TRL that the package takes, 1.16, is the one that it was tested with: with no other.",
+        "llm_bridge.trainer.trl_options` with the pinned releases, and a test holds it to those that are "
+        "installed: an option of a later one fails it until it is listed. At run time such an option is "
+        "named in a warning, and refused unless it has its default value. TRL is 1.16, the only one that the "
+        "package takes; transformers has been 5.10 to 5.24.",
         "", *(f"- **{fate}**: {meaning}." for fate, meaning in MEANING.items()), "",
         "Options of other trainers are refused: " + OTHER_TRAINERS + " (what lateness does to a held "
         "entropy: [measured](holding_an_entropy_measured.md#samples-that-are-late)).", "",
@@ -310,9 +335,13 @@ def page(config: type) -> str:
         "## Options", "", "| option | TRL's default | here | |", "|---|---|---|---|",
     ]
     for field in sorted(dataclasses.fields(config), key=lambda field: field.name):
+        if field.name in RENAMED.values():
+            continue  # not in every release
         option = OPTIONS[field.name]
         default = "" if field.default is dataclasses.MISSING else f"`{field.default!s}`"
         note = option.note.replace("|", "\\|")
+        if field.name in RENAMED:
+            note += f"; {RENAMED[field.name]} from transformers 5.23 on"
         if option.fate == REFUSED:
             note += "; accepted: " + ", ".join(f"`{value}`" for value in option.allowed)
         lines.append(f"| {field.name} | {default} | {option.fate} | {note} |")
@@ -320,6 +349,6 @@ def page(config: type) -> str:
 
 
 if __name__ == "__main__":
-    from trl import GRPOConfig
+    from llm_bridge.trainer.trl_release import GRPOConfig
 
     print(page(GRPOConfig), end="")

@@ -272,7 +272,8 @@ def test_options_that_say_something_else_name_the_way_out(options, name, rule):
 def test_every_option_of_trl_is_on_the_page():
     """One that a later TRL brings has no entry, and one that is gone has one too many."""
     names = {field.name for field in dataclasses.fields(trl.GRPOConfig)}
-    assert set(trl_options.OPTIONS) == names, "list it in trl_options.py, or take it out"
+    later = set(trl_options.RENAMED.values())
+    assert set(trl_options.OPTIONS) - later == names - later, "list it in trl_options.py, or take it out"
     assert {option.fate for option in trl_options.OPTIONS.values()} == set(trl_options.MEANING)
     page = Path(trl_options.__file__).parents[2] / "docs" / "trl_options.md"
     made = trl_options.page(trl.GRPOConfig)
@@ -286,11 +287,51 @@ def test_options_of_another_trainer_are_refused_with_the_reason():
         trl_options.check_refused(later())
 
 
-def test_an_option_that_nobody_has_classified_is_refused_unless_left_alone():
-    later = dataclasses.make_dataclass("Later", [("surprise", float, 0.0)], bases=(trl.GRPOConfig,))
-    trl_options.check_refused(later(output_dir="unused", use_cpu=True))
-    with pytest.raises(ValueError, match=r"surprise=0\.5 is not known"):
+def test_an_option_that_nobody_has_classified_is_refused_unless_left_alone(caplog):
+    """Left alone it is named once, in a warning: a new release is no reason to refuse every run."""
+    logging.getLogger("llm_bridge").propagate = True
+    later = dataclasses.make_dataclass("Later", [
+        ("surprise", float, 0.0), ("listed", list, dataclasses.field(default_factory=list)),
+    ], bases=(trl.GRPOConfig,))
+    for _ in range(2):
+        trl_options.check_refused(later(output_dir="unused", use_cpu=True))
+    (line,) = [text for text in caplog.messages if "does not know" in text]
+    assert "surprise, listed" in line
+    with pytest.raises(ValueError, match=r"surprise=0\.5 is not known .*leave it at 0\.0"):
         trl_options.check_refused(later(output_dir="unused", use_cpu=True, surprise=0.5))
+
+
+@dataclasses.dataclass
+class Renamed(trl.GRPOConfig):
+    """A release in which a known option has another name, and fills it where it is unset."""
+
+    other_name: bool | None = None
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.other_name is None:
+            self.other_name = self.log_completions
+
+
+@pytest.mark.parametrize("value", [False, True])
+def test_an_unknown_option_that_is_filled_in_from_a_known_one_is_at_its_default(value):
+    """transformers 5.23 filled activation_checkpointing, whose default is None, so."""
+    options = {"output_dir": "unused", "use_cpu": True, "bf16": False, "log_completions": value}
+    trl_options.check_refused(Renamed(**options))
+    with pytest.raises(ValueError, match="other_name"):
+        trl_options.check_refused(Renamed(**options, other_name=not value))
+
+
+@pytest.mark.parametrize(("old", "new"), trl_options.RENAMED.items())
+def test_options_are_given_by_the_names_that_the_installed_release_has(monkeypatch, old, new):
+    """Also those that transformers has renamed, whose old names it warns of."""
+    value = {"use_reentrant": False} if old.endswith("kwargs") else True
+    config = entropy_trainer.grpo_config("unused", use_cpu=True, **{old: value})
+    assert getattr(config, old) == value
+    later = dataclasses.make_dataclass("Later", [(new, object, None)], bases=(trl.GRPOConfig,))
+    monkeypatch.setattr(options, "GRPOConfig", later)
+    config = entropy_trainer.grpo_config("unused", use_cpu=True, **{old: value})
+    assert getattr(config, new) == value
 
 
 @pytest.mark.parametrize("says_so", [True, False])

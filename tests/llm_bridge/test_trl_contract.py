@@ -7,6 +7,7 @@ cluster.
 import dataclasses
 import importlib.util
 import inspect
+import re
 import tomllib
 import typing
 from pathlib import Path
@@ -21,6 +22,7 @@ import trl.trainer.utils
 from entropy_theory import update_rules
 from entropy_theory.support.typed_values import is_union
 from llm_bridge.commands import trl_fields
+from llm_bridge.trainer import trl_release
 from tests.llm_bridge.language_models import PROMPTS, grpo_trainer, tabular_trainer, tiny_llama
 
 
@@ -245,10 +247,23 @@ def test_a_model_is_unwrapped_for_sampling_with_its_checkpointing():
         "unwrap_model_for_generation takes no gradient_checkpointing_kwargs")
 
 
-def test_trl_2_is_not_let_in():
-    """The hooks are pinned by the package's own requirement."""
+def test_another_trl_is_let_in_nowhere():
+    """By the package's requirement, and by one line at import for who installs it all the same."""
     text = (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
-    assert "trl>=1.16,<2" in tomllib.loads(text)["project"]["optional-dependencies"]["llm"]
+    (pin,) = [pin for pin in tomllib.loads(text)["project"]["optional-dependencies"]["llm"]
+              if pin.startswith("trl")]
+    for other in ("1.15.0", "1.17.0", "2.16.0", "1.160.0"):
+        with pytest.raises(ImportError, match=f"and {other} is installed: pip install '{pin}'$"):
+            trl_release.check_release(other)
+    trl_release.check_release("1.16.7")
+
+
+def test_trl_is_imported_in_one_place():
+    """Whose check of the release comes before all that another one lacks."""
+    root = Path(trl_release.__file__).parents[1]
+    found = [path.name for path in root.rglob("*.py")
+             if re.search(r"^\s*(from|import) trl\b", path.read_text(encoding="utf-8"), re.MULTILINE)]
+    assert found == ["trl_release.py"]
 
 
 def test_options_are_read_off_the_sources_as_python_reads_them(monkeypatch):
