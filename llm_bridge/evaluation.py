@@ -21,6 +21,7 @@ from llm_bridge.data import benchmarks, models, tasks
 from llm_bridge.evaluate_config import EvaluateConfig, ks_of
 from llm_bridge.running.sample_store import Line, SampleStore
 from llm_bridge.sampling import sampling
+from llm_bridge.sampling.drawing_options import check_numbers
 
 BATCHES_A_CHUNK = 4
 """The number of batches between two writes of the samples, which a kill may cost."""
@@ -130,6 +131,7 @@ def evaluate(
         ValueError: a k above ``num_samples``; samples of something else in ``keep``; otherwise as
             `sampling.sample` and the task's reward.
     """
+    check_numbers(temperature, top_p=top_p, top_k=top_k, num_samples=num_samples, batch_size=batch_size)
     ks = ks_of(ks, num_samples)
     started = time.monotonic()
     how = {"temperature": temperature, "top_p": top_p, "top_k": top_k}

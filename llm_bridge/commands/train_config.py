@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.util
-import math
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,6 +25,7 @@ from llm_bridge.commands import trl_fields
 from llm_bridge.data import models, rewards, tasks
 from llm_bridge.running.run_folder import RunFolder
 from llm_bridge.running.time_limit import REWARDS, check_reward_timeout
+from llm_bridge.trainer import run_numbers
 
 LEARNING_RATES = {
     ("small-sums", "split"): 3e-4,
@@ -157,10 +157,7 @@ class AuditConfig(TrainConfig):
 def _check_names(config: TrainConfig) -> None:
     """Raise ValueError for an unknown rule, option, task, reward or tracker, or a number too small."""
     rule = rule_options.from_texts(config.rule, config.rule_options)
-    if config.tempered_fraction != 1.0 and rule.controller() is None:
-        raise ValueError(
-            f"tempered_fraction {config.tempered_fraction} is the share of a second batch, and update "
-            f"rule '{config.rule}' draws none: leave it at 1, or take a rule that does (aepo)")
+    run_numbers.check_tempered_fraction(config.tempered_fraction, rule)
     for label in ("steps", "micro_batches", "mini_batches", "iterations"):
         if getattr(config, label) < 1:
             raise ValueError(f"{label} must be at least 1, got {getattr(config, label)}")
@@ -172,8 +169,7 @@ def _check_names(config: TrainConfig) -> None:
         check_file(config.data, "a JSONL file of prompts and answers")
     if config.reward is not None:
         rewards.get(config.reward)
-    if config.dtype == "float16":
-        raise ValueError("float16 weights overflow in training: give dtype float32 or bfloat16")
+    run_numbers.check_trained_format(config.dtype)
     check_choice(config.dtype, [name for name in models.DTYPES if name != "float16"], "dtype")
     for tracker in trackers(config):
         check_choice(tracker, TRACKERS, "tracker")
@@ -240,12 +236,12 @@ def resolved(config: TrainConfig, *, world: int | None = None) -> TrainConfig:
             f"micro_batches {config.micro_batches}{shares} does not divide the step's {rows} "
             f"completions ({config.prompts} prompts x {config.samples} samples)"
         )
-    for label in ("audit_every", "account_every", "account_sequences", "save_every", "max_grad_norm"):
+    for label in ("audit_every", "account_every", "account_sequences", "save_every"):
         if getattr(config, label) < 0:
             raise ValueError(f"{label} must be at least 0, got {getattr(config, label)}")
     check_reward_timeout(config.reward_timeout)
-    if not (config.learning_rate is not None and 0 < config.learning_rate < math.inf):
-        raise ValueError(f"learning_rate must be above 0 and finite, got {config.learning_rate}")
+    assert config.learning_rate is not None
+    run_numbers.check_steps_size(config.learning_rate, config.max_grad_norm)
     if config.audit_every and world > 1:
         raise ValueError("an audit runs in one process: start it without a launcher")
     if config.accelerate_config is not None and not config.dry_run:

@@ -115,14 +115,16 @@ def checked(function: Callable[..., Any], name: str) -> RewardFunction:
                 f"reward function '{name}' raised {type(error).__name__}: {error}; "
                 f"prompt {prompts[row]!r}, completion {completions[row]!r}"
             ) from error
-        return [float(value) for value in _looked_over(rewards, name, prompts, completions)]
+        return looked_over(rewards, name, prompts, completions)
 
     reward.__name__ = name
     return reward
 
 
-def finite_or_unjudged(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """Wrap ``function`` so that None alone says *not judged*, as TRL would read NaN too.
+def finite_or_unjudged(
+    function: Callable[..., Any], name: str, *, is_async: bool = False
+) -> Callable[..., Any]:
+    """Wrap ``function``, asynchronous or not, so that None alone says *not judged*; TRL reads NaN so.
 
     What the function raises is left as it is.
 
@@ -132,12 +134,16 @@ def finite_or_unjudged(function: Callable[..., Any], name: str) -> Callable[...,
 
     def reward(prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[Any]:
         rewards = function(prompts=prompts, completions=completions, **columns)
-        return _looked_over(rewards, name, prompts, completions, may_be_none=True)
+        return looked_over(rewards, name, prompts, completions, may_be_none=True)
 
-    return reward
+    async def later(prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[Any]:
+        rewards = await function(prompts=prompts, completions=completions, **columns)
+        return looked_over(rewards, name, prompts, completions, may_be_none=True)
+
+    return later if is_async else reward
 
 
-def _looked_over(
+def looked_over(
     rewards: Any, name: str, prompts: Sequence[Any], completions: Sequence[Any],
     *, may_be_none: bool = False,
 ) -> list[Any]:
@@ -160,7 +166,7 @@ def _looked_over(
                 f"reward function '{name}' returned {value!r} for prompt {prompts[row]!r}, "
                 f"completion {completions[row]!r}: return a finite number"
             )
-    return rewards
+    return [None if value is None else float(value) for value in rewards]
 
 
 def _each(
@@ -192,6 +198,8 @@ def _is_split_of(text: str, prompt: str) -> bool:
 
 
 def _is_finite(value: Any) -> bool:
+    if isinstance(value, (str, bytes)):  # which float would read
+        return False
     try:
         return math.isfinite(float(value))
     except (TypeError, ValueError):

@@ -297,10 +297,15 @@ def check_room(model: Any, tokenizer: Any, prompts: list[str], max_new_tokens: i
 
     Beyond its last trained position a model would answer nonsense, or fail with an unclear error.
     """
-    limit = getattr(model.config, "max_position_embeddings", None)
-    longest = max(len(ids) for ids in tokenizer(prompts).input_ids)
-    if longest == 0:
+    lengths = [len(ids) for ids in tokenizer(prompts).input_ids]
+    if min(lengths) == 0:
         raise ValueError("an empty prompt has no tokens for this tokenizer: give some text")
+    check_positions(model, max(lengths), max_new_tokens)
+
+
+def check_positions(model: Any, longest: int, max_new_tokens: int) -> None:
+    """Raise ValueError for a prompt of ``longest`` tokens that is too long for the model, as above."""
+    limit = getattr(model.config.get_text_config(), "max_position_embeddings", None)
     if limit is not None and longest + max_new_tokens > limit:
         raise ValueError(
             f"a prompt of {longest} tokens and {max_new_tokens} new ones exceed the model's "

@@ -48,7 +48,8 @@ from llm_bridge.forward.policy_forward import Forward
 from llm_bridge.running import checkpoints, faults, ranks
 from llm_bridge.running.sharding import is_sharded, return_unrounded
 from llm_bridge.running.time_limit import REWARDS, check_reward_timeout, time_limit
-from llm_bridge.trainer import controllers, draws, micro_batch, reference, resuming
+from llm_bridge.sampling import sampling
+from llm_bridge.trainer import controllers, draws, micro_batch, reference, resuming, run_numbers
 from llm_bridge.trainer.batches import token_batch
 from llm_bridge.trainer.generation import Generation
 from llm_bridge.trainer.loss import clamped_fraction
@@ -62,10 +63,10 @@ from llm_bridge.trainer.options import (
     check_rule,
     check_samples_and_loss,
     check_second_batch,
-    check_tempered_fraction,
     check_text,
     check_tools,
     grpo_config,
+    longest_completion,
     warn_of_inertness,
     without_penalty,
 )
@@ -140,7 +141,7 @@ class EntropyTrainer(GRPOTrainer):
             raise ValueError("give args: trainer.grpo_config(output_dir, ...) has the right defaults")
         check_rule(rule)
         check_config(args, rule)
-        check_tempered_fraction(tempered_fraction)
+        run_numbers.check_tempered_fraction(tempered_fraction, rule)
         check_reward_timeout(reward_timeout)
         self.needs_reference = "reference_log_prob" in rule.required_columns
         frozen = None
@@ -150,9 +151,9 @@ class EntropyTrainer(GRPOTrainer):
         self.own_optimizer = resuming.optimizer_given((kwargs.get("optimizers") or (None,))[0])
         super().__init__(model, reward_funcs, without_penalty(args), **kwargs)
         self.reward_funcs = [
-            # A model's rewards are tensors, and what is asynchronous TRL knows by its type.
-            function if isinstance(function, torch.nn.Module) or is_async_callable(function)
-            else rewards.finite_or_unjudged(function, name)
+            # A model's rewards are tensors.
+            function if isinstance(function, torch.nn.Module)
+            else rewards.finite_or_unjudged(function, name, is_async=is_async_callable(function))
             for function, name in zip(self.reward_funcs, self.reward_func_names, strict=True)
         ]
         draws.end_at(self, stop)
@@ -217,6 +218,8 @@ class EntropyTrainer(GRPOTrainer):
         self, prompt_ids: Any, images: Any, multimodal_fields: Any, *rest: Any, **options: Any
     ) -> Any:
         """Sample as TRL does, but faster where weights are whole and samples plain."""
+        if not self.tools:  # whose later turns TRL cuts to the room that is left
+            sampling.check_positions(self.generating_model, max(map(len, prompt_ids)), longest_completion(self))
         found = draws.plain_groups(self, prompt_ids, images, multimodal_fields)
         if found is not None:
             return found, None

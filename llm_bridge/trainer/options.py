@@ -19,9 +19,9 @@ import torch
 
 from entropy_theory.update_rules import UpdateRule
 from llm_bridge.forward.evaluation_mode import declared_noise
-from llm_bridge.sampling import logits_processors
+from llm_bridge.sampling import logits_processors, sampling
 from llm_bridge.sampling.generation_settings import PLAIN_SAMPLING, bending
-from llm_bridge.trainer import trl_options
+from llm_bridge.trainer import run_numbers, trl_options
 from llm_bridge.trainer.translation import NORMALIZATIONS, from_trl
 from llm_bridge.trainer.trl_release import GRPOConfig
 
@@ -86,6 +86,7 @@ def check_config(args: Any, rule: UpdateRule | None = None) -> None:
     trl_options.check_refused(args)
     if not 0 < args.temperature < float("inf"):
         raise ValueError(f"temperature must be above 0 and finite, got {args.temperature}")
+    run_numbers.check_steps_size(args.learning_rate, args.max_grad_norm)
     if rule is not None:
         _check_objective(args, rule)
     _check_steps_are_whole(args)
@@ -171,9 +172,12 @@ def check_samples_and_loss(trainer: Any) -> None:
     """Tell, once for all ranks, what acts otherwise than in TRL.
 
     Raises:
-        ValueError: prompts with images, float16 or 4-bit layers on a CPU, or a model that rescales
-            itself.
+        ValueError: prompts with images or too long for the model, weights in float16, float16 or 4-bit
+            layers on a CPU, or a model that rescales itself.
     """
+    for weight in trainer.model.parameters():
+        if weight.requires_grad:
+            run_numbers.check_trained_format(str(weight.dtype).removeprefix("torch."))
     if trainer.args.fp16 and trainer.accelerator.device.type == "cpu":
         # accelerate asks for a GPU nowhere: it makes neither autocast nor a loss scale, and says nothing.
         raise ValueError(
@@ -201,6 +205,9 @@ def check_samples_and_loss(trainer: Any) -> None:
         trainer.train_dataset.features.get("prompt"), datasets.Value
     ):
         check_text(trainer.train_dataset)  # messages, any of which may hold an image
+    elif isinstance(trainer.train_dataset, datasets.Dataset):
+        prompts = list(dict.fromkeys(trainer.train_dataset["prompt"]))
+        sampling.check_room(trainer.model, trainer._tokenizer, prompts, longest_completion(trainer))
     if not trainer.accelerator.is_main_process:
         return
     noise = declared_noise(trainer.model)
@@ -213,6 +220,11 @@ def check_samples_and_loss(trainer: Any) -> None:
         logger.warning(
             "mask_truncated_completions: completions that are cut off leave the baseline of their group "
             "and the number of sequences as well, where TRL keeps them in both (docs/departures.md)")
+
+
+def longest_completion(trainer: Any) -> int:
+    """The most tokens of a completion; 0 where there is no limit but the model's own."""
+    return trainer.max_completion_length or 0
 
 
 def check_text(examples: Iterable[dict[str, Any]]) -> None:
@@ -238,12 +250,6 @@ def check_rule(rule: UpdateRule) -> None:
             f"rule must be an UpdateRule, such as update_rules.get('aepo', target=0.5), got {rule!r}")
     if rule.refuses_samples:
         raise ValueError(f"a language model's answers are samples: {rule.refuses_samples}")
-
-
-def check_tempered_fraction(fraction: float) -> None:
-    """Raise ValueError unless the share of the prompts that is answered again is in (0, 1]."""
-    if not 0 < fraction <= 1:
-        raise ValueError(f"tempered_fraction must be in (0, 1], got {fraction}")
 
 
 def warn_of_inertness(trainer: Any) -> None:

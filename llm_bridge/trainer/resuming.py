@@ -214,8 +214,11 @@ def restore_log(trainer: Any, state: dict[str, Any]) -> None:
     losses, rank = state["losses"], trainer.accelerator.process_index
     # On another number of processes, each goes on from the mean.
     same = len(losses) == trainer.accelerator.num_processes
-    trainer._tr_loss.fill_(losses[rank] if same else sum(losses) / len(losses))
-    trainer._total_loss_scalar = state["logged_loss"]
+    mean = sum(losses) / len(losses)
+    trainer._tr_loss.fill_(losses[rank] if same else mean)
+    # The last line's train_loss: of the whole run, and from transformers 5.23 on of this call of `train`.
+    of_this_call = hasattr(trainer, "_initial_global_step")
+    trainer._total_loss_scalar = -mean if of_this_call else state["logged_loss"]
     trainer._globalstep_last_logged = state["logged_step"]
 
 

@@ -102,7 +102,13 @@ def cut_and_resumed(make, folder, **options):
 def assert_same_run(again, records, whole, expected):
     assert weights(again).equal(weights(whole))
     assert untimed(records) == untimed(expected)
-    assert untimed(again.state.log_history) == untimed(whole.state.log_history)
+    lines, expected = (untimed(made.state.log_history) for made in (again, whole))
+    if hasattr(again, "_initial_global_step"):  # transformers 5.24: its last line is of one call of train
+        of_call, losses = lines[-1].pop("train_loss"), [line["loss"] for line in lines if "loss" in line]
+        expected[-1].pop("train_loss")
+        if len(losses) == LONG:
+            assert of_call == pytest.approx(sum(losses[CUT:]) / (LONG - CUT), rel=1e-6)
+    assert lines == expected
 
 
 @pytest.mark.parametrize("every", [1, 3, 10])

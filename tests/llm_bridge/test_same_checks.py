@@ -1,0 +1,163 @@
+"""Guards that a script is refused what a command is refused, with the same words."""
+
+import dataclasses
+
+import datasets
+import pytest
+import torch
+
+from entropy_theory import update_rules
+from llm_bridge import evaluation
+from llm_bridge.commands import train as training
+from llm_bridge.commands.train_config import TrainConfig, resolved
+from llm_bridge.data import models, tasks
+from llm_bridge.data.rewards import exact
+from llm_bridge.evaluate_config import EvaluateConfig
+from llm_bridge.sampling import sampling
+from llm_bridge.sampling.sample_config import SampleConfig
+from llm_bridge.trainer import EntropyTrainer, grpo_config
+from tests.llm_bridge.language_models import PROMPTS, low_digit, tabular_trainer, tiny_llama
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tiny_llama(tmp_path_factory.mktemp("llama") / "model")
+
+
+def llama_trainer(folder, output, prompts, *, reward=low_digit, dtype="float32", **options):
+    model, tokenizer = models.load(str(folder), dtype=dtype)
+    models.sample_plainly(model, tokenizer)
+    return EntropyTrainer(
+        model, [reward], rule=update_rules.get("grpo"), processing_class=tokenizer,
+        train_dataset=prompts if not isinstance(prompts, list)
+        else datasets.Dataset.from_dict({"prompt": prompts}),
+        args=grpo_config(output, use_cpu=True, per_device_train_batch_size=4, num_generations=2,
+                         max_completion_length=6, max_steps=1, disable_tqdm=True, save_strategy="no",
+                         **options))
+
+
+def message(call) -> str:
+    with pytest.raises(ValueError, match=".") as caught:
+        call()
+    return str(caught.value)
+
+
+NUMBERS = [
+    ({"tempered_fraction": 0.5}, {"fraction": 0.5}),
+    ({"tempered_fraction": 2.0, "rule": "aepo"}, {"fraction": 2.0, "rule": "aepo"}),
+    ({"learning_rate": 0.0}, {"learning_rate": 0.0}),
+    ({"learning_rate": -1.0}, {"learning_rate": -1.0}),
+    ({"learning_rate": float("nan")}, {"learning_rate": float("nan")}),
+    ({"learning_rate": float("inf")}, {"learning_rate": float("inf")}),
+    ({"max_grad_norm": -1.0}, {"max_grad_norm": -1.0}),
+    ({"reward_timeout": -1.0}, {"reward_timeout": -1.0}),
+]
+
+
+@pytest.mark.parametrize(("command", "script"), NUMBERS, ids=lambda value: str(value))
+def test_numbers_of_a_run(tmp_path, folder, command, script):
+    options = dict(script)
+    rule, timeout = update_rules.get(options.pop("rule", "grpo")), options.pop("reward_timeout", None)
+    said = message(lambda: resolved(TrainConfig(model=str(folder), output=tmp_path / "run", **command)))
+
+    def make():
+        if timeout is None:
+            return tabular_trainer(tmp_path, rule, **options)
+        return EntropyTrainer("unused", [low_digit], grpo_config(tmp_path, use_cpu=True), rule=rule,
+                              reward_timeout=timeout)
+
+    assert message(make) == said
+
+
+def test_prompts_without_room(tmp_path, folder):
+    """In a command, a trainer, an evaluation and a draw, and in a stream when it is drawn from."""
+    prompt, data = "1" * 70, tmp_path / "mine.jsonl"
+    data.write_text("".join(f'{{"prompt": "{text}", "answer": "1"}}\n' for text in ("1", prompt)))
+    config = resolved(TrainConfig(
+        model=str(folder), data=data, output=tmp_path / "run", steps=1, prompts=2, samples=2,
+        max_new_tokens=6, device="cpu"))
+    said = message(lambda: training.train(config))
+    assert "71 tokens and 6 new ones exceed the model's 64 positions" in said
+    assert message(lambda: llama_trainer(folder, tmp_path, ["1", prompt])) == said
+    model, tokenizer = models.load(str(folder))
+    task = tasks.Task(name="mine", prompts=("1", prompt), answers=("1", "1"), reward=exact,
+                      max_new_tokens=6)
+    assert message(lambda: evaluation.evaluate(model, tokenizer, task, num_samples=2)) == said
+    assert message(lambda: sampling.sample(
+        model, tokenizer, ["1", prompt], max_new_tokens=6)) == said
+    stream = datasets.IterableDataset.from_generator(lambda: ({"prompt": prompt} for _ in range(8)))
+    assert message(llama_trainer(folder, tmp_path, stream).train) == said
+
+
+def test_an_empty_prompt(tmp_path, folder):
+    """Also one among others, where the tokenizer puts no token in front."""
+    model, tokenizer = models.load(str(folder))
+    tokenizer.add_bos_token = False
+    if tokenizer("").input_ids:
+        pytest.skip("this tokenizer always writes its first token")
+    said = message(lambda: sampling.sample(model, tokenizer, ["1", ""], max_new_tokens=6))
+    assert "an empty prompt has no tokens" in said
+
+
+def test_weights_that_overflow(tmp_path, folder):
+    said = message(lambda: resolved(TrainConfig(model=str(folder), dtype="float16", output=tmp_path)))
+    assert message(lambda: llama_trainer(folder, tmp_path, list(PROMPTS), dtype="float16")) == said
+
+
+@pytest.mark.parametrize("options", [
+    {"temperature": 0.0}, {"top_p": 0.0}, {"top_k": -1}, {"num_samples": 0}, {"batch_size": 0},
+    {"num_samples": 2, "k": (3,)}], ids=str)
+def test_numbers_of_an_evaluation(folder, options):
+    said = message(EvaluateConfig(model=str(folder), task="split", **options).check)
+    model, tokenizer = models.load(str(folder))
+    given = {"ks" if name == "k" else name: value for name, value in options.items()}
+    found = message(lambda: evaluation.evaluate(model, tokenizer, tasks.load("split", size=2), **given))
+    assert found == said
+
+
+@pytest.mark.parametrize("options", [
+    {"temperature": float("inf")}, {"num_samples": 0}, {"batch_size": 0}, {"max_new_tokens": 0}], ids=str)
+def test_numbers_of_a_draw(folder, options):
+    said = message(SampleConfig(model=str(folder), task="split", **options).check)
+    model, tokenizer = models.load(str(folder))
+    assert message(lambda: sampling.sample(model, tokenizer, ["1"], **options)) == said
+
+
+def texts(completions, **_):
+    return ["1.0"] * len(completions)
+
+
+def nothing(completions, **_):
+    return [float("nan")] * len(completions)
+
+
+def too_few(completions, **_):
+    return [1.0]
+
+
+async def texts_later(completions, **_):
+    return ["1.0"] * len(completions)
+
+
+@pytest.mark.parametrize("reward", [texts, nothing, too_few, texts_later])
+def test_rewards_that_are_no_numbers(tmp_path, folder, reward):
+    """A text that reads as a number passed, to fail in torch; what is asynchronous was not looked at."""
+    name = f"{__name__}:{reward.__name__}"
+    found = message(tabular_trainer(tmp_path, update_rules.get("grpo"), reward=reward).train)
+    assert f"reward function '{reward.__name__}' returned" in found
+    if reward is texts_later:
+        return
+    task = tasks.load("split", size=2, reward=name)
+    said = message(lambda: task.judge(["1", "2"], ["1", "2"], ["1", "2"]))
+    assert said.split("returned")[1].split("for")[0] == found.split("returned")[1].split("for")[0]
+    own = dataclasses.replace(task, reward=reward)
+    assert "returned" in message(lambda: own.judge(["1", "2"], ["1", "2"], ["1", "2"]))
+
+
+def test_rewards_of_other_kinds_are_numbers(tmp_path):
+    values = [1, True, torch.tensor(0.5), None]
+
+    def reward(completions, **_):
+        return [values[i % 4] for i in range(len(completions))]
+
+    tabular_trainer(tmp_path, update_rules.get("grpo"), reward=reward).train()
