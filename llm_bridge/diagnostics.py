@@ -269,8 +269,8 @@ class Diagnostics(TrainerCallback):
         kept = state.stateful_callbacks.get(STATE)
         if kept is None and state.global_step:
             logger.warning(
-                "the checkpoint of step %d holds no state of diagnostics (nothing was attached to the run "
-                "that wrote it): sums, correlation and ceiling are of the steps from here on",
+                "the checkpoint of step %d holds no state of diagnostics (nothing was attached to the "
+                "run that wrote it): sums, correlation and ceiling are of the steps from here on",
                 state.global_step)
         kept = copy.deepcopy(kept or {})
         self.forecasts, self.measured, self.entropy, self.reward = (
@@ -422,6 +422,7 @@ class Diagnostics(TrainerCallback):
             "entropy_gradient": account.forecast,
             "measured_entropy_change": account.measured,
             "accounted": account.accounted,
+            "accounted_converged": account.converged,
             **{f"accounted/{name}": value for name, value in account.parts.items()},
             "entropy_gradient_cumulative": math.fsum(self.forecasts),
             "measured_entropy_change_cumulative": math.fsum(self.measured),

@@ -131,8 +131,9 @@ def readable(optimizer: Any) -> Any:
     if type(plain) not in READABLE:
         raise UnreadableStepError(
             f"the step of {type(plain).__name__} cannot be read before it is taken: use torch's SGD, "
-            "Adam or AdamW, or account after the step alone (reads='after'), from the difference of the "
-            "weights, for a copy of them at every step and with the whole step as its only part"
+            "Adam or AdamW, or account after the step alone (Accountant(reads='after'), or "
+            "diagnostics.attach(account_reads='after')), from the difference of the weights, for a copy "
+            "of them at every step and with the whole step as its only part"
         )
     return plain
 

@@ -40,9 +40,9 @@ from llm_bridge.head import per_token, row_statistics
 from llm_bridge.trainer.options import (
     check_config,
     check_rule,
-    check_tempered_fraction,
     grpo_config,
 )
+from llm_bridge.trainer.run_numbers import check_tempered_fraction
 
 GIB = 2**30
 CHAT_TEMPLATE_TOKENS = 64
@@ -316,7 +316,7 @@ def plan(config: TrainConfig) -> str:
     )
     asked = options_of_trl(config, max_new_tokens=task.max_new_tokens, world=world)
     check_rule(rule)
-    check_tempered_fraction(config.tempered_fraction)
+    check_tempered_fraction(config.tempered_fraction, rule)
     with as_one_process():
         # Of one process with all rows: TRL asks for the processes and devices of this machine.
         alone = options_of_trl(config, max_new_tokens=task.max_new_tokens, world=1)

@@ -84,7 +84,8 @@ class Task:
     def judge(self, prompts: list[str], completions: list[str], answers: list[str]) -> list[float]:
         """Return one reward for each completion."""
         found = self.reward(prompts=prompts, completions=completions, answer=answers)
-        return rewards.looked_over(found, getattr(self.reward, "__name__", "reward"), prompts, completions)
+        name = getattr(self.reward, "__name__", "reward")
+        return rewards.looked_over(found, name, prompts, completions)
 
     def dataset(self) -> datasets.Dataset:
         """Return the columns ``prompt`` and ``answer`` as TRL's trainers take them, and

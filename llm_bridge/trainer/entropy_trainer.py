@@ -219,7 +219,8 @@ class EntropyTrainer(GRPOTrainer):
     ) -> Any:
         """Sample as TRL does, but faster where weights are whole and samples plain."""
         if not self.tools:  # whose later turns TRL cuts to the room that is left
-            sampling.check_positions(self.generating_model, max(map(len, prompt_ids)), longest_completion(self))
+            sampling.check_positions(
+                self.generating_model, max(map(len, prompt_ids)), longest_completion(self))
         found = draws.plain_groups(self, prompt_ids, images, multimodal_fields)
         if found is not None:
             return found, None

@@ -72,7 +72,8 @@ def grpo_config(output_dir: str | Path, **options: Any) -> GRPOConfig:
 def _named_as_installed(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options under the names of the installed transformers, which warns of the older ones."""
     names = {field.name for field in dataclasses.fields(GRPOConfig)}
-    renamed = {old: new for old, new in trl_options.RENAMED.items() if new in names and new not in options}
+    renamed = {old: new for old, new in trl_options.RENAMED.items()
+               if new in names and new not in options}
     return {renamed.get(name, name): value for name, value in options.items()}
 
 

@@ -31,18 +31,22 @@ RUN_STATE = "run_state.json"
 STEADY_SCHEDULES = ("constant", "constant_with_warmup", "inverse_sqrt")
 """Learning-rate schedules under which a rate does not depend on the length of the run."""
 LENGTHS = ("max_steps", "num_train_epochs")
-FREE = frozenset(
-    "output_dir logging_steps report_to disable_tqdm save_strategy save_steps save_total_limit "
-    "save_only_model push_to_hub hub_token hub_private_repo hub_model_id hub_strategy hub_always_push "
-    "hub_revision log_completions_hub_repo trackio_space_id trackio_bucket_id trackio_static_space_id "
-    "use_cpu tf32 fsdp fsdp_config deepspeed accelerator_config ddp_find_unused_parameters "
-    "ddp_bucket_cap_mb ddp_broadcast_buffers ddp_backend ddp_timeout torch_compile torch_compile_backend "
-    "torch_compile_mode gradient_checkpointing gradient_checkpointing_kwargs activation_checkpointing "
-    "activation_checkpointing_kwargs vllm_gpu_memory_utilization vllm_server_base_url vllm_server_host "
-    "vllm_server_port vllm_server_timeout vllm_group_port vllm_enable_sleep_mode model_init_kwargs "
-    "trust_remote_code per_device_train_batch_size gradient_accumulation_steps steps_per_generation "
-    "generation_batch_size processes".split()
-) | {name for name, option in trl_options.OPTIONS.items() if option.leaves_the_step}
+_NAMES = """
+output_dir logging_steps report_to disable_tqdm save_strategy save_steps save_total_limit save_only_model
+push_to_hub hub_token hub_private_repo hub_model_id hub_strategy hub_always_push hub_revision
+log_completions_hub_repo trackio_space_id trackio_bucket_id trackio_static_space_id
+use_cpu tf32 fsdp fsdp_config deepspeed accelerator_config model_init_kwargs trust_remote_code
+ddp_find_unused_parameters ddp_bucket_cap_mb ddp_broadcast_buffers ddp_backend ddp_timeout
+torch_compile torch_compile_backend torch_compile_mode
+gradient_checkpointing gradient_checkpointing_kwargs
+activation_checkpointing activation_checkpointing_kwargs
+vllm_gpu_memory_utilization vllm_server_base_url vllm_server_host vllm_server_port vllm_server_timeout
+vllm_group_port vllm_enable_sleep_mode
+per_device_train_batch_size gradient_accumulation_steps steps_per_generation generation_batch_size
+processes
+"""
+FREE = frozenset(_NAMES.split()) | {
+    name for name, option in trl_options.OPTIONS.items() if option.leaves_the_step}
 """Options that may change: they leave every step as it is, up to rounding. How rows are dealt out over
 processes and micro-batches is free; how many a step has is described by itself."""
 HASHED_ROWS = 100_000
@@ -84,7 +88,8 @@ def check(folder: Path, trainer: Any) -> None:
     old, new = results.read_json(folder / RUN_STATE, {"made_with": {}})["made_with"], trainer.made_with
     changed = [name for name in old if name in new and old[name] != new[name]]
     step = int(folder.name.rpartition("-")[2]) if re.search(r"-\d+$", folder.name) else 0
-    taken, refused = [], []
+    taken: list[str] = []
+    refused: list[str] = []
     for name in changed:
         why = _obstacle(name, old, new, trainer, step)
         said = f"{name} was {_short(old[name])}, is {_short(new[name])}"
@@ -120,8 +125,8 @@ def _obstacle_to_length(
     if name == "max_steps" and 0 < new["max_steps"] <= step:
         return f"the checkpoint is that of step {step}"
     if not is_steady(**new):
-        return (f"under lr_scheduler_type={new['lr_scheduler_type']!r} the steps taken would have had other "
-                "learning rates; a run of constant learning rate can be made longer")
+        return (f"under lr_scheduler_type={new['lr_scheduler_type']!r} the steps taken would have had "
+                "other learning rates; a run of constant learning rate can be made longer")
     return None
 
 

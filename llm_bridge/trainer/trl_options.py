@@ -290,8 +290,8 @@ def check_refused(args: Any) -> None:
                if field.name not in OPTIONS and field.init}
     if not unknown:
         return
-    defaults = {
-        name: field.default_factory() if field.default is dataclasses.MISSING else field.default
+    defaults: dict[str, Any] = {
+        name: field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
         for name, field in unknown.items()}
     with warnings.catch_warnings(action="ignore"):
         # Options that are made fill in what is unset, from each other too.
@@ -300,8 +300,8 @@ def check_refused(args: Any) -> None:
         value, default = getattr(args, name), getattr(plain, name)
         if value != default:
             raise ValueError(
-                f"option {name}={value!r} is not known to llm_bridge, which cannot say what it would do to "
-                f"the update rule: leave it at {default!r}")
+                f"option {name}={value!r} is not known to llm_bridge, which cannot say what it would do "
+                f"to the update rule: leave it at {default!r}")
     if args.process_index == 0:
         _warn_of_unknown(tuple(unknown))
 
@@ -310,8 +310,8 @@ def check_refused(args: Any) -> None:
 def _warn_of_unknown(names: tuple[str, ...]) -> None:
     """Say once that options of a later release were met."""
     logger.warning(
-        "this release of TRL or transformers has options that llm_bridge does not know, %s: leave them at "
-        "their defaults, as they are now", ", ".join(names))
+        "this release of TRL or transformers has options that llm_bridge does not know, %s: leave them "
+        "at their defaults, as they are now", ", ".join(names))
 
 
 def page(config: type) -> str:
@@ -325,8 +325,8 @@ def page(config: type) -> str:
         "`EntropyTrainer` takes a `GRPOConfig` of TRL. This table is made by `python -m "
         "llm_bridge.trainer.trl_options` with the pinned releases, and a test holds it to those that are "
         "installed: an option of a later one fails it until it is listed. At run time such an option is "
-        "named in a warning, and refused unless it has its default value. TRL is 1.16, the only one that the "
-        "package takes; transformers has been 5.10 to 5.24.",
+        "named in a warning, and refused unless it has its default value. TRL is 1.16, the only one that "
+        "the package takes; transformers has been 5.10 to 5.24.",
         "", *(f"- **{fate}**: {meaning}." for fate, meaning in MEANING.items()), "",
         "Options of other trainers are refused: " + OTHER_TRAINERS + " (what lateness does to a held "
         "entropy: [measured](holding_an_entropy_measured.md#samples-that-are-late)).", "",

@@ -284,9 +284,9 @@ def test_an_interrupted_run_is_made_longer_exactly(config, monkeypatch):
 
 
 @pytest.mark.parametrize(("interrupted", "options", "message"), [
-    (False, (), r"steps was 2, is 9\): a finished run keeps no optimizer state, so run 9 steps in another "
-     r"folder, or train its weights on with a new optimizer \(--model .*model\)"),
-    (True, ("lr_scheduler_type=linear",), r"steps was 2, is 9\): the learning rate depends on the number"),
+    (False, (), r"steps was 2, is 9\): a finished run keeps no optimizer state, so run 9 steps in "
+     r"another folder, or train its weights on with a new optimizer \(--model .*model\)"),
+    (True, ("lr_scheduler_type=linear",), r"steps was 2, is 9\): the learning rate depends on"),
 ])
 def test_a_run_that_cannot_be_made_longer_exactly_says_why(
     config, monkeypatch, interrupted, options, message

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-import transformers
 
 from entropy_theory import entropy_change, policy, update_rules
 from entropy_theory.performance_law import forecast, law

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-import transformers
 
 from entropy_theory import update_rules
 from entropy_theory.controllers import EntropyForecast

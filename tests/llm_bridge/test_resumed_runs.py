@@ -9,7 +9,6 @@ from pathlib import Path
 import datasets
 import pytest
 import torch
-import transformers
 import trl
 
 from entropy_theory import update_rules
@@ -22,7 +21,6 @@ from tests.llm_bridge.language_models import (
     PROMPTS,
     StopAt,
     grpo_trainer,
-    low_digit,
     tabular,
     tabular_trainer,
     tiny_llama,
@@ -234,7 +232,7 @@ def test_what_is_no_option_of_trl_is_compared_too(tmp_path):
         again.train(resume_from_checkpoint=checkpoint)
     again = of_four_steps(tmp_path / "plain", optim="adamw_torch")
     again.train_dataset = datasets.Dataset.from_dict({"prompt": list(PROMPTS[::-1]) * 4})
-    with pytest.raises(ValueError, match='train_dataset was {"rows": 12, "digest": '):
+    with pytest.raises(ValueError, match=r'train_dataset was \{"rows": 12, "digest": '):
         again.train(resume_from_checkpoint=checkpoint)
     scheduled = {"rule": update_rules.get("aepo", target_schedule=schedule)}
     checkpoint = saved(tmp_path / "scheduled", **scheduled)
@@ -247,7 +245,7 @@ def test_what_is_no_option_of_trl_is_compared_too(tmp_path):
     rule = update_rules.get("reference-kl", coefficient=0.1)
     checkpoint = saved(tmp_path / "reference", rule)
     again = of_four_steps(tmp_path / "reference", rule, optim="adamw_torch", model=tabular(seed=3)[0])
-    with pytest.raises(ValueError, match="model was .*, is "):
+    with pytest.raises(ValueError, match=r"model was .*, is "):
         again.train(resume_from_checkpoint=checkpoint)
     # Without a reference any start will do: the checkpoint's weights take its place.
     checkpoint = saved(tmp_path / "other")

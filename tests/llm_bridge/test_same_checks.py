@@ -37,7 +37,7 @@ def llama_trainer(folder, output, prompts, *, reward=low_digit, dtype="float32",
 
 
 def message(call) -> str:
-    with pytest.raises(ValueError, match=".") as caught:
+    with pytest.raises(ValueError, match=r".") as caught:
         call()
     return str(caught.value)
 
