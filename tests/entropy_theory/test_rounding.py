@@ -86,13 +86,19 @@ def test_the_options_are_of_every_rule():
     assert OPTIONS.keys() == update_rules.RULES.keys() - {"natural-gradient"}
 
 
-def test_kl_cov_s_absolute_penalty_has_no_slope_where_the_policy_may_be_the_same():
-    """0.001 nats in float32 and finer, where it was 1 in a random direction from 1e-16 on."""
+@pytest.mark.parametrize(("dtype", "changes"), [
+    (np.float64, ((1e-15, False), (1e-7, False), (1e-5, True))),  # an exact small step is a step
+    (np.float32, ((1e-4, False), (9e-4, False), (1.1e-3, True))),
+])
+def test_kl_cov_s_absolute_penalty_has_no_slope_where_the_policy_may_be_the_same(dtype, changes):
+    """It was 1 in a random direction from 1e-16 on."""
     batch = drawn(0, ties=False)
+    batch = batch.replace(**{name: column.astype(dtype) for name, column in batch._columns()
+                             if column.dtype == np.float64})
     rule = update_rules.get("kl-cov", ratio=0.2)
     expected = rule.scores(batch)
-    for change, acts in ((1e-15, False), (1e-7, False), (9e-4, False), (1.1e-3, True)):
-        found = rule.scores(batch.replace(log_prob=batch.old_log_prob + change))
+    for change, acts in changes:
+        found = rule.scores(batch.replace(log_prob=batch.old_log_prob + dtype(change)))
         assert (abs(found - expected).max() > 0.5) == acts, change
 
 

@@ -111,7 +111,8 @@ def test_what_was_judged_and_searched_is_printed_and_kept(command, tmp_path):
         ("1 / 0", 2, "ZeroDivisionError"),
         (TRUE_CLAIM + "raise SystemExit(0)", 2, "SystemExit"),
     ],
-    ids=["partly", "true", "false", "vacuous", "nan", "misspelt", "duplicate", "empty", "broken", "exits"],
+    ids=["partly", "true", "false", "vacuous", "nan", "misspelt", "duplicate", "empty", "broken",
+         "exits"],
 )
 def test_check_a_file(command, tmp_path, text, status, expected):
     path = tmp_path / "my_claims.py"
