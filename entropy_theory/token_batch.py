@@ -45,7 +45,6 @@ from typing import Any
 
 from entropy_theory.array_types import Array, TokenColumn, TokenMask
 from entropy_theory.policy import namespace
-from entropy_theory.rounding import near
 
 REQUIRED_COLUMNS = ("log_prob", "old_log_prob", "reward", "mask", "weight")
 OPTIONAL_COLUMNS = (
@@ -194,7 +193,7 @@ class TokenBatch:
         if self.tempered is not None:
             return self.mask & self.tempered
         if self.sampling_temperature is not None:
-            return self.mask & ~near(self.sampling_temperature, 1.0)
+            return self.mask & (self.sampling_temperature != 1)
         return namespace(self.mask).zeros_like(self.mask)
 
     @property

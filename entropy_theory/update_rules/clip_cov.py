@@ -87,7 +87,7 @@ class ClipCov(Modifier):
         batch = self.base.prepare(batch)
         advantage = self.base.advantages(batch)
         covariance, slack = selection.covariances(
-            batch, self.base, advantage, COV_COLUMN[self.cov_log_prob], self.covariance)
+            batch, self.base.scores, advantage, COV_COLUMN[self.cov_log_prob], self.covariance)
         has_advantage = abs(advantage) > selection.rounding_of(batch, advantage)
         silenced = has_advantage & (self.base.scores(batch) == 0)
         # What rounding may have moved out of the band is in it.

@@ -102,7 +102,7 @@ class KlCov(Modifier):
         batch = self.base.prepare(batch)
         advantage = self.base.advantages(batch)
         covariance, slack = selection.covariances(
-            batch, self.base, advantage, COV_COLUMN[self.cov_log_prob], self.covariance)
+            batch, self.base.scores, advantage, COV_COLUMN[self.cov_log_prob], self.covariance)
         count = selection.quota(batch, self.ratio, self.at_least_one)
         chosen = selection.largest(batch, covariance, batch.is_ordinary, count, slack)
         # The penalty is part of the token's loss, and averaged with it.

@@ -12,6 +12,7 @@ generator's next number.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import array_api_compat
@@ -20,7 +21,6 @@ from entropy_theory import rounding
 from entropy_theory.array_types import Array, TokenColumn
 from entropy_theory.policy import namespace
 from entropy_theory.token_batch import TokenBatch, masked_sum
-from entropy_theory.update_rules.rule import UpdateRule
 
 COVARIANCES = ("tabular", "network")
 """The choices of a rule's ``covariance``."""
@@ -32,14 +32,15 @@ _STEPS = tuple(c - 2**64 for c in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D
 
 
 def covariances(
-    batch: TokenBatch, base: UpdateRule, advantage: TokenColumn, column: str, kind: str
+    batch: TokenBatch, scores: Callable[[TokenBatch], TokenColumn], advantage: TokenColumn, column: str,
+    kind: str,
 ) -> tuple[TokenColumn, TokenColumn]:
     """The covariance of each token, and by how much rounding may move it: [..., sequences, positions].
 
     Args:
         batch: prepared by the base rule.
-        base: its scores are taken, with "network".
-        advantage: that of the base rule.
+        scores: the base rule's, which "network" takes.
+        advantage: the base rule's.
         column: the log-probabilities in the covariance, "log_prob" or "old_log_prob".
         kind: one of ``COVARIANCES``.
     """
@@ -48,7 +49,7 @@ def covariances(
     xp, rows = namespace(found), batch.is_ordinary
     ones = xp.ones_like(found)
     if kind == "network":
-        found = network_covariance(batch, base.scores(batch), found)
+        found = network_covariance(batch, scores(batch), found)
         return found, rounding_of(batch, found) * ones
     # The product of a log-probability, rounded relative to itself or to 1 nat, and of an advantage.
     size = ones + xp.where(rows & xp.isfinite(log_prob), abs(log_prob), 0 * ones)
