@@ -637,7 +637,8 @@ def tables(draw):
 
 def is_listing(result, logits, reward, temperature=None, **_):
     accuracy = 64 * float(np.finfo(logits.dtype).eps) * logits.shape[-1]
-    np.testing.assert_allclose(result.weight.sum(axis=(-2, -1), dtype=float), 1, rtol=accuracy + rounding_of(
+    np.testing.assert_allclose(
+        result.weight.sum(axis=(-2, -1), dtype=float), 1, rtol=accuracy + rounding_of(
         logits.dtype)[0])
 
 
