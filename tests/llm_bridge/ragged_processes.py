@@ -168,6 +168,7 @@ def ragged(folder: Path, case: str, *, sharded: bool = False) -> dict:
     if reward is not None:
         made.reward_funcs = [reward]
     made.resampling_rounds = rounds
+    made.same_policy.begin = lambda: None  # passes of one row each, once a run
     if deals:
         made._generate_single_turn = dealt(rank, tokenizer.eos_token_id)
     watched, calls, original, gather = Rows(made), [], Forward._call, preparation.gathered
