@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import json
 import sys
 from collections.abc import Iterator
@@ -99,8 +100,9 @@ def sample(
 
     Raises:
         ValueError: a temperature that is not finite and above 0, no prompts, a count below 1, a
-            prompt that leaves no room for a completion, or a sampler that is unknown or cannot be used;
-            as `models.end_token_ids`.
+            prompt that leaves no room for a completion, prompts of unequal lengths for a model that counts
+            positions from the padding on, or a sampler that is unknown or cannot be used; as
+            `models.end_token_ids`.
         OSError: memory runs out, or the GPU is lost.
     """
     _check(prompts, temperature, num_samples, max_new_tokens, batch_size)
@@ -124,6 +126,7 @@ def sample(
         model.generation_config = config
         model.eval()
         try:
+            _check_padding(model, encoded)
             parts = []
             for rows, copies in rich.progress.track(
                 list(_batches(len(prompts), num_samples, at_once)),
@@ -290,6 +293,24 @@ def _check(
                   batch_size=batch_size)
     if not prompts:
         raise ValueError("no prompts to sample from: give at least one")
+
+
+def _check_padding(model: Any, encoded: Any) -> None:
+    """Raise ValueError for a model that answers a padded prompt otherwise than the prompt alone."""
+    lengths = encoded.attention_mask.sum(-1)
+    # The others are told their tokens' positions.
+    if "position_ids" in inspect.signature(model.forward).parameters or lengths.min() == lengths.max():
+        return
+    shortest = int(lengths.argmin())
+    row = {name: encoded[name][shortest : shortest + 1].to(model.device)
+           for name in ("input_ids", "attention_mask")}
+    alone = {name: column[:, -int(lengths[shortest]) :] for name, column in row.items()}
+    padded, whole = (model(**columns).logits[0, -1].float().log_softmax(-1) for columns in (row, alone))
+    difference = (padded - whole).square().mean().sqrt().item()
+    if difference > faults.rounding(model, "no"):
+        raise ValueError(
+            f"{type(model).__name__} counts positions from the padding on: beside a longer prompt its "
+            f"log-probabilities are {difference:.2g} nats off. Sample prompts of one length at a time")
 
 
 def check_room(model: Any, tokenizer: Any, prompts: list[str], max_new_tokens: int) -> None:
