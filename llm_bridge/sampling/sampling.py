@@ -100,8 +100,8 @@ def sample(
 
     Raises:
         ValueError: a temperature that is not finite and above 0, no prompts, a count below 1, a
-            prompt that leaves no room for a completion, prompts of unequal lengths for a model that counts
-            positions from the padding on, or a sampler that is unknown or cannot be used; as
+            prompt that leaves no room for a completion, prompts of unequal lengths for a model that
+            counts positions from the padding on, or a sampler that is unknown or cannot be used; as
             `models.end_token_ids`.
         OSError: memory runs out, or the GPU is lost.
     """

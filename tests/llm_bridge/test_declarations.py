@@ -232,7 +232,8 @@ def test_a_model_that_counts_positions_from_the_padding_on_is_not_sampled_in_sil
     model = transformers.BartForCausalLM(transformers.BartConfig(
         vocab_size=32, d_model=16, decoder_layers=1, decoder_attention_heads=2, decoder_ffn_dim=16,
         max_position_embeddings=64, init_std=1.0, pad_token_id=0, bos_token_id=1, eos_token_id=2))
-    with pytest.raises(ValueError, match="counts positions from the padding on.*prompts of one length"):
+    with pytest.raises(ValueError, match=r"counts positions from the padding on.*of one length"):
         sampling.sample(model, tokenizer, ["7=", "4567="], max_new_tokens=2)
     for prompts in (["7=", "8="], ["4567="]):
-        assert len(sampling.sample(model, tokenizer, prompts, max_new_tokens=2).completions) == len(prompts)
+        drawn = sampling.sample(model, tokenizer, prompts, max_new_tokens=2)
+        assert len(drawn.completions) == len(prompts)
