@@ -5,13 +5,17 @@
     arithmetic.py       softmax formulas that run in float64 and in ball arithmetic alike
     symbolic.py smt.py  proof steps: identities (SymPy) and inequalities (z3)
     property_based.py   Hypothesis: thousands of instances, shrunk to the simplest violation
+    floats.py           a statement's margins on many instances
     search.py           the adversary: small integers, millions of random cases, local ascent
+    sizes.py shrink.py  far larger instances; smaller counterexamples
+    vacuity.py          claims that pass, whatever they say
     certify.py          signs proved in ball arithmetic (Arb); a float violation counts only then
     experiment.py       what long exact runs and fits show, asserted
     convergence.py      the order of a remainder, measured in high precision
     verdict.py          the verdict, from the evidence alone
     check.py            the list of checks of a claim and what each may cost; `judge` runs them
     runner.py           many claims in parallel, with time limits
+    judged.py           the formula, or the code, that was judged
     ledger.py report.py verdicts as JSON and as tables; the accepted ledger
     rule_contract.py    what every update rule must keep, a user's too
     expected_step.py    of what its expected step is the gradient

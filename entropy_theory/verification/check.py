@@ -27,9 +27,10 @@ from entropy_theory.verification.claim import (
 )
 from entropy_theory.verification.convergence import check_convergence
 from entropy_theory.verification.derivation import Inference, decide
+from entropy_theory.verification.floats import describe
 from entropy_theory.verification.instances import Instances, from_json
 from entropy_theory.verification.property_based import check_property
-from entropy_theory.verification.search import Effort, describe, search
+from entropy_theory.verification.search import Effort, search
 from entropy_theory.verification.verdict import Verdict, derive
 
 

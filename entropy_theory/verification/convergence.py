@@ -14,8 +14,8 @@ import numpy as np
 from entropy_theory.verification import certify
 from entropy_theory.verification.arithmetic import Ball, Reals
 from entropy_theory.verification.claim import Convergence, Evidence, Target
+from entropy_theory.verification.floats import describe
 from entropy_theory.verification.instances import Instance, Instances, as_balls, pick, to_json
-from entropy_theory.verification.search import describe
 
 BITS = 320
 EXPONENT = 24

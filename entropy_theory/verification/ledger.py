@@ -20,8 +20,8 @@ import numpy as np
 from entropy_theory.support.results import provenance, read_json, write_json
 from entropy_theory.verification import kernel
 from entropy_theory.verification.claim import Claim, Evidence
+from entropy_theory.verification.floats import describe, evaluate
 from entropy_theory.verification.formula.latex import formula_or_none
-from entropy_theory.verification.search import describe, evaluate
 from entropy_theory.verification.verdict import Verdict
 
 SAMPLED = 8

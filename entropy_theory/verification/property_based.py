@@ -9,9 +9,9 @@ import numpy as np
 
 from entropy_theory.verification import certify
 from entropy_theory.verification.claim import Evidence, Statement, Target
+from entropy_theory.verification.floats import describe, evaluate
 from entropy_theory.verification.instances import Instance, Instances, as_batch
-from entropy_theory.verification.search import describe, evaluate, record
-from entropy_theory.verification.shrink import shrink as simplest
+from entropy_theory.verification.search import record, simplest_of
 
 SHRINKING = 2.0
 """Processor seconds for making Hypothesis's violation simpler still."""
@@ -84,7 +84,7 @@ def check_property(
     if outcome == "fail":
         # Hypothesis runs the shrunk example last.
         found = violations[-1]
-        data = record(*(simplest(statement, instances, found, SHRINKING) if shrink else found))
+        data = record(*(simplest_of(statement, instances, found, SHRINKING) if shrink else found))
         return [Evidence(method="property", outcome="fail", cases=cases, seconds=seconds, target=target,
                          counterexample=data,
                          detail=f"Hypothesis, shrunk: {describe(data)}, "

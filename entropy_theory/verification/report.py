@@ -15,12 +15,12 @@ from entropy_theory.support.console import Console
 from entropy_theory.verification import kernel
 from entropy_theory.verification.check import QUICK, checks
 from entropy_theory.verification.claim import Claim, Evidence, Statement, Target
+from entropy_theory.verification.floats import describe
 from entropy_theory.verification.formula.plain import plain
 from entropy_theory.verification.formula.terms import UntraceableError
 from entropy_theory.verification.judged import judged
 from entropy_theory.verification.rule_contract import BLOCKED, ClauseResult, EntropyEffect
 from entropy_theory.verification.rule_contract import describe as describe_batch
-from entropy_theory.verification.search import describe
 from entropy_theory.verification.verdict import Verdict
 
 _REPAIRS = {"hypothesis": "with a hypothesis", "correction": "corrected", "instead": "instead"}

@@ -10,7 +10,6 @@ drawn is made simple (`shrink`). What was searched, and what was not, is told wi
 from __future__ import annotations
 
 import heapq
-import itertools
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -19,32 +18,29 @@ import numpy as np
 
 from entropy_theory.verification import certify, sizes
 from entropy_theory.verification.claim import Evidence, Statement, Target
+from entropy_theory.verification.floats import describe, evaluate, is_candidate
 from entropy_theory.verification.instances import (
     Batch,
     Instance,
     Instances,
     as_batch,
-    as_floats,
     pick,
     to_json,
 )
-from entropy_theory.verification.shrink import Violation, shrink
+from entropy_theory.verification.shrink import shrink
 from entropy_theory.verification.vacuity import Margins, why_vacuous
 
-IDENTITY_TOLERANCE = 1e-9
-"""Float residual of an identity above which balls are asked; only a filter, never a verdict."""
+Violation = tuple[Instance, certify.Certificate]
 CLEARLY = 1e-6
 """A violation in floats of this size is no rounding: what balls do not decide then is in doubt."""
 FEWEST_DRAWN = 1000
 """Random cases below which a set that is not finite has hardly been searched."""
 FEWEST_MET = 20
 """Instances that meet the hypotheses, below which a statement has hardly been tried."""
+DRAWN = 512
+"""Instances on which it is asked why a statement may say nothing."""
 INFINITE = 8
 """How many instances of an infinite margin are put to ball arithmetic."""
-MOST_SHOWN = 24
-"""The number of entries of a vector beyond which a description counts equal neighbors."""
-MANY_EQUAL = 8
-"""The number of entries beyond which equal ones are counted, if all are equal."""
 RECHECKED = 64
 """How many of the worst candidates of a search are put to ball arithmetic."""
 BATCH = 4096
@@ -133,11 +129,15 @@ def search(
     if attack.violations:
         first, last = simplest or attack.violations[0], attack.violations[-1]
         if simplest is None and not first_only:
-            first = shrink(statement, instances, first, max(2.0, effort.seconds))
+            first = simplest_of(statement, instances, first, max(2.0, effort.seconds))
         return _refutation(attack, first, last, started, common)
     missing += _hardly_searched(attack, instances, reached, drawn, random_cases)
-    vacuous = "" if tight is None else why_vacuous(
-        statement, instances, attack.margins, tight=tight, seed=seed)
+    vacuous = ""
+    if tight is not None:
+        batch = instances.sample(np.random.default_rng([seed, 2]), DRAWN)
+        margins, meets = evaluate(statement, batch)
+        usual = float(np.median(margins[meets])) if meets.any() else 0.0
+        vacuous = why_vacuous(statement, instances, attack.margins, batch, usual if tight else None)
     return [_no_violation(attack, missing, extremes, rechecked, started, common, vacuous)]
 
 
@@ -208,49 +208,6 @@ def _certify_worst(attack: _Attack, candidates: list[tuple[float, Instance]]) ->
     return len(candidates)
 
 
-def evaluate(statement: Statement, batch: Batch) -> tuple[np.ndarray, np.ndarray]:
-    """Return (margins [B], which instances meet the hypotheses [B]) in float64.
-
-    For an identity the margin is minus the largest absolute residual.
-
-    Raises:
-        ValueError: a hypothesis is NaN, or a margin is where the hypotheses hold; the message shows
-            the instance.
-    """
-    floats = as_floats(batch)
-    size = len(next(iter(batch.values())))
-    meets = np.ones(size, dtype=bool)
-    # Saturated policies overflow and underflow by design; NaN is looked for below.
-    with np.errstate(all="ignore"):
-        hypotheses, margins = statement.evaluate(floats)
-        for condition, value in zip(statement.conditions, map(np.asarray, hypotheses), strict=True):
-            if value.dtype != bool:
-                _refuse_nan(value, meets, batch, f"the hypothesis '{condition.latex}'")
-                value = value > 0 if condition.relation == ">" else value >= 0
-            meets &= value
-        if np.asarray(margins).dtype == bool:
-            raise ValueError(
-                "the margin must be a number, at least 0 where the conclusion holds, got true or false "
-                "(of which both count as at least 0): write 3 - h for h <= 3")
-        margins = np.asarray(margins, dtype=float)
-    if margins.shape[:1] != (size,):
-        raise ValueError(
-            "the margin must return a number per instance, or several of which all count: shape "
-            f"({size}, ...), got {margins.shape}. The first axis is the instances': ar.total, "
-            "ar.smallest and the like go over actions"
-        )
-    margins = margins.reshape(size, -1)
-    margins = -np.max(np.abs(margins), axis=1) if statement.relation == "==" else margins.min(axis=1)
-    _refuse_nan(margins, meets, batch, "the margin")
-    return margins, meets
-
-
-def _refuse_nan(values: np.ndarray, where: np.ndarray, batch: Batch, what: str) -> None:
-    broken = np.flatnonzero(np.isnan(values) & where)
-    if broken.size:
-        raise ValueError(f"{what} is NaN at {describe(to_json(pick(batch, int(broken[0]))))}")
-
-
 def _refuse_mixed(
     statement: Statement, batch: Batch, margins: np.ndarray, meets: np.ndarray
 ) -> None:
@@ -267,52 +224,27 @@ def _refuse_mixed(
             "len(i.logits)")
 
 
+def simplest_of(
+    statement: Statement, instances: Instances, found: Violation, seconds: float
+) -> Violation:
+    """The simplest violation that `shrink` finds, certified like the one that was found."""
+
+    def violates(instance: Instance) -> certify.Certificate | None:
+        margins, meets = evaluate(statement, as_batch(instance))
+        if not meets[0] or not is_candidate(statement, margins)[0]:
+            return None
+        certificate = certify.check_instance(statement, instance, ceiling=512)
+        return certificate if certificate.status == "violated" else None
+
+    return shrink(violates, instances, found, seconds)
+
+
 def record(instance: Instance, certificate: certify.Certificate) -> dict[str, Any]:
     """Return a counterexample as the ledger stores it."""
     data = to_json(instance)
     if "weights" in data:
         data.pop("logits", None)
     return {**data, "margin_interval": certificate.interval}
-
-
-def describe(data: dict[str, Any]) -> str:
-    """Describe a counterexample on one line; actions are numbered from 1."""
-    parts = []
-    for name, value in data.items():
-        if name == "margin_interval":
-            continue
-        if isinstance(value, list) and value and all(isinstance(v, bool) for v in value):
-            chosen = _listed([str(k + 1) for k, v in enumerate(value) if v])
-            parts.append(f"{name}={{{chosen}}}")
-        elif isinstance(value, list) and len(value) > MANY_EQUAL and len(set(map(str, value))) == 1:
-            parts.append(f"{len(value):,} equal {name} ({_short(value[0])})")
-        elif isinstance(value, list):
-            parts.append(f"{name}=({_listed([_short(v) for v in value])})")
-        else:
-            parts.append(f"{name}={_short(value)}")
-    return " ".join(parts)
-
-
-def _listed(entries: list[str]) -> str:
-    """Join entries; of a vocabulary's many equal neighbors are counted, and the rest is left out."""
-    if len(entries) > MOST_SHOWN:
-        runs = [(entry, len(list(equal))) for entry, equal in itertools.groupby(entries)]
-        shown = [f"{count} x {entry}" if count > 1 else entry for entry, count in runs]
-        left = sum(count for _, count in runs[MOST_SHOWN:])
-        entries = [*shown[:MOST_SHOWN], *([f"and {left} more"] if left else [])]
-    return ",".join(entries)
-
-
-def _short(value: Any) -> str:
-    if isinstance(value, list):
-        return f"({','.join(_short(v) for v in value)})"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def is_candidate(statement: Statement, margins: np.ndarray) -> np.ndarray:
-    if statement.relation == "==":
-        return margins < -IDENTITY_TOLERANCE
-    return margins <= 0 if statement.relation == ">" else margins < 0
 
 
 class _Attack:

@@ -1,7 +1,6 @@
 """Makes a counterexample small: fewer actions, equal logits, zeros, round numbers.
 
-Each smaller instance is tried in floats and, where it still violates the statement there, in ball
-arithmetic; so what is returned is certified like what was given.
+Each simpler instance is put to the same test as what was found; so what is returned is certified like it.
 """
 
 from __future__ import annotations
@@ -9,15 +8,13 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from entropy_theory.token_tree import TokenTree
-from entropy_theory.verification import certify
-from entropy_theory.verification.claim import Statement
 from entropy_theory.verification.formula.statement import ANY, POSITIVE, Parameter, Range
 from entropy_theory.verification.formula.terms import (
     ACTIONS,
@@ -27,20 +24,21 @@ from entropy_theory.verification.formula.terms import (
     Axes,
     Axis,
 )
-from entropy_theory.verification.instances import Instance, Instances, as_batch
+from entropy_theory.verification.instances import Instance, Instances
 
-Violation = tuple[Instance, certify.Certificate]
+T = TypeVar("T")
 FEW = 40
 """Entries of a vector up to which each is simplified by itself."""
 
 
 def shrink(
-    statement: Statement, instances: Instances, found: Violation, seconds: float
-) -> Violation:
-    """The simplest violation that greedy steps lead to, certified.
+    violates: Callable[[Instance], T | None], instances: Instances, found: tuple[Instance, T],
+    seconds: float,
+) -> tuple[Instance, T]:
+    """The simplest violation that greedy steps lead to, with its certificate.
 
     Args:
-        statement: what is violated.
+        violates: the certificate that an instance violates the statement; None if it does not.
         instances: the set that it is about; instances of listed sets, or of kinds that are no parameters
             of a formula, stay as they are.
         found: a certified violation.
@@ -61,24 +59,14 @@ def shrink(
                 return found
             if _cost(candidate) >= cost:
                 continue
-            certificate = _violates(statement, candidate)
+            try:
+                certificate = violates(candidate)
+            except Exception:  # a margin of the user's may have no number there
+                continue
             if certificate is not None:
                 found, improved = (candidate, certificate), True
                 break
     return found
-
-
-def _violates(statement: Statement, instance: Instance) -> certify.Certificate | None:
-    from entropy_theory.verification.search import evaluate, is_candidate
-
-    try:
-        margins, meets = evaluate(statement, as_batch(instance))
-    except Exception:  # a margin of the user's may have no number there
-        return None
-    if not meets[0] or not is_candidate(statement, margins)[0]:
-        return None
-    certificate = certify.check_instance(statement, instance, ceiling=512)
-    return certificate if certificate.status == "violated" else None
 
 
 # ---------------------------------------------------------------- how simple an instance is

@@ -15,8 +15,6 @@ import numpy as np
 from entropy_theory.verification.claim import Statement
 from entropy_theory.verification.instances import Batch, Cases, Instances, as_floats
 
-DRAWN = 512
-"""Instances on which a margin is looked at."""
 SAME = 1e-9
 """Relative difference up to which margins count as one number."""
 NEAR = 0.1
@@ -54,7 +52,7 @@ class Margins:
 
 
 def why_vacuous(
-    statement: Statement, instances: Instances, seen: Margins, *, tight: bool, seed: int
+    statement: Statement, instances: Instances, seen: Margins, batch: Batch, usual: float | None
 ) -> str:
     """Why a statement that nothing violates says nothing; empty if it may say something.
 
@@ -62,17 +60,15 @@ def why_vacuous(
         statement: what was searched.
         instances: the set that it is about.
         seen: its margins.
-        tight: whether its margin must come near zero, and move: where no mutant shows that a slightly
-            different statement would be rejected.
-        seed: of what is drawn.
+        batch: random instances.
+        usual: their median margin, of which the smallest seen must be a small part; None where a mutant
+            shows that a slightly different statement would be rejected.
     """
-    generator = np.random.default_rng([seed, 2])
     if statement.relation == "==":
         is_zero = seen.low == seen.high == 0 and seen.count > 100 and not instances.finite
         return "both sides are the same computation: their difference is 0 to the last bit" * is_zero
     if seen.count > 1 and seen.high - seen.low <= SAME * max(abs(seen.low), abs(seen.high)):
         return f"the margin is {seen.low:.6g} at all {seen.count:,} instances: it depends on none"
-    batch = instances.sample(generator, DRAWN)
     floor = _floor(statement, batch)
     if floor is not None and (floor > 0 or (floor == 0 and statement.relation == ">=")):
         return ("by its form the margin is never negative, whatever the instance (an absolute value, an "
@@ -80,25 +76,17 @@ def why_vacuous(
     implied = _implied_by(statement, batch)
     if implied:
         return f"the conclusion is one of the hypotheses: '{implied}'"
-    if not tight or instances.finite:
+    if usual is None or instances.finite:
         return ""
     if seen.stuck is not None:
         return (f"half of the random instances of some size, or more, have a margin of {seen.stuck:.6g} "
                 "to the last bit: it is cut off there, or a hypothesis is hidden in it. Make that a "
                 "Condition, or give a Mutant that the checks must reject")
-    margins, meets = _margins(statement, batch)
-    usual = float(np.median(margins[meets])) if meets.any() else 0.0
     if np.isfinite(usual) and seen.low > NEAR * usual > 0:
         return (f"the margin never comes near 0: it is {seen.low:.3g} or more, {usual:.3g} at a usual "
                 "instance, so that much more would pass. State the sharper conclusion, or give a Mutant "
                 "that the checks must reject")
     return ""
-
-
-def _margins(statement: Statement, batch: Batch) -> tuple[np.ndarray, np.ndarray]:
-    from entropy_theory.verification.search import evaluate
-
-    return evaluate(statement, batch)
 
 
 def _implied_by(statement: Statement, batch: Batch) -> str:

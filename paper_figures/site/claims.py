@@ -12,8 +12,8 @@ from entropy_theory.support.results import read_json
 from entropy_theory.verification import kernel
 from entropy_theory.verification import ledger as accepted_ledger
 from entropy_theory.verification.claim import Claim, Statement
+from entropy_theory.verification.floats import describe
 from entropy_theory.verification.formula.latex import formula_or_none
-from entropy_theory.verification.search import describe
 from paper_figures.report.ledger import PRINTED_PROOFS, SOURCES, VERDICTS
 from paper_figures.report.ledger import ledger as shown_ledger
 from paper_figures.site.markup import (

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from entropy_theory.verification.claim import Claim
-from entropy_theory.verification.search import describe
+from entropy_theory.verification.floats import describe
 from paper_figures.report.ledger import SOURCES, VERDICTS
 from paper_figures.site import claims as claim_pages
 from paper_figures.site.markup import badge, claim_page, fenced, figure_page, link, table, text

@@ -28,10 +28,11 @@ from entropy_theory.claims import all_claims
 from entropy_theory.verification import Claim, Condition, Statement, kernel, ledger
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.check import QUICK
+from entropy_theory.verification.floats import evaluate
 from entropy_theory.verification.formula.statement import subterms
 from entropy_theory.verification.formula.terms import Term, constant, make
 from entropy_theory.verification.ledger import digests
-from entropy_theory.verification.search import evaluate, search
+from entropy_theory.verification.search import search
 from entropy_theory.verification.verdict import Verdict
 
 FACTORS = (Fraction(19, 20), Fraction(21, 20))

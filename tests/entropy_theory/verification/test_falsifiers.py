@@ -12,8 +12,9 @@ from entropy_theory.verification import Condition, Statement, check
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.claim import Convergence
 from entropy_theory.verification.convergence import check_convergence
+from entropy_theory.verification.floats import evaluate
 from entropy_theory.verification.property_based import check_property
-from entropy_theory.verification.search import evaluate, search
+from entropy_theory.verification.search import search
 from tests.entropy_theory.verification import planted
 
 EFFORT = planted.TINY.search

@@ -16,12 +16,12 @@ import pytest
 import entropy_theory
 from entropy_theory.claims import all_claims
 from entropy_theory.verification import Claim, Statement, kernel
+from entropy_theory.verification.floats import evaluate
 from entropy_theory.verification.formula import rocq
 from entropy_theory.verification.formula.statement import Formula, Parameter
 from entropy_theory.verification.formula.terms import ACTIONS, PROMPTS, RESPONSES, STATES
 from entropy_theory.verification.formula.trees import HORIZON
 from entropy_theory.verification.instances import Batch, as_floats
-from entropy_theory.verification.search import evaluate
 from tests.entropy_theory.sabotage import established
 from tests.entropy_theory.verification.gallina import (
     BeyondNumbersError,
