@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 from entropy_theory.support import locks
 from entropy_theory.support.user_errors import check_choice
-from llm_bridge.sampling import generation_settings
+from llm_bridge.data import generation_settings
 
 # A mistyped name is answered before torch is imported, which takes seconds.
 if TYPE_CHECKING:

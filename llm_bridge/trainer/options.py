@@ -18,9 +18,9 @@ import datasets
 import torch
 
 from entropy_theory.update_rules import UpdateRule
+from llm_bridge.data.generation_settings import PLAIN_SAMPLING, bending
 from llm_bridge.forward.evaluation_mode import declared_noise
 from llm_bridge.sampling import logits_processors, sampling
-from llm_bridge.sampling.generation_settings import PLAIN_SAMPLING, bending
 from llm_bridge.trainer import run_numbers, trl_options
 from llm_bridge.trainer.translation import NORMALIZATIONS, from_trl
 from llm_bridge.trainer.trl_release import GRPOConfig

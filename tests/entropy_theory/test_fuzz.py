@@ -876,7 +876,8 @@ READERS = {
         read=results.read_json, name="result.json", document={"records": RECORDS}, write=as_json),
     "verification.ledger.read_accepted": Reader(
         read=ledger.read_accepted, name="ledger.json", document={"claims": [
-            {"id": "a.b", "verdict": "proved", "samples": [1.0, 0.5], "counterexample": None}]},
+            {"id": "a.b", "verdict": "proved", "samples": [1.0, 0.5], "says": {"title": "0a"},
+             "counterexample": None}]},
         write=as_json, check=lambda found: [record["verdict"] for record in found.values()]),
     "support.results.kept_records": Reader(
         read=lambda path: results.kept_records(

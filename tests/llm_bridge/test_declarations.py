@@ -11,8 +11,8 @@ import transformers
 from entropy_theory import update_rules
 from llm_bridge import evaluation
 from llm_bridge.commands import pretrain
-from llm_bridge.data import models, tasks
-from llm_bridge.sampling import generation_settings, samplers, sampling
+from llm_bridge.data import generation_settings, models, tasks
+from llm_bridge.sampling import samplers, sampling
 from llm_bridge.trainer import entropy_trainer
 
 PROMPTS = ("7=", "12=", "345=")
