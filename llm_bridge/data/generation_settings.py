@@ -46,12 +46,14 @@ HARMLESS = frozenset((
 def bending(config: Any) -> dict[str, Any]:
     """Return the settings of a generation config under which samples are not those of pi^T, by name.
 
-    One that nobody has classified counts among them unless it is unset. Settings that transformers has
-    no name for are read by nobody.
+    One that nobody has classified, as a later release may bring, counts among them unless it is unset or at
+    its default. Settings that transformers has no name for are read by nobody.
     """
-    known = [name for name in vars(type(config)()) if not name.startswith("_")]
+    plain = type(config)()
+    defaults = vars(plain) | plain._get_default_generation_params()
     return {
-        name: value for name in known
-        if name not in HARMLESS and (value := getattr(config, name, None)) not in PLAIN_SAMPLING.get(
-            name, (None,))
+        name: value for name in vars(plain)
+        if name[0] != "_" and name not in HARMLESS
+        and (value := getattr(config, name, None)) not in PLAIN_SAMPLING.get(
+            name, (None, defaults.get(name)))
     }

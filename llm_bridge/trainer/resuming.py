@@ -50,7 +50,7 @@ FREE = frozenset(_NAMES.split()) | {
 """Options that may change: they leave every step as it is, up to rounding. How rows are dealt out over
 processes and micro-batches is free; how many a step has is described by itself."""
 HASHED_ROWS = 100_000
-"""Of larger data so many rows, evenly spread, are compared."""
+"""The number of rows, evenly spread, that are compared of larger data."""
 
 
 def describe(trainer: Any) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import transformers
 import trl
 
 from entropy_theory import update_rules
+from llm_bridge.data import generation_settings
 from llm_bridge.trainer import entropy_trainer, options, trl_options
 from tests.llm_bridge.language_models import tabular as tabular_model
 from tests.llm_bridge.language_models import tabular_trainer
@@ -387,7 +388,8 @@ def test_a_checkpoint_between_the_steps_of_a_generation_is_refused(strategy, eve
 
 
 @pytest.mark.parametrize(
-    ("setting", "value"), [("no_repeat_ngram_size", 2), ("suppress_tokens", [3]), ("min_length", 4)]
+    ("setting", "value"), [("no_repeat_ngram_size", 2), ("suppress_tokens", [3]), ("min_length", 4),
+                           ("encoder_no_repeat_ngram_size", 2), ("token_healing", True)]
 )
 def test_a_checkpoints_own_sampling_settings_are_refused(tmp_path, setting, value):
     """Generation fills what a config leaves unset from the model's own, in silence."""
@@ -410,3 +412,14 @@ def test_a_generation_cut_between_optimizer_steps_is_refused(tmp_path):
     with pytest.raises(ValueError, match="steps_per_generation"):
         tabular_trainer(tmp_path, update_rules.get("grpo"), micro_batches=2,
                         gradient_accumulation_steps=4, steps_per_generation=2)
+
+
+def test_a_generation_setting_of_a_later_release_is_refused_unless_unset(tmp_path, monkeypatch):
+    """What it would do to the samples nobody here knows."""
+    model, _ = tabular_model()
+    monkeypatch.setattr(generation_settings, "PLAIN_SAMPLING", {
+        name: allowed for name, allowed in options.PLAIN_SAMPLING.items() if name != "top_h"})
+    tabular_trainer(tmp_path, update_rules.get("grpo"), model=model)
+    model.generation_config.top_h = 0.4
+    with pytest.raises(ValueError, match=r"generation setting top_h=0\.4 would bend the samples"):
+        tabular_trainer(tmp_path, update_rules.get("grpo"), model=model)
