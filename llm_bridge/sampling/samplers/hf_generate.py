@@ -8,7 +8,7 @@ import torch
 import transformers
 
 from entropy_theory import policy
-from llm_bridge.forward.past import past_argument
+from llm_bridge.data.past import past_argument
 from llm_bridge.sampling.samplers.batch import PromptBatch, Tokens, positions
 
 GENERATION = transformers.GenerationMixin.prepare_inputs_for_generation
