@@ -46,8 +46,8 @@ HARMLESS = frozenset((
 def bending(config: Any) -> dict[str, Any]:
     """Return the settings of a generation config under which samples are not those of pi^T, by name.
 
-    One that nobody has classified, as a later release may bring, counts among them unless it is unset or at
-    its default. Settings that transformers has no name for are read by nobody.
+    One that nobody has classified, as a later release may bring, counts among them unless it is unset or
+    at its default. Settings that transformers has no name for are read by nobody.
     """
     plain = type(config)()
     defaults = vars(plain) | plain._get_default_generation_params()

@@ -361,8 +361,8 @@ class EntropyTrainer(GRPOTrainer):
             controllers.load(
                 Path(checkpoint), temperature=self.controller,
                 coefficient=self.coefficient_controller, forecaster=self.entropy_forecast)
-            if (state := Path(checkpoint) / resuming.RUN_STATE).exists():
-                self.log_to_restore = results.read_json(state, {"log": {}})["log"]
+            if (state := resuming.read(Path(checkpoint))) is not None:
+                self.log_to_restore = state["log"]
 
     def _get_train_sampler(self, *arguments: Any) -> Any:
         self.train_sampler = super()._get_train_sampler(*arguments)

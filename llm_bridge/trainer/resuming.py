@@ -28,6 +28,8 @@ from llm_bridge.trainer import trl_options
 logger = logging.getLogger(__name__)
 
 RUN_STATE = "run_state.json"
+FORM = {"made_with": {}, "log": {"metrics": {}, "losses": [float], "logged_loss": float,
+                                 "logged_step": int}}
 STEADY_SCHEDULES = ("constant", "constant_with_warmup", "inverse_sqrt")
 """Learning-rate schedules under which a rate does not depend on the length of the run."""
 LENGTHS = ("max_steps", "num_train_epochs")
@@ -74,18 +76,25 @@ def describe(trainer: Any) -> dict[str, Any]:
     return json.loads(json.dumps(results.plain(found), default=_text))
 
 
+def read(folder: Path) -> dict[str, Any] | None:
+    """Return ``made_with`` and ``log`` of a checkpoint; None of one that is not an EntropyTrainer's."""
+    path = folder / RUN_STATE
+    return results.read_json(path, FORM) if path.exists() else None
+
+
 def check(folder: Path, trainer: Any) -> None:
     """Refuse to go on from a checkpoint as another run, and say in one line which options have changed.
 
     Raises:
         ValueError: options that would change the run, with old and new values and the remedy.
     """
-    if not (folder / RUN_STATE).exists():
+    state = read(folder)
+    if state is None:
         if ranks.is_main():
             logger.warning("%s does not say with which options it was made (an EntropyTrainer's does): "
                            "whether those given now are the same is not checked", folder)
         return
-    old, new = results.read_json(folder / RUN_STATE, {"made_with": {}})["made_with"], trainer.made_with
+    old, new = state["made_with"], trainer.made_with
     changed = [name for name in old if name in new and old[name] != new[name]]
     step = int(folder.name.rpartition("-")[2]) if re.search(r"-\d+$", folder.name) else 0
     taken: list[str] = []
