@@ -284,7 +284,7 @@ def _mutant_check(claim: Claim, mutant: Mutant, profile: Profile, seed: int) -> 
             outcome, detail = step.check(profile.step_seconds)
             evidence.append(Evidence(method=step.method, outcome=outcome, detail=detail))
         evidence += search(mutant.statement, instances, profile.mutant_search, seed=seed,
-                           first_only=True)
+                           witnesses=() if mutant.instances else claim.witnesses, first_only=True)
         evidence += check_property(mutant.statement, instances, profile.mutant_examples,
                                    shrink=False, seed=profile.seed)
         if mutant.convergence is not None:
