@@ -82,7 +82,7 @@ OWN = {
                      "site.claims.evidence", "site.figures.pages", "site.notebooks.kept",
                      "data.inputs._digest"),
                     "reads what the reproduction has just written, a damaged part of which is remade"),
-    **dict.fromkeys(("reproduce.gpu_jobs.GpuJob", "reproduce.pipeline._last_line",
+    **dict.fromkeys(("reproduce.gpu_jobs.GpuJob", "reproduce.pipeline._last_line", "site.notebooks._run",
                      "reproduce.pipeline._previous",
                      "reproduce.pipeline._read_stamp", "reproduce.pipeline.print_outcome"),
                     "the state of the main job: test_reproduce.py"),

@@ -120,7 +120,7 @@ def test_a_users_rule_that_reads_the_tail_is_not_pooled(samples):
 
 @pytest.mark.parametrize(("rule", "told"), [
     (Undeclared(), "'undeclared' is not what it declares: .*declare .*'log_prob'.* in own_reads"),
-    (Stateful(), "'stateful' is not what it declares: asked again at step .*batch.step"),
+    (Stateful(), "'stateful' is not what it declares: two calls on the same batch differ: .*batch.step"),
 ])
 @pytest.mark.parametrize("engine", ["numpy", "auto", "compiled"])
 def test_a_rule_that_is_not_what_it_declares_is_an_error(rule, told, engine):
