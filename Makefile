@@ -106,11 +106,11 @@ test-sharding: .venv-deepspeed/ready  ## steps on sharded weights (FSDP2, ZeRO-2
 test-newest: .venv-newest/ready  ## the bridge's tests on the newest releases of what it stands on, in an environment of its own
 	OMP_NUM_THREADS=1 .venv-newest/bin/python -m pytest -m 'not deep' tests/llm_bridge
 
-# The newest that pyproject.toml lets in, whatever constraints.txt says; torch as there, for its CPU build.
+# The newest that pyproject.toml lets in, whatever constraints.txt says; torch as there, for its CPU build, and its Triton.
 .venv-newest/ready: pyproject.toml
 	@if [ -e $@ ]; then rm $@; else rm -rf .venv-newest; fi
 	$(PYTHON) -m venv .venv-newest
-	.venv-newest/bin/python -m pip install --disable-pip-version-check --no-compile --upgrade --upgrade-strategy eager --editable '.[llm,figures,kernels]' $(shell grep ^torch== constraints.txt) peft pytest beartype
+	.venv-newest/bin/python -m pip install --disable-pip-version-check --no-compile --upgrade --upgrade-strategy eager --editable '.[llm,figures,kernels]' $(shell grep -E "^(torch|triton)==" constraints.txt) peft pytest beartype
 	.venv-newest/bin/python -m pip list --disable-pip-version-check
 	touch $@
 

@@ -8,8 +8,9 @@ whose ratios and entropies a step is made of.
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -78,17 +79,43 @@ def _checkpoints_others(module: torch.nn.Module) -> bool:
 
 def _evaluating(module: torch.nn.Module) -> tuple[Any, Any]:
     """Let a module's forward pass, the one of the backward pass included, be in evaluation mode."""
-    before: list[bool] = []
+    undo: list[Callable[[], None]] = []
 
     def enter(module: torch.nn.Module, _: Any) -> None:
-        before.append(module.training)
-        module.training = False
+        name = "training"
+        if _checkpoints_its_forward_pass(module):
+            # It decides by its mode once it is called, and leaves it within what is checkpointed.
+            name = "_gradient_checkpointing_func"
+        own: Any = getattr(module, name)
+        undo.append(functools.partial(setattr, module, name, own))
+        setattr(module, name, name != "training" and functools.partial(_checkpointed, module, own))
 
-    def leave(module: torch.nn.Module, *_: Any) -> None:
-        module.training = before.pop()
+    def leave(*_: Any) -> None:
+        undo.pop()()
 
     return (module.register_forward_pre_hook(enter, prepend=True),
             module.register_forward_hook(leave, always_call=True))
+
+
+def _checkpoints_its_forward_pass(module: Any) -> bool:
+    """Whether hooks surround what is checkpointed, as from transformers 5.23 on; before, it held them."""
+    return (
+        isinstance(module, GradientCheckpointingLayer)
+        and "__call__" not in vars(GradientCheckpointingLayer)
+        and module.gradient_checkpointing and module.training and torch.is_grad_enabled())
+
+
+def _checkpointed(
+    module: torch.nn.Module, checkpoint: Callable[..., Any], function: Callable[..., Any], *args: Any
+) -> Any:
+    def in_evaluation_mode(*args: Any) -> Any:
+        training, module.training = module.training, False
+        try:
+            return function(*args)
+        finally:
+            module.training = training
+
+    return checkpoint(in_evaluation_mode, *args)
 
 
 def declared_noise(model: Any) -> dict[str, float]:

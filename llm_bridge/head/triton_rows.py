@@ -20,8 +20,9 @@ from llm_bridge.head.row_statistics import Clamp, kept_count
 
 BLOCK = 2048
 """The number of a row's logits that a program reads at once."""
-WARPS = 8
-"""The number of warps of a program: each thread has eight logits at a time, two vector loads."""
+COMPILED = {"num_warps": 8, "enable_fp_fusion": True}
+"""How programs are compiled. With 8 warps each thread has eight logits at a time, two vector loads. From
+3.9 on Triton warns where fused multiply-adds, its default so far, are not asked for."""
 
 
 def row_statistics(
@@ -44,7 +45,7 @@ def row_statistics(
     _sums_kernel[(count,)](
         logits, size, sums, count, whole.top, whole.log_normalizer, whole.mean_depth,
         kept.log_normalizer, kept.mean_depth, *_or_empty(clamp, logits),
-        CLAMPED=clamp is not None, BLOCK=BLOCK, num_warps=WARPS,
+        CLAMPED=clamp is not None, BLOCK=BLOCK, **COMPILED,
     )
     taken = logits.gather(1, token_ids[:, None])[:, 0] - whole.top - whole.log_normalizer
     columns = [taken, whole.entropy, *sums[:4]]
@@ -75,7 +76,7 @@ def row_gradient(
         logits, size, token_ids, by_log_prob.contiguous(), by_entropy.contiguous(),
         by_entropy if by_clamped_entropy is None else by_clamped_entropy.contiguous(),
         whole.top, whole.log_normalizer, whole.entropy, kept.log_normalizer, kept.entropy,
-        *_or_empty(clamp, logits), CLAMPED=clamp is not None, BLOCK=BLOCK, num_warps=WARPS,
+        *_or_empty(clamp, logits), CLAMPED=clamp is not None, BLOCK=BLOCK, **COMPILED,
     )
     return logits
 
@@ -95,7 +96,7 @@ def _moments(logits: torch.Tensor, clamp: Clamp | None = None) -> _Moments:
     found = logits.new_empty(3, len(logits))
     _moments_kernel[(len(logits),)](
         logits, logits.shape[1], found, len(logits), *_or_empty(clamp, logits),
-        CLAMPED=clamp is not None, BLOCK=BLOCK, num_warps=WARPS,
+        CLAMPED=clamp is not None, BLOCK=BLOCK, **COMPILED,
     )
     return _Moments(*found)
 
@@ -104,7 +105,7 @@ def _least_kept(logits: torch.Tensor, count: int) -> Clamp:
     least = logits.new_empty(len(logits))
     last = torch.empty(len(logits), dtype=torch.long, device=logits.device)
     _least_kept_kernel[(len(logits),)](
-        logits, logits.shape[1], count, least, last, BLOCK=BLOCK, num_warps=WARPS
+        logits, logits.shape[1], count, least, last, BLOCK=BLOCK, **COMPILED
     )
     return Clamp(least, last)
 

@@ -189,7 +189,7 @@ def test_layers_go_on_being_checkpointed(tmp_path, monkeypatch):
     """transformers checkpoints in training mode alone: memory would be that of a run without."""
     calls = []
     model = noisy("opt")
-    original = type(model).gradient_checkpointing_enable
+    original = type(model)._set_gradient_checkpointing  # what each transformers' own option ends in
 
     def counting(self, *arguments, **options):
         original(self, *arguments, **options)
@@ -198,7 +198,7 @@ def test_layers_go_on_being_checkpointed(tmp_path, monkeypatch):
             layer._gradient_checkpointing_func = lambda *given, f=function: (
                 calls.append(1) or f(*given))
 
-    monkeypatch.setattr(type(model), "gradient_checkpointing_enable", counting)
+    monkeypatch.setattr(type(model), "_set_gradient_checkpointing", counting)
     one_step(tmp_path, model, gradient_checkpointing=True)
     assert len(calls) == 2  # layers of one pass
 
