@@ -28,7 +28,7 @@ from entropy_theory.verification.instances import (
     to_json,
 )
 from entropy_theory.verification.shrink import shrink
-from entropy_theory.verification.vacuity import Margins, why_vacuous
+from entropy_theory.verification.vacuity import NO_SIZE, Margins, why_vacuous
 
 Violation = tuple[Instance, certify.Certificate]
 CLEARLY = 1e-6
@@ -275,9 +275,10 @@ class _Attack:
         self.cases += len(margins)
         self.met += int(np.sum(meets))
         self.flagged += int(np.sum(candidates))
-        self.margins.add(margins[meets], random)
+        found = sizes.sizes_of(batch, self.instances)
+        self.margins.add(margins[meets], random, max(found.values(), default=NO_SIZE))
         if meets.any():
-            for unit, size in sizes.sizes_of(batch, self.instances).items():
+            for unit, size in found.items():
                 self._sizes.setdefault(unit, set()).add(size)
         if len(self.infinite) < INFINITE:
             self.infinite += [pick(batch, int(index)) for index in np.flatnonzero(

@@ -19,6 +19,10 @@ SAME = 1e-9
 """Relative difference up to which margins count as one number."""
 NEAR = 0.1
 """A margin comes near zero if its smallest value is below this share of its median."""
+NO_SIZE = 0
+"""The size of instances that have none: numbers alone."""
+SMALL = 3
+"""A number of actions with which a statement may hold for want of freedom."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -29,16 +33,17 @@ class Margins:
         count: how many.
         low: the smallest.
         high: the largest.
-        stuck: the value that half of a batch of random instances, or more, had to the last bit.
+        stuck: the value that half of the random instances of a size, or more, had to the last bit, by
+            size.
     """
 
     count: int = 0
     low: float = np.inf
     high: float = -np.inf
-    stuck: float | None = field(default=None)
+    stuck: dict[int, float] = field(default_factory=dict)
 
-    def add(self, margins: np.ndarray, random: bool) -> None:
-        """Take in the margins of a batch; ``random`` says that it was drawn, not enumerated."""
+    def add(self, margins: np.ndarray, random: bool, size: int) -> None:
+        """Take in the margins of a batch of a size; ``random``: it was drawn, not enumerated."""
         finite = margins[np.isfinite(margins)]
         if not finite.size:
             return
@@ -48,7 +53,15 @@ class Margins:
         if random and finite.size >= 8:
             values, counts = np.unique(finite, return_counts=True)
             if 2 * counts.max() >= finite.size:
-                self.stuck = float(values[np.argmax(counts)])
+                self.stuck[size] = float(values[np.argmax(counts)])
+
+    def cut_off(self) -> float | None:
+        """The value at which the margin is cut off; None if it is not.
+
+        With two or three actions there may be nothing to move, so that an identity holds there alone.
+        """
+        found = [value for size, value in self.stuck.items() if size > SMALL]
+        return found[0] if len(found) > 1 else self.stuck.get(NO_SIZE)
 
 
 def why_vacuous(
@@ -78,9 +91,9 @@ def why_vacuous(
         return f"the conclusion is one of the hypotheses: '{implied}'"
     if usual is None or instances.finite:
         return ""
-    if seen.stuck is not None:
-        return (f"half of the random instances of some size, or more, have a margin of {seen.stuck:.6g} "
-                "to the last bit: it is cut off there, or a hypothesis is hidden in it. Make that a "
+    if (stuck := seen.cut_off()) is not None:
+        return (f"half of the random instances of some sizes, or more, have a margin of {stuck:.6g} to "
+                "the last bit: it is cut off there, or a hypothesis is hidden in it. Make that a "
                 "Condition, or give a Mutant that the checks must reject")
     if np.isfinite(usual) and seen.low > NEAR * usual > 0:
         return (f"the margin never comes near 0: it is {seen.low:.3g} or more, {usual:.3g} at a usual "

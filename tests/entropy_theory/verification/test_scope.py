@@ -232,6 +232,21 @@ def test_instances_that_are_all_alike_make_a_claim_vacuous():
     assert verdict.statement == "vacuous"
 
 
+def test_an_identity_of_two_actions_alone_makes_no_claim_vacuous():
+    """A step that leaves entropy alone to first order is 0 with two actions, and moves reward with more."""
+    def heat(i):
+        return ar.softmax(i.logits) * (ar.log_softmax(i.logits) + ar.per_action(ar.entropy(i.logits)))
+
+    def learns(i):
+        p = ar.softmax(i.logits)
+        gain = p * ar.centered(p, 1.0 * i.correct)
+        step = gain - ar.per_action(ar.total(gain * heat(i)) / ar.total(heat(i) ** 2)) * heat(i)
+        return ar.covariance(p, 1.0 * i.correct, step)
+
+    uneven = Condition(latex="not uniform", value=lambda i: ar.total(heat(i) ** 2))
+    assert found(learns, bandit_instances(actions=(2, 6)), conditions=(uneven,)).statement == "verified"
+
+
 def test_what_may_be_false_is_not_vacuous():
     """Tight bounds, an identity, and what a shipped mutant shows to be checked."""
     for margin, options in (
