@@ -233,7 +233,7 @@ def test_instances_that_are_all_alike_make_a_claim_vacuous():
 
 
 def test_an_identity_of_two_actions_alone_makes_no_claim_vacuous():
-    """A step that leaves entropy alone to first order is 0 with two actions, and moves reward with more."""
+    """A step that leaves entropy alone to first order is 0 with two actions, and moves reward beyond."""
     def heat(i):
         return ar.softmax(i.logits) * (ar.log_softmax(i.logits) + ar.per_action(ar.entropy(i.logits)))
 
