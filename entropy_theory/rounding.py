@@ -60,7 +60,7 @@ def equal(smallest: Array, largest: Array, magnitude: Array | None = None) -> Ar
     They do if they are less than `tolerance` of the larger magnitude apart, or equal.
 
     Args:
-        smallest, largest: any shape; +inf and -inf where there is no number (True there).
+        smallest, largest: any shape; an empty range is +inf and -inf, and counts as equal.
         magnitude: that of what the numbers were added up from; None: the larger of theirs.
     """
     if magnitude is None:

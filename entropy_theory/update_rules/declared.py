@@ -48,13 +48,21 @@ def remembers(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
     other = batch.take_sequences(slice(None, None, -1))
     asked = [batch.replace(step=step, seed=seed) for step, seed in ((0, 0), (5, 1), (100, 1))]
     asked.append(other.replace(reward=1.0 - other.reward, listed=batch.listed, step=3, seed=2))
-    # Copies: a rule that overwrites its batch has another fault.
+
+    def answers(batches: list[TokenBatch]) -> list[dict[str, Any]]:
+        # Copies: a rule that overwrites its batch has another fault.
+        copies = (each.replace(**{name: np.array(column) for name, column in each._columns()})
+                  for each in batches)
+        return [outputs(rule, each) for each in copies]
+
     try:
-        before, after = ([outputs(rule, each.replace(**{
-            name: np.array(column) for name, column in each._columns()})) for each in order]
-            for order in (asked, asked[::-1]))
+        before = answers(asked)
     except Exception:
-        return ""  # No answer is none that differs: other clauses tell.
+        return ""  # A rule that fails at once keeps nothing: the clause of its scores reports the error.
+    try:
+        after = answers(asked[::-1])
+    except Exception as error:
+        return f"two calls on the same batch differ: a later one raises {type(error).__name__}: {error}"
     for each, expected, found in zip(asked, before, reversed(after), strict=True):
         if violation := difference(expected, found, 0.0):
             return (f"two calls on the same batch differ: asked again at step {each.step}, {violation} "

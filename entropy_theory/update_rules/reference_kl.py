@@ -107,8 +107,8 @@ class ReferenceKl(Modifier):
         xp = namespace(batch.log_prob)
         surplus = _difference(batch, batch.old_log_prob)
         kl = xp.sum(surplus, axis=-1, keepdims=True)
-        # A policy that is its reference still has a KL of rounding, which is no reason to tell answers of
-        # equal reward apart. Errors of random sign grow as the root of the number of tokens.
+        # Where policy and reference are equal, the KL is rounding, which must not rank answers of one
+        # reward. Rounding of random sign grows as the root of the number of tokens.
         length = xp.sum(xp.astype(batch.mask, kl.dtype), axis=-1, keepdims=True)
         kl = xp.where(same_log_prob(kl / xp.sqrt(xp.clip(length, 1, None))), xp.zeros_like(kl), kl)
         penalized = batch.reward - per_run(self.coefficient, kl) * kl

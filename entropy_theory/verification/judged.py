@@ -1,4 +1,4 @@
-"""What a check of a claim has judged, to be read beside what its author wrote.
+"""The formula that a check judged, as text, to be compared with the author's LaTeX.
 
 A statement is written twice: in LaTeX for readers, and as a function that is checked. Nothing but a
 reader can see that they say the same, so both are shown.

@@ -283,7 +283,7 @@ def _is_own(proof: Proof) -> bool:
 
 
 def _checked_by_coqchk(results: Mapping[str, Result], folder: Path) -> dict[str, Result]:
-    """What is left of accepted proofs of a user's own: the independent checker has the last word.
+    """A user's accepted proofs as the independent checker, coqchk, leaves them.
 
     It tells axioms by their full names and reads compiled files alone, whatever the sources made Rocq
     print.

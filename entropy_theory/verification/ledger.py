@@ -53,7 +53,7 @@ def entry(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) -> dict[
 
 
 def words(claim: Claim, *, works: bool = True) -> dict[str, Any]:
-    """What a claim says to a reader, with no check run: source, title, statement, formulas, notes.
+    """The words of a claim, without any check: source, title, statement, formulas, notes.
 
     Args:
         claim: the claim.
@@ -99,7 +99,7 @@ def samples(claim: Claim) -> list[float]:
 
 
 def digests(said: Mapping[str, Any]) -> dict[str, str]:
-    """A digest of each thing that a claim says, so that a change can be named."""
+    """A digest of each of a claim's words, so that a change can be named."""
     return {key: hashlib.sha256(json.dumps(said[key], ensure_ascii=False).encode()).hexdigest()[:12]
             for key in WORDS}
 

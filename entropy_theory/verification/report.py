@@ -69,7 +69,7 @@ def print_table(
 
 
 def account(claim: Claim, verdict: Verdict) -> list[str]:
-    """What a claim says beside what was judged of it, and on which instances, in lines."""
+    """A claim's LaTeX, the formula that was judged, and the instances that were searched, in lines."""
     lines = [f"  says          {plain(claim.statement.latex)}"]
     lines += _beside("judged", judged(claim.statement))
     if claim.repair is not None:

@@ -413,7 +413,7 @@ def check_rule(rule: UpdateRule, *, repeats: int = 8, seed: int = 0) -> list[Cla
 
 
 def _blocked(cause: ClauseResult) -> list[ClauseResult]:
-    """What is said of the clauses after one of ``BASIC`` that is broken."""
+    """The detail of the clauses that are not checked after one of ``BASIC`` is broken."""
     after = CLAUSES[CLAUSES.index(cause.clause) + 1:]
     return [ClauseResult(clause=clause, outcome="skipped", detail=BLOCKED) for clause in after]
 

@@ -187,7 +187,7 @@ def _no_violation(
 def _hardly_searched(
     attack: _Attack, instances: Instances, reached: int, drawn: int, asked: int
 ) -> list[str]:
-    """What was cut short, in words."""
+    """The parts of the search that were cut short, in words."""
     found = []
     if attack.cut_short and instances.finite:
         found.append(f"only {attack.cases} instances of the list were tried in the time given")

@@ -27,7 +27,7 @@ SMALL = 3
 
 @dataclass(kw_only=True, slots=True)
 class Margins:
-    """What was seen of the margins where the hypotheses hold.
+    """A summary of the margins at instances that meet the hypotheses.
 
     Attributes:
         count: how many.

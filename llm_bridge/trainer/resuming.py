@@ -1,4 +1,4 @@
-"""What a checkpoint holds beside TRL's own, so that a resumed run is the run that was interrupted.
+"""State beside TRL's own in a checkpoint, so that a resumed run is the run that was interrupted.
 
 - ``made_with``: the options that the run was made with. Those that would change it and are other at
   resumption are refused; transformers takes some of them from the checkpoint in silence (the learning
@@ -214,7 +214,7 @@ def _short(value: Any) -> str:
 
 
 def log_state(trainer: Any) -> dict[str, Any]:
-    """What the next line of the log is to average. To be called on all ranks."""
+    """The numbers that the next line of the log averages; to be called on all ranks."""
     metrics = {name: [value if isinstance(value, int) else float(value) for value in values]
                for name, values in trainer._metrics["train"].items()}
     losses = trainer.accelerator.gather(trainer._tr_loss.reshape(1)).tolist()

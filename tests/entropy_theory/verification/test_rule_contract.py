@@ -156,6 +156,16 @@ class KeepsItsStateOutside(Planted):
         return self.base.scores(batch) * COUNTED[0]
 
 
+class FillsACache(Planted):
+    """A cache that fills up: the first calls are right, and a later one raises."""
+
+    def _scores(self, batch):
+        COUNTED[0] += 1
+        if COUNTED[0] > 5:
+            raise RuntimeError("the cache is full")
+        return self.base.scores(batch)
+
+
 class OneNumberARow(Planted):
     def _scores(self, batch):
         return self.base.scores(batch).sum(-1)
@@ -201,6 +211,7 @@ def test_a_wrong_rule_is_rejected_by_its_clause(wrong, clauses):
     (OverwritesWhatItPrepared, "batch", "it overwrites 'grpo.scaled_advantage'"),
     (DrawsItsOwnNumbers, "memory", "two calls on the same batch differ"),
     (KeepsItsStateOutside, "memory", "two calls on the same batch differ"),
+    (FillsACache, "memory", "RuntimeError: the cache is full"),
     (OneNumberARow, "finite", "scores have shape"),
     (TorchAlone, "finite", "entropy_theory.policy.namespace"),
 ])
