@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import re
 import shutil
 import subprocess
@@ -146,6 +147,14 @@ def test_no_formula_is_left_as_source(site):
         seen = unescape(re.sub(r"<[^>]*>", " ", seen))
         left = re.search(r".{0,40}\$[^$]{1,60}\$.{0,40}", seen)
         assert left is None, f"{path.relative_to(site)}: {left[0]}"
+
+
+def test_a_search_shows_titles_without_latex(site):
+    """The title of a result was "at most \\log|A^*|"."""
+    index = (site / "searchindex.js").read_text(encoding="utf-8")
+    titles = json.loads(index[index.index("{") : index.rindex("}") + 1])["alltitles"]
+    assert not [title for title in titles if "\\" in title or "$" in title]
+    assert "A length 1/|o| and π_θ" in titles
 
 
 def test_nothing_is_fetched_from_outside(site):
