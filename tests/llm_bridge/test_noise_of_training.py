@@ -3,12 +3,14 @@
 What a model does in training alone, on whatever option or module, is no part of the policy that drew.
 """
 
+import functools
 import logging
 
 import datasets
 import pytest
 import torch
 import transformers
+from transformers.modeling_layers import GradientCheckpointingLayer
 
 from entropy_theory import update_rules
 from llm_bridge import diagnostics
@@ -201,6 +203,51 @@ def test_layers_go_on_being_checkpointed(tmp_path, monkeypatch):
     monkeypatch.setattr(type(model), "_set_gradient_checkpointing", counting)
     one_step(tmp_path, model, gradient_checkpointing=True)
     assert len(calls) == 2  # layers of one pass
+
+
+@pytest.mark.parametrize("hooks_are", ["inside", "outside"])
+def test_a_checkpointed_layer_is_quiet_in_both_of_its_passes(monkeypatch, hooks_are):
+    """Up to transformers 5.22 a layer's hooks are in what is checkpointed; later they surround it."""
+    modes, checkpointed = [], []
+
+    def checkpoint(function, *given):
+        checkpointed.append(True)
+        return torch.utils.checkpoint.checkpoint(function, *given, use_reentrant=False)
+
+    def call(layer, x):
+        plain = functools.partial(torch.nn.Module.__call__, layer)
+        return layer._gradient_checkpointing_func(plain, x) if layer.training else plain(x)
+
+    if hooks_are == "outside":
+        monkeypatch.delattr(GradientCheckpointingLayer, "__call__", raising=False)
+    else:
+        monkeypatch.setattr(GradientCheckpointingLayer, "__call__", call, raising=False)
+
+    class Layer(GradientCheckpointingLayer):
+        gradient_checkpointing = True
+
+        def forward(self, x):
+            if hooks_are == "outside" and self.training and torch.is_grad_enabled():
+                return self._gradient_checkpointing_func(self.computed, x)
+            return self.computed(x)
+
+        def computed(self, x):
+            modes.append(self.training)
+            # The sine keeps its input, which the backward pass has to compute again.
+            return torch.nn.functional.dropout(1 * x, 0.5, self.training).sin()
+
+    model = torch.nn.Sequential(Layer())
+    model[0]._gradient_checkpointing_func = checkpoint
+    x = torch.linspace(0, 1, 50, requires_grad=True)
+    with evaluation_mode.entered(model):
+        model(x).sum().backward()
+        assert checkpointed == [True]
+        with torch.no_grad():
+            torch.testing.assert_close(model(x), x.sin())
+    torch.testing.assert_close(x.grad, x.detach().cos())
+    assert modes == [False, False, False]
+    assert model[0].training
+    assert model[0]._gradient_checkpointing_func is checkpoint
 
 
 @pytest.mark.parametrize(("rate", "says_so"), [(0.1, True), (0.0, False)])
