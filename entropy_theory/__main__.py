@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,7 +19,13 @@ from entropy_theory.support.command_line import Command
 from entropy_theory.support.installed import installed, package_of
 from entropy_theory.support.results import plain, provenance, write_text
 from entropy_theory.support.user_code import module_of_file
-from entropy_theory.support.user_errors import check_file, lookup, need, run_command
+from entropy_theory.support.user_errors import (
+    MissingExtraError,
+    check_file,
+    lookup,
+    need,
+    run_command,
+)
 from entropy_theory.update_rules import GROUP, RULES, UpdateRule, described, rule_class
 from entropy_theory.verification import kernel, ledger, report, rule_contract
 from entropy_theory.verification.check import FULL, QUICK, Profile, checks
@@ -153,10 +158,13 @@ def show(claim_id: tyro.conf.Positional[str], /, *, full: bool = False) -> int:
         full: the full search instead of the quick one.
     """
     claim = lookup(all_claims(), claim_id, "claim", LISTED_BY)
-    effort = FULL if full else QUICK
-    if not full and _needs_extras(claim):
+    try:
+        jobs = _jobs({claim_id: claim}, None, FULL if full else QUICK, ledger.read_accepted())
+    except MissingExtraError:
+        if full:
+            raise
         return _show_accepted(claim)
-    found = run(_jobs({claim_id: claim}, None, effort, ledger.read_accepted()), processes=1)
+    found = run(jobs, processes=1)
     report.print_claim(claim, found[claim_id], derive(claim, found[claim_id]))
     return 0
 
@@ -373,9 +381,7 @@ def _check(
         evidence = run(plan, processes=jobs, on_evidence=on_evidence)
     verdicts = {claim_id: derive(claim, evidence[claim_id]) for claim_id, claim in claims.items()}
     report.print_table(claims, verdicts, evidence)
-    entries = [ledger.entry(claim, evidence[i], verdicts[i])
-               | {"searched": verdicts[i].searched, "left_open": verdicts[i].left_open}
-               for i, claim in claims.items()]
+    entries = [ledger.entry(claim, evidence[i], verdicts[i]) for i, claim in claims.items()]
     if path is not None:
         report.print_accounts(claims, verdicts)
         entries = [e | {"judged": judged(claims[e["id"]].statement)} for e in entries]
@@ -389,7 +395,7 @@ def _jobs(
     accepted: Mapping[str, dict[str, Any]],
 ) -> dict[str, ClaimJob]:
     for claim_id, claim in claims.items():
-        if _has_steps(claim):
+        if any(check.method in ("symbolic", "smt") for check in checks(claim, QUICK)):
             need(f"checking the proof steps of {claim_id}", "sympy", "z3")
     return {
         claim_id: ClaimJob(
@@ -400,16 +406,6 @@ def _jobs(
         )
         for claim_id in claims
     }
-
-
-def _has_steps(claim: Claim) -> bool:
-    """Whether SymPy or z3 checks a step of it."""
-    return any(check.method in ("symbolic", "smt") for check in checks(claim, QUICK))
-
-
-def _needs_extras(claim: Claim) -> bool:
-    """Whether what checks its steps is not installed."""
-    return _has_steps(claim) and not all(map(find_spec, ("sympy", "z3")))
 
 
 def _chosen(claims: dict[str, Claim], ids: tuple[str, ...]) -> dict[str, Claim]:

@@ -48,7 +48,8 @@ def same_log_prob(change: Array) -> Array:
     """Whether a change of log-probability may be none, elementwise: boolean; arguments in nats.
 
     Up to 0.001 nats in float32, 0.03 in float16, 0.25 in bfloat16 (`log_prob_tolerance`). In float64,
-    where no forward pass of a network rounds, up to ``TOLERANCE``: exact small steps are steps.
+    where no forward pass of a network rounds, up to ``TOLERANCE``: exact small steps are steps. The
+    format is that of the array: log-probabilities of a bfloat16 model in float32 are held to 0.001.
     """
     eps = float(namespace(change).finfo(change.dtype).eps)
     return abs(change) <= (TOLERANCE if eps < FLOAT32_EPS else log_prob_tolerance(eps / 2))

@@ -12,7 +12,8 @@ On sampled tokens the penalty is one of
 All have no gradient at r = 1: **strictly on-policy KL-Cov is the base rule**. It acts from the second
 optimizer step on the same samples (`warnings` says so). Rounding has no direction: the slope of
 "absolute" is 0 where two passes over one policy may differ as much (`rounding.same_log_prob`:
-0.001 nats in float32, 1e-6 in float64). The code takes a full penalty there, in a direction of chance.
+0.001 nats in a float32 column, 1e-6 in float64). The code takes a full penalty there, in a direction of
+chance, and so does this rule where a bfloat16 model's two passes differ by more.
 
 Differences from the code: selection over the whole step, not in each micro-batch; the quota may be 0
 as printed (``at_least_one``). As in the code the default base has no PPO clip.

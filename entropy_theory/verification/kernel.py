@@ -124,10 +124,8 @@ def statement_text(claim: Claim) -> str:
         UntraceableError: the statement is no formula, or one that the kernel has no words for.
     """
     part, statement = statement_of(claim)
-    source = claim.source
-    while (shorter := source.replace("(*", "").replace("*)", "")) != source:
-        source = shorter  # "**))" would leave the end of a comment, and what follows it a command
-    header = HEADER.format(id=claim.id, module=source)
+    # Without a star no text ends the comment that it stands in.
+    header = HEADER.format(id=claim.id, module=claim.source.replace("*", ""))
     return header + statement.formula.rocq(part)
 
 

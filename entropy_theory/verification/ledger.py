@@ -49,6 +49,8 @@ def entry(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) -> dict[
             for e in evidence
         ],
         "counterexample": verdict.counterexample,
+        "searched": verdict.searched,
+        "left_open": verdict.left_open,
     }
 
 

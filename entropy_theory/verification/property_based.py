@@ -11,10 +11,7 @@ from entropy_theory.verification import certify
 from entropy_theory.verification.claim import Evidence, Statement, Target
 from entropy_theory.verification.floats import describe, evaluate
 from entropy_theory.verification.instances import Instance, Instances, as_batch
-from entropy_theory.verification.search import record, simplest_of
-
-SHRINKING = 2.0
-"""Processor seconds for making Hypothesis's violation simpler still."""
+from entropy_theory.verification.search import record
 
 
 class _ViolationError(AssertionError):
@@ -83,8 +80,7 @@ def check_property(
     cases, met = counts["drawn"], counts["met"]
     if outcome == "fail":
         # Hypothesis runs the shrunk example last.
-        found = violations[-1]
-        data = record(*(simplest_of(statement, instances, found, SHRINKING) if shrink else found))
+        data = record(*violations[-1])
         return [Evidence(method="property", outcome="fail", cases=cases, seconds=seconds, target=target,
                          counterexample=data,
                          detail=f"Hypothesis, shrunk: {describe(data)}, "

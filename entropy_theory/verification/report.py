@@ -16,7 +16,7 @@ from entropy_theory.verification import kernel
 from entropy_theory.verification.check import QUICK, checks
 from entropy_theory.verification.claim import Claim, Evidence, Statement, Target
 from entropy_theory.verification.floats import describe
-from entropy_theory.verification.formula.plain import plain
+from entropy_theory.verification.formula.plain import latex_to_text
 from entropy_theory.verification.formula.terms import UntraceableError
 from entropy_theory.verification.judged import judged
 from entropy_theory.verification.rule_contract import BLOCKED, ClauseResult, EntropyEffect
@@ -60,7 +60,7 @@ def print_table(
                 "is not decided, for the problems below; its check fails")
             console.print(f"{claim_id} {fails} at {escape(shown)}", soft_wrap=True, highlight=False)
             if verdict.instead:
-                note = escape(plain(claims[claim_id].repair_note))
+                note = escape(latex_to_text(claims[claim_id].repair_note))
                 console.print(f"    what holds ({verdict.instead}): {note}", soft_wrap=True,
                               highlight=False)
     for claim_id, verdict in verdicts.items():
@@ -70,10 +70,10 @@ def print_table(
 
 def account(claim: Claim, verdict: Verdict) -> list[str]:
     """A claim's LaTeX, the formula that was judged, and the instances that were searched, in lines."""
-    lines = [f"  says          {plain(claim.statement.latex)}"]
+    lines = [f"  says          {latex_to_text(claim.statement.latex)}"]
     lines += _beside("judged", judged(claim.statement))
     if claim.repair is not None:
-        lines.append(f"  says instead  {plain(claim.repair.latex)}")
+        lines.append(f"  says instead  {latex_to_text(claim.repair.latex)}")
         lines += _beside("judged", judged(claim.repair))
     if verdict.searched:
         lines += _beside("searched", [verdict.searched])
@@ -116,7 +116,7 @@ def print_claim(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) ->
     def heading(text: str) -> None:
         console.print(f"\n[bold]{escape(text)}[/]", highlight=False)
 
-    console.print(f"[bold]{claim.id}[/]  {escape(plain(claim.title))}", highlight=False)
+    console.print(f"[bold]{claim.id}[/]  {escape(latex_to_text(claim.title))}", highlight=False)
     line(claim.source)
     if claim.scope:
         line(f"scope: {claim.scope}")
@@ -131,7 +131,7 @@ def print_claim(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) ->
     for target, statement in parts:
         if statement is not None:
             heading("Statement" if target == "statement" else
-                    f"What holds ({_REPAIRS[claim.repair_is]}): {plain(claim.repair_note)}")
+                    f"What holds ({_REPAIRS[claim.repair_is]}): {latex_to_text(claim.repair_note)}")
             _print_statement(line, heading, statement, target, by_name)
     _print_kernel(line, heading, claim, evidence)
     if claim.negation:
@@ -323,11 +323,11 @@ def _print_statement(
     target: Target,
     by_name: Mapping[tuple[Target, str], Evidence],
 ) -> None:
-    line(f"reading aid: {plain(statement.latex)}")
+    line(f"reading aid: {latex_to_text(statement.latex)}")
     for k, row in enumerate(judged(statement)):
         line(row if k else f"formula: {row}", 6 if k else 2)
     for condition in statement.conditions:
-        line(f"hypothesis: {plain(condition.latex)}")
+        line(f"hypothesis: {latex_to_text(condition.latex)}")
     if statement.proof:
         heading("Proof" if target == "statement" else "Proof of the repaired statement")
         _print_steps(line, statement.proof, target, by_name)
@@ -342,9 +342,9 @@ def _print_steps(
     for step in steps:
         e = by_name.get((target, step.name))
         outcome = f"{e.outcome}, {e.seconds:.2f} s: {e.detail}" if e else "not run"
-        line(f"{step.name} [{step.method}]: {plain(step.statement)}")
+        line(f"{step.name} [{step.method}]: {latex_to_text(step.statement)}")
         if step.uses:
             line(f"uses: {', '.join(step.uses)}", 6)
         for axiom in step.axioms:
-            line(f"axiom: {plain(axiom)}", 6)
+            line(f"axiom: {latex_to_text(axiom)}", 6)
         line(outcome, 6)

@@ -34,6 +34,9 @@ ROUNDING = 1e-12
 AFTER_ROUNDING = 1e-6
 """The allowed change of a step then, relative to its largest score: the root of ``ROUNDING``, so that a
 rule may divide by what nearly cancels, or take a root."""
+STEEPEST = 1e3
+"""The largest slope of a score that a rule's own numbers explain: it divides by spreads of rewards and of
+covariances, which are not below 0.001 in the contract's batches unless they are 0."""
 ACCURACY = 1e-12
 """Allowed error relative to the largest score: sums over some dozen rows, a few roundings each."""
 CONDITIONED = 1e-8
@@ -260,7 +263,8 @@ def _follows_rounding(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> s
         for _ in range(2):
             found = outputs(rule, _moved_by_rounding(case, rng))
             for name, column in expected.items():
-                near = abs(found[name] - column) < 1e3 * ROUNDING
+                # A score that is 0 has no size to be compared with.
+                near = abs(found[name] - column) < STEEPEST * ROUNDING
                 found[name] = np.where(near, column, found[name])
             if violation := difference(expected, found, max(accuracy, AFTER_ROUNDING)):
                 return (f"{violation}, where log-probabilities and rewards are moved by {ROUNDING:g} "
@@ -388,7 +392,8 @@ def check_rule(rule: UpdateRule, *, repeats: int = 8, seed: int = 0) -> list[Cla
     judged: list[TokenBatch] = []
     refusals: list[str] = []
     # Before anything else, since a memory outside of the rule is not forgotten by a copy of it.
-    memory = _result(CLAUSES[1], copy.deepcopy(pristine), batches, f"{len(batches)} batches")
+    # It may settle: large batches, whose scores are not 0, come first.
+    memory = _result(CLAUSES[1], copy.deepcopy(pristine), batches[::-1], f"{len(batches)} batches")
     untouched = _result(CLAUSES[0], copy.deepcopy(pristine), batches, f"{len(batches)} batches")
     if untouched.outcome == "broken":
         return [untouched, *_blocked(untouched)]
@@ -426,9 +431,7 @@ def _read_only(column: np.ndarray) -> np.ndarray:
 def _result(clause: Clause, rule: UpdateRule, judged: Sequence[TokenBatch], kept: str) -> ClauseResult:
     if reason := clause.skip_reason(rule):
         return ClauseResult(clause=clause, outcome="skipped", detail=reason)
-    # What is kept from call to call may settle: large batches, whose scores are not 0, come first.
-    order = reversed(judged) if clause.name == "memory" else judged
-    found = ((batch, violation) for batch in order if (violation := _violation(clause, rule, batch)))
+    found = ((batch, violation) for batch in judged if (violation := _violation(clause, rule, batch)))
     batch, violation = next(found, (None, ""))
     if batch is None:
         return ClauseResult(clause=clause, outcome="kept", detail=kept)

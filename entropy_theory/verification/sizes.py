@@ -29,6 +29,8 @@ MOST_BYTES = 1e9
 """Memory that one size may take."""
 MOST_SECONDS = 10.0
 """Seconds that one size may take."""
+WAY_SECONDS = 3 * MOST_SECONDS
+"""Seconds that all sizes of one way to grow may take."""
 NOISE = 1e-9
 """Balls of large instances are slow, and a margin of rounding size is found at small ones as well."""
 
@@ -71,10 +73,11 @@ def try_larger(
         costs: list[_Cost] = []
         none_met: list[int] = []
         reason = ""
+        deadline = time.thread_time() + WAY_SECONDS
         while left and not reason:
             size = left[0]
             rows = _rows(_expected(costs, size), size)
-            if not rows:
+            if not rows or time.thread_time() > deadline:
                 reason = "the margin would take too long, or too much memory"
                 break
             generator = np.random.default_rng([seed, 1])  # anew: rows depend on what the margin costs

@@ -77,8 +77,10 @@ def why_vacuous(
         usual: their median margin, of which the smallest seen must be a small part; None where a mutant
             shows that a slightly different statement would be rejected.
     """
+    if instances.finite:
+        return ""  # Every instance is tried.
     if statement.relation == "==":
-        is_zero = seen.low == seen.high == 0 and seen.count > 100 and not instances.finite
+        is_zero = seen.low == seen.high == 0 and seen.count > 100
         return "both sides are the same computation: their difference is 0 to the last bit" * is_zero
     if seen.count > 1 and seen.high - seen.low <= SAME * max(abs(seen.low), abs(seen.high)):
         return f"the margin is {seen.low:.6g} at all {seen.count:,} instances: it depends on none"
@@ -89,7 +91,7 @@ def why_vacuous(
     implied = _implied_by(statement, batch)
     if implied:
         return f"the conclusion is one of the hypotheses: '{implied}'"
-    if usual is None or instances.finite:
+    if usual is None:
         return ""
     if (stuck := seen.cut_off()) is not None:
         return (f"half of the random instances of some sizes, or more, have a margin of {stuck:.6g} to "
@@ -148,14 +150,19 @@ class _Bounded(np.ndarray):
             return NotImplemented
         plain = [x.view(np.ndarray) if isinstance(x, _Bounded) else x for x in inputs]
         found = getattr(ufunc, method)(*plain, **options)
-        rule = _RULES.get(ufunc.__name__) if method == "__call__" else _REDUCED.get(ufunc.__name__)
+        rules = {"__call__": _RULES, "reduce": _REDUCED}.get(method, {})
+        rule = rules.get(ufunc.__name__)
         return _bounded(found, rule(inputs) if rule else None)
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
         found = super().__array_function__(function, types, arguments, options)
         if function is np.where and len(arguments) == 3:
             return _bounded(found, _least([_of(x) for x in arguments[1:]]))
-        return found
+        return _bounded(found, None) if function in _OTHER_VALUES else found
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        super().__setitem__(key, value)
+        self.floor = None
 
 
 def _bounded(found: Any, floor: float | None) -> Any:
@@ -189,6 +196,8 @@ def _both(combine: Callable[[float, float], float], least: float) -> Callable[[A
     return rule
 
 
+_OTHER_VALUES = (np.full_like, np.zeros_like, np.ones_like, np.empty_like, np.dot, np.inner)
+"""Functions whose results take an array's class, and not its values."""
 _RULES: dict[str, Callable[[Any], float | None]] = {
     "absolute": lambda inputs: 0.0, "fabs": lambda inputs: 0.0, "square": lambda inputs: 0.0,
     "exp": lambda inputs: 0.0, "sqrt": lambda inputs: 0.0,

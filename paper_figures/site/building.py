@@ -13,7 +13,7 @@ from pathlib import Path
 from entropy_theory.support import cores
 from entropy_theory.support.results import write_text
 from entropy_theory.support.user_errors import need
-from entropy_theory.verification.formula.plain import plain
+from entropy_theory.verification.formula.plain import latex_to_text
 
 
 def build(source: Path, output: Path, *, jobs: int | None = None) -> Path:
@@ -52,6 +52,6 @@ def _without_latex(index: Path) -> None:
     before, found, after = index.read_text(encoding="utf-8").partition("{")
     body, end = found + after[: after.rindex("}") + 1], after[after.rindex("}") + 1 :]
     known = json.loads(body)
-    known["titles"] = [plain(title) for title in known["titles"]]
-    known["alltitles"] = {plain(title): places for title, places in known["alltitles"].items()}
+    known["titles"] = [latex_to_text(title) for title in known["titles"]]
+    known["alltitles"] = {latex_to_text(title): places for title, places in known["alltitles"].items()}
     write_text(index, f"{before}{json.dumps(known, separators=(',', ':'), ensure_ascii=False)}{end}")

@@ -35,7 +35,7 @@ LONG = 6
 _TOKEN = re.compile(r"\\[a-zA-Z]+\*?|\\.|[{}^_$~]|[^\\{}^_$~]+", re.DOTALL)
 
 
-def plain(latex: str) -> str:
+def latex_to_text(latex: str) -> str:
     """The text with its LaTeX in words and signs: ``H(\\pi) \\le \\log n`` is ``H(π) ≤ log n``."""
     latex = re.sub(r"\\(left|right)\s*\.", "", latex)
     text = _group(_TOKEN.findall(latex)[::-1])

@@ -34,7 +34,7 @@ def test_schema(entry):
     assert list(entry) == [
         "id", "source", "title", "statement", "hypotheses", "formula", "repaired_formula", "scope",
         "text", "repair_note", "printed_steps", "samples", "verdict", "instead", "printed_proof",
-        "proof", "axioms", "evidence", "counterexample"]
+        "proof", "axioms", "evidence", "counterexample", "searched", "left_open"]
     for evidence in entry["evidence"]:
         assert list(evidence) == [
             "method", "outcome", "detail", "cases", "seconds", "target", "name"]
