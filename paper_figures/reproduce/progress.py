@@ -59,10 +59,9 @@ class Progress:
     def remaining(self) -> float | None:
         """Expected seconds until all stages are through; None while one takes longer than expected.
 
-        Expected times are scaled by how much faster or slower than expected the finished stages were.
+        Expected times are scaled by how much slower than expected the finished stages were.
         """
-        done = [run for run in self.runs if run.status == "done"]
-        pace = sum(run.seconds for run in done) / sum(run.stage.seconds for run in done) if done else 1.0
+        pace = self._pace()
         # A stage that waits for all others has the machine to itself.
         alone: list[float] = []
         together = [0.0]
@@ -74,12 +73,21 @@ class Progress:
             return None
         return max(sum(together) / self.lanes, max(together)) + sum(alone)
 
+    def _pace(self) -> float:
+        """Measured over expected seconds of the finished stages; at least 1: a cache makes some fast."""
+        done = [run for run in self.runs if run.status == "done"]
+        expected = sum(run.stage.seconds for run in done)
+        return max(1.0, sum(run.seconds for run in done) / expected) if expected else 1.0
+
     def _left(self) -> str:
         seconds = self.remaining()
         if seconds is not None:
             return f"about {_clock(seconds)} left"
-        late = [run.stage.name for run in self.runs if run.status == "running"]
-        return f"time left unknown: {', '.join(late)} takes longer than expected"
+        pace = self._pace()
+        late = [run.stage.name for run in self.runs
+                if run.status == "running" and self._elapsed(run) > pace * run.stage.seconds]
+        verb = "takes" if len(late) == 1 else "take"
+        return f"time left unknown: {', '.join(late)} {verb} longer than expected"
 
     def _elapsed(self, run: StageRun) -> float:
         return time.monotonic() - run.started if run.status == "running" else run.seconds

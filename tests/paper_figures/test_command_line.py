@@ -152,6 +152,7 @@ def test_the_time_left_is_one_that_can_be_true(tmp_path: Path) -> None:
     assert shown.remaining() == pytest.approx(300)  # this machine takes half as long again
     second.status, second.started = "running", time.monotonic() - 200
     assert shown.remaining() is None
+    last.status, last.started = "running", time.monotonic()  # in time, so not named
     assert shown._left() == f"time left unknown: {second.stage.name} takes longer than expected"
     second.status, second.seconds, last.status = "done", 50.0, "kept"
     assert shown._left() == "about 0:00 left"
