@@ -152,7 +152,6 @@ class Diagnostics(TrainerCallback):
         self.reward: list[float] = []
         """One point of the law a generation."""
         self.ceiling: Ceiling | None = None
-        self._pending: dict[str, list[float]] = {}
 
     # ------------------------------------------------------------------ around the trainer's methods
 
@@ -275,10 +274,9 @@ class Diagnostics(TrainerCallback):
         kept = copy.deepcopy(kept or {})
         self.forecasts, self.measured, self.entropy, self.reward = (
             kept.get(name, []) for name in ("forecasts", "measured", "entropy", "reward"))
-        self._reward, self._pending = kept.get("last_reward"), kept.get("pending", {})
+        self._reward = kept.get("last_reward")
         # TRL logs means over the steps since its last log, and its checkpoint has none of them.
-        for name, values in self._pending.items():
-            self._trainer._metrics["train"][PREFIX + name] = list(values)
+        self._trainer._metrics["train"].update(kept.get("pending", {}))
         if self._account_every:
             check_accelerator(self._trainer.accelerator)
             if self._account_reads == "before":
@@ -366,7 +364,8 @@ class Diagnostics(TrainerCallback):
         """Record the step that was just taken."""
         parts, self._parts = self._parts, []
         self._record(parts)
-        self._keep_state(state)
+        self._keep_state(state, {name: list(values) for name, values
+                                 in self._trainer._metrics["train"].items() if name.startswith(PREFIX)})
 
     def _record(self, parts: list[dict[str, torch.Tensor]]) -> None:
         batch = gathered(self._trainer.accelerator, _as_batch(parts))
@@ -395,21 +394,19 @@ class Diagnostics(TrainerCallback):
         for name, value in record.items():
             if value is not None and name != "step":
                 self._trainer._metrics["train"][PREFIX + name].append(float(value))
-                self._pending.setdefault(name, []).append(float(value))
         if self._on_step is not None and self._trainer.accelerator.is_main_process:
             self._on_step({**record, "ceiling_doubts": list(self.ceiling.doubts)})
 
     def on_log(self, args: Any, state: Any, *_: Any, **__: Any) -> None:
         """Forget the numbers that this log has averaged."""
         if self._trainer.model.training:
-            self._pending = {}
-            self._keep_state(state)
+            self._keep_state(state, {})
 
-    def _keep_state(self, state: Any) -> None:
+    def _keep_state(self, state: Any, pending: dict[str, list[float]]) -> None:
         """Put what a resumed run goes on from where transformers' checkpoints take it."""
         state.stateful_callbacks[STATE] = {
             "forecasts": self.forecasts, "measured": self.measured, "entropy": self.entropy,
-            "reward": self.reward, "last_reward": self._reward, "pending": self._pending}
+            "reward": self.reward, "last_reward": self._reward, "pending": pending}
 
     def _account(self) -> dict[str, Any]:
         """Say what the step's account found, and how the forecasts have done so far."""

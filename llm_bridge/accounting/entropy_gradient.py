@@ -33,6 +33,7 @@ from torch.distributed.fsdp import FSDPModule
 from torch.distributed.tensor import DTensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from entropy_theory.rounding import FORWARD_ROUNDINGS
 from entropy_theory.token_batch import TokenBatch, sequence_weight
 from llm_bridge.accounting.optimizer_step import local, working
 from llm_bridge.forward import evaluation_mode
@@ -119,12 +120,12 @@ class EntropyGradient:
 
         A derivative of a log-probability goes through the layers of the log-probability itself, and so
         does the gradient that gives its direction, so that of its own size it is off by as many roundings
-        as that is of 1: `faults.ROUNDINGS`. It is an allowance: tokens that nearly cancel within
+        as that is of 1: `FORWARD_ROUNDINGS`. It is an allowance: tokens that nearly cancel within
         themselves are off by more. Measured beside the next finer format (30 steps of random Llamas of
         1 to 16 layers) errors added up to 5 to 57 roundings in float32, and to 2 to 46 in bfloat16, once
         209. A difference is off by as much of 1 twice, over a change of `_move` each way.
         """
-        each = faults.ROUNDINGS * self._roundoff_of_products
+        each = FORWARD_ROUNDINGS * self._roundoff_of_products
         if not self._has_no_forward_mode:
             return each
         return each / (math.sqrt(2) * self._move)

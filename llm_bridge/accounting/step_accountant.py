@@ -29,9 +29,9 @@ import torch
 
 from entropy_theory import accounting
 from entropy_theory.accounting import Account
+from entropy_theory.rounding import FORWARD_ROUNDINGS
 from llm_bridge.accounting.entropy_gradient import EntropyGradient, Slope, StepRows
 from llm_bridge.accounting.optimizer_step import OptimizerStep, local, working
-from llm_bridge.running import faults
 
 WHOLE, ROUNDING = "step", "rounding"
 """The only part of a step that is read after it, and what the addends of one read before leave."""
@@ -227,12 +227,12 @@ class StepAccountant:
     def _rounding(self) -> float:
         """What rounding alone changes of the difference of two means, nats.
 
-        An entropy is a mean of log-probabilities, which are off by `faults.ROUNDINGS` of 1, of random
+        An entropy is a mean of log-probabilities, which are off by `FORWARD_ROUNDINGS` of 1, of random
         sign over tokens; the difference has two such means.
         """
         count = self._gradient.sum_over_ranks(
             [float(sum(int((part.measure != 0).sum()) for part in self._measured))])[0]
-        each = faults.ROUNDINGS * self._gradient.roundoff
+        each = FORWARD_ROUNDINGS * self._gradient.roundoff
         return each * math.sqrt(2 / max(count, 1.0))
 
     def _parts(self, slope: Slope, start: Sequence[torch.Tensor] | None) -> dict[str, float]:

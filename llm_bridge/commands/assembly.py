@@ -22,7 +22,6 @@ from llm_bridge.commands.train_config import (
 from llm_bridge.data import models, tasks
 from llm_bridge.running import ranks
 from llm_bridge.running.run_folder import RunFolder
-from llm_bridge.sampling import sampling
 from llm_bridge.trainer.entropy_trainer import EntropyTrainer, grpo_config
 
 
@@ -39,7 +38,6 @@ def model_and_task(config: TrainConfig) -> tuple[Any, Any, tasks.Task]:
     model, tokenizer = models.load(config.model, dtype=config.dtype)
     if config.chat_template:
         task = tasks.with_chat_template(task, tokenizer)
-    sampling.check_room(model, tokenizer, list(dict.fromkeys(task.prompts)), task.max_new_tokens)
     return model, tokenizer, task
 
 

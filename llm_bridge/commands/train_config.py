@@ -241,7 +241,7 @@ def resolved(config: TrainConfig, *, world: int | None = None) -> TrainConfig:
             raise ValueError(f"{label} must be at least 0, got {getattr(config, label)}")
     check_reward_timeout(config.reward_timeout)
     assert config.learning_rate is not None
-    run_numbers.check_steps_size(config.learning_rate, config.max_grad_norm)
+    run_numbers.check_learning_rate(config.learning_rate, config.max_grad_norm)
     if config.audit_every and world > 1:
         raise ValueError("an audit runs in one process: start it without a launcher")
     if config.accelerate_config is not None and not config.dry_run:

@@ -43,7 +43,7 @@ HARMLESS = frozenset((
 """Those that every caller here sets itself, that act beside another one only, or on no probability."""
 
 
-def bending(config: Any) -> dict[str, Any]:
+def settings_that_bend(config: Any) -> dict[str, Any]:
     """Return the settings of a generation config under which samples are not those of pi^T, by name.
 
     One that nobody has classified, as a later release may bring, counts among them unless it is unset or

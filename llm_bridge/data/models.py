@@ -142,8 +142,8 @@ def sample_plainly(model: Any, tokenizer: Any) -> None:
     """
     ends = end_token_ids(model, tokenizer)
     # A checkpoint that leaves do_sample unset asks for nothing.
-    bent = {name: value for name, value in generation_settings.bending(model.generation_config).items()
-            if name != "do_sample"}
+    bent = generation_settings.settings_that_bend(model.generation_config)
+    bent.pop("do_sample", None)
     if bent:
         logger.warning(
             "%s asks for %s, and is sampled without: samples are those of the policy whose entropy is "

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 
-def past_argument(function: Callable[..., Any], past: Any) -> dict[str, Any]:
+def cache_argument(function: Callable[..., Any], past: Any) -> dict[str, Any]:
     """Return the argument that holds the past: ``cache``, before transformers 5.24 ``past_key_values``.
 
     Args:

@@ -15,8 +15,8 @@ from weakref import WeakKeyDictionary
 import torch
 import transformers
 
-from llm_bridge.data.past import past_argument
 from llm_bridge.forward import fused_forward, shared_prompts
+from llm_bridge.forward.kv_cache import cache_argument
 from llm_bridge.head.token_statistics import TokenStatistics, from_logits
 from llm_bridge.running.sharding import is_sharded
 
@@ -101,7 +101,7 @@ class Forward:
         plain = self._accelerator.unwrap_model(model)
         cache = transformers.DynamicCache(config=plain.config)
         hidden = fused_forward.hidden_states(plain, lambda: self._call(
-            plain, rows["prompt_ids"][first], prompt_mask[first], **past_argument(plain, cache),
+            plain, rows["prompt_ids"][first], prompt_mask[first], **cache_argument(plain, cache),
             use_cache=True, logits_to_keep=1,
         ))[owner]
         shared_prompts.check_past(cache, prompt_mask.shape[1])
@@ -110,7 +110,7 @@ class Forward:
         return self._fused_statistics(
             model, rows, first=hidden,
             forward=lambda: self._call(
-                model, ids[:, :-1], mask, **past_argument(plain, cache), use_cache=True
+                model, ids[:, :-1], mask, **cache_argument(plain, cache), use_cache=True
             ),
         )
 

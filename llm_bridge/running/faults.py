@@ -15,7 +15,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from entropy_theory.rounding import ACCUMULATION, FORWARD_ROUNDINGS, log_prob_tolerance
+from entropy_theory.rounding import ACCUMULATION, log_prob_tolerance
 from entropy_theory.token_batch import TokenBatch
 from llm_bridge.running import ranks
 
@@ -24,8 +24,6 @@ TRACKING = "transformers.integrations.integration_utils"
 """The module that calls trackers."""
 SAMPLING_CLIENT = "trl.generation.vllm_client"
 """The module that calls a sampling server."""
-ROUNDINGS = FORWARD_ROUNDINGS
-"""The allowed error of a log-probability, in roundings of 1."""
 TELLING = 0.05
 """Nats. Where more is allowed, rounding is measured instead: normal differences of this root mean square
 take one ratio of 10,000 out of the clip range of 0.2 (4 deviations), so that more could hide a policy
@@ -223,8 +221,8 @@ def rounding(model: Any, mixed_precision: str, measured: float | None = None) ->
 
     `rounding.log_prob_tolerance` of the coarsest format that the model multiplies in: 0.25 for
     bfloat16, 0.03 for float16 and for float32 on a GPU (TF32), 0.001 for float32 and float64 on a CPU
-    (norms compute in float32 even there). A prompt that is not read, a wrong mask or position, or
-    dropout change log-probs by more. Where rounding was measured, ``MARGIN`` times that is enough.
+    (norms compute in float32 even there). A prompt that is not read, and a wrong mask or
+    position, change log-probs by more. Where rounding was measured, ``MARGIN`` times that is enough.
 
     Args:
         model: its parameters' formats count, that of quantized ones as bfloat16.
@@ -277,7 +275,6 @@ def check_ratio(batch: TokenBatch, largest: float, *, step: int) -> None:
             f"must be 1, but their log-probabilities differ by {found:.3g} nats (root mean square of "
             f"{len(difference)} tokens; the largest by {float(difference.abs().max()):.3g}), where "
             f"rounding explains {largest:.2g}: the model computes something else in training than in "
-            "scoring, and the gradient would be wrong. Set gradient_checkpointing=False, switch off "
-            "dropout and whatever else acts in training only (noise of a router, a cache), or score "
-            "and train at one precision"
+            "scoring, and the gradient would be wrong. Set gradient_checkpointing=False, or score and "
+            "train at one precision"
         )

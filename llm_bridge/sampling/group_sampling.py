@@ -13,7 +13,7 @@ from typing import Any
 import torch
 import transformers
 
-from llm_bridge.data.past import past_argument
+from llm_bridge.forward.kv_cache import cache_argument
 
 KEPT_SHARE = 0.8
 """Ended rows are dropped once the others are fewer than this share: dropping copies the cache."""
@@ -97,6 +97,6 @@ def _next_logits(
     positions = (mask.cumsum(-1) - 1).clamp(min=0)[:, -tokens.shape[1] :]
     output = model(
         input_ids=tokens, attention_mask=mask, position_ids=positions, use_cache=True,
-        logits_to_keep=1, **past_argument(model, cache),
+        logits_to_keep=1, **cache_argument(model, cache),
     )
     return output.logits[:, -1]

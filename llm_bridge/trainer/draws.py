@@ -53,7 +53,7 @@ def plain_groups(trainer: Any, prompt_ids: Any, images: Any, multimodal_fields: 
     return found
 
 
-def end_at(trainer: Any, stop: str | None) -> None:
+def set_end_tokens(trainer: Any, stop: str | None) -> None:
     """Let all samplers, and all that tells completed from cut off, know all end tokens of the model.
 
     TRL leaves out what the model's config alone declares, and hands none to vLLM.

@@ -156,7 +156,7 @@ class EntropyTrainer(GRPOTrainer):
             else rewards.finite_or_unjudged(function, name, is_async=is_async_callable(function))
             for function, name in zip(self.reward_funcs, self.reward_func_names, strict=True)
         ]
-        draws.end_at(self, stop)
+        draws.set_end_tokens(self, stop)
         draws.seed_sampler(self)
         return_unrounded(self.accelerator)
         check_samples_and_loss(self)

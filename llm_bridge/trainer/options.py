@@ -18,7 +18,7 @@ import datasets
 import torch
 
 from entropy_theory.update_rules import UpdateRule
-from llm_bridge.data.generation_settings import PLAIN_SAMPLING, bending
+from llm_bridge.data.generation_settings import PLAIN_SAMPLING, settings_that_bend
 from llm_bridge.forward.evaluation_mode import declared_noise
 from llm_bridge.sampling import logits_processors, sampling
 from llm_bridge.trainer import run_numbers, trl_options
@@ -87,7 +87,7 @@ def check_config(args: Any, rule: UpdateRule | None = None) -> None:
     trl_options.check_refused(args)
     if not 0 < args.temperature < float("inf"):
         raise ValueError(f"temperature must be above 0 and finite, got {args.temperature}")
-    run_numbers.check_steps_size(args.learning_rate, args.max_grad_norm)
+    run_numbers.check_learning_rate(args.learning_rate, args.max_grad_norm)
     if rule is not None:
         _check_objective(args, rule)
     _check_steps_are_whole(args)
@@ -285,7 +285,7 @@ def check_plain_sampling(trainer: Any) -> None:
                     "there is the option temperature)")
     else:
         config, _ = trainer.model._prepare_generation_config(trainer.generation_config)
-        bent = bending(config)
+        bent = settings_that_bend(config)
         bent.pop("temperature", None)
         if config.temperature != trainer.temperature:
             raise ValueError(
@@ -363,9 +363,8 @@ def samples_plainly(trainer: Any) -> bool:
     config, _ = trainer.model._prepare_generation_config(trainer.generation_config)
     stops = config.eos_token_id
     stops = stops if isinstance(stops, (list, tuple)) else [stops]
-    return (
-        set(stops) == set(trainer.eos_token_ids) and not bending(config).keys() - {"temperature"}
-    )
+    bent = settings_that_bend(config).keys() - {"temperature"}
+    return set(stops) == set(trainer.eos_token_ids) and not bent
 
 
 def check_resampling(trainer: Any) -> None:

@@ -22,7 +22,7 @@ import torch
 
 from entropy_theory.support import results
 from entropy_theory.support.user_errors import one_line
-from llm_bridge.running import ranks
+from llm_bridge.running import checkpoints, ranks
 from llm_bridge.trainer import trl_options
 
 logger = logging.getLogger(__name__)
@@ -33,22 +33,7 @@ FORM = {"made_with": {}, "log": {"metrics": {}, "losses": [float], "logged_loss"
 STEADY_SCHEDULES = ("constant", "constant_with_warmup", "inverse_sqrt")
 """Learning-rate schedules under which a rate does not depend on the length of the run."""
 LENGTHS = ("max_steps", "num_train_epochs")
-_NAMES = """
-output_dir logging_steps report_to disable_tqdm save_strategy save_steps save_total_limit save_only_model
-push_to_hub hub_token hub_private_repo hub_model_id hub_strategy hub_always_push hub_revision
-log_completions_hub_repo trackio_space_id trackio_bucket_id trackio_static_space_id
-use_cpu tf32 fsdp fsdp_config deepspeed accelerator_config model_init_kwargs trust_remote_code
-ddp_find_unused_parameters ddp_bucket_cap_mb ddp_broadcast_buffers ddp_backend ddp_timeout
-torch_compile torch_compile_backend torch_compile_mode
-gradient_checkpointing gradient_checkpointing_kwargs
-activation_checkpointing activation_checkpointing_kwargs
-vllm_gpu_memory_utilization vllm_server_base_url vllm_server_host vllm_server_port vllm_server_timeout
-vllm_group_port vllm_enable_sleep_mode
-per_device_train_batch_size gradient_accumulation_steps steps_per_generation generation_batch_size
-processes
-"""
-FREE = frozenset(_NAMES.split()) | {
-    name for name, option in trl_options.OPTIONS.items() if option.leaves_the_step}
+FREE = {"processes"} | {name for name, option in trl_options.OPTIONS.items() if option.free}
 """Options that may change: they leave every step as it is, up to rounding. How rows are dealt out over
 processes and micro-batches is free; how many a step has is described by itself."""
 HASHED_ROWS = 100_000
@@ -96,7 +81,7 @@ def check(folder: Path, trainer: Any) -> None:
         return
     old, new = state["made_with"], trainer.made_with
     changed = [name for name in old if name in new and old[name] != new[name]]
-    step = int(folder.name.rpartition("-")[2]) if re.search(r"-\d+$", folder.name) else 0
+    step = results.read_json(folder / checkpoints.TRAINER_STATE, {"global_step": int})["global_step"]
     taken: list[str] = []
     refused: list[str] = []
     for name in changed:

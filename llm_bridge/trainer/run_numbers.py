@@ -17,7 +17,7 @@ def check_tempered_fraction(fraction: float, rule: UpdateRule) -> None:
             "draws none: leave it at 1, or take a rule that does (aepo)")
 
 
-def check_steps_size(learning_rate: float, max_grad_norm: float | None) -> None:
+def check_learning_rate(learning_rate: float, max_grad_norm: float | None) -> None:
     """Raise ValueError for a learning rate of no step, or a norm that transformers takes for none."""
     if not 0 < learning_rate < math.inf:
         raise ValueError(f"learning_rate must be above 0 and finite, got {learning_rate}")

@@ -43,14 +43,17 @@ class Option:
     allowed: tuple[Any, ...] = ()
     """The values of a refused option that are accepted."""
 
-    @property
-    def leaves_the_step(self) -> bool:
-        """Whether every optimizer step is the same with any value."""
-        return self.fate == WITHOUT_EFFECT or self.note == _SAME
+    free: bool = False
+    """Whether a resumed run may have another value: each optimizer step is the same, up to rounding."""
 
 
-def _all(fate: str, names: str, note: str = "") -> dict[str, Option]:
-    return {name: Option(fate=fate, note=note) for name in names.split()}
+def _all(fate: str, names: str, note: str = "", *, free: bool = False) -> dict[str, Option]:
+    free = free or fate == WITHOUT_EFFECT
+    return {name: Option(fate=fate, note=note, free=free) for name in names.split()}
+
+
+def _same(names: str) -> dict[str, Option]:
+    return _all(SUPPORTED, names, "a step is the same with it", free=True)
 
 
 def _refused(reason: str, **allowed: tuple[Any, ...]) -> dict[str, Option]:
@@ -59,7 +62,6 @@ def _refused(reason: str, **allowed: tuple[Any, ...]) -> dict[str, Option]:
 
 
 _BENT = "would bend the samples away from the policy whose entropy is measured"
-_SAME = "a step is the same with it"
 _LOSS = "belongs to a loss_type that is refused"
 _GENERATION = (
     "optimizer steps that share a generation see all its rows: steps_per_generation is a multiple of "
@@ -117,14 +119,14 @@ OPTIONS: dict[str, Option] = {
     **_all(SUPPORTED, "generation_kwargs",
            "without what bends the samples; with vLLM, only what ends a completion or how it is decoded"),
     **_all(SUPPORTED, "num_generations max_completion_length num_iterations"),
-    **_all(SUPPORTED, "steps_per_generation generation_batch_size", _GENERATION),
+    **_all(SUPPORTED, "steps_per_generation generation_batch_size", _GENERATION, free=True),
     **_all(SUPPORTED, "cache_implementation use_transformers_continuous_batching "
            "transformers_continuous_batching_config",
            "TRL then draws, a prompt once for each sample; continuous batching is refused with sharded "
            "weights, with bf16 or fp16 on weights of another format, and with a seed of its own"),
     **_all(SUPPORTED, "use_transformers_paged", "the old name of use_transformers_continuous_batching"),
     **_all(SUPPORTED, "chat_template_kwargs max_tool_calling_iterations"),
-    **_all(SUPPORTED, "pad_to_multiple_of", _SAME),
+    **_same("pad_to_multiple_of"),
     **_all(SUPPORTED, "use_vllm",
            "tested with vLLM's engine for CPUs, colocated; what that cannot do: docs/engines_matrix.md"),
     **_all(SUPPORTED, "vllm_importance_sampling_correction vllm_importance_sampling_mode "
@@ -132,12 +134,13 @@ OPTIONS: dict[str, Option] = {
            "a factor of a token's whole objective, its reference KL included, which TRL leaves without"),
     **_all(SUPPORTED, "vllm_importance_sampling_cap",
            "the old name of vllm_importance_sampling_clip_max"),
-    **_all(SUPPORTED, "vllm_gpu_memory_utilization vllm_max_model_length",
-           "tested with vLLM's engine for CPUs"),
+    **_all(SUPPORTED, "vllm_gpu_memory_utilization", "tested with vLLM's engine for CPUs", free=True),
+    **_all(SUPPORTED, "vllm_max_model_length", "tested with vLLM's engine for CPUs"),
     **_all(SUPPORTED, "vllm_mode", "colocate is tested; a server takes weights on GPUs only"),
     **_all(PASSED_ON, "vllm_server_base_url vllm_server_host vllm_server_port vllm_server_timeout "
-           "vllm_group_port", "a server takes weights on GPUs only"),
-    **_all(PASSED_ON, "vllm_enable_sleep_mode", "refused by vLLM's engine for CPUs; on a GPU untested"),
+           "vllm_group_port", "a server takes weights on GPUs only", free=True),
+    **_all(PASSED_ON, "vllm_enable_sleep_mode", "refused by vLLM's engine for CPUs; on a GPU untested",
+           free=True),
     **_all(PASSED_ON, "vllm_model_impl vllm_tensor_parallel_size", "vLLM's own, and no test ran it"),
     **_all(PASSED_ON, "ds3_gather_for_generation",
            "False is refused beside continuous batching, and no test ran it"),
@@ -148,26 +151,29 @@ OPTIONS: dict[str, Option] = {
            "draws"),
     **_refused("trains another policy than the one that draws the completions",
                neftune_noise_alpha=(None, 0, 0.0)),
-    **_all(SUPPORTED, "bf16 use_cpu model_init_kwargs trust_remote_code"),
+    **_all(SUPPORTED, "bf16"),
+    **_all(SUPPORTED, "use_cpu model_init_kwargs trust_remote_code", free=True),
     **_all(SUPPORTED, "fp16",
            "a step whose scaled gradient overflows is skipped and recorded; refused on a CPU"),
     **_all(SUPPORTED, "gradient_checkpointing gradient_checkpointing_kwargs "
            "activation_checkpointing activation_checkpointing_kwargs",
-           "prompts are then read again for each sample"),
+           "prompts are then read again for each sample", free=True),
     **_all(SUPPORTED, "cast_lm_head_to_fp32", "logits are then held in memory"),
     **_refused("replaces parts of the forward pass by kernels that no test here has run, and TRL 2 drops "
                "it", use_liger_kernel=(False,)),
     **_all(WITHOUT_EFFECT, "liger_kernel_config", "belongs to use_liger_kernel, which is refused"),
-    **_all(SUPPORTED, "use_cache torch_empty_cache_steps", _SAME),
+    **_same("use_cache torch_empty_cache_steps"),
     **_all(SUPPORTED, "torch_compile torch_compile_backend",
-           "a step is the same with it, tested with the backend eager"),
-    **_all(SUPPORTED, "full_determinism", _SAME),
-    **_all(PASSED_ON, "tf32", "of GPUs; transformers refuses it without one"),
-    **_all(PASSED_ON, "torch_compile_mode", "of the backend inductor, and no test ran it"),
+           "a step is the same with it, tested with the backend eager", free=True),
+    **_same("full_determinism"),
+    **_all(PASSED_ON, "tf32", "of GPUs; transformers refuses it without one", free=True),
+    **_all(PASSED_ON, "torch_compile_mode", "of the backend inductor, and no test ran it",
+           free=True),
     # ------------------------------------------------------------------------------------- the steps
     **_all(SUPPORTED, "per_device_train_batch_size",
-           "rows of a forward pass; those of a second batch come on top, up to as many again"),
-    **_all(SUPPORTED, "gradient_accumulation_steps max_steps learning_rate lr_scheduler_type "
+           "rows of a forward pass; those of a second batch come on top, up to as many again", free=True),
+    **_all(SUPPORTED, "gradient_accumulation_steps", free=True),
+    **_all(SUPPORTED, "max_steps learning_rate lr_scheduler_type "
            "max_grad_norm seed"),
     **_all(SUPPORTED, "optim",
            "tested with torch's AdamW and SGD; those that step inside the backward pass (LOMO, and those "
@@ -183,23 +189,25 @@ OPTIONS: dict[str, Option] = {
                "per_device_train_batch_size", auto_find_batch_size=(False,)),
     # ----------------------------------------------------------------------------------- the machines
     **_all(SUPPORTED, "fsdp fsdp_config deepspeed",
-           "the configurations of llm_bridge/accelerate_configs"),
+           "the configurations of llm_bridge/accelerate_configs", free=True),
     **_refused("ranks that share a row would each count it: shard by FSDP or DeepSpeed instead",
                parallelism_config=(None,)),
     **_all(SUPPORTED, "accelerator_config",
-           "without split_batches, dispatch_batches and a num_steps of its own, which are refused"),
+           "without split_batches, dispatch_batches and a num_steps of its own, which are refused",
+           free=True),
     **_refused("a step may call the model another number of times than the one before (shared prompts, a "
                "second batch), and a static graph takes it for the same", ddp_static_graph=(None, False)),
     **_all(SUPPORTED, "ddp_find_unused_parameters ddp_bucket_cap_mb ddp_broadcast_buffers ddp_backend "
-           "ddp_timeout", "a step of two ranks is the same with it; the backend tested is gloo"),
+           "ddp_timeout", "a step of two ranks is the same with it; the backend tested is gloo",
+           free=True),
     **_all(WITHOUT_EFFECT, "local_rank", "read by scripts, not by a trainer"),
     # --------------------------------------------------------------------------------------- the data
     **_all(SUPPORTED, "shuffle_dataset", "grpo_config has it off: prompts in the order given"),
     **_all(WITHOUT_EFFECT, "train_sampling_strategy length_column_name data_seed",
            "TRL has a sampler of its own, and shuffles by seed"),
-    **_all(SUPPORTED, "dataloader_drop_last dataloader_num_workers dataloader_persistent_workers "
-           "dataloader_prefetch_factor dataloader_multiprocessing_context dataloader_in_order "
-           "remove_unused_columns label_names", _SAME),
+    **_same("dataloader_drop_last dataloader_num_workers dataloader_persistent_workers "
+            "dataloader_prefetch_factor dataloader_multiprocessing_context dataloader_in_order "
+            "remove_unused_columns label_names"),
     **_all(SUPPORTED, "dataloader_pin_memory", "grpo_config has it on where there is a GPU"),
     # ------------------------------------------------------------------------- evaluation, logs, saves
     **_all(SUPPORTED, "eval_strategy eval_steps eval_delay eval_on_start per_device_eval_batch_size "
@@ -211,26 +219,28 @@ OPTIONS: dict[str, Option] = {
                "in the first evaluation", include_for_metrics=([], ["loss"])),
     **_all(SUPPORTED, "load_best_model_at_end metric_for_best_model greater_is_better",
            "the best checkpoint is loaded at the end"),
-    **_all(SUPPORTED, "output_dir logging_steps report_to disable_tqdm"),
-    **_all(SUPPORTED, "logging_strategy logging_first_step log_on_each_node logging_nan_inf_filter "
-           "include_num_input_tokens_seen log_level log_level_replica run_name project debug "
-           "skip_memory_metrics log_completions log_multimodal num_completions_to_print "
-           "log_unique_prompts", _SAME),
+    **_all(SUPPORTED, "output_dir logging_steps report_to disable_tqdm", free=True),
+    **_same("logging_strategy logging_first_step log_on_each_node logging_nan_inf_filter "
+            "include_num_input_tokens_seen log_level log_level_replica run_name project debug "
+            "skip_memory_metrics log_completions log_multimodal num_completions_to_print "
+            "log_unique_prompts"),
     **_all(PASSED_ON, "trackio_space_id trackio_bucket_id trackio_static_space_id",
-           "read by trackio, which puts them on the hub"),
+           "read by trackio, which puts them on the hub", free=True),
     **_all(SUPPORTED, "save_strategy save_steps",
-           "whole generations: save_steps is a multiple of the optimizer steps that share one"),
-    **_all(SUPPORTED, "save_total_limit"),
+           "whole generations: save_steps is a multiple of the optimizer steps that share one",
+           free=True),
+    **_all(SUPPORTED, "save_total_limit", free=True),
     **_refused("saves at any step, between the steps of a generation too, from where a run would not "
                "continue exactly", enable_jit_checkpoint=(False,)),
     **_all(DEPARTS, "save_only_model",
            "such a checkpoint is never resumed from, which is an error, nor by `llm_bridge train`; in "
-           "transformers a run goes on from it with a new optimizer"),
+           "transformers a run goes on from it with a new optimizer", free=True),
     **_refused("a resumed run would read its data from the beginning again and not continue exactly",
                ignore_data_skip=(False,)),
-    **_all(SUPPORTED, "save_on_each_node restore_callback_states_from_checkpoint", _SAME),
+    **_same("save_on_each_node restore_callback_states_from_checkpoint"),
     **_all(PASSED_ON, "push_to_hub hub_token hub_private_repo hub_model_id hub_strategy hub_always_push "
-           "hub_revision log_completions_hub_repo", "needs the hub, which no test here reaches"),
+           "hub_revision log_completions_hub_repo", "needs the hub, which no test here reaches",
+           free=True),
     **_all(WITHOUT_EFFECT, "do_train do_eval do_predict resume_from_checkpoint",
            "read by scripts, not by a trainer"),
 }

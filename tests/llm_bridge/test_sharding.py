@@ -15,8 +15,9 @@ import pytest
 import torch
 
 from entropy_theory import update_rules
+from entropy_theory.rounding import FORWARD_ROUNDINGS
 from llm_bridge.head.token_statistics import from_logits
-from llm_bridge.running import checkpoints, faults
+from llm_bridge.running import checkpoints
 from llm_bridge.trainer import batches
 from llm_bridge.trainer.loss import clamped_fraction, policy_loss
 from tests.llm_bridge import accelerators, forked_ranks
@@ -33,10 +34,10 @@ Statistics of a rank's own rows, weights of a rank's own tokens, or a micro-batc
 by percents."""
 STORED = {"ddp": 0.0, "fsdp2": 0.0, "zero2": 2.0**-23, "zero3": 2.0**-23}
 """Of the largest weight: a rounding before and one after the step, where weights are kept in float32."""
-IN_BFLOAT16 = 4 * 2**0.5 * (faults.ROUNDINGS / 3) ** 0.5 * 2.0**-8
+IN_BFLOAT16 = 4 * 2**0.5 * (FORWARD_ROUNDINGS / 3) ** 0.5 * 2.0**-8
 """Of the largest change of a weight, between two steps that hold the same numbers in bfloat16. On its way
-through the model and back a token's part of a gradient is rounded some ``ROUNDINGS`` times, each time by
-up to 2^-8 of itself: if independently, by sqrt(ROUNDINGS / 3) 2^-8, root mean square, and so is a sum of
+through the model and back a token's part of a gradient is rounded R = ``FORWARD_ROUNDINGS`` times, each
+time by up to 2^-8 of itself: if independently, by sqrt(R / 3) 2^-8, root mean square, and so is a sum of
 such parts. Two steps differ by sqrt(2) of that; 4 deviations for the largest of some 3,000 weights. That
 is 0.1: a rank that is left out or counted twice changes a step by half or more."""
 RECORD = "SHARDING_RECORD"

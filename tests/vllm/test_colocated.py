@@ -26,7 +26,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 PROMPTS = ["12+3=", "4+5=", "30+27=", "8+1="]
 IN_BFLOAT16 = 64 * 2.0**-8
-"""Nats, root mean square: `faults.ROUNDINGS` of bfloat16, in which the engine holds the weights."""
+"""Nats, root mean square: `FORWARD_ROUNDINGS` of bfloat16, in which the engine holds the weights."""
 
 
 def rms(difference: torch.Tensor) -> float:

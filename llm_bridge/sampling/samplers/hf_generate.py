@@ -8,7 +8,7 @@ import torch
 import transformers
 
 from entropy_theory import policy
-from llm_bridge.data.past import past_argument
+from llm_bridge.forward.kv_cache import cache_argument
 from llm_bridge.sampling.samplers.batch import PromptBatch, Tokens, positions
 
 GENERATION = transformers.GenerationMixin.prepare_inputs_for_generation
@@ -22,7 +22,7 @@ def draw(model: Any, batch: PromptBatch, kept: dict[Any, Any]) -> Tokens:
     output = model.generate(
         input_ids=ids,
         attention_mask=mask,
-        **past_argument(GENERATION, _prefill(model, batch)),
+        **cache_argument(GENERATION, _prefill(model, batch)),
         generation_config=model.generation_config,
         logits_processor=transformers.LogitsProcessorList([recorder]),
     )
@@ -94,7 +94,7 @@ def _prefill(model: Any, batch: PromptBatch) -> transformers.Cache | None:
         attention_mask=batch.mask[:, :-1],
         position_ids=positions(batch.mask)[:, :-1],
         use_cache=True,
-        **past_argument(model.base_model, cache),
+        **cache_argument(model, cache),
     )
     cache.batch_repeat_interleave(batch.copies)
     return cache

@@ -18,7 +18,7 @@ import transformers
 from transformers.cache_utils import StaticLayer
 
 from entropy_theory import policy
-from llm_bridge.data.past import past_argument
+from llm_bridge.forward.kv_cache import cache_argument
 from llm_bridge.sampling.samplers.batch import PromptBatch, Tokens, positions
 
 WARM_UP_STEPS = 3
@@ -74,7 +74,7 @@ class _Decoder:
         rows, device = len(batch.ids) * batch.copies, model.device
         self._model, self._temperature, self._pad_id = model, batch.temperature, batch.pad_id
         self._cache = transformers.StaticCache(config=model.config, max_cache_len=batch.length)
-        self._past = past_argument(model, self._cache)
+        self._past = cache_argument(model, self._cache)
         self._stops = torch.tensor(batch.stop_ids, device=device)
         whole = {"dtype": torch.long, "device": device}
         self._token = torch.zeros(rows, 1, **whole)
@@ -124,7 +124,7 @@ class _Decoder:
         dynamic = transformers.DynamicCache(config=self._model.config)
         logits = self._model(
             input_ids=batch.ids, attention_mask=batch.mask, position_ids=positions(batch.mask),
-            use_cache=True, logits_to_keep=1, **past_argument(self._model, dynamic),
+            use_cache=True, logits_to_keep=1, **cache_argument(self._model, dynamic),
         ).logits[:, -1]
         layers: list[Any] = dynamic.layers
         for index, layer in enumerate(layers):
