@@ -21,30 +21,7 @@ from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.certify import check_instance, precision
 from entropy_theory.verification.instances import as_balls, as_batch, as_floats, tree_instances
-from tests.entropy_theory.claims.verdicts import check_verdict
 from tests.tolerances import ROUNDING
-
-EXPECTED = [
-    ("aent.lemma-1", "proved", "reconstructed"),
-    ("aent.lemma-2", "proved", "reconstructed"),
-    ("aent.lemma-3", "proved", "reconstructed"),
-    ("aent.lemma-4", "proved", "reconstructed"),
-    ("aent.lemma-5", "proved", "reconstructed"),
-    ("aent.lemma-6", "proved", "reconstructed"),
-    ("aent.adaptive-coefficient", "refuted", "none"),
-    ("aent.bonus-pulls-to-uniform", "refuted", "none"),
-    ("aent.clamping-reduces-bias", "refuted", "none"),
-    ("aent.squeezes-unsampled", "refuted", "none"),
-    ("extension.clamped-optimum", "proved", "none"),
-    ("extension.group-baseline", "proved", "none"),
-    ("extension.soft-gap", "proved", "none"),
-]
-
-
-@pytest.mark.parametrize(("claim_id", "verdict", "printed"), EXPECTED)
-def test_verdict(claim_id, verdict, printed):
-    check_verdict(claim_id, verdict, printed)
-
 
 HALF = Fraction(1, 2)
 
@@ -199,15 +176,3 @@ def test_log_growth_is_the_change_of_the_policy():
         after = ar.log_softmax(i.logits + 2 * (np.eye(3)[k] - policy))[0]
         # Differences of logarithms of order 1: a few roundings of 2e-16.
         assert np.allclose(after - np.log(policy), log_growth(i)[0, k], rtol=0, atol=1e-14)
-
-
-def test_every_statement_has_a_file_named_after_it():
-    from pathlib import Path
-
-    import entropy_theory.claims.aent as folder
-
-    files = {path.stem for path in Path(folder.__path__[0]).glob("*.py")}
-    for claim_id, *_ in EXPECTED:
-        source, name = claim_id.split(".", 1)
-        if source == "aent":
-            assert name.replace("-", "_") in files, claim_id

@@ -29,25 +29,6 @@ from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.certify import check_instance, precision
 from entropy_theory.verification.check import QUICK, checks, run_check
 from entropy_theory.verification.instances import as_balls, as_batch, as_floats
-from tests.entropy_theory.claims.verdicts import check_verdict
-
-EXPECTED = [
-    ("aent.proposition-1i", "proved", "reconstructed"),
-    ("aent.proposition-1ii", "proved", "reconstructed"),
-    ("aent.proposition-2", "proved", "reconstructed"),
-    ("extension.soft-suboptimality", "proved", "none"),
-    ("aent.epsilon-squared", "refuted", "none"),
-    ("aent.c-stays-away-from-zero", "true with a hypothesis", "none"),
-    ("extension.gradient-entropy-l1", "proved", "none"),
-    ("extension.gradient-entropy-l2", "proved", "none"),
-    ("extension.gradient-entropy-linf", "proved", "none"),
-    ("extension.sharpened-stationarity", "proved", "none"),
-]
-
-
-@pytest.mark.parametrize(("claim_id", "verdict", "printed"), EXPECTED)
-def test_verdict(claim_id, verdict, printed):
-    check_verdict(claim_id, verdict, printed)
 
 
 def certified(margin, instance, relation=">="):

@@ -33,26 +33,6 @@ from entropy_theory.policy import entropy, softmax
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification.certify import check_instance, precision
 from entropy_theory.verification.instances import as_balls
-from tests.entropy_theory.claims.verdicts import check_verdict
-
-EXPECTED = (
-    ("extension.sustainable-entropies", "proved", "none"),
-    ("extension.face-controllability", "proved", "none"),
-    ("extension.transient-collapse", "proved", "none"),
-    ("aepo.revival-time", "proved", "none"),
-    ("aepo.ablation-2", "refuted", "none"),
-    ("aepo.ablation-3", "proved", "none"),
-    ("aepo.negatives-cancel", "refuted", "none"),
-    ("aepo.untempered-variance", "refuted", "none"),
-    ("aepo.objective-gradient", "corrected", "none"),
-    ("aepo.length-factors", "true with a hypothesis", "none"),
-    ("aepo.tracking", "refuted", "none"),
-)
-
-
-@pytest.mark.parametrize(("claim_id", "verdict", "printed"), EXPECTED)
-def test_verdict(claim_id, verdict, printed):
-    check_verdict(claim_id, verdict, printed)
 
 
 def right_answers(n, *chosen):

@@ -27,28 +27,6 @@ from entropy_theory.entropy_change import sign_change_temperature as crossing
 from entropy_theory.entropy_change import tempered_reinforce_rate, tempered_reinforce_rate_slope
 from entropy_theory.verification import Statement
 from entropy_theory.verification.certify import check_instance
-from tests.entropy_theory.claims.verdicts import check_verdict
-
-EXPECTED = [
-    ("aepo.asymmetry", "true with a hypothesis", "none"),
-    ("aepo.combined-update", "refuted", "none"),
-    ("aepo.finite-step", "true with a hypothesis", "none"),
-    ("aepo.fixed-positives", "proved", "none"),
-    ("aepo.high-temperature-raises", "true with a hypothesis", "none"),
-    ("aepo.low-temperature-lowers", "true with a hypothesis", "none"),
-    ("aepo.reward-improvement", "true with a hypothesis", "none"),
-    ("extension.combined-update", "proved", "none"),
-    ("extension.global-slope", "proved", "none"),
-    ("extension.group-normalization-bounds", "proved", "none"),
-    ("extension.group-normalization-gain", "proved", "none"),
-    ("extension.reward-improvement-temperature", "proved", "none"),
-    ("extension.sign-change-temperature", "proved", "none"),
-]
-
-
-@pytest.mark.parametrize(("claim_id", "verdict", "printed"), EXPECTED)
-def test_verdict(claim_id, verdict, printed):
-    check_verdict(claim_id, verdict, printed)
 
 
 def bandit(weights, correct, **scalars):

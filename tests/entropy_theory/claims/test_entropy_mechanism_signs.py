@@ -21,27 +21,6 @@ from entropy_theory.claims.later_work import clip_low_high as ratio
 from entropy_theory.policy import covariance, entropy, log_softmax, softmax
 from entropy_theory.verification.certify import check_instance
 from entropy_theory.verification.instances import as_batch, as_floats
-from tests.entropy_theory.claims.verdicts import check_verdict
-
-EXPECTED = [
-    ("entropy-mechanism.covariance-positive", "true with a hypothesis", "none"),
-    ("entropy-mechanism.covariance-positive-npg", "true with a hypothesis", "none"),
-    ("entropy-mechanism.covariance-agreement", "true with a hypothesis", "none"),
-    ("entropy-mechanism.difficulty", "refuted", "none"),
-    ("entropy-mechanism.clip-cov", "true with a hypothesis", "none"),
-    ("entropy-mechanism.clip-cov-npg", "proved", "none"),
-    ("entropy-mechanism.kl-cov", "true with a hypothesis", "none"),
-    ("entropy-mechanism.kl-cov-npg", "true with a hypothesis", "none"),
-    ("entropy-mechanism.kl-cov-on-policy", "proved", "none"),
-    ("entropy-mechanism.selected-tokens", "refuted", "none"),
-    ("later-work.clip-low-high", "true with a hypothesis", "none"),
-]
-
-
-@pytest.mark.parametrize(("claim_id", "verdict", "printed"), EXPECTED)
-def test_verdict(claim_id, verdict, printed):
-    check_verdict(claim_id, verdict, printed)
-
 
 PLAIN = positive.covariance_positive.statement
 NATURAL = positive.covariance_positive_npg.statement

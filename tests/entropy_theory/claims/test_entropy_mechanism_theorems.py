@@ -17,31 +17,6 @@ from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.certify import check_instance
 from entropy_theory.verification.instances import as_batch, as_floats
-from tests.entropy_theory.claims.verdicts import check_verdict
-
-EXPECTED = [
-    ("entropy-mechanism.lemma-1-state", "first-order", "not in sources"),
-    ("entropy-mechanism.lemma-1-visitation", "refuted", "not in sources"),
-    ("entropy-mechanism.lemma-2", "proved", "not in sources"),
-    ("entropy-mechanism.lemma-3", "proved", "not in sources"),
-    ("entropy-mechanism.proposition-1", "corrected", "not in sources"),
-    ("entropy-mechanism.theorem-1", "corrected", "not in sources"),
-    ("entropy-mechanism.theorem-2", "first-order", "not in sources"),
-    ("entropy-mechanism.action-sequence-covariance", "refuted", "none"),
-    ("entropy-mechanism.matched-exactly", "refuted", "none"),
-    ("extension.sequence-covariance-npg", "proved", "none"),
-    ("extension.sequence-covariance-pg", "proved", "none"),
-    ("extension.response-entropy-expansion", "first-order", "none"),
-    ("extension.response-entropy-identity", "proved", "none"),
-    ("extension.natural-flow-tilts", "proved", "none"),
-    ("extension.natural-flow-curve", "proved", "none"),
-]
-
-
-@pytest.mark.parametrize(("claim_id", "verdict", "printed"), EXPECTED)
-def test_verdict(claim_id, verdict, printed):
-    check_verdict(claim_id, verdict, printed)
-
 
 # Reward 1 iff the first token is 0; behind it 9 : 1, elsewhere even.
 TREE = {"weights": [[1, 1], [9, 1], [1, 1]], "reward": [1, 1, 0, 0]}

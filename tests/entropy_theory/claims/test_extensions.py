@@ -27,38 +27,6 @@ from entropy_theory.token_batch import TokenBatch
 from entropy_theory.verification import Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.certify import check_instance
-from tests.entropy_theory.claims.verdicts import check_verdict
-
-EXPECTED = [
-    ("extension.finite-step-identities", "proved", "none"),
-    ("extension.second-order", "first-order", "none"),
-    ("extension.hessian", "proved", "none"),
-    ("extension.remainder-constant", "proved", "none"),
-    ("extension.remainder-constant-two-actions", "proved", "none"),
-    ("extension.entropy-bonus", "proved", "none"),
-    ("extension.entropy-bonus-two-actions", "proved", "none"),
-    ("extension.natural-entropy-bonus", "proved", "none"),
-    ("extension.clamped-bonus", "proved", "none"),
-    ("extension.diverse-bonus", "proved", "none"),
-    ("extension.diverse-bonus-price", "refuted", "none"),
-    ("extension.diverse-bonus-full-entropy", "true with a hypothesis", "none"),
-    ("extension.diverse-bonus-natural", "proved", "none"),
-    ("extension.level-set-drift", "proved", "none"),
-    ("extension.level-set-diverse-bonus", "proved", "none"),
-    ("extension.level-set-one-coefficient", "refuted", "none"),
-    ("extension.score-forecast", "first-order", "none"),
-    ("later-work.sampled-action", "proved", "not in sources"),
-    ("later-work.sampled-action-sign", "proved", "not in sources"),
-    ("later-work.opefo", "proved", "none"),
-    ("later-work.opefo-reward", "refuted", "none"),
-    ("later-work.entrocraft", "refuted", "none"),
-    ("later-work.annealed-covariance", "proved", "none"),
-]
-
-
-@pytest.mark.parametrize(("claim_id", "verdict", "printed"), EXPECTED)
-def test_verdict(claim_id, verdict, printed):
-    check_verdict(claim_id, verdict, printed)
 
 
 def random_policies(seed, n, cases=50):

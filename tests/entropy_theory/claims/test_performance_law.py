@@ -30,32 +30,6 @@ from entropy_theory.verification import Statement, smt
 from entropy_theory.verification.certify import check_instance
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.instances import as_batch, as_floats
-from tests.entropy_theory.claims.verdicts import check_verdict
-
-EXPECTED = [
-    ("entropy-mechanism.performance-law", "empirical", "none"),
-    ("entropy-mechanism.ceiling", "refuted", "none"),
-    ("entropy-mechanism.printed-forms", "corrected", "none"),
-    ("entropy-mechanism.performance-after-collapse", "refuted", "none"),
-    ("entropy-mechanism.algorithm-irrelevance", "refuted", "none"),
-    ("entropy-mechanism.table-1-outliers", "proved", "none"),
-    ("entropy-mechanism.table-1-symmetry", "proved", "none"),
-    ("entropy-mechanism.table-1-top-share", "proved", "none"),
-    ("entropy-mechanism.table-2-averages", "refuted", "none"),
-    ("entropy-mechanism.table-2-order", "refuted", "none"),
-    ("extension.entropy-range-at-reward", "proved", "none"),
-    ("extension.symmetric-curve", "proved", "none"),
-    ("aepo.table-1-averages", "corrected", "none"),
-    ("aepo.table-3-base-row", "corrected", "none"),
-    ("aent.table-1-averages", "proved", "none"),
-    ("aent.table-1-wins", "proved", "none"),
-]
-
-
-@pytest.mark.parametrize(("claim_id", "verdict", "printed"), EXPECTED)
-def test_verdict(claim_id, verdict, printed):
-    check_verdict(claim_id, verdict, printed)
-
 
 ONE_OF_TWO = {"weights": [1, 1], "correct": [True, False]}
 
