@@ -13,7 +13,7 @@ from typing import Any
 import torch
 import transformers
 
-from llm_bridge.forward.kv_cache import cache_argument
+from llm_bridge.data.kv_cache import cache_argument
 
 KEPT_SHARE = 0.8
 """Ended rows are dropped once the others are fewer than this share: dropping copies the cache."""
