@@ -50,7 +50,7 @@ from llm_bridge.analysis.ceiling import Ceiling, performance_ceiling
 from llm_bridge.analysis.covariance_table import covariance_table
 from llm_bridge.forward import evaluation_mode
 from llm_bridge.head.token_statistics import TokenStatistics, from_logits
-from llm_bridge.trainer.batches import gathered, map_columns, prefix_states
+from llm_bridge.objective.batches import gathered, map_columns, prefix_states
 from llm_bridge.trainer.entropy_trainer import EntropyTrainer
 
 logger = logging.getLogger(__name__)

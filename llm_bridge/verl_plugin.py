@@ -47,8 +47,8 @@ from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import UpdateRule, rule_options
 from entropy_theory.update_rules.diverse_bonus import DiverseBonus
 from llm_bridge.head.token_statistics import from_logits
-from llm_bridge.trainer.batches import prefix_states
-from llm_bridge.trainer.loss import clamped_fraction, detached, objective
+from llm_bridge.objective.batches import prefix_states
+from llm_bridge.objective.loss import clamped_fraction, detached, objective
 
 PREFIX = "entropy-theory/"
 """The prefix of the rules' names in verl's registry, and of their columns in verl's batches."""
@@ -588,8 +588,8 @@ def _loss_and_metrics(
 ) -> Loss:
     """Return the loss in verl's aggregation, and what a log should show of this micro-batch.
 
-    Its gradient is minus the rule's step, as `llm_bridge.trainer.loss.policy_loss`; its value, minus the
-    mean score. A correction (verl's rollout_is_weights) multiplies all of a token's terms.
+    Its gradient is minus the rule's step, as `llm_bridge.objective.loss.policy_loss`; its value, minus
+    the mean score. A correction (verl's rollout_is_weights) multiplies all of a token's terms.
     """
     from verl.trainer.ppo.core_algos import agg_loss
 

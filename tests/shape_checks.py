@@ -32,7 +32,7 @@ MODULES = (
     "llm_bridge.head.per_token",
     "llm_bridge.head.row_statistics",
     "llm_bridge.head.token_statistics",
-    "llm_bridge.trainer.loss",
+    "llm_bridge.objective.loss",
 )
 
 # An int is a float, as everywhere in Python's annotations.

@@ -45,8 +45,8 @@ from llm_bridge.accounting.optimizer_step import readable
 from llm_bridge.accounting.step_accountant import StepAccountant, TokenEffects
 from llm_bridge.forward.policy_forward import COLUMNS
 from llm_bridge.head.token_statistics import TokenStatistics
-from llm_bridge.trainer.batches import map_columns
-from llm_bridge.trainer.micro_batch import MicroBatch
+from llm_bridge.objective.batches import map_columns
+from llm_bridge.objective.micro_batch import MicroBatch
 
 RIGHT, WRONG = "right", "wrong"
 

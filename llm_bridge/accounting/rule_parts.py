@@ -15,7 +15,7 @@ import torch
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import UpdateRule
 from entropy_theory.update_rules.combine import Combined
-from llm_bridge.trainer.micro_batch import MicroBatch
+from llm_bridge.objective.micro_batch import MicroBatch
 
 Moved = dict[str, torch.Tensor]
 SCORE = "log_prob"

@@ -41,7 +41,7 @@ from llm_bridge.accounting.optimizer_step import UnreadableStepError, readable
 from llm_bridge.analysis import kernel_record
 from llm_bridge.analysis import tokens as audited_tokens
 from llm_bridge.analysis.tangent_kernel import Kernel, LadderBuilder, LogitJacobian, measure
-from llm_bridge.trainer.batches import map_columns
+from llm_bridge.objective.batches import map_columns
 from llm_bridge.trainer.entropy_trainer import EntropyTrainer, MicroBatch, contributions
 
 TABLE_ELEMENTS = 2**24

@@ -10,7 +10,7 @@ import torch
 
 from entropy_theory.update_rules import UpdateRule
 from llm_bridge.data.tasks import as_nats
-from llm_bridge.trainer.batches import prefix_states
+from llm_bridge.objective.batches import prefix_states
 
 KEPT = ("prompt_ids", "prompt_mask", "completion_ids", "completion_mask", "num_items_in_batch")
 """The columns of TRL that stay; its advantages and its scores are replaced."""

@@ -10,7 +10,7 @@ import torch
 
 from entropy_theory import advantages
 from entropy_theory.token_batch import TokenBatch
-from llm_bridge.trainer.batches import join
+from llm_bridge.objective.batches import join
 from llm_bridge.trainer.columns import token_weights
 
 

@@ -45,15 +45,16 @@ from entropy_theory.update_rules import UpdateRule
 from llm_bridge.data import rewards
 from llm_bridge.forward import evaluation_mode
 from llm_bridge.forward.policy_forward import Forward
+from llm_bridge.objective import micro_batch
+from llm_bridge.objective.batches import token_batch
+from llm_bridge.objective.loss import clamped_fraction
+from llm_bridge.objective.micro_batch import MicroBatch, contributions
 from llm_bridge.running import checkpoints, faults, ranks
 from llm_bridge.running.sharding import is_sharded, return_unrounded
 from llm_bridge.running.time_limit import REWARDS, check_reward_timeout, time_limit
 from llm_bridge.sampling import sampling
-from llm_bridge.trainer import controllers, draws, micro_batch, reference, resuming, run_numbers
-from llm_bridge.trainer.batches import token_batch
+from llm_bridge.trainer import controllers, draws, reference, resuming, run_numbers
 from llm_bridge.trainer.generation import Generation
-from llm_bridge.trainer.loss import clamped_fraction
-from llm_bridge.trainer.micro_batch import MicroBatch, contributions
 from llm_bridge.trainer.options import (
     InertRuleWarning,
     check_config,

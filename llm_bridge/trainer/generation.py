@@ -8,10 +8,10 @@ from typing import Any
 import torch
 
 from entropy_theory.token_batch import TokenBatch
+from llm_bridge.objective.batches import join
+from llm_bridge.objective.loss import detached
 from llm_bridge.trainer import controllers, draws, dynamic_sampling, preparation
-from llm_bridge.trainer.batches import join
 from llm_bridge.trainer.columns import OFFSET, Place, target_offsets, with_rule_columns
-from llm_bridge.trainer.loss import detached
 from llm_bridge.trainer.scoring import OF_THE_POLICY, unscored
 
 Columns = dict[str, Any]

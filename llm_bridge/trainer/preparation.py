@@ -8,7 +8,7 @@ import torch
 
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import UpdateRule
-from llm_bridge.trainer.batches import OF_A_SEQUENCE, PREPARED, gathered, token_batch
+from llm_bridge.objective.batches import OF_A_SEQUENCE, PREPARED, gathered, token_batch
 
 
 def world_batch(

@@ -11,10 +11,10 @@ import torch
 from transformers import TrainerCallback
 
 from entropy_theory.update_rules import UpdateRule
+from llm_bridge.objective.batches import OF_A_SEQUENCE, gathered, map_columns
+from llm_bridge.objective.micro_batch import MicroBatch, contributions
 from llm_bridge.running import faults
 from llm_bridge.trainer import controllers, resuming
-from llm_bridge.trainer.batches import OF_A_SEQUENCE, gathered, map_columns
-from llm_bridge.trainer.micro_batch import MicroBatch, contributions
 from llm_bridge.trainer.step_metrics import step_metrics
 
 

@@ -49,7 +49,7 @@ LANGUAGE_MODELS = {
     "1": "llm_bridge.trainer.entropy_trainer:EntropyTrainer.generating_model",
     "2": "llm_bridge.trainer.entropy_trainer:EntropyTrainer._generate_single_turn",
     "4": "llm_bridge.head.per_token:per_token_statistics",
-    "5": "llm_bridge.trainer.loss:policy_loss",
+    "5": "llm_bridge.objective.loss:policy_loss",
 }
 """What does a step when a language model is trained, where it is another function."""
 EXACT = 1e-12

@@ -17,8 +17,9 @@ from entropy_theory import update_rules
 from entropy_theory.token_batch import TokenBatch
 from llm_bridge.forward import shared_prompts
 from llm_bridge.forward.policy_forward import Forward
+from llm_bridge.objective import batches
 from llm_bridge.running import ranks
-from llm_bridge.trainer import batches, preparation, reference
+from llm_bridge.trainer import preparation, reference
 from llm_bridge.trainer.options import InertRuleWarning
 from tests.llm_bridge import collectives
 from tests.llm_bridge.llama_steps import llama, llama_trainer

@@ -56,7 +56,7 @@ def fill_the_disk() -> None:
 
 
 def spoil_the_loss() -> None:
-    from llm_bridge.trainer import micro_batch
+    from llm_bridge.objective import micro_batch
 
     original = micro_batch.loss_of
 

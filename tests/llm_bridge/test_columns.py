@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from entropy_theory import update_rules
-from llm_bridge.trainer.batches import prefix_states
+from llm_bridge.objective.batches import prefix_states
 from llm_bridge.trainer.columns import KEPT, Place, target_offsets, token_weights, with_rule_columns
 
 PLACE = Place(rank=1, ranks=2, rows=6, group_size=2)

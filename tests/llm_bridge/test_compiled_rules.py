@@ -1,4 +1,4 @@
-"""Guards llm_bridge/trainer/loss.py and head/per_token.py under torch.compile: one graph."""
+"""Guards llm_bridge/objective/loss.py and head/per_token.py under torch.compile: one graph."""
 
 import subprocess
 import sys
@@ -9,7 +9,7 @@ import torch
 from entropy_theory import update_rules
 from entropy_theory.token_batch import TokenBatch
 from llm_bridge.forward import fused_forward
-from llm_bridge.trainer import loss
+from llm_bridge.objective import loss
 from tests.llm_bridge.llama_steps import llama
 from tests.llm_bridge.recorded_steps import SMALL
 from tests.tolerances import FLOAT64

@@ -22,10 +22,10 @@ from llm_bridge.analysis import tokens as audited_tokens
 from llm_bridge.analysis.tangent_kernel import RUNGS
 from llm_bridge.commands.train_config import parse_trl_options
 from llm_bridge.data import benchmarks, rewards, tasks
+from llm_bridge.objective import batches, loss
 from llm_bridge.running import checkpoints, run_folder
 from llm_bridge.running.sample_store import SampleStore
 from llm_bridge.running.step_log import StepLog
-from llm_bridge.trainer import batches, loss
 from llm_bridge.verl_plugin import make_rule
 from policy_entropy.__main__ import main
 from tests.entropy_theory.test_fuzz import batches as token_batches

@@ -1,4 +1,4 @@
-"""Guards llm_bridge/trainer/loss.py and token_statistics.py: one rule is the same at both scales."""
+"""Guards llm_bridge/objective/loss.py and token_statistics.py: one rule is the same at both scales."""
 
 import itertools
 
@@ -10,8 +10,8 @@ from entropy_theory import forecast, policy, tabular, update_rules
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.reinforce import Reinforce
 from llm_bridge.head import token_statistics
-from llm_bridge.trainer import loss
-from llm_bridge.trainer.batches import map_columns
+from llm_bridge.objective import loss
+from llm_bridge.objective.batches import map_columns
 from tests.tolerances import FLOAT64, SAME_STEP
 
 STATES, ACTIONS = 3, 5

@@ -8,8 +8,8 @@ import torch
 from entropy_theory import update_rules
 from entropy_theory.token_batch import TokenBatch
 from llm_bridge.head.token_statistics import from_logits
-from llm_bridge.trainer import batches
-from llm_bridge.trainer.loss import policy_loss
+from llm_bridge.objective import batches
+from llm_bridge.objective.loss import policy_loss
 from tests.llm_bridge import forked_ranks
 from tests.llm_bridge.llama_steps import llama
 from tests.llm_bridge.ragged_processes import (

@@ -1,9 +1,9 @@
-"""Guards llm_bridge/trainer/batches.py: states, and the table that rules read."""
+"""Guards llm_bridge/objective/batches.py: states, and the table that rules read."""
 
 import torch
 
 from entropy_theory.token_batch import TokenBatch
-from llm_bridge.trainer import batches
+from llm_bridge.objective import batches
 
 
 def test_equal_prefixes_share_a_state_whatever_their_padding():

@@ -18,8 +18,8 @@ from entropy_theory.tabular import exact_batch
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.modifier import Modifier
 from llm_bridge.head import token_statistics
+from llm_bridge.objective.loss import clamped_fraction, detached, policy_loss
 from llm_bridge.trainer import controllers
-from llm_bridge.trainer.loss import clamped_fraction, detached, policy_loss
 from simulations.engine import Dynamics, Record, simulate
 from tests.adversarial_rules import HONEST, Fading
 from tests.llm_bridge.language_models import tabular_trainer

@@ -17,9 +17,9 @@ import torch
 from entropy_theory import update_rules
 from entropy_theory.rounding import FORWARD_ROUNDINGS
 from llm_bridge.head.token_statistics import from_logits
+from llm_bridge.objective import batches
+from llm_bridge.objective.loss import clamped_fraction, policy_loss
 from llm_bridge.running import checkpoints
-from llm_bridge.trainer import batches
-from llm_bridge.trainer.loss import clamped_fraction, policy_loss
 from tests.llm_bridge import accelerators, forked_ranks
 from tests.llm_bridge.llama_steps import llama_trainer
 from tests.llm_bridge.sharded_processes import CASES, EVERY, RATE, SAMPLED, TWICE, adapted

@@ -15,10 +15,11 @@ from entropy_theory import update_rules
 from llm_bridge.accounting.accountant import Accountant
 from llm_bridge.data import models
 from llm_bridge.head.token_statistics import from_logits
-from llm_bridge.trainer import batches, entropy_trainer
+from llm_bridge.objective import batches
+from llm_bridge.objective.loss import detached
+from llm_bridge.objective.micro_batch import loss_of
+from llm_bridge.trainer import entropy_trainer
 from llm_bridge.trainer import records as step_records
-from llm_bridge.trainer.loss import detached
-from llm_bridge.trainer.micro_batch import loss_of
 from llm_bridge.trainer.options import check_tools
 from tests.llm_bridge.llama_steps import weights
 from tests.llm_bridge.test_shared_prompts import ROUNDING, assert_same

@@ -15,7 +15,7 @@ from verl.workers.engine.utils import prepare_micro_batches
 from entropy_theory import update_rules
 from llm_bridge import verl_plugin
 from llm_bridge.head.token_statistics import from_logits
-from llm_bridge.trainer.loss import policy_loss
+from llm_bridge.objective.loss import policy_loss
 from tests.verl.verl_batches import POSITIONS, ROWS, engine_data, ours, random_batch
 
 VOCABULARY = ROWS * POSITIONS

@@ -30,7 +30,7 @@ from llm_bridge import verl_plugin
 from llm_bridge.accounting.entropy_gradient import EntropyGradient, StepRows
 from llm_bridge.accounting.step_accountant import StepAccountant
 from llm_bridge.head.token_statistics import TokenStatistics, from_logits
-from llm_bridge.trainer.loss import clamped_fraction, policy_loss
+from llm_bridge.objective.loss import clamped_fraction, policy_loss
 from tests.verl import worker_ranks
 from tests.verl.worker_ranks import (
     CASES,

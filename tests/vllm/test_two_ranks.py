@@ -14,8 +14,8 @@ import torch
 from entropy_theory import update_rules
 from llm_bridge.data import models
 from llm_bridge.head.token_statistics import from_logits
-from llm_bridge.trainer import batches
-from llm_bridge.trainer.loss import policy_loss
+from llm_bridge.objective import batches
+from llm_bridge.objective.loss import policy_loss
 from tests.llm_bridge.test_shared_prompts import assert_same
 from tests.vllm.test_colocated import IN_BFLOAT16, check_correction, log_prob_of, of_vllm, rms
 

@@ -18,8 +18,8 @@ from llm_bridge.accounting import entropy_gradient, rule_parts, step_accountant
 from llm_bridge.accounting.accountant import Accountant
 from llm_bridge.accounting.optimizer_step import UnreadableStepError
 from llm_bridge.analysis import tokens as audited_tokens
-from llm_bridge.trainer.batches import map_columns
-from llm_bridge.trainer.micro_batch import contributions
+from llm_bridge.objective.batches import map_columns
+from llm_bridge.objective.micro_batch import contributions
 from tests.llm_bridge.language_models import low_digit, tabular_trainer
 from tests.llm_bridge.llama_steps import llama, llama_trainer, weights
 from tests.tolerances import FLOAT64

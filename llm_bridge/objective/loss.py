@@ -13,7 +13,7 @@ import torch
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import UpdateRule
 from llm_bridge.array_types import Loss, TokenTensor
-from llm_bridge.trainer.batches import map_columns
+from llm_bridge.objective.batches import map_columns
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -12,7 +12,7 @@ from entropy_theory.forecast import StateStatistics
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import UpdateRule
 from llm_bridge.head.token_statistics import TokenStatistics
-from llm_bridge.trainer import loss
+from llm_bridge.objective import loss
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
