@@ -1,9 +1,5 @@
 """What each token of a generation would do to its mean entropy, for rules that choose tokens by that.
 
-    trainer = EntropyTrainer(..., rule=update_rules.get("clip-cov", covariance="network"))
-    entropy_effects.attach(trainer)
-    trainer.train()
-
 With g the gradient of the mean entropy of the rows and P the optimizer's scaling, a coefficient c on
 grad log pi_i moves the mean entropy by c <g, P grad log pi_i> to first order: c times the derivative of
 log pi_i along P g. One forward and one backward pass give g, one with dual numbers the derivative for all
@@ -29,7 +25,7 @@ from llm_bridge.forward.policy_forward import COLUMNS
 
 
 def attach(trainer: Any) -> None:
-    """Make a trainer fill the column ``entropy_effect``, if its rule reads it.
+    """Make a trainer fill the column ``entropy_effect``, if its rule reads it; EntropyTrainer calls it.
 
     Raises ValueError for a kind of distribution without gradients; in training, as `of_generation`.
     """

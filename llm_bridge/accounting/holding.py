@@ -1,9 +1,5 @@
 """Forecasts for a rule that holds an entropy by them (its option ``hold="forecast"``).
 
-    trainer = EntropyTrainer(..., rule=update_rules.get("diverse-bonus", target=0.6, hold="forecast"))
-    holding.attach(trainer)
-    trainer.train()
-
 Before each optimizer step the entropy's gradient says what the step is about to do, and what a unit of
 the rule's coefficient adds to it: one more backward pass, and, but for an entropy bonus averaged as the
 entropy is, a forward pass with dual numbers. Before the next batch the rule's controller is shown their
@@ -22,9 +18,9 @@ from llm_bridge.accounting.accountant import Accountant
 
 
 def attach(trainer: Any) -> None:
-    """Make a trainer forecast its steps, if its rule's controller wants that. Errors as `Accountant`."""
+    """Make a trainer forecast its steps, if its rule's controller wants that; EntropyTrainer calls it."""
     controller = trainer.coefficient_controller
-    if controller is None or not controller.forecasts:
+    if controller is None or not controller.forecasts or trainer.entropy_forecast is not None:
         return
     forecasts = _Forecasts(Accountant(trainer, every=0, forecast_every=1, forecast_unit=True,
                                       published=False))

@@ -9,7 +9,6 @@ from typing import Any
 import transformers
 
 from entropy_theory import update_rules
-from llm_bridge.accounting import entropy_effects, holding
 from llm_bridge.accounting.accountant import Accountant
 from llm_bridge.analysis import audit
 from llm_bridge.commands.train_config import (
@@ -96,8 +95,6 @@ def build_trainer(
         trainer.add_callback(Accountant(
             trainer, every=config.account_every, tokens=config.account_tokens,
             sequences=config.account_sequences or None))
-    holding.attach(trainer)
-    entropy_effects.attach(trainer)
     trainer.remove_callback(transformers.PrinterCallback)
     return trainer
 

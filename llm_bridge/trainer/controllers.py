@@ -43,14 +43,6 @@ def observe(
     return float(controller.observe(mean, forecast))
 
 
-def check_forecaster(controller: Any | None, forecaster: Forecaster | None) -> None:
-    """Raise ValueError for a controller that steers by forecasts which nobody makes."""
-    if controller is not None and controller.forecasts and forecaster is None:
-        raise ValueError(
-            "hold 'forecast' needs the forecast of every optimizer step, and this trainer makes none: "
-            "attach them with llm_bridge.accounting.holding.attach(trainer), or use hold 'integral'")
-
-
 def report(controller: Any | None) -> dict[str, float]:
     """What a controller says of its last observation beside the setting, as numbers for a log."""
     if controller is None:

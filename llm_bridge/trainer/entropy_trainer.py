@@ -42,6 +42,7 @@ from transformers.trainer_utils import get_last_checkpoint
 from entropy_theory.support import results
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import UpdateRule
+from llm_bridge.accounting import entropy_effects, holding
 from llm_bridge.data import rewards
 from llm_bridge.forward import evaluation_mode
 from llm_bridge.forward.policy_forward import Forward
@@ -102,10 +103,10 @@ class EntropyTrainer(GRPOTrainer):
         on_step: called on the main process with each optimizer step's record.
 
     Attributes:
-        entropy_forecast: a function that returns the forecast of the steps on the last batch, for a rule
-            that holds its target by forecasts (``hold="forecast"``); set it before `train`.
-        entropy_effects: a function that returns the column ``entropy_effect`` of a generation's rows, for
-            a rule that reads it (``covariance="network"``); `accounting.entropy_effects.attach` sets it.
+        entropy_forecast: a function that returns the forecast of the steps on the last batch, under a
+            rule that holds its target by forecasts (``hold="forecast"``); else None.
+        entropy_effects: a function that returns the column ``entropy_effect`` of a generation's rows,
+            under a rule that reads it (``covariance="network"``); else None.
 
     Raises:
         ValueError: an option of TRL that would change the objective or the sampling distribution,
@@ -201,6 +202,8 @@ class EntropyTrainer(GRPOTrainer):
         check_second_batch(self)
         warn_of_inertness(self)
         self.add_callback(StepRecords(self, on_step))
+        holding.attach(self)
+        entropy_effects.attach(self)
 
     @property
     def generating_model(self) -> Any:
@@ -309,7 +312,7 @@ class EntropyTrainer(GRPOTrainer):
         """Train as TRL does; a lack of memory or a lost GPU is an error that a user can act on.
 
         Raises ValueError as `checkpoints.check_resumable`, `checkpoints.check_ranks` and
-        `resuming.check`, and where nobody supplies what the rule reads.
+        `resuming.check`.
         """
         self.made_with, self.log_to_restore = resuming.describe(self), None
         checkpoint = resume_from_checkpoint
@@ -319,12 +322,6 @@ class EntropyTrainer(GRPOTrainer):
             checkpoints.check_resumable(Path(str(checkpoint)))
             checkpoints.check_ranks(Path(str(checkpoint)), self.accelerator)
             resuming.check(Path(str(checkpoint)), self)
-        controllers.check_forecaster(self.coefficient_controller, self.entropy_forecast)
-        if "entropy_effect" in self.rule.required_columns and self.entropy_effects is None:
-            raise ValueError(
-                f"update rule '{self.rule.name}' chooses tokens by their effect on entropy (covariance "
-                "'network'), and nothing computes that: llm_bridge.accounting.entropy_effects.attach("
-                "trainer) before train, or covariance 'tabular'")
         self.same_policy.begin()
         settings = faults.training_settings(self.args, self.generation.rows_at_once)
         with evaluation_mode.kept(self.model), faults.device_errors_named(settings):

@@ -7,7 +7,6 @@ import torch
 from entropy_theory import update_rules
 from entropy_theory.controllers import EntropyForecast
 from entropy_theory.schedules import Points
-from llm_bridge.accounting import holding
 from llm_bridge.accounting.accountant import Accountant
 from tests.llm_bridge.language_models import StopAt, tabular_trainer
 
@@ -66,7 +65,6 @@ def test_each_step_has_the_coefficient_of_the_last_steps_forecast(tmp_path, opti
 def holding_trainer(folder, rule=RULE, **options):
     records = []
     trainer = tabular_trainer(folder, rule, on_step=records.append, **options)
-    holding.attach(trainer)
     return trainer, records
 
 
@@ -108,12 +106,6 @@ def test_a_resumed_run_holds_on(tmp_path, make):
     names = ("coefficient", "forecast_base", "forecast_per_unit", "entropy")
     assert [[r[name] for name in names] for r in resumed] == [[r[name] for name in names]
                                                               for r in records[2:]]
-
-
-def test_without_forecasts_training_is_refused(tmp_path):
-    trainer = tabular_trainer(tmp_path, RULE)
-    with pytest.raises(ValueError, match=r"holding.attach\(trainer\), or use hold 'integral'"):
-        trainer.train()
 
 
 @pytest.mark.parametrize("rule", ["aepo", "entropy-bonus", "diverse-bonus"])

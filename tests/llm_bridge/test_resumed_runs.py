@@ -13,7 +13,6 @@ import trl
 
 from entropy_theory import update_rules
 from llm_bridge import diagnostics
-from llm_bridge.accounting import entropy_effects, holding
 from llm_bridge.accounting.accountant import Accountant
 from llm_bridge.data import models
 from llm_bridge.trainer import resuming
@@ -79,8 +78,6 @@ def trainer_of(case, folder, **more):
     records = []
     made = tabular_trainer(folder, update_rules.get(name, **of_rule), on_step=records.append,
                            samples=4, **options)
-    holding.attach(made)
-    entropy_effects.attach(made)
     if account:
         made.add_callback(Accountant(made, every=account))
     return made, records

@@ -7,7 +7,6 @@ import transformers
 
 from entropy_theory import tabular, update_rules
 from llm_bridge import verl_plugin
-from llm_bridge.accounting import entropy_effects
 from tests.llm_bridge.language_models import tabular_trainer
 from tests.llm_bridge.llama_steps import llama_trainer
 
@@ -20,8 +19,7 @@ def rule(name="clip-cov", **options):
 
 
 def seen_columns(made):
-    """Attach, and keep the columns that each generation got, with the model's weights at that time."""
-    entropy_effects.attach(made)
+    """Keep the columns that each generation got, with the model's weights at that time."""
     fill, seen = made.entropy_effects, []
 
     def kept(columns, batch):
@@ -55,7 +53,6 @@ def test_on_a_transformer_a_token_moves_entropy_by_its_effect(tmp_path, optim):
     """Its own score, scaled by the optimizer's second moment as it stands, and not the next step's."""
     made = llama_trainer(tmp_path, rule(lower=-9.0, upper=9.0), steps=1, optim=optim,
                          learning_rate=1e-3)
-    entropy_effects.attach(made)
     kept = []
 
     class Keep(transformers.TrainerCallback):
@@ -90,9 +87,6 @@ def test_on_a_transformer_a_token_moves_entropy_by_its_effect(tmp_path, optim):
         assert float(found[place]) == pytest.approx(effect, abs=DIFFERENCE * float(found.abs().max()))
 
 
-def test_nothing_that_fills_it_is_one_clear_error(tmp_path):
-    made = tabular_trainer(tmp_path, rule())
-    with pytest.raises(ValueError, match=r"entropy_effects\.attach\(trainer\) before train"):
-        made.train()
+def test_under_verl_a_network_covariance_is_one_clear_error():
     with pytest.raises(ValueError, match="covariance 'network' does not run under verl"):
         verl_plugin.make_rule("clip-cov", {"covariance": "network"})
