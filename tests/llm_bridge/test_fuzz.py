@@ -198,6 +198,7 @@ OWN = {
     **dict.fromkeys(("data.benchmarks._from_hub", "recipes.hub_data.fetch"),
                     "reads a hub's data set, through the hub's own library"),
     "trainer.controllers.load": "reads a checkpoint whose seal has been checked",
+    "trainer.resuming.check": "reads a checkpoint, as trainer.controllers.load",
     "trainer.resuming.describe": "reads what it has just written",
     "trainer.resuming.read": "reads a checkpoint, as trainer.controllers.load",
     "verl_worker.RuleTrainingWorker": "reads options that verl has read",
