@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,11 @@ needs_rocq = pytest.mark.skipif(kernel.rocq_version() is None, reason="Rocq is n
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("project") / kernel.BUILD
+    """With the library that `prove` has compiled, where it has: it is compiled again if it changed."""
+    found = tmp_path_factory.mktemp("project") / kernel.BUILD
+    if kernel.BUILD.is_dir():
+        shutil.copytree(kernel.BUILD, found)
+    return found
 
 
 @pytest.fixture(scope="module")
