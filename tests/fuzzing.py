@@ -7,7 +7,6 @@ A room lists its functions and readers in a table of its own ``test_fuzz.py``; a
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import copy
 import dataclasses
@@ -327,29 +326,16 @@ def holds_of_reader(
         reader.check(result)
 
 
-def reader_tests(
-    room: str, readers: Mapping[str, Reader], read_by: Mapping[str, str], own: Mapping[str, str]
-) -> tuple[Callable[..., None], ...]:
-    """Return the tests of a room's table of readers.
+def reader_tests(readers: Mapping[str, Reader]) -> tuple[Callable[..., None], ...]:
+    """Return the tests of a table of readers, by name.
 
-    Args:
-        room: the package.
-        readers: the table, by name.
-        read_by: the line that tries each function which reads a file, by the function's place.
-        own: functions that read what no user writes, each with the reason.
-
-    Returns:
-        Tests that every function which reads has a line, that damaged files are refused or read, and
-        that the documents of the table are read as they stand: one that is not would prove nothing.
+    Damaged files are refused or read, and the documents of the table are read as they stand: a document
+    that is not would prove nothing.
     """
 
     def skip_without(module: str) -> None:
         if module:
             pytest.importorskip(module)
-
-    def test_every_reader_is_fuzzed() -> None:
-        assert reading_functions(room) == read_by.keys() | own.keys()
-        assert set(read_by.values()) <= readers.keys()
 
     @SIZES
     @pytest.mark.parametrize("name", readers)
@@ -363,7 +349,7 @@ def reader_tests(
         skip_without(readers[name].needs)
         holds_of_reader(readers[name], (), tmp_path, whole=True)
 
-    return test_every_reader_is_fuzzed, test_damaged, test_whole
+    return test_damaged, test_whole
 
 
 def damaged(reader: Reader, damage: Sequence[tuple[str, int]]) -> bytes:
@@ -506,25 +492,3 @@ def ends_well(found: tuple[int, str]) -> None:
     if status:
         (line,) = said.splitlines()
         assert line.startswith("error: "), line
-
-
-# ------------------------------------------------------------------ nothing is left out
-
-READS = {"read_text", "read_bytes", "read_json", "read_arrays", "text_of", "parsed", "read_parquet",
-         "load_dataset", "json.load", "json.loads", "tomllib.load", "tomllib.loads", "np.load",
-         "torch.load", "csv.reader", "RawEventFileLoader"}
-"""What reads a file, or what was written in one: names, or the last parts of names."""
-
-
-def reading_functions(room: str) -> set[str]:
-    """The functions of a room, as "module.function", whose code calls one of `READS`."""
-    folder = Path(str(importlib.import_module(room).__file__)).parent
-    found = set()
-    for path in sorted(folder.rglob("*.py")):
-        module = ".".join(path.relative_to(folder).with_suffix("").parts)
-        for top in ast.parse(path.read_text(encoding="utf-8")).body:
-            for node in ast.walk(top):
-                name = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
-                if name in READS or name.rpartition(".")[2] in READS:
-                    found.add(f"{module}.{getattr(top, 'name', '')}")
-    return found

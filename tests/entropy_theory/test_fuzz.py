@@ -911,28 +911,5 @@ READERS = {
 }
 
 
-READ_BY = {
-    **dict.fromkeys((f"performance_law.log_formats.{name}" for name in (
-        "_csv", "_event_file", "_json", "_json_lines", "read_rows")), "training log, CSV"),
-    **dict.fromkeys(("support.results.read_json", "support.stored.parsed", "support.stored.text_of"),
-                    "support.results.read_json"),
-    "support.results.kept_records": "support.results.kept_records",
-    "support.typed_values.from_text": "update_rules.rule_options.from_texts",
-    **dict.fromkeys(("support.user_code._Loader", "support.user_code.module_of_file"),
-                    "support.user_code.module_of_file"),
-    "verification.ledger.read_accepted": "verification.ledger.read_accepted",
-}
-"""The line of `READERS` that tries a function which reads, by the function's place."""
-OWN = {
-    **dict.fromkeys(("support.imported_sources._imported", "support.user_code.digest"),
-                    "takes the bytes of a file that has been imported already"),
-    **dict.fromkeys((f"verification.kernel.{name}" for name in (
-        "_accepts", "_digest", "_text", "_write_sources", "check_again", "read_accepted")),
-        "reads the package's own proofs, and what the kernel said of them"),
-    "support.listed.listed": "reads the package's own files",
-}
-"""Functions that read what no user writes."""
-
-
-(test_every_reader_is_fuzzed, test_a_reader_takes_a_damaged_file_or_says_what_is_wrong,
- test_a_reader_takes_what_is_not_damaged) = reader_tests("entropy_theory", READERS, READ_BY, OWN)
+(test_a_reader_takes_a_damaged_file_or_says_what_is_wrong,
+ test_a_reader_takes_what_is_not_damaged) = reader_tests(READERS)

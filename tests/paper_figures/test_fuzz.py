@@ -61,34 +61,5 @@ READERS = {
         read=read_result, name="result.json", document=RUN, write=as_json, errors=(),
         check=json.dumps),
 }
-READ_BY = {
-    **{f"data.inputs.{name}": f"data.inputs.{name}" for name in (
-        "comparison", "evaluations", "held_targets", "simulation")},
-    "data.inputs.dataset_provenance": "data.inputs.simulation",
-    "report.figures.read_result": "report.figures.read_result",
-}
-"""The line of `READERS` that tries a function which reads, by the function's place."""
-OWN = {
-    **dict.fromkeys(("aepo.table_4_settings._full", "aepo.table_4_settings._recipe",
-                     "data.paper_numbers.read", "extensions.measured_tables.main", "report.page._file",
-                     "site.bandit.page", "site.claims._files", "site.figures._stages",
-                     "site.markup.included", "site.markup.module_docstring", "site.markup.source",
-                     "site.notebooks._page",
-                     "site.pages.write",
-                     "site.rules._engines", "site.notebooks._digests",
-                     "figure._code_digest", "reproduce.stage.code_digest"),
-                    "reads the package's own files"),
-    **dict.fromkeys(("extensions.independent_logits._of_run", "figure._read", "report.figures._figure",
-                     "site.claims.evidence", "site.building._without_latex", "site.figures.pages",
-                     "site.notebooks.kept", "data.inputs._digest"),
-                    "reads what the reproduction has just written, a damaged part of which is remade"),
-    **dict.fromkeys(("reproduce.gpu_jobs.GpuJob", "reproduce.pipeline._last_line", "site.notebooks._run",
-                     "reproduce.pipeline._previous",
-                     "reproduce.pipeline._read_stamp", "reproduce.pipeline.print_outcome"),
-                    "the state of the main job: test_reproduce.py"),
-}
-"""Functions that read what no user writes."""
-
-
-(test_every_reader_is_fuzzed, test_a_reader_takes_a_damaged_file_or_says_what_is_wrong,
- test_a_reader_takes_what_is_not_damaged) = reader_tests("paper_figures", READERS, READ_BY, OWN)
+(test_a_reader_takes_a_damaged_file_or_says_what_is_wrong,
+ test_a_reader_takes_what_is_not_damaged) = reader_tests(READERS)

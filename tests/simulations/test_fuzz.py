@@ -101,24 +101,8 @@ READERS = {
 }
 
 
-READ_BY = {
-    "computing.cells.read_cell": "computing.cells.read_cell",
-    "computing.store.read": "computing.store.read",
-    "sweeps.file.read_sweep": "sweeps.file.read_sweep",
-    "sweeps.plan._keys": "sweeps.plan.plan",
-}
-"""The line of `READERS` that tries a function which reads, by the function's place."""
-OWN = {
-    "computing.code_digest.code_digest": "reads the package's own code",
-    "engine.traced.machine._read": "reads machine code that it wrote, by its digest",
-    **dict.fromkeys(("sweeps.sweep._assembled", "sweeps.sweep._lost", "sweeps.sweep.summary"),
-                    "reads attributes of a cell that computing.cells.read_cell has read"),
-}
-"""Functions that read what no user writes."""
-
-
-(test_every_reader_is_fuzzed, test_a_reader_takes_a_damaged_file_or_says_what_is_wrong,
- test_a_reader_takes_what_is_not_damaged) = reader_tests("simulations", READERS, READ_BY, OWN)
+(test_a_reader_takes_a_damaged_file_or_says_what_is_wrong,
+ test_a_reader_takes_what_is_not_damaged) = reader_tests(READERS)
 
 
 # ------------------------------------------------------------------ functions

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from entropy_theory import claims
 from entropy_theory.claims import all_claims
 from entropy_theory.claims.entropy_mechanism import points_on_the_curve
 from entropy_theory.verification import arithmetic as ar
@@ -16,16 +15,6 @@ from entropy_theory.verification.instances import Cases
 
 PAGE = Path(__file__).parents[3] / "docs" / "sentences.md"
 CLAIMS = all_claims()
-
-
-def test_a_printed_lemma_or_theorem_has_a_file_named_after_it():
-    """`aepo.theorem-4.3a` stands in aepo/theorem_4_3.py."""
-    printed = re.compile(r"([\w-]+)\.((lemma|theorem|proposition|corollary)-[\d.]+)")
-    found = [match for i in CLAIMS if (match := printed.match(i))]
-    assert len(found) == 21
-    for match in found:
-        folder = Path(claims.__path__[0]) / match[1].replace("-", "_")
-        assert list(folder.glob(re.sub(r"[-.]", "_", match[2]) + "*.py")), match[0]
 
 
 def test_every_claim_says_its_scope():
