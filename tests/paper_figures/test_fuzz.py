@@ -61,5 +61,7 @@ READERS = {
         read=read_result, name="result.json", document=RUN, write=as_json, errors=(),
         check=json.dumps),
 }
+
+
 (test_a_reader_takes_a_damaged_file_or_says_what_is_wrong,
  test_a_reader_takes_what_is_not_damaged) = reader_tests(READERS)
