@@ -15,6 +15,7 @@ import functools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -28,6 +29,7 @@ from entropy_theory.verification.formula.statement import (
     Parameters,
     SymbolicCases,
     relation,
+    subterms,
 )
 from entropy_theory.verification.formula.terms import ACTIONS, STATES, Term, UntraceableError
 from entropy_theory.verification.formula.trees import HORIZON
@@ -46,6 +48,8 @@ SourceText = Literal[
 ]
 
 METHODS: tuple[Method, ...] = get_args(Method)
+FLOAT_FROM = 30
+"""Binary digits after the point from which a number is taken for a rounded one: 0.1 has 55, 3/8 three."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -194,6 +198,14 @@ class Statement:
         """Whether it has a formula."""
         return not isinstance(_traced_of(self), UntraceableError)
 
+    def has_floats(self) -> bool:
+        """Whether some of its numbers may be rounded: it is no formula, or has constants like 0.1."""
+        formula = _traced_of(self)
+        if isinstance(formula, UntraceableError):
+            return True
+        terms = subterms([formula.conclusion.term, *(h.term for h in formula.hypotheses)])
+        return any(_is_rounded(t.operation.detail) for t in terms if t.operation.name == "constant")
+
     def evaluate(self, cases: Cases) -> tuple[list[Reals | Mask], Reals]:
         """The hypotheses' values and the margins on a batch, in floats or in balls.
 
@@ -318,6 +330,12 @@ class Claim:
             for m in self.mutants))
         for proof in (self.statement.proof, self.repair.proof if self.repair else (), self.negation):
             _check_order(self.id, proof)
+
+
+def _is_rounded(number: Any) -> bool:
+    """Whether a rational number looks like a float that stands for another: 0.1 or log 3, not 3/8."""
+    bits = number.denominator.bit_length() - 1 if isinstance(number, Fraction) else 0
+    return bits >= FLOAT_FROM and number.denominator == 1 << bits
 
 
 def same(one: Statement, other: Statement) -> bool:

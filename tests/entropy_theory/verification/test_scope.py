@@ -293,6 +293,21 @@ def test_true_and_false_are_no_margin():
         assert "write 3 - h for h <= 3" in verdict.problems[0]
 
 
+@pytest.mark.parametrize("size", range(2, 9))
+@pytest.mark.parametrize("entropy", [plain_entropy, lambda z: ar.entropy(z)], ids=["numbers", "formula"])
+def test_a_float_that_was_rounded_refutes_no_true_bound(size, entropy):
+    """The float of log 5 lies 9e-17 below log 5, and so the most basic theorem was refuted."""
+    verdict = found(lambda i: math.log(size) - entropy(i.logits),
+                    bandit_instances(actions=(size, size), correct=False))
+    assert verdict.statement == "verified", verdict
+
+
+def test_a_float_that_is_wrong_by_more_than_rounding_is_refuted():
+    two = bandit_instances(actions=(2, 2), correct=False)
+    verdict = found(lambda i: 0.693147 - ar.entropy(i.logits), two)
+    assert verdict.statement == "refuted"
+
+
 # ---------------------------------------------------------------- small counterexamples
 
 TEMPERATURE = Scalar(name="temperature", low=0.1, high=10, grid=(1,))
