@@ -28,6 +28,10 @@ FIRST_BITS = 64
 FLOAT_BITS = 48
 """Bits at which a violation must show where a statement's numbers are floats. Each is known to 53 bits;
 five less leave room for 32 roundings in the code that made it: the float of log 5 is not below log 5."""
+_FLOATS_ALONE = (
+    "a counterexample cannot be certified, since the claim computes with floats alone ({}): in place of "
+    "scipy's functions and float(), use numpy's exp, log, sum, maximum and where, or "
+    "entropy_theory.verification.arithmetic")
 CEILING = 4096
 """Bits beyond which a sign is reported undecided (an exact zero never becomes decided)."""
 
@@ -157,12 +161,17 @@ def may_be_equality(statement: Statement, certificate: Certificate) -> bool:
 
 def _status(statement: Statement, instance: Instance) -> tuple[Status, str, bool]:
     batch = as_balls(instance)
-    values, found = statement.evaluate(batch)
+    try:
+        values, found = statement.evaluate(batch)
+    except TypeError as error:
+        raise ValueError(_FLOATS_ALONE.format(error)) from error
     hypotheses = [holds(value, condition.relation)
                   for value, condition in zip(values, statement.conditions, strict=True)]
     if False in hypotheses:
         return "outside", "", False
     margins = np.asarray(found, dtype=object).reshape(-1)
+    if any(isinstance(m, float) for m in margins):
+        raise ValueError(_FLOATS_ALONE.format("its margin is a float"))
     if any(m.is_nan() for m in margins):
         # At low precision a ball can overflow to NaN without the margin being one.
         return "undecided", "[nan]", False

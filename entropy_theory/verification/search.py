@@ -28,7 +28,7 @@ from entropy_theory.verification.instances import (
     to_json,
 )
 from entropy_theory.verification.shrink import shrink
-from entropy_theory.verification.vacuity import NO_SIZE, Margins, why_vacuous
+from entropy_theory.verification.vacuity import NO_SIZE, Margins, varied, why_vacuous
 
 Violation = tuple[Instance, certify.Certificate]
 CLEARLY = 1e-6
@@ -276,7 +276,8 @@ class _Attack:
         self.met += int(np.sum(meets))
         self.flagged += int(np.sum(candidates))
         found = sizes.sizes_of(batch, self.instances)
-        self.margins.add(margins[meets], random, max(found.values(), default=NO_SIZE))
+        telling = varied(batch) & random
+        self.margins.add(margins[meets], telling[meets], max(found.values(), default=NO_SIZE))
         if meets.any():
             for unit, size in found.items():
                 self._sizes.setdefault(unit, set()).add(size)

@@ -33,8 +33,8 @@ class Margins:
         count: how many.
         low: the smallest.
         high: the largest.
-        stuck: the value that half of the random instances of a size, or more, had to the last bit, by
-            size.
+        stuck: the value that half of the `varied` random instances of a size, or more, had to the last
+            bit, by size.
     """
 
     count: int = 0
@@ -42,17 +42,19 @@ class Margins:
     high: float = -np.inf
     stuck: dict[int, float] = field(default_factory=dict)
 
-    def add(self, margins: np.ndarray, random: bool, size: int) -> None:
-        """Take in the margins of a batch of a size; ``random``: it was drawn, not enumerated."""
-        finite = margins[np.isfinite(margins)]
-        if not finite.size:
+    def add(self, margins: np.ndarray, varied: np.ndarray, size: int) -> None:
+        """Take in the margins of a batch of a size, and which are of `varied` random instances."""
+        usable = np.isfinite(margins)
+        if not usable.any():
             return
+        finite = margins[usable]
         self.count += finite.size
         self.low = min(self.low, float(finite.min()))
         self.high = max(self.high, float(finite.max()))
-        if random and finite.size >= 8:
-            values, counts = np.unique(finite, return_counts=True)
-            if 2 * counts.max() >= finite.size:
+        telling = margins[usable & varied]
+        if telling.size >= 8:
+            values, counts = np.unique(telling, return_counts=True)
+            if 2 * counts.max() >= telling.size:
                 self.stuck[size] = float(values[np.argmax(counts)])
 
     def cut_off(self) -> float | None:
@@ -62,6 +64,16 @@ class Margins:
         """
         found = [value for size, value in self.stuck.items() if size > SMALL]
         return found[0] if len(found) > 1 else self.stuck.get(NO_SIZE)
+
+
+def varied(batch: Batch) -> np.ndarray:
+    """Which instances have no constant vector, [B]; rewards that are all 0 make many a margin 0."""
+    found = np.ones(len(next(iter(batch.values()))), dtype=bool)
+    for name, column in batch.items():
+        if name not in ("logits", "weights") and column.ndim > 1 and column.dtype.kind == "f":
+            rows = column.reshape(len(column), -1)
+            found &= (rows != rows[:, :1]).any(-1)
+    return found
 
 
 def why_vacuous(

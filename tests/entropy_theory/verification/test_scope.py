@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import scipy.special
 
 from entropy_theory.claims import all_claims
 from entropy_theory.verification import (
@@ -230,6 +231,27 @@ def test_instances_that_are_all_alike_make_a_claim_vacuous():
         Vector(name="reward", low=0, high=0, grid=(0,)),))
     verdict = found(lambda i: ar.covariance(ar.softmax(i.logits), i.reward, i.logits), nothing)
     assert verdict.statement == "vacuous"
+
+
+def test_rewards_that_are_all_equal_make_no_claim_vacuous():
+    """With a grid of one value, half of the random rewards are constant, and each variance is 0."""
+    def variance(i):
+        p = np.exp(i.logits) / np.exp(i.logits).sum(-1, keepdims=True)
+        return (p * i.reward**2).sum(-1) - (p * i.reward).sum(-1) ** 2
+
+    drawn = bandit_instances(correct=False, vectors=(Vector(name="reward", low=-1, high=1, grid=(0,)),))
+    assert found(variance, drawn).statement == "verified"
+
+
+@pytest.mark.parametrize("entropy", [
+    lambda z: scipy.special.entr(scipy.special.softmax(z, -1)).sum(-1),
+    lambda z: plain_entropy(np.asarray(z, float)),
+], ids=["scipy", "float"])
+def test_a_function_of_floats_alone_is_one_clear_problem(entropy):
+    verdict = found(lambda i: 0.5 - entropy(i.logits))
+    assert verdict.statement == "undecided"
+    assert "computes with floats alone" in verdict.problems[0]
+    assert "entropy_theory.verification.arithmetic" in verdict.problems[0]
 
 
 def test_an_identity_of_two_actions_alone_makes_no_claim_vacuous():
