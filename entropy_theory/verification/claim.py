@@ -267,8 +267,8 @@ class Claim:
         scope: what the statement is about: one tabular state or a token tree, one token or a response,
             exact expectation or samples, one step or a run.
         source_text: what was judged: the printed text; a printed statement whose proof is not in the
-            sources; a reconstruction of displays that the source has lost, with or without a printed proof;
-            an abstract alone; or words that are not in the sources, as quoted elsewhere.
+            sources; a reconstruction of displays that the source has lost, where it prints a proof or
+            none; an abstract alone; or words that are not in the sources, as quoted elsewhere.
         symbolic: whether SymPy too decides the equations of the formula that is said to be true
             (`symbolic`): a second verdict beside the kernel's.
         printed_proof: the source's own proof, step by step; empty if it prints none.

@@ -8,10 +8,11 @@ C(q) the probability of the likeliest right response. True. Its advantages A_t t
 the gradient has the entries g_t = P_t A_t / |D| with P_t >= C(q), and Cauchy-Schwarz over h tokens
 gives sqrt(h). Advantages along a right response can be negative, so absolute values are needed.
 
-The text at hand lacks the displays, and does not show whether the paper keeps |D| and sqrt(h) in C(q). Both are needed. Without sqrt(h) it
-fails for two tokens and h = 3, with weights (4, 1), (4, 1), (5, 1) along the one right response, and for
-three tokens and h = 2, with (6, 1, 1) twice; one less anywhere and it holds there. For two tokens and
-h = 2 it is true without, by ``extension.sharpened-stationarity``, which has sqrt(h (n - 1)/n).
+The text at hand lacks the displays, and does not show whether the paper keeps |D| and sqrt(h) in C(q).
+Both are needed. Without sqrt(h) it fails for two tokens and h = 3, with weights (4, 1), (4, 1), (5, 1)
+along the one right response, and for three tokens and h = 2, with (6, 1, 1) twice; one less anywhere and
+it holds there. For two tokens and h = 2 it is true without, by ``extension.sharpened-stationarity``,
+which has sqrt(h (n - 1)/n).
 """
 
 from __future__ import annotations
