@@ -172,8 +172,7 @@ def show(claim_id: tyro.conf.Positional[str], /, *, full: bool = False) -> int:
 def _show_accepted(claim: Claim) -> int:
     """Print a claim with the accepted ledger's verdict, where what checks it is not installed."""
     record = ledger.read_accepted()[claim.id]
-    print("SymPy and z3 are not installed, so nothing is checked here: this is the accepted ledger's "
-          "verdict")
+    print("SymPy is not installed, so nothing is checked here: this is the accepted ledger's verdict")
     report.print_claim(claim, kernel.evidence(claim), Verdict(
         statement=record["verdict"], printed_proof=record["printed_proof"],
         counterexample=record["counterexample"], problems=(), instead=record["instead"]))
@@ -395,8 +394,8 @@ def _jobs(
     accepted: Mapping[str, dict[str, Any]],
 ) -> dict[str, ClaimJob]:
     for claim_id, claim in claims.items():
-        if any(check.method in ("symbolic", "smt") for check in checks(claim, QUICK)):
-            need(f"checking the proof steps of {claim_id}", "sympy", "z3")
+        if any(check.method == "symbolic" for check in checks(claim, QUICK)):
+            need(f"checking the equations of {claim_id}", "sympy")
     return {
         claim_id: ClaimJob(
             claim_id=claim_id,

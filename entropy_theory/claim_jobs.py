@@ -2,7 +2,7 @@
 
 A worker process runs a claim's checks in order and reports each as it starts and ends. A check that
 exceeds its limit is killed with its process and recorded as a time-out, and a fresh worker goes on with
-the next check; so nothing that hangs, in z3 or in a user's margin, can stop a run or pass for a pass.
+the next check; so nothing that hangs, in SymPy or in a user's margin, can stop a run or pass for a pass.
 """
 
 from __future__ import annotations
@@ -216,6 +216,6 @@ def _context(*, ours: bool) -> Any:
 
         # A worker a claim is cheap only if nothing is left to import in it. A user's file holds few
         # claims, most of them without the symbolic proofs that these are for.
-        preload += [*module_names(), "sympy", "z3"]
+        preload += [*module_names(), "sympy"]
     context.set_forkserver_preload(preload)
     return context

@@ -17,11 +17,9 @@ from fractions import Fraction
 import numpy as np
 from hypothesis import strategies as st
 
-from entropy_theory.verification import Cases, Condition, Instances, Statement, Step
+from entropy_theory.verification import Cases, Condition, Instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.certify import check_instance
-from entropy_theory.verification.claim import Outcome, Relation
 from entropy_theory.verification.formula.statement import Parameter, Parameters, Range
 from entropy_theory.verification.instances import Batch, Instance, Margin
 
@@ -106,33 +104,6 @@ def unrounded_instances(**printed: str) -> Instances:
             Parameter(name=name, range=Range(low=low, high=high))
             for name, (low, high) in ranges.items())),
     )
-
-
-def every_row(
-    name: str,
-    text: str,
-    rows: Sequence[Instance],
-    margin: Margin,
-    *,
-    relation: Relation = ">=",
-    conditions: tuple[Condition, ...] = (),
-) -> Step:
-    """A proof step for a finite set: ball arithmetic on each row that meets the conditions."""
-    statement = Statement(latex=text, margin=margin, relation=relation, conditions=conditions)
-
-    def check(seconds: float) -> tuple[Outcome, str]:
-        held = 0
-        for row in rows:
-            certificate = check_instance(statement, row)
-            if certificate.status == "violated":
-                return "fail", f"violated at row {row}: margin {certificate.interval}"
-            if certificate.status == "undecided":
-                return "undecided", f"undecided at row {row}: margin {certificate.interval}"
-            held += certificate.status == "holds"
-        excluded = f", {len(rows) - held} excluded" if held < len(rows) else ""
-        return ("pass" if held else "fail"), f"holds at {held} rows{excluded}"
-
-    return Step(name=name, statement=text, method="certify", check=check)
 
 
 def compared(ours: str, theirs: str) -> Instance:

@@ -15,7 +15,7 @@ from entropy_theory.support.parent_process import end_with_starter
 
 Value = TypeVar("Value")
 EXTRA_OF = {
-    "sympy": "proofs", "z3": "proofs",
+    "sympy": "proofs",
     "jinja2": "figures", "matplotlib": "figures",
     "accelerate": "llm", "datasets": "llm", "gguf": "llm", "math_verify": "llm", "reasoning_gym": "llm",
     "tensorboard": "llm", "torch": "llm", "transformers": "llm", "trl": "llm",

@@ -1,9 +1,9 @@
 """How a claim is checked.
 
-    claim.py            what a claim is: hypotheses, conclusion, proof, mutants
+    claim.py            what a claim is: hypotheses, conclusion, mutants
     instances.py        where it lives: strategies, samplers, small integers
     arithmetic.py       softmax formulas that run in float64 and in ball arithmetic alike
-    symbolic.py smt.py  proof steps: identities (SymPy) and inequalities (z3)
+    symbolic.py         the equations of a formula, decided by SymPy
     property_based.py   Hypothesis: thousands of instances, shrunk to the simplest violation
     floats.py           a statement's margins on many instances
     search.py           the adversary: small integers, millions of random cases, local ascent
@@ -22,6 +22,8 @@
 
 One claim in one call: ``judge(claim)`` gives its `Verdict` (quick; ``judge(claim, FULL)`` at length).
 """
+
+from typing import NoReturn
 
 from entropy_theory.verification.check import FULL, QUICK, judge
 from entropy_theory.verification.claim import Claim, Condition, Mutant, PrintedStep, Statement, Step
@@ -55,3 +57,11 @@ __all__ = [
     "listed_instances",
     "tree_instances",
 ]
+
+
+def __getattr__(name: str) -> NoReturn:
+    if name in ("smt", "derivation"):
+        raise ImportError(
+            f"there is no {name} any more: proof steps decided no verdict. Remove `proof` and `negation` "
+            "from the claim, and prove it in Rocq if you want it proved (docs/proofs.md)")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

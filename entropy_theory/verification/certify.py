@@ -6,7 +6,7 @@ values; an undecided one is repeated at doubled precision, up to a ceiling.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
@@ -19,7 +19,7 @@ from entropy_theory.verification.arithmetic import (
     Reals,
     UndecidedComparisonError,
 )
-from entropy_theory.verification.claim import Outcome, Relation, Statement, Step
+from entropy_theory.verification.claim import Relation, Statement
 from entropy_theory.verification.instances import Instance, as_balls
 
 Status = Literal["violated", "holds", "outside", "undecided"]
@@ -64,37 +64,6 @@ def precision(bits: int) -> Iterator[None]:
         yield
     finally:
         ctx.prec = before
-
-
-def sign(ball: Ball) -> int | None:
-    """-1, 0 or 1 where the ball proves it, else None."""
-    if ball > 0:
-        return 1
-    if ball < 0:
-        return -1
-    return 0 if ball == 0 else None
-
-
-def decided_sign(
-    function: Callable[[], Ball], *, first_bits: int = FIRST_BITS, ceiling: int = CEILING
-) -> tuple[int | None, str, int]:
-    """Sign of the number that ``function`` encloses, with the precision doubled until it is decided.
-
-    Returns:
-        (sign or None, enclosure, bits).
-    """
-    bits, ball = first_bits, None
-    while bits <= ceiling:
-        with precision(bits):
-            try:
-                ball = function()
-            except UndecidedComparisonError:
-                ball = None
-            else:
-                if (found := sign(ball)) is not None:
-                    return found, enclosure(ball), bits
-        bits *= 2
-    return None, "" if ball is None else enclosure(ball), bits // 2
 
 
 def enclosure(ball: Ball) -> str:
@@ -216,66 +185,3 @@ def holds(value: Reals | Mask, relation: Relation) -> bool | None:
     if False in answers:
         return False
     return None if None in answers else True
-
-
-def positive(
-    name: str, statement: str, function: Callable[[], Ball], *, uses: Sequence[str] = ()
-) -> Step:
-    """Make the proof step that the number which ``function`` encloses is above zero."""
-
-    def check(seconds: float) -> tuple[Outcome, str]:
-        found, interval, bits = decided_sign(function)
-        if found is None:
-            return "undecided", f"sign of {interval} undecided at {bits} bits"
-        return ("pass" if found > 0 else "fail"), f"{interval} at {bits} bits"
-
-    return Step(name=name, statement=statement, method="certify", check=check, uses=tuple(uses))
-
-
-def positive_on_box(
-    name: str,
-    statement: str,
-    function: Callable[..., Ball],
-    box: Sequence[tuple[float, float]],
-    *,
-    uses: Sequence[str] = (),
-    bits: int = 128,
-    most_boxes: int = 20_000,
-) -> Step:
-    """Make the proof step that ``function`` of balls is above zero on a box, by branch and bound.
-
-    A box whose image is not decided is halved along its longest side. An equality locus cannot be
-    proved this way (boxes pile up on it): the step then ends undecided at ``most_boxes``.
-    """
-
-    def check(seconds: float) -> tuple[Outcome, str]:
-        from flint import arb
-
-        pending, done = [tuple((arb(a), arb(b)) for a, b in box)], 0
-        with precision(bits):
-            while pending and done < most_boxes:
-                sides = pending.pop()
-                done += 1
-                image = function(*[_hull(a, b) for a, b in sides])
-                if image > 0:
-                    continue
-                if image <= 0 or function(*[(a + b) / 2 for a, b in sides]) <= 0:
-                    where = ", ".join(enclosure((a + b) / 2) for a, b in sides)
-                    return "fail", f"not above zero at {where}"
-                k = max(range(len(sides)), key=lambda j: float((sides[j][1] - sides[j][0]).mid()))
-                low, high = sides[k]
-                middle = (low + high) / 2
-                # The midpoint of two dyadics is exact at this precision.
-                pending.append((*sides[:k], (low, middle), *sides[k + 1:]))
-                pending.append((*sides[:k], (middle, high), *sides[k + 1:]))
-        if pending:
-            return "undecided", f"{len(pending)} boxes open after {done}"
-        return "pass", f"{done} boxes at {bits} bits"
-
-    return Step(name=name, statement=statement, method="certify", check=check, uses=tuple(uses))
-
-
-def _hull(low: Ball, high: Ball) -> Ball:
-    from flint import arb
-
-    return arb((low + high) / 2, (high - low) / 2)

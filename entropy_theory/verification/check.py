@@ -1,6 +1,6 @@
 """The checks of a claim, in order, and how much work and time each may take.
 
-A check is one unit of work with a time limit: a proof step, a search, a mutant. It returns evidence
+A check is one unit of work with a time limit: a search, a printed step, a mutant. It returns evidence
 and never raises: an exception inside becomes evidence with the outcome "error".
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from entropy_theory.verification import certify, kernel
+from entropy_theory.verification import certify, kernel, symbolic
 from entropy_theory.verification.claim import (
     Claim,
     Convergence,
@@ -26,7 +26,6 @@ from entropy_theory.verification.claim import (
     same,
 )
 from entropy_theory.verification.convergence import check_convergence
-from entropy_theory.verification.derivation import Inference, decide
 from entropy_theory.verification.floats import describe
 from entropy_theory.verification.instances import Instances, from_json
 from entropy_theory.verification.property_based import check_property
@@ -48,7 +47,7 @@ class Profile:
         shrink: whether Hypothesis makes a violation of the statement or the repair small; no verdict
             depends on it.
         orders: instances at which an order of convergence is measured.
-        step_seconds: limit for one proof step (z3 reports its own time-out first).
+        step_seconds: limit for one printed step, one experiment, or SymPy's equations.
         check_seconds: limit for any other check; a process over its limit is killed.
         seed: of all that is drawn; at each seed every claim draws its own.
     """
@@ -138,12 +137,14 @@ def checks(
         plan.append(_convergence_check(claim.convergence, claim.instances, profile, seed))
     if claim.repair is not None:
         plan += _statement_checks(claim, claim.repair, profile, "repair", seed + 1, proved == "repair")
-    plan += [_step_check(step, "negation", profile) for step in claim.negation]
     plan += [_step_check(step, "experiment", profile) for step in claim.experiments]
     for printed in claim.printed_proof:
         plan.append(_step_check(printed.as_printed, "printed proof", profile))
         if printed.completed is not None:
             plan.append(_step_check(printed.completed, "printed proof", profile))
+    if claim.symbolic:
+        target: Target = "statement" if claim.repair is None else "repair"
+        plan.append(_step_check(_symbolic_step(claim), target, profile))
     plan += _kernel_checks(claim, profile)
     if accepted_counterexample is not None:
         plan.append(_recheck(claim, accepted_counterexample, profile))
@@ -157,11 +158,9 @@ def mutants(claim: Claim) -> Sequence[Mutant]:
         return claim.mutants
     true = claim.repair or claim.statement
     if true.relation == "==":
-        wrong = dataclasses.replace(
-            true, margin=lambda i: true.margin(i) + 1e-6, proof=()
-        )
+        wrong = dataclasses.replace(true, margin=lambda i: true.margin(i) + 1e-6)
         return (Mutant(name="right side off by 1e-6", statement=wrong),)
-    wrong = dataclasses.replace(true, margin=lambda i: -true.margin(i) - 1e-9, proof=())
+    wrong = dataclasses.replace(true, margin=lambda i: -true.margin(i) - 1e-9)
     return (Mutant(name="conclusion reversed", statement=wrong),)
 
 
@@ -184,7 +183,6 @@ def _statement_checks(
         profile.examples // 3, 20)
     effort = profile.proved_search if proved else profile.search
     return [
-        *(_step_check(step, target, profile, statement, instances) for step in statement.proof),
         Check(method="search", target=target, name="", limit=profile.check_seconds,
               run=lambda: search(statement, instances, effort, seed=seed, target=target,
                                  witnesses=claim.witnesses,
@@ -195,16 +193,17 @@ def _statement_checks(
     ]
 
 
-def _step_check(
-    step: Step, target: Target, profile: Profile, statement: Statement | None = None,
-    instances: Instances | None = None,
-) -> Check:
+def _symbolic_step(claim: Claim) -> Step:
+    """The equations of the statement that is said to be true, decided by SymPy."""
+    statement = claim.repair or claim.statement
+    return Step(name="", statement="", method="symbolic",
+                check=lambda: symbolic.decide(statement.formula))
+
+
+def _step_check(step: Step, target: Target, profile: Profile) -> Check:
     def run() -> list[Evidence]:
         started = time.monotonic()
-        if isinstance(step, Inference) and statement is not None and instances is not None:
-            outcome, detail = decide(step, statement, instances, profile.step_seconds)
-        else:
-            outcome, detail = step.check(profile.step_seconds)
+        outcome, detail = step.check()
         return [Evidence(method=step.method, outcome=outcome, detail=detail, target=target,
                          name=step.name, seconds=time.monotonic() - started)]
 
@@ -280,9 +279,6 @@ def _mutant_check(claim: Claim, mutant: Mutant, profile: Profile, seed: int) -> 
                              detail="it is the statement itself: change what a check must notice")]
         instances = mutant.instances or claim.instances
         evidence: list[Evidence] = []
-        for step in mutant.statement.proof:
-            outcome, detail = step.check(profile.step_seconds)
-            evidence.append(Evidence(method=step.method, outcome=outcome, detail=detail))
         evidence += search(mutant.statement, instances, profile.mutant_search, seed=seed,
                            witnesses=() if mutant.instances else claim.witnesses, first_only=True)
         evidence += check_property(mutant.statement, instances, profile.mutant_examples,

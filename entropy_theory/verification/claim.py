@@ -1,9 +1,9 @@
 """Defines what a claim is.
 
 A claim states something about every instance of a set: under its hypotheses the *margin* is above
-zero (or at least zero, or exactly zero for an identity). It brings the steps of a proof if there is
-one, the printed proof's steps if the source has one, a repaired statement if the printed one fails,
-and mutants: deliberately wrong variants that the same checks must reject.
+zero (or at least zero, or exactly zero for an identity). It brings the printed proof's steps if the
+source has one, a repaired statement if the printed one fails, and mutants: deliberately wrong variants
+that the same checks must reject.
 
 Nothing here says whether the claim is true: that is `verdict.derive`, from evidence.
 """
@@ -23,7 +23,7 @@ import numpy as np
 from entropy_theory.support.user_errors import check_choice
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification.arithmetic import Ball, Mask, Reals, is_exact
-from entropy_theory.verification.formula.evaluate import Numbers
+from entropy_theory.verification.formula.evaluate import Numbers, as_ball
 from entropy_theory.verification.formula.statement import (
     Formula,
     Parameters,
@@ -37,14 +37,15 @@ from entropy_theory.verification.instances import Cases, Instance, Instances, Ma
 
 Relation = Literal[">", ">=", "=="]
 Method = Literal[
-    "kernel", "symbolic", "smt", "property", "search", "certify", "convergence", "experiment", "mutant",
+    "kernel", "symbolic", "property", "search", "certify", "convergence", "experiment", "mutant",
 ]
 Outcome = Literal["pass", "fail", "undecided", "timeout", "error", "skipped", "vacuous"]
-Target = Literal["statement", "repair", "negation", "printed proof", "experiment", "mutant"]
+Target = Literal["statement", "repair", "printed proof", "experiment", "mutant"]
 
 RepairKind = Literal["hypothesis", "correction", "instead"]
 SourceText = Literal[
-    "printed", "printed, proof not in sources", "reconstructed", "abstract", "not in sources",
+    "printed", "printed, proof not in sources", "reconstructed", "reconstructed, no proof printed",
+    "abstract", "not in sources",
 ]
 
 METHODS: tuple[Method, ...] = get_args(Method)
@@ -63,7 +64,7 @@ class Evidence:
         cases: instances looked at (0 where the method has none).
         seconds: wall-clock time.
         target: what was checked.
-        name: the proof step or the mutant, where the evidence is about one.
+        name: the step or the mutant, where the evidence is about one.
         counterexample: exact data of a certified violation, with its ``margin_interval``.
         searched: of a search, which instances were looked at.
         left_open: of a search, what it does not settle, and which instances it did not look at, and why.
@@ -107,25 +108,19 @@ class Condition:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Step:
-    """One machine-checked step of a proof.
+    """One step of a printed proof, or an experiment.
 
     Attributes:
-        name: short name, referred to in ``uses``.
+        name: short name.
         statement: what it says.
         method: which checker decides it.
-        check: runs the checker, given seconds; returns (outcome, detail).
-        uses: names of earlier steps that it rests on.
-        axioms: facts taken for granted ("a finite sum of nonnegative terms is nonnegative").
-        cross_check: a second, independent check that nothing rests on.
+        check: runs the checker; returns (outcome, detail).
     """
 
     name: str
     statement: str
     method: Method
-    check: Callable[[float], tuple[Outcome, str]]
-    uses: tuple[str, ...] = ()
-    axioms: tuple[str, ...] = ()
-    cross_check: bool = False
+    check: Callable[[], tuple[Outcome, str]]
 
     def __post_init__(self) -> None:
         check_choice(self.method, METHODS, "verification method")
@@ -147,14 +142,13 @@ class PrintedStep:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Statement:
-    """Hypotheses and conclusion, with the proof if there is one.
+    """Hypotheses and conclusion.
 
     Attributes:
         latex: the statement in words and LaTeX.
         margin: batch -> numbers; the conclusion holds where margin RELATION 0.
         relation: ">", ">=", or "==" for an identity (margin = left minus right side).
         conditions: hypotheses.
-        proof: machine-checked steps; with all of them the statement holds for every n.
         beyond: what the conclusion says besides that no finite computation decides: derivatives,
             limits, all steps of a run (`formula.limits`), as propositions; only the kernel can
             establish it.
@@ -169,7 +163,6 @@ class Statement:
     margin: Margin
     relation: Relation = ">="
     conditions: tuple[Condition, ...] = ()
-    proof: tuple[Step, ...] = ()
     beyond: Callable[[Any], tuple[Term, ...]] | None = None
     parameters: Parameters | None = None
 
@@ -232,7 +225,7 @@ class Statement:
                  if axis is not None}
         if STATES in sizes:
             sizes[HORIZON] = TokenTree.of(np.empty((sizes[STATES], sizes[ACTIONS]))).horizon
-        return Numbers(fields, any(map(is_exact, fields.values())), sizes)
+        return Numbers(fields, as_ball if any(map(is_exact, fields.values())) else float, sizes)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -258,7 +251,7 @@ class Mutant:
 
     Attributes:
         name: what was changed.
-        statement: the wrong statement (its proof steps, if any, are wrong too).
+        statement: the wrong statement.
         convergence: a wrong remainder, where the claim is about one.
         instances: the set that the mutant is about, if it is not the claim's.
     """
@@ -286,9 +279,10 @@ class Claim:
         scope: what the statement is about: one tabular state or a token tree, one token or a response,
             exact expectation or samples, one step or a run.
         source_text: what was judged: the printed text; a printed statement whose proof is not in the
-            sources; a reconstruction of displays that the source has lost; an abstract alone; or words
-            that are not in the sources, as quoted elsewhere.
-        negation: steps that prove the statement false beyond its counterexamples.
+            sources; a reconstruction of displays that the source has lost, where it prints a proof or
+            none; an abstract alone; or words that are not in the sources, as quoted elsewhere.
+        symbolic: whether SymPy too decides the equations of the formula that is said to be true
+            (`symbolic`): a second verdict beside the kernel's.
         printed_proof: the source's own proof, step by step; empty if it prints none.
         convergence: the order of a remainder; its presence makes the claim a first-order one.
         mutants: wrong variants, at least one.
@@ -308,7 +302,7 @@ class Claim:
     repair_is: RepairKind = "instead"
     scope: str = ""
     source_text: SourceText = "printed"
-    negation: tuple[Step, ...] = ()
+    symbolic: bool = False
     printed_proof: tuple[PrintedStep, ...] = ()
     convergence: Convergence | None = None
     mutants: tuple[Mutant, ...] = ()
@@ -328,8 +322,6 @@ class Claim:
         give(self, "mutants", tuple(
             dataclasses.replace(m, statement=_parametrized(m.statement, m.instances or self.instances))
             for m in self.mutants))
-        for proof in (self.statement.proof, self.repair.proof if self.repair else (), self.negation):
-            _check_order(self.id, proof)
 
 
 def _is_rounded(number: Any) -> bool:
@@ -377,8 +369,8 @@ def _traced(
 
 
 def variant(statement: Statement, **changes: Any) -> Statement:
-    """Return a mutant's statement: the given one with some parts changed and without a proof."""
-    return dataclasses.replace(statement, **{"proof": (), **changes})
+    """Return a mutant's statement: the given one with some parts changed."""
+    return dataclasses.replace(statement, **changes)
 
 
 def without(statement: Statement, *latex: str) -> Statement:
@@ -396,24 +388,3 @@ def _parametrized(statement: Statement, instances: Instances) -> Statement:
     if statement.parameters is not None or instances.parameters is None:
         return statement
     return dataclasses.replace(statement, parameters=instances.parameters)
-
-
-def _check_order(claim_id: str, proof: tuple[Step, ...]) -> None:
-    """Check that steps rest on earlier ones only, and that the last step needs all that is proved."""
-    seen: set[str] = set()
-    for step in proof:
-        if step.name in seen:
-            raise ValueError(f"{claim_id}: two proof steps are called '{step.name}'")
-        missing = [name for name in step.uses if name not in seen]
-        if missing:
-            raise ValueError(f"{claim_id}: step '{step.name}' uses {missing}, not proved before it")
-        seen.add(step.name)
-    if proof:
-        used = {name for step in proof for name in step.uses}
-        resting = [step for step in proof if not step.cross_check]
-        if not resting:
-            raise ValueError(f"{claim_id}: a proof cannot consist of cross-checks alone")
-        last = resting[-1]
-        idle = [s.name for s in proof if s.name not in used and s is not last and not s.cross_check]
-        if idle:
-            raise ValueError(f"{claim_id}: proof steps {idle} are used by no later step")

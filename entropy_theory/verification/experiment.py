@@ -15,7 +15,7 @@ from entropy_theory.verification.claim import Outcome, Step
 def experiment(name: str, statement: str, check: Callable[[], tuple[bool, str]]) -> Step:
     """Make a step of an experiment; ``check`` returns whether it shows the statement, and its numbers."""
 
-    def run(seconds: float) -> tuple[Outcome, str]:
+    def run() -> tuple[Outcome, str]:
         shown, detail = check()
         return ("pass" if shown else "fail"), detail
 

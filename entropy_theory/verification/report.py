@@ -25,7 +25,7 @@ from entropy_theory.verification.verdict import Verdict
 
 _REPAIRS = {"hypothesis": "with a hypothesis", "correction": "corrected", "instead": "instead"}
 STYLES = {
-    "proved": "bold green", "derived": "green", "first-order": "bold green", "verified": "green",
+    "proved": "bold green", "first-order": "bold green", "verified": "green",
     "true with a hypothesis": "yellow", "corrected": "yellow", "refuted": "red", "empirical": "cyan",
     "undecided": "bold magenta", "no counterexample found": "yellow", "vacuous": "bold magenta",
 }
@@ -107,7 +107,7 @@ def print_differences(lines: Sequence[str]) -> None:
 
 
 def print_claim(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) -> None:
-    """Print a claim: statement, hypotheses, proof steps with checkers, evidence, counterexample."""
+    """Print a claim: statement, hypotheses, printed steps with checkers, evidence, counterexample."""
     console = Console()
 
     def line(text: str, indent: int = 2) -> None:
@@ -125,18 +125,12 @@ def print_claim(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) ->
     console.print(f"  verdict [{STYLES[verdict.statement]}]{verdict.statement}[/], "
                   f"printed proof {verdict.printed_proof}", highlight=False)
     by_name = {(e.target, e.name): e for e in evidence if e.name}
-    parts: tuple[tuple[Target, Statement | None], ...] = (
-        ("statement", claim.statement), ("repair", claim.repair)
-    )
-    for target, statement in parts:
-        if statement is not None:
-            heading("Statement" if target == "statement" else
-                    f"What holds ({_REPAIRS[claim.repair_is]}): {latex_to_text(claim.repair_note)}")
-            _print_statement(line, heading, statement, target, by_name)
+    heading("Statement")
+    _print_statement(line, claim.statement)
+    if claim.repair is not None:
+        heading(f"What holds ({_REPAIRS[claim.repair_is]}): {latex_to_text(claim.repair_note)}")
+        _print_statement(line, claim.repair)
     _print_kernel(line, heading, claim, evidence)
-    if claim.negation:
-        heading("Why it is false in general")
-        _print_steps(line, claim.negation, "negation", by_name)
     if claim.experiments:
         heading("Experiments")
         _print_steps(line, claim.experiments, "experiment", by_name)
@@ -289,13 +283,8 @@ def summarize(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) -> s
 
 
 def _summary(evidence: Sequence[Evidence]) -> str:
-    """``14/14 proof steps; 60,809 searched, 150 Hypothesis: no violation; 3/3 mutants rejected``."""
+    """``kernel: pass; 60,809 searched, 150 Hypothesis: no violation; 3/3 mutants rejected``."""
     parts = []
-    steps = [e for e in evidence if e.name and e.target in ("statement", "repair", "negation")]
-    if steps:
-        passed = sum(e.outcome == "pass" for e in steps)
-        late = sum(e.outcome == "timeout" for e in steps)
-        parts.append(f"{passed}/{len(steps)} proof steps" + (f" ({late} timed out)" if late else ""))
     experiments = [e for e in evidence if e.target == "experiment"]
     if experiments:
         passed = sum(e.outcome == "pass" for e in experiments)
@@ -304,8 +293,8 @@ def _summary(evidence: Sequence[Evidence]) -> str:
         if e.method == "convergence" and e.target == "statement":
             parts.append(f"order: {e.outcome}")
     for e in evidence:
-        if e.method == "kernel":
-            parts.append(f"kernel: {e.outcome}")
+        if e.method == "kernel" or (e.method == "symbolic" and e.target != "printed proof"):
+            parts.append(f"{'SymPy' if e.method == 'symbolic' else e.method}: {e.outcome}")
     certified = any(e.counterexample for e in evidence if e.target == "statement")
     cases = {method: sum(e.cases for e in evidence if e.method == method)
              for method in ("search", "property")}
@@ -316,21 +305,12 @@ def _summary(evidence: Sequence[Evidence]) -> str:
     return "; ".join(parts)
 
 
-def _print_statement(
-    line: Callable[..., None],
-    heading: Callable[[str], None],
-    statement: Statement,
-    target: Target,
-    by_name: Mapping[tuple[Target, str], Evidence],
-) -> None:
+def _print_statement(line: Callable[..., None], statement: Statement) -> None:
     line(f"reading aid: {latex_to_text(statement.latex)}")
     for k, row in enumerate(judged(statement)):
         line(row if k else f"formula: {row}", 6 if k else 2)
     for condition in statement.conditions:
         line(f"hypothesis: {latex_to_text(condition.latex)}")
-    if statement.proof:
-        heading("Proof" if target == "statement" else "Proof of the repaired statement")
-        _print_steps(line, statement.proof, target, by_name)
 
 
 def _print_steps(
@@ -343,8 +323,4 @@ def _print_steps(
         e = by_name.get((target, step.name))
         outcome = f"{e.outcome}, {e.seconds:.2f} s: {e.detail}" if e else "not run"
         line(f"{step.name} [{step.method}]: {latex_to_text(step.statement)}")
-        if step.uses:
-            line(f"uses: {', '.join(step.uses)}", 6)
-        for axiom in step.axioms:
-            line(f"axiom: {latex_to_text(axiom)}", 6)
         line(outcome, 6)

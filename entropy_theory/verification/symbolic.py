@@ -1,262 +1,263 @@
-"""Identities for any number of actions, by moment algebra (SymPy).
+"""The equations of a formula, decided by SymPy: a second verdict beside the kernel's.
 
-If the logits move along a direction x, dz/dt = x, then log pi moves by x - E[x], and every softmax
-expectation obeys one closed rule:
+A formula's terms are evaluated once more, on symbols in place of numbers. Every entry is then a rational
+function of the parameters and of their exponentials and logarithms, each a symbol of its own, where
+exp(a + b) = exp a exp b and log(a b) = log a + log b; it carries its derivative along. An equation holds
+if left minus right is the zero function, for all values of the parameters at once.
 
-    d/dt E[f] = E[f (x - E x)] + E[df/dt].
-
-So expectations E[L^a x^b ...] can be treated as polynomial symbols: an identity becomes a computation
-in a polynomial ring, true for every n at once, with no sum over actions ever written out. The rule
-itself is proved once, from sums of exponentials (`softmax_rule`). Explicit n = 2..6 serves as a
-second, independent check (`ExplicitSoftmax`).
+It is written out for a few sizes: 2 and 3 actions, or one prompt with responses of two tokens from a
+vocabulary of two.
+Decided are a conclusion "= 0", derivatives, gradients and equalities. Inequalities and limits are not,
+nor is an equation that holds only under a hypothesis.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+
+from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification.claim import Outcome, Step
+from entropy_theory.verification.formula.evaluate import Numbers
+from entropy_theory.verification.formula.statement import Formula, Parameters, SymbolicCases
+from entropy_theory.verification.formula.terms import (
+    ACTIONS,
+    PROMPTS,
+    RESPONSES,
+    STATES,
+    Axes,
+    Axis,
+    Term,
+    UntraceableError,
+)
+from entropy_theory.verification.formula.trees import HORIZON
+from entropy_theory.verification.instances import Instances
 
 if TYPE_CHECKING:
     import sympy
 
-Expression: TypeAlias = "sympy.Expr"
 Rational: TypeAlias = "sympy.polys.fields.FracElement"
-"""A rational function of `ExplicitSoftmax`'s symbols."""
+NUMBERS_OF_ACTIONS = (2, 3)
+Sizes: TypeAlias = Mapping[Axis, int]
 
 
-class Moments:
-    """Expectations under one softmax distribution, for any number of actions.
-
-    Args:
-        variables: functions of the action, such as ``"z x"``.
-        indicators: functions with values 0 and 1, such as ``"A"`` (so A^2 = A).
-
-    Attributes:
-        variables: their symbols, by name.
-    """
-
-    def __init__(self, variables: str, indicators: str = "") -> None:
-        import sympy
-
-        names = variables.split() + indicators.split()
-        self.variables = {name: sympy.Symbol(name) for name in names}
-        self._indicators = {self.variables[name] for name in indicators.split()}
-        self._moments: dict[Expression, Expression] = {}
-
-    def __getitem__(self, name: str) -> Expression:
-        return self.variables[name]
-
-    def expect(self, f: Expression) -> Expression:
-        """E[f], as a polynomial in moment symbols; moments inside f are constants."""
-        import sympy
-
-        ordered = list(self.variables.values())
-        polynomial = sympy.Poly(sympy.expand(f), *ordered)
-        result = sympy.Integer(0)
-        for powers, coefficient in polynomial.terms():
-            result += coefficient * self._moment(ordered, powers)
-        return sympy.expand(result)
-
-    def covariance(self, f: Expression, g: Expression) -> Expression:
-        """E[f g] - E[f] E[g]."""
-        return self.expect(f * g) - self.expect(f) * self.expect(g)
-
-    def derivative(
-        self,
-        expression: Expression,
-        direction: Expression,
-        rates: Mapping[Expression, Expression],
-    ) -> Expression:
-        """d/dt of an expression in variables, scalars and moments.
-
-        Args:
-            expression: built from ``self``'s variables, its moments and free scalars.
-            direction: dz/dt, a function of the action.
-            rates: derivative of each variable or scalar that moves (log pi: direction - E
-                direction); all others are constant.
-        """
-        import sympy
-
-        result = sympy.Integer(0)
-        drift = direction - self.expect(direction)
-        for symbol, rate in rates.items():
-            result += sympy.diff(expression, symbol) * rate
-        for moment, f in list(self._moments.items()):
-            coefficient = sympy.diff(expression, moment)
-            if coefficient != 0:
-                moved = sum(sympy.diff(f, s) * rate for s, rate in rates.items())
-                result += coefficient * self.expect(f * drift + moved)
-        return sympy.expand(result)
-
-    def expect_pairs(self, f: Expression, first: Mapping[str, Expression],
-                     second: Mapping[str, Expression]) -> Expression:
-        """E[f] over two independent actions; ``first`` and ``second`` name their variables in f."""
-        import sympy
-
-        ordered = [*first.values(), *second.values()]
-        polynomial = sympy.Poly(sympy.expand(f), *ordered)
-        result = sympy.Integer(0)
-        for powers, coefficient in polynomial.terms():
-            split = len(first)
-            one = self._monomial(first, powers[:split])
-            two = self._monomial(second, powers[split:])
-            result += coefficient * self.expect(one) * self.expect(two)
-        return sympy.expand(result)
-
-    def _monomial(self, names: Mapping[str, Expression], powers: Iterable[int]) -> Expression:
-        result: Expression = 1
-        for name, power in zip(names, powers, strict=True):
-            result *= self.variables[name] ** power
-        return result
-
-    def _moment(self, ordered: Sequence[Expression], powers: Sequence[int]) -> Expression:
-        import sympy
-
-        monomial = sympy.Integer(1)
-        for symbol, power in zip(ordered, powers, strict=True):
-            monomial *= symbol ** (min(power, 1) if symbol in self._indicators else power)
-        if monomial == 1:
-            return monomial
-        moment = sympy.Symbol(f"E[{monomial}]")
-        self._moments[moment] = monomial
-        return moment
+def decide(formula: Formula) -> tuple[Outcome, str]:
+    """Decide the equations of a formula."""
+    equal = [formula.conclusion.term] if formula.conclusion.sign == "==" else []
+    return decide_all(formula.parameters, [*equal, *filter(is_equation, formula.beyond)])
 
 
-class ExplicitSoftmax:
-    """Softmax over a given number of actions, as rational functions of z_a and e_a = exp(b z_a).
+def equation(
+    name: str, statement: str, instances: Instances, left_minus_right: Callable[[Any], Any]
+) -> Step:
+    """Make a step that holds if a term of the instances' fields is zero, or a derivative is right."""
 
-    The exponentials are treated as free symbols with the right derivative, so every identity
-    becomes one of rational functions, decided exactly.
+    def check() -> tuple[Outcome, str]:
+        if instances.parameters is None:
+            raise UntraceableError("its instances are no parameters of a formula")
+        return decide_all(instances.parameters, [left_minus_right(SymbolicCases(instances.parameters))])
 
-    Attributes:
-        z: logits; x: a direction of change; e: exp(b z_a); p: e / sum(e); b: inverse temperature.
-    """
+    return Step(name=name, statement=statement, method="symbolic", check=check)
 
-    def __init__(self, n: int) -> None:
+
+def is_equation(term: Term) -> bool:
+    """Whether a proposition beyond the conclusion is one that is decided here."""
+    if term.operation.name == "for_every" and len(term.arguments) == 1:
+        (term,) = term.arguments
+    return term.operation.name in ("has_derivative", "equal")
+
+
+def decide_all(parameters: Parameters, equations: Sequence[Term]) -> tuple[Outcome, str]:
+    """Decide equations in these parameters, each size in turn."""
+    if not equations:
+        return "error", "the formula has no equation that SymPy can decide"
+    found = _sizes(parameters)
+    for said, sizes in found.items():
+        for number, residuals in enumerate(_residuals(parameters, equations, sizes), 1):
+            if wrong := [r for r in residuals if r != 0]:
+                return "fail", f"{said}: equation {number}: left minus right = {str(wrong[0])[:200]}"
+    many = "1 equation holds" if len(equations) == 1 else f"{len(equations)} equations hold"
+    return "pass", f"{many} identically, written out for {' and '.join(found)}"
+
+
+def _sizes(parameters: Parameters) -> dict[str, Sizes]:
+    """The sizes that are written out, in words."""
+    if any(STATES in p.axes for p in parameters.fields):
+        tree = TokenTree(2, 2)
+        return {"two tokens from a vocabulary of two": {
+            ACTIONS: 2, STATES: tree.n_states, RESPONSES: tree.n_responses, HORIZON: tree.horizon,
+            PROMPTS: 1}}
+    return {f"n = {n}": {ACTIONS: n} for n in NUMBERS_OF_ACTIONS
+            if parameters.fewest <= n <= (parameters.most or n)}
+
+
+def _residuals(
+    parameters: Parameters, equations: Sequence[Term], sizes: Sizes
+) -> Iterator[list[Rational]]:
+    """Left minus right of each equation, entry by entry."""
+    real = {p.term: p.axes for p in parameters.fields if p.kind == "real"}
+    real |= {term.operation.detail: term.operation.detail.axes
+             for term in equations if term.operation.name == "for_every"}
+    shapes = {term: tuple(1 if axis is None else sizes[axis] for axis in axes)
+              for term, axes in real.items()}
+    algebra = _Algebra(sum(map(int, map(np.prod, shapes.values()))))
+    symbols = {term: algebra.array(shape) for term, shape in shapes.items()}
+    fields = {p.name: symbols[p.term] if p.kind == "real" else _sets(p.axes, sizes)
+              for p in parameters.fields}
+    numbers = _Symbols(fields, algebra.constant, sizes)
+    for term in equations:
+        if term.operation.name == "for_every":
+            numbers.give(term.operation.detail, symbols[term.operation.detail])
+        yield _residual(term, numbers)
+
+
+def _sets(axes: Axes, sizes: Sizes) -> np.ndarray:
+    """The first k actions for each k: as the others' symbols are alike, these are all sets."""
+    if axes != (ACTIONS,):
+        raise UntraceableError("a mask of something other than actions")
+    return np.tri(sizes[ACTIONS], dtype=bool)
+
+
+def _residual(term: Term, numbers: _Symbols) -> list[Rational]:
+    name, parts = term.operation.name, term.arguments
+    if name == "for_every":
+        return _residual(parts[0], numbers)
+    if name == "equal":
+        return [x.value for x in np.ravel(numbers.of(parts[0]) - numbers.of(parts[1]))]
+    if name != "has_derivative":
+        return [x.value for x in np.ravel(numbers.of(term))]
+    body, place, slope = parts
+    numbers.give(term.operation.detail, np.frompyfunc(_Number.moving, 1, 1)(numbers.of(place)))
+    pairs = np.broadcast(numbers.of(body), numbers.of(slope))
+    return [along.slope - said.value for along, said in pairs]
+
+
+class _Symbols(Numbers):
+    """The values of terms in symbols."""
+
+    def give(self, variable: Term, value: Any) -> None:
+        """Give a bound variable its value."""
+        self._known[id(variable)] = value
+
+    def _compute(self, term: Term) -> Any:
+        # A careful way to the numbers is for floats; the formula as written is decided.
+        return self.of(term.operation.detail) if term.operation.name == "computed" else (
+            super()._compute(term))
+
+
+class _Algebra:
+    """Rational functions of a number of symbols, and of the exponentials and logarithms that come up."""
+
+    def __init__(self, many: int) -> None:
         from sympy import QQ
         from sympy.polys.fields import field
 
-        names = [f"{letter}{k}" for letter in "zxe" for k in range(n)] + ["b"]
-        self.field, *generators = field(names, QQ)
-        self.z, self.x, self.e = generators[:n], generators[n:2 * n], generators[2 * n:3 * n]
-        self.b = generators[-1]
-        normalizer = sum(self.e[1:], self.e[0])
-        self.p = [e / normalizer for e in self.e]
+        # One exponential a symbol, and as many logarithms and tempered exponentials, is more than
+        # any claim needs; unused symbols cost time.
+        self._field, *symbols = field([f"x{k}" for k in range(2 * many + 8)], QQ)
+        self._symbols = iter(symbols)
+        self._exponentials: dict[Rational, Rational] = {}
+        self._logarithms: dict[Rational, Rational] = {}
 
-    def mean(self, f: Sequence[Rational]) -> Rational:
-        """E_p[f]."""
-        return _sum(p * v for p, v in zip(self.p, f, strict=True))
+    def array(self, shape: tuple[int, ...]) -> np.ndarray:
+        """One instance of symbols."""
+        found = np.empty((1, *shape), dtype=object)
+        for place in np.ndindex(found.shape):
+            found[place] = _Number(self, next(self._symbols), self._field.zero)
+        return found
 
-    def covariance(self, f: Sequence[Rational], g: Sequence[Rational]) -> Rational:
-        """Cov_p(f, g)."""
-        products = [u * v for u, v in zip(f, g, strict=True)]
-        return self.mean(products) - self.mean(f) * self.mean(g)
+    def constant(self, value: Fraction | float) -> _Number:
+        """A rational number."""
+        exact = Fraction(value)
+        return _Number(self, self._field(exact.numerator) / exact.denominator, self._field.zero)
 
-    def along_direction(self, f: Rational) -> Rational:
-        """df/dt when dz/dt = x at b = 1: dz_a = x_a, de_a = e_a x_a."""
-        return _sum(
-            f.diff(z) * x + f.diff(e) * e * x
-            for z, x, e in zip(self.z, self.x, self.e, strict=True)
-        )
+    def exp(self, value: Rational) -> Rational:
+        """The exponential: a product over the terms c m of the exponent, with exp(m) a symbol."""
+        result, scale = self._field.one, value.denom.LC
+        for monomial, coefficient in value.numer.terms():
+            share = Fraction(int(coefficient.numerator), int(coefficient.denominator)) / Fraction(
+                int(scale.numerator), int(scale.denominator))
+            term = self._field.ring({monomial: self._field.domain.one})
+            key = self._field(term) / self._field(value.denom.quo_ground(scale)) / share.denominator
+            if key not in self._exponentials:
+                self._exponentials[key] = next(self._symbols)
+            result *= self._exponentials[key] ** share.numerator
+        return result
 
-    def along_inverse_temperature(self, f: Rational) -> Rational:
-        """df/db: de_a = z_a e_a."""
-        return f.diff(self.b) + _sum(
-            f.diff(e) * z * e for z, e in zip(self.z, self.e, strict=True)
-        )
-
-
-def identity(
-    name: str,
-    statement: str,
-    residual: Callable[[], Expression | Sequence[Expression]],
-    *,
-    uses: Sequence[str] = (),
-    axioms: Sequence[str] = (),
-) -> Step:
-    """Make the proof step that a residual (left minus right side) is the zero polynomial, for every n."""
-
-    def check(seconds: float) -> tuple[Outcome, str]:
-        import sympy
-
-        found = residual()
-        residuals = list(found) if isinstance(found, (list, tuple)) else [found]
-        if not residuals:
-            return "error", "the identity has no residual to check"
-        for r in residuals:
-            left = sympy.expand(r)
-            # Logarithms and exponentials may need more than expansion; polynomials never do.
-            if left != 0 and (left := sympy.simplify(left)) != 0:
-                return "fail", f"left minus right = {left}"
-        return "pass", "zero in moment algebra, any n"
-
-    return Step(name=name, statement=statement, method="symbolic", check=check, uses=tuple(uses),
-                axioms=tuple(axioms))
+    def log(self, value: Rational) -> Rational:
+        """The logarithm: a sum over the factors; that of an exponential is its exponent."""
+        exponents = {power: exponent for exponent, power in self._exponentials.items()}
+        result = self._field.zero
+        for polynomial, sign in ((value.numer, 1), (value.denom, -1)):
+            content, factors = polynomial.factor_list()
+            for factor, power in [(self._field.ring(content), 1), *factors]:
+                key = self._field(factor)
+                if key == 1:
+                    continue
+                if key not in exponents and key not in self._logarithms:
+                    self._logarithms[key] = next(self._symbols)
+                result += sign * power * exponents.get(key, self._logarithms.get(key))
+        return result
 
 
-def explicit(
-    name: str,
-    statement: str,
-    residuals: Callable[[ExplicitSoftmax], Iterable[Rational]],
-    *,
-    actions: Sequence[int] = range(2, 7),
-) -> Step:
-    """Make a second check of an identity, written out for each of a few numbers of actions."""
+class _Number:
+    """A number in symbols, with its derivative along the variable of a derivative."""
 
-    def check(seconds: float) -> tuple[Outcome, str]:
-        for n in actions:
-            found = list(residuals(ExplicitSoftmax(n)))
-            if not found:
-                return "error", f"n = {n}: there is no residual to check"
-            for r in found:
-                if r != 0:
-                    return "fail", f"n = {n}: left minus right = {r}"
-        return "pass", f"zero for n = {actions[0]}..{actions[-1]}, written out"
+    __slots__ = ("algebra", "slope", "value")
 
-    return Step(name=name, statement=statement, method="symbolic", check=check, cross_check=True)
+    def __init__(self, algebra: _Algebra, value: Rational, slope: Rational) -> None:
+        self.algebra, self.value, self.slope = algebra, value, slope
 
+    def moving(self) -> _Number:
+        """The same number, as the variable that moves."""
+        return _Number(self.algebra, self.value, self.algebra.constant(1).value)
 
-def softmax_rule() -> Step:
-    """Make the step that proves the rule of moment algebra, from S[f] = sum_a exp(z_a) f_a."""
+    def _of(self, other: Any) -> _Number:
+        return other if isinstance(other, _Number) else self.algebra.constant(other)
 
-    def residual() -> Expression:
-        import sympy
+    def __add__(self, other: Any) -> _Number:
+        right = self._of(other)
+        return _Number(self.algebra, self.value + right.value, self.slope + right.slope)
 
-        t = sympy.Symbol("t")
-        sum_f, sum_1 = sympy.Function("S_f")(t), sympy.Function("S_1")(t)
-        sum_fx, sum_x, sum_df = sympy.symbols("S_fx S_x S_df")
-        rate = sympy.diff(sum_f / sum_1, t).subs(
-            {sympy.diff(sum_f, t): sum_fx + sum_df, sympy.diff(sum_1, t): sum_x}
-        )
-        return rate - (sum_fx / sum_1 - (sum_f / sum_1) * (sum_x / sum_1) + sum_df / sum_1)
+    def __neg__(self) -> _Number:
+        return _Number(self.algebra, -self.value, -self.slope)
 
-    return identity(
-        "softmax rule",
-        "dz/dt = x implies d/dt E[f] = E[f (x - E x)] + E[df/dt], and so "
-        "d/dt log pi = x - E[x]",
-        residual,
-        axioms=("d/dt exp(z) = exp(z) dz/dt; derivatives of finite sums and of quotients",),
-    )
+    def __sub__(self, other: Any) -> _Number:
+        return self + -self._of(other)
 
+    def __rsub__(self, other: Any) -> _Number:
+        return -self + other
 
-def entropy_slope_residual() -> Expression:
-    """Return dH/dt + Cov(log pi, x) along dz/dt = x, which is zero for every n."""
-    m = Moments("L x")
-    log_p, x = m["L"], m["x"]
-    return m.derivative(-m.expect(log_p), x, {log_p: x - m.expect(x)}) + m.covariance(log_p, x)
+    def __mul__(self, other: Any) -> _Number:
+        right = self._of(other)
+        slope = self.value * right.slope + self.slope * right.value
+        return _Number(self.algebra, self.value * right.value, slope)
 
+    def __truediv__(self, other: Any) -> _Number:
+        return self * self._of(other) ** -1
 
-def entropy_slope(
-    name: str = "entropy slope", statement: str = "along dz/dt = x: dH/dt = -Cov(log pi, x)"
-) -> Step:
-    """The step from the softmax rule to the gradient of entropy (AEPO, Eq. 6; Cui et al., Lemma 1)."""
-    return identity(name, statement, entropy_slope_residual, uses=("softmax rule",))
+    def __rtruediv__(self, other: Any) -> _Number:
+        return self**-1 * other
 
+    def __pow__(self, exponent: int) -> _Number:
+        power = int(exponent)
+        if power in (0, 1):
+            return self if power else self._of(1)
+        slope = self.slope * power * self.value ** (power - 1)
+        return _Number(self.algebra, self.value**power, slope)
 
-def _sum(terms: Iterable[Rational]) -> Rational:
-    result: Rational = 0
-    for term in terms:
-        result = term + result
-    return result
+    __radd__, __rmul__ = __add__, __mul__
+
+    def exp(self) -> _Number:
+        """Numpy's exp calls this; log and log1p alike."""
+        power = self.algebra.exp(self.value)
+        return _Number(self.algebra, power, power * self.slope)
+
+    def log(self) -> _Number:
+        return _Number(self.algebra, self.algebra.log(self.value), self.slope / self.value)
+
+    def log1p(self) -> _Number:
+        return (self + 1).log()

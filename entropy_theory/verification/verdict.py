@@ -2,20 +2,20 @@
 
 Statement:
     proved       the proof kernel accepted a theorem that is the claim's formula, word for word
-    derived      steps that SymPy and z3 decided, from tagged premises to the formula itself
     verified     no proof, but no violation either, up to the size of a vocabulary: how many cases, which
                  adversary, says the evidence; the most that is said of a margin that is not one formula
     no counterexample found
                  as verified, but part of what the statement is about was not tried: which, says the
                  evidence
     vacuous      it passes for a reason that has nothing to do with what it says (`vacuity`)
-    first-order  true with a remainder: proved or derived with it, its order measured
+    first-order  true with a remainder: proved with it, its order measured
     true with a hypothesis
-                 false as printed (certified violation); with the named hypothesis proved or derived
+                 false as printed (certified violation); with the named hypothesis proved
     corrected    false as printed; with another constant, factor or sign the repair survives
     refuted      a certified violation; what holds instead, if something does, has its own standing
     empirical    a certified violation, but experiments show in which sense it holds
-    undecided    anything else: an error, a surviving mutant, a proof and a counterexample at once
+    undecided    anything else: an error, a surviving mutant, a proof and a counterexample at once, an
+                 equation that SymPy finds wrong
 
 Printed proof: "ok" if every step follows from what is printed before it; "gap" if each one that does
 not follows with a premise left unsaid; "wrong" if one cannot be completed; "reconstructed" if its
@@ -29,18 +29,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from entropy_theory.verification.claim import Claim, Evidence, Statement, Step, Target
-from entropy_theory.verification.derivation import is_derivation
+from entropy_theory.verification.claim import Claim, Evidence, Statement, Target
 from entropy_theory.verification.formula.terms import UntraceableError
 
 VERDICTS = (
-    "proved", "derived", "first-order", "verified", "no counterexample found", "true with a hypothesis",
-    "corrected", "refuted", "empirical", "vacuous", "undecided",
+    "proved", "first-order", "verified", "no counterexample found", "true with a hypothesis", "corrected",
+    "refuted", "empirical", "vacuous", "undecided",
 )
-HOLDS = ("proved", "derived", "verified", "first-order")
+HOLDS = ("proved", "verified", "first-order")
 """Verdicts that say that the statement is true as written."""
 PRINTED_PROOFS = ("ok", "gap", "wrong", "reconstructed", "not in sources", "none", "undecided")
-Standing = Literal["proved", "derived", "verified", "no counterexample found", ""]
+Standing = Literal["proved", "verified", "no counterexample found", ""]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -98,15 +97,15 @@ def _statement_verdict(
     if counterexample is not None:
         if claim.repair is None and claim.experiments:
             return "empirical"
-        if instead in ("proved", "derived", "verified") and claim.repair_is == "correction":
+        if instead in ("proved", "verified") and claim.repair_is == "correction":
             return "corrected"
         # Only of two formulas can it be said that they have one conclusion (`_other_conclusion`).
-        if (instead in ("proved", "derived") and claim.repair_is == "hypothesis"
+        if (instead == "proved" and claim.repair_is == "hypothesis"
                 and claim.statement.is_traceable()):
             return "true with a hypothesis"
         return "refuted"
     standing = _standing(claim.statement, evidence, "statement")
-    if claim.convergence is not None and standing in ("proved", "derived"):
+    if claim.convergence is not None and standing == "proved":
         return "first-order"
     return standing or "undecided"
 
@@ -121,8 +120,6 @@ def _standing(statement: Statement, evidence: Sequence[Evidence], target: Target
     if statement.beyond is not None:
         # No search can falsify a limit, so that surviving one says nothing.
         return ""
-    if is_derivation(statement) and _is_proved(statement.proof, evidence, target):
-        return "derived"
     return "no counterexample found" if _left_open(evidence, target) else "verified"
 
 
@@ -140,16 +137,14 @@ def _problems(
         found.append("no mutant was run")
     if claim.convergence is not None and all(e.method != "convergence" for e in evidence):
         found.append("the order of the remainder was not measured")
-    for target, steps in (("negation", claim.negation), ("experiment", claim.experiments)):
-        run = {e.name for e in evidence if e.target == target}
-        found += [f"{target} '{s.name}' was not run" for s in steps if s.name not in run]
+    run = {e.name for e in evidence if e.target == "experiment"}
+    found += [f"experiment '{s.name}' was not run" for s in claim.experiments if s.name not in run]
+    if claim.symbolic and all(e.method != "symbolic" or e.target == "printed proof" for e in evidence):
+        found.append("SymPy did not decide its equations")
     if claim.repair is not None and claim.repair_is == "hypothesis":
         found += _other_conclusion(claim.statement, claim.repair)
-    if counterexample is not None and (
-        _is_proved(claim.statement.proof, evidence, "statement")
-        or any(e.method == "kernel" and e.target == "statement" and e.outcome == "pass"
-               for e in evidence)
-    ):
+    if counterexample is not None and any(
+            e.method == "kernel" and e.target == "statement" and e.outcome == "pass" for e in evidence):
         found.append("a proof and a counterexample at once: one of the checkers is wrong")
     return found
 
@@ -173,12 +168,12 @@ def _is_problem(e: Evidence) -> bool:
         return True
     if e.method == "kernel":
         return e.outcome == "fail"
-    if e.method in ("mutant", "convergence") or e.target in ("negation", "experiment"):
-        return e.outcome != "pass"
-    if e.outcome != "fail" or e.target == "printed proof":
+    if e.target == "printed proof":
         return False
-    # A violation of the statement is a finding; a failing step, repair or negation is a fault.
-    return bool(e.name) or e.target != "statement"
+    if e.method in ("mutant", "convergence", "symbolic") or e.target == "experiment":
+        return e.outcome != "pass"
+    # A violation of the statement is a finding; one of the repair is a fault.
+    return e.outcome == "fail" and e.target != "statement"
 
 
 def _counterexample(evidence: Sequence[Evidence], target: Target) -> dict[str, Any] | None:
@@ -199,25 +194,13 @@ def _survives(evidence: Sequence[Evidence], target: Target) -> bool:
     return _counterexample(evidence, target) is None
 
 
-def _is_proved(proof: Sequence[Step], evidence: Sequence[Evidence], target: Target) -> bool:
-    """Whether there is a proof and each of its steps passed; a cross-check may time out but not fail."""
-    if not proof:
-        return False
-    outcomes = {e.name: e.outcome for e in evidence if e.target == target and e.name}
-    for step in proof:
-        outcome = outcomes.get(step.name)
-        if outcome == "fail" or (outcome != "pass" and not step.cross_check):
-            return False
-    return True
-
-
 def _printed_proof(claim: Claim, evidence: Sequence[Evidence]) -> str:
     if claim.source_text in ("printed, proof not in sources", "not in sources"):
         return "not in sources"
-    if not claim.printed_proof:
-        return "none"
     if claim.source_text == "reconstructed":
         return "reconstructed"
+    if not claim.printed_proof:
+        return "none"
     outcomes = {e.name: e.outcome for e in evidence if e.target == "printed proof"}
     worst = 0
     for printed in claim.printed_proof:

@@ -10,7 +10,6 @@ from entropy_theory.verification.claim import Claim
 
 VERDICTS = {
     "proved": "the proof kernel (Rocq) accepted a theorem that is the formula, word for word",
-    "derived": "machine-checked steps from tagged premises to the formula",
     "first-order": "true up to a remainder, proved with its bound; its order is measured",
     "verified": "searched up to a vocabulary's size, no counterexample found; no proof for every number "
                 "of actions",
@@ -38,7 +37,6 @@ MUTANTS = "Wrong variants of the statement (pass: the same checks reject it)"
 STEPS = {
     "statement": "Steps towards the statement",
     "repair": "Steps towards what holds",
-    "negation": "Disproof beyond the counterexample",
     "experiment": "Experiments: what long exact runs and fits show",
     "printed proof": "The printed proof: does each step follow from what is printed?",
 }
@@ -123,9 +121,8 @@ def _claim(claim: dict[str, Any], known: Claim | None) -> dict[str, Any]:
 
 
 def _step_statements(claim: Claim) -> dict[str, str]:
-    """Return what each proof step of a claim says, by its name."""
-    steps = [*claim.statement.proof, *claim.negation, *claim.experiments]
-    steps += claim.repair.proof if claim.repair is not None else ()
+    """Return what each experiment and printed step of a claim says, by its name."""
+    steps = [*claim.experiments]
     for printed in claim.printed_proof:
         steps.append(printed.as_printed)
         steps += [printed.completed] if printed.completed is not None else []

@@ -11,7 +11,7 @@ from paper_figures.data import inputs
 from paper_figures.extensions import entropy_audit as audit
 from paper_figures.figure import MissingInputError
 
-PACKAGES = ("numpy", "scipy", "sympy", "z3-solver", "hypothesis", "python-flint", "xarray",
+PACKAGES = ("numpy", "scipy", "sympy", "hypothesis", "python-flint", "xarray",
             "matplotlib", "torch", "transformers", "trl", "reasoning-gym")
 """The packages whose versions a report names."""
 

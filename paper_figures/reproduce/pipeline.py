@@ -36,7 +36,7 @@ POLL_SECONDS = 0.2
 TERMINATION_SECONDS = 20.0
 PAGES = Path(__file__).resolve().parents[2] / "docs"
 """What the site is made of, which only a checkout has."""
-MODULES = ("sympy", "z3", "torch", "transformers", "trl", "jinja2", "matplotlib", "myst_parser", "sphinx")
+MODULES = ("sympy", "torch", "transformers", "trl", "jinja2", "matplotlib", "myst_parser", "sphinx")
 """What some stage of every profile needs: one that lacked it would fail after the others' minutes."""
 
 

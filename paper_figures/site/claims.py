@@ -159,10 +159,7 @@ def _hypothesis(latex: str) -> str:
 def _proof(claim: Claim, record: Mapping[str, Any]) -> list[str]:
     proof = record.get("proof")
     if not proof:
-        steps = claim.statement.proof or (claim.repair.proof if claim.repair else ())
-        said = ("Steps that SymPy or z3 check, no proof of the kernel:" if steps else
-                "None: what is known is what searches, fits and printed numbers show.")
-        return [said, "", *(f"- **{text(s.name)}** ({s.method}): {text(s.statement)}" for s in steps), ""]
+        return ["None: what is known is what searches, fits and printed numbers show.", ""]
     of = "what holds" if proof["of"] == "repair" else "the statement"
     lines = [f"{proof['kernel']} accepted a theorem that is the formula of {of}, word for word; it "
              f"rests on the {record['axioms'] or 'kernel alone'}. `python -m entropy_theory prove "

@@ -14,25 +14,23 @@ import os, time
 from entropy_theory.verification import Claim, Statement, Step, bandit_instances
 from entropy_theory.verification import arithmetic as ar
 
-def hang(seconds):
+def hang():
     time.sleep(1000)
 
-def die(seconds):
+def die():
     os._exit(3)
 
-def stumble(seconds):
+def stumble():
     raise RuntimeError("stumbled")
 
-def step(name, check, uses=()):
-    return Step(name=name, statement="", method="smt", check=check, uses=uses)
+def step(name, check):
+    return Step(name=name, statement="", method="experiment", check=check)
 
 claim = Claim(
     id="mine.trouble", source="a test", title="checks that misbehave",
-    statement=Statement(
-        latex="H >= 0", margin=lambda i: ar.entropy(i.logits),
-        proof=(step("hangs", hang), step("dies", die), step("stumbles", stumble),
-               step("last", lambda s: ("pass", ""), ("hangs", "dies", "stumbles"))),
-    ),
+    statement=Statement(latex="H >= 0", margin=lambda i: ar.entropy(i.logits)),
+    experiments=(step("hangs", hang), step("dies", die), step("stumbles", stumble),
+                 step("last", lambda: ("pass", ""))),
     instances=bandit_instances(actions=(2, 3), correct=False),
 )
 '''
@@ -46,7 +44,7 @@ def test_trouble_is_reported_and_the_rest_goes_on(tmp_path):
     seen = []
     evidence = run({"mine.trouble": ClaimJob(claim_id="mine.trouble", path=str(path), profile=profile)},
                    processes=1, on_evidence=lambda claim_id, e: seen.append(e))["mine.trouble"]
-    by_name = {e.name: e for e in evidence if e.target == "statement"}
+    by_name = {e.name: e for e in evidence if e.target == "experiment"}
     assert by_name["hangs"].outcome == "timeout"
     assert "killed at its limit of 1 s" in by_name["hangs"].detail
     assert by_name["dies"].outcome == "error"

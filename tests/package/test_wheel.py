@@ -157,7 +157,7 @@ def test_the_wheel_runs_in_an_environment_with_the_core_alone(built, tmp_path):
     core = run("-c", "import simulations.experiments, entropy_theory.claims, sys; "
                      "from entropy_theory.performance_law import forecast; "
                      "from entropy_theory import update_rules; update_rules.get('aepo'); "
-                     "print({'torch', 'matplotlib', 'sympy', 'z3'} & set(sys.modules))")
+                     "print({'torch', 'matplotlib', 'sympy'} & set(sys.modules))")
     assert core.stdout == "set()\n", core.stderr
     for room, least in (("entropy_theory", 100), ("simulations", 20), ("paper_figures", 50)):
         listed = run("-m", room, "list")

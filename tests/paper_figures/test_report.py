@@ -35,7 +35,7 @@ CLAIM: dict[str, Any] = {
               "digest": "0123456789abcdef"},
     "axioms": ["Classical_Prop.classic"],
     "evidence": [
-        {"method": "smt", "outcome": "pass", "detail": "proved", "cases": 0,
+        {"method": "symbolic", "outcome": "pass", "detail": "proved", "cases": 0,
          "seconds": 0.1, "target": "statement", "name": "Chebyshev"},
         {"method": "search", "outcome": "fail", "detail": "<script>alert(1)</script>",
          "cases": 12345, "seconds": 2.0, "target": "statement", "name": ""},

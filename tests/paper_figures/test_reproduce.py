@@ -440,7 +440,7 @@ def test_a_package_without_the_pages_says_so_before_it_computes(tmp_path, monkey
 
 
 @pytest.mark.parametrize(("profile", "absent", "extras"), [
-    ("smoke", {"sphinx", "z3"}, "proofs,docs"),
+    ("smoke", {"sphinx", "sympy"}, "proofs,docs"),
     ("default", {"nbclient"}, "notebooks"),
 ])
 def test_what_a_stage_would_lack_is_said_before_it_computes(

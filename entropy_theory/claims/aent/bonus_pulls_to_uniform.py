@@ -18,20 +18,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from entropy_theory.claims.aepo.tempered_reinforce import (
-    covariance_is_nonnegative,
-    excess,
-    own_covariance,
-)
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Mutant,
-    Statement,
-    bandit_instances,
-    smt,
-    symbolic,
-)
+from entropy_theory.claims.aepo.tempered_reinforce import excess, own_covariance
+from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
@@ -78,36 +66,6 @@ def _lift(i: Cases) -> Reals:
     return (ar.maximum(order, lift[..., :, None] - lift[..., None, :])).reshape(len(i.logits), -1)
 
 
-def _flow() -> list[symbolic.Expression]:
-    """x = grad H = -S: d log pi = x - E x = -(S - E S), and dH/dt = -Cov(L, x) = E[pi (L + H)^2]."""
-    m = symbolic.Moments("L P")
-    own = m["P"] * (m["L"] - m.expect(m["L"]))
-    moved = (-own) - m.expect(-own)
-    entropy_rate = -m.covariance(m["L"], -own) - m.expect(m["P"] * (m["L"] - m.expect(m["L"])) ** 2)
-    return [moved + own - m.expect(own), entropy_rate]
-
-
-def _gradient() -> symbolic.Expression:
-    m = symbolic.Moments("L x")
-    slope = m.derivative(-m.expect(m["L"]), m["x"], {m["L"]: m["x"] - m.expect(m["x"])})
-    return slope + m.expect(m["x"] * (m["L"] - m.expect(m["L"])))
-
-
-def _lift_slope() -> symbolic.Expression:
-    import sympy
-
-    p, h = sympy.symbols("p H", positive=True)
-    return sympy.diff(-p * (sympy.log(p) + h), p) + (sympy.log(p) + 1 + h)
-
-
-_FLOW = (
-    symbolic.softmax_rule(),
-    symbolic.identity("gradient of entropy", "dH/dz_a = -S_a = -pi_a (log pi_a + H)", _gradient,
-                      uses=("softmax rule",)),
-    symbolic.identity("flow", "d log pi_a = E S - S_a, and entropy rises at the rate "
-                      "E[pi (log pi + H)^2] = sum S_a^2", _flow, uses=("gradient of entropy",)),
-)
-
 _printed = Statement(
     latex=r"Under the gradient flow of $\mathcal H$ every probability moves towards uniform: "
           r"$(1/n - \pi_a)\,\dot\pi_a \ge 0$.",
@@ -139,23 +97,6 @@ bonus_pulls_to_uniform = Claim(
     repair_is="instead",
     repair_note=r"tokens up to $e^{-H} \ge 1/n$ gain, the likeliest loses; in between $S_a < E S$ "
                 "decides",
-    negation=(
-        *_FLOW,
-        *covariance_is_nonnegative(),
-        symbolic.identity("lift", "the logit's lift -p (log p + H) has the slope -(log p + 1 + H) in p",
-                          _lift_slope),
-        smt.lemma(
-            "away from 1/n",
-            "a token with 1/n < pi_a < e^{-H}, such as 3/10 in (1, 1, 3, 5)/10, gains: S_a < 0 <= E S; "
-            "and below e^{-1-H} the lift increases with p: a rarer token is lifted less",
-            "p uniform level S mean gain lift",
-            lambda v: [v.uniform > 0, v.p > v.uniform, v.level < 0, v.p * v.level == v.S, v.mean >= 0,
-                       v.gain == v.mean - v.S, v.lift == -(v.level + 1)],
-            lambda v: smt.all_of((v.uniform - v.p) * v.gain < 0,
-                                 smt.implies(v.level < -1, v.lift > 0)),
-            uses=("flow", "C is nonnegative", "lift"), axioms=("z = log pi + a constant",),
-        ),
-    ),
     mutants=(
         Mutant(name="a token gains exactly up to e^{-H}", statement=variant(
             _printed, margin=lambda i: -_above_typical(i.logits) * gains(i.logits))),

@@ -19,7 +19,7 @@ from entropy_theory.claims.aent.token_mdp import (
     response_gradient,
     trees,
 )
-from entropy_theory.verification import Cases, Claim, Mutant, PrintedStep, Statement, symbolic
+from entropy_theory.verification import Cases, Claim, Mutant, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
@@ -58,21 +58,6 @@ def _residuals(i: Cases) -> Reals:
                     axis=-1)
 
 
-def _score_times_past() -> symbolic.Expression:
-    """Earlier tokens have a fixed log-probability: their part is a baseline and drops out."""
-    m = symbolic.Moments("L x W")
-    import sympy
-
-    past = sympy.Symbol("past")
-    score = m["x"] - m.expect(m["x"])
-    return m.expect(score * (past + m["L"] + m["W"])) - m.expect(score * (m["L"] + m["W"]))
-
-
-def _score_has_no_mean() -> symbolic.Expression:
-    m = symbolic.Moments("x")
-    return m.expect(m["x"] - m.expect(m["x"]))
-
-
 _statement = Statement(
     latex=r"$\nabla\mathcal H(\pi_\theta) = -\mathbb E\big[\sum_t\nabla\log\pi_\theta(a_t|s_t)"
           r"\sum_{t'\ge t}\log\pi_\theta(a_{t'}|s_{t'})\big]$, that is $\partial\mathcal H/\partial"
@@ -90,14 +75,7 @@ lemma_1 = Claim(
     source_text="reconstructed",
     statement=_statement,
     instances=trees(reward=None, ascend=False),
-    printed_proof=(
-        PrintedStep(as_printed=symbolic.identity(
-            "printed: A.6", "E[grad log pi] = 0, so the change of log pi itself adds nothing",
-            _score_has_no_mean)),
-        PrintedStep(as_printed=symbolic.identity(
-            "printed: towering property", "only the log-probabilities from t on stay",
-            _score_times_past)),
-    ),
+    symbolic=True,
     mutants=(
         Mutant(name="without the entropy still to come", statement=variant(
             _statement, margin=lambda i: direct_gradient(i.logits) - _token_entropies_only(i))),

@@ -13,7 +13,7 @@ import numpy as np
 from entropy_theory.claims.aent.token_mdp import (
     trees,
 )
-from entropy_theory.verification import Cases, Claim, Mutant, PrintedStep, Statement, symbolic
+from entropy_theory.verification import Cases, Claim, Mutant, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
@@ -32,16 +32,6 @@ def _weighted_score(i: Cases, by_token: bool = False) -> Reals:
     return weighted - ar.total(weighted)[..., None] * policy
 
 
-def _one_state() -> symbolic.Expression:
-    m = symbolic.Moments("x Y")
-    import sympy
-
-    b = sympy.Symbol("b")
-    score = m["x"] - m.expect(m["x"])
-    # The state's own term, and the later states' terms Y, whose expectation the induction makes 0.
-    return m.expect(b * score + m["Y"]) - m.expect(m["Y"])
-
-
 _statement = Statement(
     latex=r"$\mathbb E_\pi\big[\sum_t\nabla\log\pi_\theta(a_t|s_t)\,b_t(s_t)\big] = 0$ for any "
           r"functions $b_t$ of the state.",
@@ -57,10 +47,7 @@ lemma_2 = Claim(
     source_text="reconstructed",
     statement=_statement,
     instances=trees(reward=None, vectors=(NUMBERS,), ascend=False),
-    printed_proof=(
-        PrintedStep(as_printed=symbolic.identity(
-            "printed: A.6 at every step", "E[b(s) grad log pi(a|s) | s] = 0", _one_state)),
-    ),
+    symbolic=True,
     mutants=(
         Mutant(name="a baseline that depends on the token", statement=variant(
             _statement, margin=lambda i: _weighted_score(i, by_token=True))),

@@ -23,7 +23,7 @@ from entropy_theory.claims.aent.token_mdp import (
     spread,
     trees,
 )
-from entropy_theory.verification import Cases, Claim, Mutant, PrintedStep, Statement, symbolic
+from entropy_theory.verification import Cases, Claim, Mutant, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
@@ -61,28 +61,6 @@ def _unregularized_advantage(i: Cases) -> Reals:
     return tree.visitation(policy)[..., None] * policy * advantage / i.logits.shape[1]
 
 
-def _score_form() -> symbolic.Expression:
-    """(A.12) to (A.14): E[score (Q - lambda log pi)] = E[score A_lambda], score = x - E x."""
-    m = symbolic.Moments("L x Q")
-    import sympy
-
-    lam, v = sympy.symbols("lambda V_lambda")
-    score = m["x"] - m.expect(m["x"])
-    inside = m["Q"] - lam * m["L"]
-    return m.expect(score * inside) - m.expect(score * (inside - v))
-
-
-def _element_form() -> symbolic.Expression:
-    """(A.16): E[(x - E x) A_lambda] = E[x A_lambda], because E[A_lambda] = 0."""
-    m = symbolic.Moments("L x Q")
-    import sympy
-
-    lam = sympy.Symbol("lambda")
-    inside = m["Q"] - lam * m["L"]
-    advantage = inside - m.expect(inside)
-    return m.expect((m["x"] - m.expect(m["x"])) * advantage) - m.expect(m["x"] * advantage)
-
-
 _statement = Statement(
     latex=r"$\partial V_\lambda^{\pi}(\mathcal D)/\partial\theta_{s,a} = \sum_t P^\pi_t(s)\,\pi(a|s)\,"
           r"A_\lambda^{\pi,t}(s,a)$, $A_\lambda = Q_\lambda - \lambda\log\pi - V_\lambda$.",
@@ -101,14 +79,7 @@ lemma_3 = Claim(
     source_text="reconstructed",
     statement=_statement,
     instances=trees(ANY_COEFFICIENT, reward="graded", prompts=2, ascend=False, rewards=ANY),
-    printed_proof=(
-        PrintedStep(as_printed=symbolic.identity(
-            "printed: A.12 to A.14", "V_lambda(s) as a baseline gives the advantage form",
-            _score_form)),
-        PrintedStep(as_printed=symbolic.identity(
-            "printed: A.16", "element by element: E[(x - E x) A] = E[x A], as E[A] = 0",
-            _element_form)),
-    ),
+    symbolic=True,
     mutants=(
         Mutant(name="A = Q - V without -lambda log pi", statement=variant(
             _statement, margin=lambda i: _residual(i, _unregularized_advantage))),

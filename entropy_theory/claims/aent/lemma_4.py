@@ -18,7 +18,7 @@ from entropy_theory.claims.aent.token_mdp import (
     spread,
     trees,
 )
-from entropy_theory.verification import Cases, Claim, Mutant, PrintedStep, Statement, symbolic
+from entropy_theory.verification import Cases, Claim, Mutant, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
@@ -45,17 +45,6 @@ def _right_side(i: Cases, own_log: bool = False, own_visits: bool = False) -> Re
     return ar.total(visits * (expected - values))
 
 
-def _one_level() -> symbolic.Expression:
-    """At a state, under pi': reward e, log pi' = L; children's values W' (of pi') and W (of pi)."""
-    import sympy
-
-    m = symbolic.Moments("L e U W")
-    lam, v = sympy.symbols("lambda V")
-    difference = m.expect(m["e"] - lam * m["L"] + m["U"]) - v
-    here = m.expect(m["e"] + m["W"] - lam * m["L"]) - v
-    return difference - (here + m.expect(m["U"] - m["W"]))
-
-
 _statement = Statement(
     latex=r"$V_\lambda^{\pi'}(s) - V_\lambda^{\pi}(s) = \sum_t\mathbb E_{s_t\sim\pi'}\big[\sum_a"
           r"\pi'(a|s_t)\{Q_\lambda^{\pi}(s_t,a) - \lambda\log\pi'(a|s_t)\} - V_\lambda^{\pi}(s_t)"
@@ -72,10 +61,7 @@ lemma_4 = Claim(
     source_text="reconstructed",
     statement=_statement,
     instances=trees(ANY_COEFFICIENT, reward="graded", vectors=(STEP,), ascend=False, rewards=ANY),
-    printed_proof=(
-        PrintedStep(as_printed=symbolic.identity(
-            "printed: A.18", "telescoping along the states that pi' visits", _one_level)),
-    ),
+    symbolic=True,
     mutants=(
         Mutant(name="log pi instead of log pi'", statement=variant(
             _statement, margin=lambda i: _difference(i) - _right_side(i, own_log=True))),

@@ -29,7 +29,7 @@ from entropy_theory.claims.aent.token_mdp import (
     trees,
     value,
 )
-from entropy_theory.verification import Cases, Claim, Mutant, PrintedStep, Statement, smt
+from entropy_theory.verification import Cases, Claim, Mutant, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Real, Reals
 from entropy_theory.verification.certify import precision
@@ -143,16 +143,6 @@ lemma_5 = Claim(
     source_text="reconstructed",
     statement=_statement,
     instances=trees(COEFFICIENT),
-    printed_proof=(
-        PrintedStep(as_printed=smt.lemma(
-            "printed: A.33 to A.38",
-            "optimality of pi*_lambda against the uniform policy u on the optimal responses, "
-            "H(u) = log m, H <= h log|A|",
-            "lam best soft Vu Hu own V H log_all log_m",
-            lambda v: [v.lam > 0, v.soft >= v.Vu + v.lam * v.Hu, v.Vu == v.best, v.Hu == v.log_m,
-                       v.own == v.V + v.lam * v.H, v.log_all >= v.H],
-            lambda v: v.best - v.V <= v.soft - v.own + v.lam * (v.log_all - v.log_m))),
-    ),
     experiments=(
         experiment("tight", "bias/bound exceeds 0.98 (100 tokens, c = 0.99) and 0.998 (1000 tokens, "
                    "c = 0.999) with a vocabulary of 151,936 and one right response", _tight),

@@ -9,8 +9,8 @@ The constant is "specified in the proof", whose displays are not readable. Three
     by ratio     C = (1/(|D|^2 |S_q|)) min_s P(s) min_{s,a} pi(a|s)^2 / max_s (P*(s)/P(s)),
     by response  C = (1/|D|^2) (min_y pi(y|q))^2;
 
-the first is the largest, the second follows Mei et al. (2020), Lemma 15, as the printed proof does (it
-is judged in that form). All are true with 4 in place of 2 (`extension.soft-gap`): the printed route
+the first is the largest, the second follows Mei et al. (2020), Lemma 15, as the printed proof does. All
+are true with 4 in place of 2 (`extension.soft-gap`): the printed route
 uses KL <= ||.||_inf^2 / 2 (Mei et al., Lemma 27), where range^2/8 is true.
 
 By ratio and by response are at most |A|^(-2h). By state may be larger, |A|^-(h+1) for the uniform
@@ -31,7 +31,7 @@ from entropy_theory.claims.aent.token_mdp import (
     soft_policy,
     trees,
 )
-from entropy_theory.verification import Cases, Claim, Mutant, PrintedStep, Statement, smt, symbolic
+from entropy_theory.verification import Cases, Claim, Mutant, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
@@ -95,15 +95,6 @@ def room(i: Cases, *constants: Constant, factor: int = 2) -> Reals:
     return np.concatenate([size - constant(i) * scaled_gap for constant in constants], axis=-1)
 
 
-def _bound_of_mei() -> symbolic.Expression:
-    """Printed: KL(pi || pi') <= (1/2) max_a (u_a - c)^2 for any c, from Var_t(u) <= E_t (u - c)^2."""
-    import sympy
-
-    m, c = symbolic.Moments("u"), sympy.Symbol("c")
-    mean_square = m.expect((m["u"] - c) ** 2)
-    return mean_square - m.covariance(m["u"], m["u"]) - (m.expect(m["u"]) - c) ** 2
-
-
 _statement = Statement(
     latex=r"$V_\lambda^{\pi^*_\lambda}(q) - V_\lambda^{\pi_\theta}(q) \le \lVert\nabla V_\lambda"
           r"(\mathcal D)\rVert_2^2/(2\lambda C_\lambda(q))$ for each of three constants $C_\lambda$: "
@@ -121,47 +112,6 @@ lemma_6 = Claim(
     source_text="reconstructed",
     statement=_statement,
     instances=INSTANCES,
-    printed_proof=(
-        PrintedStep(as_printed=smt.lemma(
-            "printed: A.40 to A.43", "a state's part of the gap: E*[Q - lambda log pi*] - V <= "
-            "lambda KL <= max (zeta - c)^2/(2 lambda)",
-            "lam logZ kl kl_star V at_star most",
-            lambda v: [v.lam > 0, v.kl_star >= 0, v.at_star == v.lam * v.logZ - v.lam * v.kl_star,
-                       v.lam * v.logZ - v.lam * v.kl == v.V, 2 * v.lam**2 * v.kl <= v.most],
-            lambda v: 2 * v.lam * (v.at_star - v.V) <= v.most)),
-        PrintedStep(as_printed=symbolic.identity(
-            "printed: Mei et al., Lemma 27", "Var u = E(u - c)^2 - (E u - c)^2 <= max_a (u_a - c)^2",
-            _bound_of_mei)),
-        PrintedStep(as_printed=smt.lemma(
-            "printed: Mei et al., Lemma 23",
-            "each entry of (diag pi - pi pi') zeta is pi_a (zeta_a - E zeta): its square is at least "
-            "min pi^2 (zeta_a - E zeta)^2, and sum (zeta_a - c)^2 is least at the plain mean",
-            "p least z mean plain others n",
-            # sum (z - mean)^2 = sum (z - plain)^2 + n (plain - mean)^2
-            lambda v: [v.p >= v.least, v.least > 0, v.n >= 2,
-                       v.others == v.n * (v.plain - v.mean) ** 2],
-            lambda v: smt.all_of((v.p * (v.z - v.mean)) ** 2 >= (v.least * (v.z - v.mean)) ** 2,
-                                 v.others >= 0))),
-        PrintedStep(as_printed=smt.lemma(
-            "printed: A.46", "Cauchy-Schwarz over the states, one more at a time: "
-            "sum x^2 <= (sum x)^2 <= |S| sum x^2",
-            "total squares many x",
-            lambda v: [v.total >= 0, v.x >= 0, v.many >= 1, v.squares <= v.total**2,
-                       v.total**2 <= v.many * v.squares],
-            lambda v: smt.all_of(v.squares + v.x**2 <= (v.total + v.x) ** 2,
-                                 (v.total + v.x) ** 2 <= (v.many + 1) * (v.squares + v.x**2)),
-            axioms=("induction over the states",))),
-        PrintedStep(as_printed=smt.lemma(
-            "printed: A.47 to A.49", "with N = max |zeta - c| of a state: 2 lambda gap <= sum P* N^2, "
-            "min(P/P*) sum P* N^2 <= sum P N^2, min P sum P N^2 <= (sum P N)^2, "
-            "min pi sum P N <= sum ||g_s||, (sum ||g_s||)^2 <= |S| ||g||^2: the bound with C by ratio",
-            "lam gap best visited plain blocks norm ratio minP least S",
-            lambda v: [v.lam > 0, v.ratio > 0, v.minP > 0, v.least > 0, v.plain >= 0,
-                       2 * v.lam * v.gap <= v.best, v.ratio * v.best <= v.visited,
-                       v.minP * v.visited <= v.plain**2, v.least * v.plain <= v.blocks,
-                       v.blocks**2 <= v.S * v.norm],
-            lambda v: v.minP * v.least**2 * v.ratio * (2 * v.lam * v.gap) <= v.S * v.norm)),
-    ),
     mutants=(
         Mutant(name="max_a pi(a|s) instead of min_a", statement=variant(
             _statement, margin=lambda i: room(i, _with_likeliest))),

@@ -56,7 +56,7 @@ more_accurate_bias = Claim(
     source="AEnt, Section 3 ('a more accurate bound for the entropy bias')",
     title="The bound with the number of right responses is valid, and sharper than the one without",
     scope="all responses listed, returns 0 and 1, optimum of the regularized objective",
-    source_text="reconstructed",
+    source_text="reconstructed, no proof printed",
     statement=_statement,
     instances=bandit_instances(COEFFICIENT),
     # Half of the bound fails from 17 responses on, which few random instances have.

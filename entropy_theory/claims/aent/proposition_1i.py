@@ -31,16 +31,7 @@ from entropy_theory.claims.extensions.gradient_entropy_bounds import (
     l1_norm,
     value_gradient,
 )
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Mutant,
-    PrintedStep,
-    Statement,
-    listed_instances,
-    smt,
-    symbolic,
-)
+from entropy_theory.verification import Cases, Claim, Mutant, Statement, listed_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Ball, Reals
 from entropy_theory.verification.claim import variant
@@ -65,45 +56,12 @@ def _first_token(i: Cases) -> Reals:
     return 2 * np.sum(ar.entropy(i.logits[..., 0, :]), axis=-1) / i.logits.shape[-3]
 
 
-def _jacobian() -> symbolic.Expression:
-    # A marks the action b: d pi_b / dz_a = pi_b (1{a = b} - pi_a); the rows add up to zero.
-    m = symbolic.Moments("Q", indicators="A")
-    q, a = m["Q"], m["A"]
-    return m.derivative(m.expect(q), a, {}) - (m.expect(a * q) - m.expect(a) * m.expect(q))
-
-
-def _column_sum() -> symbolic.Expression:
-    # |d pi_a/dz_a| = p - p^2 and, over b != a, the sum of |d pi_b/dz_a| = p pi_b; p = E[A].
-    m = symbolic.Moments("", indicators="A")
-    a = m["A"]
-    p = m.expect(a)
-    return (p - p**2) + p * m.expect(1 - a) - 2 * p * (1 - p)
-
-
 _statement = Statement(
     latex=r"For returns in $[0, 1]$ and a softmax policy on logits: "
           r"$\lVert\nabla V^{\pi}(\mathcal D)\rVert_1 \le 2\,\mathcal H(\pi)$, hence in every "
           r"$\ell_p$ norm.",
     margin=_room,
     beyond=is_gradient_over_prompts,
-)
-
-_printed = (
-    PrintedStep(as_printed=smt.lemma(
-        "printed: A.20", "-log x >= 1 - x gives H(s) >= sum_a pi_a (1 - pi_a), term by term",
-        "p log_p", lambda v: [v.p >= 0, -v.log_p >= 1 - v.p],
-        lambda v: -v.p * v.log_p >= v.p * (1 - v.p))),
-    PrintedStep(as_printed=symbolic.identity(
-        "printed: A.21", "d/dz_a sum_b pi_b Q_b = sum_b (diag(pi) - pi pi^T)_ab Q_b", _jacobian)),
-    PrintedStep(as_printed=symbolic.identity(
-        "printed: A.22", "the absolute entries of a column add up to 2 pi_a (1 - pi_a)",
-        _column_sum)),
-    PrintedStep(as_printed=smt.lemma(
-        "printed: A.24", "|sum_b J_ab Q_b| <= 2 pi_a (1 - pi_a) <= 2 (-pi_a log pi_a), given |Q| <= 1",
-        "size column h p",
-        lambda v: [v.p >= 0, v.p <= 1, v.size <= v.column * 1, v.column == 2 * v.p * (1 - v.p),
-                   v.h >= v.p * (1 - v.p)],
-        lambda v: v.size <= 2 * v.h)),
 )
 
 # ---------------------------------------------------------------- hypotheses that are needed
@@ -151,7 +109,7 @@ proposition_1i = Claim(
     source_text="reconstructed",
     statement=_statement,
     instances=trees(reward="graded", prompts=2),
-    printed_proof=_printed,
+    symbolic=True,
     experiments=(
         experiment("GRPO-normalized gradient",
                    "for two answers, ||gradient||_1 / H of GRPO's expected gradient is below 2 for "

@@ -8,17 +8,16 @@ C(q) the probability of the likeliest right response. True. Its advantages A_t t
 the gradient has the entries g_t = P_t A_t / |D| with P_t >= C(q), and Cauchy-Schwarz over h tokens
 gives sqrt(h). Advantages along a right response can be negative, so absolute values are needed.
 
-The text at hand lacks the displays: the printed steps are reconstructed from the words between them, and
-it does not show whether the paper keeps |D| and sqrt(h) in C(q). Both are needed. Without sqrt(h) it
-fails for two tokens and h = 3, with weights (4, 1), (4, 1), (5, 1) along the one right response, and for
-three tokens and h = 2, with (6, 1, 1) twice; one less anywhere and it holds there. For two tokens and
-h = 2 it is true without, by ``extension.sharpened-stationarity``, which has sqrt(h (n - 1)/n).
+The text at hand lacks the displays, and does not show whether the paper keeps |D| and sqrt(h) in C(q).
+Both are needed. Without sqrt(h) it fails for two tokens and h = 3, with weights (4, 1), (4, 1), (5, 1)
+along the one right response, and for three tokens and h = 2, with (6, 1, 1) twice; one less anywhere and
+it holds there. For two tokens and h = 2 it is true without, by ``extension.sharpened-stationarity``,
+which has sqrt(h (n - 1)/n).
 """
 
 from __future__ import annotations
 
 from entropy_theory.claims.aent.stationarity import (
-    STEP,
     Constant,
     gap,
     is_right,
@@ -27,15 +26,7 @@ from entropy_theory.claims.aent.stationarity import (
 )
 from entropy_theory.claims.aent.token_mdp import trees
 from entropy_theory.claims.extensions.gradient_entropy_bounds import is_gradient_over_prompts
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Mutant,
-    PrintedStep,
-    Statement,
-    listed_instances,
-    smt,
-)
+from entropy_theory.verification import Cases, Claim, Mutant, Statement, listed_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
@@ -80,30 +71,6 @@ _statement = Statement(
     beyond=is_gradient_over_prompts,
 )
 
-_printed = (
-    PrintedStep(as_printed=smt.lemma(
-        "printed: A.26", "h entries of the gradient, Cauchy-Schwarz: sqrt(h) eps >= sum |g_t|",
-        "k S N W eps", lambda v: [
-            v.k >= 1, v.W >= 0, v.S >= 0, v.eps >= 0, v.eps * v.eps >= v.N,
-            2 * (v.N * v.k - v.S * v.S) == v.W * v.k * v.k],
-        lambda v: v.k * v.eps * v.eps >= v.S * v.S)),
-    PrintedStep(as_printed=smt.lemma(
-        "printed: A.27", "deterministic transitions: the state s_t is reached with probability "
-        "rho(q) = 1/|D| times that of the tokens so far, so |D| g_t = P_t A_t, P_t = d(s_t) pi(a_t|s_t)",
-        "P A g D reached d p",
-        lambda v: [v.D >= 1, v.reached * v.D == v.d, v.d * v.p == v.P,
-                   v.g == v.reached * v.p * v.A],
-        lambda v: v.D * v.g == v.P * v.A)),
-    PrintedStep(as_printed=smt.lemma(
-        "printed: A.28", "each prefix is at least as likely as the response: C |A_t| <= |D| |g_t|",
-        "C P later A g size D", STEP.premises, STEP.conclusion)),
-    PrintedStep(as_printed=smt.lemma(
-        "printed: A.30", "sum_t |A_t| >= sum_t A_t = V* - V, the response being optimal",
-        "total absolute gap C bound",
-        lambda v: [v.C >= 0, v.absolute >= v.total, v.total == v.gap, v.C * v.absolute <= v.bound],
-        lambda v: v.C * v.gap <= v.bound)),
-)
-
 proposition_1ii = Claim(
     id="aent.proposition-1ii",
     source="AEnt, Proposition 1 (II)",
@@ -112,8 +79,8 @@ proposition_1ii = Claim(
     source_text="reconstructed",
     statement=_statement,
     instances=INSTANCES,
+    symbolic=True,
     witnesses=(NO_ROOT, NO_ROOT_THREE_TOKENS),
-    printed_proof=_printed,
     mutants=(
         Mutant(name="without sqrt(h)",
                statement=variant(_statement, margin=lambda i: room(

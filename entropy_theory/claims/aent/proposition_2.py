@@ -6,9 +6,8 @@ For a tabular softmax policy on token trees, h tokens a response, data set D, la
     V*(q) - V(q) <= eps^2 / (2 lambda C_lambda(q)) + lambda h log(|A| / |A*(q)|^{1/h}).
 
 True with C_lambda(q) = (1/|D|^2) min_s P(s)^2 min_a pi(a|s)^2 / P*(s) of Lemma 6, and so with the
-smaller constants there; the paper's is not readable, and any can be put in (the printed steps, too, are
-reconstructed from the words between the displays). It is Lemma 5 plus Lemma 6, and true with 4 lambda for
-2 lambda (``extension.soft-suboptimality``).
+smaller constants there; the paper's is not readable, and any can be put in. It is Lemma 5 plus Lemma 6,
+and true with 4 lambda for 2 lambda (``extension.soft-suboptimality``).
 
 What it is worth: the bias is asymptotically best possible (Lemma 5's experiment). But C_lambda is at most
 the square of the least likely first token, and of random small policies with one right response of two
@@ -37,16 +36,7 @@ from entropy_theory.claims.aent.stationarity import (
 )
 from entropy_theory.claims.aent.token_mdp import spread
 from entropy_theory.token_tree import TokenTree
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Mutant,
-    PrintedStep,
-    Statement,
-    listed_instances,
-    smt,
-    symbolic,
-)
+from entropy_theory.verification import Cases, Claim, Mutant, Statement, listed_instances
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
@@ -82,53 +72,12 @@ def random_policies(many: int, n_tokens: int, horizon: int, scale: float, seed: 
     return Cases(logits=logits, reward=reward)
 
 
-# ---------------------------------------------------------------- proof
-
-
 _statement = Statement(
     latex=r"$\lVert\nabla V_\lambda^{\pi}(\mathcal D)\rVert_2 \le \epsilon$ implies, for every $q$, "
           r"$V^{*}(q) - V^{\pi}(q) \le \epsilon^2/(2\lambda C_\lambda(q)) + "
           r"\lambda h\log\frac{|\mathcal A|}{|\mathcal A^*(q)|^{1/h}}$, $C_\lambda(q) = "
           r"|\mathcal D|^{-2}\min_s P^\pi(s|q)^2\min_a\pi(a|s)^2/P^{\pi^*_\lambda}(s|q)$.",
     margin=room,
-)
-
-# ---------------------------------------------------------------- the printed proof
-
-
-def _centering() -> symbolic.Expression:
-    import sympy
-
-    # Under the uniform distribution: the mean square from c is least at the mean.
-    m, c = symbolic.Moments("z"), sympy.Symbol("c")
-    z = m["z"]
-    return m.expect((z - c) ** 2) - m.covariance(z, z) - (m.expect(z) - c) ** 2
-
-
-_printed = (
-    PrintedStep(as_printed=smt.lemma(
-        "printed: A.43", "Mei et al., Lemma 27: lambda KL <= ||zeta - c||_inf^2/(2 lambda), as the "
-        "range is at most 2 ||zeta - c||_inf and lambda KL at most range^2/(8 lambda)",
-        "gain width lam top",
-        lambda v: [v.lam > 0, v.width >= 0, 8 * v.lam * v.gain <= v.width * v.width,
-                   v.width <= 2 * v.top],
-        lambda v: 2 * v.lam * v.gain <= v.top * v.top)),
-    PrintedStep(as_printed=symbolic.identity(
-        "printed: A.44", "sum (zeta - c)^2 is least at the mean; so (Mei et al., Lemma 23) "
-        "||pi (zeta - E zeta)||_2 >= min pi ||zeta - E zeta||_2 >= min pi ||zeta - mean||_2",
-        _centering)),
-    PrintedStep(as_printed=smt.lemma(
-        "printed: A.48",
-        "with C P* <= (P min pi/|D|)^2 at every s: 2 lambda C P* lambda KL <= ||block||^2",
-        "lam C star gain norm2 c block",
-        lambda v: [v.lam > 0, v.C >= 0, v.star >= 0, v.norm2 >= 0, v.C * v.star <= v.c,
-                   2 * v.lam * v.gain <= v.norm2, v.block >= v.c * v.norm2],
-        lambda v: 2 * v.lam * v.C * v.star * v.gain <= v.block)),
-    PrintedStep(as_printed=smt.lemma(
-        "printed: A.38 and A.49", "Lemma 5 and Lemma 6 together", "gap soft_gap bias lam C eps2",
-        lambda v: [v.lam > 0, v.C > 0, v.gap <= v.soft_gap + v.bias,
-                   2 * v.lam * v.C * v.soft_gap <= v.eps2],
-        lambda v: 2 * v.lam * v.C * (v.gap - v.bias) <= v.eps2)),
 )
 
 # ---------------------------------------------------------------- what it is worth
@@ -175,7 +124,6 @@ proposition_2 = Claim(
     statement=_statement,
     instances=INSTANCES,
     witnesses=(STATIONARY, _EIGHT),
-    printed_proof=_printed,
     experiments=(
         lemma_5.experiments[0],
         experiment("void for every coefficient",

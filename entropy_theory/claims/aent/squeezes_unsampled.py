@@ -23,17 +23,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from entropy_theory.claims.aepo.tempered_reinforce import SUM_OF_SIGNS
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Mutant,
-    Scalar,
-    Statement,
-    bandit_instances,
-    smt,
-    symbolic,
-)
+from entropy_theory.verification import Cases, Claim, Mutant, Scalar, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
@@ -84,15 +74,6 @@ def _without_sampled(i: Cases, values: Reals) -> Reals:
     return np.where(top, values, 1 + 0 * values)
 
 
-def _first_order() -> symbolic.Expression:
-    """d log pi = x - E x along x = K - P: at a token that is not k it is -pi_a - (pi_k - g)."""
-    import sympy
-
-    m, own = symbolic.Moments("P", indicators="K"), sympy.Symbol("pi_a")
-    at_other = (0 - own) - m.expect(m["K"] - m["P"])
-    return at_other - (m.expect(m["P"]) - m.expect(m["K"]) - own)
-
-
 _printed = Statement(
     latex=r"A step $\Delta z = c\,(e_k - \pi)$, $c > 0$, on a sampled token $k$ lowers the probability "
           "of every other token.",
@@ -117,20 +98,6 @@ squeezes_unsampled = Claim(
     repair=_repaired,
     repair_is="instead",
     repair_note=r"where $\pi_a + \pi_k \ge \sum \pi^2$; always if the sampled token is the likeliest",
-    negation=(
-        symbolic.identity(
-            "first order", "d log pi_a/dc = g - pi_k - pi_a at c = 0: with pi_k + pi_a < g an "
-            "unsampled token gains for small c", _first_order,
-        ),
-        smt.lemma(
-            "two rare tokens", "pi_a + pi_k < (max pi)^2 <= g: reinforcing either raises the other",
-            "own sampled top rest g",
-            lambda v: [v.top > 0, v.rest >= 0, v.g == v.top * v.top + v.rest,
-                       v.own + v.sampled < v.top * v.top],
-            lambda v: v.g - v.sampled - v.own > 0,
-            uses=("first order",), axioms=(SUM_OF_SIGNS,),
-        ),
-    ),
     mutants=(
         Mutant(name="a negative sample raises every other token", statement=variant(
             _printed, margin=lambda i: _others(i, log_growth(i, sign=-1)))),

@@ -16,7 +16,6 @@ import numpy as np
 from entropy_theory.claims.aent import token_mdp as mdp
 from entropy_theory.claims.extensions.gradient_entropy_bounds import value_gradient
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification import smt
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.formula.terms import definition, is_term
 
@@ -82,25 +81,3 @@ def entropy_bias(logits: Reals, reward: Reals, coefficient: Reals) -> Reals:
     tree = ar.token_tree(logits)
     sparsity = tree.horizon * ar.log_of(tree.n_tokens, like=logits) - np.log(number_right(reward))
     return mdp.spread(coefficient, sparsity) * sparsity
-
-
-# ---------------------------------------------------------------- shared proof steps
-
-
-PREFIX = smt.lemma(
-    "prefixes are likelier", "P_t = d(s_t) pi(a_t|s_t) >= C, as C = P_t times later probabilities",
-    "P C later", lambda v: [v.P >= 0, v.later >= 0, v.later <= 1, v.P * v.later == v.C],
-    lambda v: smt.all_of(v.C <= v.P, v.C >= 0),
-    axioms=("the likeliest right response is a sequence of tokens: transitions are deterministic",),
-)
-STEP = smt.lemma(
-    "one token", "C A_t <= |D| |g_t|, with |D| g_t = P_t A_t the gradient's entry; A_t < 0 included",
-    "C P later A g size D",
-    lambda v: [v.P >= 0, v.later >= 0, v.later <= 1, v.P * v.later == v.C, v.D >= 1,
-               v.D * v.g == v.P * v.A, v.size >= v.g, v.size >= -v.g,
-               PREFIX.instance(P=v.P, C=v.C, later=v.later)],
-    lambda v: v.D * v.size >= v.C * v.A,
-    uses=("all levels", "prefixes are likelier"),
-)
-
-

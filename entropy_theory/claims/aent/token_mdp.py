@@ -70,6 +70,14 @@ def trees(
         parameters=searched.parameters and with_rewards_in(searched.parameters, rewards))
 
 
+def norm_squared(values: Reals, axes: int = 2) -> Reals:
+    """Sum of squares over the last ``axes`` axes."""
+    squares = values * values
+    for _ in range(axes):
+        squares = np.sum(squares, axis=-1)
+    return squares
+
+
 # ---------------------------------------------------------------- numbers
 
 
@@ -183,19 +191,3 @@ def soft_policy(logits: Reals, reward: Reals, coefficient: Reals) -> Reals:
     """Logits Q*_lambda(s, a)/lambda [..., states, tokens] of the policy that attains it."""
     _, best = soft_values(TokenTree.of(logits), reward, coefficient)
     return best / spread(coefficient, best)
-
-
-def norm_squared(values: Reals, axes: int = 2) -> Reals:
-    """Sum of squares over the last ``axes`` axes."""
-    squares = values * values
-    for _ in range(axes):
-        squares = np.sum(squares, axis=-1)
-    return squares
-
-
-# ---------------------------------------------------------------- symbols
-
-
-# ---------------------------------------------------------------- shared proof steps
-
-

@@ -15,12 +15,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from entropy_theory.claims.extensions.entropy_ceiling import (
-    SOME_WRONG,
-    after_step,
-    ceiling,
-    proof,
-)
+from entropy_theory.claims.extensions.entropy_ceiling import SOME_WRONG, after_step, ceiling
 from entropy_theory.verification import (
     Cases,
     Claim,
@@ -91,7 +86,6 @@ arbitrary_entropy = Claim(
         Scalar(name="learning_rate", low=1.0, high=8.0, grid=(1, 4), range=POSITIVE),
         actions=(2, 5),
     ),
-    negation=proof(),
     mutants=(
         Mutant(name="targets below log m are excluded too",
                statement=variant(

@@ -37,12 +37,9 @@ from entropy_theory.verification import (
     Scalar,
     Statement,
     bandit_instances,
-    certify,
-    smt,
-    symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Ball, Reals
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant, without
 from entropy_theory.verification.experiment import experiment
 from entropy_theory.verification.formula.statement import Range
@@ -104,34 +101,6 @@ NARROW = Condition(latex=r"$R \le 1$", value=lambda i: 1 - _range(i), relation="
 FLAT = Condition(latex=r"$e^{2R\alpha} + e^{-2R\beta} \le 2$", value=_flat_enough, relation=">=")
 
 
-def _two_actions() -> symbolic.Expression:
-    import sympy
-
-    # pi = (1 -+ t)/2, t = tanh(x/2), z = (0, x): h(b) = E_b c with pi^{1/b} = (1 -+ t_b)/2.
-    t, t_b, x = sympy.symbols("t t_b x")
-    low, high = (1 - t) / 2, (1 + t) / 2
-    mean = high * x
-    own_low, own_high = low * (0 - mean), high * (x - mean)
-    return (1 - t_b) / 2 * own_low + (1 + t_b) / 2 * own_high - x * (1 - t**2) / 4 * t_b
-
-
-def _concave() -> symbolic.Expression:
-    import sympy
-
-    # tanh(u + v) + tanh(u - v) - 2 tanh(u) with t = tanh u, s = tanh v.
-    t, s = sympy.symbols("t s")
-    both = (t + s) / (1 + t * s) + (t - s) / (1 - t * s)
-    return sympy.simplify(both - 2 * t + 2 * t * s**2 * (1 - t**2) / (1 - t**2 * s**2))
-
-
-def _at_one_and_eleven() -> Ball:
-    """F(6/5) - |F(4/5)| at weights (1, 11), over x (1 - t^2)/4: 2 t(1) - t(5/6) - t(5/4)."""
-    from flint import arb
-
-    x = arb(11).log()
-    return 2 * (x / 2).tanh() - (5 * x / 12).tanh() - (5 * x / 8).tanh()
-
-
 def moved(weights: tuple[int, ...], temperature: float, steps: int = 20) -> float:
     """Change of entropy over a run of exact steps on the solved face, learning rate 1/2."""
     start = np.log(np.array([weights], dtype=float))
@@ -182,24 +151,6 @@ asymmetry = Claim(
     repair_note=r"what 'typically' can mean: the logits have a range $R \le 1$ with "
                 r"$e^{2R\alpha} + e^{-2R\beta} \le 2$ (a policy of high entropy; $R \le .986$ for "
                 "$T = 6/5$ and $4/5$)",
-    negation=(
-        symbolic.identity("two actions", "z = (0, x): h(b) = (x (1 - t^2)/4) tanh(b x/2), t = tanh(x/2)",
-                          _two_actions),
-        symbolic.identity("concavity", "tanh(u + v) + tanh(u - v) - 2 tanh u "
-                          "= -2 t s^2 (1 - t^2)/(1 - t^2 s^2)", _concave),
-        smt.lemma(
-            "equally far in 1/T, the increase is faster",
-            "two actions, any gap x > 0 and alpha = beta: |F(T_low)| - F(T_high) < 0",
-            "k t s difference",
-            lambda v: [v.k > 0, v.t > 0, v.t < 1, v.s > 0, v.s < 1,
-                       v.difference * (1 - v.t * v.t * v.s * v.s)
-                       == -2 * v.k * v.t * v.s * v.s * (1 - v.t * v.t)],
-            lambda v: v.difference < 0,
-            uses=("two actions", "concavity"),
-        ),
-        certify.positive("T = 6/5 and 4/5", "at weights (1, 11) F(6/5) > |F(4/5)|", _at_one_and_eleven,
-                         uses=("two actions", "equally far in 1/T, the increase is faster")),
-    ),
     experiments=(
         experiment("runs as in Figure 2",
                    "20 exact steps, learning rate 1/2: from weights (1, 3) T = 0.8 lowers entropy more "

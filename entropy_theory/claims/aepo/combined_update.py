@@ -23,23 +23,13 @@ from typing import Any
 
 import numpy as np
 
-from entropy_theory.claims.aepo.corollary_4_4 import fall_with_one_answer
 from entropy_theory.claims.aepo.tempered_reinforce import (
     ENTROPY_FALLS,
     rate,
     remainder_bound,
     unit_step,
 )
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Mutant,
-    Scalar,
-    Statement,
-    bandit_instances,
-    certify,
-    smt,
-)
+from entropy_theory.verification import Cases, Claim, Mutant, Scalar, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
@@ -199,18 +189,5 @@ combined_update_printed = Claim(
     repair=_exact,
     repair_is="instead",
     repair_note=r"$T > T_0$, so that $F(T) > 0$, and $\alpha > \kappa\,|F(1)|/F(T)$",
-    negation=(
-        certify.positive_on_box(
-            "F(T) < 0 at every T >= 1", "at weights (1, 2), A* = {2}: -F(T) > 0 for all 1/T in [0, 1]",
-            fall_with_one_answer, [(0.0, 1.0)],
-        ),
-        smt.lemma(
-            "no weight helps", "F(1) < 0 and F(T) <= 0: kappa F(1) + alpha F(T) < 0 for all alpha >= 0",
-            "F1 FT kappa alpha",
-            lambda v: [v.F1 < 0, v.FT <= 0, v.kappa > 0, v.alpha >= 0],
-            lambda v: v.kappa * v.F1 + v.alpha * v.FT < 0,
-            uses=("F(T) < 0 at every T >= 1",),
-        ),
-    ),
     mutants=_MUTANTS[:2],
 )

@@ -15,12 +15,18 @@ from typing import Any
 import numpy as np
 
 from entropy_theory.claims.aepo.tempered_reinforce import LEARNING_RATE, TEMPERATURE, unit_step
-from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_instances, symbolic
+from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import PrintedStep, variant
-from entropy_theory.verification.formula.limits import has_gradient
-from entropy_theory.verification.formula.terms import Term
+from entropy_theory.verification.formula.limits import (
+    along,
+    for_every,
+    has_derivative,
+    has_gradient,
+)
+from entropy_theory.verification.formula.terms import ACTIONS, Term
+from entropy_theory.verification.symbolic import equation
 
 
 def _expected_score(i: Cases, score_temperature: Reals | None = None) -> Reals:
@@ -45,23 +51,13 @@ def _residual(i: Cases) -> Reals:
     return scale * _expected_score(i) - scale * unit_step(i.logits, i.correct, i.temperature)
 
 
-def _jacobian() -> symbolic.Expression:
-    import sympy
-
-    # log pi = z - A along the direction e_k, whose values over actions are the indicator of k.
-    m = symbolic.Moments("", indicators="k")
-    z, log_normalizer = sympy.symbols("z A")
-    moved = m.derivative(z - log_normalizer, m["k"], {z: m["k"], log_normalizer: m.expect(m["k"])})
-    return moved - (m["k"] - m.expect(m["k"]))
+def _gradient_of_log_policy(i: Any) -> Term:
+    """Along every direction x, log pi has the derivative x - E x."""
+    return for_every("direction", (ACTIONS,), lambda x: has_derivative(
+        lambda t: ar.log_softmax(along(i.logits, t, x)), 0, ar.centered(ar.softmax(i.logits), x)))
 
 
-def _sum_over_correct() -> symbolic.Expression:
-    import sympy
-
-    m = symbolic.Moments("", indicators="A k")
-    p_k = sympy.Symbol("pi_k")
-    return m.expect(m["A"] * (m["k"] - p_k)) - (m.expect(m["A"] * m["k"]) - p_k * m.expect(m["A"]))
-
+INSTANCES = bandit_instances(TEMPERATURE, LEARNING_RATE)
 
 _statement = Statement(
     latex=r"$\Delta z_{a'} = \eta \sum_{a^*\in\mathcal A^*} \pi^T(a^*)(\delta_{a'a^*} - \pi(a'))$, "
@@ -89,12 +85,14 @@ equation_5 = Claim(
     title="The logit step of tempered REINFORCE",
     scope="one tabular state, exact expectation, one step",
     statement=_statement,
-    instances=bandit_instances(TEMPERATURE, LEARNING_RATE),
+    instances=INSTANCES,
+    symbolic=True,
     printed_proof=(
-        PrintedStep(as_printed=symbolic.identity(
-            "printed: gradient of log pi", "grad log pi_a = grad z_a - E_pi[grad z]", _jacobian)),
-        PrintedStep(as_printed=symbolic.identity(
-            "printed: Eq. 5", "orthonormal logit gradients give the sum", _sum_over_correct)),
+        PrintedStep(as_printed=equation(
+            "printed: gradient of log pi", "grad log pi_a = grad z_a - E_pi[grad z]", INSTANCES,
+            _gradient_of_log_policy)),
+        PrintedStep(as_printed=equation(
+            "printed: Eq. 5", "orthonormal logit gradients give the sum", INSTANCES, _residual)),
     ),
     mutants=(
         Mutant(name="gradient taken of the tempered policy",

@@ -11,16 +11,18 @@ after a finite step is from this is Theorem 4.3a.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_instances, symbolic
+from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import PrintedStep, variant
-from entropy_theory.verification.formula.limits import has_derivative
+from entropy_theory.verification.formula.limits import along, has_derivative
 from entropy_theory.verification.formula.terms import Term
+from entropy_theory.verification.symbolic import equation
 
 
 def _chain(i: Cases) -> tuple[Reals, Reals, Reals]:
@@ -46,21 +48,6 @@ def _gradient(i: Any) -> tuple[Term, ...]:
     return (has_derivative(lambda t: ar.entropy(i.logits + ar.per_action(t) * i.step), 0, slope),)
 
 
-def _log_probability_or_logit() -> symbolic.Expression:
-    import sympy
-
-    # log pi = z - A, and the constant A has no covariance.
-    m = symbolic.Moments("z x")
-    log_normalizer = sympy.Symbol("A")
-    return m.covariance(m["z"] - log_normalizer, m["x"]) - m.covariance(m["z"], m["x"])
-
-
-def _by_action() -> symbolic.Expression:
-    m = symbolic.Moments("L x")
-    log_p, x = m["L"], m["x"]
-    return m.expect(x * (log_p - m.expect(log_p))) - m.covariance(x, log_p)
-
-
 _statement = Statement(
     latex=r"$\langle\nabla_z H, \Delta z\rangle = -\mathrm{Cov}_\pi(\Delta z, \log\pi) "
           r"= -\mathrm{Cov}_\pi(\Delta z, z)$, exactly.",
@@ -68,6 +55,21 @@ _statement = Statement(
     relation="==",
     beyond=_gradient,
 )
+
+
+INSTANCES = bandit_instances(correct=False, step=True)
+
+
+def _printed(name: str, statement: str, left_minus_right: Callable[[Any], Any]) -> PrintedStep:
+    return PrintedStep(as_printed=equation(f"printed: {name}", statement, INSTANCES, left_minus_right))
+
+
+def _by_scores(i: Any) -> Term:
+    """Along the step entropy has the derivative -E[(dz - E dz) log pi]."""
+    probabilities = ar.softmax(i.logits)
+    score = ar.centered(probabilities, i.step)
+    slope = -ar.mean(probabilities, score * ar.log_softmax(i.logits))
+    return has_derivative(lambda t: ar.entropy(along(i.logits, t, i.step)), 0, slope)
 
 
 def _wrong_sign(i: Cases) -> Reals:
@@ -88,15 +90,13 @@ equation_6 = Claim(
     title="The gradient of entropy along a step is minus a covariance",
     scope="one softmax policy, any direction of the logits, derivative",
     statement=_statement,
-    instances=bandit_instances(correct=False, step=True),
+    instances=INSTANCES,
+    symbolic=True,
     printed_proof=(
-        PrintedStep(as_printed=symbolic.identity(
-            "printed: gradient of H", "grad H = -E[grad log pi log pi]",
-            symbolic.entropy_slope_residual)),
-        PrintedStep(as_printed=symbolic.identity(
-            "printed: as a covariance", "the sum over actions is Cov(dz, log pi)", _by_action)),
-        PrintedStep(as_printed=symbolic.identity(
-            "printed: Eq. 6", "Cov(dz, log pi) = Cov(dz, z)", _log_probability_or_logit)),
+        _printed("gradient of H", "grad H = -E[grad log pi log pi]", _by_scores),
+        _printed("as a covariance", "the sum over actions is Cov(dz, log pi)",
+                 lambda i: _chain(i)[0] - _chain(i)[1]),
+        _printed("Eq. 6", "Cov(dz, log pi) = Cov(dz, z)", lambda i: _chain(i)[1] - _chain(i)[2]),
     ),
     mutants=(
         Mutant(name="plus instead of minus", statement=variant(_statement, margin=_wrong_sign)),

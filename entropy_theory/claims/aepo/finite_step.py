@@ -25,12 +25,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from entropy_theory.claims.aepo.expansion import remainder_steps
 from entropy_theory.claims.aepo.tempered_reinforce import (
     ENTROPY_FALLS,
-    covariance_is_nonnegative,
     rate,
-    rate_of_step,
     remainder_bound,
     unit_step,
 )
@@ -42,12 +39,9 @@ from entropy_theory.verification import (
     Scalar,
     Statement,
     bandit_instances,
-    certify,
-    smt,
-    symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Ball, Reals
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant, without
 from entropy_theory.verification.experiment import experiment
 from entropy_theory.verification.formula.statement import POSITIVE
@@ -100,61 +94,7 @@ _repaired = Statement(
     margin=_gain,
     relation=">",
     conditions=(HOT, ENTROPY_FALLS, SMALL_STEP),
-    proof=(
-        *(step for step in remainder_steps() if not step.cross_check),
-        rate_of_step(),
-        smt.lemma(
-            "assembly",
-            "|dH(T) - eta F(T)| and |dH(1) - eta F(1)| are below their bounds: dH(T) > dH(1)",
-            "eta F1 FT dH1 dHT N1 NT log_n",
-            lambda v: [
-                v.eta > 0, v.log_n >= 0, v.N1 >= 0, v.NT >= 0,
-                4 * (v.eta * v.FT - v.dHT) <= (1 + v.log_n) * v.eta * v.eta * v.NT,
-                4 * (v.dH1 - v.eta * v.F1) <= (1 + v.log_n) * v.eta * v.eta * v.N1,
-                v.eta * (1 + v.log_n) * (v.NT + v.N1) < 4 * (v.FT - v.F1),
-            ],
-            lambda v: v.dHT > v.dH1,
-            uses=("remainder", "rate of a step"),
-        ),
-    ),
 )
-
-
-def _two_answers() -> symbolic.Expression:
-    import sympy
-
-    # pi = (1 -+ t)/2 and pi^T = (1 -+ t_T)/2: the gap moves by d_2 - d_1 = t_T - t, t = tanh(x/2).
-    t, t_hot = sympy.symbols("t t_T")
-    first = (1 - t_hot) / 2 - (1 - t) / 2
-    second = (1 + t_hot) / 2 - (1 + t) / 2
-    return second - first - (t_hot - t)
-
-
-def _limit() -> symbolic.Expression:
-    import sympy
-
-    x = sympy.Symbol("x", positive=True)
-    return sympy.limit(2 * x / sympy.tanh(x / 2), x, 0) - 4
-
-
-def _all_but_one() -> symbolic.Expression:
-    # sum_a pi_a w_a = 0: F(1) = -sum_{A*} pi w is the sum of pi w over the wrong actions.
-    m = symbolic.Moments("c", indicators="A")
-    w = m["c"] - m.expect(m["c"])
-    return -m.expect(m["A"] * w) - m.expect((1 - m["A"]) * w)
-
-
-def _just_above_four(sign_of: str) -> Ball:
-    """dH(1) - dH(T), or -dH(1), at eta = 41/10, T = 100, z = (-1000, 0, 1/10), A* = {2, 3}."""
-    import numpy as np
-    from flint import arb
-
-    i = Cases(
-        logits=np.array([[arb(-1000), arb(0), arb(1) / 10]], dtype=object),
-        correct=np.array([[False, True, True]]), learning_rate=np.array([arb(41) / 10], dtype=object),
-        temperature=np.array([arb(100)], dtype=object),
-    )
-    return (-_gain(i) if sign_of == "gain" else -change(i))[0]
 
 
 def _calm() -> tuple[bool, str]:
@@ -181,28 +121,6 @@ finite_step = Claim(
     repair=_repaired,
     repair_is="hypothesis",
     repair_note=r"for $\eta < 4(F(T) - F(1))/((1 + \log n)(\lVert d_T\rVert^2 + \lVert d_1\rVert^2))$",
-    negation=(
-        symbolic.identity("two right answers", "the gap x moves by eta (tanh(x/(2T)) - tanh(x/2)) alone",
-                          _two_answers),
-        symbolic.identity("overshoot", "T -> inf: x - eta tanh(x/2) < -x iff eta > 2x/tanh(x/2), which "
-                          "tends to 4 as x -> 0", _limit, uses=("two right answers",)),
-        *covariance_is_nonnegative(),
-        symbolic.identity("complement", "F(1) = sum_{wrong} pi_a (c_a - C)", _all_but_one),
-        smt.lemma(
-            "a wrong action below the mean", "z < zb gives c - C < 0: F(1) < 0 if all wrong ones are so",
-            "p z m C",
-            lambda v: [v.p > 0, v.z < v.m, v.C >= 0],
-            lambda v: v.p * (v.p * (v.z - v.m) - v.C) < 0,
-            uses=("complement", "C is nonnegative"),
-        ),
-        certify.positive("entropy falls, eta = 41/10", "z = (-1000, 0, 1/10), A* = {2, 3}: dH(1) < 0",
-                         lambda: _just_above_four("fall")),
-        certify.positive(
-            "eta = 41/10", "there T = 100 leaves less entropy: dH(100) < dH(1)",
-            lambda: _just_above_four("gain"),
-            uses=("overshoot", "a wrong action below the mean", "entropy falls, eta = 41/10"),
-        ),
-    ),
     experiments=(
         experiment("eta <= 4", "no violation of the printed statement is found up to eta = 4", _calm),
     ),

@@ -19,60 +19,14 @@ from entropy_theory.claims.aepo.sign_change import (
     HOT,
     sum_of_excess,
 )
-from entropy_theory.claims.aepo.tempered_reinforce import (
-    EXP_INCREASES,
-    HIGH_TEMPERATURE,
-    SUM_OF_SIGNS,
-    rate,
-)
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Condition,
-    Mutant,
-    Statement,
-    Step,
-    bandit_instances,
-    smt,
-    symbolic,
-)
+from entropy_theory.claims.aepo.tempered_reinforce import HIGH_TEMPERATURE, rate
+from entropy_theory.verification import Cases, Claim, Condition, Mutant, Statement, bandit_instances
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant, without
 
 
 def _rate(i: Cases) -> Reals:
     return rate(i.logits, i.correct, i.temperature)
-
-
-def likeliest_alone() -> tuple[Step, ...]:
-    """c_top > C at the likeliest action of a policy that is not uniform."""
-
-    def mean_gap() -> symbolic.Expression:
-        import sympy
-
-        m, top = symbolic.Moments("c"), sympy.Symbol("c_top")
-        return top - m.expect(m["c"]) - m.expect(top - m["c"])
-
-    return (
-        symbolic.identity("mean gap", "c_top - C = E[c_top - c]", mean_gap),
-        smt.lemma(
-            "likeliest action",
-            "c_a <= c_top for every action, and c_a < c_top for z_a < zb; a policy that is not "
-            "uniform has such an action: c_top > C",
-            "p z pt zt m",
-            lambda v: [v.p > 0, v.zt > v.m, v.zt >= v.z, smt.implies(v.z <= v.zt, v.p <= v.pt)],
-            lambda v: smt.all_of(v.p * (v.z - v.m) <= v.pt * (v.zt - v.m),
-                                 smt.implies(v.z < v.m, v.p * (v.z - v.m) < v.pt * (v.zt - v.m))),
-            uses=("mean gap",),
-            axioms=(EXP_INCREASES, SUM_OF_SIGNS, "some z lies below its mean unless all are equal"),
-        ),
-        smt.lemma(
-            "one answer, the likeliest", "F(T) = -pi^T(a*)(c - C) < 0 for every T > 0", "F q c C",
-            lambda v: [v.q > 0, v.c > v.C, -v.q * (v.c - v.C) == v.F],
-            lambda v: v.F < 0,
-            uses=("likeliest action",), axioms=("softmax is positive",),
-        ),
-    )
 
 
 _statement = Statement(
@@ -100,7 +54,6 @@ high_temperature_raises = Claim(
     repair_is="hypothesis",
     repair_note="hypothesis: entropy rises at $T = 1$, or all actions are correct, or $T$ is "
                 "above $R W/|S|$, which exists only if the mean of $c$ over $A^*$ is below $C$",
-    negation=likeliest_alone(),
     mutants=(
         Mutant(name="hypothesis dropped: T above 1 is enough",
                statement=without(_repaired, HOT.latex)),
@@ -114,4 +67,3 @@ high_temperature_raises = Claim(
                ))),
     ),
 )
-

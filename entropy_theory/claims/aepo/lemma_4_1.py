@@ -63,6 +63,7 @@ lemma_4_1 = Claim(
                range=Range(low=1, open_low=True)),
         correct=False,
     ),
+    symbolic=True,
     mutants=(
         Mutant(name="entropy falls with temperature",
                statement=variant(_statement, margin=lambda i: -_gain(i))),

@@ -25,13 +25,7 @@ from entropy_theory.claims.aepo.response_length import (
     rewards,
 )
 from entropy_theory.claims.aepo.tempered_reinforce import TEMPERATURE
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Mutant,
-    Statement,
-    symbolic,
-)
+from entropy_theory.verification import Cases, Claim, Mutant, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
@@ -64,16 +58,6 @@ def _times_length(i: Cases) -> Reals:
     return u - length[..., None, None] * v
 
 
-def _factor() -> symbolic.Expression:
-    import sympy
-
-    # Under pi^T: u = 1/|o| is 1/h where R = 1, so u = 1/h + (1 - R) e with any e; x is a score.
-    m = symbolic.Moments("e x", indicators="R")
-    h = sympy.Symbol("h", nonzero=True)
-    shares = 1 / h + (1 - m["R"]) * m["e"]
-    return sympy.expand(m.expect(m["R"] * m["x"]) - h * m.expect(shares * m["R"] * m["x"]))
-
-
 _statement = Statement(
     latex=r"$E_{o\sim\pi^T}\frac{1}{|o|}R\sum_t\nabla\log\pi(o_t)$ (Eq. 1) and "
           r"$E_{o\sim\pi^T}R\sum_t\nabla\log\pi(o_t)$ (Section 4.2) are parallel.",
@@ -87,10 +71,6 @@ _repaired = Statement(
     margin=_cross,
     relation="==",
     conditions=(ONE_LENGTH,),
-    proof=(symbolic.identity(
-        "factor h", "E[R x] = h E[(1/|o|) R x] for every component x of the score, as |o| = h "
-                    "where R = 1",
-        _factor, axioms=("the sample is any distribution over responses, pi^T in particular",)),),
 )
 
 length_factors = Claim(

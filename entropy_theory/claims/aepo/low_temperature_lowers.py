@@ -20,20 +20,8 @@ from entropy_theory.claims.aepo.sign_change import (
     EXCESS_ON_CORRECT,
     largest_excess,
 )
-from entropy_theory.claims.aepo.tempered_reinforce import (
-    LOW_TEMPERATURE,
-    covariance_is_nonnegative,
-    rate,
-)
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Condition,
-    Mutant,
-    Statement,
-    bandit_instances,
-    smt,
-)
+from entropy_theory.claims.aepo.tempered_reinforce import LOW_TEMPERATURE, rate
+from entropy_theory.verification import Cases, Claim, Condition, Mutant, Statement, bandit_instances
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant, without
 
@@ -68,18 +56,6 @@ low_temperature_lowers = Claim(
     repair_is="hypothesis",
     repair_note=r"hypothesis: entropy falls at $T = 1$, or all actions are correct, or $T$ is low "
                 r"enough and $\max c > C$ over $A^*$ (as it is where the likeliest action is correct)",
-    negation=(
-        *covariance_is_nonnegative(),
-        smt.lemma(
-            "one answer, below the mean",
-            "if the one correct action has z < zb, then c < 0 <= C and F(T) = -pi^T(a*)(c - C) > 0 "
-            "for every T > 0", "F q p z m C",
-            lambda v: [v.q > 0, v.p > 0, v.z < v.m, v.C >= 0,
-                       -v.q * (v.p * (v.z - v.m) - v.C) == v.F],
-            lambda v: v.F > 0,
-            uses=("C is nonnegative",), axioms=("softmax is positive",),
-        ),
-    ),
     mutants=(
         Mutant(name="hypothesis dropped: T below 1 is enough",
                statement=without(_repaired, COLD.latex)),

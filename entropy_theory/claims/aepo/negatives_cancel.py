@@ -22,15 +22,7 @@ from entropy_theory.claims.aepo.ablations import advantage_step
 from entropy_theory.claims.aepo.tempered_reinforce import TEMPERATURE, excess, rate
 from entropy_theory.claims.extensions.entropy_ceiling import SOME_WRONG
 from entropy_theory.claims.extensions.solved_face import face_rate
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Condition,
-    Mutant,
-    Statement,
-    bandit_instances,
-    symbolic,
-)
+from entropy_theory.verification import Cases, Claim, Condition, Mutant, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
@@ -53,16 +45,6 @@ def _against_the_temperature(i: Cases) -> Reals:
     # F_all(T) = -E_{pi^T}[c - C].
     face = -ar.mean(tempered, excess(i.logits))
     return (i.temperature - 1) * ar.total(tempered, i.correct) * face
-
-
-def _at_one() -> list[symbolic.Expression]:
-    # Under pi itself, where sum_a pi_a w_a = 0: w = c - E c.
-    m = symbolic.Moments("c", indicators="A")
-    w = m["c"] - m.expect(m["c"])
-    p, whole = m.expect(m["A"]), -m.expect(m["A"] * w)
-    positive = -m.expect(m["A"] * (1 - p) * w)
-    negative = m.expect((1 - m["A"]) * p * w)
-    return [positive - (1 - p) * whole, negative - p * whole]
 
 
 _statement = Statement(
@@ -89,9 +71,6 @@ negatives_cancel = Claim(
     repair=_repaired,
     repair_is="instead",
     repair_note="the change made by including them, not their own effect, opposes the temperature",
-    negation=(symbolic.identity(
-        "no counteraction at T = 1", "E+ = (1 - p) F(1) and E- = p F(1): never of opposite signs",
-        _at_one),),
     mutants=(
         Mutant(name="the change follows the temperature",
                statement=variant(_repaired, margin=lambda i: -_against_the_temperature(i))),

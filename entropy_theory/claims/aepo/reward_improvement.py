@@ -37,10 +37,7 @@ from entropy_theory.verification import (
     Mutant,
     Scalar,
     Statement,
-    Step,
     bandit_instances,
-    smt,
-    symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
@@ -115,30 +112,6 @@ KEEPS_ANSWERS = Condition(
 )
 
 
-def reward_formula() -> Step:
-    """<grad p, d> in terms of q, q^T and the wrong probabilities."""
-
-    def residual() -> symbolic.Expression:
-        import sympy
-
-        # Under pi, with values P = pi_a and Q = pi^T_a, A = 1_{A*}: grad p . d = E[(A - p)(A Q - P_T P)].
-        m = symbolic.Moments("P Q", indicators="A")
-        P, Q, A = m["P"], m["Q"], m["A"]
-        p, mass, G, N, V = sympy.symbols("p P_T G N V")
-        rate = m.expect((A - p) * (A * Q - mass * P)).subs({
-            m.expect(A * Q): p * mass * G,
-            m.expect(P): p * p * N + V,
-            m.expect(A * P): p * p * N,
-        })
-        return rate - p * mass * ((1 - p) * (G - p * N) + V)
-
-    return symbolic.identity(
-        "reward rate",
-        "<grad p, d> = p P_T {(1 - p)(<q, q^T> - p <q, q>) + sum_{wrong} pi^2}", residual,
-        axioms=("(grad p)_a = pi_a (1_{A*} - p)", "pi = p q and pi^T = P_T q^T on A*"),
-    )
-
-
 _statement = Statement(
     latex=r"A step on tempered samples does not lower the reward: $p' \ge p$, for every $T$ and every "
           r"learning rate.",
@@ -172,18 +145,6 @@ reward_improvement = Claim(
     repair_is="hypothesis",
     repair_note=r"hypothesis $T \le 1$, or $p\,|A^*| \sum q^2 \le 1$ (one right answer; equally likely "
                 r"ones; $p \le 1/|A^*|$); then for every learning rate",
-    negation=(
-        reward_formula(),
-        smt.lemma(
-            "hot limit at weights (1, 1, 6), A* = {1, 3}",
-            "as T -> inf <q, q^T> -> 1/2, and p P_T {(1 - p)(1/2 - p N) + V} < 0 with p = 7/8, "
-            "N = 37/49, V = 1/64", "rate p P N V",
-            lambda v: [8 * v.p == 7, v.P > 0, 49 * v.N == 37, 64 * v.V == 1,
-                       v.rate == v.p * v.P * ((1 - v.p) * (1 / Fraction(2) - v.p * v.N) + v.V)],
-            lambda v: v.rate < 0,
-            uses=("reward rate",),
-        ),
-    ),
     mutants=(
         Mutant(name="T up to 20 without the second hypothesis",
                statement=without(_repaired, KEEPS_ANSWERS.latex)),

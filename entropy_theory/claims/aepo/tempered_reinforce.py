@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification import smt, symbolic
 from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.claim import Condition, Step
+from entropy_theory.verification.claim import Condition
 from entropy_theory.verification.formula.limits import has_derivative
 from entropy_theory.verification.formula.statement import POSITIVE, Range
 from entropy_theory.verification.formula.terms import Term, definition
@@ -40,11 +39,7 @@ LEARNING_RATE = Scalar(
 
 PER_LOG, UNIT = 1, 4
 """The remainder is at most (1 + log n)/4 ||d||^2: the margins and the proof share these integers."""
-SUM_OF_SIGNS = "a finite sum of nonnegative terms is nonnegative, and positive if one term is"
 EXP_INCREASES = "exp is increasing, so z_i <= z_j implies pi_i <= pi_j"
-MEAN_VALUE = "a differentiable function with nonnegative derivative on an interval does not decrease"
-
-
 @definition
 def own_covariance(logits: Reals) -> Reals:
     """c_a = Cov_pi(z, delta_a)."""
@@ -86,7 +81,8 @@ def unit_step(logits: Reals, correct: Mask, temperature: Reals | None = None) ->
 def remainder_bound(step: Reals) -> Reals:
     """(1/4)(1 + log n) ||step||_2^2.
 
-    With n the number of actions; proved in `expansion`.
+    With n the number of actions. Along the step the second derivative of entropy is
+    -E[(1 + log pi + H) u^2], u = step - E step: at most (1/2)(1 + log n) ||step||_2^2 in size.
     """
     return (1 + PER_LOG * ar.log_of(step.shape[-1], like=step)) * ar.total(step * step) / UNIT
 
@@ -99,107 +95,3 @@ def slope_at_one(i: Any) -> Term:
 ENTROPY_FALLS = Condition(
     latex="$F(1) < 0$ (entropy falls at $T = 1$)", value=lambda i: -rate(i.logits, i.correct)
 )
-
-
-PAIRS = (
-    "Cov(x, y) = (1/2) sum_ij p_i p_j (x_i - x_j)(y_i - y_j), for any x and y; so for C = Cov_pi(z, pi)"
-)
-
-
-def covariance_as_pairs(statement: str = PAIRS) -> Step:
-    """The identity behind Chebyshev's sum inequality, for any p, x, y and n, in words of the caller."""
-
-    def residual() -> symbolic.Expression:
-        import sympy
-
-        m = symbolic.Moments("x y")
-        x1, x2, y1, y2 = sympy.symbols("x1 x2 y1 y2")
-        double = m.expect_pairs((x1 - x2) * (y1 - y2), {"x": x1, "y": y1}, {"x": x2, "y": y2})
-        return m.covariance(m["x"], m["y"]) - double / 2
-
-    return symbolic.identity("covariance as pairs", statement, residual)
-
-
-def rate_of_step() -> Step:
-    """-Cov_pi(z, d) = F(T) for the expected step d = 1_{A*} pi^T - P_T pi."""
-
-    def residual() -> symbolic.Expression:
-        import sympy
-
-        # Under pi, with values z, P = pi_a, Q = pi^T_a, A = 1_{A*}; C = Cov(z, P).
-        m = symbolic.Moments("z P Q", indicators="A")
-        z, P, Q, A, mass = m["z"], m["P"], m["Q"], m["A"], sympy.Symbol("P_T")
-        along = -m.covariance(z, A * Q - mass * P)
-        return along + m.expect(A * Q * (z - m.expect(z))) - mass * m.covariance(z, P)
-
-    return symbolic.identity(
-        "rate of a step", "-Cov(z, 1_{A*} pi^T - P_T pi) = F(T)", residual,
-        axioms=("sum_{A*} pi^T_a f_a pi_a = E_pi[1_{A*} pi^T f]",),
-    )
-
-
-def covariance_is_nonnegative() -> tuple[Step, ...]:
-    """Chebyshev's sum inequality for z and pi: C >= 0, for any n."""
-    return (
-        covariance_as_pairs(),
-        smt.lemma(
-            "pair sign",
-            "each term (z_i - z_j)(pi_i - pi_j) pi_i pi_j is nonnegative",
-            "zi zj pi pj",
-            lambda v: [v.pi > 0, v.pj > 0,
-                       smt.implies(v.zi <= v.zj, v.pi <= v.pj),
-                       smt.implies(v.zj <= v.zi, v.pj <= v.pi)],
-            lambda v: (v.zi - v.zj) * (v.pi - v.pj) * v.pi * v.pj >= 0,
-            axioms=(EXP_INCREASES,),
-        ),
-        smt.lemma(
-            "C is nonnegative",
-            "C >= 0 (Chebyshev's sum inequality)",
-            "C S",
-            lambda v: [2 * v.C == v.S, v.S >= 0],
-            lambda v: v.C >= 0,
-            uses=("covariance as pairs", "pair sign"),
-            axioms=(SUM_OF_SIGNS,),
-        ),
-    )
-
-
-def threshold_lemmas(strict: bool = True) -> tuple[Step, ...]:
-    """With z+ = max(zb, max{z_a : z_a >= zb, c_a < C}): (z_a - z+)(c_a - C) >= 0 for every action.
-
-    Ties, an empty maximum and A* = all actions are covered: z+ is defined from all actions, not from
-    the correct ones. With ``strict``, also where the product is positive.
-    """
-    lemmas = (
-        *covariance_is_nonnegative(),
-        smt.lemma(
-            "threshold",
-            "(z_a - z+)(c_a - C) >= 0 for every action a",
-            "z p zw pw m zp C",
-            lambda v: [
-                v.C >= 0, v.p > 0, v.pw > 0, v.zp >= v.m,
-                # z+ is at least every z_a that is above the mean with c_a < C ...
-                smt.implies(smt.all_of(v.z >= v.m, v.p * (v.z - v.m) < v.C), v.z <= v.zp),
-                # ... and it is the mean or such a value itself, that of an action w.
-                smt.any_of(
-                    v.zp == v.m,
-                    smt.all_of(v.zp == v.zw, v.zw >= v.m, v.pw * (v.zw - v.m) < v.C),
-                ),
-                smt.implies(v.z < v.zw, v.p <= v.pw),
-            ],
-            lambda v: (v.z - v.zp) * (v.p * (v.z - v.m) - v.C) >= 0,
-            uses=("C is nonnegative",),
-            axioms=(EXP_INCREASES,),
-        ),
-        smt.lemma(
-            "strict term",
-            "if z+ = zb, an action with c_a > C has (z_a - z+)(c_a - C) > 0; "
-            "where sum_{A*} pi_a (c_a - C) > 0 there is one in A*",
-            "z p m zp C",
-            lambda v: [v.C >= 0, v.p > 0, v.zp == v.m, v.p * (v.z - v.m) > v.C],
-            lambda v: (v.z - v.zp) * (v.p * (v.z - v.m) - v.C) > 0,
-            uses=("C is nonnegative",),
-            axioms=(SUM_OF_SIGNS,),
-        ),
-    )
-    return lemmas if strict else lemmas[:-1]

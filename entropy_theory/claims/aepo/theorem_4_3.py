@@ -19,10 +19,12 @@ where no term is negative, and one is positive.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
 import numpy as np
 
 from entropy_theory.claims.aepo.equation_6 import equation_6
-from entropy_theory.claims.aepo.expansion import remainder_steps
 from entropy_theory.claims.aepo.tempered_reinforce import (
     ENTROPY_FALLS,
     EXP_INCREASES,
@@ -42,13 +44,12 @@ from entropy_theory.verification import (
     Statement,
     Step,
     bandit_instances,
-    smt,
-    symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Ball, Reals
-from entropy_theory.verification.claim import Convergence, variant, without
+from entropy_theory.verification.claim import Convergence, Outcome, variant, without
 from entropy_theory.verification.formula.limits import has_derivative
+from entropy_theory.verification.symbolic import equation
 
 # ---------------------------------------------------------------- 4.3a: the expansion
 
@@ -81,45 +82,14 @@ def _bound(i: Cases, size: Ball) -> Reals:
     return remainder_bound(size * unit_step(i.logits, i.correct, i.temperature))
 
 
-def _step_covariance() -> symbolic.Expression:
-    """-Cov(z, A Q - P_T P) = F, with P, Q the functions pi, pi^T of the action and A = 1_{A*}."""
-    import sympy
-
-    m = symbolic.Moments("z P Q", indicators="A")
-    z, p, q, a, mass = m["z"], m["P"], m["Q"], m["A"], sympy.Symbol("P_T")
-    along_step = -m.covariance(z, a * q - mass * p)
-    # sum_{A*} pi^T_a c_a = E_pi[A Q (z - E z)], because c_a = pi_a (z_a - E z).
-    rate_of_entropy = -(m.expect(a * q * (z - m.expect(z))) - mass * m.covariance(z, p))
-    return along_step - rate_of_entropy
+def _equation_5_into_6(i: Cases) -> Reals:
+    """-Cov(z, 1_{A*} pi^T - pi^T(A*) pi) - F(T)."""
+    step = unit_step(i.logits, i.correct, i.temperature)
+    along_step = -ar.covariance(ar.softmax(i.logits), i.logits, step)
+    return along_step - rate(i.logits, i.correct, i.temperature)
 
 
-_step_covariance_step = symbolic.identity(
-    "rate", "-Cov(z, 1_{A*} pi^T - pi^T(A*) pi) = -sum_{A*} pi^T_a (c_a - C) = F(T)",
-    _step_covariance, axioms=("sum_{A*} pi^T_a f_a pi_a = E_pi[1_{A*} pi^T f]",),
-)
-
-
-def expansion_proof() -> tuple[Step, ...]:
-    """The remainder bound for any step, applied to this one; T enters only through the step."""
-    return (
-        *remainder_steps(),
-        _step_covariance_step,
-        smt.lemma(
-            "assembly", "|H(z + d) - H(z) - eta F(T)| <= (1/4)(1 + log n) ||d||^2",
-            "change covariance rate eta log_n N",
-            lambda v: [
-                v.eta > 0, -v.covariance == v.eta * v.rate,
-                4 * (v.change + v.covariance) <= (1 + v.log_n) * v.N,
-                -4 * (v.change + v.covariance) <= (1 + v.log_n) * v.N,
-            ],
-            lambda v: smt.all_of(
-                4 * (v.change - v.eta * v.rate) <= (1 + v.log_n) * v.N,
-                -4 * (v.change - v.eta * v.rate) <= (1 + v.log_n) * v.N,
-            ),
-            uses=("remainder", "rate"),
-        ),
-    )
-
+INSTANCES = bandit_instances(TEMPERATURE, LEARNING_RATE)
 
 _expansion = Statement(
     latex=r"$H(\theta_{k+1}) - H(\theta_k) \approx \Delta H_k(T) = \eta F(T)$: the error is at most "
@@ -129,7 +99,6 @@ _expansion = Statement(
         lambda eta: ar.entropy(
             i.logits + ar.per_action(eta) * unit_step(i.logits, i.correct, i.temperature)),
         0, rate(i.logits, i.correct, i.temperature)),),
-    proof=expansion_proof(),
 )
 
 theorem_4_3a = Claim(
@@ -138,12 +107,13 @@ theorem_4_3a = Claim(
     title="First-order entropy change of tempered REINFORCE",
     scope="one tabular state, exact expectation, one step, with its remainder",
     statement=_expansion,
-    instances=bandit_instances(TEMPERATURE, LEARNING_RATE),
+    instances=INSTANCES,
+    symbolic=True,
     convergence=Convergence(remainder=_remainder, bound=_bound, order=2),
     printed_proof=(
         *equation_6.printed_proof,
-        PrintedStep(as_printed=symbolic.identity(
-            "printed: Eq. 5 into Eq. 6", "gives Delta H_k(T)", _step_covariance)),
+        PrintedStep(as_printed=equation("printed: Eq. 5 into Eq. 6", "gives Delta H_k(T)", INSTANCES,
+                                        _equation_5_into_6)),
     ),
     mutants=(
         Mutant(name="sign of F flipped",
@@ -168,35 +138,74 @@ _sign = Statement(
 )
 
 
+Signs = Mapping[str, str]
+"""Names of numbers and what SymPy is told of each: "positive", "nonnegative", "zero", "real"."""
+
+
 def _gap(
-    name: str, statement: str, variables: str, premises: smt.Premises, conclusion: smt.Conclusion,
-    missing: smt.Premises, unsaid: str,
+    name: str, statement: str, value: Callable[..., Any], signs: Signs, fails_at: Mapping[str, int],
+    completed: Sequence[Signs], unsaid: str, *, strict: bool = True,
 ) -> PrintedStep:
-    """An inference of the printed proof, and the same with the premise that it leaves unsaid."""
+    """An inference of the printed proof, and the same with the premise that it leaves unsaid.
+
+    Args:
+        name: of the step.
+        statement: what is inferred.
+        value: a number that is above zero (at least zero, if not strict) where the inference is right.
+        signs: of its arguments, as far as the printed premises say them.
+        fails_at: arguments of these signs at which the inference is wrong.
+        completed: the signs that the premise left unsaid adds, case by case.
+        unsaid: this premise.
+        strict: see ``value``.
+    """
+
+    def is_right(found: Any) -> bool:
+        return bool(found.is_positive if strict else found.is_nonnegative)
+
+    def as_printed() -> tuple[Outcome, str]:
+        import sympy
+
+        point = {name: sympy.Integer(number) for name, number in fails_at.items()}
+        if not all(getattr(point[name], f"is_{sign}") for name, sign in signs.items()):
+            return "error", f"{fails_at} does not meet the printed premises"
+        found = value(**point)
+        return ("pass" if is_right(found) else "fail"), f"{found} at {fails_at}"
+
+    def with_premise() -> tuple[Outcome, str]:
+        import sympy
+
+        for case in completed:
+            found = sympy.expand(value(**{
+                name: sympy.Symbol(name, **{sign: True}) for name, sign in {**signs, **case}.items()}))
+            if not is_right(found):
+                return "undecided", f"the sign of {found}, {case}"
+        return "pass", "the sign of every term"
+
     return PrintedStep(
-        as_printed=smt.lemma(f"printed: {name}", statement, variables, premises, conclusion),
-        completed=smt.lemma(f"completed: {name}", f"{statement}, given {unsaid}", variables,
-                            lambda v: [*premises(v), *missing(v)], conclusion),
+        as_printed=Step(name=f"printed: {name}", statement=statement, method="symbolic",
+                        check=as_printed),
+        completed=Step(name=f"completed: {name}", statement=f"{statement}, given {unsaid}",
+                       method="symbolic", check=with_premise),
     )
 
 
 _printed = (
-    _gap("A1", "z_a < zb gives Cov(z, delta_a - pi) < 0", "z m p C",
-         lambda v: [v.p > 0, v.z < v.m],
-         lambda v: v.p * (v.z - v.m) - v.C < 0,
-         lambda v: [v.C >= 0], "C >= 0 (Chebyshev)"),
-    _gap("u of an empty A2", "u - zb >= 0", "u m",
-         lambda v: [], lambda v: v.u - v.m >= 0,
-         lambda v: [v.u == v.m], "the convention u = zb where A2 is empty"),
-    _gap("A3", "c_a >= C > c_u, both above zb, give z_a >= u", "z u m p pu C",
-         lambda v: [v.p > 0, v.pu > 0, v.z >= v.m, v.u >= v.m,
-                    v.p * (v.z - v.m) >= v.C, v.pu * (v.u - v.m) < v.C],
-         lambda v: v.z >= v.u,
-         lambda v: [smt.implies(v.z < v.u, v.p <= v.pu)], EXP_INCREASES),
-    _gap("last line", "F'(1) >= (u - zb) |F(1)| gives F'(1) > 0", "slope S G u m",
-         lambda v: [v.slope == v.S + (v.u - v.m) * v.G, v.S >= 0, v.G > 0, v.u >= v.m],
-         lambda v: v.slope > 0,
-         lambda v: [smt.implies(v.u == v.m, v.S > 0)], "that S > 0 where u = zb"),
+    # C - c_a, with z_a = zb - below.
+    _gap("A1", "z_a < zb gives Cov(z, delta_a - pi) < 0", lambda p, below, C: p * below + C,
+         {"p": "positive", "below": "positive", "C": "real"}, {"p": 1, "below": 1, "C": -2},
+         [{"C": "nonnegative"}], "C >= 0 (Chebyshev)"),
+    # rise = u - zb.
+    _gap("u of an empty A2", "u - zb >= 0", lambda rise: rise, {"rise": "real"}, {"rise": -1},
+         [{"rise": "zero"}], "the convention u = zb where A2 is empty", strict=False),
+    # If z_a = zb + z were below u = z_a + gap, then c_u - c_a > 0, but c_a >= C > c_u; pi_u = p + more.
+    _gap("A3", "c_a >= C > c_u, both above zb, give z_a >= u",
+         lambda p, more, z, gap: (p + more) * (z + gap) - p * z,
+         {"p": "positive", "more": "real", "z": "nonnegative", "gap": "positive"},
+         {"p": 3, "more": -2, "z": 1, "gap": 1}, [{"more": "nonnegative"}], EXP_INCREASES),
+    # F'(1) = S + rise G, with rise = u - zb and G = |F(1)|.
+    _gap("last line", "F'(1) >= (u - zb) |F(1)| gives F'(1) > 0", lambda S, G, rise: S + rise * G,
+         {"S": "nonnegative", "G": "positive", "rise": "nonnegative"}, {"S": 0, "G": 1, "rise": 0},
+         [{"rise": "zero", "S": "positive"}, {"rise": "positive"}], "that S > 0 where u = zb"),
 )
 
 theorem_4_3b = Claim(
@@ -206,6 +215,7 @@ theorem_4_3b = Claim(
     scope="one tabular state, exact expectation, first order; derivative in T at T = 1",
     statement=_sign,
     instances=bandit_instances(),
+    symbolic=True,
     printed_proof=_printed,
     mutants=(
         Mutant(name="hypothesis F(1) < 0 dropped",

@@ -20,16 +20,7 @@ from typing import Any
 import numpy as np
 
 from entropy_theory.claims.aepo.tempered_reinforce import TEMPERATURE, unit_step
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Condition,
-    Mutant,
-    Statement,
-    bandit_instances,
-    smt,
-    symbolic,
-)
+from entropy_theory.verification import Cases, Claim, Condition, Mutant, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
@@ -65,15 +56,6 @@ def _it_is_the_variance(i: Any) -> tuple[Term, ...]:
             (i.temperature - 1) * (here - variance(i.logits, i.correct)) >= 0)
 
 
-def _one_right_answer() -> symbolic.Expression:
-    import sympy
-
-    # m = 1: P (1 - 2 pi + s) - |P (e - pi)|^2 with |e - pi|^2 = 1 - 2 pi + s.
-    mass, pi, s = sympy.symbols("P pi s")
-    length = 1 - 2 * pi + s
-    return mass * length - mass**2 * length - mass * (1 - mass) * length
-
-
 _statement = Statement(
     latex=r"One-sample REINFORCE has its larger variance at $T = 1$: $V(1) \ge V(T)$.",
     margin=_untempered_is_larger,
@@ -97,19 +79,6 @@ untempered_variance = Claim(
     repair=_repaired,
     repair_is="instead",
     repair_note=r"on a solved state and for $T \le 1$; for $T \ge 1$ the opposite holds there",
-    negation=(
-        symbolic.identity("one right answer", "m = 1: V(T) = P_T (1 - P_T)|e - pi|^2", _one_right_answer),
-        smt.lemma(
-            "two actions", "n = 2, m = 1, T > 1: P_T lies between p and 1/2, so V(T) >= V(1)",
-            "p P length",
-            lambda v: [v.p > 0, v.p < 1, v.length > 0,
-                       smt.any_of(smt.all_of(v.p <= v.P, 2 * v.P <= 1),
-                                  smt.all_of(v.p >= v.P, 2 * v.P >= 1))],
-            lambda v: v.P * (1 - v.P) * v.length >= v.p * (1 - v.p) * v.length,
-            uses=("one right answer",),
-            axioms=("for two actions T > 1 moves P_T from p towards 1/2, and not beyond",),
-        ),
-    ),
     mutants=(
         Mutant(name="on the face the variance falls with T",
                statement=variant(_repaired, margin=lambda i: -_spread(i))),

@@ -24,14 +24,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from entropy_theory.claims.entropy_mechanism.one_right_answer import (
-    ENTROPY_AXIOM,
-    curve_slope,
     failure,
     gradient_step,
     performance,
     perplexity,
 )
-from entropy_theory.claims.entropy_mechanism.sign_rules import illustration
 from entropy_theory.performance_law import law
 from entropy_theory.verification import (
     Cases,
@@ -41,8 +38,6 @@ from entropy_theory.verification import (
     Scalar,
     Statement,
     bandit_instances,
-    smt,
-    symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
@@ -95,43 +90,6 @@ def _room(i: Cases, factor: int = 2) -> Reals:
     return ar.entropy(i.logits) - factor * ar.log_of(2, like=i.logits) * _smaller_share(i)
 
 
-# ------------------------------------------------------------------ negation
-
-
-def _binary_entropy() -> tuple[symbolic.Expression, symbolic.Expression]:
-    import sympy
-
-    p = sympy.Symbol("p", positive=True)
-    return p, -p * sympy.log(p) - (1 - p) * sympy.log(1 - p)
-
-
-def _certain() -> symbolic.Expression:
-    """The chain rule at R = 1, where h = 0: H is the entropy among the right answers."""
-    import sympy
-
-    p, h = _binary_entropy()
-    among_right, among_wrong = sympy.symbols("H_right H_wrong")
-    at_one = sympy.limit(h, p, 1, "-") + 1 * among_right + (1 - 1) * among_wrong
-    return at_one - among_right
-
-
-_negation = (
-    curve_slope(),
-    smt.lemma(
-        "the curve ends flat", "dR/dx = 1/(x g) with x = e^H >= 1; g -> -inf as R -> 1, and once "
-        "g <= -1/eps, 0 > dR/dx >= -eps: for no a > 0 is the slope -a at H = 0", "slope x g eps",
-        lambda v: [v.slope * v.x * v.g == 1, v.x >= 1, v.eps > 0, v.g * v.eps <= -1],
-        lambda v: smt.all_of(v.slope < 0, v.slope >= -v.eps),
-        uses=("slope of the curve",), axioms=("log(1 - R) -> -inf as R -> 1",),
-    ),
-    illustration(symbolic.identity(
-        "performance 1 at any entropy", "at R = 1, H = H(. | right), which takes every value from 0 to "
-        "log m", _certain,
-        axioms=(ENTROPY_AXIOM, "entropy is continuous on the connected set of distributions"),
-    )),
-)
-
-
 # ------------------------------------------------------------------ early fits
 
 EARLY = 0.15
@@ -182,7 +140,6 @@ ceiling = Claim(
     repair=_repair,
     repair_is="instead",
     repair_note="zero entropy makes each prompt right or wrong; which, the law does not say",
-    negation=_negation,
     instances=bandit_instances(LEARNING_RATE, actions=(2, 5)),
     witnesses=(
         # A ceiling of 2.55 from two equal answers; one of 0.74 among 20 answers, which the run passes.

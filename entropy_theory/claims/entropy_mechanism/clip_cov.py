@@ -26,31 +26,21 @@ import numpy as np
 
 from entropy_theory import update_rules
 from entropy_theory.claims.aepo.tempered_reinforce import excess
-from entropy_theory.claims.entropy_mechanism.sign_rules import REWARD, illustration
+from entropy_theory.claims.entropy_mechanism.sign_rules import REWARD
 from entropy_theory.claims.entropy_mechanism.token_contributions import (
     SOME_IN_BAND,
     THRESHOLD,
     WIDTH,
     advantage,
-    contribution_steps,
     first_order,
     in_band,
     only,
     relative_log_prob,
     score_step,
 )
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Condition,
-    Mutant,
-    Statement,
-    bandit_instances,
-    certify,
-    smt,
-)
+from entropy_theory.verification import Cases, Claim, Condition, Mutant, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Ball, Mask, Reals
+from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant, without
 from entropy_theory.verification.experiment import experiment
 from entropy_theory.verification.formula.terms import definition
@@ -107,19 +97,6 @@ RIGHT_ABOVE_PERPLEXITY = Condition(
         & ~ar.less(0 * i.logits, relative_log_prob(i.logits)), axis=-1),
 )
 
-def _fork() -> Ball:
-    """min of c - C and of K - 1 for a token of probability 2/5, the others 60 x 1/100.
-
-    Batch mean of log pi -0.36, A - mean A = -sqrt(7): one wrong answer among seven right ones.
-    """
-    from flint import arb
-
-    logits = np.array([[arb(w).log() for w in [40] + [1] * 60]], dtype=object)
-    log_prob = ar.log_softmax(logits)[0, 0]
-    product = (log_prob + arb(36) / 100) * -arb(7).sqrt()
-    return excess(logits)[0, 0].min(product - 1)
-
-
 _statement = Statement(
     latex=r"Zeroing the score of the actions with $K_a \in [\omega_{low}, 5\omega_{low}]$ does not lower "
           r"the first-order entropy change of vanilla policy gradient.",
@@ -147,23 +124,6 @@ clip_cov = Claim(
     repair=_repaired,
     repair_is="hypothesis",
     repair_note=r"hypothesis: no selected action has $A_a > 0$ and $c_a \le C$",
-    negation=(
-        *contribution_steps(),
-        smt.lemma(
-            "a likely right answer that is not likely enough",
-            "0 < c_a < C and A_a > 0: K_a > 0, and zeroing it lowers entropy, for every n",
-            "p d C A gain",
-            lambda v: [v.p > 0, v.d > 0, v.p * v.d < v.C, v.C >= 0, v.A > 0,
-                       v.gain == v.p * v.A * (v.p * v.d - v.C)],
-            lambda v: smt.all_of(v.d * v.A > 0, v.gain < 0),
-            uses=("share of a set of tokens", "C is nonnegative"),
-        ),
-        illustration(certify.positive(
-            "across states",
-            "probabilities 0.4 and 60 x 0.01, batch mean of log pi -0.36, advantage -sqrt(7): the "
-            "smaller of c - C and K - 1 for the likely token, whose push-down raises entropy",
-            _fork)),
-    ),
     experiments=(
         experiment("the rule that ships", "'clip-cov' of update_rules adds to its base, on 200 sampled "
                    "policies, what is judged here", _as_shipped),

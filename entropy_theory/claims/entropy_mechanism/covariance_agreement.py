@@ -16,19 +16,17 @@ covers two actions, and one right answer that is the likeliest or the least like
 
 from __future__ import annotations
 
-from entropy_theory.claims.aepo.tempered_reinforce import covariance_is_nonnegative
 from entropy_theory.claims.entropy_mechanism.sign_rules import (
     BANDITS,
     NOT_CONSTANT,
     NOT_UNIFORM,
     expected_reward,
-    illustration,
     natural_covariance,
     ordered,
     pair_products,
     plain_covariance,
 )
-from entropy_theory.verification import Cases, Claim, Condition, Mutant, Statement, smt, symbolic
+from entropy_theory.verification import Cases, Claim, Condition, Mutant, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
@@ -39,25 +37,6 @@ def _agreement(i: Cases) -> Reals:
     plain = plain_covariance(i.logits, i.reward)
     natural = natural_covariance(i.logits, i.reward)
     return ar.maximum(ar.minimum(plain, natural), ar.minimum(-plain, -natural))
-
-
-def _average_of_products() -> symbolic.Expression:
-    """E over tokens a ~ pi of (L - E L)(A - E A) against Cov(L, A), L = log pi."""
-    m = symbolic.Moments("L A")
-    log_prob, advantage = m["L"], m["A"]
-    product = (log_prob - m.expect(log_prob)) * (advantage - m.expect(advantage))
-    return m.expect(product) - m.covariance(log_prob, advantage)
-
-
-def _one_answer() -> list[symbolic.Expression]:
-    """With A* = {a*}: E[1_{A*} f] = p f*, so Cov_1 = p (c* - C) and Cov_2 = p (z* - zb)."""
-    m = symbolic.Moments("z P", indicators="A")
-    z, prob, a = m["z"], m["P"], m["A"]
-    c, p = prob * (z - m.expect(z)), m.expect(a)
-    return [
-        m.covariance(z, prob * (a - p)) - (m.expect(a * c) - p * m.expect(c)),
-        m.covariance(z, a - p) - m.expect(a * (z - m.expect(z))),
-    ]
 
 
 ORDERED_EITHER_WAY = Condition(
@@ -94,32 +73,6 @@ covariance_agreement = Claim(
     repair=_repaired,
     repair_is="hypothesis",
     repair_note="hypothesis: the reward is ordered like the policy or in the opposite order",
-    negation=(
-        *covariance_is_nonnegative(),
-        symbolic.identity("one right answer", "Cov_1 = p(c* - C) and Cov_2 = p(z* - zb)", _one_answer,
-                          axioms=("E[1_{A*} f] = p f* for A* = {a*}, and p = pi*",)),
-        smt.lemma(
-            "where they disagree",
-            "with one right answer: Cov_1 < 0 < Cov_2 exactly if 0 < c* < C, and never Cov_2 <= 0 < "
-            "Cov_1",
-            "p d C plain natural",
-            lambda v: [v.p > 0, v.p < 1, v.C >= 0, v.plain == v.p * (v.p * v.d - v.C),
-                       v.natural == v.p * v.d],
-            lambda v: smt.all_of(
-                smt.implies(smt.all_of(v.p * v.d > 0, v.p * v.d < v.C),
-                            smt.all_of(v.plain < 0, v.natural > 0)),
-                smt.implies(smt.all_of(v.plain < 0, v.natural > 0),
-                            smt.all_of(v.p * v.d > 0, v.p * v.d < v.C)),
-                smt.implies(v.plain > 0, v.natural > 0),
-            ),
-            uses=("C is nonnegative", "one right answer"),
-        ),
-        illustration(symbolic.identity(
-            "what the code averages",
-            "(log pi - mean)(A - mean), averaged over tokens of one state, is Cov_pi(log pi, A)",
-            _average_of_products,
-            axioms=("tokens are drawn from pi, and their means are replaced by expectations",))),
-    ),
     mutants=(
         Mutant(name="the order of the rewards is dropped",
                statement=variant(_repaired, relation=">=", conditions=(NOT_UNIFORM, NOT_CONSTANT))),

@@ -21,20 +21,10 @@ from collections.abc import Iterator
 import numpy as np
 from hypothesis import strategies as st
 
-from entropy_theory.claims.entropy_mechanism.sign_rules import illustration, plain_covariance
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Condition,
-    Instances,
-    Mutant,
-    Statement,
-    certify,
-    smt,
-    symbolic,
-)
+from entropy_theory.claims.entropy_mechanism.sign_rules import plain_covariance
+from entropy_theory.verification import Cases, Claim, Condition, Instances, Mutant, Statement
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Ball, Mask, Reals
+from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.formula.statement import POSITIVE, Parameter, Parameters
 from entropy_theory.verification.formula.terms import ACTIONS, definition
@@ -172,45 +162,6 @@ BEFORE_A_LATER_PEAK = Condition(
     relation=">=",
 )
 
-# ---------------------------------------------------------------- proof
-
-
-def _closed_form() -> list[symbolic.Expression]:
-    """The two groups written out: E[f] = p f(right) + (1 - p) f(wrong), k = n - 1 wrong answers."""
-    import sympy
-
-    p, k, right, wrong = sympy.symbols("p k log_right log_wrong")
-    each = (1 - p) / k
-
-    def mean(at_right: symbolic.Expression, at_wrong: symbolic.Expression) -> symbolic.Expression:
-        return p * at_right + (1 - p) * at_wrong
-
-    center = mean(right, wrong)
-    c_right, c_wrong = p * (right - center), each * (wrong - center)
-    covariance = mean((1 - p) * c_right, (0 - p) * c_wrong)
-    natural = mean((1 - p) * (right - center), (0 - p) * (wrong - center))
-    gap = right - wrong
-    return [
-        sympy.cancel(covariance - (k + 1) / k * p**2 * (1 - p) ** 2 * gap),
-        sympy.expand(natural - p * (1 - p) * gap),
-    ]
-
-
-def _half_against_seven_eighths() -> Ball:
-    """(Cov(1/2) - Cov(7/8)) (n-1)/n at n = 3, where l = log 2 and log 14."""
-    from flint import arb
-
-    return (arb(1) / 16) * arb(2).log() - (arb(49) / 4096) * arb(14).log()
-
-
-def _limits() -> list[symbolic.Expression]:
-    import sympy
-
-    p, k = sympy.symbols("p k", positive=True)
-    value = p**2 * (1 - p) ** 2 * (sympy.log(p) + sympy.log(k) - sympy.log(1 - p))
-    return [sympy.limit(value, p, 1, "-"), sympy.limit(value, p, 0, "+")]
-
-
 _statement = Statement(
     latex=r"One right answer of probability $p$, the others equally likely: "
           r"$\mathrm{Cov}_\pi(\log\pi, \pi A)$ does not fall as $p$ rises.",
@@ -240,24 +191,6 @@ difficulty = Claim(
     repair_is="instead",
     repair_note="only up to a peak between $p = 1/2$ and $p = 3/4$, and from a point below chance $1/n$ "
                 "on; beside that interval the order is reversed",
-    negation=(
-        symbolic.identity("closed form", "Cov(log pi, pi A) = n/(n-1) p^2 (1-p)^2 l",
-                          lambda: _closed_form()[:1],
-                          axioms=("l = log pi(right) - log pi(wrong) = log(p(n-1)/(1-p))",)),
-        certify.positive("n = 3", "Cov at p = 1/2 minus Cov at p = 7/8, times (n-1)/n, for n = 3",
-                         _half_against_seven_eighths, uses=("closed form",)),
-        smt.lemma(
-            "every n >= 3", "Cov(1/2) > Cov(7/8): the difference increases with log(n - 1)",
-            "log_2 log_7 log_k difference",
-            lambda v: [v.log_k >= v.log_2, v.log_2 > 0,
-                       256 * v.log_2 - 49 * (v.log_7 + v.log_2) > 0,
-                       4096 * v.difference == 256 * v.log_k - 49 * (v.log_7 + v.log_k)],
-            lambda v: v.difference > 0,
-            uses=("closed form", "n = 3"),
-        ),
-        illustration(symbolic.identity("far end", "p^2 (1-p)^2 l -> 0 as p -> 1 and as p -> 0",
-                                       _limits)),
-    ),
     mutants=(
         Mutant(name="no bound on p", statement=variant(_repaired, margin=_rise, conditions=())),
         Mutant(name="it rises wherever p is above chance",

@@ -37,9 +37,7 @@ from hypothesis import strategies as st
 
 from entropy_theory import strategies, update_rules
 from entropy_theory.claims.aepo.tempered_reinforce import excess
-from entropy_theory.claims.entropy_mechanism.sign_rules import illustration
 from entropy_theory.claims.entropy_mechanism.token_contributions import (
-    contribution_steps,
     first_order,
     only,
     relative_log_prob,
@@ -56,11 +54,9 @@ from entropy_theory.verification import (
     Statement,
     Vector,
     bandit_instances,
-    certify,
-    smt,
 )
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Ball, Mask, Reals
+from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant, without
 from entropy_theory.verification.experiment import experiment
 from entropy_theory.verification.formula.limits import for_every, has_derivative
@@ -209,22 +205,6 @@ _repaired = Statement(
 )
 
 
-def _after_one_step() -> Ball:
-    """Minus the gain on the top action, after one plain step with learning rate 1/4."""
-    from flint import arb
-
-    old = np.array([[arb(w).log() for w in (1, 1, 2, 3)]], dtype=object)
-    reward = np.array([[arb(1), arb(1), arb(1), arb(0)]], dtype=object)
-    probabilities = ar.softmax(old)
-    step = (probabilities / 4) * (reward - ar.per_action(ar.mean(probabilities, reward)))
-    # Only action 3 has a positive covariance, so it is the top one; K > 1/1000.
-    i = Cases(logits=old + step, drift=step, reward=reward,
-                        lower=np.array([arb(1) / 1000], dtype=object))
-    if list(_selected(i)[0]) != [False, False, True, False]:
-        raise ValueError("the top action should be the third")
-    return -_gain(i)[0]
-
-
 kl_cov = Claim(
     id="entropy-mechanism.kl-cov",
     source="Entropy Mechanism, KL-Cov (Eqs. 13, 14) as coded",
@@ -236,23 +216,6 @@ kl_cov = Claim(
     repair_is="hypothesis",
     repair_note="hypothesis: each selected action has become likelier with $c_a > C$, or rarer and is "
                 "below $e^{-H}$",
-    negation=(
-        *contribution_steps(),
-        smt.lemma(
-            "the wrong side of C",
-            "a selected action that has become likelier with c_a < C, or rarer with c_a > C, adds a "
-            "negative share, for every n",
-            "w c C s",
-            lambda v: [v.w > 0, v.C >= 0, smt.any_of(smt.all_of(v.s == 1, v.c < v.C),
-                                                     smt.all_of(v.s == -1, v.c > v.C))],
-            lambda v: -(v.w * -v.s * (v.c - v.C)) < 0,
-            uses=("share of a set of tokens", "C is nonnegative"),
-        ),
-        illustration(certify.positive(
-            "after one step", "weights (1, 1, 2, 3), A* = {1, 2, 3}, one plain step of learning rate "
-            "1/4: action 3 is the one of positive covariance; minus the gain of its penalty",
-            _after_one_step)),
-    ),
     experiments=(
         experiment("the rule that ships", "'kl-cov' of update_rules adds to its base, on 200 sampled "
                    "policies, what is judged here", lambda: _as_shipped(natural=False)),

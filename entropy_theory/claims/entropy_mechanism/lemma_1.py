@@ -21,33 +21,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from entropy_theory.claims.aepo.expansion import remainder_steps
 from entropy_theory.claims.aepo.tempered_reinforce import remainder_bound
-from entropy_theory.claims.entropy_mechanism.sign_rules import illustration
 from entropy_theory.claims.entropy_mechanism.tree_rates import (
     STEP,
     action_covariance,
     covariance,
     entropy_rate,
     entropy_to_go,
-    gradient_formula,
     trees,
 )
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Mutant,
-    PrintedStep,
-    Statement,
-    bandit_instances,
-    certify,
-    symbolic,
-)
+from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Ball, Reals
 from entropy_theory.verification.claim import Convergence, variant
 from entropy_theory.verification.formula.limits import along, has_derivative
-from entropy_theory.verification.instances import as_balls
 
 # ---------------------------------------------------------------- one state
 
@@ -78,7 +65,6 @@ _state = Statement(
     margin=_room,
     beyond=lambda i: (has_derivative(lambda t: ar.entropy(along(i.logits, t, i.step)), 0,
                                      _first_order(i)),),
-    proof=remainder_steps(),
 )
 
 lemma_1_state = Claim(
@@ -89,6 +75,7 @@ lemma_1_state = Claim(
     source_text="printed, proof not in sources",
     statement=_state,
     instances=bandit_instances(correct=False, step=True),
+    symbolic=True,
     convergence=Convergence(
         remainder=_remainder, order=2, parameter="step",
         bound=lambda i, size: remainder_bound(size * i.step),
@@ -130,41 +117,10 @@ def _unweighted(i: Cases) -> Reals:
     return ar.total(covariance(p, entropy_to_go(i.logits) - log_p, i.step))
 
 
-def _left_out(m: symbolic.Moments, x: symbolic.Expression) -> symbolic.Expression:
-    """H' along x at one state of a tree, minus what is left of it when d(s) is frozen."""
-    log_p, to_go = m["L"], m["W"]
-    moves = {log_p: x - m.expect(x), to_go: m["D"]}
-    slope = m.derivative(m.expect(to_go - log_p), x, moves)
-    frozen = m.derivative(-m.expect(log_p), x, moves) + m.expect(m["D"])
-    return slope - frozen
-
-
-def _frozen_states() -> symbolic.Expression:
-    m = symbolic.Moments("L W x D")
-    return _left_out(m, m["x"])
-
-
-def _dropped_along_to_go() -> list[symbolic.Expression]:
-    # The step x = W at one state, 0 elsewhere: what is left out is Var(W).
-    m = symbolic.Moments("L W x D")
-    along = symbolic.Moments("L W D")
-    return [_left_out(m, m["x"]) - m.covariance(m["W"], m["x"]),
-            _left_out(along, along["W"]) - along.covariance(along["W"], along["W"])]
-
-
 FIRST_TOKEN_REWARDED = {
     "weights": [[1, 1], [9, 1], [1, 1]], "reward": [1, 1, 0, 0],
 }
 """Reward 1 iff the first token is 0; the state behind it is nearly decided (9 : 1)."""
-
-
-def _silent_collapse() -> Ball:
-    """Positive where the exact rate is below -0.046 and the printed one is 0 (below 1e-12 of this)."""
-    i = as_balls(FIRST_TOKEN_REWARDED)
-    step = gradient_formula(i.logits, i.reward)
-    exact = entropy_rate(i.logits, step)[0]
-    printed = action_covariance(i.logits, step)[0]
-    return -exact - ar.constant(46, like=i.logits) / 1000 - 10**12 * abs(printed)
 
 
 _visitation = Statement(
@@ -192,34 +148,11 @@ lemma_1_visitation = Claim(
     source_text="printed, proof not in sources",
     statement=_visitation,
     instances=trees(reward=None, vectors=(STEP,)),
+    symbolic=True,
     repair=_with_visits,
     repair_is="instead",
     repair_note="adds the covariance with entropy-to-go: the update also moves probability to states "
                 "with more or less entropy ahead. Without it the statement holds for one token only",
-    negation=(
-        symbolic.identity(
-            "what is dropped, at its worst",
-            "what freezing the states leaves out of H' is Cov_s(H(sa), dz), and Var_s(H(sa)) for the "
-            "step dz = H(sa): positive at every state whose tokens differ in entropy-to-go",
-            _dropped_along_to_go,
-        ),
-        illustration(certify.positive(
-            "silent collapse",
-            "under the exact policy gradient (reward 1 iff the first token is 0; weights 1:1, then 9:1 "
-            "or 1:1) every covariance of the lemma is 0 (the first state is even, behind it there is no "
-            "advantage; checked to 10^-12 of the rate), yet entropy falls at rate 0.0460 = "
-            "(log 2 - h(1/10))/8",
-            _silent_collapse,
-        )),
-    ),
-    printed_proof=(
-        PrintedStep(as_printed=symbolic.identity(
-            "printed: frozen states",
-            "dH(pi) = E_s[dH(pi|s)], one level: what is left over is the change of visited states",
-            _frozen_states)),
-        PrintedStep(as_printed=symbolic.identity(
-            "printed: one state", "dH(pi|s) = -Cov_s(log pi, dz)", symbolic.entropy_slope_residual)),
-    ),
     mutants=(
         Mutant(name="entropy-to-go with the wrong sign",
                statement=variant(_with_visits, margin=lambda i: _printed_rate(i) - _visits_term(i)

@@ -85,6 +85,7 @@ lemma_2 = Claim(
     source_text="not in sources",
     statement=_statement,
     instances=bandit_instances(SIZE, actions=(2, 5), correct=False),
+    symbolic=True,
     mutants=(
         Mutant(name="pi of the wrong action: 1[a = a'] - pi(a|s)",
                statement=variant(_statement, margin=lambda i: _room(

@@ -49,6 +49,7 @@ lemma_3 = Claim(
     source_text="not in sources",
     statement=_statement,
     instances=trees(reward="graded"),
+    symbolic=True,
     mutants=(
         Mutant(name="mean over tokens instead of over the policy",
                statement=variant(_statement, margin=lambda i: _mean_advantage(i, _uniform(i)))),

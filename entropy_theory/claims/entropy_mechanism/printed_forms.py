@@ -12,17 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from entropy_theory.claims.entropy_mechanism.sign_rules import illustration
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Mutant,
-    Scalar,
-    Statement,
-    bandit_instances,
-    smt,
-    symbolic,
-)
+from entropy_theory.verification import Cases, Claim, Mutant, Scalar, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
@@ -39,15 +29,6 @@ def as_in_the_text(i: Cases) -> Reals:
     return i.b - i.a * np.exp(ar.entropy(i.logits))
 
 
-def _boxed_slope() -> list[symbolic.Expression]:
-    import sympy
-
-    a, b, entropy = sympy.symbols("a b H")
-    boxed = -a * sympy.exp(entropy + b)
-    return [sympy.diff(boxed, entropy) - boxed,
-            boxed - (-a * sympy.exp(b)) * sympy.exp(entropy)]
-
-
 _statement = Statement(
     latex=r"$R = -a\exp(\mathcal H + b)$ with $a, b > 0$ is a performance: $R \ge 0$.",
     margin=as_boxed,
@@ -56,25 +37,6 @@ _statement = Statement(
 _repair = Statement(
     latex=r"$R = -a\exp(\mathcal H) + b$ with $a > 0$ is at most its value $b - a$ at $\mathcal H = 0$.",
     margin=lambda i: (i.b - i.a) - as_in_the_text(i),
-)
-
-_negation = (
-    symbolic.identity("the box's slope", "-a e^{H + b} = (-a e^b) e^H has the derivative -a e^{H + b}: "
-                      "itself", _boxed_slope),
-    smt.lemma(
-        "no sign of a helps", "R = -a e^{H + b}, being its own slope, is not both positive and falling "
-        "in H", "R slope",
-        lambda v: [v.slope == v.R],
-        lambda v: smt.negation(smt.all_of(v.R > 0, v.slope < 0)),
-        uses=("the box's slope",),
-    ),
-    illustration(smt.lemma(
-        "the forms agree only for b = 0", "-a B x = -a x + b at two values x = e^H, B = e^b, gives "
-        "b = 0", "a b B x y",
-        lambda v: [v.y > v.x, -v.a * v.B * v.x == -v.a * v.x + v.b,
-                   -v.a * v.B * v.y == -v.a * v.y + v.b],
-        lambda v: v.b == 0,
-    )),
 )
 
 printed_forms = Claim(
@@ -86,7 +48,6 @@ printed_forms = Claim(
     repair=_repair,
     repair_is="correction",
     repair_note="b stands outside the exponential, as everywhere else in the source",
-    negation=_negation,
     instances=bandit_instances(
         Scalar(name="a", low=0.01, high=2.0, grid=(1, Fraction(1, 4)), range=POSITIVE),
         Scalar(name="b", low=0.01, high=2.0, grid=(1, Fraction(1, 2)), range=POSITIVE),

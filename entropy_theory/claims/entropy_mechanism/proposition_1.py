@@ -23,7 +23,7 @@ from entropy_theory.claims.entropy_mechanism.tree_rates import (
     visits,
     weighted_advantage,
 )
-from entropy_theory.verification import Cases, Claim, Mutant, Statement, smt
+from entropy_theory.verification import Cases, Claim, Mutant, Statement
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.formula.limits import has_gradient
@@ -66,20 +66,11 @@ proposition_1 = Claim(
     source_text="not in sources",
     statement=_printed,
     instances=trees(reward="graded"),
+    symbolic=True,
     repair=_repaired,
     repair_is="correction",
     repair_note="adds the factor $d(s)$, the probability of visiting the state; it is 1 where responses "
                 "have one token",
-    negation=(
-        smt.lemma(
-            "wrong wherever something is learned",
-            "d(s) < 1, pi > 0, A != 0 give d(s) pi A != pi A: the printed step is wrong at every "
-            "state after the first with any advantage to learn",
-            "d p A",
-            lambda v: [v.d > 0, v.d < 1, v.p > 0, smt.any_of(v.A > 0, v.A < 0)],
-            lambda v: smt.any_of(v.d * v.p * v.A < v.p * v.A, v.d * v.p * v.A > v.p * v.A),
-        ),
-    ),
     mutants=(
         Mutant(name="Q instead of A",
                statement=variant(_repaired, margin=lambda i: _residual(i, _return_for_advantage(i)))),

@@ -27,7 +27,7 @@ from entropy_theory.claims.entropy_mechanism.tree_rates import (
     visits,
     weighted_advantage,
 )
-from entropy_theory.verification import Cases, Claim, Mutant, Statement, smt
+from entropy_theory.verification import Cases, Claim, Mutant, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Ball, Reals
 from entropy_theory.verification.claim import variant
@@ -87,26 +87,11 @@ theorem_1 = Claim(
     source_text="printed, proof not in sources",
     statement=_statement,
     instances=trees(LEARNING_RATE, reward="graded"),
+    symbolic=True,
     repair=_repaired,
     repair_is="correction",
     repair_note="adds the factor $d(s)$, the probability of visiting the state; as printed it holds, to "
                 "first order, where responses have one token",
-    negation=(
-        smt.lemma(
-            "not a first order",
-            "the rates differ by (1 - d) Cov: if the error of the repaired form is at most B eta^2, that "
-            "of the printed one is above K eta^2 for any K once eta (B + K) < (1 - d) |Cov|",
-            "change eta d cov size B K",
-            lambda v: [
-                v.eta > 0, v.d < 1, v.size > 0, smt.any_of(v.cov == v.size, v.cov == -v.size),
-                v.change + v.eta * v.d * v.cov <= v.B * v.eta * v.eta,
-                v.change + v.eta * v.d * v.cov >= -v.B * v.eta * v.eta,
-                v.eta * (v.B + v.K) < (1 - v.d) * v.size,
-            ],
-            lambda v: smt.any_of(v.change + v.eta * v.cov > v.K * v.eta * v.eta,
-                                 v.change + v.eta * v.cov < -v.K * v.eta * v.eta),
-        ),
-    ),
     mutants=(
         Mutant(name="plus instead of minus",
                statement=variant(_repaired, margin=lambda i: state_error(i, _step(i), -_rate(i)))),

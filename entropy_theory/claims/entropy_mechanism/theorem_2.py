@@ -58,6 +58,7 @@ theorem_2 = Claim(
     source_text="printed, proof not in sources",
     statement=_statement,
     instances=trees(LEARNING_RATE, reward="graded"),
+    symbolic=True,
     convergence=Convergence(
         remainder=lambda i, size: state_remainder(i, size, _step(i), _rate(i)), order=2,
         bound=lambda i, size: decidable(remainder_bound(size * _step(i))),

@@ -14,10 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from entropy_theory.claims.aepo.tempered_reinforce import (
-    covariance_is_nonnegative,
-)
-from entropy_theory.verification import Cases, Scalar, Step, symbolic
+from entropy_theory.verification import Cases, Scalar
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import Condition
@@ -86,26 +83,3 @@ def some(selected: Callable[[Cases], Mask], latex: str) -> Condition:
 SOME_IN_BAND = some(
     lambda i: in_band(i.logits, i.reward, i.lower),
     r"some action has $K \in [\omega_{low}, 5\omega_{low}]$")
-
-
-def contribution_steps() -> tuple[Step, ...]:
-    """C >= 0, and the share of one set of tokens in the first-order entropy change."""
-
-    def share() -> symbolic.Expression:
-        m = symbolic.Moments("z P s", indicators="B")
-        z, prob, s, b = m["z"], m["P"], m["s"], m["B"]
-        # sum_a pi_a s_a 1_B(a) (e_a - pi): entry P s B - P E[s B].
-        step = prob * s * b - prob * m.expect(s * b)
-        c = prob * (z - m.expect(z))
-        return m.covariance(z, step) - m.expect(b * s * (c - m.expect(c)))
-
-    return (
-        *covariance_is_nonnegative(),
-        symbolic.identity(
-            "share of a set of tokens",
-            "tokens a in I with scores s_a add -sum_I pi_a s_a (c_a - C) to the entropy change",
-            share, axioms=("log pi_a and z_a differ by a constant",),
-        ),
-    )
-
-

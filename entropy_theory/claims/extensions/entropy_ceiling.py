@@ -22,12 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from entropy_theory.claims.aepo.tempered_reinforce import (
-    LEARNING_RATE,
-    SUM_OF_SIGNS,
-    TEMPERATURE,
-    unit_step,
-)
+from entropy_theory.claims.aepo.tempered_reinforce import LEARNING_RATE, TEMPERATURE, unit_step
 from entropy_theory.verification import (
     Cases,
     Claim,
@@ -35,10 +30,7 @@ from entropy_theory.verification import (
     Mutant,
     Scalar,
     Statement,
-    Step,
     bandit_instances,
-    smt,
-    symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
@@ -150,132 +142,6 @@ def _room(i: Cases) -> Reals:
     """The ceiling of the start minus the entropy, at the start and after each step."""
     bound = ceiling(i.logits, i.correct)
     return np.stack([bound - ar.entropy(z) for z in _path(i)], axis=-1)
-
-
-def learns() -> tuple[Step, ...]:
-    """1 - p_k -> 0, with P_T bounded below: the last step is called "few steps stay wrong"."""
-    return (
-        symbolic.identity(
-            "sum of the correct logits",
-            "sum_{A*} dz = eta (kappa p + alpha P_T)(1 - p)", _correct_sum,
-            axioms=("sum_{A*} pi = p, sum_{A*} pi^T = P_T",),
-        ),
-        symbolic.identity("wrong logits", "a wrong logit moves by -eta pi_a (kappa p + alpha P_T)",
-                          _wrong_logit),
-        smt.lemma(
-            "the gap grows", "dPhi >= eta alpha P_T (1 - p)/m >= 0",
-            "eta kappa alpha P p m dmean dmax dPhi",
-            lambda v: [
-                v.eta > 0, v.kappa >= 0, v.alpha > 0, v.P > 0, v.p > 0, v.p < 1, v.m >= 1,
-                v.m * v.dmean == v.eta * (v.kappa * v.p + v.alpha * v.P) * (1 - v.p),
-                v.dmax <= 0, v.dPhi == v.dmean - v.dmax,
-            ],
-            lambda v: smt.all_of(v.dPhi * v.m >= v.eta * v.alpha * v.P * (1 - v.p), v.dPhi >= 0),
-            uses=("sum of the correct logits", "wrong logits"),
-            axioms=("if every wrong logit falls, so does their maximum",),
-        ),
-        smt.lemma(
-            "mean of exponentials", "e^{z_a} >= e^mu (1 + z_a - mu); summed over A*, "
-            "sum e^z >= m e^mu at the mean mu, since sum (z_a - mu) = 0",
-            "scale y exp_y",
-            lambda v: [v.scale > 0, v.exp_y >= 1 + v.y],
-            lambda v: v.scale * v.exp_y >= v.scale * (1 + v.y),
-            axioms=("e^y >= 1 + y", SUM_OF_SIGNS),
-        ),
-        smt.lemma(
-            "wrong mass", "1 - p <= ((n - m)/m) e^{-Phi}", "W S k m top mu q",
-            lambda v: [v.W > 0, v.S > 0, v.m >= 1, v.k >= 1, v.mu > 0, v.top > 0,
-                       v.k * v.top >= v.W, v.m * v.mu <= v.S, v.q * (v.W + v.S) == v.W],
-            lambda v: v.q * v.m * v.mu <= v.k * v.top,
-            uses=("mean of exponentials",), axioms=("exp is increasing",),
-        ),
-        smt.lemma(
-            "right mass at T", "P_T >= 1/(1 + ((n - m)/m) e^{-Phi/T}) > 0",
-            "W S k m top mu P",
-            lambda v: [v.W > 0, v.S > 0, v.m >= 1, v.k >= 1, v.mu > 0, v.top > 0,
-                       v.k * v.top >= v.W, v.m * v.mu <= v.S, v.P * (v.W + v.S) == v.S],
-            lambda v: v.P * (v.m * v.mu + v.k * v.top) >= v.m * v.mu,
-            uses=("mean of exponentials",), axioms=("exp is increasing",),
-        ),
-        smt.lemma(
-            "few steps stay wrong",
-            "N steps with 1 - p >= e need (N - 1) d <= log((n - m)/(m e)) - Phi_0, "
-            "d = eta alpha P_min e / m",
-            "N d start last top",
-            lambda v: [v.N >= 1, v.d > 0, v.last >= v.start + (v.N - 1) * v.d, v.last <= v.top],
-            lambda v: (v.N - 1) * v.d <= v.top - v.start,
-            uses=("the gap grows", "wrong mass", "right mass at T"),
-            axioms=("a sum of N - 1 increments of at least d is at least (N - 1) d",
-                    "log is increasing"),
-        ),
-    )
-
-
-def proof() -> tuple[Step, ...]:
-    """Machine-checked steps, for any n, m, temperatures and learning rate."""
-    return (
-        *learns(),
-        symbolic.identity("chain rule", "H = h(p) + p H(. | A*) + (1 - p) H(. | wrong)",
-                          _chain_rule, axioms=("log of a product is the sum of the logs",)),
-        symbolic.identity("slope of the ceiling",
-                          "d/de [h(e) + e log(k/m)] = log((1 - e) k/(e m)), k = n - m",
-                          _ceiling_slope),
-        smt.lemma(
-            "the ceiling increases", "(1 - e) k >= e m for e <= k/n", "e k m",
-            lambda v: [v.e > 0, v.k >= 1, v.m >= 1, v.e * (v.m + v.k) <= v.k],
-            lambda v: (1 - v.e) * v.k >= v.e * v.m,
-            uses=("slope of the ceiling",), axioms=("log is increasing",),
-        ),
-        smt.lemma(
-            "assembly",
-            "H_k <= log m + h(e) + e log(k/m) for every later k; and 1 - p_k -> 0, where the "
-            "ceiling tends to log m",
-            "H h_q q H1 H2 log_m log_k at_q at_e",
-            lambda v: [
-                v.q > 0, v.q < 1, v.h_q + (1 - v.q) * v.H1 + v.q * v.H2 == v.H,
-                v.log_m >= v.H1, v.log_k >= v.H2,
-                v.at_q == v.log_m + v.h_q + v.q * (v.log_k - v.log_m), v.at_q <= v.at_e,
-            ],
-            lambda v: v.at_e >= v.H,
-            uses=("the gap grows", "wrong mass", "chain rule", "the ceiling increases",
-                  "few steps stay wrong"),
-            axioms=("entropy of k actions is at most log k", "h is continuous and h(0) = 0"),
-        ),
-    )
-
-
-def _correct_sum() -> symbolic.Expression:
-    import sympy
-
-    kappa, alpha, p, mass = sympy.symbols("kappa alpha p P_T")
-    return kappa * (p - p * p) + alpha * (mass - mass * p) - (kappa * p + alpha * mass) * (1 - p)
-
-
-def _wrong_logit() -> symbolic.Expression:
-    import sympy
-
-    kappa, alpha, p, mass, pi = sympy.symbols("kappa alpha p P_T pi_a")
-    return kappa * pi * (0 - p) + alpha * (0 - mass * pi) + pi * (kappa * p + alpha * mass)
-
-
-def _chain_rule() -> symbolic.Expression:
-    import sympy
-
-    # On A*, log pi_a = log p + r with r the conditional log-probability; likewise q = 1 - p, s.
-    m = symbolic.Moments("r s")
-    p, log_p, log_q = sympy.symbols("p log_p log_q")
-    whole = -p * m.expect(log_p + m["r"]) - (1 - p) * m.expect(log_q + m["s"])
-    parts = (-p * log_p - (1 - p) * log_q) + p * -m.expect(m["r"]) + (1 - p) * -m.expect(m["s"])
-    return whole - parts
-
-
-def _ceiling_slope() -> symbolic.Expression:
-    import sympy
-
-    e, k, m = sympy.symbols("e k m", positive=True)
-    bound = -e * sympy.log(e) - (1 - e) * sympy.log(1 - e) + e * (sympy.log(k) - sympy.log(m))
-    slope = sympy.log(1 - e) + sympy.log(k) - sympy.log(e) - sympy.log(m)
-    return sympy.diff(bound, e) - slope
 
 
 _statement = Statement(

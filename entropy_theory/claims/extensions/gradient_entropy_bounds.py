@@ -19,30 +19,18 @@ since the difference f vanishes at 0 and 1/2, f'(1/2) = 0, and f is concave, the
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 
 import numpy as np
 
 from entropy_theory.claims.aent.token_mdp import trees, value
-from entropy_theory.claims.aepo.tempered_reinforce import SUM_OF_SIGNS
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Mutant,
-    Statement,
-    Step,
-    smt,
-    symbolic,
-)
+from entropy_theory.verification import Cases, Claim, Mutant, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.formula.limits import has_gradient
 from entropy_theory.verification.formula.terms import Term, computed_by, definition
 from entropy_theory.verification.instances import Margin
-
-Norm = Callable[[tuple[symbolic.Expression, ...]], symbolic.Expression]
 
 # ---------------------------------------------------------------- numbers
 
@@ -118,37 +106,13 @@ def room_linf(i: Cases, share: float = 1) -> Reals:
     return ar.response_entropy(i.logits) - share * 4 * ar.log_of(2, like=norm) * norm
 
 
-# ---------------------------------------------------------------- proof
-
-
-def _equality(norm: Norm) -> Callable[[], symbolic.Expression]:
-    """The residual constant * H - norm of the gradient at pi = (1/2, 1/2), R = (1, 0)."""
-
-    def residual() -> symbolic.Expression:
-        import sympy
-
-        half = sympy.Rational(1, 2)
-        value = half * 1 + half * 0
-        block = (half * (1 - value), half * (0 - value))
-        return norm(block) - sympy.log(2)
-
-    return residual
-
-
-def _best(times: str, norm: Norm) -> Step:
-    step = symbolic.identity(
-        "no smaller constant", f"{times} = log 2 = H at one token, pi = (1/2, 1/2), R = (1, 0)",
-        _equality(norm))
-    return dataclasses.replace(step, cross_check=True)
-
-
 # ---------------------------------------------------------------- claims
 
 INSTANCES = trees(reward="graded")
 _HALF = {"weights": [[1, 1]], "reward": [1, 0]}
 
 
-def _statement(norm: str, constant: str, room: Margin, last: Step, best: Step) -> Statement:
+def _statement(norm: str, constant: str, room: Margin) -> Statement:
     return Statement(
         latex=rf"For returns in $[0, 1]$: $\lVert\nabla V\rVert_{{{norm}}} \le {constant}\,"
               r"\mathcal H(\pi)$.",
@@ -202,50 +166,9 @@ def _mutant_reverse(statement: Statement, power: int) -> Mutant:
                   statement=variant(statement, margin=margin))
 
 
-_l1 = _statement(
-    "1", r"\frac{1}{2\log 2}", room_l1,
-    smt.lemma(
-        "l1 norm", "||grad V||_1 = 2 sum_s d(s) m_s, so 2 log 2 ||grad V||_1 <= H",
-        "N T L H", lambda v: [v.N == 2 * v.T, 4 * v.L * v.T <= v.H],
-        lambda v: 2 * v.L * v.N <= v.H, uses=("one state", "balance"), axioms=(SUM_OF_SIGNS,),
-    ),
-    _best("2 log 2 ||grad V||_1", lambda b: 2 * _log_2() * sum(abs(x) for x in b)),
-)
-_l2 = _statement(
-    "2", r"\frac{1}{2\sqrt2\log 2}", room_l2,
-    smt.lemma(
-        "l2 norm", "per state ||v||_2^2 <= 2 m^2; over states a sum of squares is at most the square "
-        "of the sum: ||grad V||_2^2 <= 2 T^2, T = sum_s d(s) m_s, so 8 (log 2)^2 ||grad V||^2 <= H^2",
-        "N2 T L H", lambda v: [v.L > 0, v.T >= 0, v.N2 <= 2 * v.T * v.T, 4 * v.L * v.T <= v.H],
-        lambda v: 8 * v.L * v.L * v.N2 <= v.H * v.H,
-        uses=("one state", "one entry", "balance"), axioms=(SUM_OF_SIGNS,),
-    ),
-    _best("2 sqrt2 log 2 ||grad V||_2",
-          lambda b: _root(8) * _log_2() * _root(sum(x * x for x in b))),
-)
-_linf = _statement(
-    r"\infty", r"\frac{1}{4\log 2}", room_linf,
-    smt.lemma(
-        "largest entry", "an entry is at most d(s) m_s, hence at most T = sum_s d(s) m_s",
-        "N T L H", lambda v: [v.L > 0, v.N <= v.T, 4 * v.L * v.T <= v.H],
-        lambda v: 4 * v.L * v.N <= v.H,
-        uses=("one state", "one entry", "balance"), axioms=(SUM_OF_SIGNS,),
-    ),
-    _best("4 log 2 ||grad V||_inf", lambda b: 4 * _log_2() * max(abs(x) for x in b)),
-)
-
-
-def _log_2() -> symbolic.Expression:
-    import sympy
-
-    return sympy.log(2)
-
-
-def _root(x: symbolic.Expression) -> symbolic.Expression:
-    import sympy
-
-    return sympy.sqrt(x)
-
+_l1 = _statement("1", r"\frac{1}{2\log 2}", room_l1)
+_l2 = _statement("2", r"\frac{1}{2\sqrt2\log 2}", room_l2)
+_linf = _statement(r"\infty", r"\frac{1}{4\log 2}", room_linf)
 
 gradient_entropy_l1 = _claim(
     "l1", "Entropy bounds the l1 norm of the policy gradient, constant 1/(2 log 2)", _l1, room_l1,

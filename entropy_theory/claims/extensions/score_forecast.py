@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 
-from entropy_theory.claims.aepo.expansion import remainder_steps
 from entropy_theory.claims.aepo.tempered_reinforce import (
     LEARNING_RATE,
     excess,
@@ -33,11 +32,8 @@ from entropy_theory.verification import (
     Mutant,
     Scalar,
     Statement,
-    Step,
     Vector,
     bandit_instances,
-    smt,
-    symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Ball, Reals
@@ -111,70 +107,12 @@ def _remainder(i: Cases, size: Ball, **changes: Any) -> Reals:
     return ar.entropy_change(i.logits, size * step(i)) - size * forecast(i, **changes)
 
 
-def _terms() -> list[symbolic.Expression]:
-    """-Cov(log pi, .) of the four parts; A = 1_{a = k}, P = pi, s = S~/1 and l any functions."""
-    m = symbolic.Moments("L P s l", indicators="A")
-    log_p, p, s, ratio, a = m["L"], m["P"], m["s"], m["l"], m["A"]
-    depth = log_p - m.expect(log_p)
-    token = -m.covariance(log_p, a - p) + (m.expect(a * depth) - m.expect(p * depth))
-    bonus = -m.covariance(log_p, -p * depth) - m.expect(depth * p * depth)
-    clamped = -m.covariance(log_p, -s) - m.expect(depth * s)
-    pull = p * (ratio - m.expect(ratio))
-    divergence = -m.covariance(log_p, pull) + m.expect(depth * pull)
-    return [token, bonus, clamped, divergence]
-
-
-def _gradients() -> list[symbolic.Expression]:
-    """The state terms really are gradients: slopes of H and of KL(pi || rho) along x."""
-    m = symbolic.Moments("L r x")
-    log_p, log_r, x = m["L"], m["r"], m["x"]
-    moves = {log_p: x - m.expect(x)}
-    entropy = m.derivative(-m.expect(log_p), x, moves)
-    kl = m.derivative(m.expect(log_p - log_r), x, moves)
-    ratio = log_p - log_r
-    return [entropy + m.expect((log_p - m.expect(log_p)) * x),
-            kl - m.expect((ratio - m.expect(ratio)) * x)]
-
-
-def _linear() -> symbolic.Expression:
-    import sympy
-
-    m = symbolic.Moments("L x y")
-    a, b = sympy.symbols("a b")
-    log_p, x, y = m["L"], m["x"], m["y"]
-    return m.covariance(log_p, a * x + b * y) - a * m.covariance(log_p, x) - b * m.covariance(log_p, y)
-
-
-def _proof() -> tuple[Step, ...]:
-    return (
-        *remainder_steps(),
-        symbolic.identity("gradients", "dH/dz = -S (for pi and for pi~), dKL(pi || rho)/dz = "
-                          "pi (l - E l)", _gradients, uses=("softmax rule",)),
-        symbolic.identity("terms", "-Cov(log pi, .) of a token e_k - pi is -(S_k - Sbar); of -S, -S~ "
-                          "and pi (l - E l): sum S^2, sum S S~, -sum S pi (l - E l)", _terms,
-                          uses=("gradients",),
-                          axioms=("sum_a S_a f_a = E_pi[(log pi + H) f]; S_k = E_pi[1_k (log pi + H)]",)),
-        symbolic.identity("additive", "Cov(log pi, .) is linear: the forecast adds up over tokens",
-                          _linear),
-        smt.lemma("assembly", "|H(z + d) - H(z) - eta forecast| <= (1/4)(1 + log n) ||d||^2",
-                  "change covariance forecast eta log_n N",
-                  lambda v: [v.eta > 0, -v.covariance == v.eta * v.forecast,
-                             4 * (v.change + v.covariance) <= (1 + v.log_n) * v.N,
-                             -4 * (v.change + v.covariance) <= (1 + v.log_n) * v.N],
-                  lambda v: smt.all_of(
-                      4 * (v.change - v.eta * v.forecast) <= (1 + v.log_n) * v.N,
-                      -4 * (v.change - v.eta * v.forecast) <= (1 + v.log_n) * v.N),
-                  uses=("remainder", "terms", "additive")),
-    )
-
-
 _statement = Statement(
     latex=r"$H(z+d)-H(z) \approx \eta\{-\sum_i w_is_i(S_{a_i}-\bar S)+\lambda\lVert S\rVert^2+"
           r"\kappa\langle S,\tilde S\rangle-\beta\langle S,\nabla\mathrm{KL}\rangle\}$ up to "
           r"$\frac14(1+\log n)\lVert d\rVert^2$, for the step of any rule.",
     margin=_room,
     beyond=lambda i: (has_gradient(lambda z: objective(i, z), i.logits, step(i)),),
-    proof=_proof(),
 )
 
 

@@ -24,7 +24,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from entropy_theory.claims.entropy_mechanism.sign_rules import plain_proof
 from entropy_theory.claims.entropy_mechanism.token_contributions import (
     first_order,
     only,
@@ -41,8 +40,6 @@ from entropy_theory.verification import (
     Statement,
     Vector,
     bandit_instances,
-    smt,
-    symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
@@ -125,20 +122,6 @@ BELOW_ARE_RARE = Condition(
     value=lambda i: ~np.any(_below(i) & ~ar.less(relative_log_prob(i.logits), 0 * i.logits), axis=-1),
 )
 
-# ---------------------------------------------------------------- proof
-
-
-def _sharpening() -> list[symbolic.Expression]:
-    """With U = 1 above the band, the effect of clip-high is (1/2) E[1_U (c - C)], that is Cov/2."""
-    m = symbolic.Moments("z P", indicators="U")
-    z, prob, u = m["z"], m["P"], m["U"]
-    c = prob * (z - m.expect(z))
-    step = -(prob * u - prob * m.expect(u)) / 2
-    effect = -m.covariance(z, step)
-    return [effect - m.expect(u * (c - m.expect(c))) / 2,
-            effect - m.covariance(z, prob * (u - m.expect(u))) / 2]
-
-
 _statement = Statement(
     latex=r"Random symmetric rewards: PPO's lower clip does not lower entropy and its upper clip does "
           r"not raise it, to first order.",
@@ -167,24 +150,6 @@ clip_low_high = Claim(
     repair=_repaired,
     repair_is="hypothesis",
     repair_note="hypothesis: the actions whose ratio has left the band are below $e^{-H}$",
-    negation=(
-        *plain_proof(),
-        symbolic.identity(
-            "effect of clip-high",
-            "with U = 1 on the actions above the band, it is half of Cov(log pi, pi A) of the reward U",
-            _sharpening, uses=("centered form",),
-            axioms=("the effective advantage above the band is -1/2",),
-        ),
-        smt.lemma(
-            "after sharpening",
-            "if the actions above the band (not all of them) are likelier than the others, U is ordered "
-            "like the policy, and clip-high raises entropy, for every n",
-            "covariance effect",
-            lambda v: [v.covariance > 0, 2 * v.effect == v.covariance],
-            lambda v: v.effect > 0,
-            uses=("effect of clip-high", "assembly"),
-        ),
-    ),
     mutants=(
         Mutant(name="the hypothesis is dropped",
                statement=without(_repaired, OUTSIDE_ARE_RARE.latex)),

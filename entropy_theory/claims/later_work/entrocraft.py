@@ -26,15 +26,7 @@ import numpy as np
 from entropy_theory.claims.aepo.tempered_reinforce import (
     excess,
 )
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Condition,
-    Mutant,
-    Statement,
-    bandit_instances,
-    symbolic,
-)
+from entropy_theory.verification import Cases, Claim, Condition, Mutant, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
@@ -113,29 +105,6 @@ SEPARATED = Condition(
     value=lambda i: ar.maximum(_correct_above(i), _correct_below(i)), relation=">=")
 
 
-def _same_step() -> symbolic.Expression:
-    import sympy
-
-    pi, p, correct = sympy.symbols("pi_a p A")
-    positive = correct * pi - p * pi
-    negative = -((1 - correct) * pi - (1 - p) * pi)
-    return positive - negative
-
-
-def _centered_scores() -> list[symbolic.Expression]:
-    import sympy
-
-    pi, p, correct = sympy.symbols("pi_a p A")
-    step = correct * pi - p * pi
-    # The score of a sample is its reward minus p.
-    positive = (1 - p) * step
-    negative = (0 - p) * ((1 - correct) * pi - (1 - p) * pi)
-    return [positive - (1 - p) * step, negative - p * step]
-
-
-_same = symbolic.identity(
-    "the same step", "1_{A*} pi - p pi = -(1_W pi - (1 - p) pi) for every action", _same_step)
-
 _statement = Statement(
     latex=r"Training on positives only lowers entropy and training on negatives only raises it.",
     margin=_as_used,
@@ -171,11 +140,6 @@ entrocraft = Claim(
     repair_is="instead",
     repair_note="both have the same expected step: neither raises entropy if the correct actions are the "
                 "likelier ones, neither lowers it if they are the less likely",
-    negation=(
-        _same,
-        symbolic.identity("centered advantages", "scores 1 - p and -p give (1 - p) d and p d: the same "
-                          "direction for each prompt", _centered_scores, uses=("the same step",)),
-    ),
     mutants=(
         Mutant(name="correct sets in any position",
                statement=variant(_repair, conditions=(SOME_WRONG,))),

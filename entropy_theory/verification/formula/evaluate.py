@@ -1,8 +1,9 @@
-"""Numbers for terms: float64 arrays, or arrays of balls."""
+"""Numbers for terms: float64 arrays, or arrays of balls or symbols."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -10,18 +11,27 @@ import numpy as np
 from entropy_theory.verification.formula.terms import Axis, Term, UntraceableError
 
 
+def as_ball(value: Fraction | int) -> Any:
+    """The ball that a constant is."""
+    from flint import arb, fmpq
+
+    return arb(value) if isinstance(value, int) else arb(fmpq(value.numerator, value.denominator))
+
+
 class Numbers:
     """The values of terms on one batch of instances; each term is computed once.
 
     Args:
         fields: the parameters' arrays by name, with the instances on the first axis.
-        exact: whether they are balls, so that constants must be.
+        constant: makes the number that a constant is: `float`, `as_ball`, or a symbol's kind.
         sizes: the lengths of the axes.
     """
 
-    def __init__(self, fields: Mapping[str, Any], exact: bool, sizes: Mapping[Axis, int]) -> None:
+    def __init__(
+        self, fields: Mapping[str, Any], constant: Callable[[Any], Any], sizes: Mapping[Axis, int]
+    ) -> None:
         self._fields = fields
-        self._exact = exact
+        self._constant = constant
         self._known: dict[int, Any] = {}
         self.sizes = sizes
 
@@ -50,7 +60,7 @@ class Numbers:
         values = [self.of(argument) for argument in term.arguments]
         if name == "call":
             given = dict(zip((p.operation.detail for p in detail.parameters), values, strict=True))
-            return Numbers(given, self._exact, self.sizes).of(detail.body)
+            return type(self)(given, self._constant, self.sizes).of(detail.body)
         if term.operation.evaluate is None:
             raise UntraceableError(f"'{name}' has no value")
         return term.operation.evaluate(*values)
@@ -64,7 +74,7 @@ class Numbers:
             raise UntraceableError("a run of no given number of steps has no value")
         parts = [self.of(start) for start in term.arguments[many:-1]]
         for k in range(int(count.operation.detail)):
-            here = Numbers(self._fields, self._exact, self.sizes)
+            here = type(self)(self._fields, self._constant, self.sizes)
             here._known = {id(step): self._number(k), **dict(zip(map(id, places), parts, strict=True))}
             parts = [here.of(body) for body in following]
         return parts[part]
@@ -72,14 +82,7 @@ class Numbers:
     def _number(self, value: Any) -> Any:
         if isinstance(value, bool):
             return np.array([value])
-        if not self._exact:
-            return np.array([float(value)])
-        from flint import arb, fmpq
-
-        ball = np.empty(1, dtype=object)
-        ball[0] = arb(value) if isinstance(value, int) else arb(
-            fmpq(value.numerator, value.denominator))
-        return ball
+        return np.array([self._constant(value)])
 
     def _broadcast(self, term: Term) -> list[Any]:
         parts = [np.asarray(self.of(argument)) for argument in term.arguments]
