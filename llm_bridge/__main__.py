@@ -62,8 +62,10 @@ def train(arguments: list[str], prog: str = "python -m llm_bridge train") -> Non
 
 def audit(arguments: list[str], prog: str = "python -m llm_bridge audit") -> None:
     """Audit a few steps, print how the forecasts did, and write its pages."""
+    from llm_bridge.analysis.pages import MODULES
     from llm_bridge.commands.train_config import AuditConfig
 
+    need("the audit's page", *MODULES)
     _train(AuditConfig, arguments, prog, _complete_audit)
 
 
