@@ -109,10 +109,10 @@ def _train(
         if config.data is not None:
             tasks.load(str(config.data))
         if config.dry_run:
-            from llm_bridge.commands import memory_plan
+            from llm_bridge.commands import dry_run
 
             with command_line.json_output(config.json) as write:
-                plan = memory_plan.plan(config)
+                plan = dry_run.plan(config)
                 print(plan)
                 write({"plan": plan.splitlines()})
             return

@@ -130,12 +130,9 @@ class TrainConfig:
     """Write what the run found, as its run.json says, or the plan of a dry run, to this file; "-" prints
     it."""
     dry_run: bool = False
-    """Print the plan (memory of a rank, tokens, batches, steps) and stop: nothing is downloaded, loaded
-    or written. WORLD_SIZE=8 in front of the command plans for one of eight processes, --device cuda for a
-    GPU that need not be here."""
-    accelerate_config: Path | None = None
-    """Config file of `accelerate launch` that a dry run plans for: its sharding and its number of
-    processes, unless WORLD_SIZE gives another."""
+    """Print the plan (tokens, batches, steps, an estimate of memory) and stop: nothing is downloaded,
+    loaded or written. WORLD_SIZE=8 in front of the command plans for one of eight processes, --device
+    cuda for a GPU that need not be here."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -244,10 +241,6 @@ def resolved(config: TrainConfig, *, world: int | None = None) -> TrainConfig:
     run_numbers.check_learning_rate(config.learning_rate, config.max_grad_norm)
     if config.audit_every and world > 1:
         raise ValueError("an audit runs in one process: start it without a launcher")
-    if config.accelerate_config is not None and not config.dry_run:
-        raise ValueError(
-            "accelerate_config is for a dry run: start the run itself by accelerate launch --config_file "
-            f"{config.accelerate_config} -m llm_bridge train ...")
     if config.device == "cuda" and not config.dry_run and not _has_gpu():
         raise ValueError(
             "device cuda asks for a GPU, and torch finds none: see that `nvidia-smi` lists it, or give "
