@@ -62,8 +62,10 @@ def train(arguments: list[str], prog: str = "python -m llm_bridge train") -> Non
 
 def audit(arguments: list[str], prog: str = "python -m llm_bridge audit") -> None:
     """Audit a few steps, print how the forecasts did, and write its pages."""
+    from llm_bridge.analysis.pages import MODULES
     from llm_bridge.commands.train_config import AuditConfig
 
+    need("the audit's page", *MODULES)
     _train(AuditConfig, arguments, prog, _complete_audit)
 
 
@@ -107,10 +109,10 @@ def _train(
         if config.data is not None:
             tasks.load(str(config.data))
         if config.dry_run:
-            from llm_bridge.commands import memory_plan
+            from llm_bridge.commands import dry_run
 
             with command_line.json_output(config.json) as write:
-                plan = memory_plan.plan(config)
+                plan = dry_run.plan(config)
                 print(plan)
                 write({"plan": plan.splitlines()})
             return

@@ -21,8 +21,10 @@ import tyro
 
 from entropy_theory.support import results
 from entropy_theory.support.console import Console
-from llm_bridge.analysis import pages, plots
+from entropy_theory.support.user_errors import need
+from llm_bridge.analysis import pages
 from llm_bridge.analysis.ceiling import performance_ceiling
+from llm_bridge.analysis.pages import Figure, Section, Table
 from llm_bridge.running import run_folder
 from llm_bridge.running.run_folder import RunRecord
 
@@ -48,6 +50,14 @@ WINDOW = 0.05
 """Curves on the page are means over this share of a run's steps."""
 LONG_WINDOW = 0.2
 """That share for reward against entropy, where both are noisy and the order of steps is hidden."""
+NOTE = (
+    "First and last: means over a tenth of the steps. Ceiling: the reward at zero entropy that the law "
+    "R = b − a exp(H) announces. Forecast correlation: of forecast (i) with the change of the logged "
+    "entropy to the next step, which has other prompts. Audit correlation: with the change at the same "
+    "tokens. Account correlation: of the forecast by the entropy's gradient, at the same tokens.")
+"""What the page says below its numbers."""
+Series = tuple[str, Sequence[float | None], Sequence[float | None]]
+"""A name, x and y, where None leaves a gap."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -181,6 +191,7 @@ def _correlation(pairs: Sequence[tuple[float, float]]) -> float | None:
 
 def compare_command(config: CompareConfig) -> list[dict[str, Any]]:
     """Compare as ``config`` says: print the table, write page and CSV files, return the table."""
+    need("the page of a comparison", *pages.MODULES)
     runs = read_all(config.runs)
     if not config.allow_different:
         check_comparable(runs)
@@ -200,61 +211,63 @@ def compare_command(config: CompareConfig) -> list[dict[str, Any]]:
 def page(runs: Sequence[RunRecord], table: Sequence[dict[str, Any]]) -> str:
     """Return the page, a whole HTML document."""
     first = runs[0].options
-    what = differences(runs, SAME)
-    warning = (
-        pages.paragraph("Not the same model and task in all runs: their numbers do not compare.")
-        if what else pages.paragraph(
-            f"{Path(first['model']).name} on {first.get('data') or first['task']}.", "soft")
-    )
-    differ = differences(runs)
+    lead = f"{Path(first['model']).name} on {first.get('data') or first['task']}."
+    if differences(runs, SAME):
+        lead = "Not the same model and task in all runs: their numbers do not compare."
     names = [run.name for run in runs]
     shown = [name for name in table[0]
              if name != "run" and any(row[name] is not None for row in table)]
+    differ = differences(runs)
+    return pages.page(
+        f"{len(runs)} runs compared" if len(runs) > 1 else f"Run {runs[0].name}", lead, [
+            ("Step by step", [_curves(runs)]),
+            *_pass_at_k(runs),
+            ("Numbers", [
+                Table(["", *names],
+                      [[name.replace("_", " "), *(row[name] for row in table)] for name in shown]),
+                NOTE]),
+            *_accounts(runs),
+            ("In what they differ", [
+                Table(["option", *names],
+                      [[name, *("none" if v is None else _told(v) for v in values)]
+                       for name, values in differ.items()]) if differ else "In no option."]),
+            ("Where this comes from", [
+                f"{run.name}: {pages.provenance(run.provenance)}" for run in runs
+                if run.provenance is not None]),
+        ])
+
+
+def _curves(runs: Sequence[RunRecord]) -> list[Figure]:
     baselines = sorted({run.constant_answer_reward for run in runs
                         if run.constant_answer_reward is not None})
     constant = "" if not baselines else (
         " Always giving one answer scores " + ", ".join(f"{value:.3f}" for value in baselines) + "."
     )
-    figures = []
-    for name, (title, unit) in CURVES.items():
-        if not any(value is not None for run in runs for value in run.column(name)):
-            continue
-        series = [(run.name, *smoothed(run, name)) for run in runs]
-        figures.append((
-            title, plots.lines(series, x_label="step", y_label=unit, described=f"{title} by step"),
-            f"Mean over {WINDOW:.0%} of the steps, three at least."
-            + (constant if name == "reward" else ""),
-        ))
-    figures.append((
+    figures = [
+        _lines(title, f"Mean over {WINDOW:.0%} of the steps, three at least."
+               + (constant if name == "reward" else ""),
+               [(run.name, *smoothed(run, name)) for run in runs], xlabel="step", ylabel=unit)
+        for name, (title, unit) in CURVES.items()
+        if any(value is not None for run in runs for value in run.column(name))
+    ]
+    return [*figures, _lines(
         "Reward against entropy",
-        plots.lines(
-            [(run.name, smoothed(run, "entropy", LONG_WINDOW)[1],
-              smoothed(run, "reward", LONG_WINDOW)[1]) for run in runs],
-            x_label="entropy (nats)", y_label="reward", described="reward against entropy"),
         f"Means over {LONG_WINDOW:.0%} of the steps; the law R = b − a exp(H) would be one curve.",
-    ))
-    return pages.page(
-        f"{len(runs)} runs compared" if len(runs) > 1 else f"Run {runs[0].name}",
-        warning + plots.legend(names) + pages.panels(figures) + _pass_at_k(runs)
-        + pages.section("Numbers", pages.table(
-            ["", *names],
-            [[name.replace("_", " "), *(row[name] for row in table)] for name in shown],
-        ), pages.paragraph(
-            "First and last: means over a tenth of the steps. Ceiling: what the law R = b − a exp(H) "
-            "announces at zero entropy. Forecast correlation: of forecast (i) with the change of the "
-            "logged entropy to the next step, which is one on other prompts; audit correlation: on the "
-            "same tokens; account correlation: of the forecast by the entropy's gradient, on the same "
-            "tokens.", "small soft"))
-        + _accounts(runs)
-        + pages.section("In what they differ", pages.table(
-            ["option", *names],
-            [[name, *("none" if v is None else _told(v) for v in values)]
-             for name, values in differ.items()],
-        ) if differ else pages.paragraph("In no option."))
-        + pages.section("Where this comes from", *(
-            pages.paragraph(run.name, "small") + pages.provenance(run.provenance)
-            for run in runs if run.provenance is not None)),
-    )
+        [(run.name, smoothed(run, "entropy", LONG_WINDOW)[1], smoothed(run, "reward", LONG_WINDOW)[1])
+         for run in runs],
+        xlabel="entropy (nats)", ylabel="reward")]
+
+
+def _lines(title: str, caption: str, series: Sequence[Series], **properties: Any) -> Figure:
+    """Draw a line for each series, across gaps."""
+    def draw(axes: Any) -> None:
+        for name, x, y in series:
+            points = np.array([x, y], dtype=float)
+            points = points[:, np.isfinite(points).all(0)]
+            axes.plot(*points, label=name if points.size else None,
+                      marker="o" if points.shape[1] == 1 else "")
+
+    return pages.figure(title, caption, draw, **properties)
 
 
 def smoothed(
@@ -274,26 +287,22 @@ def smoothed(
     return [float(step["step"]) for step in run.steps], found
 
 
-def _pass_at_k(runs: Sequence[RunRecord]) -> str:
-    evaluated = [run for run in runs if run.evaluation]
-    if not evaluated:
-        return ""
-    series, rows = [], []
+def _pass_at_k(runs: Sequence[RunRecord]) -> list[Section]:
+    series: list[Series] = []
+    rows: list[list[Any]] = []
     for run in runs:
         found = run.evaluation or {}
         ks = sorted(int(name[5:]) for name in found if name.startswith("pass@"))
-        series.append((run.name, [float(np.log2(k)) for k in ks], [found[f"pass@{k}"] for k in ks]))
+        series.append((run.name, [float(k) for k in ks], [found[f"pass@{k}"] for k in ks]))
         rows += [
             [run.name, k, found[f"pass@{k}"], *found["intervals"][f"pass@{k}"]] for k in ks
         ]
-    return pages.section(
-        "pass@k",
-        pages.panels([(
-            "pass@k", plots.lines(series, x_label="log2 k", y_label="pass@k", described="pass@k"),
-            "Unbiased estimates, from each run's evaluation.json.",
-        )]),
-        pages.table(["run", "k", "pass@k", "low", "high"], rows),
-    )
+    if not rows:
+        return []
+    return [("pass@k", [
+        [_lines("pass@k", "Unbiased estimates, from each run's evaluation.json.", series,
+                xlabel="k", ylabel="pass@k", xscale="log")],
+        Table(["run", "k", "pass@k", "low", "high"], rows)])]
 
 
 def accounts(run: RunRecord) -> dict[str, float]:
@@ -311,24 +320,19 @@ def accounts(run: RunRecord) -> dict[str, float]:
     return found
 
 
-def _accounts(runs: Sequence[RunRecord]) -> str:
+def _accounts(runs: Sequence[RunRecord]) -> list[Section]:
     found = [accounts(run) for run in runs]
     names = list(dict.fromkeys(name for one in found for name in one))
     if not names:
-        return ""
+        return []
     counts = ", ".join(
         f"{sum(step.get('accounted') is not None for step in run.steps)} of {run.name}" for run in runs)
-    return pages.section(
-        "Where the entropy went",
-        pages.paragraph(
-            f"Sums over the steps that were accounted for ({counts}), nats, each on its own rows. The "
-            "optimizer's parts add up to what is accounted for; the rules, and right and wrong answers, "
-            "each to gradient and clipping.", "small soft"),
-        pages.table(
-            ["", *(run.name for run in runs)],
-            [[name.replace("_", " "), *(one.get(name) for one in found)] for name in names],
-        ),
-    )
+    return [("Where the entropy went", [
+        f"Sums over the steps that were accounted for ({counts}), nats, each on its own rows. The "
+        "optimizer's parts add up to what is accounted for; the rules, and right and wrong answers, "
+        "each to gradient and clipping.",
+        Table(["", *(run.name for run in runs)],
+              [[name.replace("_", " "), *(one.get(name) for one in found)] for name in names])])]
 
 
 def _ceiling(run: RunRecord) -> Any:

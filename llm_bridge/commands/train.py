@@ -107,7 +107,7 @@ def _claim(folder: RunFolder, config: TrainConfig, code: dict[str, str]) -> dict
     options = {
         key: value for key, value in results.plain(config).items()
         if key not in ("config", "recipe", "launcher", "output", "log_to", "reward_timeout", "json",
-                       "dry_run", "accelerate_config")
+                       "dry_run")
     }
     return folder.claim(
         options, defaults={field.name: field.default for field in dataclasses.fields(config)},

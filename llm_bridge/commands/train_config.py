@@ -1,17 +1,20 @@
 """What a training run is asked for: its options, their defaults, and what is refused before it starts.
 
-torch is imported only where a check needs it, and TRL nowhere: a mistyped option is answered at once.
+torch is imported only where a check needs it, and TRL to read its options: a mistyped option of ours is
+answered at once.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib.util
+import typing
 from pathlib import Path
 from typing import Any, Literal
 
 from entropy_theory.support.results import check_folders
-from entropy_theory.support.typed_values import NO_MATCH, from_text
+from entropy_theory.support.typed_values import NO_MATCH, from_text, in_words
 from entropy_theory.support.user_errors import (
     EXTRA_OF,
     check_choice,
@@ -21,7 +24,6 @@ from entropy_theory.support.user_errors import (
     one_line,
 )
 from entropy_theory.update_rules import rule_options
-from llm_bridge.commands import trl_fields
 from llm_bridge.data import models, rewards, tasks
 from llm_bridge.running.run_folder import RunFolder
 from llm_bridge.running.time_limit import REWARDS, check_reward_timeout
@@ -130,12 +132,9 @@ class TrainConfig:
     """Write what the run found, as its run.json says, or the plan of a dry run, to this file; "-" prints
     it."""
     dry_run: bool = False
-    """Print the plan (memory of a rank, tokens, batches, steps) and stop: nothing is downloaded, loaded
-    or written. WORLD_SIZE=8 in front of the command plans for one of eight processes, --device cuda for a
-    GPU that need not be here."""
-    accelerate_config: Path | None = None
-    """Config file of `accelerate launch` that a dry run plans for: its sharding and its number of
-    processes, unless WORLD_SIZE gives another."""
+    """Print the plan (tokens, batches, steps, an estimate of memory) and stop: nothing is downloaded,
+    loaded or written. WORLD_SIZE=8 in front of the command plans for one of eight processes, --device
+    cuda for a GPU that need not be here."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -244,10 +243,6 @@ def resolved(config: TrainConfig, *, world: int | None = None) -> TrainConfig:
     run_numbers.check_learning_rate(config.learning_rate, config.max_grad_norm)
     if config.audit_every and world > 1:
         raise ValueError("an audit runs in one process: start it without a launcher")
-    if config.accelerate_config is not None and not config.dry_run:
-        raise ValueError(
-            "accelerate_config is for a dry run: start the run itself by accelerate launch --config_file "
-            f"{config.accelerate_config} -m llm_bridge train ...")
     if config.device == "cuda" and not config.dry_run and not _has_gpu():
         raise ValueError(
             "device cuda asks for a GPU, and torch finds none: see that `nvidia-smi` lists it, or give "
@@ -289,7 +284,7 @@ def parse_trl_options(options: tuple[str, ...]) -> dict[str, Any]:
     """
     if not options:
         return {}
-    known = trl_fields.fields()
+    known = _trl_kinds()
     parsed: dict[str, Any] = {}
     for text in options:
         name, equals, value = text.partition("=")
@@ -297,9 +292,20 @@ def parse_trl_options(options: tuple[str, ...]) -> dict[str, Any]:
         if not equals:
             raise ValueError(
                 f"TRL option '{one_line(text)}' is not of the form name=value, as in warmup_steps=10")
-        field = lookup(known, name, "option of TRL's GRPOConfig",
-                       "python -m llm_bridge.trainer.trl_options")
-        parsed[name] = from_text(field.kind, value)
+        kind = lookup(known, name, "option of TRL's GRPOConfig",
+                      "python -m llm_bridge.trainer.trl_options")
+        parsed[name] = from_text(kind, value)
         if parsed[name] is NO_MATCH:
-            raise ValueError(f"TRL option {name} must be {field.annotation}, got '{one_line(value)}'")
+            raise ValueError(
+                f"TRL option {name} must be {in_words(kind) or kind}, got '{one_line(value)}'")
     return parsed
+
+
+@functools.cache
+def _trl_kinds() -> dict[str, Any]:
+    """Return the annotation of each option of TRL's GRPOConfig by name; to import it takes seconds."""
+    need("reading options of TRL", "trl")
+    from llm_bridge.trainer.trl_release import GRPOConfig
+
+    kinds = typing.get_type_hints(GRPOConfig)
+    return {field.name: kinds[field.name] for field in dataclasses.fields(GRPOConfig) if field.init}

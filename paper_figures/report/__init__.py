@@ -1,1 +1,1 @@
-"""Makes build/report/everything.html: ledger, figures, tables and their provenance in one page."""
+"""Reads what the site shows of ledger, figures and runs, and sets its formulas."""

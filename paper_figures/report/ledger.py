@@ -1,8 +1,7 @@
-"""The ledger of claims as the report shows it: by source, each claim with its evidence in groups."""
+"""The words of the ledger on the site: meanings of verdicts, names of sources, evidence in groups."""
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 from entropy_theory.claims import all_claims
@@ -52,39 +51,19 @@ SOURCES = {
 EVIDENCE_GROUPS = (*STEPS.values(), CHECKS, MUTANTS)
 
 
-def ledger(found: dict[str, Any]) -> dict[str, Any]:
-    """Return what the report shows of ledger.json; formulas stand between dollar signs."""
+def evidence(found: dict[str, Any]) -> dict[str, list[tuple[str, list[dict[str, Any]]]]]:
+    """Return the evidence of each claim of a ledger.json by id, in groups, each with its heading."""
     known = all_claims()
-    claims = [_claim(claim, known.get(claim["id"])) for claim in found["claims"]]
-    counts = Counter(claim["verdict"] for claim in claims)
-    proofs = {claim["printed_proof"] for claim in claims}
-    prefixes = dict.fromkeys(claim["id"].split(".")[0] for claim in claims)
-    return {
-        "claims": claims,
-        "sources": [
-            _source(prefix, [c for c in claims if c["id"].split(".")[0] == prefix])
-            for prefix in sorted(prefixes, key=lambda p: [*SOURCES, p].index(p))
-        ],
-        "counts": [(verdict, counts[verdict]) for verdict in VERDICTS if counts[verdict]],
-        "proofs": [proof for proof in PRINTED_PROOFS if proof in proofs],
-        "cases": sum(claim["cases"] for claim in claims),
-        "provenance": found.get("provenance", {}),
-    }
+    return {claim["id"]: _groups(claim, known.get(claim["id"])) for claim in found["claims"]}
 
 
-def _source(prefix: str, claims: list[dict[str, Any]]) -> dict[str, Any]:
-    short, title = SOURCES.get(prefix, (prefix, prefix))
-    counts = Counter(claim["verdict"] for claim in claims)
-    return {"key": prefix, "short": short, "title": title, "claims": claims, "counts": counts}
-
-
-def _claim(claim: dict[str, Any], known: Claim | None) -> dict[str, Any]:
+def _groups(
+    claim: dict[str, Any], known: Claim | None
+) -> list[tuple[str, list[dict[str, Any]]]]:
     statements = {} if known is None else _step_statements(known)
-    statement, _, repaired = claim["statement"].partition(" Repaired: ")
-    hypotheses = [_as_formula(h) for h in claim["hypotheses"]]
     groups: dict[str, list[dict[str, Any]]] = {title: [] for title in EVIDENCE_GROUPS}
-    for evidence in claim["evidence"]:
-        target, name, detail = (evidence[key] for key in ("target", "name", "detail"))
+    for one in claim["evidence"]:
+        target, name, detail = (one[key] for key in ("target", "name", "detail"))
         if target == "mutant":
             title, step, detail = MUTANTS, "", f"mutant '{name}': {detail}"
         elif name:
@@ -93,31 +72,8 @@ def _claim(claim: dict[str, Any], known: Claim | None) -> dict[str, Any]:
             about = "" if target == "statement" else f"{target}: "
             title, step, detail = CHECKS, "", about + detail
         shown = {"step": step, "statement": statements.get(step, ""), "detail": detail}
-        groups[title].append({**evidence, **shown})
-    return {
-        "id": claim["id"],
-        "source": claim["source"],
-        "title": claim["title"],
-        "statement": statement,
-        "repaired": repaired,
-        "formula": (claim.get("formula") or "").splitlines(),
-        "repaired_formula": (claim.get("repaired_formula") or "").splitlines(),
-        "instead": claim.get("instead", ""),
-        "repair_note": claim.get("repair_note", ""),
-        "scope": claim.get("scope", ""),
-        "text": claim.get("text", "printed"),
-        "proof": claim.get("proof"),
-        "axioms": claim.get("axioms", []),
-        "hypotheses": hypotheses,
-        "verdict": claim["verdict"],
-        "printed_proof": claim["printed_proof"],
-        "groups": [(title, rows) for title, rows in groups.items() if rows],
-        "cases": sum(e["cases"] for e in claim["evidence"]),
-        "methods": ", ".join(dict.fromkeys(e["method"] for e in claim["evidence"])),
-        "counterexample": _flat(claim["counterexample"]),
-        # Formulas become pictures: what a search is to find of them.
-        "words": " ".join([claim["title"], claim["statement"], *hypotheses]),
-    }
+        groups[title].append({**one, **shown})
+    return [(title, rows) for title, rows in groups.items() if rows]
 
 
 def _step_statements(claim: Claim) -> dict[str, str]:
@@ -127,17 +83,3 @@ def _step_statements(claim: Claim) -> dict[str, str]:
         steps.append(printed.as_printed)
         steps += [printed.completed] if printed.completed is not None else []
     return {step.name: step.statement for step in steps}
-
-
-def _as_formula(hypothesis: str) -> str:
-    """Add dollar signs to a hypothesis that is written without them."""
-    return f"${hypothesis}$" if "\\" in hypothesis and "$" not in hypothesis else hypothesis
-
-
-def _flat(record: dict[str, Any] | None) -> list[tuple[str, str]]:
-    if record is None:
-        return []
-    return [
-        (name.replace("_", " "), value if isinstance(value, str) else repr(value).replace("'", ""))
-        for name, value in record.items()
-    ]

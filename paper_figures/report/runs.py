@@ -1,4 +1,4 @@
-"""Tables of the report: what each training run did, and how the forecasts met each audited run."""
+"""Tables of the site: what each training run did, and how the forecasts met each audited run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from paper_figures.figure import MissingInputError
 
 PACKAGES = ("numpy", "scipy", "sympy", "hypothesis", "python-flint", "xarray",
             "matplotlib", "torch", "transformers", "trl", "reasoning-gym")
-"""The packages whose versions a report names."""
+"""The packages whose versions the site names."""
 
 
 def runs_table(results: Path) -> list[dict[str, Any]]:

@@ -47,8 +47,6 @@ def site(
 def report(*, output: Path = Path("build"), profile: Profile = "default", jobs: int | None = None) -> int:
     """Write the site of all results, OUTPUT/report/index.html, which opens from disk without a network.
 
-    Beside it lies everything.html, one page with all figures, statements and runs.
-
     Args:
         output: folder with ledger, figures and runs; a part that is missing is named on its page.
         profile: smoke has few pages, those of the figures that were made among them, and executes no
@@ -58,7 +56,6 @@ def report(*, output: Path = Path("build"), profile: Profile = "default", jobs: 
     need("the site", "matplotlib")
     if not output.is_dir():
         raise ValueError(f"no such folder: {output}: name the folder of results, or run make reproduce")
-    from paper_figures.report.page import write_report
     from paper_figures.site import building, notebooks, pages
 
     if not pages.WRITTEN.is_dir():
@@ -77,7 +74,6 @@ def report(*, output: Path = Path("build"), profile: Profile = "default", jobs: 
     with exclusive(output / "report"):
         pages.write(selection, output, source)
         print(building.build(source, output / "report", jobs=jobs))
-        write_report(output)
     return 0
 
 

@@ -1,4 +1,4 @@
-"""The page with the bandit to play with: the report's panel, in the site's colors."""
+"""The page with the bandit to play with, in the site's colors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from paper_figures.site.markup import claim_page, fenced, link
 
 TEMPLATE = Path(__file__).parents[1] / "report" / "template"
 FILES = ("panel.css", "bandit.js", "panel.js")
-"""What the page needs beside it, of the report's template."""
+"""What the page needs beside it."""
 
 
 def page(claims: Mapping[str, Claim]) -> str:

@@ -15,7 +15,7 @@ from entropy_theory.verification.claim import Claim, Statement
 from entropy_theory.verification.floats import describe
 from entropy_theory.verification.formula.latex import formula_or_none
 from paper_figures.report.ledger import PRINTED_PROOFS, SOURCES, VERDICTS
-from paper_figures.report.ledger import ledger as shown_ledger
+from paper_figures.report.ledger import evidence as grouped_evidence
 from paper_figures.site.markup import (
     badge,
     claim_page,
@@ -56,7 +56,7 @@ def evidence(results: Path) -> dict[str, list[tuple[str, list[dict[str, Any]]]]]
     path = results / "ledger.json"
     if not path.exists():
         return {}
-    return {claim["id"]: claim["groups"] for claim in shown_ledger(read_json(path))["claims"]}
+    return grouped_evidence(read_json(path))
 
 
 def pages(

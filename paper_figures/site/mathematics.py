@@ -1,4 +1,4 @@
-"""Sets the formulas of the site as SVG, as the report has them: no script, no font, no network.
+"""Sets the formulas of the site as SVG: no script, no font, no network.
 
 An extension of Sphinx, named ``html_math_renderer = "svg"``. A formula that cannot be set is a warning,
 which ends a build with ``-W``.

@@ -23,29 +23,31 @@ def page(results: Path, job: dict[str, Any] | None) -> str:
     made = provenance(packages=tables.PACKAGES)
     return "\n".join([
         "# The run behind this site", "",
-        "Every number was computed by a command; each figure's page names its own. Beside the site "
-        "that `make reproduce` writes, `everything.html` has all figures, statements and runs on one "
-        "page.", "",
+        "Every number was computed by a command; each figure's page names its own.", "",
         "## Training runs", "",
-        table(("run", "rule", "steps", "entropy, first to last tenth", "reward", "a constant answer",
-               "seconds a step", "where"), [
-            (text(run["name"]), text(run["rule"]),
+        table(("run", "model, task", "rule", "steps", "entropy, first to last tenth", "reward",
+               "a constant answer", "distinct answers", "seconds a step", "where"), [
+            (text(run["name"]), text(f"{run['model']}, {run['task']}"), text(run["rule"]),
              f"{run['steps']}{'' if run['finished'] else ', unfinished'}",
-             text(run["entropy"]), text(run["reward"]), text(run["constant"]), run["seconds"],
+             text(run["entropy"]), text(run["reward"]), text(run["constant"]), text(run["distinct"]),
+             run["seconds"],
              text(f"{run['device']}, seed {run['seed']}, {run['commit']}")) for run in runs],
               css="filterable") or "None here: `policy-entropy train --task split --rule grpo`", "",
         "## Evaluations", "",
-        table(("model", "task", "prompts, samples", "scores, with 95 % intervals", "entropy, nats"), [
+        table(("model", "task", "prompts, samples", "scores, with 95 % intervals", "entropy, nats",
+               "a constant answer"), [
             (text(str(found.get("model"))), text(str(found.get("task"))),
-             f"{found.get('prompts')} x {found.get('num_samples')}", text(_scores(found)),
-             "" if found.get("entropy") is None else f"{found['entropy']:.2f}") for found in evaluations])
+             text(f"{found.get('prompts')} x {found.get('num_samples')}"), text(_scores(found)),
+             "" if found.get("entropy") is None else f"{found['entropy']:.2f}", text(_constant(found)))
+            for found in evaluations])
         or "None here: `policy-entropy evaluate --model smollm2-135m-instruct --task chain-sum`", "",
         "## Audits", "",
-        table(("policy", "compared", "correlation of (i)", "of (ii)", "tabular error",
-               "first-order error", "(iii) - measured"), [
+        table(("policy", "compared", "correlation of (i)", "of (ii)", "slope of (ii)", "tabular error",
+               "first-order error", "(iii) - measured", "larger error"), [
             (text(found["name"]), found["count"], found["correlation_coefficients"],
-             found["correlation_first_order"], found["tabular_error"], found["first_order_error"],
-             found["identity_error"]) for found in audits])
+             found["correlation_first_order"], found["slope_first_order"], found["tabular_error"],
+             found["first_order_error"], found["identity_error"], text(found["dominant"]))
+            for found in audits])
         or "None here: `policy-entropy audit`", "",
         "What the columns mean: [Read an audit](/how_to/read_an_audit.md).", "",
         *_stages(job),
@@ -60,6 +62,11 @@ def _scores(found: dict[str, Any]) -> str:
     intervals = found.get("intervals", {})
     return ", ".join(f"{name} {found[name]:.2f} [{low:.2f}, {high:.2f}]"
                      for name, (low, high) in intervals.items() if name in found)
+
+
+def _constant(found: dict[str, Any]) -> str:
+    score, answer = (found.get("constant_answer", {}).get(key) for key in ("score", "answer"))
+    return "" if score is None else f"{score:.2f} ({answer})"
 
 
 def _stages(job: dict[str, Any] | None) -> list[str]:

@@ -1,5 +1,6 @@
 """Guards llm_bridge/analysis/tokens.py, audit_pages.py: tables by hand, and pages that say the same."""
 
+import base64
 import dataclasses
 import re
 
@@ -10,7 +11,7 @@ import torch
 from entropy_theory import update_rules
 from entropy_theory.support import results
 from llm_bridge import __main__ as main
-from llm_bridge.analysis import audit, audit_pages, pages, plots
+from llm_bridge.analysis import audit, audit_pages, pages
 from llm_bridge.analysis import tokens as audited_tokens
 from llm_bridge.analysis.tokens import AuditedTokens
 from tests.llm_bridge.language_models import tabular_trainer
@@ -99,8 +100,9 @@ def test_answers_that_move_most_come_first_and_none_that_moves_nothing():
     made = tokens(attribution=did)
     share = audited_tokens.relative_forecast(made)
     assert audit_pages._chosen_rows(made, share) == [5, 6, 2, 1]
-    shown = audit_pages._map_row(made, share, 5, 1.0, str)
-    assert "of all that is moved 38.8% down, 29.1% up" in shown  # 4 and 3 of 10.3
+    shown = audit_pages._answer(made, share, 5, np.abs(share).max(), str)
+    assert shown.summary.endswith("of all that is moved 38.8% down, 29.1% up")  # 4 and 3 of 10.3
+    assert [(span.effect, span.strength) for span in shown.spans] == [("raises", 87), ("lowers", 100)]
     assert audit_pages._chosen_rows(made, np.zeros((8, 2))) == []
 
 
@@ -168,7 +170,7 @@ def test_the_audit_command_writes_json_and_two_pages(tmp_path, capsys, monkeypat
         assert "<script" not in text
         assert not re.search(r"(src|href|url)\s*[=(]\s*[\"']?(https?:)?//", text)
         assert "&lt;eos&gt;" in text
-        assert "nan" not in re.sub(r"<style>.*?</style>", "", text, flags=re.S).lower()
+        assert "nan" not in re.sub(r'<style>.*?</style>|base64,[^"]*', "", text, flags=re.S).lower()
     # Of both steps nothing can be said of correlation; of the first the map says what it did.
     assert "(i′) entropy gradient" not in (run / "audit.html").read_text()
     shown = f"{found['steps'][0]['accounted']:+.3g} nats".replace("-", "−")
@@ -187,11 +189,11 @@ def test_the_audit_command_writes_json_and_two_pages(tmp_path, capsys, monkeypat
 def test_forecasts_are_listed_by_how_well_they_met_the_steps():
     """From three steps on; those that an older audit lacks are left out."""
     numbers = {"coefficients": 0.125, "first_order": 0.5, "exact": 1.0, "accounted": 0.875}
-    text = audit_pages._agreement(
+    _, table = audit_pages._agreement(
         {"steps": 3, "correlation": numbers, "slope": dict.fromkeys(numbers, 2)})
-    assert re.search(r"accounted, along the step</td><td[^>]*>0.875</td><td[^>]*>2<", text)
-    assert "(i′)" not in text
-    assert audit_pages._agreement({"steps": 2, "correlation": numbers, "slope": numbers}) == ""
+    assert table.rows[-1] == ["accounted, along the step", 0.875, 2]
+    assert len(table.rows) == 4
+    assert audit_pages._agreement({"steps": 2, "correlation": numbers, "slope": numbers}) == []
 
 
 def test_what_moved_entropy_is_one_table_with_its_sums():
@@ -205,57 +207,48 @@ def test_what_moved_entropy_is_one_table_with_its_sums():
     sums = {"parts": {"gradient": -0.625, "weight_decay": -0.125}, "by_rule": None, "by_answer": None}
 
     def rows(steps, summary):
-        text = audit_pages._divided({"steps": steps, "summary": summary})
-        return [re.findall(r"<t[dh][^>]*>([^<]*)<", row) for row in text.split("<tr>")[1:]]
+        _, table = audit_pages._divided({"steps": steps, "summary": summary})
+        return [table.head, *table.rows]
 
     assert rows(steps, {"divided": sums}) == [
         ["step", "accounted", "gradient", "weight decay", "rule grpo", "rule entropy-bonus",
          "right answers", "wrong answers"],
-        ["1", "−0.5", "−0.5", "–", "−0.75", "0.25", "−1.5", "1"],
-        ["2", "−0.25", "−0.125", "−0.125", "–", "–", "–", "–"],
-        ["all", "−0.75", "−0.625", "−0.125", "–", "–", "–", "–"],
+        [1, -0.5, -0.5, None, -0.75, 0.25, -1.5, 1.0],
+        [2, -0.25, -0.125, -0.125, None, None, None, None],
+        ["all", -0.75, -0.625, -0.125, None, None, None, None],
     ]
     # An audit made before its account was divided by rule, and one made before there were accounts.
     older = [{key: step[key] for key in ("step", "accounted", "parts")} for step in steps]
     assert rows(older, {})[0] == ["step", "accounted", "gradient", "weight decay"]
     assert len(rows(older, {})) == 3
-    assert audit_pages._divided({"steps": [{"step": 1}], "summary": {}}) == ""
+    assert audit_pages._divided({"steps": [{"step": 1}], "summary": {}}) == []
 
 
-def test_plots_place_points_and_refuse_nothing():
-    """The first point of a line is left of, and below, a larger one; gaps and constants draw."""
-    svg = plots.lines([("a", [0, 1, 2], [1.0, None, 3.0])], x_label="x", y_label="<y>", described="d")
-    (points,) = re.findall(r'points="([^"]*)"', svg)
-    (x0, y0), (x1, y1) = (map(float, p.split(",")) for p in points.split())
-    assert x0 < x1
-    assert y0 > y1  # down the page
-    assert "&lt;y&gt;" in svg
-    assert "nan" not in plots.lines([("a", [1], [2.0])], x_label="", y_label="", described="")
-    assert "nan" not in plots.scatter([1, 1], [0, 0], x_label="", y_label="", described="",
-                                      diagonal=True)
-    assert plots.lines([("a", [], [])], x_label="", y_label="", described="")
-    bars = plots.bars(["p", "q"], [-1.0, 2.0], errors=[None, 0.5], y_label="", described="")
-    low, high = re.findall(r'y="([\d.]+)" width="[\d.]+" height="([\d.]+)" class="bar"', bars)
-    assert float(high[1]) == pytest.approx(2 * float(low[1]), abs=0.2)
-    assert float(high[0]) + float(high[1]) == pytest.approx(float(low[0]), abs=0.2)
-    assert bars.count('class="whisker"') == 1
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "expected"),
-    [(0, 1, [0, 0.2, 0.4, 0.6, 0.8, 1.0]), (-1, 1, [-1, -0.5, 0, 0.5, 1]), (0.98, 1.53, [1.0, 1.2, 1.4])],
-)
-def test_ticks_are_round(low, high, expected):
-    assert plots.ticks(low, high) == pytest.approx(expected)
-
-
-def test_tables_escape_what_they_show():
-    text = pages.table(["<a>", "n"], [["x<y", 1.0], [pages.Markup("<b>z</b>"), None]])
-    assert "&lt;a&gt;" in text
-    assert "x&lt;y" in text
-    assert "<b>z</b>" in text
+def test_a_page_escapes_what_it_shows_and_aligns_numbers():
+    """A run that writes HTML; a number that is shown as text, or None as a number."""
+    text = pages.page("<t>", "<l>", [("<h>", [
+        "<q>", pages.Table(["<a>", "n"], [["x<y", -1.0], ["z", None]]),
+        [pages.figure("<f>", "<c>", lambda axes: axes.plot([0, 1], [1, 0], label="<b>"), ylabel="<y>")],
+        pages.Answer(spans=[pages.Span(text="<s>", strength=7, effect="raises")])])])
+    for name in "tlhqafcs":
+        assert f"&lt;{name}&gt;" in text
+        assert f"<{name}>" not in text
     assert text.count('class="number"') == 3
+    assert '<td class="number">−1</td>' in text
+    assert '<td class="number">–</td>' in text
+    assert '<span class="raises" style="--strength: 7%"' in text
     assert pages.token(" a\n") == "␣a↵"
+
+
+def test_figures_differ_in_dash_and_color_and_are_the_same_again():
+    """A grey print in which runs cannot be told apart; a page that changes when it is made again."""
+    def drawn():
+        return pages.figure("t", "c", lambda axes: [axes.plot([0, 1], [i, 1]) for i in range(7)]).image
+
+    first = base64.b64decode(drawn().partition(",")[2]).decode()
+    assert first == base64.b64decode(drawn().partition(",")[2]).decode()
+    assert len(set(re.findall(r"stroke-dasharray: [^;]*", first))) == len(pages.DASHES) - 1
+    assert {color for color in pages.COLORS if f"stroke: {color}" in first} == set(pages.COLORS)
 
 
 def test_a_step_on_one_group_of_tokens_alone():

@@ -9,7 +9,6 @@ import importlib.util
 import inspect
 import re
 import tomllib
-import typing
 from pathlib import Path
 
 import pytest
@@ -20,8 +19,6 @@ import trl.models
 import trl.trainer.utils
 
 from entropy_theory import update_rules
-from entropy_theory.support.typed_values import is_union
-from llm_bridge.commands import trl_fields
 from llm_bridge.trainer import trl_release
 from tests.llm_bridge.language_models import PROMPTS, grpo_trainer, tabular_trainer, tiny_llama
 
@@ -264,32 +261,3 @@ def test_trl_is_imported_in_one_place():
     found = [path.name for path in root.rglob("*.py")
              if re.search(r"^\s*(from|import) trl\b", path.read_text(encoding="utf-8"), re.MULTILINE)]
     assert found == ["trl_release.py"]
-
-
-def test_options_are_read_off_the_sources_as_python_reads_them(monkeypatch):
-    """A mistyped option is refused without an import of TRL: what the sources say must be what acts."""
-    monkeypatch.delattr(trl_fields, "_of_class")
-    hints = typing.get_type_hints(trl.GRPOConfig)
-    acts = {field.name: hints[field.name] for field in dataclasses.fields(trl.GRPOConfig) if field.init}
-    read = trl_fields.fields.__wrapped__()
-    assert set(read) == set(acts), moved("the files and classes of GRPOConfig and its bases")
-    simple = set(trl_fields.KINDS.values())
-
-    def kinds(hint):
-        return set(typing.get_args(hint) if is_union(hint) else (hint,)) & simple
-
-    for name, hint in acts.items():
-        assert kinds(read[name].kind) == kinds(hint), moved(f"the kind of {name} in GRPOConfig")
-
-
-@pytest.mark.parametrize("classes", [
-    [("trl", "trainer/moved.py", "GRPOConfig")],
-    [("trl", "trainer/grpo_config.py", "Renamed")],
-    [("transformers", "training_args.py", "TrainingArguments"),
-     ("trl", "trainer/grpo_config.py", "GRPOConfig")],  # a base between them that nobody named
-])
-def test_a_trl_that_keeps_its_options_elsewhere_is_imported(classes, monkeypatch):
-    of_sources = {name: field.kind for name, field in trl_fields.fields().items()}
-    monkeypatch.setattr(trl_fields, "CLASSES", classes)
-    of_class = trl_fields.fields.__wrapped__()
-    assert {name: field.kind for name, field in of_class.items()} == of_sources

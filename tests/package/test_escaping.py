@@ -77,24 +77,6 @@ def test_the_pages_of_an_audit():
     is_escaped(audit_pages.audit_page(found, [], lambda _: SCRIPT), times=8)
 
 
-def test_the_report_of_claims_runs_and_stages(tmp_path):
-    pytest.importorskip("matplotlib")
-    from paper_figures.report.page import render
-    from tests.paper_figures.test_report import CLAIM
-
-    texts = ("source", "title", "statement", "scope", "text", "repair_note", "verdict", "instead",
-             "printed_proof")
-    claim = {**CLAIM, **dict.fromkeys(texts, SCRIPT), "hypotheses": [SCRIPT], "axioms": [SCRIPT],
-             "counterexample": {SCRIPT: SCRIPT},
-             "evidence": [{**CLAIM["evidence"][1], "detail": SCRIPT, "method": SCRIPT}]}
-    (tmp_path / "ledger.json").write_text(json.dumps({"provenance": PROVENANCE, "claims": [claim]}))
-    (tmp_path / "evaluations").mkdir()
-    (tmp_path / "evaluations" / "one.json").write_text(json.dumps({
-        "model": SCRIPT, "task": SCRIPT, "provenance": {"device": SCRIPT}, "pass@1": 0.5,
-        "intervals": {"pass@1": [0.4, 0.6]}, "constant_answer": {"answer": SCRIPT, "score": 0.1}}))
-    is_escaped(render(tmp_path), times=10)
-
-
 @SIZES
 def test_prose_of_the_site_is_no_html(cases):
     """Between stars it was passed on as it stood."""

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from entropy_theory.claims import all_claims
-from entropy_theory.verification import ledger
-from entropy_theory.verification.claim import Claim, Evidence
-from entropy_theory.verification.verdict import Verdict
-from paper_figures.catalog import FIGURES
 from paper_figures.data import inputs
-from paper_figures.figure import build
-from paper_figures.report.page import write_report
 
 
 def write_run(
@@ -59,51 +50,6 @@ def smoke_results(
     for name in names:  # other processes are filling the shared folder
         shutil.copy(small / "simulations" / f"{name}.nc", folder / "simulations")
     return folder
-
-
-ON_THE_PAGE = ("aepo-figure-1",)
-
-
-def steps_of(claim: Claim) -> list[Evidence]:
-    """Evidence as a run without a fault would leave it: every experiment on the page."""
-    return [
-        Evidence(method="experiment", outcome="pass", detail="shown", cases=1, target="experiment",
-                 name=step.name)
-        for step in claim.experiments
-    ]
-
-
-def accepted_ledger() -> dict[str, Any]:
-    """A full ledger with the accepted verdicts."""
-    accepted = ledger.read_accepted()
-    entries = [
-        ledger.entry(claim, steps_of(claim), Verdict(
-            statement=accepted[claim.id]["verdict"], problems=(),
-            printed_proof=accepted[claim.id]["printed_proof"],
-            counterexample=accepted[claim.id]["counterexample"]))
-        for claim in all_claims().values()
-    ]
-    return {"provenance": {"commit": None, "created": "2026-01-01"}, "claims": entries}
-
-
-@pytest.fixture(scope="session")
-def page_file(
-    simulated: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory, worker_id: str
-) -> Path:
-    """The report on all claims and a real figure, written once for all test processes."""
-    base = tmp_path_factory.getbasetemp()
-    results = (base if worker_id == "master" else base.parent) / "page"
-    results.mkdir(exist_ok=True)
-    with (results / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        page = results / "report" / "everything.html"
-        if not page.exists():
-            simulations = simulated("aepo_figure_1")
-            (results / "ledger.json").write_text(json.dumps(accepted_ledger()))
-            for name in ON_THE_PAGE:
-                build(FIGURES[name], simulations, results / "figures", ["svg"])
-            write_report(results)
-    return page
 
 
 @pytest.fixture(autouse=True)

@@ -505,7 +505,7 @@ def test_what_a_filter_suggests_is_there(opened):
 
 
 def test_the_bandit_lives(opened):
-    """A panel whose scripts were left behind; tests of the report hold its numbers to the theory's."""
+    """A panel whose scripts were left behind; `test_bandit.py` holds its numbers to the theory's."""
     page = opened("bandit")
     panel = page.locator("#panel")
     assert panel.is_visible()

@@ -1,9 +1,8 @@
-"""The report in a real browser: headless Chromium, driven by Playwright; nothing is downloaded."""
+"""The bandit to play with in headless Chromium, driven by Playwright; nothing is downloaded."""
 
 from __future__ import annotations
 
 import math
-import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,8 +13,7 @@ import pytest
 
 from entropy_theory import entropy_change, policy, tabular, update_rules
 from entropy_theory.update_rules import UpdateRule
-from entropy_theory.verification import ledger
-from tests.paper_figures.conftest import ON_THE_PAGE
+from paper_figures.site import bandit
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install '.[dev]'")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -29,6 +27,19 @@ entries of a step's Jacobian being at most 1/4 and the learning rate 1/2: by 8,0
 
 
 @pytest.fixture(scope="module")
+def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The panel with its scripts, on a page of its own; the site has it in the site's colors."""
+    folder = tmp_path_factory.mktemp("bandit")
+    (folder / "_static").mkdir()
+    for name, path in bandit.files().items():
+        shutil.copy(path, folder / "_static" / name)
+    _, _, raw = bandit.page({}).partition("{raw} html\n")
+    page = folder / "bandit.html"
+    page.write_text(f'<!doctype html>\n<meta charset="utf-8">\n{raw.rpartition("```")[0]}')
+    return page
+
+
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     with playwright.sync_playwright() as driver:
         chromium = driver.chromium.launch(executable_path=CHROMIUM)
@@ -38,22 +49,22 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def opened(browser: Any, page_file: Path) -> Iterator[Callable[..., Any]]:
-    """``opened(anchor="", **context options)``: the page in a fresh window; no test may leave an error
-    on its console or a request but for the file."""
+    """``opened()``: the page in a fresh window; no test may leave an error on its console or a request
+    but for its files."""
     contexts, troubles = [], []
 
     def on_request(request: Any) -> None:
-        if not request.url.startswith(("data:", page_file.as_uri())):
+        if not request.url.startswith(("data:", page_file.parent.as_uri())):
             troubles.append(f"asked for {request.url[:200]}")
 
-    def open_page(anchor: str = "", **options: Any) -> Any:
-        contexts.append(browser.new_context(**{"viewport": {"width": 1200, "height": 900}, **options}))
+    def open_page() -> Any:
+        contexts.append(browser.new_context(viewport={"width": 1200, "height": 900}))
         contexts[-1].set_default_timeout(10_000)
         page = contexts[-1].new_page()
         page.on("console", lambda message: troubles.append(message.text))
         page.on("pageerror", lambda error: troubles.append(str(error)))
         page.on("request", on_request)
-        page.goto(page_file.as_uri() + anchor)
+        page.goto(page_file.as_uri())
         return page
 
     yield open_page
@@ -68,80 +79,6 @@ def at_rest(browser: Any, page_file: Path) -> Any:
     page = browser.new_page()
     page.goto(page_file.as_uri())
     return page
-
-
-def shown(page: Any) -> set[str]:
-    return set(page.eval_on_selector_all(
-        ".claims details", "all => all.filter(d => d.checkVisibility()).map(d => d.id)"))
-
-
-def test_every_picture_and_formula_of_the_page_is_drawn(
-    opened: Callable[..., Any]
-) -> None:
-    """A drawing that did not survive its way into the page; LaTeX that cannot be set."""
-    page = opened()
-    widths = page.eval_on_selector_all(
-        "img", "async all => { for (const i of all) { i.loading = 'eager'; await i.decode(); } "
-        "return all.map(i => i.naturalWidth) }")
-    assert len(widths) == len(ON_THE_PAGE)
-    assert min(widths) > 300
-    assert page.locator("#broken").count() == 0
-    assert page.evaluate("() => document.querySelectorAll('use').length") > 1000
-    assert page.evaluate(
-        "() => [...document.querySelectorAll('use')].every("
-        "u => document.getElementById(u.getAttribute('href').slice(1)))")
-    # What a result file might smuggle in, the page's own policy keeps from the network.
-    allowed = page.locator("meta[http-equiv]").get_attribute("content")
-    assert re.fullmatch(
-        r"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-\S+'", allowed)
-
-
-def test_filters_and_search_show_what_fits_and_say_how_many(opened: Callable[..., Any]) -> None:
-    """A filter that hides the wrong ones, or whose effect a screen reader never hears of."""
-    page, accepted = opened(), ledger.read_accepted()
-    assert shown(page) == set(accepted)
-    page.get_by_label("Verdict", exact=True).select_option("true with a hypothesis")
-    page.get_by_label("Source", exact=True).select_option("aepo")
-    wanted = {i for i, c in accepted.items()
-              if c["verdict"] == "true with a hypothesis" and i.startswith("aepo.")}
-    assert shown(page) == wanted
-    count = page.get_by_role("status").filter(has_text="statements")
-    assert count.inner_text() == f"{len(wanted)} of {len(accepted)} statements"
-    page.get_by_label("Printed proof", exact=True).select_option("none")
-    assert shown(page) == {i for i in wanted if accepted[i]["printed_proof"] == "none"}
-    page.get_by_role("button", name="Clear").click()
-    page.wait_for_function("n => document.querySelector('#count').textContent === `${n} statements`",
-                           arg=len(accepted))
-    # In the statement's LaTeX, which the page shows as a picture.
-    page.get_by_label("Search", exact=True).fill(r"LEMMA-4.1 \pi^{T'}")
-    assert shown(page) == {"aepo.lemma-4.1"}
-    page.get_by_label("Search", exact=True).fill("no such words")
-    assert page.get_by_text("No statement fits").is_visible()
-    # The table above leads to the statements that it counts.
-    cell = page.get_by_role("button", name=re.compile(r"Show \d+ proved, AEnt"))
-    cell.click()
-    page.wait_for_function("() => document.querySelector('#nothing').hidden")
-    wanted = {i for i, c in accepted.items() if c["verdict"] == "proved" and i.startswith("aent.")}
-    assert shown(page) == wanted
-    assert cell.inner_text() == str(len(wanted))
-
-
-def test_a_link_to_a_statement_opens_it_and_keys_fold_it(opened: Callable[..., Any]) -> None:
-    """A link that leads to a folded or filtered line; a fold that only a mouse opens."""
-    page = opened("#aepo.theorem-4.3b")
-    claim = page.locator("[id='aepo.theorem-4.3b']")
-    assert claim.get_by_text("(reading aid)").first.is_visible()
-    page.get_by_label("Verdict", exact=True).select_option("refuted")
-    assert not claim.is_visible()
-    page.evaluate("() => { location.hash = '#aepo.lemma-4.1' }")
-    page.wait_for_function("() => document.getElementById('aepo.lemma-4.1').checkVisibility()")
-    other = page.locator("[id='aepo.lemma-4.1'] > summary")
-    other.focus()
-    assert page.locator("[id='aepo.lemma-4.1'] .statement svg").first.is_visible()
-    page.keyboard.press("Enter")
-    assert not page.locator("[id='aepo.lemma-4.1'] .statement").first.is_visible()
-    page.get_by_role("button", name="Open all").click()
-    assert claim.get_by_text("(reading aid)").first.is_visible()
 
 
 def bandits(rng: np.random.Generator) -> list[dict[str, list]]:
@@ -291,79 +228,3 @@ def test_a_reader_changes_the_actions_and_takes_examples(opened: Callable[..., A
         page.get_by_role("button", name="− action").click()
     assert page.get_by_role("button", name="− action").is_disabled()
     assert len(checked_panel(page)["logits"]) == 2
-
-
-# Text whose contrast with what is behind it is under 4.5 (WCAG AA). Pictures of formulas are text too.
-LOW_CONTRAST = """() => {
-  const channel = v => (v /= 255) <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4;
-  const parse = c => (c.match(/[\\d.]+/g) || []).map(Number);
-  const light = ([r, g, b]) => .2126 * channel(r) + .7152 * channel(g) + .0722 * channel(b);
-  const behind = e => { for (; e; e = e.parentElement) {
-    const c = parse(getComputedStyle(e).backgroundColor);
-    if (c.length === 3 || c[3] === 1) return c; } return [255, 255, 255]; };
-  const found = [];
-  for (const e of document.querySelectorAll("body *")) {
-    const words = [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim());
-    if (!words && !e.matches("svg.formula")) continue;
-    if (!e.checkVisibility() || e.closest(":disabled") || e.matches("script, style, option")) continue;
-    const style = getComputedStyle(e);
-    const color = e instanceof SVGElement ? style.fill : style.color;
-    const [a, b] = [light(parse(color)), light(behind(e))].sort((x, y) => y - x);
-    if ((a + .05) / (b + .05) < 4.5) found.push(e.outerHTML.slice(0, 120));
-  }
-  return [...new Set(found)];
-}"""
-
-
-def test_it_fits_a_phone_and_can_be_read_in_both_schemes(opened: Callable[..., Any]) -> None:
-    """A page that scrolls sideways on a phone, or grey on grey in the dark."""
-    page = opened(viewport={"width": 390, "height": 844})
-    backgrounds = []
-    for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)
-        backgrounds.append(page.evaluate("() => getComputedStyle(document.body).backgroundColor"))
-        assert page.evaluate(LOW_CONTRAST) == [], scheme
-    assert backgrounds[0] != backgrounds[1]
-    page.evaluate("() => document.querySelectorAll('details').forEach(d => { d.open = true })")
-    assert page.evaluate("() => document.documentElement.scrollWidth") == 390
-
-
-def test_tab_reaches_everything_with_a_name_and_a_visible_focus(opened: Callable[..., Any]) -> None:
-    """A control that only a mouse finds, that a screen reader cannot name, or whose focus is unseen."""
-    page = opened()
-    nameless = page.eval_on_selector_all(
-        "input, select, button, [role=region], #panel svg[role=img], img",
-        "all => all.filter(e => !(e.getAttribute('aria-label') || e.alt || e.textContent.trim() || "
-        "(e.labels && e.labels[0]?.textContent.trim()))).map(e => e.outerHTML.slice(0, 99))")
-    assert nameless == []
-    page.keyboard.press("Tab")
-    assert page.evaluate("() => document.activeElement.textContent") == "Skip to the summary"
-    reached = []
-    for _ in range(90):
-        reached.append(page.evaluate(
-            "() => { const e = document.activeElement, s = getComputedStyle(e); return "
-            "[e.name || e.id || e.getAttribute('aria-label') || e.tagName, parseFloat(s.outlineWidth), "
-            "s.outlineStyle] }"))
-        if reached[-1][0] == "expand":
-            break
-        page.keyboard.press("Tab")
-    names = {name for name, *_ in reached}
-    assert {"Action 1, logit", "Action 1 is right"} <= names
-    assert {"words", "source", "verdict", "proof", "expand"} <= names
-    assert all(width >= 2 and style != "none" for _, width, style in reached)
-
-
-def test_print_unfolds_what_is_shown_and_folds_it_again(opened: Callable[..., Any]) -> None:
-    """Paper full of closed folds, or a page that stays unfolded after printing."""
-    page = opened()
-    page.get_by_label("Search", exact=True).fill("aepo.theorem")
-    fits = shown(page)
-    page.evaluate("() => addEventListener('beforeprint', () => { window.unfolded = "
-                  "[...document.querySelectorAll('.claims details[open]')].map(d => d.id) })")
-    printed = page.pdf(format="A4")
-    assert set(page.evaluate("() => window.unfolded")) == fits
-    assert page.locator(".claims details[open]").count() == 0
-    assert len(re.findall(rb"/Type\s*/Page\b", printed)) > 3
-    page.emulate_media(media="print")
-    assert not page.get_by_role("navigation").is_visible()
-    assert not page.get_by_role("search").is_visible()

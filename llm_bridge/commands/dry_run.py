@@ -1,0 +1,167 @@
+"""Says what a run will take before anything is downloaded or loaded: steps, tokens, memory of a process.
+
+    python -m llm_bridge train --dry-run ...                a run's own plan
+    WORLD_SIZE=8 python -m llm_bridge train --dry-run ...   that of one process of eight
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+import transformers
+
+from entropy_theory.update_rules import rule_options
+from llm_bridge.commands.assembly import options_of_trl
+from llm_bridge.commands.train_config import TrainConfig, resolved
+from llm_bridge.data import models, tasks
+from llm_bridge.head import per_token
+from llm_bridge.running.launched import world_size
+from llm_bridge.trainer.options import check_config, check_rule, grpo_config
+from llm_bridge.trainer.run_numbers import check_tempered_fraction
+
+
+def memory(
+    shape: Any, *, dtype: torch.dtype, adamw: bool, reference: bool, tokens: int, chunked: bool,
+    on_gpu: bool,
+) -> dict[str, int]:
+    """Estimate the bytes that a process holds, by their use.
+
+    Weights, gradients and optimizer state are exact for weights of one number format. Left out:
+
+    - activations of the layers, the largest part of long completions (gradient checkpointing lessens it);
+    - keys and values while sampling, and an engine of vLLM's in the same process;
+    - buckets of data parallelism, of the gradients' size, and copies of mixed precision;
+    - the share that sharding (FSDP, ZeRO) leaves to a process: weights are counted whole;
+    - fragmentation, and what libraries take by themselves.
+
+    Args:
+        shape: the model's configuration.
+        dtype: the number format of the weights.
+        adamw: whether the optimizer keeps two moments, and a counter for each tensor.
+        reference: whether a frozen copy of the starting model is kept.
+        tokens: of the completions of a micro-batch.
+        chunked: whether the head works on a chunk of tokens at a time, or holds all logits.
+        on_gpu: where; a chunk is larger there.
+    """
+    with torch.device("meta"):  # shapes without data
+        model = transformers.AutoModelForCausalLM.from_config(shape, dtype=dtype)
+    tensors = list(model.parameters())
+    weights = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+    vocabulary, features = model.get_output_embeddings().weight.shape
+    if chunked:
+        elements = per_token.CHUNK_ELEMENTS["cuda" if on_gpu else "cpu"]
+        tokens = min(tokens, max(per_token.LEAST_ROWS, elements // vocabulary))
+    return {
+        "weights": weights,
+        "gradients": weights,
+        "optimizer": 2 * weights + 4 * len(tensors) if adamw else 0,
+        "reference model": weights if reference else 0,
+        # In float32: logits and their gradient, and the gradient of the head's weight.
+        "head's logits and gradients": 4 * vocabulary * (2 * tokens + features),
+    }
+
+
+def plan(config: TrainConfig) -> str:
+    """Write the plan of a run: its steps, and an estimate of a process's memory.
+
+    Args:
+        config: of the run, with or without its defaults filled in.
+
+    Raises:
+        ValueError: for a config or an option of TRL that `train` refuses before it loads the model (what
+            depends on the loaded model is refused later).
+    """
+    world = world_size()
+    config = resolved(config, world=world)
+    rule = rule_options.from_texts(config.rule, config.rule_options)
+    assert config.prompts is not None
+    task = tasks.load(
+        str(config.data or config.task), size=config.prompts, seed=config.seed, reward=config.reward,
+        max_new_tokens=config.max_new_tokens,
+    )
+    options_of_trl(config, max_new_tokens=task.max_new_tokens, world=world)
+    check_rule(rule)
+    check_tempered_fraction(config.tempered_fraction, rule)
+    with as_one_process():
+        # Of one process with all rows: TRL asks for the processes and devices of this machine.
+        asked = options_of_trl(config, max_new_tokens=task.max_new_tokens, world=1)
+        alone = asked | {"use_cpu": True, "tf32": None, "report_to": "none"}
+        check_config(grpo_config("unused", **alone), rule)
+    second = config.tempered_fraction if rule.controller() is not None else 0.0
+    completions = round(config.prompts * config.samples * (1 + second))
+    rows = -(-completions // (world * config.micro_batches))
+    on_gpu = config.device == "cuda" or (config.device == "auto" and torch.cuda.is_available())
+    shape = shape_of(config.model)
+    estimate = [f"memory: not estimated, since no config.json of {config.model} is on this machine"]
+    if shape is not None:
+        estimate = _memory_lines(memory(
+            shape, dtype=models.torch_dtype(config.dtype), adamw=config.optimizer == "adamw",
+            reference="reference_log_prob" in rule.required_columns, tokens=rows * task.max_new_tokens,
+            chunked=not asked.get("cast_lm_head_to_fp32"), on_gpu=on_gpu))
+    return "\n".join([
+        f"plan: {rule.name} on {task.name}, {config.model} in {config.dtype}, {world} "
+        f"process{'es' if world > 1 else ''}",
+        f"  a process   {rows} rows at once, {config.micro_batches} micro-batches, "
+        f"{-(-config.prompts * config.samples * config.mini_batches // world)} sampled at once",
+        *_step_lines(config, task, completions, second),
+        "", *estimate, "", "Nothing was loaded, downloaded or written.",
+    ])
+
+
+def _step_lines(config: TrainConfig, task: tasks.Task, completions: int, second: float) -> list[str]:
+    shared = config.mini_batches * config.iterations
+    tokens = completions * task.max_new_tokens
+    lines = [
+        f"  steps       {config.steps}, a generation every {shared}" if shared > 1
+        else f"  steps       {config.steps}, each on a generation of its own",
+        f"  a step      {config.prompts} prompts x {config.samples} completions"
+        + (f", and {second:g} of the prompts again in a second batch" if second else ""),
+        f"  tokens      up to {task.max_new_tokens:,} a completion, {tokens:,} sampled a step, "
+        f"{tokens * config.steps:,} in the run",
+    ]
+    if config.save_every:
+        saved = list(range(config.save_every, config.steps + 1, config.save_every))
+        shown = ", ".join(map(str, saved[:5])) + (" ..." if len(saved) > 5 else "")
+        lines.append(f"  checkpoints after steps {shown}, the last two kept")
+    told = "accounted for" if config.account_tokens else "accounted for, without tokens"
+    for name, every in (("audited", config.audit_every), (told, config.account_every)):
+        if every:
+            lines.append(f"  {name}: every {every} steps")
+    return lines
+
+
+def _memory_lines(parts: dict[str, int]) -> list[str]:
+    return [
+        f"memory of a process: {sum(parts.values()) / 2**30:.3f} GiB, and what is left out",
+        *(f"  {name:<28} {size / 2**30:>8.3f} GiB" for name, size in parts.items() if size),
+        "  Left out: activations of the layers, keys and values, what libraries take, and what sharding",
+        "  saves. A head that caps or scales its logits holds all of them, not a chunk.",
+    ]
+
+
+def shape_of(name: str) -> Any:
+    """Return the configuration of a model, or None where none is on this machine; nothing is fetched."""
+    if name in models.BUNDLED and name != "small-sums" and not (models.cache_folder() / name).is_dir():
+        return None
+    try:
+        return transformers.AutoConfig.from_pretrained(models.locate(name), local_files_only=True)
+    except OSError:
+        return None
+
+
+@contextlib.contextmanager
+def as_one_process() -> Iterator[None]:
+    """Hide a launch from what would join its processes, and undo what is written to the environment."""
+    kept = dict(os.environ)
+    try:
+        for name in kept:
+            if name in ("WORLD_SIZE", "RANK", "LOCAL_RANK") or name.startswith(("ACCELERATE_", "FSDP_")):
+                del os.environ[name]
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(kept)

@@ -1,0 +1,75 @@
+"""Guards llm_bridge/commands/dry_run.py: the plan, and an estimate of memory."""
+
+import pytest
+import torch
+import transformers
+
+from llm_bridge.commands import dry_run, train_config
+from llm_bridge.data import models
+
+
+def size(tensors):
+    return sum(tensor.nbytes for tensor in tensors)
+
+
+@pytest.mark.parametrize("tied", [True, False])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_weights_gradients_and_optimizer_take_what_is_estimated(dtype, tied):
+    """To the byte: a tied head counted twice, a format left out, one moment of two."""
+    shape = transformers.LlamaConfig(
+        vocab_size=64, hidden_size=32, num_hidden_layers=3, num_attention_heads=4, num_key_value_heads=2,
+        intermediate_size=48, tie_word_embeddings=tied)
+    model = transformers.AutoModelForCausalLM.from_config(shape, dtype=dtype)
+    optimizer = torch.optim.AdamW(model.parameters())
+    model(torch.zeros(1, 3, dtype=torch.long)).logits.sum().backward()
+    optimizer.step()
+    asked = {"dtype": dtype, "tokens": 40, "chunked": False, "on_gpu": False}
+    found = dry_run.memory(shape, adamw=True, reference=True, **asked)
+    assert found == {
+        "weights": size(model.parameters()),
+        "gradients": size(weight.grad for weight in model.parameters()),
+        "optimizer": size(value for state in optimizer.state.values() for value in state.values()),
+        "reference model": size(model.parameters()),
+        "head's logits and gradients": 4 * 64 * (2 * 40 + 32),
+    }
+    without = dry_run.memory(shape, adamw=False, reference=False, **asked)
+    assert (without["optimizer"], without["reference model"]) == (0, 0)
+
+
+def test_a_plan_is_printed_and_nothing_else_happens(tmp_path, monkeypatch):
+    """A folder made, a model loaded, or the second batch forgotten."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setattr(models, "load", None)
+    text = dry_run.plan(train_config.TrainConfig(
+        rule="aepo", tempered_fraction=0.5, steps=10, micro_batches=4, device="cpu", mini_batches=2))
+    assert "10, a generation every 2" in text
+    assert "32 prompts x 8 completions, and 0.5 of the prompts again in a second batch" in text
+    # 384 rows over 2 ranks and 4 micro-batches; 256 plain ones of two mini-batches over 2 ranks.
+    assert "48 rows at once, 4 micro-batches, 256 sampled at once" in text
+    assert "checkpoints after steps 2, 4, 6, 8, 10, the last two kept" in text
+    assert "memory of a process: 0.0" in text
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_model_that_is_not_here_gets_a_plan_without_memory(tmp_path, monkeypatch):
+    """A bundled model fetched for its shape."""
+    monkeypatch.setenv("LLM_BRIDGE_CACHE", str(tmp_path))
+    for name in ("who/knows", "smollm2-135m-instruct"):
+        text = dry_run.plan(train_config.TrainConfig(model=name, device="cpu"))
+        assert f"memory: not estimated, since no config.json of {name}" in text
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    ({"prompts": 3, "samples": 3}, "2 processes does not divide the step's 9 completions"),
+    ({"rule": "grpp"}, "did you mean grpo"),
+    # What `train` refuses before it loads a model, by the same checks.
+    ({"trl_options": ("top_p=0.5",)}, "top_p=0.5 is refused"),
+    ({"trl_options": ("per_device_train_batch_size=3",)}, "follows from the run's own options"),
+    ({"rule": "aepo", "tempered_fraction": 1.5}, r"tempered_fraction must be in \(0, 1\]"),
+    ({"iterations": 2, "save_every": 3, "steps": 6}, "must be a multiple of the 2 optimizer steps"),
+])
+def test_what_cannot_be_planned_says_why(monkeypatch, options, message):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(ValueError, match=message):
+        dry_run.plan(train_config.TrainConfig(device="cpu", **options))
