@@ -19,11 +19,11 @@ SOURCES = {
     "This project": "Beyond the papers, ours",
 }
 """The headings of figures, by the part of their source before the comma."""
-FILES = {"csv": "data (CSV)", "json": "finding and provenance (JSON)", "svg": "SVG", "pdf": "PDF",
+FILES = {"csv": "data (CSV)", "json": "criteria and provenance (JSON)", "svg": "SVG", "pdf": "PDF",
          "png": "PNG", "md": "tables (Markdown)", "tex": "tables (LaTeX)"}
-SHOWN = ("verdict", "conditions", "headline", "evidence", "drawn_from")
+SHOWN = ("verdict", "headline", "evidence", "drawn_from")
 """What of a figure's record is shown as it stands."""
-RECORDED = {*SHOWN, "criteria", "finding", "numbers", "data_sha256"}
+RECORDED = {*SHOWN, "criteria", "numbers", "data_sha256"}
 """What a figure's record has (`paper_figures.figure.build`)."""
 GROUPS = {
     "core claim fails": "Findings whose core claim fails here",
@@ -73,7 +73,7 @@ def summary(shown: list[dict[str, Any]]) -> dict[str, Any]:
     order = ("holds", "holds under a condition", "core claim fails", "our own")
     groups: list[dict[str, Any]] = []
     for verdict, title in GROUPS.items():
-        found = [f for f in made if f["verdict"] == verdict and f["headline"]]
+        found = [f for f in made if f["verdict"] == verdict]
         if found:
             groups.append({"title": title, "figures": found, "open": not groups or len(found) <= FEW})
     return {
@@ -92,7 +92,7 @@ def _figure(figure: PaperFigure, folder: Path, index: dict[str, Any]) -> dict[st
     entry: dict[str, Any] = {
         "name": name, "source": figure.source, "title": figure.title, "paper": figure.paper,
         "place": figure.place, "ours": figure.ours, "evidence": (), "problem": "", "verdict": None,
-        "headline": "", "conditions": "", "criteria": [], **_labels(figure),
+        "headline": "", "criteria": [], "met": "", **_labels(figure),
         "rerun": _rerun(figure, ()),
     }
     if name in index.get("failed", {}):
@@ -108,7 +108,7 @@ def _figure(figure: PaperFigure, folder: Path, index: dict[str, Any]) -> dict[st
     return entry | {
         **{key: record[key] for key in SHOWN},
         "criteria": [_criterion(one) for one in record["criteria"]],
-        "text": record["finding"],
+        "met": _count(record["criteria"]),
         "image": _image(drawing.read_text(encoding="utf-8")) if figure.draw else None,
         "tables": [
             {**table, "numeric": _numeric(table["rows"])} for table in record.get("tables", ())
@@ -122,6 +122,11 @@ def _figure(figure: PaperFigure, folder: Path, index: dict[str, Any]) -> dict[st
             for extension, label in FILES.items() if (folder / f"{name}.{extension}").exists()
         ],
     }
+
+
+def _count(criteria: list[dict[str, Any]]) -> str:
+    """Return how many criteria are met, as text; "" where there is none."""
+    return f"Criteria met: {sum(one['met'] for one in criteria)} of {len(criteria)}." if criteria else ""
 
 
 def _criterion(record: dict[str, Any]) -> dict[str, Any]:

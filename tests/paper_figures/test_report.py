@@ -177,7 +177,7 @@ def test_tables_stand_with_their_origin_and_formulas(
         name="x-table-1", source="AEPO, Table 1", title="a table", paper="p", ours="o",
         data=lambda results: (inputs.printed("AEPO, Table 1"), pandas.DataFrame({"n": [1]}))[1],
         tables=lambda table: [paper],
-        finding=lambda table: Finding(standing="awaits runs", headline="h", text="t"),
+        finding=lambda table: Finding(standing="awaits runs"),
         recipes=("paper/aepo-targets", "gpu-small/aepo-targets"),
     )
     monkeypatch.setitem(FIGURES, figure.name, figure)
@@ -200,7 +200,8 @@ def test_captions_come_from_the_data(page_file: Path) -> None:
     for name in ON_THE_PAGE:
         found = json.loads((page_file.parent.parent / "figures" / f"{name}.json").read_text())
         assert found["headline"] in section(page, "summary")
-        assert found["finding"] in section(page, "figures")
+        for one in found["criteria"]:
+            assert one["says"] in section(page, "figures")
         assert found["headline"] in section(page, "comparison")
 
 
