@@ -40,8 +40,6 @@ class Finding:
     Those of a figure that no paper has are what our headline rests on."""
     standing: Standing | None = None
     """Why no finding of a paper is judged."""
-    headline: str = ""
-    text: str = ""
     numbers: dict[str, float] = field(default_factory=dict)
     """The numbers behind it, for tests and the report; NaN or infinite where there is none."""
 
@@ -140,7 +138,7 @@ def build(
         "holds": list(judgment.holds),
         "fails": list(judgment.fails),
         "criteria": [criterion.record() for criterion in finding.criteria],
-        "headline": figure.headline.shown(finding.criteria) if figure.headline else finding.headline,
+        "headline": figure.headline.shown(finding.criteria) if figure.headline else "",
         "caption": figure.ours,
         "evidence": list(read.evidence(shown)),
         "drawn_from": read.described(shown),
