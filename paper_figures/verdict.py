@@ -6,7 +6,7 @@ import math
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 Verdict = Literal[
     "holds", "holds under a condition", "core claim fails", "awaits runs", "for reference", "our own"
@@ -14,6 +14,7 @@ Verdict = Literal[
 Standing = Literal["awaits runs", "for reference", "our own"]
 """Why nothing is judged: we have nothing to compare yet; there is no finding, as in a table of settings;
 no paper has the figure."""
+STANDINGS: tuple[str, ...] = get_args(Standing)
 Relation = Literal[">", "≥", "<", "≤"]
 RELATIONS: dict[Relation, Callable[[float, float], bool]] = {
     ">": operator.gt, "≥": operator.ge, "<": operator.lt, "≤": operator.le,

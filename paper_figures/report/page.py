@@ -21,7 +21,7 @@ from paper_figures.report import figures as report_figures
 from paper_figures.report import runs as training_table
 from paper_figures.report.formulas import Formulas
 from paper_figures.report.ledger import PRINTED_PROOFS, VERDICTS, ledger
-from paper_figures.verdict import RULE
+from paper_figures.verdict import RULE, STANDINGS
 
 PAGE = Path(__file__).with_name("template")
 SCRIPTS = ("bandit.js", "panel.js", "claims.js")
@@ -61,7 +61,7 @@ def render(results: Path) -> str:
         ledger=None if found is None else ledger(found),
         verdict_meaning=VERDICTS,
         proof_meaning=PRINTED_PROOFS,
-        rule=RULE,
+        rule=RULE, standings=STANDINGS,
         summary={
             **report_figures.summary(figures),
             "optimizer_steps": sum(run["steps"] for run in runs),

@@ -25,7 +25,7 @@ from paper_figures.site.markup import (
     table,
     text,
 )
-from paper_figures.verdict import RULE
+from paper_figures.verdict import RULE, STANDINGS
 
 PLACE = re.compile(
     r"\b(Theorem|Lemma|Proposition|Corollary|Figure|Table|Equation|Eq\.) (\d+(?:\.\d+)?)")
@@ -159,7 +159,9 @@ def _page(
     parts += ["## At a glance", "", table(("", name), [f for f in facts if f[1]], (1, 5), css="facts")]
     if not figure["problem"]:
         if figure["criteria"]:
-            parts += ["## How the verdict is reached", "", text(RULE), "", _criteria(figure)]
+            judged = figure["verdict"] not in STANDINGS
+            parts += ["## How the verdict is reached" if judged else "## Criteria of the headline", "",
+                      text(RULE) if judged else "", "", _criteria(figure)]
         parts += ["## Numbers behind the verdict", "",
                   table(("number", "value"), [(text(k), text(v)) for k, v in figure["numbers"]]),
                   "## Where the data come from", "",

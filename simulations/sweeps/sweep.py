@@ -198,8 +198,9 @@ def axis_names(axes: Sequence[Axis], taken: Sequence[str]) -> list[str]:
 
 def _caption(sweep: SweepFile, n_lost: int) -> str:
     axes = ", ".join(f"{axis.path} ({len(axis.values)})" for axis in sweep.axes)
-    return (f"{len(sweep.points) * sweep.n_starts} runs over {axes or 'no axis'}, {sweep.n_starts} starts "
-            f"each; runs without a result: {n_lost}.")
+    runs = len(sweep.points) * sweep.n_starts
+    return (f"{runs} runs over {axes or 'no axis'}, {sweep.n_starts} starts each; "
+            f"runs without a result: {n_lost}.")
 
 
 def final(dataset: xr.Dataset) -> xr.Dataset:
