@@ -114,7 +114,7 @@ def _build(
                 traceback.print_exc()
         else:
             shown[name] = {key: record[key] for key in ("verdict", "headline")}
-            print(f"{name}: {record['verdict']}: {record['headline']}")
+            print(": ".join(part for part in (name, record["verdict"], record["headline"]) if part))
     outcome: dict[str, dict[str, Any]] = {"made": shown, "missing": missing, "failed": failed}
     if shown or failed or output.is_dir():  # else a mistyped folder would be made
         _write_index(output, names, outcome)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import math
-import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -21,54 +20,37 @@ from paper_figures.data import inputs
 from paper_figures.drawing.style import settle, style
 from paper_figures.drawing.table import Table
 from paper_figures.formats import FORMATS, Format
-from paper_figures.verdict import Criterion, Judgment, Standing, Verdict, judge
+from paper_figures.verdict import Criterion, Headline, Judgment, Standing, Verdict, judge
 
 MOST_PANELS = 6
-MOST_WORDS_ALOUD, MOST_NUMBERS_ALOUD = 40, 2
-PLACE = re.compile(r"\b(?:Theorem|Corollary|Section|Table|Figure|Eq\.) \d+(?:\.\d+)?")
-"""What a number of the paper's names: no number that one would have to keep in mind."""
-NUMBER = re.compile(r"(?<![\w@.])\d[\d,]*(?:\.\d+)?(?!\w)")
-"""A number that is no part of a name, such as B.4, pass@8 or SmolLM2-135M."""
 ROOM = Path(__file__).parent
 MissingInputError = inputs.MissingInputError
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
-    """What the plotted numbers say, in words and numbers that are computed from them.
+    """What the plotted numbers say: criteria, and numbers behind them.
 
     Raises:
-        ValueError: neither criteria nor a standing, or both; a headline that is too long to be said, or
-            that has too many numbers.
+        ValueError: neither criteria nor a standing.
     """
 
-    headline: str
-    """What we find, in one sentence that can be said aloud: with a count of something at most, as in
-    "2 of 9"; its numbers are in ``text``."""
-    text: str
-    """What was found, with its numbers."""
     criteria: tuple[Criterion, ...] = ()
-    """What the paper's finding asks of our numbers; the verdict follows from them by `verdict.RULE`."""
+    """What the paper's finding asks of our numbers; the verdict follows from them by `verdict.RULE`.
+    Those of a figure that no paper has are what our headline rests on."""
     standing: Standing | None = None
-    """Why nothing is judged, where there are no criteria."""
+    """Why no finding of a paper is judged."""
     numbers: dict[str, float] = field(default_factory=dict)
     """The numbers behind it, for tests and the report; NaN or infinite where there is none."""
 
     def __post_init__(self) -> None:
-        if bool(self.criteria) == bool(self.standing):
-            raise ValueError("a finding has either criteria or a standing that says why it has none")
-        if len(self.headline.split()) > MOST_WORDS_ALOUD:
-            raise ValueError(f"a headline of over {MOST_WORDS_ALOUD} words cannot be said aloud; numbers "
-                             f"belong into the text: {self.headline}")
-        numbers = NUMBER.findall(PLACE.sub("", self.headline))
-        if len(numbers) > MOST_NUMBERS_ALOUD or any("." in number for number in numbers):
-            raise ValueError(f"a headline with decimals or over {MOST_NUMBERS_ALOUD} numbers cannot be "
-                             f"said aloud: put {', '.join(numbers)} into the text: {self.headline}")
+        if not (self.criteria or self.standing):
+            raise ValueError("a finding needs criteria, or a standing that says why it has none")
 
     @property
     def judgment(self) -> Judgment:
         """The verdict, with the conditions that decided it."""
-        return judge(self.criteria) if self.criteria else Judgment(verdict=cast(Verdict, self.standing))
+        return Judgment(verdict=cast(Verdict, self.standing)) if self.standing else judge(self.criteria)
 
     @property
     def verdict(self) -> Verdict:
@@ -96,6 +78,8 @@ class PaperFigure:
     It reads through `paper_figures.data.inputs`; ``attrs["inputs"]`` may name further provenance. It
     raises MissingInputError where a result is missing."""
     finding: Callable[[pandas.DataFrame], Finding]
+    headline: Headline | None = None
+    """What we find, in one sentence; it is shown while the criteria are as it says."""
     draw: Callable[[pandas.DataFrame], Figure] | None = None
     tables: Callable[[pandas.DataFrame], Sequence[Table]] | None = None
     """A function of the data that returns tables; a figure has ``draw``, ``tables`` or both."""
@@ -111,7 +95,7 @@ def build(
 ) -> dict[str, Any]:
     """Write a figure's files: finding, numbers, drawing and tables.
 
-    They are NAME.json (finding, provenance, tables), NAME.csv (all numbers shown), the drawing in
+    They are NAME.json (criteria, provenance, tables), NAME.csv (all numbers shown), the drawing in
     ``formats``, and the tables as NAME.md and NAME.tex. Nothing is written where all is up to date. The
     same data give the same bytes: there are no dates and no random ids.
 
@@ -151,13 +135,11 @@ def build(
         "title": figure.title,
         "paper": {"finding": figure.paper, "place": figure.place},
         "verdict": judgment.verdict,
-        "conditions": judgment.conditions,
         "holds": list(judgment.holds),
         "fails": list(judgment.fails),
         "criteria": [criterion.record() for criterion in finding.criteria],
-        "headline": finding.headline,
+        "headline": figure.headline.shown(finding.criteria) if figure.headline else "",
         "caption": figure.ours,
-        "finding": finding.text,
         "evidence": list(read.evidence(shown)),
         "drawn_from": read.described(shown),
         "recipes": list(figure.recipes),

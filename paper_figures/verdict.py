@@ -6,7 +6,7 @@ import math
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 Verdict = Literal[
     "holds", "holds under a condition", "core claim fails", "awaits runs", "for reference", "our own"
@@ -14,12 +14,11 @@ Verdict = Literal[
 Standing = Literal["awaits runs", "for reference", "our own"]
 """Why nothing is judged: we have nothing to compare yet; there is no finding, as in a table of settings;
 no paper has the figure."""
+STANDINGS: tuple[str, ...] = get_args(Standing)
 Relation = Literal[">", "≥", "<", "≤"]
 RELATIONS: dict[Relation, Callable[[float, float], bool]] = {
     ">": operator.gt, "≥": operator.ge, "<": operator.lt, "≤": operator.le,
 }
-SHOWN = 3
-"""How many conditions a sentence lists of the side that has more; all stand among the criteria."""
 RULE = (
     "A criterion says which number of ours is compared with which threshold. Criteria without a "
     "condition are the core, what the paper's own sentence says; every other one belongs to a "
@@ -28,7 +27,7 @@ RULE = (
     "the mean is compared, as the criterion says, and only an interval over seeds needs several. The "
     "core claim fails if a criterion of the core is not met or, where all have conditions, if fewer "
     "than half of the conditions count. Else the finding holds if all conditions count, and under a "
-    "condition if not: the card names those that count, or those that do not where these are fewer."
+    "condition if not."
 )
 
 
@@ -69,25 +68,33 @@ class Judgment:
     """The conditions under which all criteria are met."""
     fails: tuple[str, ...] = ()
 
-    @property
-    def conditions(self) -> str:
-        """The conditions in words, the fewer of those that count and those that do not in full; "" where
-        none fails."""
-        if not self.fails:
-            return ""
-        core = {None: [], True: ["The core holds."], False: ["The core fails."]}[self.core]
-        total = len(self.holds) + len(self.fails)
-        sides = (("Holds", self.holds, self.fails), ("Fails", self.fails, self.holds))
-        return " ".join([*core, *(
-            f"{word} in {len(where)} of {total}: {_listed(where, full=len(where) <= len(other))}."
-            for word, where, other in sides if where)])
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Headline:
+    """What we find, in one fixed sentence, with the criteria that it rests on, named by condition."""
+
+    says: str
+    holds: tuple[str, ...] = ()
+    """Conditions of which the sentence says that they are met; "" is the core."""
+    fails: tuple[str, ...] = ()
+    """Conditions of which it says that they are not met. If none is named, all must be met."""
+
+    def shown(self, criteria: Sequence[Criterion]) -> str:
+        """Return the sentence if the criteria are as it says, else ""."""
+        met = _by_condition(criteria)
+        if not (self.holds or self.fails):
+            return self.says if met and all(met.values()) else ""
+        agrees = (all(met.get(where) is True for where in self.holds)
+                  and all(met.get(where) is False for where in self.fails))
+        return self.says if agrees else ""
 
 
-def _listed(conditions: Sequence[str], *, full: bool) -> str:
-    rest = len(conditions) - SHOWN
-    cut = rest > 1 and not full  # one more takes no more room than its count
-    shown = conditions[:SHOWN] if cut else conditions
-    return "; ".join([*shown, *([f"and under {rest} more conditions"] if cut else [])])
+def _by_condition(criteria: Sequence[Criterion]) -> dict[str, bool]:
+    """Return for each condition, in order, whether all of its criteria are met; "" is the core."""
+    met: dict[str, bool] = {}
+    for one in criteria:
+        met[one.where] = met.get(one.where, True) and one.met
+    return met
 
 
 def judge(criteria: Sequence[Criterion]) -> Judgment:
@@ -98,9 +105,7 @@ def judge(criteria: Sequence[Criterion]) -> Judgment:
     """
     if not criteria:
         raise ValueError("nothing to judge: give a criterion, or say with `standing` why there is none")
-    met: dict[str, bool] = {}
-    for one in criteria:
-        met[one.where] = met.get(one.where, True) and one.met
+    met = _by_condition(criteria)
     core = met.pop("", None)
     holds = tuple(where for where, ok in met.items() if ok)
     fails = tuple(where for where, ok in met.items() if not ok)

@@ -26,7 +26,7 @@ from paper_figures.aepo import table_1_benchmarks, table_3_ablations
 from paper_figures.data import inputs, paper_numbers
 from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels
 from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion
+from paper_figures.verdict import Criterion, Headline
 
 COLUMNS = ["family", "passing", "x", "y", "error", "grpo", "best", "rise", "rise_error", "fall",
            "fall_error"]
@@ -100,42 +100,7 @@ def finding(table: pandas.DataFrame) -> Finding:
                   where=f"on {TITLES.get(family, family)} where {passing:g} answers pass")
         for (family, passing), row in found.iterrows()
         for name, word in (("rise", "gains up to the best target"), ("fall", "loses after it")))
-    where = ", ".join(f"{family} ({passing:g} pass, best {row['best']:g})"
-                      for (family, passing), row in found[both].iterrows())
-    text = (
-        f"Printed averages gain {paper['rise']:.2f} points up to a target of {paper['best']:g} and lose "
-        f"{paper['fall']:.2f} after it. Of {len(found)} pairs of prompts and judge pass@1 gains and then "
-        f"loses more than two standard errors in {both.sum()}"
-        f"{f': {where}' if where else ''}; {int(numbers['only rise'])} only rise and "
-        f"{int(numbers['only fall'])} only fall. The largest gain is {found['rise'].max():.1f} points "
-        f"({_name(found['rise'].idxmax())}), the largest loss {found['fall'].max():.1f} "
-        f"({_name(found['fall'].idxmax())})."
-    )
-    counts = found.groupby(level="family", sort=False)[["rises", "falls"]].sum()
-    judges = found.groupby(level="family", sort=False).size()
-    text += " Pass@1 " + "; ".join(
-        f"on {family} prompts rises before {row['rises']} and falls before {row['falls']} of "
-        f"{judges[family]} judges" for family, row in counts.iterrows()) + "."
-    headline = (
-        f"Pass@1 rises with the target entropy {_families(counts['rises'], judges)} and falls "
-        f"{_families(counts['falls'], judges)}; "
-        + (f"both in {both.sum()} of {len(found)} cases." if both.any() else
-           "nowhere does it do both.")
-    )
-    return Finding(criteria=criteria, headline=headline, text=text, numbers=numbers)
-
-
-def _families(counts: pandas.Series, judges: pandas.Series) -> str:
-    """Say on which prompts pass@1 does so before all, and before some, of the judges."""
-    every, some = counts == judges, (counts > 0) & (counts < judges)
-    said = [f"for {who} on {' and '.join(counts.index[chosen])}"
-            for who, chosen in (("every judge", every), ("some" if every.any() else "some judges", some))
-            if chosen.any()]
-    return f"{', '.join(said)} prompts" if said else "nowhere"
-
-
-def _name(case: tuple[str, float]) -> str:
-    return f"{case[0]} prompts, {case[1]:g} answers pass"
+    return Finding(criteria=criteria, numbers=numbers)
 
 
 def draw(table: pandas.DataFrame) -> Figure:
@@ -191,6 +156,13 @@ FIGURE = PaperFigure(
     claims=("aepo.all-entropy-levels",),
     data=data,
     finding=finding,
+    headline=Headline(
+        says="Pass@1 rises and then falls with the target entropy on rare right answers before a judge "
+             "who passes 3 answers, and on solved prompts before none.",
+        holds=("on rare right answers where 3 answers pass",),
+        fails=("on solved prompts where 5 answers pass", "on solved prompts where 4 answers pass",
+               "on solved prompts where 3 answers pass", "on solved prompts where 2 answers pass"),
+    ),
     draw=draw,
     recipes=("paper/aepo-targets", "gpu-small/aepo-targets"),
 )

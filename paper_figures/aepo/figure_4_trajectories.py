@@ -29,7 +29,7 @@ from paper_figures.data import inputs, training_curves
 from paper_figures.drawing.bands import draw_median
 from paper_figures.drawing.style import REFERENCE, label_ends, panels, step_axis
 from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion
+from paper_figures.verdict import Criterion, Headline
 
 POINTS = 100
 NEAR = 0.05
@@ -95,7 +95,6 @@ def finding(table: pandas.DataFrame) -> Finding:
     tail = tail.assign(right_answers=tail["right_answers"].astype(int))
     sizes = sorted(tail["right_answers"].unique())
     numbers: dict[str, float] = {}
-    sentences = []
     for size in sizes:
         lowest = table[(table["panel"] == "lowest") & (table["right_answers"] == size)]["y"]
         numbers[f"|A*| = {size}: AEPO never collapses"] = float((lowest >= NEAR).mean())
@@ -106,13 +105,6 @@ def finding(table: pandas.DataFrame) -> Finding:
         numbers[f"|A*| = {size}: AEPO holds"] = held
         numbers |= {f"|A*| = {size}: {rule} collapses": lost[rule] for rule in compared.RULES}
         numbers |= {f"|A*| = {size}: {rule} ends at": ends.median()[rule] for rule in compared.RULES}
-        answers = "one right answer" if size == 1 else f"{size} right answers"
-        others = ", ".join(f"{rule} {ends.median()[rule]:.3f}" for rule in compared.RULES[:3])
-        sentences.append(
-            f"With {answers} AEPO ends within {NEAR:g} nats of its target of {target:g} in "
-            f"{held:.0%} of the starts (median {ends.median()['AEPO']:.3f}; {others}); once down at the "
-            f"target it falls to {lowest.min():.3f} to {lowest.max():.3f} nats, below {NEAR:g} in "
-            f"{1 - numbers[f'|A*| = {size}: AEPO never collapses']:.0%}")
     criteria = []
     for size in sizes:
         where = "with one right answer" if size == 1 else f"with {size} right answers"
@@ -127,23 +119,11 @@ def finding(table: pandas.DataFrame) -> Finding:
             Criterion(says=f"share of starts in which {rule} ends below {NEAR:g} nats", relation=">",
                       value=numbers[f"|A*| = {size}: {rule} collapses"], threshold=0.5, where=where)
             for rule in compared.RULES[:3]]
-    sentences += _trained(table, numbers)
     criteria += _trained_criteria(table)
-    best = max(sizes)
-    held = numbers[f"|A*| = {best}: AEPO holds"] > 0.5
-    stays = numbers[f"|A*| = {best}: AEPO stays"] > 0.5
-    fell = [size for size in sizes if size > 1 and numbers[f"|A*| = {size}: AEPO never collapses"] <= 0.5]
-    lost = all(numbers[f"|A*| = {best}: {rule} collapses"] > 0.5 for rule in compared.RULES[:3])
-    headline = (
-        f"With {best} right answers AEPO "
-        f"{'loses' if not held else 'keeps' if stays else 'returns to'} its target where GRPO, "
-        f"Entropy-Reg and Entropy-Adv {'collapse' if lost else 'do not all collapse'}"
-        + (f"; with {fell[-1]} it collapses on the way in half the starts or more" if fell else "")
-        + ("; with one right answer it loses it."
-           if numbers.get("|A*| = 1: AEPO holds", 1.0) <= 0.5 else ".")
-    )
-    return Finding(criteria=tuple(criteria), headline=headline, text=". ".join(sentences) + ".",
-                   numbers=numbers)
+    for setting, runs in table[table["panel"] == "training"].groupby("setting", sort=False):
+        late = runs[runs["x"] > 0.9 * runs["x"].max()].groupby("rule")["y"].mean()
+        numbers |= {f"{setting}: {rule} ends at": float(end) for rule, end in late.items()}
+    return Finding(criteria=tuple(criteria), numbers=numbers)
 
 
 def _trained_criteria(table: pandas.DataFrame) -> list[Criterion]:
@@ -160,19 +140,6 @@ def _trained_criteria(table: pandas.DataFrame) -> list[Criterion]:
             says="GRPO's entropy over the last tenth of the steps, over that of the first tenth",
             value=float(late / early), relation="<", threshold=0.5, where=f"on {setting}"))
     return found
-
-
-def _trained(table: pandas.DataFrame, numbers: dict[str, float]) -> list[str]:
-    """Write a sentence for each setting of training runs, and put their ends into ``numbers``."""
-    sentences = []
-    training = table[table["panel"] == "training"]
-    for setting, runs in training.groupby("setting", sort=False):
-        late = runs[runs["x"] > 0.9 * runs["x"].max()].groupby("rule")["y"].mean()
-        rules = [rule for rule in compared.RULES if rule in late]
-        numbers |= {f"{setting}: {rule} ends at": float(late[rule]) for rule in rules}
-        ends = ", ".join(f"{rule} {late[rule]:.2f}" for rule in rules)
-        sentences.append(f"{setting}: entropy ends at {ends} nats per token")
-    return sentences
 
 
 def draw(table: pandas.DataFrame) -> Figure:
@@ -223,6 +190,12 @@ FIGURE = PaperFigure(
     claims=("aepo.entropy-adv",),
     data=data,
     finding=finding,
+    headline=Headline(
+        says="With 8 right answers AEPO stays up and ends at its target where GRPO, Entropy-Reg and "
+             "Entropy-Adv collapse; with 4 and with one this fails.",
+        holds=("with 8 right answers",),
+        fails=("with one right answer", "with 4 right answers"),
+    ),
     draw=draw,
     recipes=("paper/aepo-grpo", "paper/aepo-entropy-reg", "paper/aepo-entropy-advantage",
              "paper/aepo-targets", "gpu-small/grpo", "gpu-small/entropy-bonus",

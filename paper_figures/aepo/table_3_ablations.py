@@ -28,7 +28,7 @@ from paper_figures.drawing.bands import draw_median
 from paper_figures.drawing.style import REFERENCE, SERIES, label_ends, panels
 from paper_figures.drawing.table import Table, estimate
 from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion
+from paper_figures.verdict import Criterion, Headline
 
 VARIANTS = {"GRPO": "GRPO", "AEPO": "AEPO", "ablation (2)": "without temperature (2)",
             "ablation (3)": "with advantages (3)"}
@@ -117,7 +117,6 @@ def finding(table: pandas.DataFrame) -> Finding:
     target = float(table.attrs["target"])
     ends = final_entropy(table)
     several = [size for size in ends.columns if size > 1]
-    held = all(abs(ends.loc["AEPO", size] - target) <= NEAR for size in several)
     numbers = {f"|A*| = {size}: {variant} ends at": float(ends.loc[variant, size])
                for size in ends.columns for variant in VARIANTS}
     collapse = {v: all(ends.loc[v, size] < target / 2 for size in several)
@@ -151,31 +150,7 @@ def finding(table: pandas.DataFrame) -> Finding:
                       relation="<", value=float(ends.loc[v, size]) / target, threshold=0.5)
             for v in collapse]
     criteria += _trained_criteria(table)
-    entropies = "; ".join(
-        f"{VARIANTS[v]} " + ", ".join(f"{end:.3f}" for end in ends.loc[v]) for v in VARIANTS)
-    text = (
-        f"Median entropy at the end with {', '.join(map(str, ends.columns))} right answers, in nats "
-        f"(target {target:g}): {entropies}. From equally many samples the mean reward along training is "
-        + ", ".join(f"{means[v]:.4f} {'' if v.startswith('ablation') else 'under '}{name}"
-                    for v, name in VARIANTS.items())
-        + "; less GRPO's it is "
-        + " and ".join(f"{gap:+.4f} {VARIANTS[v]} (standard error {margin / CERTAIN:.4f})"
-                       for v, (gap, margin) in below.items()) + ". "
-        f"{_best_targets(table, numbers)} The base model's printed average of {printed[base]:.2f} is not "
-        f"its row's mean, {mean[base]:.2f}."
-    )
-    text += _trained(table)
-    lost = sum(one.met for one in criteria[:len(below)])
-    headline = (
-        f"Where several answers are right entropy collapses under {_of_two(sum(collapse.values()))} of "
-        f"the ablations while AEPO {'holds' if held else 'does not hold'} its target; from as many "
-        f"samples {_of_two(lost)} of them learn{'' if lost == 2 else 's'} less than GRPO."
-    )
-    return Finding(criteria=tuple(criteria), headline=headline, text=text, numbers=numbers)
-
-
-def _of_two(count: int) -> str:
-    return ("neither", "one", "both")[count]
+    return Finding(criteria=tuple(criteria), numbers=numbers)
 
 
 def _trained_criteria(table: pandas.DataFrame) -> list[Criterion]:
@@ -197,27 +172,6 @@ def _trained_criteria(table: pandas.DataFrame) -> list[Criterion]:
                     value=float(end) / compared.TARGET, relation="<", threshold=0.5,
                     where=f"on {setting}"))
     return found
-
-
-def _trained(table: pandas.DataFrame) -> str:
-    """Write a sentence for each setting of training runs."""
-    runs = table[(table["panel"] == "training") & (table["column"] == "entropy")]
-    return "".join(
-        f" {setting}: entropy ends at "
-        + ", ".join(f"{y:.2f} ({row})" for row, y in zip(rows["row"], rows["y"], strict=True))
-        + " nats per token."
-        for setting, rows in runs.groupby("title", sort=False))
-
-
-def _best_targets(table: pandas.DataFrame, numbers: dict[str, float]) -> str:
-    """The target with the best pass@1, by prompts and judge."""
-    found = []
-    for column, rows in table[table["panel"] == "targets"].groupby("column", sort=False):
-        best = float(rows.loc[rows["y"].idxmax(), "x"])
-        numbers[f"best target: {column}"] = best
-        found.append(f"{best:g} ({str(column).removesuffix(' pass')})")
-    return ("Best target in nats, by prompts and by how many answers the judge passes: "
-            f"{'; '.join(found)}.")
 
 
 def tables(table: pandas.DataFrame) -> list[Table]:
@@ -307,6 +261,12 @@ FIGURE = PaperFigure(
     claims=("aepo.all-entropy-levels",),
     data=data,
     finding=finding,
+    headline=Headline(
+        says="Where several answers are right entropy collapses under both ablations while AEPO holds "
+             "its target; that both learn less than GRPO is not shown.",
+        holds=("for entropy, with 4 right answers", "for entropy, with 8 right answers"),
+        fails=("",),
+    ),
     draw=draw,
     tables=tables,
     recipes=("paper/aepo-targets", "paper/aepo-ablations", "gpu-small/aepo-targets",

@@ -34,7 +34,7 @@ from entropy_theory.update_rules.aepo import Aepo
 from paper_figures.data import inputs
 from paper_figures.drawing.style import REFERENCE, panels
 from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion
+from paper_figures.verdict import Criterion, Headline
 
 N_ACTIONS = 20
 FAMILIES = ((1, 2.0), (2, 2.0), (4, 1.0), (12, 1.0))
@@ -117,36 +117,15 @@ def finding(table: pandas.DataFrame) -> Finding:
         "one right answer: sign depends on T": float(turns.sum()),
         "against the corollary": float(against.sum()),
     }
-    holds = numbers[_SLOPE] == 0
     sides = {"T > 1": above, "T < 1": table["temperature"] < 1}
     signs = {"F(1) < 0": table["rate_at_1"] < 0, "F(1) > 0": table["rate_at_1"] > 0}
-    false = {name: " and ".join(
-        f"{(against & sign & side).sum()} of {(sign & side).sum()} points {place} T = 1"
-        for place, side in zip(("above", "below"), sides.values(), strict=True))
-        for name, sign in signs.items()}
     criteria = [Criterion(says="Theorem 4.3: policies with F(1) < 0 and F'(1) ≤ 0",
                           value=numbers[_SLOPE], relation="≤", threshold=0)] + [
         Criterion(says="Corollary 4.4: points of the map at which it is false",
                   value=float((against & sign & side).sum()), relation="≤", threshold=0,
                   where=f"where {name} and {temperature}")
         for name, sign in signs.items() for temperature, side in sides.items()]
-    raised = numbers["several right answers, F(1) < 0: share raised by T_high"]
-    text = (
-        f"Of {len(by_policy)} policies {len(falls)} lose entropy at T = 1, and F'(1) > 0 in "
-        f"{len(falls) - int(numbers[_SLOPE])} of these (Theorem 4.3). Where F(1) < 0 the corollary is "
-        f"false at {false['F(1) < 0']}; where F(1) > 0 at {false['F(1) > 0']} (hatched). With "
-        f"several right answers T = {high:g} turns {raised:.0%} of the falls into rises; with one right "
-        f"answer the sign depends on T for {int(turns.sum())} of {len(turns)} policies. Of the policies "
-        f"whose entropy rises at T = 1, {numbers[_EVEN]:.0%} rise at T = {low:g} too."
-    )
-    headline = (
-        f"Theorem 4.3 {'holds on the whole map' if holds else 'fails'}; "
-        + ("so does Corollary 4.4" if not against.any() and holds else
-           "Corollary 4.4 is false on part of it" if against.any() else "Corollary 4.4 holds")
-        + ("; with one right answer no temperature changes the sign."
-           if not numbers["one right answer: sign depends on T"] else ".")
-    )
-    return Finding(criteria=tuple(criteria), headline=headline, text=text, numbers=numbers)
+    return Finding(criteria=tuple(criteria), numbers=numbers)
 
 
 def draw(table: pandas.DataFrame) -> Figure:
@@ -210,11 +189,6 @@ def _write_inside(
 
 
 _SLOPE = "of them with F'(1) <= 0"
-_HIGH = "where F(1) < 0: against the corollary above 1"
-_LOW = "where F(1) < 0: share against the corollary below 1"
-_UP = "where F(1) > 0: share against the corollary above 1"
-_DOWN = "where F(1) > 0: share against the corollary below 1"
-_EVEN = "F(1) > 0: share raised even by T_low"
 
 FIGURE = PaperFigure(
     name="aepo-theorem-4-3",
@@ -229,5 +203,10 @@ FIGURE = PaperFigure(
     claims=("extension.global-slope", "extension.low-temperature-decrease"),
     data=data,
     finding=finding,
+    headline=Headline(
+        says="Theorem 4.3 holds on the whole map; Corollary 4.4 is false on part of it.",
+        holds=("",),
+        fails=("where F(1) > 0 and T > 1", "where F(1) > 0 and T < 1"),
+    ),
     draw=draw,
 )

@@ -24,7 +24,7 @@ from matplotlib.figure import Figure
 from paper_figures.data import inputs
 from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, panels
 from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion
+from paper_figures.verdict import Criterion, Headline
 
 BASE, OTHER = "GRPO", "natural gradient"
 SAMPLED = ", sampled"
@@ -95,7 +95,6 @@ def finding(table: pandas.DataFrame) -> Finding:
         numbers[f"{m} right: spread of b"] = float(here.max() - here.min())
         numbers[f"{m} right: b of the natural gradient"] = float(
             fits[m, OTHER, False] - fits[m, BASE, False])
-    among = max(in_expectation, on_samples)
     criteria = tuple(
         Criterion(says="largest gap in reward to GRPO at equal entropy, mean over starts"
                   + of, value=gap, relation="≤", threshold=APART, where=where)
@@ -103,24 +102,7 @@ def finding(table: pandas.DataFrame) -> Finding:
             (", of the paper's algorithms but PRIME in exact expectation", "", in_expectation),
             (", of the paper's algorithms but PRIME on sampled groups", "", on_samples),
             ("", "for the natural gradient", other)))
-    sizes = sorted(table["right_answers"].unique())
-    coefficients = "; ".join(
-        f"{numbers[f'{m} right: spread of b']:.3f} with {m} right (natural gradient less GRPO: "
-        f"{numbers[f'{m} right: b of the natural gradient']:+.3f})"
-        for m in sizes)
-    text = (
-        f"At equal entropy RLOO and REINFORCE++ are within {in_expectation:.3f} of GRPO's "
-        f"reward in exact expectation and within {on_samples:.3f} on sampled groups"
-        + (": in expectation all three are the policy gradient, up to step sizes. " if among <= APART
-           else ". ")
-        + "The natural gradient, which keeps the odds among right answers, is up to "
-        f"{other:.3f} away. The fitted b of the three spreads by {coefficients}."
-    )
-    headline = (
-        f"GRPO, RLOO and REINFORCE++ {'share' if among <= APART else 'do not share'} one curve of reward "
-        f"against entropy; the natural gradient {'leaves it' if other > APART else 'stays on it too'}."
-    )
-    return Finding(criteria=criteria, headline=headline, text=text, numbers=numbers)
+    return Finding(criteria=criteria, numbers=numbers)
 
 
 def draw(table: pandas.DataFrame) -> Figure:
@@ -177,6 +159,12 @@ FIGURE = PaperFigure(
     "with 20 answers; means, bands from the lowest to the highest start.",
     data=data,
     finding=finding,
+    headline=Headline(
+        says="GRPO, RLOO and REINFORCE++ share one curve of reward against entropy; the natural "
+             "gradient leaves it.",
+        holds=("",),
+        fails=("for the natural gradient",),
+    ),
     draw=draw,
     recipes=("paper/entropy-mechanism-grpo",),
 )

@@ -35,7 +35,7 @@ from paper_figures.drawing.style import MARKERS, SERIES, label_ends, panels
 from paper_figures.entropy_mechanism import model_runs
 from paper_figures.entropy_mechanism.drawing import draw_by_size, fill_rows
 from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion
+from paper_figures.verdict import Criterion, Headline
 
 POINTS = 40
 """Points drawn of each curve, even in the logarithm of the step: most of it is in the first steps."""
@@ -105,7 +105,6 @@ def finding(table: pandas.DataFrame) -> Finding:
     explained = sets["r_squared"] >= EXPLAINED
     best = fits["best_form"].value_counts()
     law_best = int(best.get("exponential", 0))
-    worst = sets["rmse"].idxmax()
     numbers = {
         "sets": float(len(sets)), "sets that follow the law": float(explained.sum()),
         "smallest rmse": float(sets["rmse"].min()), "largest rmse": float(sets["rmse"].max()),
@@ -119,26 +118,12 @@ def finding(table: pandas.DataFrame) -> Finding:
                   where=f"with {family}, {size:.0f} answers")
         for (family, size), share in sets["r_squared"].items()
     ]
-    others = ", ".join(f"{name} {count}" for name, count in best.items() if name != "exponential")
-    text = (
-        f"R = b - a e^H explains {EXPLAINED:.0%} or more of the variance of reward in "
-        f"{explained.sum()} of {len(sets)} sets of prompts. Its rms miss is {sets['rmse'].min():.3f} to "
-        f"{sets['rmse'].max():.3f} of reward (largest with {worst[0]} and {worst[1]:.0f} answers), its "
-        f"largest one on a curve {sets['largest_miss'].min():.2f} to {sets['largest_miss'].max():.2f}. "
-        f"Of four forms it is the best by AICc for {law_best} of {len(fits)} curves, which have no noise"
-        f"{f' ({others})' if others else ''}."
-    )
     tokens = table[(table["panel"] == "token fit") & (table["size"] > 1)]
     misses = tokens.groupby(["of", "series", "size"])["rmse"].mean()
     for of in (TOKEN, RESPONSE):
         numbers[f"{of}: smallest rmse"] = float(misses[of].min())
         numbers[f"{of}: largest rmse"] = float(misses[of].max())
     numbers["response closer than token"] = float((misses[RESPONSE] < misses[TOKEN]).mean())
-    text += (
-        f" For responses of two or more tokens it misses by {misses[TOKEN].min():.3f} to "
-        f"{misses[TOKEN].max():.3f} with the entropy of a token, and by {misses[RESPONSE].min():.3f} to "
-        f"{misses[RESPONSE].max():.3f} with that of a response."
-    )
     models = table[table["panel"] == "model fit"]
     for name, rows in models.groupby("series", sort=False):
         numbers[f"{name}: R^2"] = float(rows["r_squared"].mean())
@@ -146,19 +131,10 @@ def finding(table: pandas.DataFrame) -> Finding:
             says="share of the variance of reward that the law explains, mean over seeds",
             value=numbers[f"{name}: R^2"], relation="≥", threshold=EXPLAINED, where=f"on {name}"))
         numbers[f"{name}: rmse"] = float(rows["rmse"].mean())
-        text += f" {name}: R^2 {rows['r_squared'].mean():.2f}, misses by {rows['rmse'].mean():.3f}."
     by_family = sets["rmse"].unstack("size").sort_index(axis=1).diff(axis=1).iloc[:, 1:]
     worse = (by_family > 0).all(axis=1) & (by_family.shape[1] > 0)
     numbers["families with larger misses at each size"] = float(worse.sum())
-    growing = "every family" if worse.all() else "most families" if worse.mean() > 0.5 else ""
-    headline = (
-        "The law fits "
-        f"{'every' if explained.all() else 'most' if explained.mean() > 0.5 else 'a minority'}"
-        f"{'' if explained.all() else ' of the'} simulated set{'' if explained.all() else 's'} of prompts"
-        + (f"; in {growing} it misses by more as answers become more numerous" if growing else "")
-        + (", and another form is nearly always better." if law_best < 0.2 * len(fits) else ".")
-    )
-    return Finding(criteria=tuple(criteria), headline=headline, text=text, numbers=numbers)
+    return Finding(criteria=tuple(criteria), numbers=numbers)
 
 
 def draw(table: pandas.DataFrame) -> Figure:
@@ -251,6 +227,12 @@ FIGURE = PaperFigure(
     claims=("entropy-mechanism.ceiling", "entropy-mechanism.performance-law"),
     data=data,
     finding=finding,
+    headline=Headline(
+        says="The law misses too much of the variance of reward with one right among 30 and among 100 "
+             "answers, and fits with one among 10.",
+        holds=("with one right, 10 answers",),
+        fails=("with one right, 30 answers", "with one right, 100 answers"),
+    ),
     draw=draw,
     recipes=("paper/entropy-mechanism-grpo", "gpu-small/grpo"),
 )

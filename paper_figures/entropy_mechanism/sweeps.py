@@ -110,12 +110,6 @@ def name(family: str) -> str:
     return WORDS.get(family, family).replace("\n", " ")
 
 
-def span(values: pandas.Series, digits: int) -> str:
-    """Write a range as "1.2 to 3.4", or as one number where both ends would look the same."""
-    low, high = (f"{value:.{digits}f}" for value in (values.min(), values.max()))
-    return low if low == high else f"{low} to {high}"
-
-
 def draw(table: pandas.DataFrame) -> Figure:
     """Draw a column for each family, a row for each rule and quantity, a line for each strength.
 

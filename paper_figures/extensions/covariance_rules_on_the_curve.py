@@ -29,6 +29,7 @@ from paper_figures.entropy_mechanism.methods import (
     gaps_to_grpo,
 )
 from paper_figures.figure import Finding, PaperFigure
+from paper_figures.verdict import Criterion, Headline
 
 MARGIN = 0.01
 """A margin of accuracy: on GRPO's curve is within it, the interval no wider than twice it; off is
@@ -59,61 +60,19 @@ def finding(table: pandas.DataFrame) -> Finding:
         "entropy at equal accuracy: lowest": float(equal["mean"].min()),
         "entropy at equal accuracy: highest": float(equal["mean"].max()),
     }
-    spans = [
-        f"{rows['mean'].min():+.2f} to {rows['mean'].max():+.2f} nats {where}"
-        for where, rows in (
-            ("at full strength", equal[equal["selected"] > curve["selected"].min()]),
-            (f"with {curve['selected'].min():g} of the tokens selected",
-             equal[equal["selected"] <= curve["selected"].min()]),
-        ) if len(rows)
-    ]
-    text = (
-        f"When the same accuracy is first reached, Clip-Cov and KL-Cov have, beyond GRPO's, "
-        f"{', '.join(spans)}. At equal entropy their accuracy is above GRPO's (by more "
-        f"than {MARGIN:g} in the mean, the 99 % interval above 0) in {len(above)} of {len(curve)} "
-        f"comparisons{f': {_listed(above)}' if len(above) else ''}; below it in {len(below)}"
-        f"{f': {_listed(below)}' if len(below) else ''}; on its curve in {len(on)}"
-        f"{f': {_listed(on)}' if len(on) else ''}."
+    strong = curve.index[~weak]
+    criteria = (
+        Criterion(says="share of the comparisons above GRPO's curve, not the fewest tokens selected",
+                  value=float(strong.isin(above.index).mean()), relation="≥", threshold=1),
+        Criterion(says="share of the comparisons on GRPO's curve, fewest tokens selected", relation="≥",
+                  value=float(curve.index[weak].isin(on.index).mean()), threshold=1),
     )
-    least = curve["selected"][~weak].min()
-    headline = (
-        f"At equal entropy Clip-Cov and KL-Cov {_side(curve, above, below, on)}."
-        if weak.all() else
-        f"Strong Clip-Cov and KL-Cov (at least {least:.0%} of the tokens selected) "
-        f"{_side(curve[~weak], above, below, on)}; weak ones "
-        f"({curve['selected'].min():.0%}) {_side(curve[weak], above, below, on, curve_is='it')}."
-    )
-    return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
+    return Finding(criteria=criteria, standing="our own", numbers=numbers)
 
 
 def strengths(table: pandas.DataFrame) -> pandas.DataFrame:
     """Return the share of tokens selected and KL-Cov's penalty, by (family, rule)."""
     return table.groupby(["family", "rule"], sort=False)[["selected", "penalty"]].first()
-
-
-def _side(
-    curve: pandas.DataFrame, above: pandas.DataFrame, below: pandas.DataFrame, on: pandas.DataFrame,
-    *, curve_is: str = "GRPO's curve of reward against entropy",
-) -> str:
-    """Say on which side of GRPO's curve these comparisons are."""
-    up, down, still = (int(curve.index.isin(rows.index).sum()) for rows in (above, below, on))
-    if up + down == len(curve):
-        return f"leave {curve_is} {'both ways' if up and down else 'upwards' if up else 'downwards'}"
-    if up + down == 0:
-        return (f"stay on {curve_is}" if still == len(curve) else
-                f"mostly stay on {curve_is}" if still > len(curve) / 2 else
-                f"cannot be told from {curve_is}")
-    way = "both ways" if up and down else "upwards" if up else "downwards"
-    return f"{'mostly' if up + down > len(curve) / 2 else 'at times'} leave {curve_is} {way}"
-
-
-def _listed(rows: pandas.DataFrame) -> str:
-    pieces = []
-    for (family, rule), row in rows.iterrows():
-        penalty = "" if np.isnan(row["penalty"]) else f"beta {row['penalty']:g} on "
-        pieces.append(f"{rule} ({penalty}{row['selected']:g} of the tokens) with "
-                      f"{sweeps.name(str(family))} by {row['mean']:+.3f}")
-    return ", ".join(pieces)
 
 
 def _mean_over_x(rows: pandas.DataFrame) -> pandas.DataFrame:
@@ -177,5 +136,9 @@ FIGURE = PaperFigure(
     claims=("entropy-mechanism.points-on-the-curve",),
     data=methods.compared,
     finding=finding,
+    headline=Headline(
+        says="Strong Clip-Cov and KL-Cov leave GRPO's curve of reward against entropy upwards; weak "
+             "ones stay on it.",
+    ),
     draw=draw,
 )

@@ -14,6 +14,7 @@ its batches are. So "always positive" is what trained models look like.
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pandas
@@ -25,6 +26,7 @@ from paper_figures.data import inputs
 from paper_figures.drawing.bands import draw_median
 from paper_figures.drawing.style import REFERENCE, SERIES, label_ends, panels
 from paper_figures.figure import Finding, PaperFigure
+from paper_figures.verdict import Criterion, Headline
 
 COLUMNS = ["panel", "family", "right_answers", "form", "rule", "competence", "x", "share", "counted"]
 CALIBRATED = 1.0
@@ -81,38 +83,15 @@ def finding(table: pandas.DataFrame) -> Finding:
         "hard accuracy": float(hardest), "easy accuracy": float(easiest), "batch": float(largest),
         "batches": float(batches["counted"].min()),
     }
-
-    def words(name: str) -> str:
-        low, high = (f"{numbers[f'{name}: {end}']:.0%}" for end in ("lowest", "highest"))
-        return low if low == high else f"{low} to {high}"
-
-    families = table["family"].nunique()
-    text = (
-        f"Shares of positive covariances, lowest to highest over {families} families of logits, both "
-        f"theorems and {difficulty['right_answers'].nunique()} numbers of right answers. Right answers "
-        f"chosen blindly: {words('hard')} at an accuracy of {hardest:g}, {words('easy')} at {easiest:g}"
-        + (f"; along training, from an accuracy of 0.75 on, {words('trained')}" if len(late) else "")
-        + f". Policies that are right as often as they are confident (one right answer): "
-        f"{words('calibrated prompts')} of single prompts, {words('calibrated batches')} of batches of "
-        f"{largest:.0f} ({numbers['batches']:.0f} batches each); policies that know nothing, with any "
-        f"number of right answers: {words('blind batches')} of such batches."
+    criteria = (
+        Criterion(says="share of positive covariances at the highest accuracy, smallest", relation=">",
+                  value=numbers["easy: lowest"], threshold=0.5),
+        Criterion(says="largest share at the lowest accuracy less the smallest at the highest",
+                  value=numbers["hard: highest"] - numbers["easy: lowest"], relation="<", threshold=0),
+        Criterion(says="share along training from an accuracy of 0.75 on, smallest", relation=">",
+                  value=numbers.get("trained: lowest", math.nan), threshold=0.5),
     )
-    always = numbers["hard: lowest"] > 0.95
-    easy = ("on no easy prompts" if numbers["easy: highest"] == 0 else
-            f"on {'most' if numbers['easy: lowest'] > 0.5 else 'some'} easy prompts")
-    hard = ("and on hard ones of some families as often" if numbers["hard: highest"] > 0 else
-            "and on no hard ones")
-    fewer = numbers["hard: highest"] < numbers["easy: lowest"]
-    trained = "" if not len(late) else (
-        ", and training makes it mostly positive" if numbers["trained: lowest"] > 0.5 else
-        ", and training does not always make it positive")
-    headline = (
-        "The covariance is positive, and entropy falls to first order, "
-        + ("in nearly all problems." if always else
-           f"{easy} and fewer hard ones: its sign is that of the problem{trained}." if fewer else
-           f"{easy}, {hard}{trained}.")
-    )
-    return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
+    return Finding(criteria=criteria, standing="our own", numbers=numbers)
 
 
 def draw(table: pandas.DataFrame) -> Figure:
@@ -181,5 +160,9 @@ FIGURE = PaperFigure(
     claims=("entropy-mechanism.covariance-agreement",),
     data=data,
     finding=finding,
+    headline=Headline(
+        says="The covariance is positive, and entropy falls to first order, on most easy prompts and "
+             "fewer hard ones: its sign is that of the problem, and training makes it mostly positive.",
+    ),
     draw=draw,
 )

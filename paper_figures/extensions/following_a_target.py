@@ -5,6 +5,7 @@ The runs are those of `holding_a_target`.
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from paper_figures.drawing.bands import draw_mean
 from paper_figures.extensions import holding_a_target
 from paper_figures.extensions.holding_a_target import CONTROLLERS, LOOKS, complete, summary
 from paper_figures.figure import Finding, PaperFigure
+from paper_figures.verdict import Criterion, Headline
 
 TRACED = ("AEPO", "fast integral, diverse bonus", "forecast, diverse bonus")
 """The controllers whose entropy is drawn step by step: one of each way to hold a target."""
@@ -41,32 +43,13 @@ def finding(table: pandas.DataFrame) -> Finding:
         return ranked
     found = summary(table)
     best = found.loc[found.groupby("setting", sort=False)["deviation"].idxmin()]
-    named = "; ".join(
-        f"{row.setting}: {row.controller} ({row.deviation:.3f})" for row in best.itertuples())
-    steps = found[found["setting"].str.contains("then")].sort_values("follow")
-    arrived = "; ".join(
-        f"{row.controller} {row.follow:.0f} ({row.arrived} of {row.seeds} seeds)" if row.arrived else
-        f"{row.controller} never" for row in steps.itertuples())
-    text = f"Nearest on the mean of the seeds, nats off: {named}."
-    if arrived:
-        text += f" Steps until nine tenths of a step down are made: {arrived}."
     moving = best[best["setting"].isin(table.loc[table["shape"] != "constant", "setting"])]
     numbers = {**ranked.numbers, "settings": float(len(best)), "moving": float(len(moving))}
-    headline = _followed(moving["controller"]) if len(moving) else ranked.headline
-    return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
-
-
-def _followed(nearest: pandas.Series) -> str:
-    """Say who is nearest to targets that move, from the nearest to each."""
-    count, times = len(nearest), nearest.value_counts()
-    if count == 1:
-        return ("The one target that moves is followed nearest, on the mean of the seeds, by: "
-                f"{times.index[0]}.")
-    if times.max() == 1:
-        return (f"Of {count} targets that move, each is followed nearest, on the mean of the seeds, by "
-                "another controller.")
-    return (f"Of {count} targets that move, {times.max()} are followed nearest, on the mean of the "
-            f"seeds, by: {'; '.join(times.index[times == times.max()])}.")
+    criteria = (Criterion(
+        says="controllers that are nearest to a moving target, over the number of such targets",
+        value=moving["controller"].nunique() / len(moving) if len(moving) else math.nan, relation="≥",
+        threshold=1),)
+    return Finding(criteria=criteria, standing="our own", numbers=numbers)
 
 
 def draw(table: pandas.DataFrame) -> Figure:
@@ -137,5 +120,9 @@ FIGURE = PaperFigure(
     claims=("aepo.tracking",),
     data=data,
     finding=finding,
+    headline=Headline(
+        says="Each of the targets that move is followed nearest, on the mean of the seeds, by another "
+             "controller.",
+    ),
     draw=draw,
 )

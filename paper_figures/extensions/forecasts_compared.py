@@ -24,8 +24,8 @@ from matplotlib.figure import Figure
 from paper_figures.data import inputs
 from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, panels
 from paper_figures.drawing.table import Table
-from paper_figures.extensions.entropy_audit import well
 from paper_figures.figure import Finding, MissingInputError, PaperFigure
+from paper_figures.verdict import Criterion, Headline
 
 FILE = "forecasts/result.json"
 COMMAND = f"python -m llm_bridge.commands.forecast_comparison --output build/{FILE}"
@@ -39,6 +39,8 @@ SIMULATED = ("coefficients", "entropy_gradient")
 """The forecasts of the simulation: what (ii) needs is exact there, and differs from (i') nowhere."""
 DIFFERENCE = "entropy_gradient - first_order"
 """In a run: by how much the correlation of (i') is above that of (ii)."""
+FOLLOWS = 0.5
+"""The correlation above which one change follows another at least loosely."""
 BLOCK = 5
 """Steps that are drawn together in a bootstrap: with momentum a step resembles the one before."""
 DRAWS = 2000
@@ -156,33 +158,14 @@ def finding(table: pandas.DataFrame) -> Finding:
         "least slope": float(slopes.min()), "most slope": float(slopes.max()),
     }
 
-    def bounds(panel: str, name: str, digits: int) -> str:
-        return " to ".join(f"{numbers[f'{panel}: {end} {name}']:.{digits}f}" for end in ("least", "most"))
-
-    text = (
-        f"On the network, in {len(gap)} runs of {runs['steps'].min()} steps, the measured change of the "
-        f"mean entropy correlates with (i) at {bounds('trained', 'coefficients', 2)}, with (i') at "
-        f"{bounds('trained', 'entropy_gradient', 3)} (slope {slopes.min():.2f} to {slopes.max():.2f}), "
-        f"with (ii) at {bounds('trained', 'first_order', 3)}. By more than their steps explain (95 %) "
-        f"(i') is above (ii) in {above} of the runs and below it in {below}. In single runs of the "
-        f"simulation (i) is at {bounds('simulated', 'coefficients', 2)} and (i') at "
-        f"{bounds('simulated', 'entropy_gradient', 3)}."
+    worst = numbers["trained: least entropy_gradient"]
+    criteria = (
+        Criterion(says="correlation of the measured change with (i'), smallest of a run", value=worst,
+                  relation=">", threshold=FOLLOWS),
+        Criterion(says="that correlation less the largest with (i) of a run", relation=">", threshold=0,
+                  value=worst - numbers["trained: most coefficients"]),
     )
-    worst, best = (numbers[f"trained: {end} entropy_gradient"] for end in ("least", "most"))
-    headline = (
-        "What a step does to a network's entropy follows the entropy gradient's forecast "
-        f"{_in_runs(worst, best)}, "
-        + ("and in the worst run more closely than it follows the papers' coefficients in their best."
-           if worst > numbers["trained: most coefficients"] else
-           "and in the worst run no more closely than it follows the papers' coefficients in their best.")
-    )
-    return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
-
-
-def _in_runs(worst: float, best: float) -> str:
-    loosely, closely = well(worst), well(best)
-    return (f"{closely} in all runs" if loosely == closely else
-            f"{closely} in some runs and {loosely} in others")
+    return Finding(criteria=criteria, standing="our own", numbers=numbers)
 
 
 def tables(table: pandas.DataFrame) -> list[Table]:
@@ -264,6 +247,11 @@ FIGURE = PaperFigure(
     claims=("aepo.assumption-b4", "extension.score-covariance", "extension.score-forecast"),
     data=data,
     finding=finding,
+    headline=Headline(
+        says="What a step does to a network's entropy follows the entropy gradient's forecast in every "
+             "run, and in the worst run more closely than it follows the papers' coefficients in their "
+             "best.",
+    ),
     draw=draw,
     tables=tables,
 )

@@ -28,6 +28,7 @@ from paper_figures.data import inputs
 from paper_figures.drawing.style import REFERENCE, SERIES, panels
 from paper_figures.drawing.table import Table
 from paper_figures.figure import Finding, MissingInputError, PaperFigure
+from paper_figures.verdict import Criterion, Headline
 
 MEANING = {
     "identity": "independent (B.4)", "own state": "+ within a state", "all states": "+ across states",
@@ -144,48 +145,22 @@ def finding(table: pandas.DataFrame) -> Finding:
     """State how far from independent logits are, and which assumption loses the forecast."""
     found = measures(table)
     numbers: dict[str, float] = {}
-    pieces = []
     for policy, row in found.iterrows():
         numbers |= {f"{policy}: {name}": float(value) for name, value in row.items()}
-        first = next((name for name in MEANING if row[name] <= EXPLAINED), None)
-        pieces.append(
-            f"{policy}: the squared norms of logit gradients spread by {row['diagonal_spread']:.0%} of "
-            f"their mean ({row['diagonal']:.3g}); inner products are {row['within_state']:.0%} of it "
-            f"within a state and {row['across_states']:.0%} across states (root mean square). Of the "
-            f"measured entropy changes independent logits leave {row['identity']:.0%} unexplained, the "
-            f"kernel within a state {row['own state']:.0%}, the whole kernel {row['all states']:.0%}"
-            + (f", logits as measured {row['first order']:.0%}" if first != "all states" else "")
-            + f" (the root mean square of what is left over that of the changes{_where(table, policy)})"
-        )
     holds, apart = ((found[list(judged)] <= HOLDS).all(axis=1) for judged in (WITHIN, ACROSS))
-    pieces.append(
-        "Inner products of logits of different states, of which Assumption B.4 says nothing, are within "
-        f"{HOLDS:.0%} of the mean diagonal for {apart.sum()} of {len(found)}")
     explains = found["identity"] <= EXPLAINED
     numbers |= {"policies": float(len(found)), "policies with independent logits": float(holds.sum()),
                 "policies with independent states": float(apart.sum()),
                 "policies explained by independence": float(explains.sum())}
-    headline = (
-        f"Assumption B.4 (orthonormal gradients of a state's logits) holds for {holds.sum()} of "
-        f"{len(found)} {'policies' if len(found) > 1 else 'policy'} audited; knowing how logits share "
-        f"parameters {'explains' if found['all states'].max() <= EXPLAINED else 'does not fully explain'}"
-        " the entropy changes, assuming that they share none "
-        f"{'does too' if explains.all() else 'does not'}."
+    criteria = (
+        Criterion(says="policies for which logits of a state are independent", value=float(holds.sum()),
+                  relation="≤", threshold=0),
+        Criterion(says="share of the entropy changes that the whole kernel leaves unexplained, largest",
+                  value=float(found["all states"].max()), relation="≤", threshold=EXPLAINED),
+        Criterion(says="share that independent logits leave unexplained, smallest", relation=">",
+                  value=float(found["identity"].min()), threshold=EXPLAINED),
     )
-    return Finding(standing="our own", headline=headline, text=". ".join(pieces) + ".", numbers=numbers)
-
-
-def _where(table: pandas.DataFrame, policy: object) -> str:
-    """Say at how many states of how many steps the changes are; nothing where no file was kept."""
-    rows = table[(table["policy"] == policy) & (table["name"] == "forecast_states")]
-    if rows.empty:
-        return ""
-    return f", at up to {rows['value'].max():.0f} states of each of {len(rows)} steps"
-
-
-def _range(values: pandas.Series) -> str:
-    low, high = f"{values.min():.0%}", f"{values.max():.0%}"
-    return low if low == high else f"{low} to {high}"
+    return Finding(criteria=criteria, standing="our own", numbers=numbers)
 
 
 def draw(table: pandas.DataFrame) -> Figure:
@@ -270,6 +245,11 @@ FIGURE = PaperFigure(
     "slope, as one assumption after the other is dropped.",
     data=data,
     finding=finding,
+    headline=Headline(
+        says="Assumption B.4 (orthonormal gradients of a state's logits) holds for no policy audited; "
+             "how logits share parameters explains the entropy changes, and assuming that they share "
+             "none does not.",
+    ),
     draw=draw,
     tables=tables,
 )

@@ -24,6 +24,7 @@ from paper_figures.data import inputs
 from paper_figures.drawing.style import REFERENCE, SERIES, panels
 from paper_figures.drawing.table import Table
 from paper_figures.figure import Finding, PaperFigure
+from paper_figures.verdict import Criterion, Headline
 
 BASE = "GRPO"
 CONTROLS = ("GRPO, other samples", "GRPO, half the step")
@@ -66,13 +67,12 @@ def finding(table: pandas.DataFrame) -> Finding:
     """State which rules leave the curve, in which family, beside how far the law itself misses it."""
     gaps = table[(table["panel"] == "gap") & (table["mode"] == "sampled")]
     exact = table[(table["panel"] == "gap") & (table["mode"] == "exact")]
-    margin = float(table["margin"].iloc[0])
     numbers: dict[str, float] = {}
-    pieces, in_expectation = [], []
+    criteria = []
     for family, rows in gaps.groupby("family", sort=False):
         rules = rows[~rows["rule"].isin(CONTROLS)]
         is_grpo = (rules[["y", "low", "high"]] == 0).all(axis=1)
-        same, rules = list(rules[is_grpo]["rule"]), rules[~is_grpo]
+        rules = rules[~is_grpo]
         named = _by_side(rules)
         for side, words in SIDES.items():
             numbers[f"{family}: {words}"] = float(len(named[side]))
@@ -82,69 +82,21 @@ def finding(table: pandas.DataFrame) -> Finding:
         law = table[(table["panel"] == "misfit") & (table["family"] == family)
                     & (table["rule"] == BASE) & (table["mode"] == "sampled")]
         numbers[f"{family}: misfit of the law"] = float(law["y"].iloc[0])
-        where = _off(named)
-        if len(named[0]):
-            told = int(((named[0]["low"] > 0) | (named[0]["high"] < 0)).sum())
-            where.append(
-                f"on it (within {margin:g}; for {told} of {len(named[0])} the interval excludes 0) "
-                f"{_listed(named[0], gaps=False)}")
-        if same:
-            where.append(f"the same as GRPO {', '.join(same)}")
-        if len(named[-9]):
-            where.append(f"{len(named[-9])} not told")
-        pieces.append(
-            f"{str(family)[0].upper()}{str(family)[1:]}: {'; '.join(where)} (controls within "
-            f"{numbers[f'{family}: controls, largest gap']:.3f}, the law itself misses GRPO's curve by "
-            f"{numbers[f'{family}: misfit of the law']:.3f})"
-        )
         expected = exact[exact["family"] == family]
-        off = "; ".join(_off(_by_side(expected))) or "none leaves it"
         sides = rules.set_index("rule")["side"]
         moved = expected[expected["rule"].isin(sides.index)
                          & (expected["side"] != expected["rule"].map(sides))]
-        in_expectation.append(
-            f"with {family}: {off}"
-            + (f" (elsewhere than from samples: {_listed(moved, gaps=True)})" if len(moved) else ""))
         numbers[f"{family}: elsewhere in exact expectation"] = float(len(moved))
-    text = (
-        f"Reward beyond GRPO's when entropy first falls to the same level, from samples; off the curve "
-        f"is further than {margin:g} with an interval that excludes 0. {'. '.join(pieces)}. In exact "
-        f"expectation, {'; '.join(in_expectation)}."
-    )
-    left = {family: int(numbers[f"{family}: above"] + numbers[f"{family}: below"])
-            for family in gaps["family"].unique()}
-    most = max(left, key=lambda family: left[family])
-    tried = sum(int(numbers[f"{most}: {words}"]) for words in SIDES.values())
-    others = [
-        f"; on prompts with {_spoken(family)} "
-        f"{'none does' if count == 0 else 'as many do' if count == left[most] else 'fewer do'}"
-        for family, count in left.items() if family != most
-    ]
-    headline = (
-        f"From samples, {left[most]} of {tried} interventions leave GRPO's curve of reward against "
-        f"entropy on prompts with {_spoken(most)}{''.join(others)}"
-        + (": the fit is no trade-off that interventions must obey." if left[most] else ".")
-    )
-    return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
+        criteria.append(Criterion(
+            says="interventions that leave GRPO's curve of reward against entropy, from samples",
+            value=float(len(named[1]) + len(named[-1])), relation=">", threshold=0,
+            where=f"on prompts with {family}"))
+    return Finding(criteria=tuple(criteria), standing="our own", numbers=numbers)
 
 
 def _by_side(rows: pandas.DataFrame) -> dict[int, pandas.DataFrame]:
     return {side: rows[rows["side"] == side].sort_values("y", key=abs, ascending=False)
             for side in SIDES}
-
-
-def _off(named: dict[int, pandas.DataFrame]) -> list[str]:
-    return [f"{SIDES[side]} it {_listed(named[side], gaps=True)}" for side in (1, -1) if len(named[side])]
-
-
-def _listed(rows: pandas.DataFrame, *, gaps: bool) -> str:
-    return ", ".join(f"{row.rule} ({row.y:+.3f})" if gaps else str(row.rule) for row in rows.itertuples())
-
-
-def _spoken(family: str) -> str:
-    """Name a family of prompts as one says it: "five right, graded" has five right answers."""
-    count = family.split(" right")[0]
-    return f"{count} right answer{'' if count == 'one' else 's'}"
 
 
 def draw(table: pandas.DataFrame) -> Figure:
@@ -243,6 +195,13 @@ FIGURE = PaperFigure(
     claims=("entropy-mechanism.points-on-the-curve",),
     data=data,
     finding=finding,
+    headline=Headline(
+        says="From samples some interventions leave GRPO's curve of reward against entropy on prompts "
+             "with five right answers, and none does with one: the fit is no trade-off that "
+             "interventions must obey.",
+        holds=("on prompts with five right, graded",),
+        fails=("on prompts with one right, graded",),
+    ),
     draw=draw,
     tables=tables,
 )

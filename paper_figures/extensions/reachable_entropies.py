@@ -25,6 +25,7 @@ from scipy.special import entr
 from paper_figures.data import inputs
 from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels
 from paper_figures.figure import Finding, PaperFigure
+from paper_figures.verdict import Criterion, Headline
 
 ROUNDING = 1e-9
 """How far rounding may put a mean of entropies outside a range that holds each of them, nats."""
@@ -131,30 +132,15 @@ def finding(table: pandas.DataFrame) -> Finding:
            for name, q in (("quartile", 0.25), ("median", 0.5), ("upper quartile", 0.75))},
         "fixed points: largest distance from the edge": float(on_edge.max()),
     }
-    lost = tried[~tried["above"]].groupby("x")["held"].max()
-    never = ", ".join(f"{m:g}" for m in lost.index[lost == 0])
-    price = (
-        f"The {above.sum()} runs of an entropy bonus that end more than {CLEAR:g} nats above log m give "
-        f"{wrong.median():.1%} wrong answers in the median (quartiles {wrong.quantile(0.25):.1%} and "
-        f"{wrong.quantile(0.75):.1%})"
-        if above.any() else f"No run of an entropy bonus ends more than {CLEAR:g} nats above log m"
+    criteria = (
+        Criterion(says="targets at or above log m that AEPO holds", relation="≤", threshold=0,
+                  value=numbers["AEPO: targets held above log m"]),
+        Criterion(says=f"runs of an entropy bonus that end over {CLEAR:g} nats above log m", relation=">",
+                  value=float(above.sum()), threshold=0),
+        Criterion(says="wrong answers of these runs, share, median", value=float(wrong.median()),
+                  relation=">", threshold=0),
     )
-    text = (
-        f"Of {len(ends)} simulated ends {outside.sum()} lie outside the range that their reward "
-        f"allows. AEPO ends at a reward of {numbers['AEPO: lowest reward']:.3f} or more and at most "
-        f"{max(numbers['AEPO: largest excess over log m'], 0):.2f} nats above log m, and holds "
-        f"{held['above'].sum()} of {tried['above'].sum()} targets at or above it and "
-        f"{(~held['above']).sum()} of {(~tried['above']).sum()} below"
-        f"{f' (none with m = {never})' if never else ''}. {price}. The bonus' fixed points lie on the "
-        f"upper edge of the range, to {numbers['fixed points: largest distance from the edge']:.0e} nats."
-    )
-    none = numbers["AEPO: targets held above log m"] == 0
-    headline = (
-        f"AEPO holds {'no target' if none else 'targets'} above the logarithm of the number of right "
-        "answers; an entropy bonus "
-        + ("reaches more, but pays with wrong answers." if above.any() else "is not seen above it.")
-    )
-    return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
+    return Finding(criteria=criteria, standing="our own", numbers=numbers)
 
 
 def draw(table: pandas.DataFrame) -> Figure:
@@ -228,5 +214,9 @@ FIGURE = PaperFigure(
     claims=("aepo.collapse-or-explosion",),
     data=data,
     finding=finding,
+    headline=Headline(
+        says="AEPO holds no target above the logarithm of the number of right answers; an entropy bonus "
+             "reaches more, but pays with wrong answers.",
+    ),
     draw=draw,
 )

@@ -23,6 +23,7 @@ from paper_figures.data import inputs
 from paper_figures.drawing.bands import draw_median
 from paper_figures.drawing.style import REFERENCE, SERIES, label_ends, panels
 from paper_figures.figure import Finding, PaperFigure
+from paper_figures.verdict import Criterion, Headline
 
 KINDS = {"right": "right responses", "wrong": "wrong responses"}
 PRINTED = "sequence-mean"
@@ -100,30 +101,15 @@ def finding(table: pandas.DataFrame) -> Finding:
         "AEPO: entropy over tilts, highest": float(entropy["AEPO"].max()),
         "untempered: entropy over tilts, highest": float(entropy["untempered"].max()),
     }
-    rest = others < STILL
-    right, wrong = (numbers[f"printed: {kind}, tokens"] for kind in KINDS)
-    text = (
-        "Length says nothing about the reward here. GRPO's mean over each response moves right "
-        "responses "
-        f"by {right:+.2f} tokens and wrong ones by {wrong:+.2f}; token-mean and Dr.GRPO "
-        f"{'leave both as they are' if rest else f'move them by up to {others:.2g}'} in exact "
-        "expectation "
-        f"(from samples by {numbers['others, sampled: largest mean']:.3f} at most in the mean of a rule "
-        f"and kind, by up to {numbers['others, sampled: largest run']:.3f} in one run). AEPO's second "
-        "batch takes "
-        f"right responses from {start:.2f} tokens to {by_tilt.iloc[0]:.2f} at a tilt of "
-        f"{by_tilt.index[0]:g} "
-        f"nats a token and to {by_tilt.iloc[-1]:.2f} at {by_tilt.index[-1]:g}; they keep their length at "
-        f"{neutral['AEPO']:.2f} (predicted {neutral['predicted']:.2f})."
+    criteria = (
+        Criterion(says="change of the length of right responses under GRPO's mean over each response, "
+                  "tokens", value=numbers["printed: right, tokens"], relation="<", threshold=0),
+        Criterion(says="change of the length of wrong responses under it, tokens", relation=">",
+                  value=numbers["printed: wrong, tokens"], threshold=0),
+        Criterion(says="change of any length under token-mean and Dr.GRPO in exact expectation, tokens, "
+                  "largest", value=float(others), relation="<", threshold=STILL),
     )
-    drifts = right < 0 < wrong
-    headline = (
-        "Where length does not matter for the reward, GRPO's mean over each response "
-        + ("makes right responses shorter and wrong ones longer" if drifts else
-           "does not both shorten right responses and lengthen wrong ones")
-        + ("; token-mean and Dr.GRPO leave them alone in expectation." if rest else ".")
-    )
-    return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
+    return Finding(criteria=criteria, standing="our own", numbers=numbers)
 
 
 def _start_length(table: pandas.DataFrame) -> float:
@@ -210,5 +196,10 @@ FIGURE = PaperFigure(
     claims=("aepo.target-distributions",),
     data=data,
     finding=finding,
+    headline=Headline(
+        says="Where length does not matter for the reward, GRPO's mean over each response makes right "
+             "responses shorter and wrong ones longer; token-mean and Dr.GRPO leave them alone in "
+             "expectation.",
+    ),
     draw=draw,
 )

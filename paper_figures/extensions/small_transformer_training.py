@@ -23,6 +23,7 @@ from matplotlib.figure import Figure
 from paper_figures.data import training_curves
 from paper_figures.drawing.style import REFERENCE, SERIES, panels
 from paper_figures.figure import Finding, MissingInputError, PaperFigure
+from paper_figures.verdict import Criterion, Headline
 
 MODEL = "small-sums"
 TASKS = {"split": "many right answers (57=)", "sum": "one right answer (23+34=)"}
@@ -32,7 +33,6 @@ TARGET = float(training_curves.default("aepo", "target"))  # type: ignore[arg-ty
 NEAR = training_curves.TARGET_SPACING / 2
 """How near two entropies count as the same, nats per token."""
 CHOICES = [training_curves.Choice(label=name, rule=rule) for rule, name in RULES.items()]
-A_MODEL = "a small transformer's entropy"
 LOOKS = dict(zip(RULES.values(), SERIES, strict=False))
 QUANTITIES = {
     "entropy": "entropy (nats per token)",
@@ -82,8 +82,7 @@ def ends(table: pandas.DataFrame) -> dict[str, float]:
 def finding(table: pandas.DataFrame) -> Finding:
     """State under which rule entropy falls, whether AEPO keeps more of it, and how near its target."""
     numbers = ends(table)
-    sentences: list[str] = []
-    headlines: list[str] = []
+    criteria = []
     for task, words in TASKS.items():
         grpo, aepo = (
             {k.split()[2] + k.split()[3]: v for k, v in numbers.items() if k.startswith(f"{task} {r} ")}
@@ -91,39 +90,16 @@ def finding(table: pandas.DataFrame) -> Finding:
         )
         if not grpo or not aepo:
             continue
-        seeds = table.loc[table["task"] == task, "seed"].nunique()
-        lower = [name for name, run in (("GRPO", grpo), ("AEPO", aepo))
-                 if run["entropylast"] < run["entropyfirst"]]
-        fall = {0: "neither lowers", 1: f"{''.join(lower)} alone lowers", 2: "both lower"}[len(lower)]
-        away = aepo["entropylast"] - TARGET
-        headlines.append(
-            f"{fall} {'it' if headlines else A_MODEL} with {words.split(' (')[0]}, AEPO ending "
-            f"{'higher' if aepo['entropylast'] - grpo['entropylast'] > NEAR else 'no higher'}"
-            f"{', off its target' if abs(away) > NEAR else ''}"
-        )
-        heated = aepo.get("heatedshare")
-        sentences.append(
-            f"With {words.split(' (')[0]} ({seeds} seed{'s' if seeds > 1 else ''}), entropy went from "
-            f"{grpo['entropyfirst']:.2f} to {grpo['entropylast']:.2f} nats under GRPO and from "
-            f"{aepo['entropyfirst']:.2f} to {aepo['entropylast']:.2f} under AEPO, {abs(away):.2f} "
-            f"{'above' if away > 0 else 'below'} its target of {TARGET:g}"
-            + ("; " if heated is None else f", with its second batch hot in {heated:.0%} of the steps; ")
-            + f"reward ended at {grpo['rewardlast']:.2f} and {aepo['rewardlast']:.2f} (a constant "
-            f"answer scores {grpo['constant_answerlast']:.2f})"
-            + (
-                f", distinct answers at {grpo['distinct_answerslast']:.1f} and "
-                f"{aepo['distinct_answerslast']:.1f}"
-                if {"distinct_answerslast"} <= grpo.keys() & aepo.keys() else ""
-            )
-        )
-    if not sentences:
-        text = "Runs of one rule only; nothing to compare yet."
-        return Finding(standing="our own", headline="", text=text, numbers=numbers)
-    text = ". ".join(sentences) + "."
-    most = table["seed"].nunique()
-    seeds_of = "one seed" if most == 1 else f"{most} seeds"
-    headline = f"Of GRPO and AEPO ({seeds_of}), {'; '.join(headlines)}."
-    return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
+        where = f"with {words.split(' (')[0]}"
+        criteria += [
+            Criterion(says="entropy at the end under GRPO, less its start, nats per token", relation="<",
+                      value=grpo["entropylast"] - grpo["entropyfirst"], threshold=0, where=where),
+            Criterion(says="entropy at the end under AEPO, less GRPO's, nats per token", relation=">",
+                      value=aepo["entropylast"] - grpo["entropylast"], threshold=NEAR, where=where),
+            Criterion(says="distance of AEPO's entropy at the end from its target, nats per token",
+                      value=abs(aepo["entropylast"] - TARGET), relation="≤", threshold=NEAR, where=where),
+        ]
+    return Finding(criteria=tuple(criteria), standing="our own", numbers=numbers)
 
 
 def draw(table: pandas.DataFrame) -> Figure:
@@ -173,5 +149,11 @@ FIGURE = PaperFigure(
     claims=("aepo.arbitrary-entropy",),
     data=data,
     finding=finding,
+    headline=Headline(
+        says="With many right answers a small transformer's entropy falls under GRPO, and AEPO ends "
+             "higher, near its target; with one right answer this fails.",
+        holds=("with many right answers",),
+        fails=("with one right answer",),
+    ),
     draw=draw,
 )

@@ -19,8 +19,11 @@ from paper_figures.drawing.style import panels
 from paper_figures.drawing.table import Table, estimate
 from paper_figures.extensions.holding_a_target import LOOKS, K
 from paper_figures.figure import Finding, PaperFigure
+from paper_figures.verdict import Criterion, Headline
 
 KINDS = ("higher", "lower")
+LITTLE = 0.25
+"""The share of a distance below which it counts as little."""
 """The kinds of prompts, by their targets."""
 COLUMNS = (("entropy_higher", "entropy, higher target", 2), ("entropy_lower", "entropy, lower target", 2),
            ("shortfall", "prompts' own distance", 3),
@@ -70,29 +73,21 @@ def summary(table: pandas.DataFrame) -> pandas.DataFrame:
 def finding(table: pandas.DataFrame) -> Finding:
     """State how far apart the two kinds are, with one coefficient and with the largest gain."""
     found = summary(table)
-    asked = 2 * float(table["offset"].iloc[0])
     numbers = {f"{row.controller}, gain {row.gain:g}: {name}": float(getattr(row, name))
                for row in found.itertuples()
                for name in ("seeds", "apart", "shortfall", "deviation", "reward")}
     one, most = (found[found["gain"] == gain] for gain in (found["gain"].min(), found["gain"].max()))
-    gain = most["gain"].iloc[0]
     price = prices(table)
     numbers |= {f"{name}: reward {column}": float(value)
                 for name, row in price.iterrows() for column, value in row.items()}
-    paid = ", ".join(
-        f"{row['change']:+.3f} ± {row['error']:.3f} ({name})" for name, row in price.iterrows())
-    text = "; ".join(
-        f"{row.controller}, gain {row.gain:g}: {row.apart:.2f} nats apart, reward {row.reward:.2f}"
-        for row in found.itertuples())
-    return Finding(
-        standing="our own", numbers=numbers,
-        headline=f"Two kinds of prompts with targets of their own keep {_part(one['apart'] / asked)} of "
-        "the distance asked between them under one coefficient, and "
-        f"{_part(most['apart'] / asked)} with coefficients of their own at the largest gain.",
-        text=f"Asked to be {asked:g} nats apart, the two kinds are {_range(one['apart'])} apart under "
-        f"one coefficient, and {_range(most['apart'])} with a gain of {gain:g}. With that the "
-        f"reward changes, seed by seed, by {paid}. Entropies of held-out prompts, "
-        f"means over {found['seeds'].max()} seeds. {text}.")
+    asked = 2 * float(table["offset"].iloc[0])
+    criteria = (
+        Criterion(says="distance between the kinds under one coefficient, over that asked, largest",
+                  value=float(one["apart"].max()) / asked, relation="<", threshold=LITTLE),
+        Criterion(says="distance between the kinds at the largest gain, over that asked, smallest",
+                  value=float(most["apart"].min()) / asked, relation=">", threshold=0.5),
+    )
+    return Finding(criteria=criteria, standing="our own", numbers=numbers)
 
 
 def prices(table: pandas.DataFrame) -> pandas.DataFrame:
@@ -103,19 +98,6 @@ def prices(table: pandas.DataFrame) -> pandas.DataFrame:
     wide = table.pivot_table(index=["controller", "seed"], columns="gain", values="reward")
     change = (wide[wide.columns.max()] - wide[wide.columns.min()]).dropna().groupby("controller")
     return pandas.DataFrame({"change": change.mean(), "error": change.sem()})
-
-
-def _part(shares: pandas.Series) -> str:
-    low, high = (
-        "little" if share < 0.25 else "less than half" if share < 0.5 else
-        "more than half" if share < 0.9 else "nearly all"
-        for share in (shares.min(), shares.max()))
-    return low if low == high else f"{low} to {high}"
-
-
-def _range(values: pandas.Series) -> str:
-    low, high = f"{values.min():.2f}", f"{values.max():.2f}"
-    return low if low == high else f"{low} to {high}"
 
 
 def tables(table: pandas.DataFrame) -> list[Table]:
@@ -177,6 +159,11 @@ FIGURE = PaperFigure(
     claims=("extension.level-set-one-coefficient",),
     data=data,
     finding=finding,
+    headline=Headline(
+        says="Two kinds of prompts with targets of their own keep little of the distance asked between "
+             "them under one coefficient, and more than half with coefficients of their own at the "
+             "largest gain.",
+    ),
     draw=draw,
     tables=tables,
 )

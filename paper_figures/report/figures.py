@@ -16,9 +16,9 @@ SOURCES = {
     "This project": "Beyond the papers, ours",
 }
 """The headings of figures, by the part of their source before the comma."""
-SHOWN = ("verdict", "conditions", "headline", "evidence", "drawn_from")
+SHOWN = ("verdict", "headline", "evidence", "drawn_from")
 """What of a figure's record is shown as it stands."""
-RECORDED = {*SHOWN, "criteria", "finding", "numbers", "data_sha256"}
+RECORDED = {*SHOWN, "criteria", "numbers", "data_sha256"}
 """What a figure's record has (`paper_figures.figure.build`)."""
 
 
@@ -54,7 +54,7 @@ def _figure(figure: PaperFigure, folder: Path, index: dict[str, Any]) -> dict[st
     entry: dict[str, Any] = {
         "name": name, "source": figure.source, "title": figure.title, "paper": figure.paper,
         "place": figure.place, "ours": figure.ours, "evidence": (), "problem": "", "verdict": None,
-        "headline": "", "conditions": "", "criteria": [], "label": _label(figure),
+        "headline": "", "criteria": [], "met": "", "label": _label(figure),
         "rerun": _rerun(figure, ()),
     }
     if name in index.get("failed", {}):
@@ -70,13 +70,18 @@ def _figure(figure: PaperFigure, folder: Path, index: dict[str, Any]) -> dict[st
     return entry | {
         **{key: record[key] for key in SHOWN},
         "criteria": [_criterion(one) for one in record["criteria"]],
-        "text": record["finding"],
+        "met": _count(record["criteria"]),
         "tables": record.get("tables", ()),
         "digest": record["data_sha256"],
         "numbers": [(key, f"{value:.4g}") for key, value in record["numbers"].items()],
         "inputs": [(key, _origin(value)) for key, value in inputs.items()],
         "rerun": _rerun(figure, inputs),
     }
+
+
+def _count(criteria: list[dict[str, Any]]) -> str:
+    """Return how many criteria are met, as text; "" where there is none."""
+    return f"Criteria met: {sum(one['met'] for one in criteria)} of {len(criteria)}." if criteria else ""
 
 
 def _criterion(record: dict[str, Any]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from paper_figures.site.markup import (
     table,
     text,
 )
-from paper_figures.verdict import RULE
+from paper_figures.verdict import RULE, STANDINGS
 
 PLACE = re.compile(
     r"\b(Theorem|Lemma|Proposition|Corollary|Figure|Table|Equation|Eq\.) (\d+(?:\.\d+)?)")
@@ -102,7 +102,9 @@ def _gallery(groups: Sequence[Mapping[str, Any]], made: Mapping[str, Path]) -> s
                        f":target: {name}.html\n```" if name in made else "")
             parts += ["::::{container} card", picture, "", link(figure["label"], figure_page(name)),
                       badge(figure["verdict"] or "not made yet"), "", text(figure["title"]), "",
-                      *_findings(figure), "::::"]
+                      *_findings(figure),
+                      *([_criteria(figure)] if figure["criteria"] and not figure["headline"] else []),
+                      "::::"]
         parts += [":::::", ""]
     hidden = "\n".join(figure["name"] for group in groups for figure in group["figures"])
     return "\n".join([*parts, fenced(f":hidden:\n\n{hidden}", "{toctree}")])
@@ -113,6 +115,14 @@ def _findings(figure: Mapping[str, Any]) -> list[str]:
     paper = f"**The paper** ({text(figure['place'])}): {text(figure['paper'])}" if figure["place"] else ""
     ours = f"**Ours**: {text(figure['headline'])}" if figure["headline"] else ""
     return [line for paragraph in (paper, ours) if paragraph for line in (paragraph, "")]
+
+
+def _criteria(figure: Mapping[str, Any]) -> str:
+    return table(
+        ("criterion", "condition", "ours", "asked", "met"),
+        [(text(one["says"]), text(one["where"] or "none"), text(one["value"]), text(one["asked"]),
+          badge("pass" if one["met"] else "fail")) for one in figure["criteria"]],
+        (5, 3, 1, 1, 1))
 
 
 def _page(
@@ -134,7 +144,7 @@ def _page(
     if figure["problem"]:
         parts += [f"{text(figure['problem'])}.", ""]
     else:
-        parts += [f"{badge(figure['verdict'])} {text(figure['conditions'])}", ""]
+        parts += [f"{badge(figure['verdict'])} {text(figure['met'])}", ""]
         if has_picture:
             parts += [fenced(f":alt: {figure['title']}\n\n{text(figure['ours'])}",
                              f"{{figure}} /pictures/{name}.svg")]
@@ -148,13 +158,10 @@ def _page(
                       table([text(str(c)) for c in found["header"]], rows), *note]
     parts += ["## At a glance", "", table(("", name), [f for f in facts if f[1]], (1, 5), css="facts")]
     if not figure["problem"]:
-        parts += ["## Our finding in numbers", "", text(figure["text"]), ""]
         if figure["criteria"]:
-            parts += ["## How the verdict is reached", "", text(RULE), "", table(
-                ("criterion", "condition", "ours", "asked", "met"),
-                [(text(one["says"]), text(one["where"] or "none"), text(one["value"]), text(one["asked"]),
-                  badge("pass" if one["met"] else "fail")) for one in figure["criteria"]],
-                (5, 3, 1, 1, 1))]
+            judged = figure["verdict"] not in STANDINGS
+            parts += ["## How the verdict is reached" if judged else "## Criteria of the headline", "",
+                      text(RULE) if judged else "", "", _criteria(figure)]
         parts += ["## Numbers behind the verdict", "",
                   table(("number", "value"), [(text(k), text(v)) for k, v in figure["numbers"]]),
                   "## Where the data come from", "",

@@ -75,7 +75,7 @@ def _page(
             [(link(f["label"], figure_page(f["name"])),
               text(f"{f['paper']} ({f['place']})" if f["place"] else f["paper"]),
               badge(f["verdict"] or "not made yet") + " "
-              + text(f"{f['headline']} {f['conditions']}".strip() or f["ours"]))
+              + text(f"{f['headline']} {f['met']}".strip() or f["ours"]))
              for f in figures], (2, 4, 5), css="filterable")]
     return "\n".join(parts)
 

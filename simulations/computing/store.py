@@ -40,12 +40,14 @@ class Experiment:
     source: str
     """The figure, table or statement of a paper that the experiment is about."""
     title: str
+    caption: str
+    """What the Dataset holds, in one fixed text: the quantities, over what they are, and their spread."""
     modes: tuple[Mode, ...] = ("exact",)
     """Whether its numbers are computed in exact expectation, from samples, or both."""
     profiles: dict[str, Any]
     """A frozen config dataclass for each of ``PROFILES``."""
     compute: Callable[[Any, int, Progress], xr.Dataset]
-    """A function of (config, seed, progress) that returns a Dataset with a ``caption`` in words."""
+    """A function of (config, seed, progress) that returns a Dataset."""
     work: Callable[[Any], int]
     """The number of engine steps that a config takes: the length of its progress bar."""
 
@@ -98,7 +100,8 @@ def result(
             with keeping(Keeper(folder=cells, backend=backend)):
                 found = experiment.compute(config, seed, progress)
             found.attrs.update(
-                title=experiment.title, source=experiment.source, profile=profile, config_key=key
+                title=experiment.title, caption=experiment.caption, source=experiment.source,
+                profile=profile, config_key=key,
             )
             save(found, path, config=config, seed=seed)
         shutil.rmtree(cells, ignore_errors=True)

@@ -108,7 +108,6 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
                         _sweep(config, seed, progress), _algorithm(config, seed, progress)])
     for name, label in LONG_NAMES.items():
         dataset[name].attrs["long_name"] = label
-    dataset.attrs["caption"] = _caption(dataset, config)
     return dataset
 
 
@@ -265,31 +264,13 @@ def _algorithm(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     )
 
 
-def _caption(dataset: xr.Dataset, config: Config) -> str:
-    first, second = HALVES
-    constant, adaptive = dataset.constant_in_band, dataset.adaptive_in_band.mean("first")
-    best = float(constant.sel(half=first).idxmax("constant"))
-    chosen = constant.sel(constant=best)
-    rate = float(adaptive.sel(half=second).idxmax("rate"))
-    swept = dataset.swept_reward.sel(coefficient=config.swept_coefficients[-1]).mean("start").values
-    low, high = config.band
-    return (
-        f"The constant that fits the first prompts best, {best:g}, keeps clamped entropy between "
-        f"{low:g} and {high:g} nats in {float(chosen.sel(half=first)):.0%} of the tail, and in "
-        f"{float(chosen.sel(half=second)):.0%} after a change to prompts with fewer right answers. "
-        f"The adaptive coefficient, at the rate {rate:g} that copes best with the change, does so in "
-        f"{float(adaptive.sel(rate=rate, half=first).mean()):.0%} and "
-        f"{float(adaptive.sel(rate=rate, half=second).mean()):.0%}. At the coefficient "
-        f"{config.swept_coefficients[-1]:g} the reward at the end is {swept[0]:.3f} with a share p = "
-        f"{config.swept_fractions[0]:g} of the tokens removed, and at best {swept.max():.3f}, at p = "
-        f"{config.swept_fractions[swept.argmax()]:g}."
-    )
-
-
 EXPERIMENT = Experiment(
     name="aent_coefficient",
     source="AEnt, Figures 5 and 6",
     title="Constant against adaptive coefficient; how much to clamp",
+    caption="Sampled GRPO with a clamped-entropy bonus before and after a change of prompts: share of "
+            "steps in the band by constant, and by rate of the adaptive coefficient; reward by "
+            "coefficient and removed share; one run of Algorithm 1.",
     modes=("sampled",),
     profiles=PROFILES,
     compute=compute,

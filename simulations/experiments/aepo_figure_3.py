@@ -14,7 +14,6 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import xarray as xr
 
 from entropy_theory.update_rules import get
@@ -103,42 +102,16 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     dataset["exploded"] = dataset.bonus_tail_reward <= 1 - EXPLODED
     dataset.collapsed.attrs["long_name"] = f"tail entropy below {COLLAPSED:g} nats"
     dataset.exploded.attrs["long_name"] = f"wrong answers at least {EXPLODED:.0%} in the tail"
-    dataset.attrs["caption"] = _caption(dataset, config)
     return dataset
-
-
-def _caption(dataset: xr.Dataset, config: Config) -> str:
-    few, many = config.right_answers[0], config.right_answers[-1]
-    one = dataset.sel(right_answers=few)
-    collapsed = one.coefficient.where(one.collapsed.all("start")).max()
-    exploded = one.coefficient.where(one.exploded.all("start")).min()
-    ends = dataset.bonus_tail_entropy.sel(right_answers=many)
-    widest = float((ends.max("start") - ends.min("start")).idxmax("coefficient"))
-    ends = ends.sel(coefficient=widest)
-    target = config.targets[0]
-    aepo = dataset.aepo_tail_entropy.sel(right_answers=many, target=target)
-    return (
-        f"GRPO with an entropy bonus and {few} right answer{'s' if few > 1 else ''} collapses in "
-        f"every start at coefficients {_up_to(collapsed)}, and leaves wrong answers {EXPLODED:.0%} or "
-        f"more in every start {_from(exploded)}. With {many} right answers starts at {widest:g} end "
-        f"between {float(ends.min()):.2f} and {float(ends.max()):.2f} nats, where AEPO ends at "
-        f"{float(aepo.min()):.2f} to {float(aepo.max()):.2f} for a target of {target:g}, with wrong "
-        f"answers at most {float(1 - dataset.aepo_tail_reward.min()):.2%}."
-    )
-
-
-def _up_to(value: xr.DataArray) -> str:
-    return f"up to {float(value):g}" if np.isfinite(value) else "none of the range"
-
-
-def _from(value: xr.DataArray) -> str:
-    return f"from {float(value):g} on" if np.isfinite(value) else "at none of the range"
 
 
 EXPERIMENT = Experiment(
     name="aepo_figure_3",
     source="AEPO, Figures 3 and 4",
     title="Entropy bonus: collapse or explosion; AEPO: control",
+    caption="GRPO with an entropy bonus over coefficients, AEPO over targets, and Entropy-Adv, from the "
+            "same starts: entropy and reward by step and over the tail, and which runs collapse or "
+            "explode.",
     modes=("exact",),
     profiles=PROFILES,
     compute=compute,

@@ -118,7 +118,7 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
         [[target(max(int(t), 0)) for t in dataset.time.values] for target in targets.values()]))
     for name, text in LONG_NAMES.items():
         dataset[name].attrs["long_name"] = text
-    dataset.attrs.update(ceiling=problem.ceiling, caption=_caption(dataset, config, problem.ceiling))
+    dataset.attrs.update(ceiling=problem.ceiling)
     return dataset
 
 
@@ -280,37 +280,12 @@ LONG_NAMES = {
 }
 
 
-def _caption(dataset: xr.Dataset, config: Config, ceiling: float) -> str:
-    switch, other = (dataset.sel(control=control) for control in CONTROLS)
-    slow = switch.period >= switch.shortest_period
-    followed = switch.gain >= FOLLOWED
-    slowest, fastest = max(config.periods), min(config.periods)
-    last = switch.entropy.sel(shape="step out of reach").isel(time=-1)
-    return (
-        f"A step from {config.low:g} to {config.high:g} nats takes AEPO "
-        f"{_range(switch.step_time.sel(way='up'))} steps by start, and back "
-        f"{_range(switch.step_time.sel(way='down'))}. A sine of period {slowest} is followed with a "
-        f"gain of {float(switch.gain.sel(period=slowest).median()):.2f}, one of {fastest} with "
-        f"{float(switch.gain.sel(period=fastest).median()):.2f} (proportional control: "
-        f"{float(other.gain.sel(period=slowest).median()):.2f} and "
-        f"{float(other.gain.sel(period=fastest).median()):.2f}); the shortest period predicted from "
-        "the speeds at rest tells whether a sine is followed in "
-        f"{float((slow == followed).mean()):.0%} of the runs. A target above log |A*| = {ceiling:.2f} "
-        f"leaves entropy at {float(last.min()):.2f} to {float(last.max()):.2f} nats."
-    )
-
-
-def _range(values: xr.DataArray) -> str:
-    """The smallest and the largest value as text; a NaN stands for a level that was never reached."""
-    found = np.where(np.isnan(values.values), np.inf, values.values)
-    low, high = (f"{x:.0f}" if np.isfinite(x) else "for ever" for x in (found.min(), found.max()))
-    return low if low == high else f"{low} to {high}"
-
-
 EXPERIMENT = Experiment(
     name="aepo_tracking",
     source="AEPO, introduction and Figure 1 (arbitrary functions)",
     title="AEPO with a target that steps, ramps and swings",
+    caption="AEPO and proportional control at targets that step and swing: entropy by step, time of a "
+            "step up and down, and gain of a sine by its period, over starts.",
     modes=("exact",),
     profiles=PROFILES,
     compute=compute,

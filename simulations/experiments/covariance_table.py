@@ -110,7 +110,6 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     dataset["over_printed"] = np.exp(level.mean("share"))
     for name, text in LONG_NAMES.items():
         dataset[name].attrs["long_name"] = text
-    dataset.attrs["caption"] = _caption(dataset, config)
     return dataset
 
 
@@ -187,30 +186,12 @@ LONG_NAMES = {
 }
 
 
-def _caption(dataset: xr.Dataset, config: Config) -> str:
-    longest = dataset.sel(length=config.lengths[-1])
-    normalized = longest.sel(advantage="group-normalized")
-    best = float(normalized.sharpness[int(normalized.shape_error.argmin("sharpness"))])
-    one = normalized.sel(sharpness=best)
-    table = one.covariance.mean("repeat")
-    centered = longest.sel(advantage="group-centered", sharpness=best)
-    return (
-        f"Sampled responses of {config.lengths[-1]} independent tokens come nearest to the printed "
-        f"table where the mean negative log-probability is {float(one.surprise.mean()):.2f} nats: the "
-        f"top 0.02 % of the tokens have {float(table[0] / table.sel(share=0.5)):.0f} times the "
-        f"covariance of the top 50 % (printed: {PRINTED[0] / PRINTED[SHARES.index(0.5)]:.0f}), and "
-        f"the ratios of the rows agree within {float(one.shape_error):.0%}. The values are "
-        f"{float(one.over_printed):.2f} times the printed ones, {float(centered.over_printed):.2f} "
-        "times with advantages not divided by their standard deviation. Of the top 0.2 %, "
-        f"{float(one.top_of_wrong.mean()):.0%} are tokens of wrong responses, of mean probability "
-        f"{float(one.top_probability.mean()):.3f}."
-    )
-
-
 EXPERIMENT = Experiment(
     name="covariance_table",
     source="Cui et al., Table 1",
     title="How heavy-tailed the covariance of tokens is",
+    caption="Mean covariance of the top shares of tokens of sampled responses, by sharpness, length and "
+            "advantage, beside the paper's Table 1; means over repeats.",
     modes=("sampled",),
     profiles=PROFILES,
     compute=compute,

@@ -111,7 +111,6 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     for name, text in LONG_NAMES.items():
         dataset[name].attrs["long_name"] = text
     dataset.passing.attrs["long_name"] = "accepted answers that the judge passes, likeliest first"
-    dataset.attrs["caption"] = _caption(dataset, config)
     return dataset
 
 
@@ -193,26 +192,12 @@ def _pass_at_k(run: Trajectory, passes: np.ndarray, config: Config) -> np.ndarra
     return np.stack([1 - (fails**k).mean(axis=-1) for k in config.ks])
 
 
-def _caption(dataset: xr.Dataset, config: Config) -> str:
-    first, every, fewest = config.ks[0], config.passing[0], config.passing[-1]
-    pieces = []
-    for family, n in (("solved", every), ("rare", every), ("rare", fewest)):
-        one = dataset.sel(family=family, passing=n, k=first).isel(step=-1)
-        pieces.append(
-            f"{family} prompts, {n} pass: {float(one.rise):+.3f} and {0.0 - float(one.fall):+.3f}")
-    return (
-        f"Change of pass@{first} from the lowest target entropy to the best one, and from there to "
-        f"the highest ({config.targets[0]:g} to {config.targets[-1]:g} nats), after {config.steps} "
-        f"steps of AEPO, before a judge who passes some of the {config.n_accepted} answers that "
-        f"training rewards. {'; '.join(pieces).capitalize()} (standard errors up to "
-        f"{float(dataset.rise_error.sel(k=first).isel(step=-1).max()):.3f})."
-    )
-
-
 EXPERIMENT = Experiment(
     name="entropy_against_performance",
     source="AEPO, Figure 4 and Table 3",
     title="Performance against the target entropy: where it rises, and where it falls",
+    caption="pass@k of AEPO from samples against target entropy, over kinds of prompts and numbers of "
+            "answers that a judge passes; means over starts with standard errors.",
     modes=("sampled",),
     profiles=PROFILES,
     compute=compute,

@@ -121,7 +121,7 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
                                              for target in shapes(config).values()])
     for name, text in LONG_NAMES.items():
         dataset[name].attrs["long_name"] = text
-    dataset.attrs.update(ceiling=float(np.log(config.n_correct)), caption=_caption(dataset, config))
+    dataset.attrs.update(ceiling=float(np.log(config.n_correct)))
     return dataset
 
 
@@ -174,24 +174,12 @@ LONG_NAMES = {
 }
 
 
-def _caption(dataset: xr.Dataset, config: Config) -> str:
-    below = [f"{target:g}" for target in config.targets if target < np.log(config.n_correct)]
-    held = dataset.deviation.sel(shape=below).mean(["shape", "start", "learning_rate"])
-    price = 1 - dataset.reward.sel(shape=below).mean(["shape", "start", "learning_rate"])
-    listed = "; ".join(
-        f"{name}: {float(held.sel(controller=name)):.3f} nats off, "
-        f"{float(price.sel(controller=name)):.3f} of the reward missing" for name in CONTROLLERS)
-    return (
-        f"Mean over targets below log |A*| = {np.log(config.n_correct):.2f}, learning rates "
-        f"{config.learning_rates[0]:g} to {config.learning_rates[-1]:g} and {config.n_starts} starts: "
-        f"{listed}."
-    )
-
-
 EXPERIMENT = Experiment(
     name="holding_a_target",
     source="AEPO, Eq. 1; Skywork-OR1",
     title="What holds a target entropy",
+    caption="AEPO, integral rules and forecasts on two bonuses, over targets at rest and moving, "
+            "learning rates and starts: entropy, distance from the target, reward and steps to follow.",
     profiles=PROFILES,
     compute=compute,
     work=work,

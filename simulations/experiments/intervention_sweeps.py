@@ -171,7 +171,6 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     dataset["step"] = (("family", "record"), np.outer(steps, np.linspace(0, 1, config.n_records + 1)))
     for name, text in LONG_NAMES.items():
         dataset[name].attrs["long_name"] = text
-    dataset.attrs["caption"] = _caption(dataset, config)
     return dataset
 
 
@@ -221,37 +220,12 @@ LONG_NAMES = {
 }
 
 
-def _caption(dataset: xr.Dataset, config: Config) -> str:
-    pieces = []
-    for family in config.families:
-        one = dataset.sel(family=family).isel(level=slice(1, None))
-        gains = {}
-        for name in RULES:
-            of_rule = one.sel(rule=name)
-            gains[name] = of_rule.isel(level=int(of_rule.reward_gain.argmax("level")))
-        best = max(gains, key=lambda name: float(gains[name].reward_gain))
-        cell = gains["Clip-Cov"]
-        other = "" if best == "Clip-Cov" else f" (most of all {best}, {_interval(gains[best])})"
-        pieces.append(
-            f"with {family} it gains {_interval(cell)} of reward at its best, a share of "
-            f"{float(cell.strength):g}{other}")
-    rise = dataset.entropy_gain.isel(level=-1).sel(rule=["Clip-Cov", "KL-Cov"])
-    return (
-        f"Clip-Cov against strength 0 at the end of training ({config.level:.0%} intervals): "
-        f"{'; '.join(pieces)}. Entropy at the end rises by {float(rise.min()):.2f} to "
-        f"{float(rise.max()):.2f} nats from the weakest to the strongest Clip-Cov and KL-Cov."
-    )
-
-
-def _interval(cell: xr.Dataset) -> str:
-    mean, low, high = (float(cell[f"reward_gain{end}"]) for end in ("", "_low", "_high"))
-    return f"{mean:+.3f} ({low:+.3f} to {high:+.3f})"
-
-
 EXPERIMENT = Experiment(
     name="intervention_sweeps",
     source="Cui et al., Figures 9, 10, 11 and 12",
     title="Entropy and reward against the strength of five interventions",
+    caption="Sampled runs of five interventions from nothing to too much, over families of prompts: "
+            "entropy and reward at the end beyond strength 0, means over starts with intervals.",
     modes=("sampled",),
     profiles=PROFILES,
     compute=compute,

@@ -160,7 +160,6 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
         ("crossover", "log2 of the k at which the base overtakes; NaN: at none recorded"),
     ):
         dataset[name].attrs["long_name"] = label
-    dataset.attrs["caption"] = _caption(dataset, config)
     return dataset
 
 
@@ -177,36 +176,12 @@ def crossing(x: np.ndarray, values: np.ndarray) -> np.ndarray:
     return found
 
 
-def _caption(dataset: xr.Dataset, config: Config) -> str:
-    largest = 2**config.log2_k
-    mean = dataset.pass_at_k.mean(("start", "right_answers"))
-    alone, shared = config.sharing[0], config.sharing[-1]
-    grpo = dataset.crossover.sel(rule="GRPO")
-    ends = mean.sel(rule="GRPO", sharing=shared).isel(step=[0, -1])
-    harmed = dataset.share_harmed.mean("right_answers").sel(sharing=alone)
-    return (
-        f"The base overtakes GRPO {_at(grpo.sel(sharing=alone))} where every logit is its own: "
-        f"{float(harmed.sel(rule='GRPO')):.0%} of the prompts become less accurate, against "
-        f"{float(harmed.sel(rule='REINFORCE++')):.0%} under REINFORCE++. Where prompts share "
-        f"parameters (sharing {shared:g}) it overtakes {_at(grpo.sel(sharing=shared))}: pass@1 goes "
-        f"from {float(ends.sel(k=1)[0]):.3f} to {float(ends.sel(k=1)[1]):.3f}, pass@{largest} from "
-        f"{float(ends.sel(k=largest)[0]):.3f} to {float(ends.sel(k=largest)[1]):.3f}."
-    )
-
-
-def _at(crossover: xr.DataArray) -> str:
-    """The k from which on the base is ahead, as text over the numbers of right answers."""
-    found = [2**x for x in crossover.values.tolist() if not math.isnan(x)]
-    if not found:
-        return "at no k"
-    low, high = f"{min(found):.0f}", f"{max(found):.0f}"
-    return f"from k = {low}" + ("" if low == high else f" to {high}") + " on"
-
-
 EXPERIMENT = Experiment(
     name="pass_at_k",
     source="AEPO, Table 2",
     title="pass@k of the base against the trained policy",
+    caption="pass@k of the base and of trained policies by step, over rules, sharing of parameters and "
+            "numbers of right answers, from samples; the k from which the base is ahead.",
     modes=("sampled",),
     profiles=PROFILES,
     compute=compute,

@@ -97,7 +97,6 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
         point=np.arange(EARLY + LATER), of=list(ENTROPIES))
     for name in dataset.data_vars:
         dataset[name].attrs["long_name"] = LONG_NAMES[str(name)]
-    dataset.attrs["caption"] = _caption(dataset)
     return dataset
 
 
@@ -162,29 +161,12 @@ def _train_and_fit(cell: Cell, progress: Progress) -> xr.Dataset:
          "schedule_end": ("start", end)})
 
 
-def _caption(dataset: xr.Dataset) -> str:
-    several = dataset.sel(horizon=dataset.horizon > 1)
-    done = int(several.schedule_end.notnull().sum())
-    closer = several.rmse.sel(of="response") < several.rmse.sel(of="token")
-
-    def span(name: str, of: str, form: str = ".3f") -> str:
-        values = several[name].sel(of=of).mean("start")
-        return f"{float(values.min()):{form}} to {float(values.max()):{form}}"
-
-    return (
-        "The law R = b - a e^H on responses of several tokens: with H the mean entropy of a token it "
-        f"misses exact GRPO curves by {span('rmse', 'token')} of reward, with H the entropy of a "
-        f"response by {span('rmse', 'response')} (the smaller in {int(closer.sum())} of {done} curves). "
-        f"Fitted to the first {EARLY} of {EARLY + LATER} points it misses the end by "
-        f"{span('final_error', 'token', '+.3f')} with the first and by "
-        f"{span('final_error', 'response', '+.3f')} with the second."
-    )
-
-
 EXPERIMENT = Experiment(
     name="performance_law_on_trees",
     source="Cui et al., Figures 1 and 5",
     title="Reward against entropy on token trees: of a token, and of a response",
+    caption="Reward against entropy along exact GRPO on responses of several tokens, with entropy per "
+            "token and per response, and the fit and early prediction of R = b - a exp(H).",
     modes=("exact",),
     profiles=PROFILES,
     compute=compute,

@@ -113,7 +113,6 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     dataset = _aepo_plane(config, seed, progress).merge(_bonus_plane(config, seed, progress))
     for name, text in LONG_NAMES.items():
         dataset[name].attrs["long_name"] = text
-    dataset.attrs["caption"] = _caption(dataset, config)
     return dataset
 
 
@@ -313,31 +312,12 @@ def _run(
     return simulate(grid.logits, grid.correct, dynamics, record=record, progress=progress)
 
 
-def _caption(dataset: xr.Dataset, config: Config) -> str:
-    outcome, bonus = dataset.aepo_outcome, dataset.bonus_outcome
-    collapsed, held = outcome == 0, outcome == 1
-    agrees = float((outcome == dataset.aepo_predicted).mean())
-    by_revival = float((collapsed == (dataset.alpha < dataset.collapse_line)).mean())
-    through = float((dataset.alpha < dataset.local_line).where(held).mean())
-    exploded = float(((bonus == 2) == (dataset.coefficient > dataset.explosion_line)).mean())
-    several = [m for m in config.bonus_right_answers if m > 1]
-    below = (dataset.coefficient < dataset.bonus_collapse_line).sel(bonus_right_answers=several)
-    done = float((bonus.sel(bonus_right_answers=several) == 0).where(below).mean())
-    return (
-        f"AEPO on (T_high, alpha): two lines without a constant to fit predict {agrees:.0%} of the "
-        f"outcomes (collapse, hold, chatter), the time to revive alone {by_revival:.0%} of the "
-        f"collapses; {through:.0%} of the runs that are held do not meet alpha > kappa "
-        "|F(1)|/F(T_high) when entropy first falls below the target. Entropy bonus: its fixed point "
-        f"tells in {exploded:.0%} of the cells where wrong answers keep {EXPLODED:.0%}; with several "
-        f"right answers {done:.0%} of the cells below the line of collapse have collapsed in "
-        f"{config.steps} steps."
-    )
-
-
 EXPERIMENT = Experiment(
     name="phase_diagrams",
     source="AEPO, Figures 1 and 3 (where they hold)",
     title="Collapse, control and explosion: (temperature, alpha) and (coefficient, |A*|)",
+    caption="Outcome of AEPO's runs over T_high and alpha, and of runs with a bonus over coefficients, "
+            "by number of right answers and start, beside the lines that predict it.",
     modes=("exact",),
     profiles=PROFILES,
     compute=compute,

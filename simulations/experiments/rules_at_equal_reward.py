@@ -114,7 +114,6 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     gap = dataset.entropy_at_reward - dataset.entropy_at_reward.sel(rule="GRPO", drop=True)
     dataset["entropy_beyond_grpo"] = gap.mean("start")
     dataset["standard_error"] = gap.std("start", ddof=1) / np.sqrt(gap.count("start"))
-    dataset.attrs["caption"] = _caption(dataset, config)
     return dataset
 
 
@@ -143,27 +142,12 @@ def _train(cell: Cell, progress: Progress) -> xr.Dataset:
     )
 
 
-def _caption(dataset: xr.Dataset, config: Config) -> str:
-    level = config.rewards[-1]
-    beyond = dataset.entropy_beyond_grpo.sel(reward_level=level)
-    pieces = []
-    for name in ("Clip-Cov", "KL-Cov", "entropy bonus"):
-        found = beyond.sel(rule=name)
-        if found.notnull().any():
-            pieces.append(f"{name} {float(found.min()):+.2f} to {float(found.max()):+.2f}")
-    return (
-        f"Entropy left when the mean reward first reaches {level:g}, in nats beyond GRPO's from the "
-        f"same starts, lowest to highest over {len(config.families)} families of problems: "
-        f"{', '.join(pieces) or 'no rule reaches it'} (standard errors up to "
-        f"{float(dataset.standard_error.sel(reward_level=level).max()):.2f} over {config.n_starts} "
-        f"starts; Clip-Cov and KL-Cov select {config.ratio:.0%} of the tokens)."
-    )
-
-
 EXPERIMENT = Experiment(
     name="rules_at_equal_reward",
     source="Cui et al., Figures 11 and 12",
     title="Which rules keep more entropy than GRPO at the same reward",
+    caption="Entropy beyond GRPO's when the mean reward first reaches a level, by rule and family of "
+            "problems, from samples; means over starts with standard errors.",
     modes=("sampled",),
     profiles=PROFILES,
     compute=compute,

@@ -183,7 +183,7 @@ def _assembled(
         dataset[known].attrs["long_name"] = UNITS[known]
     dataset.attrs["lost"] = json.dumps(dict(sorted(lost.items())))
     dataset.attrs["title"] = f"Sweep {sweep.name}"
-    dataset.attrs["caption"] = _caption(dataset, sweep, len(lost))
+    dataset.attrs["caption"] = _caption(sweep, len(lost))
     return dataset
 
 
@@ -196,17 +196,11 @@ def axis_names(axes: Sequence[Axis], taken: Sequence[str]) -> list[str]:
     ]
 
 
-def _caption(dataset: xr.Dataset, sweep: SweepFile, n_lost: int) -> str:
-    axes = ", ".join(f"{axis.path} ({len(axis.values)})" for axis in sweep.axes) or "no axis"
-    text = f"{len(sweep.points) * sweep.n_starts} runs over {axes}, {sweep.n_starts} starts each"
-    if "entropy" in dataset:
-        end = final(dataset)
-        text += (
-            f": entropy ends between {float(end.entropy.min()):.3f} and "
-            f"{float(end.entropy.max()):.3f} nats, reward between {float(end.reward.min()):.3f} and "
-            f"{float(end.reward.max()):.3f}"
-        )
-    return f"{text}{f'; {n_lost} runs have no result' if n_lost else ''}."
+def _caption(sweep: SweepFile, n_lost: int) -> str:
+    axes = ", ".join(f"{axis.path} ({len(axis.values)})" for axis in sweep.axes)
+    runs = len(sweep.points) * sweep.n_starts
+    return (f"{runs} runs over {axes or 'no axis'}, {sweep.n_starts} starts each; "
+            f"runs without a result: {n_lost}.")
 
 
 def final(dataset: xr.Dataset) -> xr.Dataset:

@@ -50,8 +50,8 @@ def results(simulated: Callable[..., Path], tmp_path_factory: pytest.TempPathFac
 
 def told(name: str, finding: Finding) -> str:
     figure = FIGURES[name]
-    wheres = [criterion.where for criterion in finding.criteria]
-    return " ".join([figure.ours, finding.headline, finding.text, *wheres])
+    criteria = [word for one in finding.criteria for word in (one.says, one.where)]
+    return " ".join([figure.ours, figure.headline.says, *criteria, *finding.numbers])
 
 
 @pytest.mark.parametrize("name", FIGURES)

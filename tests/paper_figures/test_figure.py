@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from contextlib import nullcontext
 from pathlib import Path
 
 import pandas
@@ -138,7 +137,7 @@ def small(name: str, **changes: object) -> PaperFigure:
     figure = PaperFigure(
         name=name, source="This project", title="t", paper="", ours="",
         data=lambda results: (inputs.theory(), pandas.DataFrame({"x": [1.0]}))[1],
-        finding=lambda table: Finding(standing="our own", headline="h", text="x"),
+        finding=lambda table: Finding(standing="our own"),
         tables=lambda frame: [table],
     )
     return dataclasses.replace(figure, **changes)  # type: ignore[arg-type]
@@ -152,22 +151,10 @@ def test_a_number_is_not_said_to_be_certain(value, error, text):
     assert estimate(value, error, digits=2) == text
 
 
-@pytest.mark.parametrize(("headline", "reason"), [
-    ("It is held 0.05 nats off.", "put 0.05 into the text"),
-    ("GRPO leads in 1 of 4 and AEPO in 2.", "put 1, 4, 2 into the text"),
-    ("word " * 41, "over 40 words"),
-    ("Theorem 4.3 and Assumption B.4 hold for pass@1024 of SmolLM2-135M in 3 of 15 % of cases.", None),
-])
-def test_a_headline_can_be_said_aloud(headline: str, reason: str | None) -> None:
-    """A row of numbers in place of a sentence."""
-    with pytest.raises(ValueError, match=reason) if reason else nullcontext():
-        Finding(standing="our own", headline=headline, text="x")
-
-
 def test_a_number_that_there_is_none_for_is_left_out(tmp_path: Path) -> None:
     """NaN, which JSON does not have: "collapse step" of a run that does not collapse."""
     numbers = {"step": float("nan"), "length": float("inf"), "n": 1.0}
-    found = Finding(standing="our own", headline="h", text="x", numbers=numbers)
+    found = Finding(standing="our own", numbers=numbers)
     build(small("t", finding=lambda table: found), tmp_path, tmp_path)
     assert json.loads((tmp_path / "t.json").read_text())["numbers"] == {"n": 1.0}
 

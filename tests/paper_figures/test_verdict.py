@@ -1,4 +1,4 @@
-"""The rule of verdicts: what meets it, what the conditions are, and what is refused."""
+"""The rule of verdicts: what meets it, when a headline is shown, and what is refused."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import pytest
 
 from paper_figures.figure import Finding
-from paper_figures.verdict import Criterion, Relation, judge
+from paper_figures.verdict import Criterion, Headline, Relation, judge
 
 
 def criterion(met: bool, where: str = "") -> Criterion:
@@ -52,26 +52,30 @@ def test_the_rule(
     assert (found.verdict, found.holds, found.fails) == (verdict, holds, fails)
 
 
-def test_conditions_are_named_and_long_lists_counted() -> None:
-    """A finding that holds under conditions of which some are not named."""
-    found = judge([criterion(True, "on a"), *(criterion(False, f"on {i}") for i in range(9))])
-    assert found.conditions == ("Holds in 1 of 10: on a. "
-                                "Fails in 9 of 10: on 0; on 1; on 2; and under 6 more conditions.")
-    five = [criterion(i < 5, f"on {i}") for i in range(10)]
-    assert judge(five).conditions == ("Holds in 5 of 10: on 0; on 1; on 2; on 3; on 4. "
-                                      "Fails in 5 of 10: on 5; on 6; on 7; on 8; on 9.")
-    assert judge([criterion(True), criterion(True, "on a")]).conditions == ""
-    core = [criterion(True), criterion(False, "on a")]
-    assert judge(core).conditions == "The core holds. Fails in 1 of 1: on a."
-    core[0] = criterion(False)
-    assert judge(core).conditions == "The core fails. Fails in 1 of 1: on a."
+@pytest.mark.parametrize(("holds", "fails", "met", "shown"), [
+    ((), (), {"": True, "a": True}, True),
+    ((), (), {"": True, "a": False}, False),
+    (("a",), (), {"": False, "a": True}, True),
+    (("a",), ("",), {"": False, "a": True}, True),
+    (("a",), ("",), {"": True, "a": True}, False),
+    (("a",), ("b",), {"a": True, "b": True}, False),
+    (("a",), (), {"b": True}, False),
+    ((), ("a",), {"b": True}, False),
+    ((), (), {}, False),
+])
+def test_a_headline_is_shown_while_its_criteria_are_as_it_says(
+    holds: tuple[str, ...], fails: tuple[str, ...], met: dict[str, bool], shown: bool
+) -> None:
+    """A sentence that stays when a number turns; one that rests on a condition that was not measured."""
+    headline = Headline(says="It holds.", holds=holds, fails=fails)
+    criteria = [criterion(value, where) for where, value in met.items()]
+    assert headline.shown(criteria) == ("It holds." if shown else "")
 
 
 def test_a_finding_has_criteria_or_says_why_not() -> None:
     """A verdict typed in over its criteria; a figure that is judged by nothing."""
-    with pytest.raises(ValueError, match="either criteria or a standing"):
-        Finding(headline="h", text="t")
-    with pytest.raises(ValueError, match="either criteria or a standing"):
-        Finding(headline="h", text="t", criteria=(criterion(True),), standing="our own")
+    with pytest.raises(ValueError, match="needs criteria, or a standing"):
+        Finding()
+    assert Finding(criteria=(criterion(False),), standing="our own").verdict == "our own"
     with pytest.raises(ValueError, match="nothing to judge"):
         judge([])

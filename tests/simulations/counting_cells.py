@@ -65,7 +65,8 @@ class Config:
 
 def experiment(config: Config) -> store.Experiment:
     return store.Experiment(
-        name="counted", source="Nowhere", title="Cells that count", compute=_experiment,
+        name="counted", source="Nowhere", title="Cells that count", caption="Counted.",
+        compute=_experiment,
         profiles=dict.fromkeys(store.PROFILES, config), work=lambda config: 10 * config.n_cells,
     )
 
@@ -73,7 +74,7 @@ def experiment(config: Config) -> store.Experiment:
 def _experiment(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     parts = store.map_cells(
         compute, cells(Path(config.log), config.n_cells, config.seconds), progress)
-    return xr.concat(parts, dim="cell").assign_attrs(caption="counted")
+    return xr.concat(parts, dim="cell")
 
 
 def main() -> None:

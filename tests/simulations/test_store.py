@@ -36,12 +36,13 @@ def an_experiment(calls, **changes):
         values = np.random.default_rng(seed).normal(size=config.size)
         progress(config.size)
         held = np.array([True, False, True])[: config.size]
-        return xr.Dataset({"x": ("i", values), "held": ("i", held)}, attrs={"caption": "seen"})
+        return xr.Dataset({"x": ("i", values), "held": ("i", held)})
 
     options = {
         "name": "an_experiment",
         "source": "Nowhere, Figure 0",
         "title": "A test",
+        "caption": "Seen.",
         "profiles": dict.fromkeys(store.PROFILES, Config()),
         "compute": compute,
         "work": lambda config: config.size,
@@ -248,7 +249,7 @@ def test_equal_cells_are_computed_once(tmp_path):
 
     def compute(config, seed, progress):
         parts = map_cells(counting_cells.compute, [cell, other, cell], progress)
-        return xr.concat(parts, dim="cell").assign_attrs(caption="three")
+        return xr.concat(parts, dim="cell")
 
     steps = []
     dataset = result(an_experiment([], compute=compute), tmp_path, progress=steps.append)

@@ -357,7 +357,7 @@ dynamics.learning_rate = [1e-11, 1e300, 2e-11]
     said = capsys.readouterr()
     assert "dynamics.learning_rate = 1e+300, start 0, 1: the logits diverged" in " ".join(
         said.err.split())
-    assert "2 runs have no result" in said.out
+    assert "runs without a result: 2" in said.out
     dataset = xr.load_dataset(tmp_path / "mine.nc", engine="scipy")
     assert dataset.entropy.sel(learning_rate=1e300).isnull().all()
     assert dataset.entropy.sel(learning_rate=[1e-11, 2e-11]).notnull().all()

@@ -47,7 +47,6 @@ def test_what_follows_the_change_that_we_impose_is_no_reproduction(table):
     found = figure.finding(table)
     assert found.numbers["in the band after"] < figure.STAYS < found.numbers["in the band before"]
     assert found.verdict == "core claim fails"
-    assert "settles by itself" in found.headline
 
 
 CHANGE = 50
@@ -68,15 +67,14 @@ def late(step):
     return step > CHANGE / 2
 
 
-@pytest.mark.parametrize(("curve", "word"), [
-    (lambda step: 0.3 + 0.2 * (-1) ** step * late(step), "fluctuates drastically"),
-    (lambda step: 0.3 * 0.9 ** (late(step) * (step - 25)), "collapses"),
-    (lambda step: 0.3 * 1.1 ** (late(step) * (step - 25)), "blows up"),
-])
-def test_what_is_stable_early_and_breaks_away_late_reproduces(table, curve, word):
+@pytest.mark.parametrize("curve", [
+    lambda step: 0.3 + 0.2 * (-1) ** step * late(step),
+    lambda step: 0.3 * 0.9 ** (late(step) * (step - 25)),
+    lambda step: 0.3 * 1.1 ** (late(step) * (step - 25)),
+], ids=["fluctuates", "collapses", "blows up"])
+def test_what_is_stable_early_and_breaks_away_late_reproduces(table, curve):
     found = figure.finding(of_curve(table, curve))
     assert found.verdict == "holds"
-    assert found.headline.endswith(f"entropy {word} by itself.")
     # While performance grows it is another story.
     growing = figure.finding(of_curve(table, curve, lambda step: step / CHANGE))
     assert [one.met for one in growing.criteria] == [True, True, False]
@@ -87,18 +85,6 @@ def test_entropy_that_breaks_away_from_the_start_or_never_is_no_reproduction(tab
     assert [one.met for one in zigzag.criteria] == [False, True, True]
     steady = figure.finding(of_curve(table, lambda step: 0.3))
     assert [one.met for one in steady.criteria] == [True, False, True]
-    assert "leaves its band only when we change the prompts" in steady.headline
-
-
-def test_the_starts_in_the_band_are_counted(table):
-    """One of two that is never in it is no matter of the change of prompts."""
-    inside = of_curve(table, lambda step: 0.3)
-    best = inside["coefficient"] == figure.finding(inside).numbers["best constant"]
-    other = inside[best & inside["start"].notna()].assign(start=9.0)
-    other.loc[other["quantity"] == "entropy", "value"] = 0.1
-    found = figure.finding(pandas.concat([inside, other], ignore_index=True))
-    assert found.headline.endswith("entropy settles by itself, in the band in 1 of 2 starts.")
-    assert "(100%, 0% by start)" in found.text
 
 
 def test_the_share_by_start_is_that_of_the_experiment(table, results):

@@ -36,7 +36,6 @@ def test_fluctuation_leaves_out_a_trend(table):
 def test_a_steady_aent_reproduces_and_an_entropy_that_stays_with_grpo_does_not(table):
     rows = (table["world"] == methods.MDP) & (table["quantity"] == "entropy")
     assert figure.finding(table).verdict == "core claim fails"
-    assert "fluctuates like" in figure.finding(table).headline
     table.loc[rows & (table["method"] == "AEnt"), "value"] = 2.0
     assert figure.finding(table).verdict == "core claim fails", "EntReg must fluctuate drastically too"
     assert not figure.finding(table).criteria[4].met
@@ -45,13 +44,9 @@ def test_a_steady_aent_reproduces_and_an_entropy_that_stays_with_grpo_does_not(t
     sign = table.loc[entreg, "step"].map({step: (-1) ** i for step, i in places.items()})
     table.loc[entreg, "value"] = 3 + 2 * sign
     assert figure.finding(table).verdict == "holds"
-    for size, words in ((1.4, "only somewhat calmer than"), (2, "fluctuates like"), (3, "more than")):
-        zigzag = table.copy()
-        zigzag.loc[rows & (table["method"] == "AEnt"), "value"] = (3 + size * sign).to_numpy()
-        found = figure.finding(zigzag)
-        assert words in found.headline
-        assert f"AEnt {size / 2:.2f} times as much as EntReg" in found.text
-    assert "calmer than" in figure.finding(table).headline
+    zigzag = table.copy()
+    zigzag.loc[rows & (table["method"] == "AEnt"), "value"] = (3 + 2 * sign).to_numpy()
+    assert figure.finding(zigzag).criteria[2].value == pytest.approx(1)
     table.loc[rows & (table["method"] == "GRPO"), "value"] = 3.0
     assert figure.finding(table).verdict == "core claim fails"
     assert len(figure.draw(table).axes) == 2

@@ -67,20 +67,12 @@ def test_a_controller_that_holds_the_band_changes_the_verdict(table):
     assert figure.finding(held).verdict == "core claim fails"
 
 
-def test_the_words_follow_from_the_criteria(table):
+def test_a_constant_fits_the_starts_that_it_holds_in_the_band(table):
     held = table.copy()
-    tail = held["in_band"].notna()
-    held.loc[tail & (held["kind"] == "adaptive"), "in_band"] = 0.6
-    assert "returns to its band and no constant tried does as well" in figure.finding(held).headline
-    assert "the best of 3 single constants tried, from 0.1 to 0.5," in figure.finding(held).text
-    held.loc[tail & (held["kind"] == "constant"), "in_band"] = 0.7
-    assert "does no better at holding its band" in figure.finding(held).headline
     constant = (held["kind"] == "constant") & (held["quantity"] == "entropy")
-    for value, word in ((0.1, "collapses"), (0.3, "ends in the band"), (2.0, "explodes")):
+    for value in (0.1, 0.3, 2.0):
         held.loc[constant, "value"] = value
-        found = figure.finding(held)
-        assert f"the constant that fitted best {word}, and" in found.headline
-        assert found.numbers["starts that the constant fits"] == (value == 0.3)
+        assert figure.finding(held).numbers["starts that the constant fits"] == (value == 0.3)
 
 
 def test_language_models_show_reward_entropy_and_length(results, tmp_path, table):
@@ -97,5 +89,4 @@ def test_language_models_show_reward_entropy_and_length(results, tmp_path, table
     real = found[~found["world"].isin(["tabular", figure.TREES])]
     assert set(real["line"]) == {"adaptive", "constant 0.02"}
     assert real.loc[real["quantity"] == "entropy", "value"].max() < 2
-    assert "Language model, entropy (nats)" in figure.finding(found).text
     assert len(figure.draw(found).axes) == 6

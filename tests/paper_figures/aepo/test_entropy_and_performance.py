@@ -50,12 +50,7 @@ def test_the_verdict_follows_the_numbers(table: pandas.DataFrame) -> None:
     assert figure.finding(both).verdict == "holds"
     neither = both.assign(rise_error=1.0)
     assert figure.finding(neither).verdict == "core claim fails"
-    assert "entropy nowhere and falls for every judge on solved" in figure.finding(neither).headline
     one = both.copy()
     one.loc[one["family"] == "solved", "rise"] = 0.0
     assert figure.finding(one).verdict == "holds under a condition"
     one.loc[(one["family"] == "rare") & (one["passing"] == one["passing"].max()), "fall"] = 0.0
-    found = figure.finding(one)
-    assert "solved" not in found.headline.partition(" and falls ")[0]
-    assert "falls for every judge on solved, for some on rare prompts;" in found.headline
-    assert "on solved prompts rises before 0 and falls before 4 of 4 judges" in found.text

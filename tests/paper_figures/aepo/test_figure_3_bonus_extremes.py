@@ -42,11 +42,9 @@ def test_the_extremes_and_control_are_what_the_verdict_says(smoke_results: Path)
     first = one["setting"].isin([one["setting"].max()]) & (one["start"] == 0)
     one.loc[one["panel"].isin(figure_3.EXTREMES) & first, "y"] = 1.0
     assert "with 4 right answers" in figure_3.finding(one).judgment.fails
-    assert "sometimes ends in collapse" in figure_3.finding(one).headline
     table.loc[(table["panel"] == "collapsed") & (table["setting"] > 0), "y"] = 0.0
     found = figure_3.finding(table)  # what collapses without a bonus is none of a bonus' extremes
     assert found.verdict == "core claim fails"
-    assert "does not reach both collapse and many wrong answers" in found.headline
 
 
 def test_trained_models_get_two_panels(smoke_results: Path, tmp_path: Path) -> None:

@@ -26,7 +26,6 @@ def test_only_aepo_keeps_entropy_and_only_with_several_right_answers(
     """The paper's finding, but for its "throughout"; claim aepo.arbitrary-entropy for its limit."""
     found = figure.finding(table)
     assert found.verdict == "core claim fails"  # entropy collapses, and returns
-    assert "with 4 it collapses on the way" in found.headline
     assert found.numbers["|A*| = 4: AEPO holds"] == 1
     assert found.numbers["|A*| = 1: AEPO holds"] == 0
     assert found.numbers["|A*| = 4: GRPO collapses"] == 1
@@ -57,15 +56,9 @@ def test_the_verdict_follows_the_numbers(table: pandas.DataFrame) -> None:
     held = table.copy()
     held.loc[aepo | lowest, "y"] = table.attrs["target"]
     assert figure.finding(held).verdict == "holds"
-    assert "AEPO keeps its target where GRPO, Entropy-Reg and Entropy-Adv collapse" in figure.finding(
-        held).headline
-    one = held.copy()  # other rules with fewer right answers than the sentence is on
-    one.loc[(one["panel"] == "tail") & (one["rule"] == "GRPO") & (one["right_answers"] == 1), "y"] = 1.0
-    assert "Entropy-Adv collapse" in figure.finding(one).headline
     dips = held.copy()
     dips.loc[lowest, "y"] = figure.NEAR
     assert figure.finding(dips).verdict == "holds"
-    assert "AEPO returns to its target" in figure.finding(dips).headline
     dips.loc[lowest, "y"] = 0.0  # what collapses and comes back is not kept throughout training
     assert figure.finding(dips).verdict == "core claim fails"
     lost = table.copy()

@@ -69,7 +69,6 @@ def test_the_verdict_follows_the_numbers(table: pandas.DataFrame) -> None:
     changed.loc[worse, "y"] -= 0.1
     found = figure.finding(changed)
     assert found.verdict == "holds"
-    assert "both of them learn less than GRPO" in found.headline
     changed.loc[exact & (changed["row"] == "AEPO") & (changed["column"] == 1), "y"] = 0.0
     assert figure.finding(changed).judgment.fails == ("for entropy, with one right",)
     changed.loc[exact, "y"] = table.attrs["target"]

@@ -53,10 +53,8 @@ def test_gains_beyond_the_intervals_change_the_verdict(table: pandas.DataFrame) 
     more = moved(more, "length", 9.0)
     found = figure_11.finding(more)
     assert found.verdict == "holds"
-    assert "more entropy and accuracy and length than GRPO" in found.headline
     less = figure_11.finding(moved(moved(table, "entropy", -9.0), "reward", -9.0))
     assert less.verdict == "core claim fails"
-    assert "not shown to end beyond GRPO in any" in less.headline
 
 
 def test_more_entropy_than_grpo_may_be_a_collapse_too(table: pandas.DataFrame) -> None:
@@ -67,7 +65,6 @@ def test_more_entropy_than_grpo_may_be_a_collapse_too(table: pandas.DataFrame) -
     start = (more["panel"] == "entropy") & (more["x"] == 0)
     found = figure_11.finding(more.assign(y=more["y"] + 99.0 * start))
     assert any("for entropy" in where for where in found.judgment.fails)
-    assert found.headline.endswith("entropy collapses all the same in some comparisons.")
 
 
 def test_transformer_runs_get_a_row(results: Path, tmp_path: Path) -> None:
@@ -81,7 +78,6 @@ def test_transformer_runs_get_a_row(results: Path, tmp_path: Path) -> None:
     runs = table[table["panel"] == "transformer entropy"]
     assert set(runs["rule"]) == {"GRPO", "KL-Cov"}
     assert runs["y"].max() < 1
-    assert "GRPO at 0.45 nats" in figure_11.finding(table).text
     axes = figure_11.draw(table).axes
     assert np.sum([bool(panel.lines) for panel in axes]) == len(axes) == 4
 

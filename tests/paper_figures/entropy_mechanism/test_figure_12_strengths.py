@@ -42,7 +42,6 @@ def test_a_strength_without_effect_changes_the_verdict(table: pandas.DataFrame) 
     idle = (table["rule"] == "KL-Cov") & (table["strength"] > 0)
     found = figure_12.finding(table.assign(value=table["value"] - idle))
     assert found.verdict == "holds under a condition"
-    assert "KL-Cov are not always shown to leave more entropy" in found.headline
     assert all("KL-Cov" in where for where in found.judgment.fails)
     assert all("Clip-Cov" in where for where in found.judgment.holds)
 

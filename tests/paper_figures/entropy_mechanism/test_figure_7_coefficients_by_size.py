@@ -57,16 +57,12 @@ def test_other_coefficients_change_the_verdict(table: pandas.DataFrame) -> None:
     assert figure.finding(table).verdict == "core claim fails"
 
 
-def test_words_follow_each_coefficient(table: pandas.DataFrame) -> None:
-    """A verdict on b printed of a; "hardly moves either" of a coefficient that moves."""
-    assert "not always predict a and b" in figure.finding(table).headline
-    assert "hardly moves either" in figure.finding(table).headline
+def test_each_coefficient_is_judged_by_itself(table: pandas.DataFrame) -> None:
+    """A verdict on b printed of a."""
     table["a"] = 0.1 * np.log(table["size"].astype(float)) + 0.1
     found = figure.finding(table)
     assert {one.says.split("line's ")[1][0]: one.met for one in found.criteria
             if one.where == f"for {PRETRAINED}" and "error" in one.says} == {"a": True, "b": False}
-    assert "predict only a of the largest" in found.headline
-    assert "hardly moves" not in found.headline
 
 
 def test_transformers_of_several_widths_get_a_column(results: Path, tmp_path: Path) -> None:
@@ -83,4 +79,3 @@ def test_transformers_of_several_widths_get_a_column(results: Path, tmp_path: Pa
     # Means over 5 steps of 0.015 nats leave the law by a tenth of their square.
     assert mean["b"].to_dict() == pytest.approx({32.0: 1.2, 64.0: 1.2, 128.0: 1.4}, abs=0.005)
     assert len(figure.draw(table).axes) == 6
-    assert figure.MODELS.capitalize() in figure.finding(table).text

@@ -65,7 +65,6 @@ def test_explosion_and_a_gain_change_the_verdict(table: pandas.DataFrame) -> Non
     barely = changed(table, "entropy", start + 0.01 - end)
     # Held at its start: no explosion.
     assert figure_9.finding(barely).verdict == "core claim fails"
-    assert "explode in none of 1" in figure_9.finding(barely).headline
     gained = changed(exploded, "reward", 0.2)
     assert figure_9.finding(gained).verdict == "core claim fails"
     wide = exploded.copy()  # starts that differ so much that nothing is ruled out
@@ -73,8 +72,6 @@ def test_explosion_and_a_gain_change_the_verdict(table: pandas.DataFrame) -> Non
     wide["value"] += 0.2 * rows * np.where(wide["start"] % 2, 1, -1)
     found = figure_9.finding(wide)
     assert found.verdict == "core claim fails"
-    assert "a gain in accuracy as large as KL-Cov's is ruled out in none of them" in found.headline
-    assert "some coefficient gains accuracy" in figure_9.finding(gained).headline
 
 
 def test_a_small_bonus_that_stops_the_collapse_is_no_reproduction(table: pandas.DataFrame) -> None:
@@ -104,7 +101,6 @@ def test_transformer_runs_get_a_column_and_enter_the_verdict(results: Path, tmp_
     assert (rise.threshold, rise.value) == (figure_9.EXPLODED, pytest.approx(0))
     # Three steps are fewer than the five of a mean.
     assert found.numbers[f"{setting}: entropy with the most"] == pytest.approx(3.7 / 3)
-    assert setting in found.text
     assert all(np.isfinite(list(found.numbers.values())))
     axes = sweeps.draw(table).axes
     assert len(axes) == 4

@@ -78,19 +78,6 @@ def test_other_fits_change_the_verdict(table: pandas.DataFrame) -> None:
     assert figure.finding(table).verdict == "holds under a condition"
 
 
-def test_a_family_that_the_law_fits_better_as_answers_grow_is_told(table: pandas.DataFrame) -> None:
-    """A trend of the mean put down to every family."""
-    one = table[table["panel"] == "fit"].drop_duplicates("size")
-    sizes = {10.0: 0.01, 30.0: 0.02, 100.0: 0.03}
-    rows = [one.iloc[[0]].assign(series=name, size=size, rmse=rmse if name != "peaked" else 0.1 - rmse)
-            for name in ("a", "b", "peaked") for size, rmse in sizes.items()]
-    other = table[table["panel"] != "fit"]
-    assert "in most families it misses by more" in figure.finding(pandas.concat([other, *rows])).headline
-    without = figure.finding(pandas.concat([other, *rows[:6]]))
-    assert "in every family it misses by more" in without.headline
-    assert "more numerous" not in figure.finding(pandas.concat([other, *rows[6:]])).headline
-
-
 def test_training_runs_are_fitted_too(results: Path, tmp_path: Path) -> None:
     """A run that follows the law, found not to."""
     without = len(figure.draw(figure.data(results)).axes)

@@ -33,8 +33,6 @@ def test_the_printed_shape_needs_no_language(table: pandas.DataFrame) -> None:
     assert numbers["top of wrong responses"] > 0.9
     assert round(numbers["printed: top 0.02 % over the mean"]) == 1885
     assert round(numbers["printed: top 2 % over the mean"]) == 462
-    assert "1615 to 2262 (top 0.02 %) or 396 to 554 times" in found.text  # the mean is rounded
-    assert "at the best of the sharpnesses tried" in found.headline
     assert numbers["printed: lower half"] == pytest.approx(-0.146)
 
 
@@ -61,7 +59,6 @@ def test_outliers_must_be_hundreds_of_times_the_mean(table: pandas.DataFrame) ->
     level = (table["advantage"] != "printed") & (table["share"] == 1)
     found = table_1.finding(table.assign(value=table["value"].where(~level, 1.0)))
     assert found.judgment.fails == ("for the heavy tail",)
-    assert "do not have a tail" in found.headline
 
 
 def test_both_tables_and_the_drawing_show_all_rows(table: pandas.DataFrame) -> None:

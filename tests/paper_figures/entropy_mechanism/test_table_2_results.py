@@ -33,7 +33,6 @@ def test_every_printed_average_is_wrong_and_one_order_is_reversed(tmp_path: Path
     found = table_2.finding(table_2.data(tmp_path))
     assert found.numbers["averages in error"] == 8
     assert found.numbers["orders reversed"] == 1
-    assert "at Qwen2.5-7B the means reverse" in found.text
     means = [value for table in table_2.PRINTED.values() for value in table.averages().values()]
     assert [f"{mean:.2f}" for mean in means] == [
         "39.09", "39.84", "41.74", "41.09", "45.17", "46.46", "50.63", "51.59"]

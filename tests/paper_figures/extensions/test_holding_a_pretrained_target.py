@@ -29,10 +29,7 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_numbers_are_those_of_the_pretrained_model(written: Path) -> None:
     """The small model's run among them, or a column under another's title."""
     table = figure.data(written)
-    found = figure.finding(table)
-    assert found.headline.startswith(
-        "SmolLM2-135M is held nearest to its target by the forecast on the entropy bonus;")
-    assert "forecast, entropy bonus 0.040 nats off" in found.text
+    assert [one.met for one in figure.finding(table).criteria] == [True]
     (rows,) = (one.rows for one in figure.tables(table))
     assert [row[0] for row in rows] == ["AEPO", "forecast, entropy bonus",
                                         "two-sided integral, diverse bonus"]

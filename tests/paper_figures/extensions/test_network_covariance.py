@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pandas
 import pytest
 
 import paper_figures
@@ -50,10 +49,8 @@ def test_more_entropy_at_equal_reward_is_told_from_more_reward(
 def test_without_a_reward_in_common_nothing_is_compared(tmp_path: Path) -> None:
     write_comparison(tmp_path, 0.05, far=(0, 1, 2))
     found = network_covariance.finding(network_covariance.data(tmp_path))
-    assert "fewer than two seeds have a quarter of their points at rewards in common" in found.text
     assert found.numbers["better"] == 0
-    assert found.headline.endswith("reward ended lower in none of one.")
-    assert "in none of the cases, of which none can be compared so" in found.headline
+    assert [one.met for one in found.criteria] == [False, True]
 
 
 @pytest.mark.parametrize(("aside", "compared"), [(0.26, 0), (0.2, 1)])
@@ -66,7 +63,6 @@ def test_seeds_with_few_points_at_rewards_in_common_are_left_out(
     found = network_covariance.finding(network_covariance.data(tmp_path))
     assert found.numbers["comparable"] == compared
     assert found.numbers["clip-cov split seeds"] == 1 + 2 * compared
-    assert ("fewer than two seeds" in found.text) == (not compared)
 
 
 def test_two_seeds_are_judged_as_two(tmp_path: Path) -> None:
@@ -76,22 +72,6 @@ def test_two_seeds_are_judged_as_two(tmp_path: Path) -> None:
     assert found.numbers["clip-cov split"] == pytest.approx(0.003)
     assert found.numbers["better"] == 0
     assert network_covariance.sure(3) == pytest.approx(4.3027, abs=1e-4)
-
-
-def test_how_many_ended_lower_is_told(tmp_path: Path) -> None:
-    """"Some" for one case of many."""
-    write_comparison(tmp_path, 0.05, far=(0, 1, 2), aside=-0.1)
-    found = network_covariance.finding(network_covariance.data(tmp_path))
-    assert found.headline.endswith("reward ended lower in one of one.")
-
-
-def test_cases_that_can_be_compared_are_told(tmp_path: Path) -> None:
-    """A case that reached a case: the sentence names no reward."""
-    write_comparison(tmp_path, 0.05)
-    table = network_covariance.data(tmp_path)
-    both = pandas.concat([table, table.assign(task="sum")])
-    assert network_covariance.finding(both).headline.endswith(
-        "in two of the two cases that can be compared so; reward ended lower in none of two.")
 
 
 def test_the_measured_runs_are_those_of_the_script(monkeypatch: pytest.MonkeyPatch) -> None:

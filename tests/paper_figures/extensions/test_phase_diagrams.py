@@ -41,17 +41,14 @@ def test_cells_are_those_of_the_simulation(
         assert row.outcome == figure.BONUS_OUTCOMES[int(outcome)]
 
 
-def test_lines_that_predict_nothing_are_said(table: pandas.DataFrame) -> None:
+def test_lines_that_predict_nothing_are_judged_so(table: pandas.DataFrame) -> None:
     """A headline typed in."""
     wrong = table.copy()
     wrong.loc[wrong["panel"] == "aepo", "line"] = 0.0
-    assert "do not predict" in figure.finding(wrong).headline
+    assert not any(one.met for one in figure.finding(wrong).criteria)
     right = table.copy()
     right.loc[right["panel"] == "aepo", "line"] = 1.0
-    headline = figure.finding(right).headline
-    assert "predict at least 90%" in headline
-    assert "a run of GRPO alone" in headline
-    assert "but not of those" not in headline
+    assert all(one.met for one in figure.finding(right).criteria)
 
 
 def test_every_outcome_is_called_by_itself(table: pandas.DataFrame) -> None:
@@ -63,8 +60,7 @@ def test_every_outcome_is_called_by_itself(table: pandas.DataFrame) -> None:
     rare.loc[rare.index[runs][1:2], ["outcome", "line"]] = ["chatters", 0.0]
     found = figure.finding(rare)
     assert found.numbers["AEPO: chatters, called"] == 0
-    assert found.headline.endswith("collapse or hold their target, but not of those that chatter.")
-    assert "0% of those that chatter" in found.text
+    assert [one.where for one in found.criteria if not one.met] == ["of those chatters"]
 
 
 def test_the_line_of_collapse_is_scored(table: pandas.DataFrame) -> None:
