@@ -243,12 +243,12 @@ def are_prefixes(result, tokens, mask):
 
 
 CALLS = {
-    "trainer.loss.policy_loss": Call(
+    "objective.loss.policy_loss": Call(
         function=loss_and_gradient, check=is_minus_the_step, arguments=st.sampled_from(RULES).flatmap(
             lambda rule: token_batches(moderate).filter(
                 lambda found: found["batch"].mask.ndim == 2).map(
                 lambda found: {**found, "rule": rule}))),
-    "trainer.batches.prefix_states": Call(
+    "objective.batches.prefix_states": Call(
         function=states, check=are_prefixes, errors=(), arguments=st.integers(1, 4).flatmap(
             lambda n: st.fixed_dictionaries({
                 "tokens": st.lists(st.lists(st.sampled_from((0, 1, 2, 151_935)), min_size=n, max_size=n),
