@@ -194,6 +194,7 @@ READ_BY = {
 OWN = {
     "analysis.audit_pages.complete": "completes an audit that has just been written",
     "commands.pretrain.pretrain": "copies what it has just written",
+    "commands.trl_fields._of_sources": "reads TRL's own files",
     **dict.fromkeys(("data.benchmarks._from_hub", "recipes.hub_data.fetch"),
                     "reads a hub's data set, through the hub's own library"),
     "trainer.controllers.load": "reads a checkpoint whose seal has been checked",

@@ -70,7 +70,7 @@ READ_BY = {
 """The line of `READERS` that tries a function which reads, by the function's place."""
 OWN = {
     **dict.fromkeys(("aepo.table_4_settings._full", "aepo.table_4_settings._recipe",
-                     "data.paper_numbers.read", "extensions.measured_tables.main",
+                     "data.paper_numbers.read", "extensions.measured_tables.main", "report.page._file",
                      "site.bandit.page", "site.claims._files", "site.figures._stages",
                      "site.markup.included", "site.markup.module_docstring", "site.markup.source",
                      "site.notebooks._page",
@@ -78,7 +78,7 @@ OWN = {
                      "site.rules._engines", "site.notebooks._digests",
                      "figure._code_digest", "reproduce.stage.code_digest"),
                     "reads the package's own files"),
-    **dict.fromkeys(("extensions.independent_logits._of_run", "figure._read",
+    **dict.fromkeys(("extensions.independent_logits._of_run", "figure._read", "report.figures._figure",
                      "site.claims.evidence", "site.building._without_latex", "site.figures.pages",
                      "site.notebooks.kept", "data.inputs._digest"),
                     "reads what the reproduction has just written, a damaged part of which is remade"),
