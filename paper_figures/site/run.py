@@ -25,9 +25,9 @@ def page(results: Path, job: dict[str, Any] | None) -> str:
         "# The run behind this site", "",
         "Every number was computed by a command; each figure's page names its own.", "",
         "## Training runs", "",
-        table(("run", "model, task", "rule", "steps", "entropy, first to last tenth", "reward",
+        table(("run", "model, task, rule", "steps", "entropy, first to last tenth", "reward",
                "a constant answer", "distinct answers", "seconds a step", "where"), [
-            (text(run["name"]), text(f"{run['model']}, {run['task']}"), text(run["rule"]),
+            (text(run["name"]), text(f"{run['model']}, {run['task']}, {run['rule']}"),
              f"{run['steps']}{'' if run['finished'] else ', unfinished'}",
              text(run["entropy"]), text(run["reward"]), text(run["constant"]), text(run["distinct"]),
              run["seconds"],
