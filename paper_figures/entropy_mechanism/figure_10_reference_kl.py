@@ -71,8 +71,8 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     headline=Headline(
-        says="A KL penalty to the starting model holds entropy, the more the larger it is, and the "
-             "largest costs accuracy.",
+        says="The larger the KL penalty to the starting model, the more entropy is left at the end, and "
+             "the largest penalty costs accuracy.",
         holds=("with five right answers", "with one right, shared parameters"),
     ),
     draw=sweeps.draw,

@@ -78,8 +78,8 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     headline=Headline(
-        says="Each step of the strength of Clip-Cov raises entropy, and of KL-Cov with five right "
-             "answers; with one right KL-Cov does not meet both criteria.",
+        says="More strength leaves more entropy at every step under Clip-Cov, and under KL-Cov with five "
+             "right answers; under KL-Cov with one right this fails.",
         holds=("under Clip-Cov with five right answers",
                "under Clip-Cov with one right, shared parameters",
                "under KL-Cov with five right answers"),
