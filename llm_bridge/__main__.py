@@ -65,8 +65,7 @@ def audit(arguments: list[str], prog: str = "python -m llm_bridge audit") -> Non
     from llm_bridge.analysis.pages import MODULES
     from llm_bridge.commands.train_config import AuditConfig
 
-    need("the audit's page", *MODULES)
-    _train(AuditConfig, arguments, prog, _complete_audit)
+    _train(AuditConfig, arguments, prog, _complete_audit, MODULES)
 
 
 def _complete_audit(found: dict[str, Any]) -> None:
@@ -94,9 +93,17 @@ def _complete_audit(found: dict[str, Any]) -> None:
 
 def _train(
     kind: Any, arguments: list[str], prog: str,
-    complete: Callable[[dict[str, Any]], None] = lambda found: None,
+    complete: Callable[[dict[str, Any]], None] = lambda found: None, modules: tuple[str, ...] = (),
 ) -> None:
-    """Train; the main process tells what the run found, and gives it to ``complete``."""
+    """Train; the main process tells what the run found, and gives it to ``complete``.
+
+    Args:
+        kind: the class of the options.
+        arguments: of the command line.
+        prog: the command, as the user wrote it.
+        complete: what is done with what the run found.
+        modules: what ``complete`` needs to be installed.
+    """
     from llm_bridge.commands.train_config import resolved
     from llm_bridge.data import tasks
     from llm_bridge.running.launched import main_speaks, world_size
@@ -104,7 +111,7 @@ def _train(
     # What can be refused without torch is: it takes seconds to import.
     with main_speaks():
         config = _config(kind, arguments, prog)
-        need(f"'{prog}'", "torch", "transformers", "trl")
+        need(f"'{prog}'", "torch", "transformers", "trl", *modules)
         resolved(config, world=world_size())
         if config.data is not None:
             tasks.load(str(config.data))

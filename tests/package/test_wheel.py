@@ -170,6 +170,7 @@ def test_the_wheel_runs_in_an_environment_with_the_core_alone(built, tmp_path):
         (["llm_bridge.recipes", "show", "paper/aent-math"], "llm"),
         (["paper_figures", "build", "aepo-figure-1"], "figures"),
         ([script, "evaluate"], "llm"),
+        ([script, "compare", "runs/mine"], "figures"),
         ([script, "figures", "aepo-figure-1"], "figures"),
         ([script, "report"], "figures"),
     ):

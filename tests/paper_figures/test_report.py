@@ -74,6 +74,6 @@ def test_the_run_has_its_trainings_evaluations_and_skipped_stages(tmp_path: Path
              "seconds": 1.0, "peak_megabytes": 1.0, "command": "python -m x", "log": "x"}
     page = run.page(tmp_path, {"profile": "default", "seconds": 3.0, "peak_megabytes_at_once": 10.0,
                                "stages": [stage]})
-    for said in ("1.00 → 0.50", "8.0 → 4.0", "small-sums, split, grpo", r"\<b\>mine", "0.33 \\[0.25, 0.41\\]",
-                 "0.12 (9)", "no network today"):
+    for said in ("1.00 → 0.50", "8.0 → 4.0", "small-sums, split, grpo", r"\<b\>mine",
+                 "0.33 \\[0.25, 0.41\\]", "0.12 (9)", "no network today"):
         assert said in page, said
