@@ -45,7 +45,7 @@ UNCOMPARED = {
     ".doctrees": "Sphinx's own notes, with the time at which it read a page",
     ".hypothesis": "Hypothesis's own notes",
     "run.md": "a page that prints seconds and a date", "run.md.txt": "the same",
-    "run.html": "the same", "everything.html": "the same", "searchindex.js": "the numbers on these pages",
+    "run.html": "the same", "searchindex.js": "the numbers on these pages",
 }
 """Folders and files that are not compared, and why; nothing temporary may be in them either."""
 ENDED_WITHIN = 30.0
