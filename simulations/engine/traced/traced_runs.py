@@ -254,7 +254,7 @@ def _written(step: Step) -> Any:
     """Write the program of a step, on vectors as wide as its rows are short."""
     from simulations.engine.traced.program import program
 
-    made = program(step, 16 if step.n_logits <= 64 else 8)
+    made = program(step, 16 if step.n_logits <= 64 * step.n_states else 8)
     if made.work > MOST_NUMBERS:
         raise NotTraceable(f"a step of a run keeps {made.work} numbers, above {MOST_NUMBERS}")
     return made
