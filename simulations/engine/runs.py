@@ -15,6 +15,7 @@ memory, which makes the sums over actions additions of long vectors.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, Literal
 
@@ -35,6 +36,9 @@ from simulations.engine.task import Task
 
 class Runs(Block):
     """A block of runs on bandits and prompts, one step at a time for all of them."""
+
+    ready: Callable[[TokenBatch], TokenBatch] | None = None
+    """Makes summed rows ready for the rule, as in `pooled.coefficients`."""
 
     def __init__(self, task: Task, step: int = 0) -> None:
         """Make the runs of a task, with the policies after ``step`` steps."""
@@ -257,23 +261,23 @@ class Runs(Block):
         self._drawn = self.batch_number
         self.draws: dict[int, Any] = {}
         self.pooled: dict[int, Rows] = {}
-        for kind, probabilities in self._shares().items():
+        for kind, probabilities in self._probabilities_by_kind().items():
             if self.samples is not None:
                 self.draws[kind] = self._draw(probabilities, kind)
             if self.levels is not None:
                 self.pooled[kind] = self._pool(probabilities, kind)
         self.kept = self.rule.prepare(self.token_batch()) if self.reuses else None
 
-    def _shares(self) -> dict[int, np.ndarray]:
+    def _probabilities_by_kind(self) -> dict[int, np.ndarray]:
         """Return the probabilities of ordinary and of tempered rows, [runs, states, actions]."""
-        shares = {}
+        kinds = {}
         if self.has_ordinary:
-            shares[ORDINARY] = self.probabilities
+            kinds[ORDINARY] = self.probabilities
         if self.temperature is not None:
             tempered = np.exp(self._shifted / self.temperature[:, None, None])
             tempered /= tempered.sum(axis=-1, keepdims=True)
-            shares[TEMPERED] = tempered
-        return shares
+            kinds[TEMPERED] = tempered
+        return kinds
 
     def _draw(self, probabilities: np.ndarray, kind: int) -> Any:
         """Draw actions, [runs, prompts, samples]."""
@@ -299,12 +303,11 @@ class Runs(Block):
                 self.logits, self.rows(), self.rule, probabilities=self.probabilities)
         return self._pooled_direction()
 
-    def _pooled_direction(self, ready: Any = None) -> np.ndarray:
-        """Return `direction` from rows summed by reward; ``ready`` as in `pooled.coefficients`."""
+    def _pooled_direction(self) -> np.ndarray:
         assert self.levels is not None
         known = coefficients(
             self.rule, self.levels, self.pooled, self.coefficient, self.temperature, self.step,
-            self.dynamics.seed, ready)
+            self.dynamics.seed, self.ready)
         scored = [(rows, score / self.n_states)
                   for rows, score in zip(self.pooled.values(), known.scores, strict=True)]
         # sum_i weight_i score_i (e_a - pi): of rows whose shares are pi itself in one product.

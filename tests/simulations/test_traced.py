@@ -291,8 +291,10 @@ def test_the_engine_refuses_before_it_starts():
     """A reason that shows at once is told to whoever chooses the engine."""
     with pytest.raises(RefusedError, match="unique_values"):
         traced_runs.of(task(Users(change=by_unique_values)))
-    with pytest.raises(RefusedError, match="1100 actions"):
+    with pytest.raises(RefusedError, match="an order of 1100 numbers"):
         traced_runs.of(task(get("aent"), n_actions=1100))
+    with pytest.raises(RefusedError, match="20000 actions"):
+        traced_runs.of(task(get("grpo"), n_actions=20_000))
     with pytest.raises(RefusedError, match="several optimizer steps"):
         traced_runs.of(task(get("kl-cov"), steps_per_batch=2, samples=SAMPLES))
 
@@ -302,7 +304,7 @@ def test_options_are_no_part_of_the_code():
     digests = {
         traced_runs._written(traced_runs.traced_step(
             Runs(task(get("clip-cov", ratio=0.3, lower=lower, upper=5), seed=seed)),
-            asked_again=False)).digest
+            asked_again=False), 6).digest
         for lower, seed in ((-0.3, 3), (-0.4, 4))}
     assert len(digests) == 1
 
@@ -315,8 +317,8 @@ def evaluated(function, values):
     trace = Trace(len(values))
     column = trace.input("logits", values, Interval())
     result = NAMESPACE.broadcast_to(function(column), values.shape)
-    written = program(Step(graph=trace.graph, n_logits=values.shape[1], logits=result.recorded,
-                           memory=(), measured=()), 16)
+    written = program(Step(graph=trace.graph, n_logits=values.shape[1], n_states=1,
+                           logits=result.recorded, memory=(), measured=()), 16)
     code = traced_runs._Code(
         program=written, call=machine.function(written), by_run=np.zeros((len(values), 1)))
     if written.by_run:

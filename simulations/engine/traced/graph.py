@@ -19,6 +19,8 @@ import numpy as np
 
 LARGEST_LOGIT = 1e300
 """Compiled steps stop before a logit beyond this, so that differences of logits are finite."""
+MOST_SORTED = 1024
+"""The largest number of numbers that are sorted by comparing each pair."""
 _LARGEST = float(np.finfo(np.float64).max)
 FLOAT, INTEGER, BOOLEAN = "float", "integer", "boolean"
 REDUCTIONS = ("sum", "prod", "max", "min", "argmax", "argmin", "any", "all")
@@ -98,7 +100,7 @@ class Graph:
     """Scalars, each with the value on which the trace relies."""
     rows: dict[int, tuple[int, int]] = field(default_factory=dict)
     """Lengths of axes that run over states and over each state's rows, with these two lengths. Such an
-    axis is two in a node, so that numbers of a state are computed once and loops over states are shared."""
+    axis is two in a node, so that numbers of a state are computed once and states share a loop."""
     ranks: dict[int, View] = field(default_factory=dict)
     """The ranks by which an ordering sorts, by the ordering's number."""
     _known: dict[Any, Node] = field(default_factory=dict)
@@ -273,6 +275,8 @@ class Graph:
         n = view.shape[-1]
         if n == 1:
             return broadcast(self.constant(np.zeros(1, dtype=np.int64), 1), view.shape)
+        if n > MOST_SORTED:
+            raise NotTraceable(f"an order of {n} numbers, which NumPy finds faster above {MOST_SORTED}")
         node = self.add("rank", (view,), view.shape, INTEGER, Interval(0, n - 1, False))
         return whole(node)
 

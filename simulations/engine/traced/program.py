@@ -68,7 +68,8 @@ class _Loop:
 
 
 _Place = tuple[int, int, int, tuple[int, ...]]
-"""The place of a loop: passes over all states, and loops of one state within a pass (0: over no states)."""
+"""The place of a loop: the pass over states, and the loop of a state within it (0: over no states); then
+its size and shape."""
 
 
 def program(step: Step, lanes: int) -> Program:
@@ -176,7 +177,7 @@ class _Writer:
                 raise NotTraceable(f"the operation {node.operation}")
 
     def _loops(self, live: Sequence[Node]) -> tuple[list[list[_Loop]], dict[int, int]]:
-        """Return the passes, each the loops that share one over states, and the number of each node's loop.
+        """Return the passes, the loops that share one over states, and the place of each node's loop.
 
         Nodes that read numbers of their own state alone follow each other within a pass, so that what
         they share is in the nearest cache.

@@ -115,7 +115,7 @@ def _traced(runs: Runs, rule: UpdateRule) -> tuple[Step, dict[int, np.ndarray], 
         kinds = [ORDINARY] * runs.has_ordinary + [TEMPERED] * (shadow.temperature is not None)
         shadow.draws = {kind: _draws(runs, shadow, trace, kind) for kind in kinds}
     if runs.levels is not None and runs.samples is None:
-        change = _pooled_change(shadow, trace)
+        change: Any = _pooled_change(shadow, trace, rule)
     else:
         batch = _all_traced(trace, shadow.token_batch())
         change = logit_step(logits, rule.prepare(batch), rule)
@@ -129,7 +129,8 @@ def _traced(runs: Runs, rule: UpdateRule) -> tuple[Step, dict[int, np.ndarray], 
     if shadow.temperature is not None:
         measured.append(shadow.temperature)
     step = Step(
-        graph=trace.graph, n_logits=example[0].size, n_states=len(example[0]), logits=moved, memory=tuple(memory),
+        graph=trace.graph, n_logits=example[0].size, n_states=len(example[0]), logits=moved,
+        memory=tuple(memory),
         measured=tuple(trace.view(x, 1) for x in measured))
     return step, {kind: drawn.example for kind, drawn in shadow.draws.items()}, change.example
 
@@ -177,11 +178,13 @@ def _shadow(runs: Runs, trace: Trace, logits: Traced) -> Any:
     return shadow
 
 
-def _pooled_change(shadow: Any, trace: Trace) -> Traced:
+def _pooled_change(shadow: Any, trace: Trace, rule: UpdateRule) -> Traced:
     """Return the change of logits from rows that are summed by reward, in exact expectation."""
     shadow._mean_shifted = (shadow.probabilities * shadow._shifted).sum(axis=-1, keepdims=True)
-    shadow.pooled = {kind: shadow._pool(share, kind) for kind, share in shadow._shares().items()}
-    change: Traced = shadow._pooled_direction(lambda batch: _all_traced(trace, batch))
+    shadow.pooled = {kind: shadow._pool(probabilities, kind)
+                     for kind, probabilities in shadow._probabilities_by_kind().items()}
+    shadow.rule, shadow.ready = rule, lambda batch: _all_traced(trace, batch)
+    change: Traced = shadow._pooled_direction()
     return change
 
 
