@@ -287,6 +287,13 @@ def test_a_simulation_that_tables_cannot_hold_is_traced():
             getattr(found, name), getattr(expected, name), rtol=0, atol=1e-10, err_msg=name)
 
 
+@pytest.mark.parametrize("samples", [None, SAMPLES], ids=["exact", "sampled"])
+@pytest.mark.parametrize("rule", ["grpo", "aepo", "entropy-advantage"])
+def test_many_prompts_share_a_loop_over_states(rule, samples):
+    """2,400 logits: prompts follow one another, and what all of them share is found before and after."""
+    run_both(task(get(rule), samples=samples, n_states=120, n_actions=20, scale=2.0), steps=40)
+
+
 def test_the_engine_refuses_before_it_starts():
     """A reason that shows at once is told to whoever chooses the engine."""
     with pytest.raises(RefusedError, match="unique_values"):

@@ -29,7 +29,7 @@ MOST_NUMBERS = 2**17
 """How many numbers of a run a step may keep in memory; its cost grows with their square at most."""
 MOST_TRACES = 12
 """The largest number of traces of a block; a rule that needs more has conditions that keep changing."""
-_AT_ONCE = 2**18
+_AT_ONCE = 2**20
 """The largest number of logits of a task that is traced once for all runs; others are traced by block."""
 _PROBED = 4
 _said: set[tuple[str, str]] = set()
