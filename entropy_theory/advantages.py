@@ -21,6 +21,7 @@ import numpy as np
 from entropy_theory import rounding
 from entropy_theory.array_types import Array, TokenColumn, TokenMask
 from entropy_theory.policy import namespace, to_numpy
+from entropy_theory.prompt_rows import PromptRows
 from entropy_theory.token_batch import TokenBatch, sequence_value, sequence_weight
 
 
@@ -304,12 +305,9 @@ class _Groups:
         # A row of weight 0 (an action never taken) is no member of its group.
         present = xp.any(rows, axis=-1, keepdims=True) & (self._weight > 0)
         self._present = present
-        if batch.group is None:
-            self._member = None
-        else:
-            # The prompt id of a row, read at its first token; [..., sequences, prompts] one-hot.
-            group = sequence_value(batch.group, rows, "group")
-            self._member = group == xp.unique_values(group)
+        # The prompt id of a row is read at its first token.
+        self._prompts = None if batch.group is None else PromptRows.of(
+            sequence_value(batch.group, rows, "group"))
         total = self._sum(self._weight)
         self._safe_total = xp.where(total > 0, total, xp.ones_like(total))
         self.size = self._sum(xp.astype(present, self._weight.dtype))
@@ -370,7 +368,7 @@ class _Groups:
         xp, value = self._xp, self._value(column)
         low, high = -self._extreme(-value), self._extreme(value)
         magnitude = xp.maximum(abs(low), abs(high))
-        if self._member is None:
+        if self._prompts is None:
             return low, high, magnitude
         size = xp.where(self._present, abs(value), xp.zeros_like(value))
         common = xp.clip(xp.max(size, axis=-2, keepdims=True), None, 1.0)
@@ -378,22 +376,16 @@ class _Groups:
 
     def _extreme(self, value: Array) -> Array:
         xp = self._xp
-        low = xp.full_like(value, -math.inf)
-        if self._member is None:
-            return xp.max(xp.where(self._present, value, low), axis=-2, keepdims=True)
-        member = self._present & self._member
-        largest = xp.max(xp.where(member, value, low), axis=-2, keepdims=True)
-        return xp.max(xp.where(self._member, largest, xp.full_like(largest, -math.inf)), axis=-1,
-                      keepdims=True)
+        value = xp.where(self._present, value, xp.full_like(value, -math.inf))
+        if self._prompts is None:
+            return xp.max(value, axis=-2, keepdims=True)
+        return self._prompts.reduced(xp.max, value, -math.inf)
 
     def _value(self, column: Array) -> Array:
         return sequence_value(column, self._rows)
 
     def _sum(self, values: Array) -> Array:
         """Sum of [..., sequences, 1] over each row's group, back at the rows."""
-        xp = self._xp
-        if self._member is None:
-            return xp.sum(values, axis=-2, keepdims=True)
-        member = xp.astype(self._member, values.dtype)
-        totals = xp.sum(values * member, axis=-2, keepdims=True)
-        return xp.sum(member * totals, axis=-1, keepdims=True)
+        if self._prompts is None:
+            return self._xp.sum(values, axis=-2, keepdims=True)
+        return self._prompts.reduced(self._xp.sum, values, 0.0)

@@ -49,7 +49,7 @@ class Dynamics:
     seed: int = 0
     engine: str = "auto"
     """"auto": the fastest engine that takes exactly this rule's steps, NumPy for short runs; "numpy";
-    "compiled": by numba (`simulations.engine.compiled`), ValueError where it cannot. They agree to
+    "compiled": by machine code (`simulations.engine.engines`), ValueError where it cannot. They agree to
     rounding. Where "auto" leaves a long run to NumPy, it logs why."""
     precision: str = "float64"
     """The precision of the logits, "float64" or "float32"."""

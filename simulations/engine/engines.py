@@ -1,8 +1,8 @@
-"""Chooses the engine: the first that takes exactly the rule's steps, by what the rule declares.
+"""Chooses the engine: the fastest that takes exactly the rule's steps, by what the rule declares.
 
-The compiled engines are asked in order; each is prepared for the task, or refuses with a reason. NumPy
-takes what all refuse. No engine is chosen by trying how a rule behaves: a rule that reads what it does
-not declare is an error (`simulations.engine.declarations`).
+The compiled engines are asked one after the other; each is prepared for the task, or refuses with a
+reason. NumPy takes what all refuse. No engine is chosen by trying how a rule behaves: a rule that reads
+what it does not declare is an error (`simulations.engine.declarations`).
 """
 
 from __future__ import annotations
@@ -21,8 +21,11 @@ from simulations.engine.task import Task
 from simulations.engine.traced import traced_runs
 from simulations.engine.tree_runs import TreeRuns
 
-COMPILED: tuple[Callable[[Task], Engine], ...] = (compilation.of, traced_runs.of)
-"""The compiled engines in order; each raises RefusedError for a task that it cannot run exactly."""
+COMPILED: tuple[Callable[[Task], Engine], ...] = (traced_runs.of, compilation.of)
+"""The compiled engines; each raises RefusedError for a task that it cannot run exactly."""
+LONG, FEW = 64, 4
+"""Traces advance runs side by side. Of states with more than LONG actions, or of fewer than FEW runs, the
+tables are faster and are asked first."""
 COMPILE_FROM_SECONDS = 0.5
 """Seconds that NumPy must need for "auto" to load the compiled loops: loading takes as long, once a
 process, and compiling, once an installation, takes ten."""
@@ -58,7 +61,8 @@ def engine_for(task: Task) -> Engine:
     if dynamics.engine == "numpy" or (not insists and seconds < COMPILE_FROM_SECONDS):
         return NumpyEngine(task=task)
     reasons = []
-    for made_ready in COMPILED:
+    tables_first = task.logits.shape[-1] > LONG or task.n_runs < FEW
+    for made_ready in COMPILED[::-1] if tables_first else COMPILED:
         try:
             return made_ready(task)
         except RefusedError as reason:

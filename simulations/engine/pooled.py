@@ -10,7 +10,7 @@ all rows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
@@ -73,10 +73,7 @@ class Levels:
 
     def sums(self, share: np.ndarray) -> np.ndarray:
         """Return the share of each level, [runs, states, levels]."""
-        sums = np.empty((*share.shape[:-1], len(self.masks)))
-        for i, mask in enumerate(self.masks):
-            np.einsum("rsa,rsa->rs", share, mask, out=sums[..., i])
-        return sums
+        return np.stack([np.einsum("rsa,rsa->rs", share, mask) for mask in self.masks], axis=-1)
 
     def at_actions(self, score: np.ndarray) -> np.ndarray:
         """Return each action's score [runs, states, actions], from scores of levels."""
@@ -104,6 +101,7 @@ def coefficients(
     temperature: np.ndarray | None = None,
     step: int = 0,
     seed: int = 0,
+    ready: Callable[[TokenBatch], TokenBatch] | None = None,
 ) -> Coefficients:
     """Compute the rule's coefficients on these rows; it must promise ``pools_equal_rewards``.
 
@@ -114,20 +112,20 @@ def coefficients(
         coefficient: [runs], what the rule's controller chose; None if it has none.
         temperature: [runs], that of the second batch; None without one.
         step, seed: those of `TokenBatch`.
+        ready: makes the batch ready for the rule; None takes it as it is.
     """
     parts = tuple(kinds.values())
     n_runs, n_states, n_levels = parts[0].by_level.shape
     batch = _template(n_runs, n_states, levels.values, tuple(kinds), parts[0].exact)
-    weight = np.empty((n_runs, len(parts), n_states, n_levels))
-    for i, rows in enumerate(parts):
-        np.divide(rows.by_level, n_states, out=weight[:, i])
+    weight = np.stack([rows.by_level / n_states for rows in parts], axis=1)
     columns: dict[str, Any] = {
         "weight": weight.reshape(batch.mask.shape), "step": step, "seed": seed}
     if temperature is not None:
         columns["sampling_temperature"] = np.where(batch.is_tempered, temperature[:, None, None], 1.0)
     if coefficient is not None:
         columns["coefficient"] = np.broadcast_to(coefficient[:, None, None], batch.mask.shape)
-    batch = rule.prepare(batch.replace(**columns))
+    batch = batch.replace(**columns)
+    batch = rule.prepare(batch if ready is None else ready(batch))
     shape = (n_runs, len(parts), n_states, n_levels)
     scores = rule.scores(batch).reshape(shape)
     terms = {

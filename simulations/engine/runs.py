@@ -15,6 +15,7 @@ memory, which makes the sums over actions additions of long vectors.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, Literal
 
@@ -35,6 +36,9 @@ from simulations.engine.task import Task
 
 class Runs(Block):
     """A block of runs on bandits and prompts, one step at a time for all of them."""
+
+    ready: Callable[[TokenBatch], TokenBatch] | None = None
+    """Makes summed rows ready for the rule, as in `pooled.coefficients`."""
 
     def __init__(self, task: Task, step: int = 0) -> None:
         """Make the runs of a task, with the policies after ``step`` steps."""
@@ -257,20 +261,23 @@ class Runs(Block):
         self._drawn = self.batch_number
         self.draws: dict[int, Any] = {}
         self.pooled: dict[int, Rows] = {}
-        kinds = {}
-        if self.has_ordinary:
-            kinds[ORDINARY] = self.probabilities
-        if self.temperature is not None:
-            tempered = self._shifted / self.temperature[:, None, None]
-            np.exp(tempered, out=tempered)
-            tempered /= tempered.sum(axis=-1, keepdims=True)
-            kinds[TEMPERED] = tempered
-        for kind, probabilities in kinds.items():
+        for kind, probabilities in self._probabilities_by_kind().items():
             if self.samples is not None:
                 self.draws[kind] = self._draw(probabilities, kind)
             if self.levels is not None:
                 self.pooled[kind] = self._pool(probabilities, kind)
         self.kept = self.rule.prepare(self.token_batch()) if self.reuses else None
+
+    def _probabilities_by_kind(self) -> dict[int, np.ndarray]:
+        """Return the probabilities of ordinary and of tempered rows, [runs, states, actions]."""
+        kinds = {}
+        if self.has_ordinary:
+            kinds[ORDINARY] = self.probabilities
+        if self.temperature is not None:
+            tempered = np.exp(self._shifted / self.temperature[:, None, None])
+            tempered /= tempered.sum(axis=-1, keepdims=True)
+            kinds[TEMPERED] = tempered
+        return kinds
 
     def _draw(self, probabilities: np.ndarray, kind: int) -> Any:
         """Draw actions, [runs, prompts, samples]."""
@@ -300,26 +307,21 @@ class Runs(Block):
         assert self.levels is not None
         known = coefficients(
             self.rule, self.levels, self.pooled, self.coefficient, self.temperature, self.step,
-            self.dynamics.seed)
+            self.dynamics.seed, self.ready)
         scored = [(rows, score / self.n_states)
                   for rows, score in zip(self.pooled.values(), known.scores, strict=True)]
         # sum_i weight_i score_i (e_a - pi): of rows whose shares are pi itself in one product.
-        total, mean = None, np.zeros((self.n_runs, self.n_states, 1))
+        apart = [(rows, score) for rows, score in scored if rows.share is not self.probabilities]
+        at_policy: Any = -sum(
+            (rows.by_level * score).sum(axis=-1, keepdims=True) for rows, score in apart)
         for rows, score in scored:
             if rows.share is self.probabilities:
-                continue
-            mean += (rows.by_level * score).sum(axis=-1, keepdims=True)
+                at_policy = self.levels.at_actions(rows.centered(score) + at_policy)
+        total = at_policy * self.probabilities
+        for rows, score in apart:
             part = self.levels.at_actions(score)
             part *= rows.share
-            total = part if total is None else np.add(total, part, out=total)
-        at_policy: Any = -mean
-        for rows, score in scored:
-            if rows.share is self.probabilities:
-                at_policy = self.levels.at_actions(rows.centered(score) - mean)
-        if total is None:
-            total = at_policy * self.probabilities
-        else:
-            total += np.multiply(at_policy, self.probabilities, out=self._work)
+            total += part
         return self._add_terms(
             total, {name: term / self.n_states for name, term in known.terms.items()})
 

@@ -77,10 +77,12 @@ def simulate(
 def blocks(n_runs: int, one_run: int, parallel: bool) -> Iterator[slice]:
     """Cut runs into blocks that are advanced together; ``one_run`` is the size of a run's largest array.
 
-    Blocks that may run in parallel are at least four, each of at least 32 runs if there are enough.
+    Blocks that may run in parallel are at least four, each of at least 32 runs if there are enough. Where
+    the cache bounds them they are whole groups of 16 runs, which traces advance side by side.
     """
     size = max(1, BLOCK // one_run)
     if parallel:
+        size -= size % 16 if size > 16 else 0
         size = min(size, max(32, math.ceil(n_runs / 4)))
     for start in range(0, n_runs, size):
         yield slice(start, min(start + size, n_runs))

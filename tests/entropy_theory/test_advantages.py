@@ -121,6 +121,24 @@ def test_group_statistics_are_over_the_rows_asked_for_alone():
     assert advantages.reward(batch, rows) is batch.reward
 
 
+def test_groups_of_any_ids_and_sizes_that_differ_between_runs():
+    rng = np.random.default_rng(2)
+    group = np.array([[9, -3, 9, 9, 4, -3, 9], [1, 1, 0, 0, 0, 2, 2]])[..., None]
+    reward, weight = rng.normal(size=group.shape), rng.random(group.shape)
+    ones = np.ones(group.shape)
+    batch = TokenBatch(log_prob=-ones, old_log_prob=-ones, reward=reward, mask=ones > 0,
+                       weight=weight / weight.sum(), group=group)
+    means, largest = (f(batch, batch.mask, batch.reward)[..., 0]
+                      for f in (advantages.group_mean, advantages.group_largest))
+    for run, ids in enumerate(group[..., 0]):
+        for row, number in enumerate(ids):
+            mine = ids == number
+            assert largest[run, row] == reward[run, mine].max()
+            np.testing.assert_allclose(
+                means[run, row], np.average(reward[run, mine, 0], weights=weight[run, mine, 0]),
+                rtol=0, atol=16 * FLOAT64)
+
+
 def test_an_action_never_taken_is_no_member_of_its_group():
     """Weight 0: it counts in no size, no extreme and no mean."""
     weight = np.array([[1.0], [1.0], [0.0], [1.0], [1.0], [1.0]]) / 5

@@ -84,8 +84,8 @@ def assert_same(numpy_run, compiled_run, atol=1e-10):
     + [(rule, Samples(group_size=5, tempered=9)) for rule in SAMPLED.values()],
     ids=[f"{name}, exact" for name in EXACT] + [f"{name}, sampled" for name in SAMPLED],
 )
-def test_every_rule_on_both_layouts(rule, samples, n_actions, accuracies):
-    """Short rows side by side and long ones one by one; several records, a tail, odd block ends."""
+def test_every_rule_on_short_and_long_rows(rule, samples, n_actions, accuracies):
+    """Short rows and long ones; several records, a tail, odd block ends."""
     problem = Bandit(n_actions=n_actions, n_correct=3, accuracies=accuracies)
     n_runs = 37 if n_actions < 64 else 3
     dynamics = Dynamics(
@@ -149,7 +149,7 @@ def test_rewards_other_than_one_and_all_answers_right():
 
 
 def test_entropy_keeps_its_digits_at_collapse():
-    """A gap of 700 nats leaves an entropy of 1e-301; both layouts have every digit of it."""
+    """A gap of 700 nats leaves an entropy of 1e-301; short and long rows have every digit of it."""
     gaps = np.array([0.0, 1.0, 30.0, 100.0, 700.0] * 4)
     for n_actions in (12, 120):
         start = np.zeros((20, 1, n_actions))
@@ -329,8 +329,8 @@ def test_float32_logits_are_float32_and_near_the_others(engine, n_actions):
 def test_the_compiled_switch_is_the_controller_s(n_actions):
     """At an entropy that is the target, up to rounding, T is T_low, with one above it by more T_high.
 
-    The loops have the comparison of `TemperatureSwitch` a second time, for short rows and for long ones;
-    which temperature they took is told by the step, which is bit for bit that under a far target.
+    The loops have the comparison of `TemperatureSwitch` a second time. The step tells which temperature
+    they took: it is bit for bit that under a far target.
     """
     start = np.random.default_rng(3).normal(size=(9, 1, n_actions))
     rule = get("aepo", base=get("reinforce"))

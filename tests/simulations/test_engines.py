@@ -73,6 +73,12 @@ def test_a_long_task_that_is_refused_runs_on_numpy_and_says_so_once(asked, caplo
     assert caplog.messages == ["'grpo' runs on NumPy, not compiled: 13 runs"]
 
 
+def test_tables_are_asked_first_for_long_states_and_few_runs(monkeypatch):
+    monkeypatch.setattr(engines, "COMPILED", (lambda _: "traces", lambda _: "tables"))
+    for runs, n_actions, first in ((4, 64, "traces"), (3, 64, "tables"), (4, 65, "tables")):
+        assert engine_for(task(1, "compiled", runs=runs, n_actions=n_actions)) == first
+
+
 def test_numpy_takes_the_runs_of_a_block():
     one = task(1, runs=3)
     block = NumpyEngine(task=one).block(slice(1, 3), np.empty(0))

@@ -287,12 +287,21 @@ def test_a_simulation_that_tables_cannot_hold_is_traced():
             getattr(found, name), getattr(expected, name), rtol=0, atol=1e-10, err_msg=name)
 
 
+@pytest.mark.parametrize("samples", [None, SAMPLES], ids=["exact", "sampled"])
+@pytest.mark.parametrize("rule", ["grpo", "aepo", "entropy-advantage"])
+def test_many_prompts_share_a_loop_over_states(rule, samples):
+    """2,400 logits: prompts follow one another, and what all of them share is found before and after."""
+    run_both(task(get(rule), samples=samples, n_states=120, n_actions=20, scale=2.0), steps=40)
+
+
 def test_the_engine_refuses_before_it_starts():
     """A reason that shows at once is told to whoever chooses the engine."""
     with pytest.raises(RefusedError, match="unique_values"):
         traced_runs.of(task(Users(change=by_unique_values)))
-    with pytest.raises(RefusedError, match="1100 actions"):
+    with pytest.raises(RefusedError, match="an order of 1100 numbers"):
         traced_runs.of(task(get("aent"), n_actions=1100))
+    with pytest.raises(RefusedError, match="20000 actions"):
+        traced_runs.of(task(get("grpo"), n_actions=20_000))
     with pytest.raises(RefusedError, match="several optimizer steps"):
         traced_runs.of(task(get("kl-cov"), steps_per_batch=2, samples=SAMPLES))
 
@@ -302,7 +311,7 @@ def test_options_are_no_part_of_the_code():
     digests = {
         traced_runs._written(traced_runs.traced_step(
             Runs(task(get("clip-cov", ratio=0.3, lower=lower, upper=5), seed=seed)),
-            asked_again=False)).digest
+            asked_again=False), 6).digest
         for lower, seed in ((-0.3, 3), (-0.4, 4))}
     assert len(digests) == 1
 
@@ -315,8 +324,8 @@ def evaluated(function, values):
     trace = Trace(len(values))
     column = trace.input("logits", values, Interval())
     result = NAMESPACE.broadcast_to(function(column), values.shape)
-    written = program(Step(graph=trace.graph, n_logits=values.shape[1], logits=result.recorded,
-                           memory=(), measured=()), 16)
+    written = program(Step(graph=trace.graph, n_logits=values.shape[1], n_states=1,
+                           logits=result.recorded, memory=(), measured=()), 16)
     code = traced_runs._Code(
         program=written, call=machine.function(written), by_run=np.zeros((len(values), 1)))
     if written.by_run:

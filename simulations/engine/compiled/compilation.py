@@ -16,9 +16,12 @@ import numpy as np
 from entropy_theory.controllers import TemperatureSwitch
 from simulations.engine.block import RefusedError
 from simulations.engine.compiled.tables import Probe, Tables, tabulate
-from simulations.engine.compiled.tabulated_runs import SHORT, Answers, TabulatedRuns
+from simulations.engine.compiled.tabulated_runs import Answers, TabulatedRuns
 from simulations.engine.dynamics import Dynamics, cut_options
 from simulations.engine.task import Task
+
+SHORT = 64
+"""The largest number of actions of which any may be right; beyond, right answers stand together."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

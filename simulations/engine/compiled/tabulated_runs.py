@@ -22,9 +22,6 @@ from simulations.engine.runs import Runs
 from simulations.engine.sampling import ORDINARY, TEMPERED, lanes, seed_key
 from simulations.engine.task import Task
 
-SHORT = 64
-"""The largest number of actions for which rows are advanced side by side."""
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answers:
@@ -60,14 +57,13 @@ class TabulatedRuns(Block):
         # A record calls right the answers with a state's largest reward: all, where all are alike.
         self._correct = masks if self._has_right.all() else np.where(
             self._has_right[:, None], masks, np.uint8(1))
-        n_runs, n_states, n_actions = own.shape
+        n_runs, n_states, _ = own.shape
         self.switch = isinstance(self.controller, TemperatureSwitch)
         self.tempers = self.switch or not self.has_ordinary
         # States see each other through the mean entropy that the switch reads, and not otherwise.
         self.states = n_states if self.switch else 1
-        self.is_short = n_actions <= SHORT and n_runs * n_states >= 8 and self.states <= 32
         mask_of = answers.mask_of.reshape(-1)
-        self.masks = (mask_of, masks) if self.is_short else (mask_of, *_pieces(masks), masks)
+        self.masks = (mask_of, *_pieces(masks), masks)
         self._kept = np.empty(0)
         self.eta = np.repeat(self.learning_rate.ravel() / n_states, n_states)
         self.scales = np.ascontiguousarray(np.repeat(tables.scales, n_states, axis=0))
@@ -117,15 +113,10 @@ class TabulatedRuns(Block):
         batches = (temperature_high, temperature_low, self._targets(steps), self.tempers, self.lanes,
                    self.tempered_lanes,
                    np.uint64(seed_key(self.dynamics.seed)), self.batch_number, *of_steps, degrees, bad)
-        if self.is_short:
-            kernels.short_rows(
-                rows, 0, n_rows, self.states, steps, *self.masks, *rule, bool(tables.bonus.any()),
-                *batches)
-        else:
-            keeps_wrong = bool(tables.tempered[len(tables.tempered) // 2 :].any())
-            kernels.long_rows(
-                rows.reshape(-1), n_actions, 0, n_rows // self.states, self.states, steps,
-                *self.masks, *rule, keeps_wrong, *batches)
+        keeps_wrong = bool(tables.tempered[len(tables.tempered) // 2 :].any())
+        kernels.long_rows(
+            rows.reshape(-1), n_actions, 0, n_rows // self.states, self.states, steps,
+            *self.masks, *rule, keeps_wrong, *batches)
         if not np.shares_memory(rows, self.logits):
             self.logits[...] = rows.reshape(self.logits.shape)
         if (bad >= 0).any():

@@ -540,6 +540,27 @@ def _concat(arrays: Any, axis: int = 0, **rest: Any) -> Any:
     return Traced(trace, example, joined)
 
 
+def _stack(arrays: Any, axis: int = 0, **rest: Any) -> Any:
+    _refuse("stack", rest)
+    ndim = arrays[0].ndim + 1
+    return _concat([_expand_dims(x, axis % ndim) for x in arrays], axis % ndim)
+
+
+def _einsum(subscripts: str, *operands: Any, **rest: Any) -> Any:
+    """Multiply and sum, where axes are in one order in all operands and in the result."""
+    _refuse("einsum", rest)
+    inputs, _, kept = subscripts.partition("->")
+    parts = inputs.split(",")
+    letters = max(parts, key=len)
+    if any([c for c in letters if c in part] != list(part) for part in (*parts, kept)):
+        raise NotTraceable(f"einsum of {subscripts}")
+    product: Any = 1.0
+    for part, x in zip(parts, operands, strict=True):
+        lengths = iter(x.shape)
+        product = product * x.reshape([next(lengths) if c in part else 1 for c in letters])
+    return _sum(product, tuple(i for i, c in enumerate(letters) if c not in kept))
+
+
 def _take_along_axis(x: Any, index: Any, axis: int = -1) -> Any:
     trace = _trace_of((x, index))
     plain, at = (a.example if isinstance(a, Traced) else np.asarray(a) for a in (x, index))
@@ -648,7 +669,7 @@ _FUNCTIONS: dict[str, Any] = {name: _simple(name) for name in REDUCTIONS} | {
     "argsort": _argsort, "sort": _sort, "cumulative_sum": _cumulative_sum,
     "unique_values": _unique_values, "unique": _unique_values, "expand_dims": _expand_dims,
     "squeeze": _squeeze, "reshape": reshape, "broadcast_to": broadcast_to, "astype": astype,
-    "count_nonzero": _count_nonzero, "copy": lambda x, **_: x.copy(),
+    "count_nonzero": _count_nonzero, "stack": _stack, "einsum": _einsum, "copy": lambda x, **_: x.copy(),
     "shape": lambda x: x.shape, "ndim": lambda x: x.ndim, "size": lambda x: x.size,
 }
 

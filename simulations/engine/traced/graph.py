@@ -19,6 +19,8 @@ import numpy as np
 
 LARGEST_LOGIT = 1e300
 """Compiled steps stop before a logit beyond this, so that differences of logits are finite."""
+MOST_SORTED = 1024
+"""The largest number of numbers that are sorted by comparing each pair."""
 _LARGEST = float(np.finfo(np.float64).max)
 FLOAT, INTEGER, BOOLEAN = "float", "integer", "boolean"
 REDUCTIONS = ("sum", "prod", "max", "min", "argmax", "argmin", "any", "all")
@@ -96,6 +98,9 @@ class Graph:
     nodes: list[Node] = field(default_factory=list)
     guards: list[tuple[View, bool]] = field(default_factory=list)
     """Scalars, each with the value on which the trace relies."""
+    rows: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """Lengths of axes that run over states and over each state's rows, with these two lengths. Such an
+    axis is two in a node, so that numbers of a state are computed once and states share a loop."""
     ranks: dict[int, View] = field(default_factory=dict)
     """The ranks by which an ordering sorts, by the ordering's number."""
     _known: dict[Any, Node] = field(default_factory=dict)
@@ -116,16 +121,25 @@ class Graph:
         kind = kind_of(array.dtype)
         array = array.astype({FLOAT: np.float64, INTEGER: np.int64, BOOLEAN: np.bool_}[kind], copy=False)
         shape = array.shape[1:]
+        apart = self._apart(shape)
+        if apart != shape:
+            found = self.constant(array.reshape(len(array), *apart), n_runs)
+            return found.at(found.index.reshape(shape))
         for axis in range(array.ndim):
             array = _cut(array, axis)
         if array.shape[0] not in (1, n_runs):
             raise NotTraceable(f"a constant has {array.shape[0]} rows for {n_runs} runs")
+        return broadcast(self._kept_constant(array), shape)
+
+    def _kept_constant(self, array: np.ndarray) -> View:
+        """Add a constant [n_runs or 1, ...] with all of its axes."""
+        kind = kind_of(array.dtype)
         key = ("constant", array.shape, kind, array.tobytes())
         if key not in self._known:
             self._known[key] = self._append(
                 Node("constant", (), array.shape[1:], kind, _of_values(array),
                      value=np.ascontiguousarray(array)))
-        return broadcast(whole(self._known[key]), shape)
+        return whole(self._known[key])
 
     def input(self, name: str, shape: tuple[int, ...], kind: str, interval: Interval) -> View:
         return whole(self.add("input", (), shape, kind, interval, name))
@@ -145,6 +159,16 @@ class Graph:
             low, high = max(node.interval.low, -_LARGEST), min(node.interval.high, _LARGEST)
             node.interval = Interval(low, high, False)
 
+    def _apart(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Split each axis of a shape that runs over the rows of all states."""
+        return tuple(n for length in shape for n in self.rows.get(length, (length,)))
+
+    def _places(self, shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the places of axes once all are split."""
+        parts = [self.rows.get(length, (length,)) for length in shape]
+        ends = np.cumsum([0, *map(len, parts)])
+        return tuple(place for axis in axes for place in range(ends[axis], ends[axis + 1]))
+
     def _append(self, node: Node) -> Node:
         node.number = len(self.nodes)
         self.nodes.append(node)
@@ -156,6 +180,10 @@ class Graph:
         """Add an operation on views that broadcast against each other, simplified."""
         shape = np.broadcast_shapes(*(view.shape for view in arguments))
         views = [broadcast(view, shape) for view in arguments]
+        apart = self._apart(shape)
+        if apart != shape:
+            found = self.elementwise(operation, *(v.at(v.index.reshape(apart)) for v in views))
+            return found.at(found.index.reshape(shape))
         simple = _simplified(self, operation, views)
         if simple is not None:
             return broadcast(simple, shape)
@@ -176,6 +204,12 @@ class Graph:
 
     def reduce(self, operation: str, view: View, axes: tuple[int, ...]) -> View:
         """Reduce over some axes, which stay with length 1."""
+        apart = self._apart(view.shape)
+        if apart != view.shape and operation not in ("argmax", "argmin"):
+            shape = tuple(1 if axis in axes else length for axis, length in enumerate(view.shape))
+            found = self.reduce(
+                operation, view.at(view.index.reshape(apart)), self._places(view.shape, axes))
+            return found.at(found.index.reshape(shape))
         repeats = 1
         for axis in axes:
             if view.shape[axis] > 1 and _same_along(view.index, axis):
@@ -241,6 +275,8 @@ class Graph:
         n = view.shape[-1]
         if n == 1:
             return broadcast(self.constant(np.zeros(1, dtype=np.int64), 1), view.shape)
+        if n > MOST_SORTED:
+            raise NotTraceable(f"an order of {n} numbers, which NumPy finds faster above {MOST_SORTED}")
         node = self.add("rank", (view,), view.shape, INTEGER, Interval(0, n - 1, False))
         return whole(node)
 
@@ -282,7 +318,7 @@ class Graph:
         at = self.elementwise("add", begin, self.elementwise(
             "multiply", index, self.constant(np.array([step]), 1)))
         if not is_even:
-            at = self._gathered(at, self.constant(source.index.reshape(1, -1), 1))
+            at = self._gathered(at, self._kept_constant(source.index.reshape(1, -1)))
         return self._gathered(at, source)
 
     def _gathered(self, at: View, source: View) -> View:
@@ -290,8 +326,10 @@ class Graph:
         node = source.node
         if node.operation == "constant" and math.prod(node.shape) == 1:
             return broadcast(whole(node), at.shape)
-        return whole(self.add(
-            "gather", (at, whole(node)), at.shape, node.kind, node.interval))
+        apart = self._apart(at.shape)
+        found = whole(self.add(
+            "gather", (at.at(at.index.reshape(apart)), whole(node)), apart, node.kind, node.interval))
+        return found.at(found.index.reshape(at.shape))
 
     def sum_by_index(self, values: View, index: View, size: int) -> View:
         """Add the sums of values [n] over equal indices [n]: [size]."""
@@ -309,6 +347,8 @@ class Graph:
         if not (low >= 0 and high <= size - 1):
             raise NotTraceable("indices that are not known to lie within the array")
         n = max(values.index.size, 1)
+        apart = self._apart(values.shape)
+        index, values = (view.at(view.index.reshape(apart)) for view in (index, values))
         node = self.add("scatter", (index, values), (size,), values.node.kind,
                         _of_reduction("sum", _with_zero(values.node.interval), n), size)
         return whole(node)

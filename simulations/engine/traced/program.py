@@ -60,6 +60,16 @@ class _Loop:
 
     space: tuple[int, ...]
     nodes: list[Node] = field(default_factory=list)
+    totals: dict[int, Any] = field(default_factory=dict)
+    """The variables of its sums and maxima, by node."""
+    starts: dict[int, list[Callable[[list[Any]], None]]] = field(default_factory=dict)
+    """Before which inner loop, by its depth, they are set."""
+    ends: dict[int, list[Callable[[list[Any]], None]]] = field(default_factory=dict)
+
+
+_Place = tuple[int, int, int, tuple[int, ...]]
+"""The place of a loop: the pass over states, and the loop of a state within it (0: over no states); then
+its size and shape."""
 
 
 def program(step: Step, lanes: int) -> Program:
@@ -104,7 +114,7 @@ def _identity(view: View) -> bool:
 
 class _Writer:
     def __init__(self, step: Step, lanes: int) -> None:
-        self.step, self.lanes = step, lanes
+        self.step, self.lanes, self.n_states = step, lanes, step.n_states
         self.module = ir.Module(name="step")
         pointer, word = DOUBLE.as_pointer(), WORD
         # logits, memory, shared, by_run, targets, measured, stops, work;
@@ -126,6 +136,9 @@ class _Writer:
         self.tables: dict[Any, int] = {}
         self.values: dict[int, Any] = {}
         self.slots: dict[int, int] = {}
+        self.of_state: dict[int, int] = {}
+        """How many numbers are kept of one state, of nodes that are kept for one state at a time."""
+        self.state: Any = None
         self._here: dict[int, Any] | None = None
         """Elements of the nodes of the loop that is being written."""
         self.n_work = 0
@@ -138,7 +151,7 @@ class _Writer:
         self.guards = step.graph.guards
         live = self._live([*self.outputs, *(view for view, _ in self.guards)])
         self._check(live)
-        self.loops, self.loop_of = self._loops(live)
+        self.passes, self.loop_of = self._loops(live)
         self._place(live)
         self._emit()
         self.entry.branch(self.function.basic_blocks[1])
@@ -163,41 +176,77 @@ class _Writer:
             if _is_elementwise(node) and node.operation not in OPERATIONS:
                 raise NotTraceable(f"the operation {node.operation}")
 
-    def _loops(self, live: Sequence[Node]) -> tuple[list[_Loop], dict[int, int]]:
-        """Return the loops in order, and the place of each node's loop."""
-        level: dict[int, int] = {}
-        keys: dict[int, tuple[int, int, tuple[int, ...]]] = {}
-        loops: dict[tuple[int, int, tuple[int, ...]], _Loop] = {}
+    def _loops(self, live: Sequence[Node]) -> tuple[list[list[_Loop]], dict[int, int]]:
+        """Return the passes, the loops that share one over states, and the place of each node's loop.
+
+        Nodes that read numbers of their own state alone follow each other within a pass, so that what
+        they share is in the nearest cache.
+        """
+        level: dict[int, tuple[int, int]] = {}
+        loops: dict[_Place, _Loop] = {}
+        keys: dict[int, _Place] = {}
         for node in live:
             if node.operation in ("constant", "input"):
                 continue
-            space, at = _space(node), 0
+            space, at, by_state = _space(node), (0, 0), self._is_by_state(node)
             for place, view in enumerate(node.arguments):
                 other = view.node
                 if other.operation in ("constant", "input"):
                     continue
-                ready = level[other.number]
+                one, two = level[other.number]
                 is_here = (
                     not _is_result(other) and _space(other) == space and _identity(view)
-                    and not _reads_others(node, place))
+                    and self._is_by_state(other) == by_state and not _reads_others(node, place))
                 is_number = not _is_result(other) and not _space(other)
-                at = max(at, ready + (0 if is_here or is_number else 1))
+                if is_here or is_number:
+                    ready = (one, two)
+                else:
+                    ready = (one, two + 1) if self._is_local(node, view, place) else (one + 1, 0)
+                at = max(at, ready)
             level[node.number] = at
-            key = (at, math.prod(space), space)
+            key = (at[0], at[1] + 1 if by_state else 0, math.prod(space), space)
             keys[node.number] = key
             loops.setdefault(key, _Loop(space)).nodes.append(node)
         ordered = sorted(loops)
         place_of = {key: place for place, key in enumerate(ordered)}
-        return [loops[key] for key in ordered], {n: place_of[key] for n, key in keys.items()}
+        passes: list[list[_Loop]] = []
+        for before, key in zip([None, *ordered], ordered, strict=False):
+            joins = before is not None and before[0] == key[0] and before[1] > 0 and key[1] > 0
+            if joins:
+                passes[-1].append(loops[key])
+            else:
+                passes.append([loops[key]])
+        return passes, {n: place_of[key] for n, key in keys.items()}
+
+    def _is_by_state(self, node: Node) -> bool:
+        """Whether the loop of a node may be one of those within a loop over states."""
+        space = _space(node)
+        return (self.n_states > 1 and len(space) > 0 and space[0] == self.n_states
+                and node.operation not in ("scatter", "rank"))
+
+    def _is_local(self, node: Node, view: View, place: int) -> bool:
+        """Whether a node reads in each state's pass what the same pass has computed."""
+        other = view.node
+        if _reads_others(node, place) or not (self._is_by_state(node) and self._is_by_state(other)):
+            return False
+        if not other.shape or other.shape[0] != self.n_states:
+            return False
+        state = view.index.reshape(self.n_states, -1) // (math.prod(other.shape) // self.n_states)
+        return bool((state == np.arange(self.n_states)[:, None]).all())
 
     def _place(self, live: Sequence[Node]) -> None:
         """Assign work space to nodes that more than one loop reads."""
         kept: set[int] = set()
+        passes = {node.number: place for place, loops in enumerate(self.passes)
+                  for loop in loops for node in loop.nodes}
+        read_later: set[int] = set()
 
         def read(view: View, reader: Node | None, is_source: bool = False) -> None:
             node = view.node
             if node.operation in ("constant", "input") or math.prod(node.shape) == 1:
                 return
+            if reader is None or passes[reader.number] != passes[node.number]:
+                read_later.add(node.number)
             if (reader is not None and not is_source and not _is_result(node)
                     and self.loop_of[node.number] == self.loop_of[reader.number] and _identity(view)):
                 return
@@ -211,8 +260,13 @@ class _Writer:
         for node in live:
             if node.number in kept or (_is_result(node) and math.prod(node.shape) > 1
                                        and node.operation not in ("constant", "input")):
+                size = math.prod(node.shape)
+                if node.number not in read_later and len(self.passes[passes[node.number]]) > 1:
+                    # One state after another uses the same space.
+                    size //= self.n_states
+                    self.of_state[node.number] = size
                 self.slots[node.number] = self.n_work
-                self.n_work += math.prod(node.shape)
+                self.n_work += size
 
     # Instructions.
 
@@ -245,8 +299,8 @@ class _Writer:
         b.cbranch(b.icmp_signed("<", b.load(step), self.steps), take, next_group)
         b.position_at_end(take)
         self.now = b.load(step)
-        for loop in self.loops:
-            self._loop(loop)
+        for loops in self.passes:
+            self._pass(loops)
         self._check_guards(next_group)
         self._finish()
         b.store(b.add(self.now, WORD(1)), step)
@@ -298,17 +352,36 @@ class _Writer:
             self._element(self.group_logits, self._linear(at, shape)),
             self._read(view, at, shape), FLOAT))
 
-    def _loop(self, loop: _Loop) -> None:
-        space = loop.space
-        if not space:
-            for node in loop.nodes:
-                self.values[node.number] = self._compute(node, [], space)
+    def _pass(self, loops: list[_Loop]) -> None:
+        """Write loops, those of one state after another where there are several."""
+        if not loops[0].space:
+            for node in loops[0].nodes:
+                self.values[node.number] = self._compute(node, [], ())
             return
-        b = self.builder
-        starts: dict[int, list[Callable[[list[Any]], None]]] = {}
-        ends: dict[int, list[Callable[[list[Any]], None]]] = {}
-        totals: dict[int, Any] = {}
-        here: dict[int, Any] = {}
+        for loop in loops:
+            self._prepare(loop)
+        if len(loops) == 1:
+            self._inner(loops[0], [])
+        else:
+            for loop in loops:
+                for begin in loop.starts.pop(0, []):
+                    begin([])
+            last = [end for loop in loops for end in loop.ends.pop(0, [])]
+            self._for(WORD(0), self.n_states, lambda state: self._one_state(loops, state))
+            for end in last:
+                end([])
+        for loop in loops:
+            for node in loop.nodes:
+                if node.number in loop.totals and _is_result(node) and math.prod(node.shape) == 1:
+                    self.values[node.number] = self.builder.load(loop.totals[node.number])
+
+    def _one_state(self, loops: list[_Loop], state: Any) -> None:
+        self.state = state
+        for loop in loops:
+            self._inner(loop, [state])
+
+    def _prepare(self, loop: _Loop) -> None:
+        """Write what comes before a loop, and note what is done around its inner ones."""
         for node in loop.nodes:
             if node.operation == "scatter":
                 base = self._offset(self.work, WORD(self.slots[node.number] * self.lanes))
@@ -317,22 +390,23 @@ class _Writer:
             elif node.operation == "rank":
                 self._rank(node)
             elif node.operation == "cumulative_sum":
-                totals[node.number] = total = self._variable(self._type(node.kind))
-                starts.setdefault(len(space) - 1, []).append(self._zeroed(total, node.kind))
+                loop.totals[node.number] = total = self._variable(self._type(node.kind))
+                loop.starts.setdefault(len(loop.space) - 1, []).append(self._zeroed(total, node.kind))
             elif _is_result(node):
-                self._reduction(node, space, totals, starts, ends)
+                self._reduction(node, loop.space, loop.totals, loop.starts, loop.ends)
+
+    def _inner(self, loop: _Loop, outer: list[Any]) -> None:
+        """Write a loop within ``outer`` ones."""
+        here: dict[int, Any] = {}
+        nodes = [node for node in loop.nodes if node.operation != "rank"]
 
         def body(at: list[Any]) -> None:
             here.clear()
             for node in nodes:
-                self._body(node, at, space, here, totals)
+                self._body(node, at, loop.space, here, loop.totals)
 
-        nodes = [node for node in loop.nodes if node.operation != "rank"]
         if nodes:
-            self._nest(space, body, starts, ends)
-        for node in loop.nodes:
-            if node.number in totals and _is_result(node) and math.prod(node.shape) == 1:
-                self.values[node.number] = b.load(totals[node.number])
+            self._nest(loop.space, body, loop.starts, loop.ends, outer)
         self._here = None
 
     def _clear(self, base: Any, n: int, zero: Any, kind: str) -> None:
@@ -550,7 +624,11 @@ class _Writer:
             return self._offset(self.group_memory, WORD(number * self.lanes))
         if node.operation == "constant":
             return self._offset(self.group_by_run, WORD(self._table(node) * self.lanes))
-        return self._offset(self.work, WORD(self.slots[node.number] * self.lanes))
+        place: Any = WORD(self.slots[node.number])
+        if node.number in self.of_state:
+            earlier = self.builder.mul(self.state, WORD(self.of_state[node.number]))
+            place = self.builder.sub(place, earlier)
+        return self._offset(self.work, self.builder.mul(place, WORD(self.lanes)))
 
     def _table(self, node: Node) -> int:
         """Return the place of a constant among those that are passed."""
@@ -640,8 +718,12 @@ class _Writer:
     def _nest(
         self, space: Sequence[int], body: Callable[[list[Any]], Any],
         starts: dict[int, list[Any]] | None = None, ends: dict[int, list[Any]] | None = None,
+        outer: Sequence[Any] = (),
     ) -> None:
-        """Write loops over all places of a shape, with what is done before and after inner ones."""
+        """Write loops over all places of a shape, with what is done before and after inner ones.
+
+        ``outer``: the places in loops that are written already.
+        """
         def inner(depth: int, at: list[Any]) -> None:
             for begin in (starts or {}).get(depth, []):
                 begin(at)
@@ -652,7 +734,7 @@ class _Writer:
             for end in (ends or {}).get(depth, []):
                 end(at)
 
-        inner(0, [])
+        inner(len(outer), list(outer))
 
     def _for(self, begin: Any, end: int, body: Callable[[Any], None]) -> None:
         b = self.builder

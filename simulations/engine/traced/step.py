@@ -48,6 +48,7 @@ class Step:
 
     graph: Graph
     n_logits: int
+    n_states: int
     logits: View
     """The logits after the step, [states, actions]."""
     memory: tuple[View, ...]
@@ -102,6 +103,7 @@ def _signature(step: Step) -> Any:
 def _traced(runs: Runs, rule: UpdateRule) -> tuple[Step, dict[int, np.ndarray], np.ndarray]:
     """Return the step and, in the present state, what was drawn and the change of logits."""
     trace = Trace(runs.n_runs)
+    trace.graph.rows = _rows(runs)
     example = np.ascontiguousarray(runs.logits, dtype=np.float64)
     unchecked: Any = trace.input("logits.unchecked", example, Interval())
     logits = trace.input("logits", example, Interval(-LARGEST_LOGIT, LARGEST_LOGIT, False))
@@ -112,22 +114,35 @@ def _traced(runs: Runs, rule: UpdateRule) -> tuple[Step, dict[int, np.ndarray], 
     if runs.samples is not None:
         kinds = [ORDINARY] * runs.has_ordinary + [TEMPERED] * (shadow.temperature is not None)
         shadow.draws = {kind: _draws(runs, shadow, trace, kind) for kind in kinds}
-    batch = _all_traced(trace, shadow.token_batch())
-    change = logit_step(logits, rule.prepare(batch), rule)
+    if runs.levels is not None and runs.samples is None:
+        change: Any = _pooled_change(shadow, trace, rule)
+    else:
+        batch = _all_traced(trace, shadow.token_batch())
+        change = logit_step(logits, rule.prepare(batch), rule)
     moved = (logits + runs.learning_rate * change).recorded
     if moved is None:
         raise NotTraceable("its logits do not depend on themselves")
     if runs.dynamics.precision == "float32":
         moved = trace.graph.elementwise("single", moved)
-    probabilities = xp.exp(shadow.log_probabilities())
-    reward = (probabilities * runs.reward).sum(axis=-1).mean(axis=-1)
+    reward = (shadow.probabilities * runs.reward).sum(axis=-1).mean(axis=-1)
     measured = [shadow.mean_entropy(), reward]
     if shadow.temperature is not None:
         measured.append(shadow.temperature)
     step = Step(
-        graph=trace.graph, n_logits=example[0].size, logits=moved, memory=tuple(memory),
+        graph=trace.graph, n_logits=example[0].size, n_states=len(example[0]), logits=moved,
+        memory=tuple(memory),
         measured=tuple(trace.view(x, 1) for x in measured))
     return step, {kind: drawn.example for kind, drawn in shadow.draws.items()}, change.example
+
+
+def _rows(runs: Runs) -> dict[int, tuple[int, int]]:
+    """Return the lengths of axes that run over the rows of all states, as `Graph.rows`."""
+    n_states, n_actions = runs.logits.shape[1:]
+    samples = runs.samples
+    levels = () if runs.levels is None else (len(runs.levels.values),)
+    each = {n_actions, *levels, *((samples.group_size, samples.tempered) if samples else ())} - {1}
+    return {n_states * n: (n_states, n) for n in each
+            if n_states > 1 and n_states * n not in (n_actions, *each)}
 
 
 def _confirm(
@@ -155,11 +170,22 @@ def _shadow(runs: Runs, trace: Trace, logits: Traced) -> Any:
     policy = shift_logits(logits)
     shadow.logits, shadow._shifted, shadow._log_normalizer = logits, policy.shifted, policy.log_normalizer
     shadow.entropy = entropy_of(policy)
+    shadow.probabilities = xp.exp(shadow.log_probabilities())
     taken = trace.graph.input("step", (), INTEGER, Interval(0, MOST_STEPS, False))
     shadow.step = TracedInteger(trace, runs.step, taken, 0, MOST_STEPS)
     if runs.temperature is not None:
         shadow.temperature = trace.constant(np.asarray(runs.temperature))
     return shadow
+
+
+def _pooled_change(shadow: Any, trace: Trace, rule: UpdateRule) -> Traced:
+    """Return the change of logits from rows that are summed by reward, in exact expectation."""
+    shadow._mean_shifted = (shadow.probabilities * shadow._shifted).sum(axis=-1, keepdims=True)
+    shadow.pooled = {kind: shadow._pool(probabilities, kind)
+                     for kind, probabilities in shadow._probabilities_by_kind().items()}
+    shadow.rule, shadow.ready = rule, lambda batch: _all_traced(trace, batch)
+    change: Traced = shadow._pooled_direction()
+    return change
 
 
 def _all_traced(trace: Trace, batch: TokenBatch) -> TokenBatch:

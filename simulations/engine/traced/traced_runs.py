@@ -23,13 +23,13 @@ from simulations.engine.task import Task
 from simulations.engine.traced.graph import NotTraceable
 from simulations.engine.traced.step import Step, loops, state, traced_step
 
-MOST_LOGITS = 1024
+MOST_LOGITS = 2**14
 """The largest number of logits of a run for which several runs are advanced side by side."""
 MOST_NUMBERS = 2**17
 """How many numbers of a run a step may keep in memory; its cost grows with their square at most."""
 MOST_TRACES = 12
 """The largest number of traces of a block; a rule that needs more has conditions that keep changing."""
-_AT_ONCE = 2**18
+_AT_ONCE = 2**20
 """The largest number of logits of a task that is traced once for all runs; others are traced by block."""
 _PROBED = 4
 _said: set[tuple[str, str]] = set()
@@ -205,7 +205,7 @@ class _Code:
     def of(cls, step: Step, n_runs: int) -> _Code:
         from simulations.engine.traced import machine
 
-        program = _written(step)
+        program = _written(step, n_runs)
         constants = [np.zeros((n_runs, 1))] if not program.by_run else program.by_run
         return cls(program=program, call=machine.function(program),
                    by_run=np.concatenate(constants, axis=1))
@@ -250,11 +250,11 @@ class _Code:
         return int(stops.min()), out[..., : self.n_runs]
 
 
-def _written(step: Step) -> Any:
+def _written(step: Step, n_runs: int) -> Any:
     """Write the program of a step, on vectors as wide as its rows are short."""
     from simulations.engine.traced.program import program
 
-    made = program(step, 16 if step.n_logits <= 64 else 8)
+    made = program(step, 16 if n_runs > 8 and step.n_logits <= 64 * step.n_states else 8)
     if made.work > MOST_NUMBERS:
         raise NotTraceable(f"a step of a run keeps {made.work} numbers, above {MOST_NUMBERS}")
     return made
