@@ -63,9 +63,7 @@ class TrainConfig:
     reward: str | None = None
     """Reward function: a name, my_rewards.py:score or module:function; the task's own by default."""
     rule: str = "grpo"
-    """Update rule: reinforce, grpo, gspo, clip-higher, entropy-bonus, diverse-bonus, entropy-advantage,
-    reference-kl (keeps a frozen copy of the starting model: its weights take memory once more), clip-cov,
-    kl-cov (acts with iterations above 1), aepo, aent; or your own, as my_rules.py:Thrifty."""
+    """Update rule, one of those that "policy-entropy rules" lists, or your own, as my_rules.py:Thrifty."""
     rule_options: tuple[str, ...] = ()
     """The rule's options as name=value, such as alpha=3 target=0.6; those of a rule that it modifies
     with a dot, such as base=grpo base.clip_high=0.28."""
