@@ -2,8 +2,8 @@
 
 Each compiled time stands beside that of compiled GRPO of the same kind (exact or sampled), taken right
 before it; the ratio is the median over repeats of their quotient, so that a busy machine slows both. What
-a simulation does once, tracing and compiling above all, is left out: a time is the difference between a
-long and a short run.
+a simulation does once, tracing and compiling above all, is left out: the clock starts when the first
+steps of a run are reported.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ from entropy_theory.update_rules.grpo import Grpo
 from entropy_theory.update_rules.modifier import Modifier
 from simulations.engine import Dynamics, Samples, simulate
 
+Take = Callable[[int, Callable[[int], object]], None]
+"""Takes steps, and is told now and then of those taken since."""
 RUNS, ACTIONS, RIGHT = 1000, 10, 2
-LONG, SHORT = 4500, 500
-NUMPY_LONG, NUMPY_SHORT = 60, 10
+STEPS, NUMPY_STEPS = 4500, 60
+REPORTS = 9
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,14 +68,11 @@ def every_rule(repeats: int, clock: Callable[[], float]) -> list[dict[str, Any]]
         repeats: of each time.
         clock: seconds.
     """
-    def milliseconds(take: Callable[[int], None], long: int, short: int) -> float:
-        """The time of a step, without what is done once."""
-        times = []
-        for steps in (short, long):
-            began = clock()
-            take(steps)
-            times.append(clock() - began)
-        return (times[1] - times[0]) / (long - short) * 1e3
+    def milliseconds(take: Take, steps: int) -> float:
+        """The time of a step, without those up to the first report."""
+        seen: list[tuple[float, int]] = []
+        take(steps, lambda taken: seen.append((clock(), taken)))
+        return (seen[-1][0] - seen[0][0]) / sum(taken for _, taken in seen[1:]) * 1e3
 
     print(f"\n{RUNS} runs of {ACTIONS} actions, ms a step, median of {repeats} (fastest-slowest)")
     print(f"{'rule':24} {'kind':8} {'compiled':>24} {'/ compiled GRPO':>16} {'NumPy':>8}")
@@ -86,9 +85,9 @@ def every_rule(repeats: int, clock: Callable[[], float]) -> list[dict[str, Any]]
             compiled = _stepper(rule, samples, "compiled")
             own, others = [], []
             for _ in range(repeats):
-                others.append(milliseconds(baseline, LONG, SHORT))
-                own.append(milliseconds(compiled, LONG, SHORT))
-            numpy = milliseconds(_stepper(rule, samples, "numpy"), NUMPY_LONG, NUMPY_SHORT)
+                others.append(milliseconds(baseline, STEPS))
+                own.append(milliseconds(compiled, STEPS))
+            numpy = milliseconds(_stepper(rule, samples, "numpy"), NUMPY_STEPS)
             ratio = float(np.median(np.array(own) / np.array(others)))
             row = {"rule": name, "kind": kind, "compiled": own, "grpo": others, "ratio": ratio,
                    "numpy": numpy}
@@ -100,13 +99,15 @@ def every_rule(repeats: int, clock: Callable[[], float]) -> list[dict[str, Any]]
     return rows
 
 
-def _stepper(rule: UpdateRule, samples: Samples | None, engine: str) -> Callable[[int], None]:
+def _stepper(rule: UpdateRule, samples: Samples | None, engine: str) -> Take:
     start = np.random.default_rng(0).normal(size=(RUNS, 1, ACTIONS))
     correct = np.arange(ACTIONS) < RIGHT
 
-    def take(steps: int) -> None:
+    def take(steps: int, progress: Callable[[int], object]) -> None:
         simulate(start, correct, Dynamics(
-            rule=rule, steps=steps, record_every=steps, tail=1, engine=engine, samples=samples))
+            rule=rule, steps=steps, record_every=max(1, steps // REPORTS), tail=1, engine=engine,
+            samples=samples), progress=progress)
 
-    take(SHORT if engine == "compiled" else 2)  # (compiles, what it needs after a rule's warm-up too)
+    # Compiles, what a rule needs after its warm-up too.
+    take(500 if engine == "compiled" else 2, lambda taken: None)
     return take
