@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +45,8 @@ def figures(
 ) -> int:
     """List figures and tables, or make them in OUTPUT/figures from the results in OUTPUT.
 
+    Simulations that a named figure lacks are computed first; of training runs the command is printed.
+
     examples:
       policy-entropy figures
       policy-entropy figures aepo-figure-4
@@ -71,8 +75,9 @@ def build(
 ) -> int:
     """Make figures and tables in OUTPUT/figures: drawings, tables, their numbers as CSV, what was found.
 
-    What is up to date is left as it is. Exit status 1 if one could not be made (the others are), 2 if
-    one that was named lacks its input; without names such figures are left out and listed.
+    Simulations that a named figure lacks are computed first. What is up to date is left as it is. Exit
+    status 1 if one could not be made (the others are), 2 if one that was named lacks another input;
+    without names such figures are left out and listed.
 
     Args:
         names: figures and tables to make; all of them by default.
@@ -100,7 +105,9 @@ def _build(
     failed: dict[str, str] = {}
     for name, figure in chosen.items():
         try:
-            record = build_figure(figure, results, output, formats)
+            record = _with_simulations(
+                functools.partial(build_figure, figure, results, output, formats), results,
+                computes=bool(names))
         except MissingInputError as error:
             missing[name] = str(error)
             if not names:
@@ -127,6 +134,24 @@ def _build(
             raise ValueError(told)
         print(told, file=sys.stderr)
     return 1 if failed else 0, outcome
+
+
+def _with_simulations(make: Callable[[], Any], results: Path, *, computes: bool) -> Any:
+    """Make a figure; simulations that it lacks are computed, each once, if ``computes``."""
+    from paper_figures.figure import MissingInputError
+
+    tried: set[str] = set()
+    while True:
+        try:
+            return make()
+        except MissingInputError as error:
+            lacking = error.experiment
+            if not computes or not lacking or lacking in tried:
+                raise
+        from simulations.__main__ import run as simulate
+
+        tried.add(lacking)
+        simulate([lacking, "--output", str(results / "simulations")], "policy-entropy simulate")
 
 
 def _write_index(output: Path, names: tuple[str, ...], outcome: dict[str, dict[str, Any]]) -> None:

@@ -63,7 +63,7 @@ class TrainConfig:
     reward: str | None = None
     """Reward function: a name, my_rewards.py:score or module:function; the task's own by default."""
     rule: str = "grpo"
-    """Update rule, one of those that "policy-entropy rules" lists, or your own, as my_rules.py:Thrifty."""
+    """Update rule: one that "policy-entropy rules" lists, or your own, as my_rules.py:Thrifty."""
     rule_options: tuple[str, ...] = ()
     """The rule's options as name=value, such as alpha=3 target=0.6; those of a rule that it modifies
     with a dot, such as base=grpo base.clip_high=0.28."""

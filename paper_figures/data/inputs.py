@@ -42,6 +42,9 @@ BRIDGE = Path(__file__).parents[2] / "llm_bridge"
 class MissingInputError(ValueError):
     """Raised where a result that a figure needs does not exist; the message names the command."""
 
+    experiment = ""
+    """The simulation that makes the result, where one does."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reading:
@@ -234,7 +237,9 @@ def simulation(results: Path, name: str, mode: Mode | None = None) -> xarray.Dat
     _note(short)
     command = f"python -m simulations run {name.replace('_', '-')} --output {path.parent}"
     if not path.exists():
-        raise MissingInputError(f"{path} does not exist: run `{command}`")
+        error = MissingInputError(f"{path} does not exist: run `{command}`")
+        error.experiment = name.replace("_", "-")
+        raise error
     try:
         dataset = xarray.load_dataset(path)
         origin = dataset_provenance(dataset)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import torch
 
+import simulations.__main__
 from entropy_theory.support.user_errors import run_command
 from paper_figures import __main__ as commands
 from paper_figures import names
@@ -21,6 +22,7 @@ from paper_figures.commands import figures
 from paper_figures.reproduce import gpu, progress
 from paper_figures.reproduce.stage_run import StageRun
 from paper_figures.reproduce.stages import stages
+from simulations.__main__ import run as simulate
 from tests.paper_figures.conftest import write_run
 
 Command = Callable[..., tuple[int, str, str]]
@@ -57,13 +59,35 @@ def test_an_unknown_figure_is_one_line_with_the_nearest_names(command: Command, 
     assert len(errors.strip().splitlines()) == 1
 
 
-def test_what_can_be_drawn_is_drawn_and_the_rest_is_named(command: Command, tmp_path: Path) -> None:
+def test_a_named_figure_computes_the_simulation_that_it_lacks(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An error that names a command, in place of the figure."""
+    asked = []
+
+    def at_its_smallest(arguments: list[str], prog: str) -> int:
+        asked.append(arguments[0])
+        return simulate([*arguments, "--profile", "smoke"], prog)
+
+    monkeypatch.setattr(simulations.__main__, "run", at_its_smallest)
+    where = ("aepo-figure-2", "--output", str(tmp_path), "--formats", "svg")
+    assert command("build", *where)[0] == 0
+    assert (tmp_path / "figures" / "aepo-figure-2.svg").exists()
+    (tmp_path / "simulations" / "aepo_figure_2.nc").write_bytes(b"damaged")
+    assert command("build", *where)[0] == 2
+    assert asked == ["aepo-figure-2"]
+
+
+def test_what_can_be_drawn_is_drawn_and_the_rest_is_named(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One missing dataset that costs every figure; a named figure's absence passed over."""
     write_run(tmp_path / "runs" / "g", rule="grpo", entropies=[1.0, 0.5])
     status, _, errors = command("build", "--output", str(tmp_path), "--formats", "svg")
     assert status == 0
     assert (tmp_path / "figures" / "small-transformer-training.svg").exists()
     assert "aepo-figure-1: not made" in errors
+    monkeypatch.setattr(simulations.__main__, "run", lambda arguments, prog: 0)
     status, _, errors = command("build", "aepo-figure-1", "--output", str(tmp_path / "nothere"))
     assert status == 2
     assert errors.startswith("error: aepo-figure-1 is not made: ")
