@@ -50,7 +50,7 @@ SourceText = Literal[
 
 METHODS: tuple[Method, ...] = get_args(Method)
 FLOAT_FROM = 30
-"""Binary digits after the point from which a number is taken for a rounded one: 0.1 has 55, 3/8 three."""
+"""Significant binary digits from which a number is taken for a rounded one: 0.1 has 52, 3/8 two."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -325,9 +325,12 @@ class Claim:
 
 
 def _is_rounded(number: Any) -> bool:
-    """Whether a rational number looks like a float that stands for another: 0.1 or log 3, not 3/8."""
-    bits = number.denominator.bit_length() - 1 if isinstance(number, Fraction) else 0
-    return bits >= FLOAT_FROM and number.denominator == 1 << bits
+    """Whether a rational number looks like a float that stands for another: 0.1 or e^20, not 3/8."""
+    if not isinstance(number, Fraction) or number.denominator & (number.denominator - 1):
+        return False
+    numerator = abs(number.numerator)
+    zeros = (numerator & -numerator).bit_length() - 1
+    return numerator.bit_length() - zeros >= FLOAT_FROM
 
 
 def same(one: Statement, other: Statement) -> bool:

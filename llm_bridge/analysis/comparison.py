@@ -264,7 +264,9 @@ def _lines(title: str, caption: str, series: Sequence[Series], **properties: Any
         for name, x, y in series:
             points = np.array([x, y], dtype=float)
             points = points[:, np.isfinite(points).all(0)]
-            axes.plot(*points, label=name if points.size else None,
+            # matplotlib leaves out a label that begins with "_", and takes "$" for mathematics.
+            label = f"{' ' * name.startswith('_')}{name}".replace("$", r"\$")
+            axes.plot(*points, label=label if points.size else None,
                       marker="o" if points.shape[1] == 1 else "")
 
     return pages.figure(title, caption, draw, **properties)

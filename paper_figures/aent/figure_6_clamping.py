@@ -173,8 +173,8 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     headline=Headline(
-        says="How much to clamp depends on the coefficient: a share between the extremes is best at "
-             "0.35, not at 0.2, 0.5 and 0.7.",
+        says="How much to clamp depends on the coefficient: a share between the extremes is clearly "
+             "best at 0.35, and not clearly at 0.2, 0.5 and 0.7.",
         holds=("at a coefficient of 0.35",),
         fails=("at a coefficient of 0.2", "at a coefficient of 0.5", "at a coefficient of 0.7"),
     ),

@@ -191,8 +191,8 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     headline=Headline(
-        says="With 8 right answers AEPO stays up and ends at its target where GRPO, Entropy-Reg and "
-             "Entropy-Adv collapse; with 4 and with one this fails.",
+        says="With 8 right answers AEPO stays up and ends at its target in most starts, where GRPO, "
+             "Entropy-Reg and Entropy-Adv collapse in most; with 4 and with one this fails.",
         holds=("with 8 right answers",),
         fails=("with one right answer", "with 4 right answers"),
     ),

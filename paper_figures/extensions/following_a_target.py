@@ -47,7 +47,7 @@ def finding(table: pandas.DataFrame) -> Finding:
     numbers = {**ranked.numbers, "settings": float(len(best)), "moving": float(len(moving))}
     criteria = (Criterion(
         says="controllers that are nearest to a moving target, over the number of such targets",
-        value=moving["controller"].nunique() / len(moving) if len(moving) else math.nan, relation="≥",
+        value=moving["controller"].nunique() / len(moving) if len(moving) > 1 else math.nan, relation="≥",
         threshold=1),)
     return Finding(criteria=criteria, standing="our own", numbers=numbers)
 

@@ -113,6 +113,7 @@ FIGURE = PaperFigure(
     headline=Headline(
         says="SmolLM2-135M is held nearest to its target, in the mean over seeds, by the forecast on "
              "the entropy bonus.",
+        holds=("",),
     ),
     draw=draw,
     tables=tables,

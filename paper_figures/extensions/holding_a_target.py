@@ -394,6 +394,7 @@ FIGURE = PaperFigure(
         says="Nearest to targets above a small transformer's starting entropy is the forecast on the "
              "entropy bonus, beyond what seeds explain; nearest to others, with the most reward, is "
              "AEPO.",
+        holds=(ABOVE, OTHERS),
     ),
     draw=draw,
     tables=tables,

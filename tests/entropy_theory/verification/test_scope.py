@@ -324,6 +324,15 @@ def test_a_float_that_was_rounded_refutes_no_true_bound(size, entropy):
     assert verdict.statement == "verified", verdict
 
 
+@pytest.mark.parametrize(("number", "rounded"), [
+    (0.1, True), (math.log(5), True), (math.exp(20), True), (3e8 * 1.1 + 1 / 3, True),
+    (0.375, False), (151936, False), (Fraction(1, 10), False), (10**12, False),
+])
+def test_numbers_that_stand_for_others_are_told_apart(number, rounded):
+    one = Statement(latex="", margin=lambda i: number - ar.entropy(i.logits))
+    assert claim(one.margin).statement.has_floats() is rounded
+
+
 def test_a_float_that_is_wrong_by_more_than_rounding_is_refuted():
     two = bandit_instances(actions=(2, 2), correct=False)
     verdict = found(lambda i: 0.693147 - ar.entropy(i.logits), two)
