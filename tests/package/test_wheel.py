@@ -165,7 +165,7 @@ def test_the_wheel_runs_in_an_environment_with_the_core_alone(built, tmp_path):
         assert len(listed.stdout.splitlines()) > least
     script = tmp_path / "env" / "bin" / "policy-entropy"
     for arguments, extra in (
-        (["entropy_theory", "show", "aepo.theorem-4.3b"], "proofs"),
+        (["entropy_theory", "verify", "aepo.theorem-4.3b"], "proofs"),
         (["llm_bridge", "train", "--rule", "grpo"], "llm"),
         (["llm_bridge.recipes", "show", "paper/aent-math"], "llm"),
         (["paper_figures", "build", "aepo-figure-1"], "figures"),
