@@ -524,15 +524,6 @@ def test_an_inert_rule_is_named_in_one_line(config, capsys):
     assert 0.05 < numbers(config.output)[0]["selected_fraction"] <= 0.1
 
 
-def test_help_knows_the_rules(capsys):
-    with pytest.raises(SystemExit):
-        main.train(["--help"])
-    described = capsys.readouterr().out
-    for name in update_rules.RULES:
-        assert (name in described) == (name != "natural-gradient"), name
-    assert "memory" in described
-
-
 def test_a_folder_with_other_checkpoints_is_left_alone(config):
     """A finished run drops its own checkpoints folder: it must never be a user's."""
     mine = config.output / "checkpoints" / "precious.pt"
