@@ -29,14 +29,14 @@ MissingInputError = inputs.MissingInputError
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
-    """What the plotted numbers say: criteria, and numbers behind them.
+    """The result of a figure: criteria on the plotted numbers, and numbers behind them.
 
     Raises:
         ValueError: neither criteria nor a standing.
     """
 
     criteria: tuple[Criterion, ...] = ()
-    """What the paper's finding asks of our numbers; the verdict follows from them by `verdict.RULE`.
+    """Conditions of the paper's finding on our numbers; `verdict.RULE` makes the verdict of them.
     Those of a figure that no paper has are what our headline rests on."""
     standing: Standing | None = None
     """Why no finding of a paper is judged."""

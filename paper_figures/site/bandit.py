@@ -10,7 +10,7 @@ from paper_figures.site.markup import claim_page, fenced, link
 
 TEMPLATE = Path(__file__).parents[1] / "report" / "template"
 FILES = ("panel.css", "bandit.js", "panel.js")
-"""What the page needs beside it."""
+"""The files that the page loads."""
 
 
 def page(claims: Mapping[str, Claim]) -> str:
