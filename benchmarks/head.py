@@ -71,7 +71,7 @@ def liger(hidden: torch.Tensor, weight: torch.Tensor, ids: torch.Tensor) -> Pair
         LigerFusedLinearScaledCrossEntropyFunction as Fused,
     )
 
-    loss, entropy, *_ = Fused.apply(hidden, weight, ids, None, None, "none", 1.0, True)
+    loss, entropy, *_ = Fused.apply(hidden, weight, ids, return_entropy=True)
     return -loss, entropy
 
 

@@ -39,7 +39,7 @@ REHEARSAL = (
     "--max-new-tokens", "6", "--audit-every", "0", "--device", "cpu",
 )
 GPU_TESTS = (
-    "-m", "not deep", "-k", "cuda or triton or test_head or test_fused", "tests/llm_bridge",
+    "-rfE", "-m", "not deep", "-k", "cuda or triton or test_head or test_fused", "tests/llm_bridge",
     "tests/simulations",
 )
 

@@ -14,7 +14,7 @@ PATH = Path(llm_bridge.__file__).parents[1] / "benchmarks" / "head.py"
 
 
 @pytest.fixture(scope="module")
-def benchmark():
+def head_benchmark():
     spec = importlib.util.spec_from_file_location("head_benchmark", PATH)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -22,40 +22,40 @@ def benchmark():
 
 
 @pytest.mark.parametrize("masked", [False, True])
-def test_at_collapse_ours_is_exact_and_the_others_are_not(benchmark, masked):
+def test_at_collapse_ours_is_exact_and_the_others_are_not(head_benchmark, masked):
     """A comparison that does not show why the head is written as it is; a reference that is off too."""
-    hidden, weight, ids = benchmark.collapsed(4096, masked, "cpu")
+    hidden, weight, ids = head_benchmark.collapsed(4096, masked, "cpu")
     logits = (hidden @ weight.T)[0].tolist()
     exact = exact_entropy(logits)
-    found = benchmark.ours(hidden, weight, ids)[1].item()
+    found = head_benchmark.ours(hidden, weight, ids)[1].item()
     assert found == pytest.approx(exact, rel=1e-6)
     # Both near 1e-7, and each the difference of 1 and a quotient: 2e-16 and the reference's own rounding.
-    assert benchmark.collapsed_error(benchmark.ours, masked, "cpu") == pytest.approx(
+    assert head_benchmark.collapsed_error(head_benchmark.ours, masked, "cpu") == pytest.approx(
         abs(found / exact - 1), abs=1e-12)
-    assert benchmark.collapsed_error(benchmark.ours_clamped, masked, "cpu") < 1e-6
+    assert head_benchmark.collapsed_error(head_benchmark.ours_clamped, masked, "cpu") < 1e-6
     # Differences of numbers near 30, where the entropy is some 1e-8; 0 times -inf.
-    off = benchmark.collapsed_error(benchmark.verl_formula, masked, "cpu")
+    off = head_benchmark.collapsed_error(head_benchmark.verl_formula, masked, "cpu")
     assert off is None if masked else off > 0.5
 
 
-def test_verls_formula_is_the_entropy_where_nothing_has_collapsed(benchmark):
+def test_verls_formula_is_the_entropy_where_nothing_has_collapsed(head_benchmark):
     """A contender that is slow or wrong because it was copied badly; 600 tokens: two chunks."""
-    arguments = benchmark.inputs((600, 16, 64, "float32"), "cpu")
-    expected = benchmark.plain(*arguments)
-    for found, column in zip(benchmark.verl_formula(*arguments), expected, strict=True):
+    arguments = head_benchmark.inputs((600, 16, 64, "float32"), "cpu")
+    expected = head_benchmark.plain(*arguments)
+    for found, column in zip(head_benchmark.verl_formula(*arguments), expected, strict=True):
         torch.testing.assert_close(found, column)
 
 
-def test_a_size_is_measured_kept_and_not_measured_again(benchmark, tmp_path, monkeypatch, capsys):
+def test_a_size_is_measured_kept_and_not_measured_again(head_benchmark, tmp_path, monkeypatch, capsys):
     """A call cut by the queue's budget that starts afresh each time."""
-    monkeypatch.setattr(benchmark.torch.cuda, "is_available", lambda: False)
-    monkeypatch.setattr(benchmark, "peak_alone", lambda *_: 1.0)
+    monkeypatch.setattr(head_benchmark.torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(head_benchmark, "peak_alone", lambda *_: 1.0)
     path = tmp_path / "found.json"
-    benchmark.main(["--quick", "--repeats", "1", "--json", str(path)])
+    head_benchmark.main(["--quick", "--repeats", "1", "--json", str(path)])
     found = json.loads(path.read_text())
     names = [record["method"] for record in found["records"]]
     assert {"ours", "ours with clamp", "verl's formula", "plain logits"} <= set(names)
     assert "with -inf not a number" in capsys.readouterr().out
-    monkeypatch.setattr(benchmark, "step", None)
-    benchmark.main(["--quick", "--repeats", "1", "--json", str(path)])
+    monkeypatch.setattr(head_benchmark, "step", None)
+    head_benchmark.main(["--quick", "--repeats", "1", "--json", str(path)])
     assert json.loads(path.read_text()) == found
