@@ -34,7 +34,9 @@ def test_a_cell_of_each_sampler_is_measured_and_kept(sampling_benchmark, tmp_pat
     assert "times_stock" in found["records"][1]
 
 
-def test_an_interrupted_grid_goes_on_with_the_smallest_cells_first(sampling_benchmark, tmp_path, monkeypatch):
+def test_an_interrupted_grid_goes_on_with_the_smallest_cells_first(
+    sampling_benchmark, tmp_path, monkeypatch
+):
     """A job that is cut at every budget and starts afresh; cells of another version kept."""
     monkeypatch.setattr(sampling_benchmark.torch.cuda, "is_available", lambda: False)
     monkeypatch.setitem(sampling_benchmark.GRIDS, "cpu", (("tiny",), (4, 64), (24, 12), 4))
