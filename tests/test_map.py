@@ -1,7 +1,9 @@
-"""The rooms stay readable from the ground up: no circles of imports, and no more floors than there are.
+"""The rooms stay readable from the ground up: no circles, no more floors, nothing more that is too large.
 
 What is counted, and how, is in `tests.map`; ``python -m tests.map`` prints it.
 """
+
+from collections import Counter
 
 import pytest
 
@@ -12,6 +14,19 @@ FLOORS = {"entropy_theory": 16, "simulations": 17, "llm_bridge": 17, "paper_figu
 """The most that each room has had since its modules were put into folders: lower it where it falls."""
 FOLDER_FLOORS = {"entropy_theory": 11, "simulations": 5, "llm_bridge": 9, "paper_figures": 8,
                  "policy_entropy": 2}
+
+TOO_LARGE = {"lines of a file": 99, "lines of a function": 99, "parameters of a function": 99}
+"""The most that there have been above each limit: lower it where it falls."""
+
+
+def test_the_picture_in_contributing_is_of_this_house():
+    drawn = (rooms.ROOT / "CONTRIBUTING.md").read_text()
+    assert rooms.picture() in drawn, "put what `python -m tests.map` prints first into CONTRIBUTING.md"
+
+
+def test_no_more_grows_too_large():
+    found = Counter(limit for name in rooms.ROOMS for limit, *_ in rooms.too_large(name))
+    assert all(found[limit] <= most for limit, most in TOO_LARGE.items()), found
 
 
 @pytest.fixture(scope="module")
