@@ -91,11 +91,6 @@ PROFILES = {
 }
 
 
-def work(config: Config) -> int:
-    """Return the number of engine steps in all."""
-    return 2 * len(config.families) * config.steps
-
-
 def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     """Entropy, and pass@k before each judge by target, along training, and GRPO's beside it."""
     parts = [_family(family, config, seed, progress) for family in config.families]
@@ -108,8 +103,6 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
         gain = (best - performance.isel(target=end, drop=True)).drop_vars("target")
         dataset[name] = gain.mean("start")
         dataset[f"{name}_error"] = gain.std("start", ddof=1) / np.sqrt(config.n_starts)
-    for name, text in LONG_NAMES.items():
-        dataset[name].attrs["long_name"] = text
     dataset.passing.attrs["long_name"] = "accepted answers that the judge passes, likeliest first"
     return dataset
 
@@ -201,5 +194,6 @@ EXPERIMENT = Experiment(
     modes=("sampled",),
     profiles=PROFILES,
     compute=compute,
-    work=work,
+    labels=LONG_NAMES,
+    work=lambda config: 2 * len(config.families) * config.steps,
 )

@@ -66,11 +66,6 @@ PROFILES = {
 }
 
 
-def work(config: Config) -> int:
-    """Return the number of engine steps in all."""
-    return len(CONTROLLERS) * len(config.learning_rates) * config.steps
-
-
 def rule(controller: str, config: Config) -> UpdateRule:
     """Return the rule of a controller, with some target."""
     how, _, bonus = controller.partition(", ")
@@ -119,8 +114,6 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
         shape=list(shapes(config)), start=np.arange(config.n_starts))
     dataset["target"] = (("shape", "step"), [[target(int(step)) for step in dataset.step.values]
                                              for target in shapes(config).values()])
-    for name, text in LONG_NAMES.items():
-        dataset[name].attrs["long_name"] = text
     dataset.attrs.update(ceiling=float(np.log(config.n_correct)))
     return dataset
 
@@ -182,6 +175,7 @@ EXPERIMENT = Experiment(
             "learning rates and starts: entropy, distance from the target, reward and steps to follow.",
     profiles=PROFILES,
     compute=compute,
-    work=work,
+    labels=LONG_NAMES,
+    work=lambda config: len(CONTROLLERS) * len(config.learning_rates) * config.steps,
     modes=("sampled",),
 )

@@ -79,11 +79,6 @@ def rules(config: Config) -> dict[str, UpdateRule]:
     }
 
 
-def work(config: Config) -> int:
-    """Return the number of engine steps in all."""
-    return len(rules(config)) * len(config.sharing) * config.steps
-
-
 def prompts(config: Config, n_correct: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Draw logits and right answers, each [starts, prompts, actions].
 
@@ -112,13 +107,13 @@ def shared_features(n_states: int, n_actions: int, sharing: float) -> np.ndarray
 
 
 def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
-    """pass@k of every rule along its run, where the base overtakes, and which prompts lose."""
+    """pass@k of every rule along its run."""
     problems = [prompts(config, m, seed) for m in config.right_answers]
     logits, correct = (np.concatenate(parts) for parts in zip(*problems, strict=True))
     ks = tuple(2**i for i in range(config.log2_k + 1))
     chosen = rules(config)
     shape = (len(config.right_answers), config.n_starts)
-    passed, harmed, entropies = [], [], []
+    passed = []
     for name, rule in chosen.items():
         scale = config.group_size / (config.group_size - 1) if name == "RLOO" else 1.0
         for sharing in config.sharing:
@@ -133,47 +128,19 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
                 record=Record(pass_at=ks), progress=progress,
             )
             passed.append(run.pass_at_k.reshape(len(run.step), *shape, len(ks)))
-            fell = run.reward_by_state[-1] < run.reward_by_state[0] * (1 - 1e-9)
-            harmed.append(fell.reshape(*shape, -1).mean(axis=(1, 2)))
-            entropies.append(run.entropy.reshape(len(run.step), *shape))
     over = (len(chosen), len(config.sharing))
     axes = ("rule", "sharing")
     stacked = np.reshape(passed, (*over, len(run.step), *shape, len(ks)))
     dataset = xr.Dataset(
         {
             "pass_at_k": ((*axes, "step", "right_answers", "start", "k"), stacked),
-            "entropy": ((*axes, "step", "right_answers", "start"),
-                        np.reshape(entropies, stacked.shape[:-1])),
-            "share_harmed": ((*axes, "right_answers"), np.reshape(harmed, (*over, shape[0]))),
         },
         coords={"rule": list(chosen), "sharing": list(config.sharing), "step": run.step,
                 "right_answers": list(config.right_answers), "start": np.arange(config.n_starts),
                 "k": list(ks)},
     )
-    mean = dataset.pass_at_k.mean("start")
-    gain = mean.isel(step=-1) - mean.isel(step=0)
-    dataset["crossover"] = xr.apply_ufunc(
-        lambda values: crossing(np.log2(ks), values), gain, input_core_dims=[["k"]])
-    for name, label in (
-        ("pass_at_k", "probability of a right answer among k"), ("entropy", "policy entropy, nats"),
-        ("share_harmed", "share of prompts less accurate than at the start"),
-        ("crossover", "log2 of the k at which the base overtakes; NaN: at none recorded"),
-    ):
-        dataset[name].attrs["long_name"] = label
+    dataset.pass_at_k.attrs["long_name"] = "probability of a right answer among k"
     return dataset
-
-
-def crossing(x: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """The x at which ``values`` [..., xs] last fall through 0, linear in between; NaN if none."""
-    found = np.full(values.shape[:-1], np.nan)
-    for i in np.ndindex(found.shape):
-        series = values[i]
-        turns = np.flatnonzero((series[:-1] > 0) & (series[1:] <= 0))
-        if len(turns):
-            k = turns[-1]
-            share = series[k] / (series[k] - series[k + 1])
-            found[i] = x[k] + share * (x[k + 1] - x[k])
-    return found
 
 
 EXPERIMENT = Experiment(
@@ -181,9 +148,9 @@ EXPERIMENT = Experiment(
     source="AEPO, Table 2",
     title="pass@k of the base against the trained policy",
     caption="pass@k of the base and of trained policies by step, over rules, sharing of parameters and "
-            "numbers of right answers, from samples; the k from which the base is ahead.",
+            "numbers of right answers, from samples.",
     modes=("sampled",),
     profiles=PROFILES,
     compute=compute,
-    work=work,
+    work=lambda config: len(rules(config)) * len(config.sharing) * config.steps,
 )

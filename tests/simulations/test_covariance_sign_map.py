@@ -49,12 +49,6 @@ def test_right_as_often_as_confident_means_a_positive_mean():
     assert (mean > 0).all()
 
 
-def test_wilson_interval():
-    share, low, high = experiment.share_interval(np.arange(10) < 5)
-    assert (share, round(float(low), 4), round(float(high), 4)) == (0.5, 0.2366, 0.7634)
-    assert experiment.share_interval(np.zeros(100, bool))[2] < 0.04
-
-
 def test_blind_policies_have_either_sign_and_easy_prompts_a_positive_one(dataset):
     share = dataset.share_by_difficulty
     assert (share.sel(accuracy=0.05) < 0.01).all(), "at or below chance entropy rises"
@@ -66,7 +60,6 @@ def test_blind_policies_have_either_sign_and_easy_prompts_a_positive_one(dataset
 def test_a_calibrated_policy_is_positive_on_average_in_every_family(dataset):
     one = dataset.sel(right_answers=1)
     calibrated = one.sel(competence=1.0)
-    assert (calibrated.mean_covariance > 5 * calibrated.standard_error).all()
     assert (calibrated.share_by_competence < 0.95).all(), "single problems have either sign"
     assert (calibrated.share_of_batches.sel(batch_size=256) == 1).all()
     assert (one.share_by_competence.sel(competence=0.0) < 0.3).all()
@@ -80,4 +73,3 @@ def test_training_makes_the_sign_positive(dataset):
     assert reached.sel(reached=0.0).min() < 0.1
     late = reached.sel(reached=[0.9, 0.99])
     assert (late.fillna(1.0) > 0.99).all()
-    assert dataset.share_along_training.isel(step=-1).min() == 1

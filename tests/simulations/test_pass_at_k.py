@@ -21,12 +21,8 @@ def dataset():
 def test_independent_logits_lose_no_prompt_to_rules_centered_in_the_group(dataset):
     own = dataset.sel(sharing=0)
     for rule in ("GRPO", "RLOO"):
-        assert (own.share_harmed.sel(rule=rule) == 0).all()
-        assert own.crossover.sel(rule=rule).isnull().all()
         gain = own.pass_at_k.sel(rule=rule).isel(step=-1) - own.pass_at_k.sel(rule=rule).isel(step=0)
         assert (gain >= 0).all()
-    # The batch's baseline pushes down what a hopeless prompt happened to sample.
-    assert own.share_harmed.sel(rule="REINFORCE++") > 0
 
 
 def test_shared_parameters_let_the_base_overtake_and_a_bonus_puts_it_off(dataset):
@@ -36,11 +32,8 @@ def test_shared_parameters_let_the_base_overtake_and_a_bonus_puts_it_off(dataset
         one = mean.sel(rule=rule)
         assert one.isel(step=-1).sel(k=1) > 2 * one.isel(step=0).sel(k=1)
         assert one.isel(step=-1).sel(k=1024) < one.isel(step=0).sel(k=1024)
-        assert 0 < shared.crossover.sel(rule=rule) < 10
     end = mean.isel(step=-1).sel(k=1024)
     assert end.sel(rule="entropy bonus") > end.sel(rule="GRPO")
-    bonus, grpo = (shared.share_harmed.sel(rule=rule) for rule in ("entropy bonus", "GRPO"))
-    assert bonus < grpo
 
 
 def test_shared_features_have_the_gram_matrix_that_sharing_names():
@@ -59,12 +52,6 @@ def test_every_prompt_has_its_own_right_answers_at_the_accuracy_asked():
     np.testing.assert_allclose(
         accuracy, np.broadcast_to(np.geomspace(3e-4, 0.7, 6), accuracy.shape), rtol=1e-12)
     assert len(np.unique(correct[0], axis=0)) > 1
-
-
-def test_crossing_is_linear_and_the_last_one():
-    x = np.arange(4.0)
-    values = np.array([[1.0, 3.0, -1.0, -2.0], [1.0, 1.0, 1.0, 0.5], [-1.0, 1.0, 1.0, -1.0]])
-    np.testing.assert_allclose(experiment.crossing(x, values), [1.75, np.nan, 2.5])
 
 
 def test_leave_one_out_is_the_centered_reward_times_g_over_g_minus_one():
