@@ -19,7 +19,6 @@ as far here, which is not what it reports of itself; an entropy bonus falls less
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,7 +30,8 @@ from simulations.engine.dynamics import Dynamics
 from simulations.engine.sampling import Samples
 from simulations.engine.simulation import simulate
 from simulations.engine.trajectory import Record
-from simulations.problems.bandits import Bandit
+from simulations.problems.bandits import Bandit, shuffled
+from simulations.problems.shared_parameters import coupled_features
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,36 +79,13 @@ def rules(config: Config) -> dict[str, UpdateRule]:
     }
 
 
-def prompts(config: Config, n_correct: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Draw logits and right answers, each [starts, prompts, actions].
-
-    Which answers are right is drawn for every prompt anew.
-    """
-    accuracies = np.geomspace(config.hardest, config.easiest, config.n_prompts)
-    problem = Bandit(n_actions=config.n_actions, n_correct=n_correct,
-                     accuracies=tuple(accuracies.tolist()))
-    logits = problem.starts(config.n_starts, seed)
-    order = np.random.default_rng([seed, n_correct]).random(logits.shape).argsort(axis=-1)
-    correct = np.broadcast_to(problem.correct, logits.shape)
-    return np.take_along_axis(logits, order, -1), np.take_along_axis(correct, order, -1)
-
-
-def shared_features(n_states: int, n_actions: int, sharing: float) -> np.ndarray | None:
-    """Features [states * actions, d] of norm 1, with inner product ``sharing`` between states.
-
-    The inner product is that of the same action in two states; those of different actions are 0. Returns
-    None for sharing 0, where every logit is a parameter of its own.
-    """
-    if sharing == 0:
-        return None
-    own = math.sqrt(1 - sharing) * np.eye(n_states * n_actions)
-    common = math.sqrt(sharing) * np.tile(np.eye(n_actions), (n_states, 1))
-    return np.concatenate([own, common], axis=1)
-
-
 def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     """pass@k of every rule along its run."""
-    problems = [prompts(config, m, seed) for m in config.right_answers]
+    accuracies = tuple(np.geomspace(config.hardest, config.easiest, config.n_prompts).tolist())
+    problems = [
+        shuffled(Bandit(n_actions=config.n_actions, n_correct=m, accuracies=accuracies),
+                 config.n_starts, seed, m)
+        for m in config.right_answers]
     logits, correct = (np.concatenate(parts) for parts in zip(*problems, strict=True))
     ks = tuple(2**i for i in range(config.log2_k + 1))
     chosen = rules(config)
@@ -124,7 +101,8 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
                     steps=config.steps, record_every=config.record_every, seed=seed,
                     samples=Samples(group_size=config.group_size, tempered=config.tempered),
                 ),
-                features=shared_features(config.n_prompts, config.n_actions, sharing),
+                features=None if sharing == 0 else coupled_features(
+                    config.n_prompts, config.n_actions, sharing, between="states"),
                 record=Record(pass_at=ks), progress=progress,
             )
             passed.append(run.pass_at_k.reshape(len(run.step), *shape, len(ks)))

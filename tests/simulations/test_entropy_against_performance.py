@@ -9,26 +9,11 @@ from simulations.experiments import entropy_against_performance as experiment
 CONFIG = experiment.PROFILES["default"]
 
 
-def test_prompts_have_their_accuracy_at_shuffled_answers():
-    logits, accepted = experiment.prompts((0.01, 0.9), CONFIG, seed=0)
-    probabilities = np.exp(logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True))
-    right = np.where(accepted, probabilities, 0.0).sum(axis=-1)
-    np.testing.assert_allclose(right, np.broadcast_to([0.01, 0.9], right.shape), atol=1e-12)
-    assert (accepted.sum(axis=-1) == CONFIG.n_accepted).all()
-    assert len(np.unique(accepted.reshape(-1, CONFIG.n_actions), axis=0)) > 50
-
-
 def test_a_stricter_judge_passes_the_likeliest_of_the_accepted():
     logits = np.array([[[3.0, 0.5, 1.0, 2.0]]])
     accepted = np.array([[[False, True, True, True]]])
     np.testing.assert_array_equal(
         experiment.likeliest(logits, accepted, 2), [[[False, False, True, True]]])
-
-
-def test_shared_features_have_norm_one_and_share_between_prompts_only_the_answer():
-    gram = (f := experiment.shared_features(3, 4, 0.3)) @ f.T
-    expected = np.where(np.eye(12) > 0, 1.0, np.tile(0.3 * np.eye(4), (3, 3)))
-    np.testing.assert_allclose(gram, expected, atol=1e-12)
 
 
 def test_performance_rises_where_answers_are_rare_and_falls_before_a_stricter_judge():

@@ -9,6 +9,7 @@ from entropy_theory.update_rules import get
 from simulations.engine import Dynamics, simulate
 from simulations.engine.sampling import Samples
 from simulations.experiments import pass_at_k as experiment
+from simulations.problems.bandits import Bandit, shuffled
 
 
 @pytest.fixture(scope="module")
@@ -36,27 +37,10 @@ def test_shared_parameters_let_the_base_overtake_and_a_bonus_puts_it_off(dataset
     assert end.sel(rule="entropy bonus") > end.sel(rule="GRPO")
 
 
-def test_shared_features_have_the_gram_matrix_that_sharing_names():
-    features = experiment.shared_features(3, 4, 0.3)
-    gram = (features @ features.T).reshape(3, 4, 3, 4)
-    expected = 0.7 * np.einsum("st,ab->satb", np.eye(3), np.eye(4)) + 0.3 * np.eye(4)[:, None]
-    np.testing.assert_allclose(gram, np.broadcast_to(expected, gram.shape), atol=1e-15)
-    assert experiment.shared_features(3, 4, 0.0) is None
-
-
-def test_every_prompt_has_its_own_right_answers_at_the_accuracy_asked():
-    config = experiment.Config(n_prompts=6)
-    logits, correct = experiment.prompts(config, 4, seed=1)
-    probabilities = np.exp(logits) / np.exp(logits).sum(axis=-1, keepdims=True)
-    accuracy = np.where(correct, probabilities, 0).sum(axis=-1)
-    np.testing.assert_allclose(
-        accuracy, np.broadcast_to(np.geomspace(3e-4, 0.7, 6), accuracy.shape), rtol=1e-12)
-    assert len(np.unique(correct[0], axis=0)) > 1
-
-
 def test_leave_one_out_is_the_centered_reward_times_g_over_g_minus_one():
-    config = experiment.Config(n_prompts=3)
-    logits, correct = experiment.prompts(config, 4, seed=0)
+    config = experiment.Config()
+    logits, correct = shuffled(
+        Bandit(n_actions=config.n_actions, n_correct=4, accuracies=(0.01, 0.1, 0.7)), 4, 0, 4)
     ends = [
         simulate(logits, correct,
                  Dynamics(rule=get("reinforce", estimator=estimator), learning_rate=rate, steps=20,
