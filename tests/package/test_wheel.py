@@ -43,10 +43,6 @@ def test_the_extra_that_an_error_names_brings_the_module():
         assert names & listed, f"{module}: {names} not in [{extra}]"
 
 
-def test_core_dependencies_belong_to_no_extra():
-    assert named(PROJECT["dependencies"]).isdisjoint(user_errors.EXTRA_OF)
-
-
 def test_a_missing_extra_is_one_error_that_names_it(monkeypatch):
     monkeypatch.setattr(user_errors.importlib.util, "find_spec", lambda module: None)
     with pytest.raises(user_errors.MissingExtraError, match=r"policy-entropy\[llm\]") as caught:
@@ -58,14 +54,6 @@ def test_a_missing_extra_is_one_error_that_names_it(monkeypatch):
 def test_the_page_of_installation_says_what_each_extra_is_for():
     page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
     assert set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == set(PROJECT["optional-dependencies"])
-
-
-def test_modules_of_several_extras_are_one_error(monkeypatch):
-    monkeypatch.setattr(user_errors.importlib.util, "find_spec", lambda module: None)
-    with pytest.raises(user_errors.MissingExtraError) as caught:
-        user_errors.need("the main job", "torch", "trl", "sphinx")
-    assert str(caught.value) == ("the main job needs torch, trl, sphinx, which are not installed: "
-                                 "pip install 'policy-entropy[llm,docs]'")
 
 
 def test_the_image_holds_what_the_main_job_needs():
