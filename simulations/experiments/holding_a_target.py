@@ -147,7 +147,6 @@ def _train(cell: Cell, progress: Progress) -> xr.Dataset:
             "steps_to_follow": (dims, np.array(follow, dtype=float)),
             "reward": (dims, [row[:, part].mean(axis=-1)
                               for row, part in zip(reward, settled, strict=True)]),
-            "distinct_answers": (dims, run.distinct_answers[-1].reshape(shape)),
             "out_of_power": (dims, ((run.saturated + run.held) / config.steps).reshape(shape)),
             "entropy": ((*dims, "step"), entropy),
         },
@@ -160,7 +159,6 @@ LONG_NAMES = {
     "deviation": "mean absolute distance from the target over settled steps, nats",
     "steps_to_follow": "steps from the target's jump, or the start, until entropy had arrived",
     "reward": "probability of a right answer over the last settled steps",
-    "distinct_answers": "distinct right answers among 8 samples at the end",
     "out_of_power": "share of the batches at which the coefficient was saturated or held",
     "entropy": "policy entropy, nats",
     "target": "target entropy, nats",
