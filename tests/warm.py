@@ -13,7 +13,8 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-SLOW = ("trl", "peft", "llm_bridge.commands.train", "paper_figures.catalog", "simulations.experiments", "sympy")
+SLOW = ("trl", "peft", "llm_bridge.commands.train", "paper_figures.catalog", "simulations.experiments",
+        "sympy")
 
 
 class Warm:
