@@ -321,7 +321,7 @@ def test_every_experiment_depends_on_engine_and_rules_and_not_on_the_others():
         found = imported_sources(module, Path(sys.modules[module].__file__), code_digest.ROOTS,
                                  without=code_digest.BOOKKEEPING)
         assert module in found
-        assert "entropy_theory.policy" in found
+        assert any(name.startswith("entropy_theory.") for name in found)
         assert not any(name.startswith("simulations.sweeps.sweep") for name in found)
     assert code_digest.code_digest("numpy") != code_digest.code_digest("json")
     with pytest.raises(ValueError, match="'sys' has no source file"):
