@@ -31,7 +31,8 @@ setup: .venv/ready  ## the virtual environment
 reproduce: .venv/ready  ## theory, simulation, LLM runs, figures, report (PROFILE=smoke|default|full)
 	$(BIN)/python -m paper_figures reproduce --profile $(PROFILE)
 
-docs: .venv/ready  ## the documentation, build/docs/index.html, with what make reproduce computed
+# Asked for both, the documentation waits for what it shows.
+docs: .venv/ready $(filter reproduce,$(MAKECMDGOALS))  ## the documentation, build/docs/index.html, with what make reproduce computed
 	$(BIN)/python -m paper_figures.site
 
 links: docs  ## whether the addresses that the documentation leads to answer (needs the network)
@@ -40,22 +41,18 @@ links: docs  ## whether the addresses that the documentation leads to answer (ne
 # $(call system,COMMAND,PACKAGES,WHAT GOES WITHOUT): installs where this is Debian and root, else says so.
 system = @command -v $(1) >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(2) >/dev/null; } || echo '$(1) is not installed, $(3): apt install $(2)'
 
+# Compiling has two jobs of its own, whatever make has (MAKEFLAGS).
 prove: .venv/ready  ## the proof kernel checks every proof (Rocq; installed here if this is Debian and root)
 	$(call system,coqc,coq libcoq-stdlib libcoq-coquelicot make,nothing can be proved here)
-	$(BIN)/python -m entropy_theory prove --again
+	MAKEFLAGS= $(BIN)/python -m entropy_theory prove --again
 
-# The commands run in a folder without a checkout; build/lib would bring files that are gone into the wheel.
-wheel: .venv/ready  ## the wheel, installed in an empty environment, where three commands run
+# build/lib would bring files that are gone into the wheel.
+wheel: .venv/ready  ## the wheel, installed in an empty environment, where commands run outside the checkout
 	rm -rf build/wheel build/lib build/bdist.*
 	$(BIN)/python -m pip wheel --disable-pip-version-check --quiet --no-deps --wheel-dir build/wheel .
 	$(PYTHON) -m venv build/wheel/env
 	build/wheel/env/bin/python -m pip install --disable-pip-version-check --quiet --constraint constraints.txt build/wheel/*.whl
-	mkdir build/wheel/elsewhere
-	set -e; unset PYTHONPATH; cd build/wheel/elsewhere; export PATH=$(CURDIR)/build/wheel/env/bin:$$PATH; \
-	policy-entropy rules aepo; \
-	policy-entropy simulate aepo-figure-2 --profile smoke --output results; \
-	printf 'step,entropy,reward\n1,1.0,0.2\n2,0.8,0.35\n3,0.6,0.45\n4,0.4,0.55\n5,0.2,0.6\n' > log.csv; \
-	policy-entropy fit log.csv
+	$(BIN)/python -m pytest -q -p no:randomly tests/package/test_wheel.py
 
 test: .venv/ready  ## the fast tests, shuffled within each file (SEED=N: as then; Chromium opens the site)
 	$(call system,chromium,chromium,tests of pages are skipped)

@@ -1,8 +1,5 @@
 """Kills commands at random moments, starts them again until they end, and compares what they leave.
 
-    python -m tests.kills --kills 50 --seed 0
-    python -m tests.kills --kills 12 --works sweep
-
 Only the leading process is killed (SIGKILL), as the kernel does where memory is short: what it started
 has to end by itself. The results of a command that was killed must be those of one that was not, byte for
 byte, but for what `SAID_OF_TIME` names, and nothing else may be left in the folder.
@@ -10,16 +7,14 @@ byte, but for what `SAID_OF_TIME` names, and nothing else may be left in the fol
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import random
 import re
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -93,28 +88,7 @@ class DifferentError(AssertionError):
     """What killed commands left is not what an undisturbed one leaves."""
 
 
-@dataclass(kw_only=True, slots=True)
-class Campaign:
-    """What came of the kills of one work."""
-
-    work: str
-    kills: int = 0
-    ends: int = 0
-    """How often the work came to its end, and was compared."""
-    files: int = 0
-    """The number of files compared each time."""
-    seconds: float = 0.0
-    """The time of an undisturbed run."""
-    slowest_end: float = 0.0
-    """The longest that what a killed process had started took to end, seconds."""
-
-    def row(self) -> str:
-        """A line of a Markdown table."""
-        return (f"| {self.work} | {self.kills} | {self.ends} | {self.files} | {self.seconds:.0f} | "
-                f"{self.slowest_end:.1f} |")
-
-
-def campaign(name: str, kills: int, folder: Path, seed: int, say: Callable[[str], object]) -> Campaign:
+def campaign(name: str, kills: int, folder: Path, seed: int) -> None:
     """Kill a work ``kills`` times; an end in between is compared, and the work begun anew.
 
     Args:
@@ -122,36 +96,25 @@ def campaign(name: str, kills: int, folder: Path, seed: int, say: Callable[[str]
         kills: how often.
         folder: an empty folder to work in.
         seed: of the moments of the kills, as parts of the time that an undisturbed run takes.
-        say: called with what happens.
 
     Raises:
         DifferentError: something is left, lost or different, or goes on.
     """
     work, draw = WORKS[name], random.Random(f"{name}/{seed}")
-    found = Campaign(work=name)
     began = time.monotonic()
     finish(work, begun(work, folder / "undisturbed"))
-    found.seconds = time.monotonic() - began
+    seconds = time.monotonic() - began
     whole = contents(folder / "undisturbed")
-    found.files = len(whole)
-    say(f"{name}: {found.seconds:.0f} s undisturbed, {len(whole)} files")
-    while found.kills < kills or not found.ends:
-        place = begun(work, folder / f"killed-{found.ends}")
-        while found.kills < kills:
-            # A start after a kill has less to do, so that these moments, one after the other, are all.
-            after = draw.uniform(0, found.seconds / 2)
-            took = killed(work, place, after)
-            if took is None:
-                break
-            found.kills += 1
-            found.slowest_end = max(found.slowest_end, took)
+    done = ends = 0
+    while done < kills or not ends:
+        place = begun(work, folder / f"killed-{ends}")
+        # A start after a kill has less to do, so that these moments, one after the other, are all.
+        while done < kills and killed(work, place, draw.uniform(0, seconds / 2)):
+            done += 1
             check_whole(place)
-            say(f"{name}: kill {found.kills} after {after:.1f} s, all ended {took:.1f} s later")
         finish(work, place)
         compare(whole, contents(place))
-        found.ends += 1
-        say(f"{name}: the same {len(whole)} files after {found.kills} kills")
-    return found
+        ends += 1
 
 
 def begun(work: Work, place: Path) -> Path:
@@ -180,8 +143,8 @@ def finish(work: Work, place: Path) -> None:
         raise DifferentError(f"{place}: exit status {process.returncode}: {said[-2000:]}")
 
 
-def killed(work: Work, place: Path, after: float) -> float | None:
-    """Start the work and kill it; return the seconds until all below it had ended, None if it ended."""
+def killed(work: Work, place: Path, after: float) -> bool:
+    """Start the work and kill it, and all below it ends; return False if the work ended before."""
     process = start(work, place)
     try:
         process.wait(timeout=after)
@@ -196,8 +159,8 @@ def killed(work: Work, place: Path, after: float) -> float | None:
                 raise DifferentError(f"{place}: killed, and {ENDED_WITHIN:.0f} s later still running: "
                                 f"{left}") from None
             time.sleep(0.05)
-        return time.monotonic() - began
-    return None
+        return True
+    return False
 
 
 def _is_running(process: psutil.Process) -> bool:
@@ -263,36 +226,3 @@ def check_whole(place: Path) -> None:
                 xr.load_dataset(path, engine="scipy")
         except Exception as error:
             raise DifferentError(f"{path} is half written: {error!r}") from error
-
-
-def main() -> None:
-    """Run the campaign, and print its table."""
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kills", type=int, default=50, help="in all, dealt out over the works")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--works", nargs="+", choices=WORKS, default=list(WORKS))
-    parser.add_argument("--folder", type=Path, help="kept; by default a temporary one")
-    options = parser.parse_args()
-
-    def say(text: str) -> None:
-        print(text, flush=True)
-
-    def run(folder: Path) -> None:
-        rows = []
-        for place, name in enumerate(options.works):
-            share = len(range(place, options.kills, len(options.works)))
-            found = campaign(name, share, folder / name, options.seed, say)
-            rows.append(found.row())
-        print("| work | kills | ends compared | files | seconds undisturbed | slowest end of what it "
-              "started, s |\n| --- | --- | --- | --- | --- | --- |\n" + "\n".join(rows))
-
-    if options.folder is not None:
-        run(options.folder)
-        return
-    with tempfile.TemporaryDirectory(prefix="kills-") as folder:
-        run(Path(folder))
-
-
-if __name__ == "__main__":
-    main()

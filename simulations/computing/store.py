@@ -11,8 +11,8 @@ import contextlib
 import json
 import os
 import shutil
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -50,6 +50,15 @@ class Experiment:
     """A function of (config, seed, progress) that returns a Dataset."""
     work: Callable[[Any], int]
     """The number of engine steps that a config takes: the length of its progress bar."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """What variables and coordinates are, by their names: text for the axes of plots."""
+
+    def run(self, config: Any, seed: int, progress: Progress) -> xr.Dataset:
+        """Compute a config's Dataset, with its labels."""
+        dataset = self.compute(config, seed, progress)
+        for name, text in self.labels.items():
+            dataset[name].attrs["long_name"] = text
+        return dataset
 
     def key(self, profile: str, seed: int) -> str:
         """Return a digest of all that determines the result."""
@@ -98,7 +107,7 @@ def result(
             f"another process computes {experiment.name.replace('_', '-')}: waiting")):
         if (found := kept(path, key)) is None:
             with keeping(Keeper(folder=cells, backend=backend)):
-                found = experiment.compute(config, seed, progress)
+                found = experiment.run(config, seed, progress)
             found.attrs.update(
                 title=experiment.title, caption=experiment.caption, source=experiment.source,
                 profile=profile, config_key=key,

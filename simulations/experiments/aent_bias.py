@@ -15,11 +15,6 @@ hundred tokens have to go.
 Two readings of lambda. H is a sum over tokens in the paper; in its code the bonus is a mean over
 tokens, which makes lambda h times smaller and lambda* = 1/log n whatever the length: 0.08, forty times
 the 0.002 of the paper's runs. The optimum of that objective has no bias to reduce.
-
-Then training: exact runs of the policy gradient and of GRPO with the full and with the clamped bonus
-end at those optima. GRPO's advantages are kappa(p) times larger, so its lambda counts 1/kappa(p)
-times. A right answer that the cut leaves out gets no bonus and can stay out for good: the others then
-carry the policy, with the bias of fewer right answers.
 """
 
 from __future__ import annotations
@@ -30,16 +25,8 @@ import numpy as np
 import xarray as xr
 from scipy.special import expit
 
-from entropy_theory.advantages import group_normalization_gain
-from entropy_theory.policy import kept_actions
-from entropy_theory.update_rules import get
 from simulations.computing.store import Experiment, Progress
-from simulations.engine.dynamics import Dynamics
-from simulations.engine.simulation import simulate
-from simulations.problems.bandits import VOCABULARY, Bandit
-
-TERMS = ("full", "clamped")
-BASES = ("PG", "GRPO")
+from simulations.problems.bandits import VOCABULARY
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,37 +39,19 @@ class Config:
     """Numbers m of right responses; an m is left out at vocabularies of no more than m tokens."""
     removed_fractions: tuple[float, ...] = (0.0, 0.33, 0.9, 0.99, 0.999)
     coefficients: tuple[float, ...] = tuple(np.geomspace(2e-3, 2.0, 61).tolist())
-    paper_coefficient: float = 0.002
-    paper_removed: float = 0.33
-    trained_actions: int = 40
-    trained_right: tuple[int, ...] = (1, 4)
-    trained_removed: float = 0.5
-    trained_coefficients: tuple[float, ...] = (0.2, 0.3, 0.5, 1.0)
-    group_size: int = 8
-    n_starts: int = 3
-    learning_rates: tuple[float, float] = (8.0, 4.0)
-    """The learning rates of PG and of GRPO, whose steps are longer: at 8 its kept set never settles."""
-    steps: int = 1500
 
 
 PROFILES = {
-    "smoke": Config(coefficients=(0.05, 0.1, 0.3), trained_right=(1,), trained_coefficients=(0.3, 1.0),
-                    n_starts=2, steps=300),
+    "smoke": Config(coefficients=(0.05, 0.1, 0.3)),
     "default": Config(),
-    "full": Config(n_starts=8, steps=6000),
+    "full": Config(coefficients=tuple(np.geomspace(2e-3, 2.0, 241).tolist())),
 }
 
 
-def work(config: Config) -> int:
-    """Return the number of engine steps in all."""
-    return len(TERMS) * len(BASES) * config.steps
-
-
 def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
-    """Bias and bound of the optimum over the map; bias of trained policies beside the exact one."""
-    dataset = xr.merge([_map(config), _trained(config, seed, progress)])
-    for name, label in LONG_NAMES.items():
-        dataset[name].attrs["long_name"] = label
+    """Bias and bound of the optimum over the map."""
+    dataset = _map(config)
+    progress(1)
     return dataset
 
 
@@ -90,9 +59,6 @@ LONG_NAMES = {
     "bias": "value given away by the optimum",
     "bound": "Lemma 5: lambda log(|A|^h / m)",
     "critical_coefficient": "coefficient at which the optimum gives away one half",
-    "trained_bias": "1 - reward at the end of training",
-    "predicted_bias": "the same at the exact optimum, kept set and kappa those of the end",
-    "kept_right": "right answers in the kept set at the end",
 }
 
 
@@ -127,60 +93,16 @@ def _map(config: Config) -> xr.Dataset:
     })
 
 
-def _trained(config: Config, seed: int, progress: Progress) -> xr.Dataset:
-    n, shape = config.trained_actions, (
-        len(config.trained_right), len(config.trained_coefficients), config.n_starts)
-    problems = [Bandit(n_actions=n, n_correct=m) for m in config.trained_right]
-    starts = np.stack([problem.starts(config.n_starts, seed) for problem in problems])
-    logits = np.broadcast_to(starts[:, None], (*shape, 1, n)).reshape(-1, 1, n)
-    masks = np.stack([problem.correct[0] for problem in problems])
-    correct = np.broadcast_to(masks[:, None, None], (*shape, 1, n)).reshape(-1, 1, n)
-    coefficient = np.broadcast_to(
-        np.asarray(config.trained_coefficients)[:, None], shape).ravel()
-    axes = ("base", "term", "trained_right", "trained_coefficient", "start")
-    columns = {name: np.empty((len(BASES), len(TERMS), *shape))
-               for name in ("trained_bias", "predicted_bias", "kept_right")}
-    for b, base in enumerate((get("reinforce"), get("grpo", group_size=config.group_size))):
-        for t, term in enumerate(TERMS):
-            rule = get("entropy-bonus", coefficient=coefficient, base=base)
-            removed = config.trained_removed if term == "clamped" else 0.0
-            if term == "clamped":
-                rule = get("aent", coefficient=coefficient, base=base, removed_fraction=removed,
-                           adaptive=False)
-            run = simulate(
-                logits, correct,
-                Dynamics(rule=rule, learning_rate=config.learning_rates[b], steps=config.steps,
-                         record_every=config.steps, seed=seed),
-                progress=progress,
-            )
-            right = run.reward[-1]
-            kept = kept_actions(run.final_logits, removed)
-            inside = (kept & correct).sum(axis=(-2, -1))
-            gain = np.ones_like(right)
-            if BASES[b] == "GRPO":
-                gain = group_normalization_gain(right, 1 - right, group_size=config.group_size)
-            log_k = np.log(kept.sum(axis=(-2, -1)) - inside) - np.log(inside)
-            for name, values in (("trained_bias", 1 - right), ("kept_right", inside),
-                                 ("predicted_bias", expit(log_k - gain / coefficient))):
-                columns[name][b, t] = values.reshape(shape)
-    return xr.Dataset(
-        {name: (axes, values) for name, values in columns.items()},
-        coords={"base": list(BASES), "term": list(TERMS),
-                "trained_right": list(config.trained_right),
-                "trained_coefficient": list(config.trained_coefficients),
-                "start": np.arange(config.n_starts)},
-    )
-
-
 EXPERIMENT = Experiment(
     name="aent_bias",
     source="AEnt, Propositions 1 and 2, section 4.1",
     title="Bias of the entropy bonus against vocabulary, horizon and sparsity",
     caption="Exact optimum of E[R] + lambda H and its bias, beside the paper's bound, over "
             "vocabularies, horizons, numbers of right responses, removed shares of tokens and "
-            "coefficients; trained policies beside it.",
+            "coefficients.",
     modes=("exact",),
     profiles=PROFILES,
     compute=compute,
-    work=work,
+    labels=LONG_NAMES,
+    work=lambda _: 1,
 )

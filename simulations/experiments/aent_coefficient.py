@@ -104,11 +104,8 @@ def work(config: Config) -> int:
 
 def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     """Curves of constant and adaptive coefficients through a change of prompts; the sweep of p."""
-    dataset = xr.merge([_constants(config, seed, progress), _adaptive(config, seed, progress),
+    return xr.merge([_constants(config, seed, progress), _adaptive(config, seed, progress),
                         _sweep(config, seed, progress), _algorithm(config, seed, progress)])
-    for name, label in LONG_NAMES.items():
-        dataset[name].attrs["long_name"] = label
-    return dataset
 
 
 LONG_NAMES = {
@@ -274,5 +271,6 @@ EXPERIMENT = Experiment(
     modes=("sampled",),
     profiles=PROFILES,
     compute=compute,
+    labels=LONG_NAMES,
     work=work,
 )

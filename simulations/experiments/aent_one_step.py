@@ -1,12 +1,12 @@
 """What an entropy bonus lifts, in one step and in training, with and without clamping (AEnt, Figure 1).
 
-Three scales. *Illustration*: one state of ten tokens, a likely token that is locally optimal, two rare
-optimal ones, a useless tail; probabilities after one exact policy-gradient step. *Vocabulary*: the same
-step at up to 100,000 tokens, pi(rank r) ~ r^-1.2, rank 1 locally optimal, the optimal tokens among the
-plausible ranks. *Training* (the synthetic MDP of the paper's third version, with settings of our own:
-its coefficient, clamping, learning rate and start are not known): GRPO from sampled groups, several
-contexts, 10,000 to 1,000,000 tokens, 15, 5 or 1 of them optimal; the tail starts tied in forty steps
-(`simulations.engine.tied_tokens`), and runs cost the same at every size.
+Two scales. *Illustration*: one state of ten tokens, a likely token that is locally optimal, two rare
+optimal ones, a useless tail; probabilities after one exact policy-gradient step. *Training* (the
+synthetic MDP of the paper's third version, with settings of our own: its coefficient, clamping, learning
+rate and start are not known): GRPO from sampled groups, several contexts, 10,000 to 1,000,000 tokens, 15,
+5 or 1 of them optimal among the plausible ranks, the start pi(rank r) ~ r^-1.2, rank 1 locally optimal.
+The tail starts tied in forty steps (`simulations.engine.tied_tokens`), and runs cost the same at every
+size.
 
 What is seen. In one step: without a bonus the likely token grows and the optimal ones are squeezed, and
 a bonus of either kind lifts them. Clamping makes no difference to speak of: a token moves by
@@ -53,13 +53,7 @@ class Config:
     illustration_coefficient: float = 0.5
     exponent: float = 1.2
     """The exponent s of the start, pi(rank r) ~ r^-s."""
-    plausible: int = 100
-    """Ranks among which the optimal tokens are drawn, leaving out the first tenth."""
     local_reward: float = 0.2
-    vocabularies: tuple[int, ...] = (1000, 10_000, 100_000)
-    optimal: tuple[int, ...] = (1, 5, 10, 15)
-    step_size: float = 1.0
-    step_coefficient: float = 0.3
     trained: tuple[tuple[int, int], ...] = (
         (10_000, 15), (100_000, 15), (1_000_000, 15), (100_000, 5), (100_000, 1))
     """(number of tokens, how many of them are optimal) of each trained problem."""
@@ -77,7 +71,7 @@ class Config:
 
 PROFILES = {
     "smoke": Config(
-        vocabularies=(1000, 100_000), optimal=(1, 15), trained=((1000, 15), (100_000, 15), (100_000, 1)),
+        trained=((1000, 15), (100_000, 15), (100_000, 1)),
         trained_plausible=300, trained_contexts=2, coefficients=(0.3, 0.45), steps=280),
     "default": Config(),
     "full": Config(
@@ -111,26 +105,13 @@ def cells(config: Config, seed: int) -> list[Cell]:
     ]
 
 
-def work(config: Config) -> int:
-    """Return the number of engine steps in all."""
-    return len(cells(config, 0)) * config.trained_contexts * config.steps
-
-
 def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
-    """Probabilities after one step at both scales, and reward along training."""
-    dataset = xr.merge([_illustration(config), _vocabulary(config, seed),
-                        _training(config, seed, progress)])
-    for name, label in LONG_NAMES.items():
-        dataset[name].attrs["long_name"] = label
-    return dataset
+    """Probabilities after one step, and reward along training."""
+    return xr.merge([_illustration(config), _training(config, seed, progress)])
 
 
 LONG_NAMES = {
     "token_probability": "probability of each token after one step",
-    "optimal_growth": "probability of the optimal tokens after one step over before",
-    "lift": "d log(probability of the optimal tokens) by the bonus alone, per unit coefficient and step",
-    "share_to_optimal": "share of the probability moved by the bonus that optimal tokens receive",
-    "share_to_tail": "share of the probability moved by the bonus that implausible tokens receive",
     "trained_reward": "expected reward",
     "trained_entropy": "policy entropy, nats",
 }
@@ -169,12 +150,13 @@ def _illustration(config: Config) -> xr.Dataset:
 
 
 def contexts(
-    config: Config, n_tokens: int, n_optimal: int, n_contexts: int, plausible: int, seed: int
+    config: Config, n_tokens: int, n_optimal: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw logits and rewards [contexts, tokens], by rank: one locally optimal, ``n_optimal`` optimal.
 
-    The optimal tokens are drawn among the first ``plausible`` ranks.
+    The optimal tokens are drawn among the plausible ranks, leaving out the first tenth.
     """
+    plausible, n_contexts = config.trained_plausible, config.trained_contexts
     logits = np.tile(-config.exponent * np.log(np.arange(1, n_tokens + 1)), (n_contexts, 1))
     reward = np.zeros_like(logits)
     reward[:, 0] = config.local_reward
@@ -183,36 +165,6 @@ def contexts(
     for state in range(n_contexts):
         reward[state, generator.choice(ranks, n_optimal, replace=False)] = 1.0
     return logits, reward
-
-
-def _vocabulary(config: Config, seed: int) -> xr.Dataset:
-    shape = (len(config.vocabularies), len(config.optimal), len(TREATMENTS))
-    columns = {name: np.zeros(shape) for name in (
-        "optimal_growth", "lift", "share_to_optimal", "share_to_tail")}
-    for v, n in enumerate(config.vocabularies):
-        removed = 1 - config.plausible / n
-        for o, n_optimal in enumerate(config.optimal):
-            logits, reward = contexts(config, n, n_optimal, 1, config.plausible, seed)
-            optimal, pi = reward == 1, softmax(logits)
-            plain = _step(logits, reward, get("reinforce"))
-            for t, treatment in enumerate(TREATMENTS):
-                chosen = rule(treatment, get("reinforce"), config.step_coefficient, removed)
-                step = _step(logits, reward, chosen)
-                after = softmax(logits + config.step_size * step)
-                columns["optimal_growth"][v, o, t] = after[optimal].sum() / pi[optimal].sum()
-                if treatment == "none":
-                    continue
-                bonus = (step - plain) / config.step_coefficient
-                moved = pi * (bonus - (pi * bonus).sum())
-                received = np.maximum(moved, 0.0).sum()
-                columns["lift"][v, o, t] = moved[optimal].sum() / pi[optimal].sum()
-                columns["share_to_optimal"][v, o, t] = moved[optimal].sum() / received
-                columns["share_to_tail"][v, o, t] = moved[:, config.plausible:].sum() / received
-    return xr.Dataset(
-        {name: (("vocabulary", "optimal", "treatment"), values) for name, values in columns.items()},
-        coords={"vocabulary": list(config.vocabularies), "optimal": list(config.optimal),
-                "treatment": list(TREATMENTS)},
-    )
 
 
 def _training(config: Config, seed: int, progress: Progress) -> xr.Dataset:
@@ -252,7 +204,7 @@ def tied_contexts(config: Config, n_tokens: int, n_optimal: int, seed: int) -> l
     """Return the contexts that are trained: as `contexts`, with implausible tokens tied in classes."""
     plausible = config.trained_plausible
     edges = np.unique(np.geomspace(plausible, n_tokens, config.tail_steps + 1).round().astype(int))
-    dense = contexts(config, n_tokens, n_optimal, config.trained_contexts, plausible, seed)
+    dense = contexts(config, n_tokens, n_optimal, seed)
     return [tie(*state, edges) for state in zip(*dense, strict=True)]
 
 
@@ -260,11 +212,12 @@ EXPERIMENT = Experiment(
     name="aent_one_step",
     source="AEnt, Figure 1",
     title="What an entropy bonus lifts, with and without clamping",
-    caption="Probabilities after one exact step on ten tokens and on large vocabularies, without a "
-            "bonus, with the full and with clamped ones; reward in training by coefficient, mean and "
-            "range over contexts.",
+    caption="Probabilities after one exact step on ten tokens, without a bonus, with the full and with "
+            "clamped ones; reward in training on large vocabularies by coefficient, mean and range over "
+            "contexts.",
     modes=("exact", "sampled"),
     profiles=PROFILES,
     compute=compute,
-    work=work,
+    labels=LONG_NAMES,
+    work=lambda config: len(cells(config, 0)) * config.trained_contexts * config.steps,
 )

@@ -10,7 +10,6 @@ of its start rather than that of its coefficient.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,11 +58,6 @@ PROFILES = {
 }
 
 
-def work(config: Config) -> int:
-    """Return the number of engine steps in all."""
-    return 3 * config.steps
-
-
 def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     """Entropy and reward under an entropy bonus at each coefficient, under AEPO, and shaped."""
     problems = tuple(Bandit(n_actions=config.n_actions, n_correct=m) for m in config.right_answers)
@@ -82,8 +76,8 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
             seed=seed,
         )
         trajectory = simulate(grid.logits, grid.correct, dynamics, progress=progress)
-        tail = {n: getattr(trajectory, n) for n in ("tail_entropy", "tail_reward", "tail_spread")}
-        curves = grid.curves(trajectory, ("entropy", "reward", "entropy_within_correct"))
+        tail = {n: getattr(trajectory, n) for n in ("tail_entropy", "tail_reward")}
+        curves = grid.curves(trajectory, ("entropy",))
         return curves.merge(grid.unflatten(tail))
 
     bonus = run("entropy-bonus", "coefficient", config.coefficients)
@@ -96,8 +90,6 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
             shaped.rename({name: f"shaped_{name}" for name in shaped.data_vars}),
         ]
     )
-    dataset["ceiling"] = ("right_answers", [math.log(m) for m in config.right_answers])
-    dataset.ceiling.attrs["long_name"] = "log of the number of right answers, nats"
     dataset["collapsed"] = dataset.bonus_tail_entropy < COLLAPSED
     dataset["exploded"] = dataset.bonus_tail_reward <= 1 - EXPLODED
     dataset.collapsed.attrs["long_name"] = f"tail entropy below {COLLAPSED:g} nats"
@@ -115,5 +107,5 @@ EXPERIMENT = Experiment(
     modes=("exact",),
     profiles=PROFILES,
     compute=compute,
-    work=work,
+    work=lambda config: 3 * config.steps,
 )

@@ -25,34 +25,23 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from entropy_theory.policy import softmax
 from entropy_theory.update_rules import get
 from simulations.computing.store import Experiment, Progress
 from simulations.engine.dynamics import Dynamics
 from simulations.engine.simulation import simulate
 from simulations.engine.trajectory import Trajectory
 from simulations.experiments.grid import Grid
-from simulations.experiments.phase_diagrams import face_rates, revival_alpha, top_gap
+from simulations.experiments.phase_diagrams import face_rates
 from simulations.problems.bandits import Bandit
 
 TOLERANCE = 0.05
 """How far, root mean square, the tail of a held run may deviate from its target, over log |A*|."""
-PREDICTORS = ("accuracy", "gap at the start", "revival time")
 
 LONG_NAMES = {
-    "tail_entropy": "mean entropy over the tail, nats",
     "chatter": "standard deviation of entropy over the tail, nats",
     "predicted_chatter": "the same of an even chatter on the solved face, nats",
     "held": f"deviation from the target at most {TOLERANCE:.0%} of log |A*| (root mean square)",
-    "lowest_held": "lowest target that most starts hold, share of log |A*|",
-    "highest_held": "highest target that most starts hold, share of log |A*|",
-    "temperature_high": "T_high",
-    "temperature_low": "T_low",
-    "group_size": "G",
     "scan_held": "the same as held, over starts of given accuracy and peakedness",
-    "scan_gap": "logit gap of the two likeliest right answers after GRPO alone",
-    "scan_predicted": "alpha is above T e^{D/T}/(2 eta N), D the gap after GRPO alone",
-    "separation": "chance that a held start ranks before a lost one",
 }
 
 
@@ -98,42 +87,14 @@ PROFILES = {
 }
 
 
-def work(config: Config) -> int:
-    """Return the number of engine steps in all."""
-    return (len(config.settings) + 2) * config.steps
-
-
 def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     """Compute which targets each setting holds, how precisely, and which starts the first one holds."""
     settings = [_setting(setting, config, seed, progress) for setting in config.settings]
     dataset = xr.concat(settings, dim="setting").assign_coords(
         setting=[f"T {high:g}/{low:g}, G {size}" for high, low, size in config.settings])
-    for k, name in enumerate(("temperature_high", "temperature_low", "group_size")):
-        dataset[name] = ("setting", [setting[k] for setting in config.settings])
-    held_by_most = dataset.held.mean("start") > 0.5
-    share = dataset.target_share
-    dataset["lowest_held"] = share.where(held_by_most).min("target_share")
-    dataset["highest_held"] = share.where(held_by_most).max("target_share")
     dataset = dataset.merge(_scan(config, seed, progress))
-    for name, text in LONG_NAMES.items():
-        dataset[name].attrs["long_name"] = text
     dataset.attrs.update(tolerance=TOLERANCE)
     return dataset
-
-
-def rank_separation(score: np.ndarray, positive: np.ndarray) -> float:
-    """The chance that a positive case has the higher score, ties half (the area under the ROC curve).
-
-    0.5 if there are no positive cases, or no others.
-    """
-    from scipy.stats import rankdata  # slow to import, and the registry imports every experiment
-
-    n_positive = int(positive.sum())
-    n_other = positive.size - n_positive
-    if n_positive == 0 or n_other == 0:
-        return 0.5
-    ranks = rankdata(score)[positive]
-    return float((ranks.sum() - n_positive * (n_positive + 1) / 2) / (n_positive * n_other))
 
 
 def _setting(
@@ -148,7 +109,6 @@ def _setting(
     targets = shares * ceilings
     run = _aepo(setting, alphas, targets, grid.logits, grid.correct, config, seed, progress)
     columns = {
-        "tail_entropy": run.tail_entropy,
         "chatter": run.tail_spread,
         "held": _is_held(run, targets, ceilings),
     }
@@ -194,7 +154,7 @@ def _aepo(
 
 
 def _scan(config: Config, seed: int, progress: Progress) -> xr.Dataset:
-    """Compute which starts are held, by accuracy and peakedness, and what separates them from others."""
+    """Compute which starts are held, by accuracy and peakedness."""
     shape = (len(config.scan_accuracies), len(config.scan_scales), config.n_scan_starts)
     problems = [
         Bandit(n_actions=config.n_actions, n_correct=config.scan_right_answers, scale=scale,
@@ -208,30 +168,11 @@ def _scan(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     targets = config.scan_share * ceilings
     run = _aepo(setting, config.scan_alpha, targets, logits, correct, config, seed, progress)
     held = _is_held(run, targets, ceilings)
-    grpo = simulate(
-        logits, correct,
-        Dynamics(rule=get("grpo", group_size=setting[2]), learning_rate=config.learning_rate,
-                 steps=config.steps, record_every=config.steps, seed=seed),
-        progress=progress,
-    )
-    mask = np.broadcast_to(correct[0, 0], logits[:, 0].shape)
-    gap = top_gap(grpo.final_logits[:, 0], mask)
-    needed = revival_alpha(gap, setting[0], config.learning_rate, config.steps)
-    scores = {
-        "accuracy": np.where(mask, softmax(logits[:, 0]), 0.0).sum(axis=-1),
-        "gap at the start": -top_gap(logits[:, 0], mask),
-        "revival time": -needed,
-    }
     dims = ("scan_accuracy", "scan_scale", "scan_start")
     return xr.Dataset(
-        {
-            "scan_held": (dims, held.reshape(shape)),
-            "scan_gap": (dims, gap.reshape(shape)),
-            "scan_predicted": (dims, (needed < config.scan_alpha).reshape(shape)),
-            "separation": ("predictor", [rank_separation(scores[name], held) for name in PREDICTORS]),
-        },
+        {"scan_held": (dims, held.reshape(shape))},
         coords={"scan_accuracy": list(config.scan_accuracies), "scan_scale": list(config.scan_scales),
-                "scan_start": np.arange(config.n_scan_starts), "predictor": list(PREDICTORS)},
+                "scan_start": np.arange(config.n_scan_starts)},
     )
 
 
@@ -244,5 +185,6 @@ EXPERIMENT = Experiment(
     modes=("exact",),
     profiles=PROFILES,
     compute=compute,
-    work=work,
+    labels=LONG_NAMES,
+    work=lambda config: (len(config.settings) + 1) * config.steps,
 )

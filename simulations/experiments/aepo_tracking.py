@@ -81,11 +81,6 @@ PROFILES = {
 }
 
 
-def work(config: Config) -> int:
-    """Return the number of engine steps in all."""
-    return len(CONTROLS) * (config.rest + config.moving)
-
-
 def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     """Entropy beside its moving target, speeds, delays and amplitudes, measured and predicted."""
     problem = Bandit(n_actions=config.n_actions, n_correct=config.n_correct)
@@ -116,8 +111,6 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     dataset = xr.concat(parts, dim="control").assign_coords(control=list(CONTROLS))
     dataset["target"] = (("shape", "time"), np.asarray(
         [[target(max(int(t), 0)) for t in dataset.time.values] for target in targets.values()]))
-    for name, text in LONG_NAMES.items():
-        dataset[name].attrs["long_name"] = text
     dataset.attrs.update(ceiling=problem.ceiling)
     return dataset
 
@@ -187,13 +180,6 @@ def shortest_period(right_logits: np.ndarray, config: Config) -> float:
         return float(np.max(2 * np.pi * config.amplitude * np.abs(np.cos(phase)) / available))
 
 
-def step_time(right_logits: np.ndarray, config: Config) -> np.ndarray:
-    """The number of steps from 10 % to 90 % of the way between low and high: [2 (up, down)]."""
-    levels = config.low + (config.high - config.low) * np.linspace(0.1, 0.9, 17)
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.trapezoid(1 / speeds(right_logits, levels, config), levels, axis=1))
-
-
 def _measured(run: Trajectory, targets: dict[str, Callable[[int], float]], config: Config) -> xr.Dataset:
     logits = run.logits
     assert logits is not None
@@ -214,19 +200,13 @@ def _measured(run: Trajectory, targets: dict[str, Callable[[int], float]], confi
     ]
     step_times = [_crossing_time(time, entropies[names.index(f"step {way}")], config)
                   for way in ("up", "down")]
-    predicted = [
-        [step_time(z, config)[k] for z in at_rest(f"step {way}")]
-        for k, way in enumerate(("up", "down"))
-    ]
     period = [shortest_period(z, config) for z in at_rest(f"sine {config.periods[0]}")]
     return xr.Dataset(
         {
             "entropy": (("shape", "start", "time"), entropies),
-            "gain": (("period", "start"), [gain for gain, _ in waves]),
-            "lag": (("period", "start"), [lag for _, lag in waves]),
+            "gain": (("period", "start"), waves),
             "ramp_speed": (("way", "ramp", "start"), ramps),
             "step_time": (("way", "start"), step_times),
-            "predicted_step_time": (("way", "start"), predicted),
             "shortest_period": ("start", period),
         },
         coords={"shape": names, "start": np.arange(n), "time": time, "way": ["up", "down"],
@@ -236,15 +216,14 @@ def _measured(run: Trajectory, targets: dict[str, Callable[[int], float]], confi
 
 def _response(
     time: np.ndarray, curves: np.ndarray, period: int, config: Config
-) -> tuple[np.ndarray, np.ndarray]:
-    """(gain, lag in steps) of the fundamental over whole periods of the second half: [starts] each."""
+) -> np.ndarray:
+    """Gain of the fundamental over whole periods of the second half: [starts]."""
     cycles = max(1, int(config.moving / 2 / period))
     seen = (time >= config.moving - cycles * period) & (time < config.moving)
     phase = 2 * np.pi * time[seen] / period
     basis = np.stack([np.ones_like(phase), np.sin(phase), np.cos(phase)], axis=1)
     _, in_phase, ahead = np.linalg.lstsq(basis, curves[:, seen].T, rcond=None)[0]
-    gain = np.hypot(in_phase, ahead) / config.amplitude
-    return gain, -np.arctan2(ahead, in_phase) / (2 * np.pi) * period
+    return np.hypot(in_phase, ahead) / config.amplitude
 
 
 def _when(time: np.ndarray, curve: np.ndarray, level: float) -> float:
@@ -272,10 +251,8 @@ LONG_NAMES = {
     "entropy": "policy entropy, nats",
     "target": "target entropy, nats",
     "gain": "swing of entropy over swing of its target, at the target's period",
-    "lag": "delay of entropy behind a sine, steps",
     "ramp_speed": "speed of entropy over the middle 80 % of a ramp, nats a step",
     "step_time": "time from 10 % to 90 % of a step, steps",
-    "predicted_step_time": "the same from the speeds of the policy at rest, steps",
     "shortest_period": "of a sine that temperature can follow, from the policy at rest, steps",
 }
 
@@ -289,5 +266,6 @@ EXPERIMENT = Experiment(
     modes=("exact",),
     profiles=PROFILES,
     compute=compute,
-    work=work,
+    labels=LONG_NAMES,
+    work=lambda config: len(CONTROLS) * (config.rest + config.moving),
 )

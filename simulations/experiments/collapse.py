@@ -129,8 +129,7 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
                         ("entropy", "policy entropy, nats"),
                         ("within_right", "entropy given a right answer, nats")):
         dataset[name].attrs["long_name"] = label
-    dataset = dataset.merge(_rates(dataset, chosen, config))
-    return dataset
+    return dataset.merge(_rates(dataset, chosen, config))
 
 
 def _trajectory(
@@ -170,26 +169,19 @@ def _rates(dataset: xr.Dataset, chosen: dict[str, Algorithm], config: Config) ->
     eta = config.learning_rate / len(config.accuracies)
     rates = xr.Dataset({
         "exponent": _slope(late.log_wrong),
-        "entropy_exponent": _slope(np.log(late.entropy)),
         "predicted_exponent": ("algorithm", [a.exponent for a in chosen.values()]),
         "predicted_speed": ("algorithm", [a.speed for a in chosen.values()]),
     })
-    # H = w (1 + L), L = log(K/w), gives d log H / d log w = L/(1 + L), with one right answer.
-    depth = math.log(config.n_actions - 1) - late.log_wrong.sel(right_answers=1).mean("step")
-    rates["predicted_entropy_exponent"] = rates.predicted_exponent * depth / (1 + depth)
     one_over = np.exp(-late.log_wrong)
     growth = (one_over.isel(step=-1) - one_over.isel(step=0)) / (eta * (last - int(late.step[0])))
     rates["speed"] = growth / growth.sel(algorithm="PG", drop=True)
-    rates["pg_growth"] = growth.sel(algorithm="PG", drop=True)
     natural = dataset.log_wrong.sel(algorithm="NPG", drop=True).dropna("step", how="any")
     natural = natural.isel(step=slice(natural.sizes["step"] // 2, None))
     rates["natural_rate"] = (natural.isel(step=0) - natural.isel(step=-1)) / (
         eta * float(natural.step[-1] - natural.step[0]))
     for name, label in (
         ("exponent", "d log(wrong answers) / d log(step), last factor of 4 in steps"),
-        ("entropy_exponent", "d log(entropy) / d log(step), last factor of 4 in steps"),
         ("speed", "growth of 1/(wrong answers), in units of the policy gradient's"),
-        ("pg_growth", "policy gradient: growth of 1/(wrong answers) per step and learning rate"),
         ("natural_rate", "natural gradient: decay rate of wrong answers per step and learning rate"),
     ):
         rates[name].attrs["long_name"] = label

@@ -33,7 +33,7 @@ from simulations.engine.dynamics import Dynamics
 from simulations.engine.sampling import Samples
 from simulations.engine.simulation import simulate
 from simulations.engine.trajectory import Record
-from simulations.experiments.covariance_sign_map import FORMS, covariances
+from simulations.experiments.covariance_sign_map import covariances
 from simulations.problems.bandits import Bandit
 
 SAMPLED = "GRPO, sampled"
@@ -72,11 +72,6 @@ def rules(config: Config) -> dict[str, UpdateRule]:
             "GRPO": get("grpo", group_size=config.group_size), SAMPLED: get("grpo")}
 
 
-def work(config: Config) -> int:
-    """Return the number of engine steps in all."""
-    return len(rules(config)) * config.steps
-
-
 def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     """Measured and announced entropy changes of each step, how they compare, and difficulty groups."""
     accuracies = tuple(np.linspace(0.02, config.easiest, config.n_prompts).tolist())
@@ -88,7 +83,7 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     shape = (n_rates, len(config.right_answers), config.n_starts)
     logits, correct = (np.tile(x, (n_rates, 1, 1)) for x in (starts, correct))
     rates = np.repeat(config.learning_rates, len(starts))
-    changes, worst = [], []
+    changes = []
     for name, rule in rules(config).items():
         run = simulate(
             logits, correct,
@@ -100,18 +95,15 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
             record=Record(logits=True), progress=progress,
         )
         assert run.logits is not None
-        found, residual = _changes(run.logits, correct, rates)
+        found = _changes(run.logits, correct, rates)
         changes.append(found.reshape(len(CHANGES), config.steps, *shape))
-        worst.append(residual)
         if name == "GRPO":
             groups = _by_difficulty(run.logits, correct, run.reward_by_state, config, shape)
     dims = ("step", "learning_rate", "right_answers", "start")
     table = np.stack(changes, axis=1)
-    dataset = xr.Dataset(
+    return xr.Dataset(
         {name: (("rule", *dims), table[i]) for i, name in enumerate(CHANGES)}
-        | {"identity_error": ("rule", [w[0] for w in worst]),
-           "share_of_remainder_bound": ("rule", [w[1] for w in worst]),
-           "covariance_by_accuracy": (
+        | {"covariance_by_accuracy": (
                ("estimate", "batch_accuracy", "record", "learning_rate", "right_answers"), groups)},
         coords={
             "rule": list(rules(config)), "step": np.arange(config.steps),
@@ -121,48 +113,27 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
             "right_answers": list(config.right_answers),
         },
     )
-    dataset = dataset.merge(_comparison(dataset))
-    for name, label in LONG_NAMES.items():
-        dataset[name].attrs["long_name"] = label
-    return dataset
 
 
-CHANGES = ("measured", "theorem_1", "theorem_2", "first_order", "divergence")
+CHANGES = ("measured", "theorem_1", "theorem_2")
 LONG_NAMES = {
     "measured": "entropy change of the step, nats",
     "theorem_1": "-eta Cov(log pi, pi A), nats",
     "theorem_2": "-eta Cov(log pi, A), nats",
-    "first_order": "-Cov(log pi, logit change), nats",
-    "divergence": "KL of the next from the present policy, nats",
-    "identity_error": "largest error of -Cov(pi'/pi, log pi) - KL at a prompt, nats",
-    "share_of_remainder_bound": "largest remainder of first order over its bound",
     "covariance_by_accuracy": "GRPO: covariance, mean over prompts of a batch accuracy, nats",
-    "slope": "measured change over announced change, least squares",
-    "correlation": "correlation of measured and announced change",
-    "relative_error": "rms of measured minus announced change, over rms measured",
 }
 
 
 def _changes(
     logits: np.ndarray, correct: np.ndarray, rates: np.ndarray
-) -> tuple[np.ndarray, tuple[float, float]]:
-    """Return [changes, steps, runs], means over prompts, and the errors of the identity and the bound."""
+) -> np.ndarray:
+    """Return [changes, steps, runs], means over prompts."""
     before, step = logits[:-1], np.diff(logits, axis=0)
     measured = entropy_change.exact(before, step)
     covariance = covariances(before, correct)
     eta = rates[:, None]
-    first_order = entropy_change.first_order(before, step)
-    log_pi, log_next = log_softmax(before), log_softmax(logits[1:])
-    pi, following = np.exp(log_pi), np.exp(log_next)
-    divergence = (following * (log_next - log_pi)).sum(axis=-1)
-    # Cov_pi(pi'/pi, log pi) = E_pi'[log pi] - E_pi[log pi].
-    tilt = ((following - pi) * log_pi).sum(axis=-1)
-    identity = float(abs(measured + tilt + divergence).max())
-    bound = entropy_change.remainder_bound(logits.shape[-1], step)
-    moved = bound > 1e-9  # below, rounding of the measured change is what is left
-    share = float((abs(measured - first_order)[moved] / bound[moved]).max())
-    columns = (measured, -eta * covariance[0], -eta * covariance[1], first_order, divergence)
-    return np.stack([column.mean(axis=-1) for column in columns]), (identity, share)
+    columns = (measured, -eta * covariance[0], -eta * covariance[1])
+    return np.stack([column.mean(axis=-1) for column in columns])
 
 
 def estimated_covariances(
@@ -224,20 +195,6 @@ def _by_difficulty(
     return np.stack(found, axis=1)
 
 
-def _comparison(dataset: xr.Dataset) -> xr.Dataset:
-    """Slope, correlation and error of both theorems, over steps, right answers and starts."""
-    over = ("step", "right_answers", "start")
-    measured = dataset.measured
-    announced = xr.concat([dataset.theorem_1, dataset.theorem_2],
-                          xr.DataArray(list(FORMS), dims="form", name="form"))
-    gap = measured - announced
-    return xr.Dataset({
-        "slope": (measured * announced).sum(over) / (announced**2).sum(over),
-        "correlation": xr.corr(measured, announced, over),
-        "relative_error": np.sqrt((gap**2).mean(over) / (measured**2).mean(over)),
-    })
-
-
 EXPERIMENT = Experiment(
     name="covariance_identity",
     source="Cui et al., Figure 8",
@@ -247,5 +204,6 @@ EXPERIMENT = Experiment(
     modes=("exact", "sampled"),
     profiles=PROFILES,
     compute=compute,
-    work=work,
+    labels=LONG_NAMES,
+    work=lambda config: len(rules(config)) * config.steps,
 )

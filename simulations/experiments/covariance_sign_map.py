@@ -95,20 +95,6 @@ def covariances(logits: np.ndarray, correct: np.ndarray) -> np.ndarray:
     return p * q * ((right * values).sum(axis=-1) / p - (wrong * values).sum(axis=-1) / q)
 
 
-def share_interval(positive: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(share, low, high): Wilson's 95 % interval of the share of True along the last axis."""
-    z, n = 1.96, positive.shape[-1]
-    share = positive.mean(axis=-1)
-    center = (share + z**2 / (2 * n)) / (1 + z**2 / n)
-    reach = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
-    return share, np.clip(center - reach, 0, 1), np.clip(center + reach, 0, 1)
-
-
-def work(config: Config) -> int:
-    """Return the number of engine steps in all."""
-    return len(RULES) * config.steps
-
-
 def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     """Shares of positive covariances: by difficulty, by competence, in batches, along training."""
     dataset = xr.merge([_difficulty(config, seed), _competence(config, seed),
@@ -129,12 +115,6 @@ def _coordinates(config: Config) -> dict[str, Any]:
             "right_answers": list(config.right_answers)}
 
 
-def _counted(name: str, axes: tuple[str, ...], positive: np.ndarray) -> dict[str, Any]:
-    """The columns of a share and its interval, counted over the last axis of ``positive``."""
-    columns = zip((name, f"{name}_low", f"{name}_high"), share_interval(positive), strict=True)
-    return {column: (axes, values) for column, values in columns}
-
-
 def _difficulty(config: Config, seed: int) -> xr.Dataset:
     """Count signs where right answers are chosen blindly, then brought to an accuracy (NaN: as drawn)."""
     accuracies = (None, *config.accuracies)
@@ -147,7 +127,7 @@ def _difficulty(config: Config, seed: int) -> xr.Dataset:
     axes = ("family", "right_answers", "form", "accuracy")
     shape = (len(FAMILIES), len(config.right_answers), 2, len(accuracies), config.n_problems)
     return xr.Dataset(
-        _counted("share_by_difficulty", axes, np.reshape(positive, shape)),
+        {"share_by_difficulty": (axes, np.reshape(positive, shape).mean(axis=-1))},
         coords={**_coordinates(config), "accuracy": [math.nan, *config.accuracies]},
     )
 
@@ -167,18 +147,14 @@ def _competence(config: Config, seed: int) -> xr.Dataset:
                 found[f, i, b] = covariances(logits, rank < m)
     axes = ("family", "right_answers", "competence", "form")
     dataset = xr.Dataset(
-        _counted("share_by_competence", axes, found > 0),
+        {"share_by_competence": (axes, (found > 0).mean(axis=-1))},
         coords={**_coordinates(config), "competence": list(config.competences)},
     )
-    dataset["mean_covariance"] = (axes, found.mean(axis=-1))
-    dataset["standard_error"] = (axes, found.std(axis=-1, ddof=1) / math.sqrt(config.n_problems))
-    dataset.mean_covariance.attrs["long_name"] = "mean covariance over problems, nats"
-    dataset.standard_error.attrs["long_name"] = "standard error of the mean covariance, nats"
     batches = []
     for size in config.batch_sizes:
         whole = found[..., : config.n_problems // size * size]
         positive = whole.reshape(*shape, -1, size).mean(axis=-1) > 0
-        batches.append(xr.Dataset(_counted("share_of_batches", axes, positive)))
+        batches.append(xr.Dataset({"share_of_batches": (axes, positive.mean(axis=-1))}))
     return dataset.merge(xr.concat(batches, xr.DataArray(
         list(config.batch_sizes), dims="batch_size", name="batch_size")))
 
@@ -190,7 +166,7 @@ def _training(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     logits = np.concatenate([problem.starts(config.n_runs, seed) for problem in problems])
     correct = np.repeat(np.concatenate([p.correct for p in problems]), config.n_runs, axis=0)
     shape = (len(FAMILIES), len(config.right_answers), config.n_runs)
-    by_step, by_reached = [], []
+    by_reached = []
     for rule in RULES.values():
         run = simulate(
             logits, correct,
@@ -199,20 +175,15 @@ def _training(config: Config, seed: int, progress: Progress) -> xr.Dataset:
             record=Record(logits=True), progress=progress,
         )
         positive = covariances(run.logits, correct)[..., 0] > 0  # [form, records, runs]
-        by_step.append(positive.reshape(2, len(run.step), *shape))
         by_reached.append([
             [_share(positive[form], (run.reward >= low) & (run.reward < high), shape)
              for low, high in pairwise(REACHED)] for form in range(2)
         ])
-    axes = ("rule", "form", "step", "family", "right_answers")
-    dataset = xr.Dataset(
-        _counted("share_along_training", axes, np.stack(by_step)),
-        coords={**_coordinates(config), "rule": list(RULES), "step": run.step,
-                "reached": list(REACHED[:-1])},
+    return xr.Dataset(
+        {"share_by_accuracy_reached": (
+            ("rule", "form", "reached", "family", "right_answers"), np.asarray(by_reached))},
+        coords={**_coordinates(config), "rule": list(RULES), "reached": list(REACHED[:-1])},
     )
-    dataset["share_by_accuracy_reached"] = (
-        ("rule", "form", "reached", "family", "right_answers"), np.asarray(by_reached))
-    return dataset
 
 
 REACHED = (0.0, 0.25, 0.5, 0.75, 0.9, 0.99, 1.01)
@@ -232,9 +203,9 @@ EXPERIMENT = Experiment(
     source="Cui et al., Theorems 1 and 2, slide 'All update steps have positive average covariance'",
     title="When the covariance is positive, and entropy falls",
     caption="Share of positive covariances over families of logits, numbers of right answers and both "
-            "theorems, by accuracy, by competence, along training, and in batches; with 95 % intervals.",
+            "theorems, by accuracy, by competence, along training, and in batches.",
     modes=("exact",),
     profiles=PROFILES,
     compute=compute,
-    work=work,
+    work=lambda config: len(RULES) * config.steps,
 )

@@ -85,32 +85,14 @@ def cells(config: Config, seed: int) -> list[Cell]:
             for repeat in range(config.repeats)]
 
 
-def work(config: Config) -> int:
-    """Return the number of batches in all."""
-    return len(cells(config, 0))
-
-
 def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     """Compute the mean covariance of the top shares of the tokens, and which responses they are from."""
     parts = iter(map_cells(_batch, cells(config, seed), progress))
-    dataset = xr.concat(
+    return xr.concat(
         [xr.concat([xr.concat([next(parts) for _ in range(config.repeats)], "repeat")
                     for _ in config.sharpness], "sharpness") for _ in config.lengths], "length",
     ).assign_coords(length=list(config.lengths), sharpness=list(config.sharpness),
                     share=list(SHARES), advantage=list(ADVANTAGES), repeat=np.arange(config.repeats))
-    dataset["printed"] = ("share", list(PRINTED))
-    half = dataset.covariance.sel(share=0.5)
-    dataset["lower_half"] = 2 * dataset.covariance.sel(share=1.0) - half
-    printed = dataset.printed / dataset.printed.sel(share=0.5)
-    shape = (dataset.covariance / half).mean("repeat") / printed
-    # The last two rows are the mean over all, a small difference of halves, and the unit of the shape.
-    top = np.log(shape.isel(share=slice(0, 4)))
-    dataset["shape_error"] = np.exp(abs(top).max("share")) - 1
-    level = np.log((dataset.covariance.mean("repeat") / dataset.printed).isel(share=slice(0, 5)))
-    dataset["over_printed"] = np.exp(level.mean("share"))
-    for name, text in LONG_NAMES.items():
-        dataset[name].attrs["long_name"] = text
-    return dataset
 
 
 def _batch(cell: Cell, progress: Progress) -> xr.Dataset:
@@ -128,12 +110,9 @@ def _batch(cell: Cell, progress: Progress) -> xr.Dataset:
         sizes = [max(int(share * len(covariance)), 1) for share in SHARES]
         table.append([covariance[order[:size]].mean() for size in sizes])
         top = order[: max(int(KL_COV_SHARE * len(covariance)), 1)]
-        deviation = covariance - covariance.mean()
         for name, value in (
             ("surprise", -kept.mean()),
-            ("kurtosis", np.mean(deviation**4) / np.mean(deviation**2) ** 2),
             ("top_of_wrong", np.mean(of_kept.ravel()[top] < 0)),
-            ("top_probability", np.exp(kept.ravel()[top]).mean()),
         ):
             columns.setdefault(name, []).append(float(value))
     progress(1)
@@ -172,14 +151,8 @@ def _rows(log_prob: np.ndarray, reward: np.ndarray) -> TokenBatch:
 
 LONG_NAMES = {
     "covariance": "mean covariance of the tokens with the largest, nats times advantage",
-    "printed": "the same, Cui et al., Table 1",
-    "lower_half": "mean covariance of the lower half of the tokens, nats times advantage",
     "surprise": "mean negative log-probability of a sampled token, nats",
-    "kurtosis": "fourth moment of the covariance over its squared variance (3: normal)",
     "top_of_wrong": "share of wrong responses' tokens among the top 0.2 %",
-    "top_probability": "mean probability of the tokens of the top 0.2 %",
-    "shape_error": "largest factor, minus 1, between our ratios to the top 50 % and the printed ones",
-    "over_printed": "our rows over the printed ones, geometric mean without the last",
     "share": "share of the tokens",
     "sharpness": "standard deviation of a state's logits, nats",
     "length": "tokens of a response",
@@ -195,5 +168,6 @@ EXPERIMENT = Experiment(
     modes=("sampled",),
     profiles=PROFILES,
     compute=compute,
-    work=work,
+    labels=LONG_NAMES,
+    work=lambda config: len(cells(config, 0)),
 )

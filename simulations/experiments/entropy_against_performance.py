@@ -37,7 +37,8 @@ from simulations.engine.dynamics import Dynamics
 from simulations.engine.sampling import Samples
 from simulations.engine.simulation import simulate
 from simulations.engine.trajectory import Record, Trajectory
-from simulations.problems.bandits import Bandit
+from simulations.problems.bandits import Bandit, shuffled
+from simulations.problems.shared_parameters import coupled_features
 
 FAMILIES = {
     "solved": (0.3, 0.6, 0.9) * 2,
@@ -91,11 +92,6 @@ PROFILES = {
 }
 
 
-def work(config: Config) -> int:
-    """Return the number of engine steps in all."""
-    return 2 * len(config.families) * config.steps
-
-
 def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     """Entropy, and pass@k before each judge by target, along training, and GRPO's beside it."""
     parts = [_family(family, config, seed, progress) for family in config.families]
@@ -108,26 +104,8 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
         gain = (best - performance.isel(target=end, drop=True)).drop_vars("target")
         dataset[name] = gain.mean("start")
         dataset[f"{name}_error"] = gain.std("start", ddof=1) / np.sqrt(config.n_starts)
-    for name, text in LONG_NAMES.items():
-        dataset[name].attrs["long_name"] = text
     dataset.passing.attrs["long_name"] = "accepted answers that the judge passes, likeliest first"
     return dataset
-
-
-def prompts(
-    accuracies: tuple[float, ...], config: Config, seed: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """(starting logits, accepted answers), each [starts, prompts, answers].
-
-    Which answers are accepted is drawn for each prompt, so that a bias shared by all prompts is no help.
-    """
-    problem = Bandit(
-        n_actions=config.n_actions, n_correct=config.n_accepted, accuracies=accuracies)
-    logits = problem.starts(config.n_starts, seed)
-    accepted = np.broadcast_to(problem.correct, logits.shape)
-    order = np.random.default_rng([seed, 1]).random(logits.shape).argsort(axis=-1)
-    logits, accepted = (np.take_along_axis(x, order, axis=-1) for x in (logits, accepted))
-    return logits, accepted
 
 
 def likeliest(logits: np.ndarray, accepted: np.ndarray, passing: int) -> np.ndarray:
@@ -136,19 +114,15 @@ def likeliest(logits: np.ndarray, accepted: np.ndarray, passing: int) -> np.ndar
     return among >= np.sort(among, axis=-1)[..., -passing, None]
 
 
-def shared_features(n_prompts: int, n_answers: int, share: float) -> np.ndarray:
-    """Features [prompts * answers, d] of norm 1: one of each (prompt, answer), and one of each answer."""
-    own = np.sqrt(1 - share) * np.eye(n_prompts * n_answers)
-    common = np.sqrt(share) * np.tile(np.eye(n_answers), (n_prompts, 1))
-    return np.concatenate([own, common], axis=1)
-
-
 def _family(family: str, config: Config, seed: int, progress: Progress) -> xr.Dataset:
     accuracies = FAMILIES[family]
-    logits, accepted = prompts(accuracies, config, seed)
+    problem = Bandit(
+        n_actions=config.n_actions, n_correct=config.n_accepted, accuracies=accuracies)
+    logits, accepted = shuffled(problem, config.n_starts, seed, 1)
     features = None
     if family.endswith("shared"):
-        features = shared_features(len(accuracies), config.n_actions, config.shared)
+        features = coupled_features(
+            len(accuracies), config.n_actions, config.shared, between="states")
     n_targets = len(config.targets)
 
     def train(rule: UpdateRule, copies: int, samples: Samples, **options: object) -> Trajectory:
@@ -201,5 +175,6 @@ EXPERIMENT = Experiment(
     modes=("sampled",),
     profiles=PROFILES,
     compute=compute,
-    work=work,
+    labels=LONG_NAMES,
+    work=lambda config: 2 * len(config.families) * config.steps,
 )

@@ -66,11 +66,6 @@ PROFILES = {
 }
 
 
-def work(config: Config) -> int:
-    """Return the number of engine steps in all."""
-    return len(CONTROLLERS) * len(config.learning_rates) * config.steps
-
-
 def rule(controller: str, config: Config) -> UpdateRule:
     """Return the rule of a controller, with some target."""
     how, _, bonus = controller.partition(", ")
@@ -119,8 +114,6 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
         shape=list(shapes(config)), start=np.arange(config.n_starts))
     dataset["target"] = (("shape", "step"), [[target(int(step)) for step in dataset.step.values]
                                              for target in shapes(config).values()])
-    for name, text in LONG_NAMES.items():
-        dataset[name].attrs["long_name"] = text
     dataset.attrs.update(ceiling=float(np.log(config.n_correct)))
     return dataset
 
@@ -154,7 +147,6 @@ def _train(cell: Cell, progress: Progress) -> xr.Dataset:
             "steps_to_follow": (dims, np.array(follow, dtype=float)),
             "reward": (dims, [row[:, part].mean(axis=-1)
                               for row, part in zip(reward, settled, strict=True)]),
-            "distinct_answers": (dims, run.distinct_answers[-1].reshape(shape)),
             "out_of_power": (dims, ((run.saturated + run.held) / config.steps).reshape(shape)),
             "entropy": ((*dims, "step"), entropy),
         },
@@ -167,7 +159,6 @@ LONG_NAMES = {
     "deviation": "mean absolute distance from the target over settled steps, nats",
     "steps_to_follow": "steps from the target's jump, or the start, until entropy had arrived",
     "reward": "probability of a right answer over the last settled steps",
-    "distinct_answers": "distinct right answers among 8 samples at the end",
     "out_of_power": "share of the batches at which the coefficient was saturated or held",
     "entropy": "policy entropy, nats",
     "target": "target entropy, nats",
@@ -182,6 +173,7 @@ EXPERIMENT = Experiment(
             "learning rates and starts: entropy, distance from the target, reward and steps to follow.",
     profiles=PROFILES,
     compute=compute,
-    work=work,
+    labels=LONG_NAMES,
+    work=lambda config: len(CONTROLLERS) * len(config.learning_rates) * config.steps,
     modes=("sampled",),
 )

@@ -27,14 +27,12 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from entropy_theory import performance_law as law
 from entropy_theory.update_rules import UpdateRule, get
 from simulations.computing.store import Experiment, Progress, map_cells
 from simulations.engine.dynamics import Dynamics
 from simulations.engine.sampling import Samples
 from simulations.engine.simulation import simulate
-from simulations.engine.trajectory import Record
-from simulations.experiments.curves import mean_interval, resample, value_when_reached
+from simulations.experiments.curves import resample
 from simulations.problems.bandits import Bandit
 from simulations.problems.shared_parameters import random_features
 
@@ -83,10 +81,6 @@ class Config:
     steps_per_batch: int = 4
     n_records: int = 40
     group_size: int = 8
-    reward_level: float = 0.9
-    distinct_of: int = 8
-    level: float = 0.99
-    """Confidence level of the intervals over starts; high, as the best of several strengths is chosen."""
 
     def strengths(self, rule: str) -> tuple[float, ...]:
         """Return the strengths of a rule of ``RULES``."""
@@ -97,7 +91,7 @@ class Config:
 PROFILES = {
     "smoke": Config(
         families=tuple(FAMILIES)[1:2], bonus=(0.0, 0.1), reference=(0.0, 0.3), clip_cov=(0.0, 0.2),
-        kl_cov=(0.0, 1.0), clip_high=(0.1, 0.4), n_starts=3, length=0.3, reward_level=0.7,
+        kl_cov=(0.0, 1.0), clip_high=(0.1, 0.4), n_starts=3, length=0.3,
     ),
     "default": Config(),
     "full": Config(
@@ -141,36 +135,20 @@ def cells(config: Config, seed: int) -> list[Cell]:
             for family in config.families for name in RULES for strength in config.strengths(name)]
 
 
-def work(config: Config) -> int:
-    """Return the number of engine steps in all."""
-    return sum(_steps(config, cell.family) for cell in cells(config, 0))
-
-
 def _steps(config: Config, family: str) -> int:
     return round(config.length * FAMILIES[family].steps)
 
 
 def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
-    """Entropy, reward and distinct right answers against steps, at each strength of each rule."""
+    """Entropy and reward against steps, at each strength of each rule."""
     parts = iter(map_cells(_train, cells(config, seed), progress))
     dataset = xr.concat(
         [xr.concat([xr.concat([next(parts) for _ in config.strengths(name)], "level")
                     for name in RULES], "rule") for _ in config.families], "family",
     ).assign_coords(family=list(config.families), rule=list(RULES), start=np.arange(config.n_starts))
     dataset["strength"] = (("rule", "level"), [config.strengths(name) for name in RULES])
-    dims = ("start", "family", "rule", "level")
-    finals = ("entropy", "reward", "distinct_answers")
-    gains = {name: dataset[f"final_{name}"] - dataset[f"final_{name}"].isel(level=0) for name in finals}
-    gains["ceiling"] = dataset.final_reward - dataset.law_ceiling.isel(level=0)
-    for name, gain in gains.items():
-        mean, low, high = mean_interval(
-            gain.transpose(*dims).values, level=config.level)
-        for part, values in (("gain", mean), ("gain_low", low), ("gain_high", high)):
-            dataset[f"{name}_{part}"] = (dims[1:], values)
     steps = [_steps(config, family) for family in config.families]
     dataset["step"] = (("family", "record"), np.outer(steps, np.linspace(0, 1, config.n_records + 1)))
-    for name, text in LONG_NAMES.items():
-        dataset[name].attrs["long_name"] = text
     return dataset
 
 
@@ -187,36 +165,23 @@ def _train(cell: Cell, progress: Progress) -> xr.Dataset:
                  steps=steps, steps_per_batch=config.steps_per_batch, seed=cell.seed,
                  samples=Samples(group_size=config.group_size),
                  record_every=max(steps // config.n_records, 1)),
-        features=features, record=Record(distinct_of=config.distinct_of), progress=progress,
+        features=features, progress=progress,
     )
-    names = ("entropy", "reward", "distinct_answers")
     end = np.full(config.n_starts, float(steps))
     curves = {name: resample(run.step, getattr(run, name), end, config.n_records + 1).T
-              for name in names}
-    at = value_when_reached(run.reward, run.entropy, (config.reward_level,))[:, 0]
-    ceilings = [law.fit(run.entropy[:, i], run.reward[:, i]).ceiling for i in range(config.n_starts)]
+              for name in ("entropy", "reward")}
     return xr.Dataset({
         **{name: (("start", "record"), values) for name, values in curves.items()},
-        **{f"final_{name}": ("start", getattr(run, name)[-1]) for name in names},
-        "entropy_at_reward": ("start", at), "law_ceiling": ("start", ceilings),
+        "final_reward": ("start", run.reward[-1]),
     })
 
 
 LONG_NAMES = {
     "entropy": "mean policy entropy over prompts, nats",
     "reward": "probability of a right answer, mean over prompts",
-    "distinct_answers": "expected number of distinct right answers among the samples of a prompt",
-    "entropy_at_reward": "entropy when the reward level is first reached, nats",
     "strength": "coefficient, share of tokens or clip of the rule",
-    "entropy_gain": "entropy at the end beyond that of the weakest strength, nats",
-    "final_entropy": "entropy at the end, nats",
     "final_reward": "reward at the end",
-    "final_distinct_answers": "distinct right answers at the end",
-    "law_ceiling": "ceiling of the law fitted to the run",
-    "ceiling_gain": "reward at the end beyond the ceiling of the law fitted to the weakest strength",
     "step": "optimizer steps",
-    "reward_gain": "reward at the end beyond that of the weakest strength",
-    "distinct_answers_gain": "distinct right answers at the end beyond those of the weakest strength",
 }
 
 
@@ -225,9 +190,10 @@ EXPERIMENT = Experiment(
     source="Cui et al., Figures 9, 10, 11 and 12",
     title="Entropy and reward against the strength of five interventions",
     caption="Sampled runs of five interventions from nothing to too much, over families of prompts: "
-            "entropy and reward at the end beyond strength 0, means over starts with intervals.",
+            "entropy and reward by step, and reward at the end, over starts.",
     modes=("sampled",),
     profiles=PROFILES,
     compute=compute,
-    work=work,
+    labels=LONG_NAMES,
+    work=lambda config: sum(_steps(config, cell.family) for cell in cells(config, 0)),
 )

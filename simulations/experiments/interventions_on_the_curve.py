@@ -143,11 +143,6 @@ def cells(config: Config, seed: int) -> list[Cell]:
             for family in config.families for mode in MODES for rule in rules(config, mode)]
 
 
-def work(config: Config) -> int:
-    """Return the number of engine steps in all."""
-    return len(cells(config, 0)) * config.steps
-
-
 def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     """Reward at equal entropy and entropy at equal reward, beyond GRPO's of the same start."""
     todo = cells(config, seed)
@@ -182,8 +177,6 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     above, below = (mean > config.margin) & (low > 0), (mean < -config.margin) & (high < 0)
     on = (abs(mean) <= config.margin) & (high - low <= 2 * config.margin)
     dataset["side"] = xr.where(above, 1, xr.where(below, -1, xr.where(on, 0, UNKNOWN)))
-    for name, text in LONG_NAMES.items():
-        dataset[name].attrs["long_name"] = text
     return dataset
 
 
@@ -248,5 +241,6 @@ EXPERIMENT = Experiment(
     modes=("exact", "sampled"),
     profiles=PROFILES,
     compute=compute,
-    work=work,
+    labels=LONG_NAMES,
+    work=lambda config: len(cells(config, 0)) * config.steps,
 )

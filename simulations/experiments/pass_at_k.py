@@ -19,7 +19,6 @@ as far here, which is not what it reports of itself; an entropy bonus falls less
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,7 +30,8 @@ from simulations.engine.dynamics import Dynamics
 from simulations.engine.sampling import Samples
 from simulations.engine.simulation import simulate
 from simulations.engine.trajectory import Record
-from simulations.problems.bandits import Bandit
+from simulations.problems.bandits import Bandit, shuffled
+from simulations.problems.shared_parameters import coupled_features
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,46 +79,18 @@ def rules(config: Config) -> dict[str, UpdateRule]:
     }
 
 
-def work(config: Config) -> int:
-    """Return the number of engine steps in all."""
-    return len(rules(config)) * len(config.sharing) * config.steps
-
-
-def prompts(config: Config, n_correct: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Draw logits and right answers, each [starts, prompts, actions].
-
-    Which answers are right is drawn for every prompt anew.
-    """
-    accuracies = np.geomspace(config.hardest, config.easiest, config.n_prompts)
-    problem = Bandit(n_actions=config.n_actions, n_correct=n_correct,
-                     accuracies=tuple(accuracies.tolist()))
-    logits = problem.starts(config.n_starts, seed)
-    order = np.random.default_rng([seed, n_correct]).random(logits.shape).argsort(axis=-1)
-    correct = np.broadcast_to(problem.correct, logits.shape)
-    return np.take_along_axis(logits, order, -1), np.take_along_axis(correct, order, -1)
-
-
-def shared_features(n_states: int, n_actions: int, sharing: float) -> np.ndarray | None:
-    """Features [states * actions, d] of norm 1, with inner product ``sharing`` between states.
-
-    The inner product is that of the same action in two states; those of different actions are 0. Returns
-    None for sharing 0, where every logit is a parameter of its own.
-    """
-    if sharing == 0:
-        return None
-    own = math.sqrt(1 - sharing) * np.eye(n_states * n_actions)
-    common = math.sqrt(sharing) * np.tile(np.eye(n_actions), (n_states, 1))
-    return np.concatenate([own, common], axis=1)
-
-
 def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
-    """pass@k of every rule along its run, where the base overtakes, and which prompts lose."""
-    problems = [prompts(config, m, seed) for m in config.right_answers]
+    """pass@k of every rule along its run."""
+    accuracies = tuple(np.geomspace(config.hardest, config.easiest, config.n_prompts).tolist())
+    problems = [
+        shuffled(Bandit(n_actions=config.n_actions, n_correct=m, accuracies=accuracies),
+                 config.n_starts, seed, m)
+        for m in config.right_answers]
     logits, correct = (np.concatenate(parts) for parts in zip(*problems, strict=True))
     ks = tuple(2**i for i in range(config.log2_k + 1))
     chosen = rules(config)
     shape = (len(config.right_answers), config.n_starts)
-    passed, harmed, entropies = [], [], []
+    passed = []
     for name, rule in chosen.items():
         scale = config.group_size / (config.group_size - 1) if name == "RLOO" else 1.0
         for sharing in config.sharing:
@@ -129,51 +101,24 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
                     steps=config.steps, record_every=config.record_every, seed=seed,
                     samples=Samples(group_size=config.group_size, tempered=config.tempered),
                 ),
-                features=shared_features(config.n_prompts, config.n_actions, sharing),
+                features=None if sharing == 0 else coupled_features(
+                    config.n_prompts, config.n_actions, sharing, between="states"),
                 record=Record(pass_at=ks), progress=progress,
             )
             passed.append(run.pass_at_k.reshape(len(run.step), *shape, len(ks)))
-            fell = run.reward_by_state[-1] < run.reward_by_state[0] * (1 - 1e-9)
-            harmed.append(fell.reshape(*shape, -1).mean(axis=(1, 2)))
-            entropies.append(run.entropy.reshape(len(run.step), *shape))
     over = (len(chosen), len(config.sharing))
     axes = ("rule", "sharing")
     stacked = np.reshape(passed, (*over, len(run.step), *shape, len(ks)))
     dataset = xr.Dataset(
         {
             "pass_at_k": ((*axes, "step", "right_answers", "start", "k"), stacked),
-            "entropy": ((*axes, "step", "right_answers", "start"),
-                        np.reshape(entropies, stacked.shape[:-1])),
-            "share_harmed": ((*axes, "right_answers"), np.reshape(harmed, (*over, shape[0]))),
         },
         coords={"rule": list(chosen), "sharing": list(config.sharing), "step": run.step,
                 "right_answers": list(config.right_answers), "start": np.arange(config.n_starts),
                 "k": list(ks)},
     )
-    mean = dataset.pass_at_k.mean("start")
-    gain = mean.isel(step=-1) - mean.isel(step=0)
-    dataset["crossover"] = xr.apply_ufunc(
-        lambda values: crossing(np.log2(ks), values), gain, input_core_dims=[["k"]])
-    for name, label in (
-        ("pass_at_k", "probability of a right answer among k"), ("entropy", "policy entropy, nats"),
-        ("share_harmed", "share of prompts less accurate than at the start"),
-        ("crossover", "log2 of the k at which the base overtakes; NaN: at none recorded"),
-    ):
-        dataset[name].attrs["long_name"] = label
+    dataset.pass_at_k.attrs["long_name"] = "probability of a right answer among k"
     return dataset
-
-
-def crossing(x: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """The x at which ``values`` [..., xs] last fall through 0, linear in between; NaN if none."""
-    found = np.full(values.shape[:-1], np.nan)
-    for i in np.ndindex(found.shape):
-        series = values[i]
-        turns = np.flatnonzero((series[:-1] > 0) & (series[1:] <= 0))
-        if len(turns):
-            k = turns[-1]
-            share = series[k] / (series[k] - series[k + 1])
-            found[i] = x[k] + share * (x[k + 1] - x[k])
-    return found
 
 
 EXPERIMENT = Experiment(
@@ -181,9 +126,9 @@ EXPERIMENT = Experiment(
     source="AEPO, Table 2",
     title="pass@k of the base against the trained policy",
     caption="pass@k of the base and of trained policies by step, over rules, sharing of parameters and "
-            "numbers of right answers, from samples; the k from which the base is ahead.",
+            "numbers of right answers, from samples.",
     modes=("sampled",),
     profiles=PROFILES,
     compute=compute,
-    work=work,
+    work=lambda config: len(rules(config)) * len(config.sharing) * config.steps,
 )

@@ -77,11 +77,6 @@ PROFILES = {
 }
 
 
-def work(config: Config) -> int:
-    """Return the number of engine steps in all."""
-    return sum(config.steps)
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cell:
     """The training of all families at one size."""
@@ -102,8 +97,6 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     dataset["final_covered"] = (
         (dataset.final_low <= dataset.final_reward) & (dataset.final_reward <= dataset.final_high)
     ).where(dataset.horizon.notnull())
-    for name, text in LONG_NAMES.items():
-        dataset[name].attrs["long_name"] = text
     return dataset
 
 
@@ -120,7 +113,7 @@ def _train_and_fit(cell: Cell, progress: Progress) -> xr.Dataset:
     horizon = matched_horizon(run.step, run.entropy)
     columns = {name: np.full(shape, np.nan) for name in FITTED}
     curves = {name: np.full((*shape, EARLY + LATER), np.nan) for name in ("entropy", "reward")}
-    rivals = {name: np.full((*shape, len(RIVALS)), np.nan) for name in ("aicc", "rival_rmse")}
+    aicc = np.full((*shape, len(RIVALS)), np.nan)
     for i in np.flatnonzero(np.isfinite(horizon)):
         place = divmod(int(i), config.n_starts)
         entropy, reward = (resample(run.step, values[:, [i]], horizon[[i]], EARLY + LATER)[:, 0]
@@ -129,18 +122,17 @@ def _train_and_fit(cell: Cell, progress: Progress) -> xr.Dataset:
         for name, value in fits(entropy, reward).items():
             columns[name][place] = value
         for rival in law.rivals(entropy, reward):
-            rivals["aicc"][place][RIVALS.index(rival.name)] = rival.aicc
-            rivals["rival_rmse"][place][RIVALS.index(rival.name)] = rival.rmse
+            aicc[place][RIVALS.index(rival.name)] = rival.aicc
     axes = ("family", "start")
     return xr.Dataset(
         {**{name: (axes, values) for name, values in columns.items()},
          **{name: ((*axes, "point"), values) for name, values in curves.items()},
-         **{name: ((*axes, "rival"), values) for name, values in rivals.items()},
+         "aicc": ((*axes, "rival"), aicc),
          "horizon": (axes, horizon.reshape(shape))})
 
 
-FITTED = ("a", "b", "ceiling", "a_error", "ceiling_error", "rmse", "r_squared", "autocorrelation",
-          "early_rmse", "final_error", "final_low", "final_high", "final_reward")
+FITTED = ("a", "b", "ceiling", "rmse", "r_squared", "early_rmse", "final_error", "final_low",
+          "final_high", "final_reward")
 LONG_NAMES = {
     "entropy": "mean policy entropy over prompts, nats",
     "reward": "probability of a right answer, mean over prompts",
@@ -148,11 +140,8 @@ LONG_NAMES = {
     "a": "performance lost per unit of e^H",
     "b": "constant of the law",
     "ceiling": "b - a, performance announced at zero entropy",
-    "a_error": "standard error of a, for independent residuals",
-    "ceiling_error": "standard error of b - a, for independent residuals",
     "rmse": "root mean squared residual of the law, performance",
     "r_squared": "share of the variance of performance explained",
-    "autocorrelation": "lag-1 correlation of the residuals",
     "early_rmse": "error over the later 200 points of the law fitted to the first 36, performance",
     "final_error": "announced minus true performance at the end, from the first 36 points",
     "final_low": "lower end of the 95 % prediction interval of the end",
@@ -160,7 +149,6 @@ LONG_NAMES = {
     "final_reward": "performance at the end",
     "final_covered": "1 where the interval holds the end",
     "aicc": "corrected Akaike criterion (236 points); the smallest wins",
-    "rival_rmse": "root mean squared residual, performance",
     "size": "number of answers to a prompt",
     "family": "problem family",
 }
@@ -172,7 +160,7 @@ def fits(entropy: np.ndarray, reward: np.ndarray) -> dict[str, float]:
     announced = early.predict(entropy[EARLY:])
     low, high = early.interval(entropy[-1])
     return {
-        **{name: getattr(fitted, name) for name in FITTED[:8]},
+        **{name: getattr(fitted, name) for name in FITTED[:5]},
         "early_rmse": float(np.sqrt(np.mean((announced - reward[EARLY:]) ** 2))),
         "final_error": float(announced[-1] - reward[-1]),
         "final_low": float(low),
@@ -190,5 +178,6 @@ EXPERIMENT = Experiment(
     modes=("exact",),
     profiles=PROFILES,
     compute=compute,
-    work=work,
+    labels=LONG_NAMES,
+    work=lambda config: sum(config.steps),
 )

@@ -31,10 +31,10 @@ from simulations.experiments.performance_law_curves import (
     EARLY,
     FITTED,
     LATER,
+    LONG_NAMES,
     fits,
     graded,
 )
-from simulations.experiments.performance_law_curves import LONG_NAMES as LAW_NAMES
 from simulations.problems.token_trees import TokenProblem
 
 LENGTHS = ("fixed", "variable")
@@ -79,32 +79,17 @@ class Cell:
     seed: int
 
 
-def work(config: Config) -> int:
-    """Return the number of engine steps in all."""
-    return len(LENGTHS) * sum(config.steps)
-
-
 def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
-    """Curves on the paper's schedule, and the law fitted to both entropies."""
+    """The law fitted to both entropies of curves on the paper's schedule."""
     cells = [Cell(config=config, length=length, horizon=horizon, steps=steps, seed=seed)
              for length in LENGTHS
              for horizon, steps in zip(config.horizons, config.steps, strict=True)]
     parts = iter(map_cells(_train_and_fit, cells, progress))
-    dataset = xr.concat(
+    return xr.concat(
         [xr.concat([next(parts) for _ in config.horizons], "horizon") for _ in LENGTHS], "length",
     ).assign_coords(
         length=list(LENGTHS), horizon=list(config.horizons), start=np.arange(config.n_starts),
-        point=np.arange(EARLY + LATER), of=list(ENTROPIES))
-    for name in dataset.data_vars:
-        dataset[name].attrs["long_name"] = LONG_NAMES[str(name)]
-    return dataset
-
-
-LONG_NAMES = LAW_NAMES | {
-    "entropy": "mean policy entropy over prompts, of a token or of a response, nats",
-    "schedule_end": "optimizer steps to the end of the paper's schedule, by token entropy",
-    "response_length": "expected tokens of a response",
-}
+        of=list(ENTROPIES))
 
 
 def problem_of(config: Config, length: str, horizon: int) -> TokenProblem:
@@ -141,24 +126,14 @@ def _train_and_fit(cell: Cell, progress: Progress) -> xr.Dataset:
                    tree=problem.tree, record=Record(logits=True), progress=progress)
     entropies = (run.entropy, response_entropy(problem, run.logits))
     end = matched_horizon(run.step, run.entropy)
-    shape = (config.n_starts, len(ENTROPIES))
-    columns = {name: np.full(shape, np.nan) for name in FITTED}
-    curves = {name: np.full((config.n_starts, EARLY + LATER), np.nan)
-              for name in ("reward", "response_length")}
-    entropy = np.full((*shape, EARLY + LATER), np.nan)
+    columns = {name: np.full((config.n_starts, len(ENTROPIES)), np.nan) for name in FITTED}
     for i in np.flatnonzero(np.isfinite(end)):
-        for name, kept in curves.items():
-            kept[i] = resample(run.step, getattr(run, name)[:, [i]], end[[i]], EARLY + LATER)[:, 0]
-        for k, values in enumerate(entropies):
-            entropy[i, k] = resample(run.step, values[:, [i]], end[[i]], EARLY + LATER)[:, 0]
-            for name, value in fits(entropy[i, k], curves["reward"][i]).items():
+        reward, *both = (resample(run.step, values[:, [i]], end[[i]], EARLY + LATER)[:, 0]
+                         for values in (run.reward, *entropies))
+        for k, entropy in enumerate(both):
+            for name, value in fits(entropy, reward).items():
                 columns[name][i, k] = value
-    axes = ("start", "of")
-    return xr.Dataset(
-        {**{name: (axes, values) for name, values in columns.items()},
-         **{name: (("start", "point"), values) for name, values in curves.items()},
-         "entropy": ((*axes, "point"), entropy),
-         "schedule_end": ("start", end)})
+    return xr.Dataset({name: (("start", "of"), values) for name, values in columns.items()})
 
 
 EXPERIMENT = Experiment(
@@ -170,5 +145,6 @@ EXPERIMENT = Experiment(
     modes=("exact",),
     profiles=PROFILES,
     compute=compute,
-    work=work,
+    labels={name: LONG_NAMES[name] for name in FITTED},
+    work=lambda config: len(LENGTHS) * sum(config.steps),
 )

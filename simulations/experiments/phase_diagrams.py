@@ -7,9 +7,7 @@ stands what was to be expected of them without training by the rule:
 - AEPO *collapses* (within N steps) where N is too short to revive. With D the logit gap that N steps
   of GRPO alone open between the two likeliest right answers, T_high needs at least
   (T/(2 eta alpha)) e^{D/T} steps to close it (claim ``aepo.revival-time``), so that the line is
-  alpha = T e^{D/T}/(2 eta N). The condition at the moment when entropy falls below the target, alpha >
-  kappa |F(1)|/F(T_high) (claim ``aepo.combined-update``), says whether entropy rises *there*; nearly
-  every run that is held falls through it first.
+  alpha = T e^{D/T}/(2 eta N).
 - AEPO *chatters* where its own step is too long. On the solved face entropy moves up by
   u = eta alpha F(T_high) and down by d = eta alpha |F(T_low)|, and a two-point switch then fills
   [target - d, target + u] evenly: a root mean square deviation of sqrt((u^2 - u d + d^2)/3).
@@ -39,8 +37,7 @@ from entropy_theory.update_rules import UpdateRule, get
 from simulations.computing.store import Experiment, Progress
 from simulations.engine.dynamics import Dynamics
 from simulations.engine.simulation import simulate
-from simulations.engine.trajectory import Record, Trajectory
-from simulations.experiments.aepo_figure_1 import raising_alpha
+from simulations.engine.trajectory import Trajectory
 from simulations.experiments.aepo_figure_3 import COLLAPSED, EXPLODED
 from simulations.experiments.grid import Grid
 from simulations.problems.bandits import Bandit
@@ -57,7 +54,6 @@ LONG_NAMES = {
     "aepo_deviation": "root mean square deviation from the target over the tail, share of log |A*|",
     "aepo_predicted_deviation": "the same of an even chatter on the solved face",
     "collapse_line": "alpha below which N steps are too few to revive",
-    "local_line": "alpha below which entropy falls where GRPO alone takes it below the target",
     "chatter_line": "alpha above which chatter exceeds the tolerance",
     "gap": "logit gap of the two likeliest right answers after N steps of GRPO alone",
     "bonus_outcome": "0 collapsed, 1 neither, 2 exploded",
@@ -85,7 +81,6 @@ class Config:
     n_starts: int = 8
     learning_rate: float = 1.0
     steps: int = 2000
-    record_every: int = 20
     group_size: int = 8
 
 
@@ -98,22 +93,14 @@ PROFILES = {
     "full": Config(
         right_answers=(2, 3, 4, 6, 8), temperatures=(1.05, 1.1, 1.15, 1.2, 1.3, 1.4, 1.6, 2.0, 2.5, 3.0),
         alphas=(0.03, 0.045, 0.06, 0.09, 0.125, 0.18, 0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0),
-        bonus_right_answers=(1, 2, 3, 4, 6, 8, 10, 12), n_starts=32, steps=6000, record_every=50,
+        bonus_right_answers=(1, 2, 3, 4, 6, 8, 10, 12), n_starts=32, steps=6000,
     ),
 }
 
 
-def work(config: Config) -> int:
-    """Return the number of engine steps in all."""
-    return (len(config.temperatures) + 3) * config.steps
-
-
 def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     """Outcomes on both planes, the lines that theory draws, and how well they tell them apart."""
-    dataset = _aepo_plane(config, seed, progress).merge(_bonus_plane(config, seed, progress))
-    for name, text in LONG_NAMES.items():
-        dataset[name].attrs["long_name"] = text
-    return dataset
+    return _aepo_plane(config, seed, progress).merge(_bonus_plane(config, seed, progress))
 
 
 def revival_alpha(
@@ -186,7 +173,7 @@ def _aepo_plane(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     ceilings = xr.DataArray(np.log(config.right_answers), dims="right_answers")
     targets = TARGET * np.repeat(ceilings.values, config.n_starts * len(config.alphas))
     base = get("grpo", group_size=config.group_size)
-    grpo = _run(starts, base, config, seed, progress, record=Record(logits=True))
+    grpo = _run(starts, base, config, seed, progress)
     per_temperature = []
     for temperature in config.temperatures:
         rule = get(
@@ -213,12 +200,9 @@ def _aepo_plane(config: Config, seed: int, progress: Progress) -> xr.Dataset:
 
 def _lines(grpo: Trajectory, starts: Grid, config: Config) -> xr.Dataset:
     """Compute the lines of theory on (T_high, alpha), from GRPO alone and from the solved face."""
-    assert grpo.logits is not None
     dims, shape = ("right_answers", "start"), starts.shape[:2]
     correct = starts.correct[:, 0]
     ceilings = np.log(correct.sum(axis=-1))
-    below = grpo.entropy < TARGET * ceilings
-    crossing = grpo.logits[below.argmax(axis=0), np.arange(len(ceilings)), 0]
     gap = top_gap(grpo.final_logits[:, 0], correct)
     temperatures = np.asarray((config.temperature_low, *config.temperatures))
     rates = np.stack([
@@ -228,16 +212,13 @@ def _lines(grpo: Trajectory, starts: Grid, config: Config) -> xr.Dataset:
     # Per unit alpha, as a share of the ceiling: [runs, temperatures].
     moves = config.learning_rate * rates / ceilings[:, None]
     deviation = chatter(moves[:, 1:], -moves[:, :1]).T.reshape(-1, *shape)
-    collapse, local = [], []
+    collapse = []
     for temperature in config.temperatures:
         collapse.append(revival_alpha(gap, temperature, config.learning_rate, config.steps))
-        found = raising_alpha(crossing, correct, temperature, config.group_size)
-        local.append(np.where(below.any(axis=0), found, np.nan))
     alphas = np.asarray(config.alphas)
     return xr.Dataset({
         "gap": (dims, gap.reshape(shape)),
         "collapse_line": (("temperature", *dims), np.reshape(collapse, deviation.shape)),
-        "local_line": (("temperature", *dims), np.reshape(local, deviation.shape)),
         "chatter_line": (("temperature", *dims), TOLERANCE / deviation),
         "aepo_predicted_deviation": (
             ("alpha", "temperature", *dims), alphas[:, None, None, None] * deviation),
@@ -303,13 +284,12 @@ def _run(
     progress: Progress,
     *,
     targets: tuple[float, ...] | None = None,
-    record: Record | None = None,
 ) -> Trajectory:
     dynamics = Dynamics(
         rule=rule, learning_rate=config.learning_rate, steps=config.steps, targets=targets,
-        record_every=config.record_every if record else config.steps, seed=seed,
+        record_every=config.steps, seed=seed,
     )
-    return simulate(grid.logits, grid.correct, dynamics, record=record, progress=progress)
+    return simulate(grid.logits, grid.correct, dynamics, progress=progress)
 
 
 EXPERIMENT = Experiment(
@@ -321,5 +301,6 @@ EXPERIMENT = Experiment(
     modes=("exact",),
     profiles=PROFILES,
     compute=compute,
-    work=work,
+    labels=LONG_NAMES,
+    work=lambda config: (len(config.temperatures) + 3) * config.steps,
 )

@@ -55,12 +55,9 @@ LONG_NAMES = {
     "entropy": "mean token entropy, nats",
     "sampled_right_length": "expected tokens of a right response, trained from samples",
     "sampled_wrong_length": "expected tokens of a wrong response, trained from samples",
-    "sampled_entropy": "mean token entropy, trained from samples, nats",
     "tilt_right_length": "expected tokens of a right response, under a tilted target",
     "tilt_entropy": "mean token entropy, under a tilted target, nats",
     "intervention_right_length": "expected tokens of a right response, off-policy with token-mean",
-    "intervention_length": "expected tokens of a response, off-policy with token-mean",
-    "intervention_entropy": "mean token entropy, off-policy with token-mean, nats",
     "neutral_tilt": "nats a token at which right responses keep their length",
     "predicted_neutral_tilt": "-log((L + 1)/L) at the mean length L of right responses at the start",
 }
@@ -118,7 +115,7 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
         rule = _grpo(normalization, config)
         exact.append(world.measured(world.train(rule, config, seed, progress), names))
         run = world.train(rule, config, seed, progress, Samples(group_size=config.group_size))
-        kept = world.measured(run, ("right_length", "wrong_length", "entropy"))
+        kept = world.measured(run, ("right_length", "wrong_length"))
         sampled.append(kept.rename({name: f"sampled_{name}" for name in kept.data_vars}))
     parts = [
         xr.concat(runs, dim="normalization").assign_coords(normalization=list(NORMALIZATIONS))
@@ -128,13 +125,8 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     for name in INTERVENTIONS:
         run = world.train(_intervention(name, config), config, seed, progress,
                           Samples(group_size=config.group_size), config.steps_per_batch)
-        trained = world.measured(run, ("right_length", "wrong_length", "reward", "entropy"))
-        by_intervention.append(xr.Dataset({
-            "intervention_right_length": trained.right_length,
-            "intervention_length": trained.wrong_length
-            + trained.reward * (trained.right_length - trained.wrong_length),
-            "intervention_entropy": trained.entropy,
-        }))
+        trained = world.measured(run, ("right_length",))
+        by_intervention.append(trained.rename(right_length="intervention_right_length"))
     parts.append(xr.concat(by_intervention, dim="intervention").assign_coords(
         intervention=list(INTERVENTIONS)))
     by_control = []
@@ -154,8 +146,6 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
         _zero(change.sel(control=control).values, change.tilt.values) for control in CONTROLS])
     mean = float(before.mean())
     dataset["predicted_neutral_tilt"] = -np.log((mean + 1) / mean)
-    for name, text in LONG_NAMES.items():
-        dataset[name].attrs["long_name"] = text
     dataset.tilt.attrs["long_name"] = "c of the target e^{-c |o|}, nats a token"
     return dataset
 
@@ -265,5 +255,6 @@ EXPERIMENT = Experiment(
     modes=("exact", "sampled"),
     profiles=PROFILES,
     compute=compute,
+    labels=LONG_NAMES,
     work=work,
 )

@@ -166,6 +166,17 @@ def graded_prompts(
     return Bandit(accuracies=tuple(difficulties) * per_group, **options)
 
 
+def shuffled(problem: Bandit, n_starts: int, seed: int, key: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return (starting logits, right answers), each [starts, states, actions], in an order of each state.
+
+    Which answers are right is then no help on another state, where parameters are shared.
+    """
+    logits = problem.starts(n_starts, seed)
+    order = np.random.default_rng([seed, key]).random(logits.shape).argsort(axis=-1)
+    correct = np.broadcast_to(problem.correct, logits.shape)
+    return np.take_along_axis(logits, order, axis=-1), np.take_along_axis(correct, order, axis=-1)
+
+
 def check_problem(logits: np.ndarray, reward: np.ndarray, tree: TokenTree | None = None) -> None:
     """Raise ValueError unless this is a problem that can be simulated.
 

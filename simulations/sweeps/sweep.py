@@ -36,11 +36,6 @@ SUMMARY = ("entropy", "reward", "tail_entropy", "tail_reward", "tail_spread")
 TRIAL_STEPS, TRIAL_CELLS = 20, 5
 """How many steps, and of how many cells, an estimate of the time is measured on."""
 UNITS = {
-    "coefficient": "coefficient of the bonus",
-    "covariance": "Cov(log pi, A), nats",
-    "covariance_pg": "Cov(log pi, pi A), nats",
-    "distinct_answers": "expected number of distinct right answers",
-    "response_length": "expected tokens of a response",
     "pass_at_k": "probability of a right answer among k",
     "tail_switches": "changes of the temperature in the tail",
 } | LONG_NAMES

@@ -1,6 +1,6 @@
 """Put small bugs into the package, one at a time, and list those that no fast test notices.
 
-    python -m tests.mutation [--only GLOB ...] [--sample N] [--jobs N] [--survivors]
+    python -m tests.mutation [--only GLOB ...] [--sample N] [--jobs N]
 
 What was tried is kept in ``build/mutation/GROUP/results.jsonl``
 and holds while the file and the test that noticed (where none did: all tests of the group) are as they
@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import fnmatch
 import json
-import math
 import os
 import random
 import sys
@@ -49,8 +48,6 @@ class Command:
     """Processes that try bugs."""
     again: bool = False
     """Forget what was tried before."""
-    survivors: bool = False
-    """Try nothing; list the bugs that were tried and not noticed."""
     coverage: bool = False
     """Try nothing; list the branches that no test takes."""
 
@@ -152,14 +149,6 @@ class Results:
             file.write(json.dumps(line) + "\n")
 
 
-def interval(killed: int, tried: int) -> tuple[float, float]:
-    """Wilson's 95 % interval of a share."""
-    z, share = 1.959963984540054, killed / tried
-    middle = (share + z * z / (2 * tried)) / (1 + z * z / tried)
-    half = z / (1 + z * z / tried) * math.sqrt(share * (1 - share) / tried + z * z / (4 * tried * tried))
-    return middle - half, middle + half
-
-
 def run(command: Command, console: Console) -> int:
     """Do what was asked; the exit status."""
     accepted, wrong = Accepted(), []
@@ -176,13 +165,12 @@ def run(command: Command, console: Console) -> int:
         sources = {file: Source(group.root, file) for file in files}
         mutants = {file: list(source.mutants()) for file, source in sources.items()}
         chosen = {file: _drawn(found, command) for file, found in mutants.items()}
-        results = Results(group, command.again and not command.survivors)
-        if not command.survivors:
-            known = results.standing()
-            todo = [m for found in chosen.values() for m in found if m.key not in known]
-            console.print(f"{group.name}: {sum(map(len, chosen.values()))} bugs, "
-                          f"{len(todo)} to be tried", highlight=False)
-            _try_all(group, measured, todo, results, command.jobs)
+        results = Results(group, command.again)
+        known = results.standing()
+        todo = [m for found in chosen.values() for m in found if m.key not in known]
+        console.print(f"{group.name}: {sum(map(len, chosen.values()))} bugs, {len(todo)} to be tried",
+                      highlight=False)
+        _try_all(group, measured, todo, results, command.jobs)
         outcomes = results.standing()
         table, stale = {}, []
         for file, source in sources.items():
@@ -245,15 +233,12 @@ def report(table: dict[str, Tried], measured: Reach, console: Console) -> None:
         for mutant, before, after in sorted(tried.left, key=lambda found: found[0].line):
             console.print(f"{file}:{mutant.line} in {mutant.scope or 'the module'}\n  - {before}\n"
                           f"  + {after}", highlight=False, markup=False, soft_wrap=True)
-    shown = Table("file", "bugs", "tried", "noticed", "accepted", "left", "share", "95 % interval",
-                  "branches")
+    shown = Table("file", "bugs", "tried", "noticed", "accepted", "left", "share", "branches")
     for file, tried in table.items():
         summary = measured.branches[file]
-        ends = interval(tried.killed, tried.tried) if 0 < tried.tried < tried.mutants else None
         shown.add_row(
             file, str(tried.mutants), str(tried.tried), str(tried.killed), str(tried.accepted),
             str(len(tried.left)), f"{tried.killed / tried.tried:.1%}" if tried.tried else "",
-            f"{ends[0]:.1%} to {ends[1]:.1%}" if ends else "",
             f"{summary['covered_branches']}/{summary['num_branches']}")
     console.print(shown)
 

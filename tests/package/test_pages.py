@@ -11,8 +11,8 @@ import os
 import re
 import shlex
 import subprocess
-import sys
 import tomllib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -27,6 +27,7 @@ from paper_figures import __main__ as paper_figures_commands
 from policy_entropy import __main__ as console
 from policy_entropy.completion import OPTIONS
 from simulations import __main__ as simulations_commands
+from tests.warm import Warm
 
 ROOT = Path(__file__).parents[2]
 GENERATED = {"ledger", "sentences", "trl_options", "engines"}
@@ -65,26 +66,34 @@ def commands(console: str) -> list[tuple[str, list[str]]]:
     return found
 
 
-def run(command: list[str] | str, folder: Path) -> str:
-    if isinstance(command, str):  # installed or not
-        command = re.sub(r"^policy-entropy\b", f"{sys.executable} -m policy_entropy", command)
+@pytest.fixture(scope="module")
+def run() -> Iterator[Callable[[list[str] | str, Path], str]]:
+    """Runs a block of Python, as arguments of the interpreter, or a command; returns what it printed."""
     clean = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]).strip(os.pathsep)
-    environment = {**clean, "PYTHONPATH": paths, "COLUMNS": "200",
-                   "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-    done = subprocess.run(command, cwd=folder, env=environment, shell=isinstance(command, str),
-                          capture_output=True, text=True)
-    assert not re.search(r"^(Traceback|error:)", done.stderr, re.MULTILINE), done.stderr[-3000:]
-    return done.stdout + done.stderr
+    warm = Warm({**clean, "PYTHONPATH": paths, "COLUMNS": "200"})
+
+    def run(command: list[str] | str, folder: Path) -> str:
+        if isinstance(command, str):  # installed or not
+            words = shlex.split(re.sub(r"^policy-entropy\b", "python -m policy_entropy", command))
+            assert words[0] == "python", command
+            assert not set(command) & set("|<>;&$*"), f"{command}: needs a shell"
+            command = words[1:]
+        _, out, err = warm.run(command, folder)
+        assert not re.search(r"^(Traceback|error:)", err, re.MULTILINE), err[-3000:]
+        return out + err
+
+    yield run
+    warm.close()
 
 
-def test_a_block_that_is_wrong_is_found(tmp_path):
+def test_a_block_that_is_wrong_is_found(tmp_path, run):
     """A harness that runs nothing would find every page right."""
     assert blocks("See `a.py`:\n\n```python\n1\n```\n\nthen\n\n```console\n$ ls\n```") == [
         ("python", "1\n", "a.py"), ("console", "$ ls\n", None)]
     assert commands("$ one\na  b\n...\n$ two\n") == [("one", ["a b"]), ("two", [])]
     with pytest.raises(AssertionError, match="ZeroDivisionError"):
-        run([sys.executable, "-c", "1/0"], tmp_path)
+        run(["-c", "1/0"], tmp_path)
 
 
 def understood(line: str) -> None:
@@ -220,12 +229,12 @@ def test_the_readme_is_short():
 @pytest.mark.parametrize("page", [
     pytest.param(page, id=page.stem) for page in PAGES
     if re.search(r"^```(python|console)$", page.read_text(), re.MULTILINE)])
-def test_it_runs_as_printed(tmp_path, page):
+def test_it_runs_as_printed(tmp_path, page, run):
     for language, content, file in blocks(page.read_text()):
         if file is not None:
             (tmp_path / file).write_text(content)
         elif language == "python":
-            run([sys.executable, "-c", content], tmp_path)
+            run(["-c", content], tmp_path)
         elif language == "console":
             for command, expected in commands(content):
                 printed = " ".join(run(command, tmp_path).split())

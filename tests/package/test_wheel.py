@@ -1,4 +1,7 @@
-"""The package as it is installed: from a wheel, in an environment that has no torch and no figures."""
+"""The package as it is installed: from a wheel, in an environment that has no torch and no figures.
+
+`make wheel` makes both, and runs this file with its deep tests.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,6 @@ import subprocess
 import sys
 import tarfile
 import tomllib
-import venv
 import zipfile
 from importlib import metadata
 from pathlib import Path
@@ -43,10 +45,6 @@ def test_the_extra_that_an_error_names_brings_the_module():
         assert names & listed, f"{module}: {names} not in [{extra}]"
 
 
-def test_core_dependencies_belong_to_no_extra():
-    assert named(PROJECT["dependencies"]).isdisjoint(user_errors.EXTRA_OF)
-
-
 def test_a_missing_extra_is_one_error_that_names_it(monkeypatch):
     monkeypatch.setattr(user_errors.importlib.util, "find_spec", lambda module: None)
     with pytest.raises(user_errors.MissingExtraError, match=r"policy-entropy\[llm\]") as caught:
@@ -58,14 +56,6 @@ def test_a_missing_extra_is_one_error_that_names_it(monkeypatch):
 def test_the_page_of_installation_says_what_each_extra_is_for():
     page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
     assert set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == set(PROJECT["optional-dependencies"])
-
-
-def test_modules_of_several_extras_are_one_error(monkeypatch):
-    monkeypatch.setattr(user_errors.importlib.util, "find_spec", lambda module: None)
-    with pytest.raises(user_errors.MissingExtraError) as caught:
-        user_errors.need("the main job", "torch", "trl", "sphinx")
-    assert str(caught.value) == ("the main job needs torch, trl, sphinx, which are not installed: "
-                                 "pip install 'policy-entropy[llm,docs]'")
 
 
 def test_the_image_holds_what_the_main_job_needs():
@@ -98,29 +88,40 @@ def test_the_version_stands_in_one_place():
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory):
-    """Wheel and sdist, built from a copy of what is committed or would be."""
-    source, output = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("dist")
+def wheel():
+    """The wheel that `make wheel` has built."""
+    found = list((ROOT / "build" / "wheel").glob("*.whl"))
+    if not found:
+        pytest.skip("there is no wheel: run make wheel")
+    return found[0]
+
+
+@pytest.fixture
+def installed(wheel, tmp_path):
+    """Runs a program of the environment that `make wheel` has installed the wheel in, elsewhere."""
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+
+    def run(program, *arguments):
+        return subprocess.run([wheel.parent / "env" / "bin" / program, *arguments], cwd=tmp_path,
+                              env=clean, capture_output=True, text=True)
+
+    return run
+
+
+@pytest.mark.deep
+def test_wheel_and_sdist_hold_all_that_is_needed(wheel, tmp_path):
+    """The sdist is built from a copy of what is committed or would be."""
     listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
                             cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    source = tmp_path / "source"
     for name in filter(None, listed.split("\0")):
         if (ROOT / name).is_file():  # deleted, and not committed yet
             (source / name).parent.mkdir(parents=True, exist_ok=True)
             (source / name).write_bytes((ROOT / name).read_bytes())
-    for kind in ("sdist", "wheel"):  # a process each: setuptools leaves its own arguments in sys.argv
-        build = f"import sys; from setuptools import build_meta; build_meta.build_{kind}(sys.argv[1])"
-        done = subprocess.run([sys.executable, "-c", build, output], cwd=source, capture_output=True,
-                              text=True)
-        assert done.returncode == 0, done.stderr[-3000:]
-    (wheel,), (sdist,) = output.glob("*.whl"), output.glob("*.tar.gz")
-    return wheel, sdist
-
-
-@pytest.mark.deep
-def test_wheel_and_sdist_hold_all_that_is_needed(built):
-    wheel, sdist = built
+    build = "import sys; from setuptools import build_meta; build_meta.build_sdist(sys.argv[1])"
+    subprocess.run([sys.executable, "-c", build, tmp_path], cwd=source, check=True, capture_output=True)
     files = set(zipfile.ZipFile(wheel).namelist())
-    with tarfile.open(sdist) as archive:
+    with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as archive:
         unpacked = {name.split("/", 1)[-1] for name in archive.getnames()}
     for package in ("entropy_theory", "simulations", "llm_bridge", "paper_figures", "policy_entropy"):
         ours = {str(path.relative_to(ROOT)) for path in (ROOT / package).rglob("*")
@@ -135,85 +136,41 @@ def test_wheel_and_sdist_hold_all_that_is_needed(built):
 
 
 @pytest.mark.deep
-def test_the_wheel_runs_in_an_environment_with_the_core_alone(built, tmp_path):
+def test_the_core_is_small_and_works(wheel, installed, tmp_path):
     """What the core imports is declared, and torch, figures and proofs are not among it."""
-    wheel, _ = built
-    venv.create(tmp_path / "env", with_pip=False)
-    python = tmp_path / "env" / "bin" / "python"
-    packages = next((tmp_path / "env" / "lib").glob("python*/site-packages"))
-    # A PYTHONPATH to a checkout would have pip find the package installed, and the checkout imported.
-    clean = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
-    subprocess.run([sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index",
-                    "--quiet", wheel], check=True, env=clean)
-    sizes = [_link(distribution, packages) for distribution in _closure(PROJECT["dependencies"])]
-    assert sum(sizes) / 1e6 < CORE_MEGABYTES
-
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([python, *arguments], cwd=tmp_path, env=clean, capture_output=True,
-                              text=True)
-
-    light = run("-c", "import sys, entropy_theory; print('numpy' in sys.modules)")
+    packages = next((wheel.parent / "env" / "lib").glob("python*/site-packages"))
+    own = [path for path in packages.rglob("*") if path.is_file() and "pip" not in path.parts]
+    assert sum(path.stat().st_size for path in own) / 1e6 < CORE_MEGABYTES
+    light = installed("python", "-c", "import sys, entropy_theory; print('numpy' in sys.modules)")
     assert light.stdout == "False\n", light.stderr
-    core = run("-c", "import simulations.experiments, entropy_theory.claims, sys; "
+    core = installed("python", "-c", "import simulations.experiments, entropy_theory.claims, sys; "
                      "from entropy_theory.performance_law import forecast; "
                      "from entropy_theory import update_rules; update_rules.get('aepo'); "
                      "print({'torch', 'matplotlib', 'sympy'} & set(sys.modules))")
     assert core.stdout == "set()\n", core.stderr
-    for room, least in (("entropy_theory", 100), ("simulations", 20), ("paper_figures", 50)):
-        listed = run("-m", room, "list")
-        assert listed.returncode == 0, listed.stderr
-        assert len(listed.stdout.splitlines()) > least
-    script = tmp_path / "env" / "bin" / "policy-entropy"
-    for arguments, extra in (
-        (["entropy_theory", "verify", "aepo.theorem-4.3b"], "proofs"),
-        (["llm_bridge", "train", "--rule", "grpo"], "llm"),
-        (["llm_bridge.recipes", "show", "paper/aent-math"], "llm"),
-        (["paper_figures", "build", "aepo-figure-1"], "figures"),
-        ([script, "evaluate"], "llm"),
-        ([script, "compare", "runs/mine"], "figures"),
-        ([script, "figures", "aepo-figure-1"], "figures"),
-        ([script, "report"], "figures"),
+    (tmp_path / "log.csv").write_text(
+        "step,entropy,reward\n1,1.0,0.2\n2,0.8,0.35\n3,0.6,0.45\n4,0.4,0.55\n5,0.2,0.6\n")
+    for arguments, said in (
+        (["claims"], "aepo.theorem-4.3b"), (["figures"], "aepo-figure-1"), (["rules", "aepo"], "alpha"),
+        (["simulate", "aepo-figure-2", "--profile", "smoke", "--output", "results"], "aepo_figure_2.nc"),
+        (["fit", "log.csv"], "e^H"), (["--version"], entropy_theory.__version__),
     ):
-        command = arguments if arguments[0] == script else [python, "-m", *arguments]
-        refused = subprocess.run(command, cwd=tmp_path, env=clean, capture_output=True, text=True)
-        assert refused.returncode == 2, (arguments, refused.stderr)
-        assert refused.stderr.count("\n") == 1, refused.stderr
-        assert f"pip install 'policy-entropy[{extra}]'" in refused.stderr
-    refused = run("-c", "from llm_bridge.trainer import EntropyTrainer")
-    assert "policy-entropy[llm]" in refused.stderr.splitlines()[-1]
-    version = subprocess.run([script, "--version"], env=clean, capture_output=True, text=True, check=True)
-    assert version.stdout == f"policy-entropy {entropy_theory.__version__}\n"
+        done = installed("policy-entropy", *arguments)
+        assert done.returncode == 0, done.stderr
+        assert said in done.stdout
 
 
-def _closure(requirements: list[str]) -> list[metadata.Distribution]:
-    """The distributions of this environment that requirements bring, with all that these need."""
-    found: dict[str, metadata.Distribution] = {}
-    waiting = [Requirement(line) for line in requirements]
-    while waiting:
-        requirement = waiting.pop()
-        if canonical(requirement.name) in found:
-            continue
-        distribution = metadata.distribution(requirement.name)
-        found[canonical(requirement.name)] = distribution
-        for line in distribution.requires or ():
-            needed = Requirement(line)
-            if needed.marker is None or needed.marker.evaluate({"extra": ""}):
-                waiting.append(needed)
-    return list(found.values())
-
-
-def _link(distribution: metadata.Distribution, packages: Path) -> int:
-    """Link a distribution's files into an environment; returns their bytes.
-
-    Sources count twice: pip compiles them, and their bytecode is about as large.
-    """
-    size = 0
-    for file in distribution.files or ():
-        path = Path(str(distribution.locate_file(file)))
-        if path.is_file() and ".." not in file.parts:
-            size += path.stat().st_size * {".py": 2, ".pyc": 0}.get(path.suffix, 1)
-            link = packages / file
-            link.parent.mkdir(parents=True, exist_ok=True)
-            if not link.exists():
-                link.symlink_to(path)
-    return size
+@pytest.mark.deep
+@pytest.mark.parametrize(("arguments", "extra"), [
+    (["train", "--rule", "grpo"], "llm"),
+    (["recipes", "paper/aent-math"], "llm"),
+    (["evaluate"], "llm"),
+    (["compare", "runs/mine"], "figures"),
+    (["figures", "aepo-figure-1"], "figures"),
+    (["report"], "figures"),
+])
+def test_what_an_extra_brings_is_refused_in_one_line(installed, arguments, extra):
+    refused = installed("policy-entropy", *arguments)
+    assert refused.returncode == 2, refused.stderr
+    assert refused.stderr.count("\n") == 1, refused.stderr
+    assert f"pip install 'policy-entropy[{extra}]'" in refused.stderr

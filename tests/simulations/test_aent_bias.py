@@ -1,6 +1,5 @@
-"""Guards experiment aent_bias: the closed forms against sums, and training against the optimum."""
+"""Guards experiment aent_bias: the closed forms against sums."""
 
-import dataclasses
 import math
 
 import numpy as np
@@ -12,8 +11,7 @@ from simulations.experiments import aent_bias as experiment
 
 @pytest.fixture(scope="module")
 def dataset():
-    config = dataclasses.replace(experiment.PROFILES["default"], n_starts=2)
-    return experiment.compute(config, 0, lambda steps: None)
+    return experiment.compute(experiment.PROFILES["default"], 0, lambda steps: None)
 
 
 @pytest.mark.parametrize(("n", "h", "m"), [(3, 1, 1), (3, 2, 4), (2, 3, 7)])
@@ -42,23 +40,3 @@ def test_bias_is_below_the_bound_and_falls_with_clamping(dataset):
     moved = moved / moved.sel(removed_fraction=0.0) - 1
     assert 0.03 < moved.sel(removed_fraction=0.33) < 0.04
     assert moved.sel(removed_fraction=0.999) > 1
-
-
-def test_training_ends_at_the_exact_optimum(dataset):
-    gap = abs(dataset.trained_bias - dataset.predicted_bias)
-    # Removed answers get no bonus and die like 1/t only.
-    assert gap.sel(term="full").max() < 3e-3
-    assert gap.max() < 0.01
-    full, clamped = (dataset.trained_bias.sel(term=term) for term in experiment.TERMS)
-    assert (clamped < full).sel(trained_right=1).all()
-    # GRPO's advantages are larger, so the same coefficient weighs less.
-    at = {"trained_coefficient": 0.5}
-    assert (full.sel(base="GRPO", **at) < full.sel(base="PG", **at)).all()
-
-
-def test_right_answers_outside_the_kept_set_cost_value(dataset):
-    several = dataset.sel(trained_right=4, base="PG", term="clamped", trained_coefficient=0.3)
-    few, many = several.kept_right < 4, several.kept_right == 4
-    assert few.any()
-    assert many.any()
-    assert several.trained_bias.where(few).min() > several.trained_bias.where(many).max()

@@ -1,4 +1,4 @@
-"""Guards experiment aent_coefficient: who stays in the band, and what clamping too much costs."""
+"""Guards experiment aent_coefficient: what is recorded, and what the change of prompts hands over."""
 
 import dataclasses
 import math
@@ -12,33 +12,14 @@ from simulations.experiments import aent_coefficient as experiment
 @pytest.fixture(scope="module")
 def config():
     return dataclasses.replace(
-        experiment.PROFILES["default"], constants=(0.1, 0.25, 0.5), steps=300,
-        swept_fractions=(0.0, 0.33, 0.95), swept_coefficients=(0.2, 0.7), swept_steps=200,
+        experiment.PROFILES["default"], constants=(0.1, 0.5), steps=100,
+        swept_fractions=(0.33,), swept_coefficients=(0.2,), swept_steps=20,
     )
 
 
 @pytest.fixture(scope="module")
 def dataset(config):
     return experiment.compute(config, 0, lambda steps: None)
-
-
-def test_the_controller_comes_back_to_its_band_and_a_constant_does_not(dataset):
-    first, second = experiment.HALVES
-    adaptive = dataset.adaptive_in_band.mean("first")
-    for half in experiment.HALVES:
-        assert adaptive.sel(half=half, rate=0.1) > 0.35
-        assert adaptive.sel(half=half, rate=0.005) < 0.2, "too slow for these runs"
-    constant = dataset.constant_in_band
-    best = constant.sel(half=first).idxmax("constant")
-    assert constant.sel(half=second, constant=best) < 0.2 < adaptive.sel(half=second, rate=0.1)
-
-
-def test_constants_collapse_or_explode(dataset):
-    last = dataset.constant_entropy.sel(half=experiment.HALVES[1]).isel(step=-1).mean("start")
-    assert last.sel(constant=0.1) < 0.1
-    assert last.sel(constant=0.5) > 1.0
-    reward = dataset.constant_reward.sel(half=experiment.HALVES[1]).isel(step=-1).mean("start")
-    assert reward.sel(constant=0.5) < reward.sel(constant=0.1) - 0.1
 
 
 def test_the_coefficient_stays_in_its_box_and_goes_on_after_the_change(dataset, config):
@@ -50,14 +31,6 @@ def test_the_coefficient_stays_in_its_box_and_goes_on_after_the_change(dataset, 
     # One observation, of at most log n nats, lies between.
     assert (abs(after - before) <= coefficient.rate * math.log(config.n_actions)).all()
     assert float(abs(before - config.box[0]).max()) > 0.05, "nothing to hand over"
-
-
-def test_clamping_bears_larger_coefficients_and_loses_right_answers(dataset):
-    reward = dataset.swept_reward.mean("start")
-    large, small = reward.sel(coefficient=0.7), reward.sel(coefficient=0.2)
-    assert (large.diff("removed_fraction") > -0.02).all()
-    assert large.sel(removed_fraction=0.95) > large.sel(removed_fraction=0.0) + 0.2
-    assert small.sel(removed_fraction=0.95) < small.sel(removed_fraction=0.33) - 0.03
 
 
 def test_the_entropy_recorded_is_the_clamped_one(dataset, config):

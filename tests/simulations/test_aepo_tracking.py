@@ -1,6 +1,4 @@
-"""Guards experiment aepo_tracking: how delays and amplitudes are read, and the speed limit."""
-
-import dataclasses
+"""Guards experiment aepo_tracking: how amplitudes and times are read off curves."""
 
 import numpy as np
 import pytest
@@ -12,12 +10,11 @@ CONFIG = experiment.Config()
 pytestmark = pytest.mark.usefixtures("compiled_early")
 
 
-def test_gain_and_delay_are_those_of_a_known_wave():
+def test_the_gain_is_that_of_a_known_wave():
     time = np.arange(-100, CONFIG.moving + 1, 4)
     wave = 1.0 + 0.6 * CONFIG.amplitude * np.sin(2 * np.pi * (time - 7) / 120)
-    gain, lag = experiment._response(time, wave[None], 120, CONFIG)
+    gain = experiment._response(time, wave[None], 120, CONFIG)
     assert gain[0] == pytest.approx(0.6, abs=1e-9)
-    assert lag[0] == pytest.approx(7, abs=1e-6)
 
 
 def test_crossing_times_are_those_of_a_known_ramp():
@@ -32,26 +29,3 @@ def test_speeds_vanish_at_entropies_out_of_reach():
     found = experiment.speeds(tied, np.array([0.5, 0.9, 1.2]), CONFIG)
     np.testing.assert_array_equal((found > 0).all(axis=0), [False, True, False])
     assert experiment.shortest_period(tied, CONFIG) == np.inf
-
-
-def test_slow_functions_are_followed_and_fast_ones_are_not():
-    config = dataclasses.replace(
-        CONFIG, ramps=(0.002, 0.1), periods=(30, 240), n_starts=3, rest=600, moving=520)
-    dataset = experiment.compute(config, 0, lambda steps: None)
-    switch, proportional = (dataset.sel(control=c) for c in experiment.CONTROLS)
-    assert float(switch.gain.sel(period=240).median()) > 0.95
-    assert float(switch.gain.sel(period=30).max()) < 0.6
-    assert abs(float(switch.lag.sel(period=240).median())) < 5
-    assert float(proportional.lag.sel(period=240).median()) > 5
-    slow, fast = (switch.ramp_speed.sel(way="up", ramp=v) for v in (0.002, 0.1))
-    assert float(slow.median()) == pytest.approx(0.002, rel=0.05)
-    assert float(fast.max()) < 0.05
-    # A step asks for more than any ramp: its speed is the limit, at most that of a heated policy.
-    up = switch.sel(way="up")
-    assert bool((up.step_time > up.predicted_step_time).all())
-    assert bool((up.step_time < 3 * up.predicted_step_time).any())
-    beyond = dataset.entropy.sel(shape="step out of reach", time=dataset.time[-1])
-    assert float(beyond.max()) < dataset.attrs["ceiling"] + 0.05
-    # Before time 0 the first target is held.
-    rest = switch.entropy.sel(shape="step up", time=0)
-    assert float(abs(rest - config.low).median()) < 0.05

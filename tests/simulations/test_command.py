@@ -1,12 +1,7 @@
-"""The command line as a user meets it: names, errors without tracebacks, kills and resumes."""
+"""The command line as a user meets it: names, errors without tracebacks."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
 import textwrap
-import time
 from pathlib import Path
 
 import pytest
@@ -16,8 +11,6 @@ from entropy_theory.support.user_errors import run_command
 from simulations.__main__ import main, sweep_help
 from simulations.experiments import EXPERIMENTS
 from simulations.sweeps.file import read_sweep
-
-COMMAND = [sys.executable, "-m", "simulations"]
 
 
 def test_list_prints_one_name_a_line_with_its_source(capsys):
@@ -61,45 +54,6 @@ def test_errors_are_one_line(tmp_path, capsys, arguments, message):
         run_command(lambda: main(arguments))
     assert exit_.value.code == 2
     assert message in capsys.readouterr().err.splitlines()[-1]
-
-
-@pytest.mark.deep
-def test_a_killed_run_leaves_whole_results_only_and_resumes(tmp_path):
-    """SIGKILL in the middle: what is finished stays, nothing else is there, the rest is computed."""
-    arguments = ["run", "tabular-audit", "aepo-figure-1", "--output", str(tmp_path)]
-    smoke = [*COMMAND, *arguments, "--profile", "smoke"]
-    finished = tmp_path / "tabular_audit.nc"
-    process = subprocess.Popen(smoke, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 60
-    while not finished.exists() and time.monotonic() < deadline:
-        time.sleep(0.005)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait(timeout=30)
-    assert finished.exists()
-    # Locks and temporaries are hidden, and of no consequence.
-    left = {path.name for path in tmp_path.iterdir() if not path.name.startswith(".")}
-    assert left <= {"tabular_audit.nc", "aepo_figure_1.nc", "cells"}
-    before = finished.stat().st_mtime_ns
-    done = subprocess.run(smoke, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0
-    assert finished.stat().st_mtime_ns == before, "a finished experiment was computed again"
-    left = {path.name for path in tmp_path.iterdir() if not path.name.startswith(".")}
-    assert left == {"tabular_audit.nc", "aepo_figure_1.nc"}
-    xr.load_dataset(tmp_path / "aepo_figure_1.nc", engine="scipy")
-
-
-@pytest.mark.deep
-def test_a_run_on_two_processes_is_that_of_one(tmp_path):
-    for workers in ("1", "2"):
-        arguments = ["run", "rules-at-equal-reward", "--profile", "smoke"]
-        assert main([*arguments, "--jobs", workers, "--output", str(tmp_path / workers)]) == 0
-    one, two = (
-        xr.load_dataset(tmp_path / workers / "rules_at_equal_reward.nc", engine="scipy")
-        for workers in ("1", "2")
-    )
-    for dataset in (one, two):
-        del dataset.attrs["provenance"]  # holds the time
-    xr.testing.assert_identical(one, two)
 
 
 @pytest.mark.parametrize("command", ["run", "sweep"])

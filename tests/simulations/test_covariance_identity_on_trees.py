@@ -13,26 +13,18 @@ def dataset(simulated):
     return read(path_of(experiment.EXPERIMENT, simulated(experiment.EXPERIMENT.name) / "simulations"))
 
 
-def test_both_parts_are_the_change_and_the_identities_are_exact(dataset):
-    np.testing.assert_allclose(dataset.state_wise + dataset.visitation, dataset.measured, atol=1e-14)
-    assert (dataset.identity_error < 1e-13).all()
-    assert (dataset.measured != 0).all()
-
-
 def test_one_token_has_no_visitation_and_longer_responses_have(dataset):
     error = dataset.relative_error.sel(announcement="state_wise")
     assert (error.sel(horizon=1) < 1e-12).all()
     assert (error.sel(horizon=3) > 0.1).all()
-    assert dataset.opposite_sign.sel(horizon=3, announcement="state_wise").max() > 0.05
 
 
 def test_only_first_orders_shrink_with_the_step(dataset):
     """Twenty times the step: the gradient's error grows, that of the sum over states is there anyway."""
     small, large = (dataset.sel(learning_rate=rate, horizon=3) for rate in (0.05, 1.0))
-    for at, name in ((dataset.state_error.sel(horizon=3), "states"),
-                     (dataset.relative_error.sel(announcement="gradient", horizon=3), "gradient")):
-        assert (at.sel(learning_rate=0.05) < 0.03).all(), name
-        assert (at.sel(learning_rate=1.0) > 3 * at.sel(learning_rate=0.05)).all(), name
+    gradient = [x.relative_error.sel(announcement="gradient") for x in (small, large)]
+    assert (gradient[0] < 0.03).all()
+    assert (gradient[1] > 3 * gradient[0]).all()
     lemma = [x.relative_error.sel(announcement="state_wise") for x in (small, large)]
     assert (lemma[0] > 0.8 * lemma[1]).all()
 
@@ -56,7 +48,7 @@ def test_the_smallest_counterexample():
     logits = np.stack([start, start + step])[:, None, None, None]
     right = np.array([[True, True, False, False]])
     rates = np.full((1, 1, 1), eta)
-    parts, _ = experiment.entropy_parts(tree, right, "PG", rates, logits)
+    parts = experiment.entropy_parts(tree, right, "PG", rates, logits)
     found = dict(zip(experiment.CHANGES, parts.ravel(), strict=True))
     h = -(0.9 * np.log(0.9) + 0.1 * np.log(0.1))
     expected = -eta * (np.log(2) - h) / 8

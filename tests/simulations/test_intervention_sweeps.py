@@ -12,27 +12,13 @@ from simulations.experiments import intervention_sweeps as experiment
 CONFIG = experiment.Config(
     families=("five right",), bonus=(0.0, 0.1, 0.3), reference=(0.0, 0.1, 0.5),
     clip_cov=(0.0, 0.1, 0.3), kl_cov=(0.0, 1.0, 2.0), clip_high=(0.1, 0.2, 1.0), n_starts=4,
-    length=0.5, reward_level=0.8,
+    length=0.5,
 )
 
 
 @pytest.fixture(scope="module")
 def dataset():
     return experiment.compute(CONFIG, 0, lambda steps: None).squeeze("family")
-
-
-def test_strength_keeps_entropy_and_costs_reward(dataset):
-    """A sign, or a strength that does not reach the rule, breaks the order."""
-    controls = dataset.sel(rule=["entropy bonus", "reference KL", "Clip-Cov", "KL-Cov"]).mean("start")
-    assert (controls.final_entropy.diff("level") > 0.03).all()
-    assert (controls.final_reward.diff("level") < 0).all()
-    assert (controls.final_distinct_answers.diff("level") > 0).all()
-
-
-def test_a_higher_clip_speeds_learning_up_and_does_not_raise_entropy(dataset):
-    clip = dataset.sel(rule="clip-higher").mean("start")
-    assert (clip.final_entropy.diff("level") < 0).all()
-    assert (clip.final_reward.diff("level") > 0).all()
 
 
 def test_strength_0_is_the_base_rule(dataset):
@@ -46,11 +32,10 @@ def test_strength_0_is_the_base_rule(dataset):
         one = dataset.sel(rule=rule).isel(level=0)
         np.testing.assert_allclose(one.final_reward, run.reward[-1], rtol=1e-12)
     same = dataset.sel(rule="clip-higher").isel(level=1)  # clip_high 0.2, GRPO's
-    np.testing.assert_allclose(same.final_entropy, run.entropy[-1], rtol=1e-12)
+    np.testing.assert_allclose(same.entropy.isel(record=-1), run.entropy[-1], rtol=1e-12)
 
 
 def test_control_gains_reward_where_prompts_share_parameters():
-    """And more than the ceiling that the law announces from the uncontrolled run."""
     config = dataclasses.replace(
         experiment.PROFILES["default"], families=("one right, shared parameters",))
     cells = {cell.strength: cell for cell in experiment.cells(config, 0) if cell.rule == "Clip-Cov"}
@@ -58,8 +43,7 @@ def test_control_gains_reward_where_prompts_share_parameters():
     gain = strong.final_reward - base.final_reward
     assert gain.mean() > 2 * gain.std(ddof=1) / np.sqrt(gain.size)
     assert gain.mean() > 0.02
-    assert (strong.final_reward - base.law_ceiling).mean() > 0.02
-    assert strong.final_entropy.mean() > base.final_entropy.mean()
+    assert strong.entropy.isel(record=-1).mean() > base.entropy.isel(record=-1).mean()
 
 
 @pytest.mark.parametrize("profile", experiment.PROFILES)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import xarray as xr
 
 from entropy_theory.policy import entropy
 from simulations.computing.store import path_of, read
@@ -14,13 +13,7 @@ def dataset(simulated):
     return read(path_of(experiment.EXPERIMENT, simulated(experiment.EXPERIMENT.name) / "simulations"))
 
 
-def test_a_response_of_fixed_length_has_its_tokens_entropies_in_sum(dataset):
-    fixed = dataset.entropy.sel(length="fixed")
-    np.testing.assert_allclose(fixed.sel(of="response"), dataset.horizon * fixed.sel(of="token"))
-    np.testing.assert_allclose(
-        *xr.broadcast(dataset.response_length.sel(length="fixed"), dataset.horizon))
-    variable = dataset.sel(length="variable", horizon=2)
-    assert ((variable.response_length > 1) & (variable.response_length < 2.0001)).all()
+def test_a_response_of_one_token_has_its_entropy(dataset):
     one = dataset.sel(horizon=1)
     np.testing.assert_allclose(one.rmse.sel(of="token"), one.rmse.sel(of="response"))
 
@@ -36,8 +29,6 @@ def test_entropy_of_a_response_is_that_of_its_distribution():
 
 def test_the_law_is_closer_to_the_entropy_of_a_response(dataset):
     several = dataset.sel(horizon=2)
-    assert dataset.schedule_end.notnull().all()
-    assert (several.final_reward > 0.98).all()
     token, response = (several.rmse.sel(of=of) for of in experiment.ENTROPIES)
     assert (response.sel(length="fixed") < 0.6 * token.sel(length="fixed")).all()
     assert (response < token).all()

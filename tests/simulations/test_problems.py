@@ -5,7 +5,7 @@ import pytest
 
 from entropy_theory.policy import softmax
 from simulations.problems import Bandit, graded_prompts
-from simulations.problems.bandits import VOCABULARY, check_problem
+from simulations.problems.bandits import VOCABULARY, check_problem, shuffled
 from simulations.problems.token_trees import TokenProblem
 
 
@@ -58,6 +58,15 @@ def test_saturated_policies_have_one_action_ahead_by_the_gap():
     ordered = np.sort(logits, axis=-1)
     np.testing.assert_allclose(ordered[..., -1] - ordered[..., -2], 7, rtol=1e-12)
     assert len(np.unique(logits.argmax(-1))) == 6
+
+
+def test_shuffled_answers_keep_their_accuracy():
+    problem = Bandit(n_correct=5, accuracies=(0.01, 0.9))
+    logits, correct = shuffled(problem, 60, 0, 1)
+    right = np.where(correct, softmax(logits), 0.0).sum(axis=-1)
+    np.testing.assert_allclose(right, np.broadcast_to([0.01, 0.9], right.shape), atol=1e-12)
+    assert (correct.sum(axis=-1) == 5).all()
+    assert len(np.unique(correct.reshape(-1, 20), axis=0)) > 50
 
 
 def test_graded_prompts_are_a_set_of_each_difficulty():

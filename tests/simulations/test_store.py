@@ -57,6 +57,7 @@ def test_computed_once_and_the_same_when_read_back(tmp_path):
     first = result(experiment, tmp_path, seed=3)
     second = result(experiment, tmp_path, seed=3)
     assert calls == [3]
+    assert os.listdir(tmp_path) == ["an_experiment.nc"]
     xr.testing.assert_identical(first, second)
     assert second.held.dtype == bool
 
@@ -114,7 +115,7 @@ def test_an_unwritable_output_is_known_before_the_work(tmp_path):
     assert calls == []
 
 
-@pytest.mark.parametrize("size", [0, 3, 40, 200, 500])
+@pytest.mark.parametrize("size", [0, 40, 500])
 def test_a_file_cut_short_at_any_place_is_an_error_that_names_it(tmp_path, size):
     experiment = an_experiment([])
     result(experiment, tmp_path)
@@ -124,16 +125,6 @@ def test_a_file_cut_short_at_any_place_is_an_error_that_names_it(tmp_path, size)
         read(path)
     with pytest.raises(ValueError, match="python -m simulations run other"):
         read(tmp_path / "other.nc")
-
-
-def test_an_unknown_profile_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="unknown profile 'huge': use one of smoke, default, full"):
-        result(an_experiment([]), tmp_path, profile="huge")
-
-
-def test_nothing_is_left_beside_the_results(tmp_path):
-    result(an_experiment([]), tmp_path)
-    assert os.listdir(tmp_path) == ["an_experiment.nc"]
 
 
 def run_counted(output, log, *, n_cells=6, seconds=0.0, workers=1):
@@ -156,19 +147,6 @@ def without_time(dataset):
     """The Dataset without the only thing that two computations of it may differ in."""
     return dataset.drop_attrs().assign_attrs(
         {name: value for name, value in dataset.attrs.items() if name != "provenance"})
-
-
-def test_cells_are_kept_one_by_one_and_removed_when_all_are_there(tmp_path):
-    config = counting_cells.Config(log=str(tmp_path / "log"))
-    experiment = counting_cells.experiment(config)
-    steps = []
-    dataset = result(experiment, tmp_path / "out", progress=steps.append)
-    assert sum(steps) == experiment.work(config)
-    assert "cell_steps" not in dataset.attrs
-    assert os.listdir(tmp_path / "out") == ["counted.nc"]
-    by_itself = experiment.compute(config, 0, lambda steps: None)
-    np.testing.assert_array_equal(dataset.x, by_itself.x)
-    assert counting_cells.finished(tmp_path / "log") == sorted([*range(6)] * 2)
 
 
 @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.deep)])
@@ -298,11 +276,6 @@ def test_a_worker_with_other_code_is_refused(tmp_path):
     assert counting_cells.finished(tmp_path) == []
 
 
-def test_no_workers_are_refused():
-    with pytest.raises(ValueError, match="jobs must be at least 1, got 0"):
-        local_processes(0)
-
-
 def test_a_key_tells_apart_what_equal_numbers_hide(tmp_path):
     """GRPO and clip-higher with equal options have equal fields."""
     from entropy_theory.update_rules import get
@@ -348,7 +321,7 @@ def test_every_experiment_depends_on_engine_and_rules_and_not_on_the_others():
         found = imported_sources(module, Path(sys.modules[module].__file__), code_digest.ROOTS,
                                  without=code_digest.BOOKKEEPING)
         assert module in found
-        assert "entropy_theory.policy" in found
+        assert any(name.startswith("entropy_theory.") for name in found)
         assert not any(name.startswith("simulations.sweeps.sweep") for name in found)
     assert code_digest.code_digest("numpy") != code_digest.code_digest("json")
     with pytest.raises(ValueError, match="'sys' has no source file"):

@@ -292,53 +292,6 @@ def test_results_do_not_depend_on_the_number_of_workers(write, tmp_path):
         xr.testing.assert_identical(without_time(datasets[0]), without_time(other))
 
 
-@pytest.mark.deep
-def test_a_killed_sweep_resumes_and_ends_as_one_left_alone(write, tmp_path):
-    """SIGKILL of the command in the middle: cells that were kept are not computed again."""
-    text = SAMPLED.replace("steps = 40", "steps = 100").replace("[1, 3]", "[1, 2, 3]")
-    path = write(text)
-    command = [sys.executable, "-m", "simulations", "sweep", str(path), "--jobs", "2",
-               "--output", str(tmp_path / "out")]
-    folder = tmp_path / "out" / "mine.cells"
-    with subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ) as process:
-        try:
-            wait_until(lambda: len(list(folder.glob("[!.]*.nc"))) >= 2)
-        finally:
-            process.kill()
-    assert not (tmp_path / "out" / "mine.nc").exists()
-    before = {kept: kept.stat().st_mtime_ns for kept in folder.glob("[!.]*.nc")}
-    assert len(before) < 6
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stderr
-    assert f"{8 * len(before)} of 48 runs are kept" in " ".join(done.stderr.split())
-    assert all(kept.stat().st_mtime_ns == time_ for kept, time_ in before.items())
-    found = read_sweep(path)
-    sweep.compute(found, tmp_path / "alone")
-    resumed = xr.load_dataset(tmp_path / "out" / "mine.nc", engine="scipy")
-    again = xr.load_dataset(tmp_path / "alone" / "mine.nc", engine="scipy")
-    xr.testing.assert_identical(without_time(resumed), without_time(again))
-    for name, variable in resumed.data_vars.items():
-        assert variable.values.tobytes() == again[name].values.tobytes()
-    assert sorted(os.listdir(tmp_path / "out")) == ["mine.cells", "mine.csv", "mine.nc"]
-
-
-@pytest.mark.deep
-def test_two_sweeps_at_once_share_the_work(write, tmp_path):
-    path = write(SAMPLED.replace("steps = 40", "steps = 100"))
-    command = [sys.executable, "-m", "simulations", "sweep", str(path), "--jobs", "1",
-               "--output", str(tmp_path / "out")]
-    both = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                             text=True) for _ in range(2)]
-    said = [process.communicate(timeout=600) for process in both]
-    assert [process.returncode for process in both] == [0, 0], said
-    assert said[0][0] == said[1][0]
-    kept = ["32 of 32 runs are kept" in " ".join(err.split()) for _, err in said]
-    assert sorted(kept) == [False, True]
-    assert sorted(os.listdir(tmp_path / "out")) == ["mine.cells", "mine.csv", "mine.nc"]
-
-
 def test_runs_that_diverge_are_named_and_the_others_kept(write, tmp_path, capsys):
     path = write("""
 n_starts = 2
@@ -392,20 +345,6 @@ problem.n_actions = [3, 4, 5]
     assert (tmp_path / "mine.csv").read_text() == first
 
 
-def test_a_sweep_of_a_single_point_that_diverges_says_so(write, tmp_path, capsys):
-    path = write("""
-[rule]
-name = "entropy-bonus"
-coefficient = 1e200
-[dynamics]
-learning_rate = 1e200
-steps = 3
-""")
-    assert main(["sweep", str(path), "--output", str(tmp_path), "--jobs", "1"]) == 1
-    said = " ".join(capsys.readouterr().err.split())
-    assert "no result at start 0: the logits diverged in step 1" in said
-
-
 def test_a_cell_lost_to_its_process_is_tried_again_next_time(write, tmp_path):
     found = read_sweep(write(SAMPLED))
 
@@ -423,16 +362,6 @@ def test_a_cell_lost_to_its_process_is_tried_again_next_time(write, tmp_path):
     assert told == [1]
     assert not lost
     assert dataset.entropy.notnull().all()
-
-
-def test_a_sweep_carries_its_provenance(write, tmp_path):
-    sweep.compute(read_sweep(write(SAMPLED)), tmp_path)
-    dataset = xr.load_dataset(tmp_path / "mine.nc", engine="scipy")
-    provenance = json.loads(dataset.attrs["provenance"])
-    assert provenance["config"] == {"sweep_file": SAMPLED}
-    assert {"numpy", "python", "entropy_theory"} <= set(provenance["versions"])
-    assert "32 runs over problem.n_correct (2)" in dataset.attrs["caption"]
-    assert "nats" in dataset.entropy.attrs["long_name"]
 
 
 def test_a_seed_on_the_command_line_takes_the_place_of_the_files(write, tmp_path, capsys):
