@@ -1,10 +1,18 @@
-"""Runs that several files compare others with, each made once a file."""
+"""Runs that several files compare others with, each made once a file; and what tests are run on."""
 
 import pytest
+import torch
 
 from llm_bridge.commands import train as training
 from tests.llm_bridge.language_models import tiny_llama
 from tests.llm_bridge.launched_runs import fork
+
+
+@pytest.fixture(autouse=True)
+def _on_the_cpu(request, monkeypatch) -> None:
+    """Tests of this room mean a CPU, also where there is a GPU; those marked ``cuda`` mean that."""
+    if request.node.get_closest_marker("cuda") is None:
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
 
 
 @pytest.fixture(scope="module")
