@@ -107,11 +107,14 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("correction", [
+CORRECTIONS = (
     {}, {"tis_ratio_type": "token", "token_tis_ratio_clip_high": 1.1},
-    {"sequence_mask_metric": "geometric", "geo_mask_high": 1.05, "geo_mask_low": 0.95}])
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
-@pytest.mark.parametrize("reduction", REDUCTIONS)
+    {"sequence_mask_metric": "geometric", "geo_mask_high": 1.05, "geo_mask_low": 0.95})
+
+
+@pytest.mark.parametrize(("reduction", "dtype", "correction"), [
+    (reduction, (torch.float64, torch.float32)[place % 2], CORRECTIONS[place % 3])
+    for place, reduction in enumerate(REDUCTIONS)])
 @pytest.mark.parametrize("case", CASES)
 def test_a_rule_is_skyrl_s_loss(case, reduction, dtype, correction):
     """Every reduction, both precisions, with SkyRL's corrections of the sampler's probabilities."""
