@@ -17,15 +17,11 @@ IDENTITY = 1e-10
 """Nats; the promise of the three forecasts: (iii) is the measured entropy change."""
 
 
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [("grpo", {}), ("reinforce", {}), ("entropy-bonus", {"coefficient": 0.5}), ("aepo", {}),
-     ("aent", {"coefficient": 0.5, "adaptive": False, "removed_fraction": 0.4}),
-     ("aent", {"coefficient": 0.5, "adaptive": False, "removed_fraction": 0.4,
-               "base": "entropy-bonus"}),
-     ("clip-cov", {"ratio": 0.2, "lower": 0.0})],
-)
-@pytest.mark.parametrize("micro_batches", [1, 2])
+@pytest.mark.parametrize(("name", "options", "micro_batches"), [
+    ("reinforce", {}, 2), ("aepo", {}, 1),
+    ("aent", {"coefficient": 0.5, "adaptive": False, "removed_fraction": 0.4,
+              "base": "entropy-bonus"}, 2),
+])
 def test_on_a_tabular_policy_under_sgd_the_coefficients_announce_the_change(
     tmp_path, name, options, micro_batches
 ):
