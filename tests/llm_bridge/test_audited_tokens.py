@@ -135,13 +135,10 @@ def test_details_out_of_range_are_refused(tmp_path):
         audit_pages.complete(tmp_path, str)
 
 
-def test_the_audit_command_writes_json_and_two_pages(tmp_path, capsys, monkeypatch):
+def test_the_audit_command_writes_json_and_two_pages(audited, capsys, monkeypatch):
     """Self-contained, whatever the tokens are; run again, it makes the pages of the finished audit."""
     monkeypatch.setattr("sys.argv", ["llm_bridge"])
-    run = tmp_path / "run"
-    options = ["--prompts", "4", "--samples", "4", "--steps", "2", "--device", "cpu",
-               "--kernel-states", "2", "--kernel-actions", "2", "--output", str(run)]
-    main.audit(options)
+    run, options, said = audited
     found = results.read_json(run / "audit.json")
     assert found["kernel"]["states"] == 2
     assert set(found["kernel"]["rungs"]) == {"identity", "own state", "all states", "optimizer",
@@ -164,7 +161,7 @@ def test_the_audit_command_writes_json_and_two_pages(tmp_path, capsys, monkeypat
     # What the command prints are the sums that the page has.
     divided = found["summary"]["divided"]
     assert (f"; grpo {divided['by_rule']['grpo']:+.3g}; right {divided['by_answer']['right']:+.3g}, "
-            f"wrong {divided['by_answer']['wrong']:+.3g}\n") in capsys.readouterr().out
+            f"wrong {divided['by_answer']['wrong']:+.3g}\n") in said
     (run / "audit.html").unlink()
     main.audit(options)
     assert "already finished" in capsys.readouterr().err
