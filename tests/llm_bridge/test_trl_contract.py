@@ -13,8 +13,6 @@ from pathlib import Path
 import pytest
 import transformers
 import trl
-import trl.models
-import trl.trainer.utils
 
 from llm_bridge.trainer import trl_release
 
