@@ -90,7 +90,7 @@ test-vllm: .venv-vllm/ready  ## vLLM's path against vLLM for CPUs, in an environ
 	touch $@
 
 test-sharding: .venv-deepspeed/ready  ## steps on sharded weights (FSDP2, ZeRO-2, ZeRO-3) against one process
-	OMP_NUM_THREADS=1 .venv-deepspeed/bin/python -m pytest tests/llm_bridge/test_sharding.py
+	OMP_NUM_THREADS=1 .venv-deepspeed/bin/python -m pytest tests/llm_bridge/test_rank_steps.py tests/llm_bridge/test_rank_checkpoints.py
 
 # DeepSpeed is built from source, and asks for torch as it is: without build isolation, after the rest.
 .venv-deepspeed/ready: pyproject.toml constraints.txt

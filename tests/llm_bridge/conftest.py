@@ -1,10 +1,38 @@
-"""Runs that several files compare others with, each made once a file."""
+"""Runs that several files compare others with, each made once a file; and what tests are run on."""
+
+import contextlib
+import io
 
 import pytest
+import torch
 
+from llm_bridge import __main__ as main
 from llm_bridge.commands import train as training
 from tests.llm_bridge.language_models import tiny_llama
 from tests.llm_bridge.launched_runs import fork
+
+
+@pytest.fixture(autouse=True)
+def _on_the_cpu(request, monkeypatch) -> None:
+    """Tests of this room mean a CPU, also where there is a GPU; those marked ``cuda`` mean that."""
+    if request.node.get_closest_marker("cuda") is None:
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+
+
+@pytest.fixture(scope="session")
+def audited(tmp_path_factory):
+    """Two audited steps of a random transformer, by the command: folder, options, and what it said."""
+    folder = tmp_path_factory.mktemp("audited")
+    options = [
+        "--model", str(tiny_llama(folder / "model")), "--prompts", "4", "--samples", "4", "--steps", "2",
+        "--micro-batches", "2", "--learning-rate", "1e-2", "--device", "cpu", "--reward",
+        "tests.llm_bridge.language_models:low_digit", "--kernel-states", "2", "--kernel-actions", "2",
+        "--output", str(folder / "run")]
+    said = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(said):
+        patch.setattr("sys.argv", ["llm_bridge"])
+        main.audit(options)
+    return folder / "run", options, said.getvalue()
 
 
 @pytest.fixture(scope="module")

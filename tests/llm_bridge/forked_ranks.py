@@ -55,7 +55,8 @@ def _server() -> subprocess.Popen:
     server = subprocess.Popen(
         [sys.executable, "-m", "tests.llm_bridge.forked_ranks"], cwd=REPOSITORY, text=True,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
+        # Ranks of tests are a CPU's: torch and accelerate would all put them on a machine's one GPU.
+        env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": ""},
     )
     atexit.register(_close, server)
     return server

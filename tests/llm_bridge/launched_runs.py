@@ -46,7 +46,8 @@ def launch(config: training.TrainConfig, **environment: str) -> subprocess.Compl
          "--num_processes", "2", "--main_process_port", "0",
          "-m", "llm_bridge", "train", *options_of(config)],
         cwd=REPOSITORY, capture_output=True, text=True, check=False,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", **environment},
+        env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": "",
+             **environment},
         timeout=200,  # ranks that wait for each other would wait for half an hour
     )
 

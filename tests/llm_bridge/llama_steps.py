@@ -1,6 +1,6 @@
 """Training steps of a tiny transformer in float64, to be compared with one another."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,8 @@ import transformers
 from entropy_theory import update_rules
 from llm_bridge.commands import pretrain
 from llm_bridge.data import models
+from llm_bridge.head.token_statistics import TokenStatistics, from_logits
+from llm_bridge.objective.loss import clamped_fraction
 from llm_bridge.trainer import entropy_trainer
 from tests.llm_bridge.language_models import PROMPTS, low_digit
 
@@ -61,3 +63,13 @@ def weights(made: entropy_trainer.EntropyTrainer) -> dict[str, torch.Tensor]:
     """A copy of all trained weights."""
     plain = made.accelerator.unwrap_model(made.model)
     return {name: w.detach().clone() for name, w in plain.named_parameters() if w.requires_grad}
+
+
+def plain_statistics(model: Any, columns: Mapping[str, torch.Tensor], rule: Any) -> TokenStatistics:
+    """Of the completions' tokens, from plain logits of whole rows."""
+    ids = torch.cat([columns["prompt_ids"], columns["completion_ids"]], dim=1)
+    present = torch.cat([columns["prompt_mask"], columns["completion_mask"]], dim=1)
+    logits = model(
+        input_ids=ids, attention_mask=present, position_ids=(present.cumsum(-1) - 1).clamp(min=0)
+    ).logits[:, columns["prompt_ids"].shape[1] - 1 : -1]
+    return from_logits(logits, columns["completion_ids"], removed_fraction=clamped_fraction(rule))

@@ -75,19 +75,6 @@ def test_problems_of_the_data_are_told_in_one_sentence(tmp_path, monkeypatch):
     assert "\n" not in str(e.value)
 
 
-def test_the_hub_is_asked_for_what_the_table_says(monkeypatch):
-    monkeypatch.delenv(benchmarks.FOLDER_VARIABLE, raising=False)
-    asked = []
-
-    def load_dataset(*args, **options):
-        asked.append((args, options))
-        return [{"question": "2+2?", "answer": "Four.\n#### 4"}]
-
-    monkeypatch.setattr(datasets, "load_dataset", load_dataset)
-    assert benchmarks.load("gsm8k").answers == ("4",)
-    assert asked == [(("openai/gsm8k", "main"), {"split": "test"})]
-
-
 def test_protocols_are_the_papers():
     """Cui et al.: avg@32 at 0.6 on competitions, else greedy; AEPO, Table 4; AEnt, section 5."""
     cui = benchmarks.PROTOCOLS["entropy-mechanism"]

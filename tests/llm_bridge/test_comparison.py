@@ -1,6 +1,5 @@
 """Guards llm_bridge/analysis/comparison.py: numbers by hand, and runs that do not compare."""
 
-import base64
 import csv
 import dataclasses
 import json
@@ -112,18 +111,6 @@ def test_the_forecast_is_held_against_the_next_step():
     assert comparison.forecast_correlation(run(steps[:3])) is None
 
 
-def test_smoothing_is_centered_and_passes_over_gaps():
-    steps = [{"step": i, "entropy": None if i == 50 else float(i)} for i in range(100)]
-    run = RunRecord(
-        name="", folder=None, options={}, status="", constant_answer_reward=None,
-        steps=steps, evaluation=None, audit=None, provenance=None)
-    x, y = comparison.smoothed(run, "entropy")
-    assert x == [float(i) for i in range(100)]
-    assert y[20] == 20.0  # 18 to 22
-    assert y[0] == 1.0  # 0 to 2
-    assert y[50] == 50.0  # 48, 49, 51, 52
-
-
 def test_the_command_writes_what_it_prints(tmp_path, monkeypatch, capsys):
     entropy = np.linspace(1.0, 0.2, 30)
     runs = [write(tmp_path / "a", entropy, evaluation=EVALUATION),
@@ -152,15 +139,6 @@ def test_the_command_writes_what_it_prints(tmp_path, monkeypatch, capsys):
     assert "output" not in re.sub(r"<style>.*?</style>", "", text, flags=re.S)
     assert text.count('<img src="data:image/svg+xml;base64,') >= 5
     assert "0.75" in text.split("<h2>Numbers")[0]
-
-
-def test_every_run_is_in_the_legends(tmp_path):
-    """matplotlib leaves out a label that begins with an underscore, and sets $...$ as a formula."""
-    runs = [write(tmp_path / name, np.linspace(1.0, 0.2, 30)) for name in ("_old", "lr$3e-4$")]
-    main.compare([*map(str, runs), "--output", str(tmp_path / "out")])
-    pictures = re.findall(r"base64,([\w+/=]+)", (tmp_path / "out" / "comparison.html").read_text())
-    drawn = [base64.b64decode(picture).decode() for picture in pictures]
-    assert any("<!--  _old -->" in svg and "<!-- lr$3e-4$ -->" in svg for svg in drawn)
 
 
 def test_runs_that_do_not_compare_are_refused_and_explained(tmp_path):

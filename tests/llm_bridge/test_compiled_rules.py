@@ -14,6 +14,8 @@ from tests.llm_bridge.llama_steps import llama
 from tests.llm_bridge.recorded_steps import SMALL
 from tests.tolerances import FLOAT64
 
+pytestmark = pytest.mark.deep
+
 CASES = {
     **{name: (name, SMALL.get(name, {})) for name in update_rules.RULES},
     "entropy-bonus, integral": ("entropy-bonus", {"target": 0.5}),
@@ -50,6 +52,7 @@ def columns(sequences: int = 6, positions: int = 4) -> dict[str, torch.Tensor]:
 
 def gradients(step, tensors):
     """Of a loss, compiled without a break and plain."""
+    torch.compiler.reset()  # of all cases the code is one, which is compiled a few times at most
     compiled = torch.compile(step, fullgraph=True, backend="aot_eager")
     return tuple(torch.autograd.grad(call(), tensors, allow_unused=True) for call in (compiled, step))
 
@@ -100,23 +103,18 @@ def whole_step(case: str) -> None:
         torch.testing.assert_close(one, other, rtol=0, atol=256 * FLOAT64 * scale)
 
 
-def in_a_process_of_its_own(function, case: str) -> None:
+def in_a_process_of_its_own(function, *cases: str) -> None:
     """The tests' checks of shapes are no part of the graph."""
-    call = f"from {__name__} import {function.__name__} as f; f({case!r})"
+    call = f"from {__name__} import {function.__name__} as f; [f(case) for case in {cases!r}]"
     done = subprocess.run([sys.executable, "-c", call], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
 
 
-@pytest.mark.deep
-@pytest.mark.parametrize("case", CASES)
-def test_a_rules_loss_is_one_graph(case):
+def test_every_rules_loss_is_one_graph():
     """Where a value is read back a compiled step falls apart, and waits for the GPU."""
-    in_a_process_of_its_own(one_graph, case)
+    in_a_process_of_its_own(one_graph, *CASES)
 
 
-@pytest.mark.parametrize(
-    "case", [pytest.param(case, marks=() if case == "aent" else pytest.mark.deep)
-             for case in ("aent", "clip-cov")])
-def test_model_head_and_rule_are_one_graph(case):
+def test_model_head_and_rule_are_one_graph():
     """A head hidden from the compiler, a mask whose tokens are counted, a controller made in the loss."""
-    in_a_process_of_its_own(whole_step, case)
+    in_a_process_of_its_own(whole_step, "aent", "clip-cov")

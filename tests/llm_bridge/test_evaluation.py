@@ -28,16 +28,6 @@ def test_pass_at_k_is_the_share_of_subsets_with_a_right_sample():
         assert math.isclose(evaluation.pass_at_k(n, c, k), share, rel_tol=1e-14)
 
 
-@pytest.mark.parametrize("n", [1, 2, 7, 40])
-def test_pass_at_k_matches_exact_arithmetic_everywhere(n):
-    for c in range(n + 1):
-        for k in range(1, n + 1):
-            # At most 20 logarithms are added, each right to half a unit in the last place.
-            assert math.isclose(
-                evaluation.pass_at_k(n, c, k), float(exact(n, c, k)), rel_tol=1e-13
-            )
-
-
 @pytest.mark.parametrize(
     ("n", "c", "k"),
     [(5000, 1, 1), (5000, 3, 2000), (5000, 2500, 2500), (10_000, 1, 9_999), (8192, 4000, 16)],
@@ -53,15 +43,6 @@ def test_pass_at_k_ends():
     assert evaluation.pass_at_k(10, 10, 1) == 1.0
     assert evaluation.pass_at_k(10, 4, 7) == 1.0
     assert evaluation.pass_at_k(10, 3, 1) == pytest.approx(0.3, rel=1e-15)
-
-
-def test_pass_at_k_broadcasts():
-    n, c, k = np.array([[8], [9]]), np.array([0, 3, 8]), np.array([1, 2, 8])
-    found = evaluation.pass_at_k(n, c, k)
-    assert found.shape == (2, 3)
-    assert found.dtype == np.float64
-    for i, j in itertools.product(range(2), range(3)):
-        assert found[i, j] == evaluation.pass_at_k(int(n[i, 0]), int(c[j]), int(k[j]))
 
 
 @pytest.mark.parametrize(

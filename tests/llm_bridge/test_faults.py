@@ -9,8 +9,6 @@ import pytest
 import torch
 
 from entropy_theory import update_rules
-from entropy_theory.support import locks, results
-from llm_bridge import evaluation
 from llm_bridge.commands import train as training
 from llm_bridge.commands import train_config
 from llm_bridge.running import checkpoints, faults, run_folder
@@ -38,8 +36,7 @@ FILES = ("model.safetensors", "optimizer.pt", CONTROLLER_STATE, "rng_state.pth",
          "trainer_state.json", "scheduler.pt")
 
 
-@pytest.mark.parametrize("how", ["cut", "zeros", "gone"])
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize(("name", "how"), [*zip(FILES, 2 * ["cut", "zeros", "gone"], strict=True)])
 def test_a_broken_file_sends_the_run_to_the_checkpoint_before(checkpointed, capsys, name, how):
     """Whichever file, and also where its length is right."""
     path = checkpointed / "checkpoint-4" / name
@@ -76,7 +73,7 @@ def test_data_that_a_resumed_run_would_read_again_are_refused(tmp_path):
         tabular_trainer(tmp_path, update_rules.get("grpo"), ignore_data_skip=True)
 
 
-@pytest.mark.parametrize("place", ["torch.save", "controller", "seal"])
+@pytest.mark.parametrize("place", ["torch.save", "seal"])
 def test_a_full_disk_leaves_no_half_written_checkpoint(tmp_path, monkeypatch, place):
     """Its space is free again, and the checkpoint before it is whole."""
     made = saving(tmp_path)
@@ -91,23 +88,13 @@ def test_a_full_disk_leaves_no_half_written_checkpoint(tmp_path, monkeypatch, pl
         return write
 
     owner, name = {
-        "torch.save": (torch, "save"), "controller": (results, "write_json"),
-        "seal": (checkpoints, "seal"),
+        "torch.save": (torch, "save"), "seal": (checkpoints, "seal"),
     }[place]
     monkeypatch.setattr(owner, name, fails_at(getattr(owner, name)))
     with pytest.raises(OSError, match="No space left"):
         made.train()
     assert [path.name for path in tmp_path.glob("checkpoint-*")] == ["checkpoint-2"]
     assert checkpoints.last_whole(tmp_path) == tmp_path / "checkpoint-2"
-
-
-def test_what_a_killed_seal_left_is_no_part_of_the_checkpoint(tmp_path):
-    """The next seal takes its place, and would list a file that is no longer there."""
-    (tmp_path / "model.safetensors").write_text("weights")
-    results.partial_path(tmp_path / checkpoints.SEAL).write_text("{")
-    checkpoints.seal(tmp_path)
-    assert checkpoints.is_whole(tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["model.safetensors", checkpoints.SEAL]
 
 
 def claim(folder):
@@ -141,19 +128,6 @@ def test_a_second_run_in_a_folder_waits_for_the_first(tmp_path, monkeypatch, cap
     assert "another process is at work on" in capsys.readouterr().err
 
 
-def test_a_second_evaluation_with_an_output_waits_for_the_first(tmp_path, monkeypatch, capsys):
-    """Both would append to one file of samples."""
-    config, entered = evaluation.EvaluateConfig(output=tmp_path / "found.json"), threading.Event()
-    monkeypatch.setattr(evaluation, "_evaluated", lambda *_: entered.set())
-    second = threading.Thread(target=evaluation.evaluate_command, args=(config,))
-    with locks.exclusive(tmp_path / "found.json"):
-        second.start()
-        assert not entered.wait(0.5)
-    second.join(60)
-    assert entered.is_set()
-    assert "another process is at work on" in capsys.readouterr().err
-
-
 def test_a_gradient_that_is_no_number_does_not_reach_the_weights(tmp_path):
     """The step's rows are kept to be looked at, and one sentence says what to lower."""
     made = llama_trainer(tmp_path, update_rules.get("grpo"), steps=3, learning_rate=0.1,
@@ -180,11 +154,7 @@ OUT_OF_MEMORY = (
     torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB."),
     RuntimeError("[enforce fail at alloc_cpu.cpp:127] DefaultCPUAllocator: can't allocate memory"),
 )
-GPU_IS_LOST = (
-    RuntimeError("CUDA error: unspecified launch failure\nCompile with `TORCH_USE_CUDA_DSA`"),
-    RuntimeError("CUDA error: uncorrectable ECC error encountered"),
-    RuntimeError("CUDA error: no CUDA-capable device is detected"),
-)
+GPU_IS_LOST = RuntimeError("CUDA error: unspecified launch failure\nCompile with `TORCH_USE_CUDA_DSA`")
 
 
 def failing(folder, place, error):
@@ -202,47 +172,41 @@ def failing(folder, place, error):
     return made
 
 
-@pytest.mark.parametrize("place", ["_generate_single_turn", "_compute_loss", "optimizer"])
-@pytest.mark.parametrize("error", OUT_OF_MEMORY, ids=lambda error: type(error).__name__)
-def test_out_of_memory_names_what_to_change(tmp_path, place, error):
+@pytest.mark.parametrize(("place", "kind"), [("_generate_single_turn", 0), ("optimizer", 1)])
+def test_out_of_memory_names_what_to_change(tmp_path, place, kind):
     """Wherever in the step: a GPU is often full only when the optimizer makes its moments."""
-    made = failing(tmp_path, place, error)
+    made = failing(tmp_path, place, OUT_OF_MEMORY[kind])
     with pytest.raises(OSError, match=r"24 completions of up to 6 tokens.*micro_batches.*max_new"):
         made.train()
 
 
-@pytest.mark.parametrize(("fraction", "rows"), [(1.0, 48), (1 / 3, 32)])
-def test_out_of_memory_counts_the_rows_of_a_second_batch(tmp_path, fraction, rows):
+def test_out_of_memory_counts_the_rows_of_a_second_batch(tmp_path):
     """They are beyond what per_device_train_batch_size says."""
-    made = tabular_trainer(tmp_path, update_rules.get("aepo"), fraction=fraction)
+    made = tabular_trainer(tmp_path, update_rules.get("aepo"), fraction=1 / 3)
 
     def fail(*_, **__):
         raise OUT_OF_MEMORY[0]
 
     made._compute_loss = fail
-    with pytest.raises(OSError, match=f"out of memory with {rows} completions"):
+    with pytest.raises(OSError, match="out of memory with 32 completions"):
         made.train()
 
 
-@pytest.mark.parametrize("error", GPU_IS_LOST, ids=str)
-def test_a_gpu_that_disappears_is_one_clear_error(tmp_path, error):
+def test_a_gpu_that_disappears_is_one_clear_error(tmp_path):
     with pytest.raises(OSError, match=r"GPU no longer answers \(CUDA error.*same command again"):
-        failing(tmp_path, "_compute_loss", error).train()
+        failing(tmp_path, "_compute_loss", GPU_IS_LOST).train()
 
 
-@pytest.mark.parametrize("error", [
-    RuntimeError("something else"), RuntimeError("unknown error"),
-    RuntimeError("CUDA error: device-side assert triggered"),
-], ids=str)
-def test_other_runtime_errors_stay_what_they_are(tmp_path, error):
+def test_other_runtime_errors_stay_what_they_are(tmp_path):
     """A failed assertion on the GPU is a bug, and keeps its traceback."""
+    error = RuntimeError("CUDA error: device-side assert triggered")
     with pytest.raises(RuntimeError, match=str(error)):
         failing(tmp_path, "_compute_loss", error).train()
 
 
 @pytest.mark.parametrize(("error", "message"), [
     (OUT_OF_MEMORY[0], r"32 completions of up to 6 tokens.*lower batch_size or max_new_tokens"),
-    (GPU_IS_LOST[0], "GPU no longer answers"),
+    (GPU_IS_LOST, "GPU no longer answers"),
 ], ids=["memory", "device"])
 def test_sampling_names_its_own_settings(monkeypatch, error, message):
     """What evaluate and sample say."""
@@ -273,11 +237,10 @@ def a_gradient(value):
     return model
 
 
-@pytest.mark.parametrize("value", [float("inf"), float("nan")])
-def test_an_overflow_of_float16_is_skipped_until_no_scale_helps(tmp_path, value):
+def test_an_overflow_of_float16_is_skipped_until_no_scale_helps(tmp_path):
     """GradScaler overflows on purpose: it raises the scale until a gradient does."""
     scaler = torch.amp.GradScaler("cpu", init_scale=4.0, growth_interval=10**6)
-    model = a_gradient(value)
+    model = a_gradient(float("inf"))
     optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
     scaler.scale(torch.ones(()))
     for _ in range(2):  # 4, 2

@@ -10,7 +10,6 @@ import transformers
 
 from entropy_theory import update_rules
 from llm_bridge.sampling import group_sampling
-from llm_bridge.trainer import draws
 from tests.llm_bridge.language_models import tabular
 from tests.llm_bridge.llama_steps import llama, llama_trainer
 
@@ -74,32 +73,6 @@ def test_a_row_goes_on_as_if_alone():
 def test_a_model_without_a_cache_is_left_to_others():
     model, _ = tabular()
     assert group_sampling.sample_groups(model, [[5]], stop_ids=[2], max_new_tokens=2) is None
-
-
-def test_training_draws_as_generate_does(tmp_path, monkeypatch):
-    """From the same seed the first tokens are the same ones; a prompt is read once for its group."""
-    read = []
-    original = group_sampling._next_logits
-    monkeypatch.setattr(
-        group_sampling, "_next_logits",
-        lambda model, tokens, *rest: read.append(len(tokens)) or original(model, tokens, *rest),
-    )
-    found = []
-    for plain in (True, False):
-        monkeypatch.setattr(draws, "samples_plainly", lambda _, plain=plain: plain)
-        made = llama_trainer(tmp_path, update_rules.get("grpo"))
-        parts = []
-        original_loss = made._compute_loss
-        made._compute_loss = lambda model, inputs, loss=original_loss, parts=parts: (
-            parts.append(inputs) or loss(model, inputs)
-        )
-        made.train()
-        found.append(parts[0])
-    assert read[:2] == [3, 24]
-    own, hugging_face = (dict(sorted(zip(
-        p["sequence"].tolist(), p["completion_ids"][:, 0].tolist(), strict=True
-    ))) for p in found)
-    assert own == hugging_face
 
 
 def test_other_settings_are_left_to_generate(tmp_path, monkeypatch):

@@ -48,7 +48,6 @@ def test_verls_formula_is_the_entropy_where_nothing_has_collapsed(head_benchmark
 
 def test_a_size_is_measured_kept_and_not_measured_again(head_benchmark, tmp_path, monkeypatch, capsys):
     """A call cut by the queue's budget that starts afresh each time."""
-    monkeypatch.setattr(head_benchmark.torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr(head_benchmark, "peak_alone", lambda *_: 1.0)
     path = tmp_path / "found.json"
     head_benchmark.main(["--quick", "--repeats", "1", "--json", str(path)])

@@ -1,6 +1,5 @@
 """Guards llm_bridge/objective/loss.py and token_statistics.py: one rule is the same at both scales."""
 
-import itertools
 
 import numpy as np
 import pytest
@@ -16,10 +15,8 @@ from tests.tolerances import FLOAT64, SAME_STEP
 
 STATES, ACTIONS = 3, 5
 AEPO_VARIANTS = [
-    {"alpha": alpha, "normalize": normalize, "ablation": ablation}
-    for alpha, normalize, ablation in itertools.product(
-        (0.5, 3.0), ("samples", "positives"), ("none", "untempered", "advantage")
-    )
+    {"alpha": 0.5, "normalize": "positives", "ablation": "untempered"},
+    {"alpha": 3.0, "normalize": "positives"}, {"alpha": 3.0, "ablation": "advantage"},
 ]
 VARIANTS = [
     ("grpo", {"estimator": "leave-one-out", "dual_clip": 1.2}),
@@ -156,6 +153,7 @@ def test_one_rule_two_scales(make_batch, name, options):
     np.testing.assert_allclose(gradient_step(model), expected, rtol=0, atol=SAME_STEP)
 
 
+@pytest.mark.cuda
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 @pytest.mark.parametrize(("name", "options"), SAMPLED, ids=lambda v: str(v))
 def test_the_step_is_the_same_on_cuda(name, options):
@@ -179,9 +177,8 @@ def test_a_term_without_a_gradient_is_refused():
         loss.policy_loss(batch.replace(entropy=batch.entropy.detach()), rule)
 
 
-@pytest.mark.parametrize("cuts", [2, 5, 24])
 @pytest.mark.parametrize(("name", "options"), SAMPLED, ids=lambda v: str(v))
-def test_any_cut_into_micro_batches_gives_the_same_gradient(cuts, name, options):
+def test_any_cut_into_micro_batches_gives_the_same_gradient(name, options):
     """Guards against selections and normalizers computed inside a micro-batch (verl issue 7829)."""
     rule = update_rules.get(name, **options)
     model = TabularModel(policy_logits())
@@ -191,7 +188,7 @@ def test_any_cut_into_micro_batches_gives_the_same_gradient(cuts, name, options)
 
     prepared = rule.prepare(loss.detached(as_torch(batch, model, rule))).prepared
     order = np.random.default_rng(3).permutation(len(batch.mask))
-    for rows in np.array_split(order, cuts):
+    for rows in np.array_split(order, 5):
         part = as_torch(batch, model, rule).with_prepared(**prepared)
         loss.policy_loss(part.take_sequences(torch.tensor(rows)), rule).backward()
     np.testing.assert_allclose(gradient_step(model), whole, rtol=0, atol=SAME_STEP)
@@ -274,11 +271,12 @@ def test_statistics_have_the_gradients_of_their_definitions(monkeypatch):
     logits = torch.randn(2, 4, ACTIONS, dtype=torch.float64, generator=generator)
     ids = torch.randint(ACTIONS, (2, 4), generator=generator)
 
-    def both(z: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        statistics = token_statistics.from_logits(z, ids)
-        return statistics.log_prob, statistics.entropy
+    def three(z: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        found = token_statistics.from_logits(z, ids, removed_fraction=0.4)
+        assert found.clamped_entropy is not None
+        return found.log_prob, found.entropy, found.clamped_entropy
 
-    assert torch.autograd.gradcheck(both, logits.requires_grad_())
+    assert torch.autograd.gradcheck(three, logits.requires_grad_())
 
 
 def test_statistics_are_the_theory_s(monkeypatch):
@@ -343,20 +341,6 @@ def test_clamped_entropy_is_the_theory_s(monkeypatch, removed_fraction):
     (expected @ weights).backward()
     assert ours.grad is not None
     torch.testing.assert_close(ours.grad, theirs.grad, rtol=0, atol=1e-14)
-
-
-def test_clamped_entropy_adds_to_the_other_gradients():
-    """One backward pass for all three columns."""
-    generator = torch.Generator().manual_seed(3)
-    logits = torch.randn(2, 4, ACTIONS, dtype=torch.float64, generator=generator)
-    ids = torch.randint(ACTIONS, (2, 4), generator=generator)
-
-    def three(z: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        found = token_statistics.from_logits(z, ids, removed_fraction=0.4)
-        assert found.clamped_entropy is not None
-        return found.log_prob, found.entropy, found.clamped_entropy
-
-    assert torch.autograd.gradcheck(three, logits.requires_grad_())
 
 
 def test_what_a_rule_needs_is_found_inside_other_rules():

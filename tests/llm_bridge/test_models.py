@@ -40,19 +40,6 @@ def test_small_tokenizer_puts_bos_in_front_by_itself(small):
     assert tokenizer.is_fast
 
 
-def test_bundled_tokenizer_is_what_pretraining_builds(small):
-    """The data folder was made by the code beside it."""
-    _, tokenizer = small
-    assert tokenizer.get_vocab() == pretrain.build_tokenizer().get_vocab()
-
-
-def test_load_is_ready_to_sample_and_in_the_dtype_asked_for():
-    model, tokenizer = models.load("small-sums", dtype="bfloat16")
-    assert model.dtype == torch.bfloat16
-    assert not model.training
-    assert tokenizer.padding_side == "left"
-
-
 def test_checkpoint_settings_that_bend_the_distribution_are_dropped(small, tmp_path):
     """A checkpoint with top-k, penalties and a missing pad token loads as plain pi^T sampling."""
     model, tokenizer = small
@@ -93,11 +80,6 @@ def test_stop_token_ids_are_all_tokens_with_the_stop_text(small):
 def test_missing_model_is_one_clear_error(name, message):
     with pytest.raises(ValueError, match=message):
         models.load(name)
-
-
-def test_folder_without_a_model_is_named(tmp_path):
-    with pytest.raises(ValueError, match=r"no config\.json"):
-        models.load(str(tmp_path))
 
 
 def test_damaged_folder_is_named(small, tmp_path):
@@ -163,19 +145,6 @@ def test_install_folder_leaves_nothing_of_an_interrupted_conversion(tmp_path):
     assert list(target.parent.iterdir()) == []
     models.install_folder(target, lambda folder: (folder / "whole").touch())
     assert [file.name for file in target.iterdir()] == ["whole"]
-
-
-def test_install_folder_keeps_the_first_of_two_at_once(tmp_path):
-    """Another process may finish the same conversion in the meantime."""
-    target = tmp_path / "model"
-
-    def second(folder: Path) -> None:
-        models.install_folder(target, lambda other: (other / "first").touch())
-        (folder / "second").touch()
-
-    models.install_folder(target, second)
-    assert [file.name for file in tmp_path.iterdir()] == ["model"]
-    assert [file.name for file in target.iterdir()] == ["first"]
 
 
 def test_what_a_killed_conversion_left_is_removed_and_what_another_writes_is_not(tmp_path):

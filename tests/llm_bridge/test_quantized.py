@@ -2,11 +2,9 @@
 
 import pytest
 import torch
-from accelerate import Accelerator
 
 from entropy_theory import update_rules
 from llm_bridge.accounting.accountant import Accountant
-from llm_bridge.accounting.entropy_gradient import EntropyGradient
 from llm_bridge.running import faults
 from tests.llm_bridge.llama_steps import llama, llama_trainer, weights
 from tests.llm_bridge.test_shared_prompts import ROUNDING, assert_same
@@ -83,25 +81,3 @@ def test_four_bits_on_a_cpu_are_refused(tmp_path):
     frozen.quant_state = object()  # as bitsandbytes' Params4bit has
     with pytest.raises(ValueError, match=r"4-bit layers .* lose their gradient on a CPU.*load_in_8bit"):
         llama_trainer(tmp_path, update_rules.get("grpo"), model=model)
-
-
-class Blocked(torch.autograd.Function):
-    """An operation that gives no gradient, as a packed product does."""
-
-    @staticmethod
-    def forward(ctx, value):
-        return value.clone()
-
-    @staticmethod
-    def backward(ctx, gradient):
-        return None
-
-
-def test_a_weight_behind_an_operation_without_gradient_moves_nothing():
-    """Its part of the entropy's gradient is 0, and those of the others are what they are."""
-    model = torch.nn.Linear(2, 2, dtype=torch.float64)
-    gradient = EntropyGradient(model, Accelerator(cpu=True))
-    total = gradient.zero()
-    entropy = Blocked.apply(model.weight).sum(0, keepdim=True) + 3 * model.bias
-    gradient.add_backward_pass(total, entropy, torch.full((1, 2), 0.5, dtype=torch.float64))
-    assert [part.tolist() for part in total.parts] == [[[0, 0], [0, 0]], [1.5, 1.5]]

@@ -1,6 +1,5 @@
 """Guards llm_bridge/sampling/sampling.py: what is drawn is pi^T, and recorded is what was drawn."""
 
-import contextlib
 import dataclasses
 import itertools
 import json
@@ -49,8 +48,8 @@ def teacher_forced(model, samples, temperature=1.0):
 
 @pytest.mark.parametrize(
     ("temperature", "num_samples", "sampler"),
-    [*itertools.product((0.7, 1.0, 1.6), (1, 6), ("generate", "static")),
-     *itertools.product((0.7, 1.0), (6,), ("trl", "continuous"))],
+    [(0.7, 1, "generate"), (1.6, 6, "generate"), (1.0, 6, "static"), (0.7, 6, "static"),
+     (0.7, 6, "trl"), (1.0, 6, "continuous")],
 )
 def test_records_match_a_teacher_forced_forward(small, temperature, num_samples, sampler):
     """Prompts of several lengths (padding, positions), prompts cached for several samples or not."""
@@ -100,8 +99,7 @@ def chi_square_p_value(samples, probabilities):
 
 @pytest.mark.parametrize(
     ("temperature", "sampler"),
-    [*itertools.product((0.6, 1.0, 1.7), ("generate", "static")), (0.6, "trl"),
-     pytest.param(1.7, "continuous", marks=pytest.mark.deep), (0.6, "continuous")],
+    [(0.6, "generate"), (1.7, "static"), (1.0, "trl"), (0.6, "continuous")],
 )
 def test_first_two_tokens_follow_the_tempered_policy(small, temperature, sampler):
     """Chi-square against exact enumeration: top-k, top-p or a wrong temperature would show.
@@ -163,7 +161,7 @@ def test_seed_decides_and_the_global_state_is_untouched(small, sampler):
 
 @pytest.mark.parametrize(
     ("batch_size", "sampler"),
-    [*itertools.product((2, 5, 7, 64), ("generate", "static")), (7, "continuous"), (7, "trl")],
+    [(2, "generate"), (7, "static"), (7, "continuous"), (64, "trl")],
 )
 def test_rows_are_all_samples_of_a_prompt_then_the_next(small, batch_size, sampler):
     """Batches smaller than, unequal to and larger than a prompt's samples; shapes and padding."""
@@ -214,17 +212,12 @@ def test_mean_entropy_is_over_sequences_of_means(small):
     assert math.isclose(samples.mean_entropy(), sum(means) / len(means), rel_tol=1e-5)
 
 
-@pytest.mark.parametrize("temperature", [0.0, -1.0, math.inf, math.nan])
-def test_temperature_must_be_finite_and_above_0(small, temperature):
-    with pytest.raises(ValueError, match="temperature must be finite and above 0"):
-        sampling.sample(*small, PROMPTS, temperature=temperature)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"prompts": []}, "no prompts"),
         ({"prompts": PROMPTS, "num_samples": 0}, "num_samples must be at least 1, got 0"),
+        ({"prompts": PROMPTS, "temperature": math.nan}, "temperature must be finite and above 0"),
         ({"prompts": PROMPTS, "max_new_tokens": 60}, "60 new ones exceed the model's 64 positions"),
     ],
 )
@@ -269,8 +262,7 @@ class _OpsThatWait(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
-@pytest.mark.parametrize("temperature", [1.0, 1.2])
-def test_a_step_on_the_static_cache_can_be_captured(small, temperature):
+def test_a_step_on_the_static_cache_can_be_captured(small):
     """What only a GPU would tell: a step that reads a value back, or that grows its buffers.
 
     Every tensor of the decoder stays where it is, for a graph replays on addresses.
@@ -278,7 +270,7 @@ def test_a_step_on_the_static_cache_can_be_captured(small, temperature):
     model, tokenizer = small
     encoded = tokenizer(PROMPTS, return_tensors="pt", padding=True, padding_side="left")
     batch = samplers.PromptBatch(
-        ids=encoded.input_ids, mask=encoded.attention_mask, copies=2, temperature=temperature,
+        ids=encoded.input_ids, mask=encoded.attention_mask, copies=2, temperature=1.2,
         max_new_tokens=5, stop_ids=[tokenizer.eos_token_id], pad_id=tokenizer.pad_token_id,
         length=encoded.input_ids.shape[1] + 5, seed=0,
     )
@@ -304,59 +296,7 @@ def test_a_step_on_the_static_cache_can_be_captured(small, temperature):
     assert addresses() == before
 
 
-@pytest.mark.parametrize("temperature", [1.0, 1.2])
-def test_capturing_a_graph_leaves_no_trace(small, monkeypatch, temperature):
-    """The order of warm-up, capture and refill, with a graph whose replay is the step itself: a draw
-    after a capture is the draw without one, to the bit, for the first batch and a later one."""
-    model, tokenizer = small
-    encoded = tokenizer(PROMPTS, return_tensors="pt", padding=True, padding_side="left")
-    batch = samplers.PromptBatch(
-        ids=encoded.input_ids, mask=encoded.attention_mask, copies=2, temperature=temperature,
-        max_new_tokens=6, stop_ids=[tokenizer.eos_token_id], pad_id=tokenizer.pad_token_id,
-        length=encoded.input_ids.shape[1] + 6, seed=0,
-    )
-    steps = []
-
-    class Graph:
-        def replay(self):
-            decoders[-1]._step()
-            steps.append(len(decoders))
-
-    cuda = static_cache.torch.cuda
-    stream = SimpleNamespace(wait_stream=lambda _: None)
-    monkeypatch.setattr(cuda, "get_rng_state", lambda _: torch.get_rng_state())
-    monkeypatch.setattr(cuda, "set_rng_state", lambda state, _: torch.set_rng_state(state))
-    monkeypatch.setattr(cuda, "Stream", lambda: stream)
-    monkeypatch.setattr(cuda, "current_stream", lambda: stream)
-    monkeypatch.setattr(cuda, "stream", lambda _: contextlib.nullcontext())
-    monkeypatch.setattr(cuda, "CUDAGraph", Graph)
-    monkeypatch.setattr(cuda, "graph", lambda _: contextlib.nullcontext())
-    decoders, drawn = [], []
-    with torch.no_grad():
-        for captures in (False, True):
-            decoders.append(static_cache._Decoder(model, batch))
-            torch.manual_seed(3)
-            if captures:
-                decoders[-1]._capture(batch, decoders[-1]._prefill(batch))
-            drawn.append([decoders[-1].run(batch) for _ in range(2)])
-    assert set(steps) == {2}
-    for plain, captured in zip(*drawn, strict=True):
-        for name in ("ids", "log_prob", "sampling_log_prob", "entropy"):
-            assert torch.equal(getattr(plain, name), getattr(captured, name)), name
-
-
-def test_buffers_are_used_again_and_give_what_new_ones_give(small):
-    """Keys of an earlier batch seen by a later one: prompts of unequal length, one decoder."""
-    model, tokenizer = small
-    prompts = ["100=", "57=", "12+34=", "11="]
-    drawn = sampling.sample(
-        model, tokenizer, prompts, num_samples=2, max_new_tokens=6, batch_size=2, sampler="static"
-    )
-    log_prob, entropy = teacher_forced(model, drawn)
-    torch.testing.assert_close(drawn.log_prob, log_prob, rtol=0, atol=1e-4)
-    torch.testing.assert_close(drawn.entropy, entropy, rtol=0, atol=1e-4)
-
-
+@pytest.mark.cuda
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 @pytest.mark.parametrize("temperature", [0.7, 1.0])
 def test_graphs_on_cuda_draw_from_the_tempered_policy(temperature):
@@ -398,11 +338,10 @@ def test_auto_takes_generate_on_a_cpu_and_names_are_checked(small):
         samplers.choose("continuous", tabular)
 
 
-@pytest.mark.parametrize("temperature", [0.7, 1.0])
-def test_statistics_that_do_not_wait_are_those_of_policy(temperature):
+def test_statistics_that_do_not_wait_are_those_of_policy():
     """Digits lost at collapse, -inf logits that give NaN, a temperature left out; the same function
     twice: equal up to float32's rounding of sums of four terms."""
-    generator = torch.Generator().manual_seed(0)
+    temperature, generator = 0.7, torch.Generator().manual_seed(0)
     rows = torch.randn(64, 5, generator=generator) * 8
     rows[:8, 1] = -math.inf
     rows[8:16, 0] = 30 + rows[8:16, 1:].amax(-1)

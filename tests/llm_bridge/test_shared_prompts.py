@@ -1,4 +1,4 @@
-"""Guards llm_bridge/forward/shared_prompts.py and forward.py: a prompt read once gives the same step."""
+"""Guards llm_bridge/forward/: a prompt read once, and no logits held, give the same step."""
 
 import contextlib
 import dataclasses
@@ -11,7 +11,7 @@ import torch
 import transformers
 
 from entropy_theory import update_rules
-from llm_bridge.forward import shared_prompts
+from llm_bridge.forward import fused_forward, shared_prompts
 from llm_bridge.forward.policy_forward import Forward
 from llm_bridge.running import faults
 from llm_bridge.running.sharding import is_sharded
@@ -25,11 +25,9 @@ AENT = {"warm_up_steps": 0, "coefficient": 0.1, "removed_fraction": 0.4}
 OFF_POLICY = {"steps": 2, "num_iterations": 2, "learning_rate": 0.01}
 PROMPTS_OF_OTHER_LENGTHS = ("1", "12+3=", "412+27=")
 CASES = {
-    "one batch": ("grpo", {}, {}),
-    "micro-batches": ("aent", AENT, {"micro_batches": 4}),
+    "micro-batches": ("aent", AENT, {"micro_batches": 4, "temperature": 0.7}),
     "off-policy": ("kl-cov", {"ratio": 0.2}, OFF_POLICY),
     "second batch": ("aepo", {"alpha": 2.0}, {}),
-    "reference": ("reference-kl", {"coefficient": 0.3}, OFF_POLICY),
     "cut off": ("grpo", {}, {"mask_truncated_completions": True}),
     "one token": ("grpo", {}, {"max_completion_length": 1}),
 }
@@ -50,10 +48,12 @@ def trained(folder, monkeypatch, rule, *, shared, **options):
         patch.setattr(Forward, "_call", call)
         if not shared:
             patch.setattr(shared_prompts, "obstacle", lambda _: "the test says so")
+            patch.setattr(fused_forward, "obstacle", lambda *_: "the test says so")
         made = llama_trainer(
             folder, rule, on_step=records.append, prompts=PROMPTS_OF_OTHER_LENGTHS, **options
         )
         moved = moves(made)
+    assert set(made.forward._fused.values()) == {shared}
     return moved, records, read
 
 
@@ -72,8 +72,8 @@ def assert_same(found, expected):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_step_that_reads_prompts_once_is_the_step_that_reads_copies(tmp_path, monkeypatch, case):
-    """Positions, masks, pasts of other rows, and gradients that stop at the past."""
+def test_a_step_is_the_one_that_reads_copies_and_holds_logits(tmp_path, monkeypatch, case):
+    """Positions, masks, pasts of other rows, gradients that stop at the past, a head in chunks."""
     name, rule_options, options = CASES[case]
     rule = update_rules.get(name, **rule_options)
     after, records, read = trained(tmp_path, monkeypatch, rule, shared=True, **options)
@@ -136,23 +136,18 @@ def test_models_that_cannot_are_told():
 
 
 SCORED_FIRST = {
-    "two iterations": OFF_POLICY,
-    "two steps a generation": {
-        "steps": 2, "learning_rate": 0.01, "per_device_train_batch_size": 12,
-        "gradient_accumulation_steps": 1, "steps_per_generation": 2},
-    "accumulated": {"micro_batches": 4},
-}
-"""Runs that score their rows before they train on them; TRL does so with checkpointing off."""
+    "steps": 2, "learning_rate": 0.01, "per_device_train_batch_size": 12,
+    "gradient_accumulation_steps": 1, "steps_per_generation": 2}
+"""A run that scores its rows before it trains on them; TRL does so with checkpointing off."""
 
 
-@pytest.mark.parametrize("case", SCORED_FIRST)
-def test_checkpointing_changes_no_gradient(tmp_path, monkeypatch, case):
+def test_checkpointing_changes_no_gradient(tmp_path, monkeypatch):
     """Scoring may read prompts once, training under checkpointing may not: a choice made while TRL had
     checkpointing off, and kept, trained on completions without their prompts."""
     rule = update_rules.get("grpo")
-    expected, records, _ = trained(tmp_path, monkeypatch, rule, shared=False, **SCORED_FIRST[case])
+    expected, records, _ = trained(tmp_path, monkeypatch, rule, shared=False, **SCORED_FIRST)
     found, own_records, _ = trained(
-        tmp_path, monkeypatch, rule, shared=True, gradient_checkpointing=True, **SCORED_FIRST[case]
+        tmp_path, monkeypatch, rule, shared=True, gradient_checkpointing=True, **SCORED_FIRST
     )
     assert_same(found, expected)
     for one, other in zip(own_records, records, strict=True):
@@ -167,15 +162,14 @@ def without_checks(patch):
 
 
 @pytest.mark.parametrize("bf16", [False, True])
-@pytest.mark.parametrize("case", ["two iterations", "two steps a generation"])
 def test_a_policy_that_trains_on_other_log_probs_than_it_scored_is_refused(
-    tmp_path, monkeypatch, case, bf16
+    tmp_path, monkeypatch, bf16
 ):
     """Silently, the first step's ratios would be anything but 1."""
     without_checks(monkeypatch)
     made = llama_trainer(
         tmp_path, update_rules.get("grpo"), model=llama()[0].float() if bf16 else None, bf16=bf16,
-        prompts=PROMPTS_OF_OTHER_LENGTHS, gradient_checkpointing=True, **SCORED_FIRST[case])
+        prompts=PROMPTS_OF_OTHER_LENGTHS, gradient_checkpointing=True, **OFF_POLICY)
     before = weights(made)
     with pytest.raises(
         ValueError, match=r"the one that draws.*past is not what was read.*gradient_checkpointing=False"
@@ -185,22 +179,12 @@ def test_a_policy_that_trains_on_other_log_probs_than_it_scored_is_refused(
         assert torch.equal(weight, before[name])
 
 
-def test_a_past_that_is_not_kept_is_refused(tmp_path, monkeypatch):
-    """In the call itself, whatever was decided about the model."""
-    monkeypatch.setattr(shared_prompts, "obstacle", lambda _: None)
-    monkeypatch.setattr(Forward, "_is_same_with_shared_prompts", lambda *_: True)
-    made = llama_trainer(tmp_path, update_rules.get("grpo"), gradient_checkpointing=True)
-    with pytest.raises(shared_prompts.NoPastError, match=r"2 positions, .* kept those of \[0, 0\]"):
-        made.train()
-
-
-@pytest.mark.parametrize("checkpointing", [False, True])
-def test_rounding_in_16_bits_is_no_other_policy(tmp_path, checkpointing):
+def test_rounding_in_16_bits_is_no_other_policy(tmp_path):
     """The pass that scores and the one that trains see other shapes: their bfloat16 sums round
     otherwise, and the run must go on."""
     made = llama_trainer(
         tmp_path, update_rules.get("grpo"), model=llama()[0].float(), bf16=True, micro_batches=4,
-        gradient_checkpointing=checkpointing, **OFF_POLICY,
+        gradient_checkpointing=True, **OFF_POLICY,
     )
     assert moves(made)
     assert list(made.scoring._rounding) == [0]  # measured, though a CPU may round both alike
@@ -237,24 +221,6 @@ def test_noise_that_16_bits_do_not_explain_is_another_policy(
         made.train()
 
 
-def test_rounding_is_measured_once_for_the_generation_it_was_measured_on(tmp_path, monkeypatch):
-    """A policy's rounding grows as it trains; and each pass is a collective under sharding."""
-    made = llama_trainer(
-        tmp_path, update_rules.get("grpo"), model=llama()[0].float(), bf16=True,
-        **OFF_POLICY | {"steps": 4})
-    made.same_policy.begin = lambda: None
-    allowed, passes = [], []
-    check, measure = faults.check_ratio, made.scoring.difference_alone
-    monkeypatch.setattr(faults, "check_ratio", lambda batch, largest, *, step: (
-        allowed.append((step, largest)), check(batch, largest, step=step)))
-    monkeypatch.setattr(made.scoring, "difference_alone", lambda *given: (
-        passes.append(measure(*given)), passes[-1])[1])
-    made.train()
-    (first, least), (second, most) = allowed
-    assert (first, second, len(passes)) == (0, 2, 1)
-    assert least == faults.rounding(made.model, "bf16", passes[0]) < most == pytest.approx(0.251)
-
-
 def test_rounding_is_measured_on_the_same_tokens_in_as_many_calls_on_every_rank():
     """Padding that is scored, a row whose tokens were cut away and which is not read, or scores of a
     token beside those of its neighbor."""
@@ -282,12 +248,6 @@ def test_rounding_is_measured_on_the_same_tokens_in_as_many_calls_on_every_rank(
         scored[2, 1] += 0.5
         first = {name: column[row : row + 1] for name, column in columns.items()}
         assert scoring.difference_alone(None, first, scored[row : row + 1]) == found
-
-
-def test_rounding_that_was_measured_takes_the_place_of_what_it_may_be():
-    half = torch.nn.Linear(2, 2).bfloat16()
-    found = [faults.rounding(half, "no", measured) for measured in (0.0, 0.01, 0.06, math.inf)]
-    assert found == pytest.approx([8 / 256 + 1e-3, 0.04 + 8 / 256 + 1e-3, 0.251, 0.251])
 
 
 def test_rounding_is_that_of_the_coarsest_format():

@@ -70,22 +70,6 @@ def test_prompts_come_round_again_when_they_run_out():
     assert max(counts) - min(counts) <= 1
 
 
-def test_constant_answer_score():
-    """Half of these answers are 2, and a quarter 1."""
-    task = tasks.Task(
-        name="t", prompts=("a", "b", "c", "d"), answers=("1", "2", "2", "3"),
-        reward=tasks.rewards.exact, max_new_tokens=4,
-    )
-    assert task.constant_answer() == ("2", 0.5)
-
-
-def test_dataset_columns_are_what_trl_takes():
-    task = tasks.load("sum", size=5)
-    dataset = task.dataset()
-    assert dataset.column_names == ["prompt", "answer"]
-    assert tuple(dataset["prompt"]) == task.prompts
-
-
 def test_reasoning_gym_prompt_has_four_solved_items_that_are_never_asked():
     task = tasks.load("chain-sum", size=64)
     *solved, _ = task.prompts[0].splitlines()
@@ -96,13 +80,6 @@ def test_reasoning_gym_prompt_has_four_solved_items_that_are_never_asked():
     assert long.prompts[0].count("Q: ") == tasks.SHOTS + 1
     assert long.prompts[0].endswith("\nA:")
     assert task.stop == long.stop == "\n"
-
-
-def test_completion_after_the_first_line_does_not_count():
-    task = tasks.load("chain-sum", size=1)
-    prompt, answer = task.prompts[0], task.answers[0]
-    assert task.judge([prompt], [f" {answer}\nQ: 9 + 9"], [answer]) == [1.0]
-    assert task.judge([prompt], [f" no\n{answer}"], [answer]) == [0.0]
 
 
 def write(path, *lines):

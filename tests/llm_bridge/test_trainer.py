@@ -19,8 +19,8 @@ from tests.tolerances import FLOAT64, SAME_STEP
 
 TOKEN_MEAN = update_rules.get("grpo", normalization="token-mean")
 TRAINED = [(name, SMALL.get(name, {})) for name in update_rules.RULES if name != "natural-gradient"]
-ON_POLICY = [(name, options) for name, options in TRAINED if name not in ("kl-cov", "clip-higher")]
-RULES = [*ON_POLICY, ("aepo", {"alpha": 2.0, "normalize": "positives"}),
+RULES = [("grpo", {}), ("diverse-bonus", {}), ("entropy-advantage", {}),
+         ("aepo", {"alpha": 2.0, "normalize": "positives"}),
          ("aepo", {"ablation": "untempered"}), ("aepo", {"ablation": "advantage"}),
          ("aepo", {"form": "code", "replaced_rows": 4, "base": TOKEN_MEAN}),
          ("aepo", {"control": "proportional"}),
@@ -28,6 +28,7 @@ RULES = [*ON_POLICY, ("aepo", {"alpha": 2.0, "normalize": "positives"}),
          ("aent", {"warm_up_steps": 0, "coefficient": 0.1, "coefficient_high": 9.0,
                    "coefficient_step": 0.5, "removed_fraction": 0.4}),
          ("aepo", {"base": update_rules.get("entropy-bonus", target=9.0, coefficient=0.1)})]
+"""Steps on-policy; every rule takes one off-policy, and in a loss (test_loss)."""
 OFF_POLICY = [*TRAINED, ("clip-cov", {**SMALL["clip-cov"], "cov_log_prob": "current"}),
               ("kl-cov", {**SMALL["kl-cov"], "cov_log_prob": "current", "coefficient": 0.5}),
               ("kl-cov", {"ratio": 0.3, "cov_log_prob": "current", "penalty": "k2",
@@ -36,8 +37,12 @@ OFF_POLICY = [*TRAINED, ("clip-cov", {**SMALL["clip-cov"], "cov_log_prob": "curr
               ("entropy-bonus", {"target": 9.0, "base": "reference-kl"})]
 
 
-@pytest.mark.parametrize("micro_batches", [1, 4])
-@pytest.mark.parametrize(("name", "options"), RULES, ids=lambda v: str(v))
+def in_cuts(cases):
+    """Each case in one micro-batch or in four, by turns."""
+    return [(*case, 4 if place % 2 else 1) for place, case in enumerate(cases)]
+
+
+@pytest.mark.parametrize(("name", "options", "micro_batches"), in_cuts(RULES), ids=str)
 def test_trl_takes_the_simulators_step(tmp_path, name, options, micro_batches):
     """One rule, two scales, through all of TRL: SGD on a tabular policy moves its logits by exactly
     learning rate x the simulator's step, however the rows are cut (accumulation does not rescale).
@@ -73,17 +78,6 @@ def test_several_steps_on_one_generation_share_its_statistics(tmp_path):
     np.testing.assert_allclose(found, 2 * tabular.logit_step(before, batch, rule), atol=1e-6)
 
 
-def test_an_off_policy_step_sees_the_policy_that_sampled(tmp_path):
-    """num_iterations 2: the second step's ratios are pi over the policy of the first."""
-    made = tabular_trainer(tmp_path, update_rules.get("grpo"), steps=2, num_iterations=2)
-    first, second = recorded(made)
-    np.testing.assert_array_equal(
-        first[0].inputs["completion_ids"], second[0].inputs["completion_ids"]
-    )
-    np.testing.assert_array_equal(first[0].batch.log_prob, second[0].batch.old_log_prob)
-    assert (first[0].batch.log_prob - second[0].batch.log_prob).abs().max() > 1e-3
-
-
 @pytest.mark.parametrize("rule", [
     update_rules.get("kl-cov", ratio=0.3),
     update_rules.get("gspo", clip_low=0.0, clip_high=0.0),
@@ -109,8 +103,7 @@ def test_ratios_of_an_on_policy_step_are_exactly_one(tmp_path, monkeypatch, rule
     assert all((part.batch.old_log_prob != part.batch.log_prob).any() for part in second)
 
 
-@pytest.mark.parametrize("micro_batches", [1, 4])
-@pytest.mark.parametrize(("name", "options"), OFF_POLICY, ids=lambda v: str(v))
+@pytest.mark.parametrize(("name", "options", "micro_batches"), in_cuts(OFF_POLICY), ids=str)
 def test_a_second_step_on_the_same_samples_is_the_simulators(tmp_path, name, options, micro_batches):
     """Off-policy: ratios, penalties and a reference that is the starting policy come into play.
 
@@ -143,13 +136,12 @@ def selected(parts, name):
     )
 
 
-@pytest.mark.parametrize("cov_log_prob", ["old", "current"])
-@pytest.mark.parametrize("name", ["clip-cov", "kl-cov"])
+@pytest.mark.parametrize(("name", "cov_log_prob"), [("clip-cov", "old"), ("kl-cov", "current")])
 def test_any_cut_into_micro_batches_selects_the_same_tokens(tmp_path, name, cov_log_prob):
     """verl issue 7829: there the number of selected tokens grows with the number of micro-batches."""
     rule = update_rules.get(name, **SMALL[name], cov_log_prob=cov_log_prob)
     found, samples, shares = [], [], []
-    for cut in (1, 2, 6):
+    for cut in (1, 6):
         records = []
         made = tabular_trainer(
             tmp_path, rule, steps=2, num_iterations=2, micro_batches=cut, on_step=records.append
@@ -161,11 +153,11 @@ def test_any_cut_into_micro_batches_selects_the_same_tokens(tmp_path, name, cov_
             torch.cat([p.inputs["completion_ids"] for p in steps[0]]).tolist(), strict=True,
         )))
         shares.append([record["selected_fraction"] for record in records])
-    assert samples[0] == samples[1] == samples[2]
-    assert found[0] == found[1] == found[2]
+    assert samples[0] == samples[1]
+    assert found[0] == found[1]
     assert [len(step) for step in found[0]] == [4, 4]  # floor(0.2 x 24)
-    assert shares == [[pytest.approx(4 / 24)] * 2] * 3
-    if name == "clip-cov" and cov_log_prob == "old":
+    assert shares == [[pytest.approx(4 / 24)] * 2] * 2
+    if cov_log_prob == "old":
         assert found[0][0] == found[0][1]
 
 
@@ -268,7 +260,7 @@ def test_no_row_is_scored_twice(tmp_path, monkeypatch, rule, steps, options, exp
     assert len(calls) == expected
 
 
-@pytest.mark.parametrize("name", ["grpo", "aepo", "aent"])
+@pytest.mark.parametrize("name", ["aepo", "aent"])
 def test_the_policy_is_that_of_the_temperature(tmp_path, monkeypatch, name):
     """softmax(logits / T): scores, entropies, the step and its forecast are its, and a second batch is
     drawn at the controller's temperature times T."""

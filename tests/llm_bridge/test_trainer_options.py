@@ -39,12 +39,6 @@ def test_a_rule_that_would_do_nothing_says_so_once(tmp_path, name, options, mess
     made.train()
 
 
-@pytest.mark.parametrize("iterations", [{"num_iterations": 2}, {
-    "micro_batches": 2, "gradient_accumulation_steps": 1, "steps_per_generation": 2}])
-def test_kl_cov_with_several_steps_a_batch_needs_no_warning(tmp_path, iterations):
-    tabular_trainer(tmp_path, update_rules.get("kl-cov", **SMALL["kl-cov"]), **iterations)
-
-
 @pytest.mark.parametrize("name", ["clip-cov", "entropy-bonus", "combined"])
 def test_a_rule_that_needs_every_action_is_refused(tmp_path, name):
     exact = update_rules.get("natural-gradient")
@@ -191,42 +185,6 @@ def test_options_that_are_not_of_the_step_leave_it_as_it_is(tmp_path, restored, 
     assert evaluated == ([2] if "eval_strategy" in options else [])
 
 
-def test_what_no_test_sets_says_why():
-    """An option that is passed on without a reason is one that somebody forgot."""
-    for name, option in trl_options.OPTIONS.items():
-        assert option.fate != trl_options.PASSED_ON or option.note, name
-    for name, (fate, note) in trl_options.TRAINER_ARGUMENTS.items():
-        assert fate != trl_options.PASSED_ON or note, name
-
-
-@pytest.mark.deep
-def test_the_best_checkpoint_is_loaded_at_the_end(tmp_path):
-    """Of two steps, each evaluated and saved, the one that was judged best, by either measure."""
-    for greater in (True, False):
-        made, _ = two_steps(
-            tmp_path / str(greater), eval_strategy="steps", eval_steps=1, eval_on_start=True,
-            save_strategy="steps", save_steps=1, load_best_model_at_end=True,
-            metric_for_best_model="eval_reward", greater_is_better=greater)
-        judged = {entry["step"]: entry["eval_reward"] for entry in made.state.log_history
-                  if "eval_reward" in entry}
-        assert sorted(judged) == [0, 1, 2]
-        best = (max if greater else min)((1, 2), key=judged.__getitem__)
-        assert judged[1] != judged[2]
-        assert made.state.best_model_checkpoint.endswith(f"checkpoint-{best}")
-        found = type(made.model).from_pretrained(made.state.best_model_checkpoint, dtype="float64")
-        assert made.model.table.weight.equal(found.table.weight)
-
-
-@pytest.mark.parametrize(("old", "value", "name"), [
-    ("use_transformers_paged", True, "use_transformers_continuous_batching"),
-    ("vllm_importance_sampling_cap", 2.5, "vllm_importance_sampling_clip_max"),
-])
-def test_old_names_are_the_options_of_today(old, value, name):
-    with pytest.warns(FutureWarning, match=old):
-        config = entropy_trainer.grpo_config("unused", use_cpu=True, **{old: value})
-    assert getattr(config, name) == value
-
-
 @pytest.mark.parametrize(("options", "rates", "group"), [
     ({"weight_decay": 0.5, "adam_beta1": 0.5, "adam_beta2": 0.6, "adam_epsilon": 1e-3}, [0.01, 0.01],
      {"weight_decay": 0.5, "betas": (0.5, 0.6), "eps": 1e-3}),
@@ -281,13 +239,6 @@ def test_every_option_of_trl_is_on_the_page():
     assert page.read_text() == made, "python -m llm_bridge.trainer.trl_options > docs/trl_options.md"
 
 
-def test_options_of_another_trainer_are_refused_with_the_reason():
-    """TRL's asynchronous trainer, whose options have half of the names."""
-    later = dataclasses.make_dataclass("AsyncGRPOConfig", [("max_staleness", int, 4)])
-    with pytest.raises(ValueError, match=r"are a AsyncGRPOConfig, not a GRPOConfig.*max_staleness steps"):
-        trl_options.check_refused(later())
-
-
 def test_an_option_that_nobody_has_classified_is_refused_unless_left_alone(caplog):
     """Left alone it is named once, in a warning: a new release is no reason to refuse every run."""
     logging.getLogger("llm_bridge").propagate = True
@@ -300,27 +251,6 @@ def test_an_option_that_nobody_has_classified_is_refused_unless_left_alone(caplo
     assert "surprise, listed" in line
     with pytest.raises(ValueError, match=r"surprise=0\.5 is not known .*leave it at 0\.0"):
         trl_options.check_refused(later(output_dir="unused", use_cpu=True, surprise=0.5))
-
-
-@dataclasses.dataclass
-class Renamed(trl.GRPOConfig):
-    """A release in which a known option has another name, and fills it where it is unset."""
-
-    other_name: bool | None = None
-
-    def __post_init__(self):
-        super().__post_init__()
-        if self.other_name is None:
-            self.other_name = self.log_completions
-
-
-@pytest.mark.parametrize("value", [False, True])
-def test_an_unknown_option_that_is_filled_in_from_a_known_one_is_at_its_default(value):
-    """transformers 5.23 filled activation_checkpointing, whose default is None, so."""
-    options = {"output_dir": "unused", "use_cpu": True, "bf16": False, "log_completions": value}
-    trl_options.check_refused(Renamed(**options))
-    with pytest.raises(ValueError, match="other_name"):
-        trl_options.check_refused(Renamed(**options, other_name=not value))
 
 
 @pytest.mark.parametrize(("old", "new"), trl_options.RENAMED.items())
@@ -385,18 +315,6 @@ def test_a_checkpoint_between_the_steps_of_a_generation_is_refused(strategy, eve
         max_steps=8)
     with pytest.raises(ValueError, match="save_steps"):
         entropy_trainer.check_config(options)
-
-
-@pytest.mark.parametrize(
-    ("setting", "value"), [("no_repeat_ngram_size", 2), ("suppress_tokens", [3]), ("min_length", 4),
-                           ("encoder_no_repeat_ngram_size", 2), ("token_healing", True)]
-)
-def test_a_checkpoints_own_sampling_settings_are_refused(tmp_path, setting, value):
-    """Generation fills what a config leaves unset from the model's own, in silence."""
-    model, _ = tabular_model()
-    setattr(model.generation_config, setting, value)
-    with pytest.raises(ValueError, match=setting):
-        tabular_trainer(tmp_path, update_rules.get("grpo"), model=model)
 
 
 @pytest.mark.parametrize("outer", ["entropy-bonus", "aepo"])

@@ -33,7 +33,12 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+DAILY = ("dapo", "luspo", "dual clip", "corrected reference", "entropy bonus", "temperature")
+"""One of each kind of option: a mean, a ratio, a clip, a reference, a term, a policy; others are deep."""
+
+
+@pytest.mark.parametrize("case", [
+    pytest.param(case, marks=() if case in DAILY else pytest.mark.deep) for case in CASES])
 def test_the_step_is_that_of_trl_s_loss(tmp_path, case):
     """On-policy, and at a second step on the same completions where ratios are clipped."""
     options = CASES[case]
@@ -46,7 +51,9 @@ def test_the_step_is_that_of_trl_s_loss(tmp_path, case):
         assert difference(own, other) <= SAME
 
 
-@pytest.mark.parametrize("case", ["grpo", "dapo", "dr_grpo", "corrected reference"])
+@pytest.mark.parametrize("case", [
+    *(pytest.param(case, marks=pytest.mark.deep) for case in ("grpo", "dapo", "dr_grpo")),
+    "corrected reference"])
 def test_micro_batches_change_nothing(tmp_path, case):
     found, expected, _ = both(tmp_path, {**CASES[case], **CUT})
     for own, other in zip(found, expected, strict=True):

@@ -1,6 +1,5 @@
 """Guards llm_bridge/verl_plugin.py: verl finds it, its options arrive, and bad ones are explained."""
 
-import importlib.metadata
 import os
 import subprocess
 import sys
@@ -50,11 +49,6 @@ def test_verl_loads_the_plugin(way):
     ran = subprocess.run([sys.executable, "-W", "ignore", "-c", code], env=environment,
                          capture_output=True, text=True, check=True)
     assert ran.stdout.split()[-1] == "llm_bridge.verl_plugin"
-
-
-def test_the_entry_point_is_declared():
-    assert [point.value for point in importlib.metadata.entry_points(group="verl.plugins")
-            if point.name == "entropy_theory"] == ["llm_bridge.verl_plugin"]
 
 
 def test_options_arrive_from_the_command_line():

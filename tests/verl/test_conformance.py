@@ -104,22 +104,6 @@ def test_clip_cov_draws_as_many_tokens_as_verl_does():
         assert expected > 0
 
 
-def test_clip_cov_is_reproducible_and_verl_s_is_not():
-    """verl draws from the global generator; a rule's draw is a function of seed and samples."""
-    batch = random_batch(3)
-    theirs = actor_config("clip_cov", clip_cov_ratio=0.05, clip_cov_lb=0.3, clip_cov_ub=2.0)
-    mine = ours("clip-cov", {"ratio": 0.05, "lower": 0.3, "upper": 2.0})
-    drawn, kept = set(), set()
-    for seed in range(8):
-        torch.manual_seed(seed)
-        drawn.add(hook(batch, theirs)[0].numpy().tobytes())
-        kept.add(hook(batch, mine)[0].numpy().tobytes())
-    assert len(drawn) > 1
-    assert len(kept) == 1
-    reseeded = ours("clip-cov", {"ratio": 0.05, "lower": 0.3, "upper": 2.0}, data_loader_seed=7)
-    assert hook(batch, reseeded)[0].numpy().tobytes() not in kept
-
-
 def test_tokens_without_advantage_use_up_verl_s_quota_only():
     """They have no gradient to take away; in verl they are candidates nevertheless."""
     batch = random_batch(1)

@@ -33,6 +33,7 @@ ENVIRONMENT = {
     "VERL_USE_EXTERNAL_MODULES": "tests.verl.cpu_platform",
     # verl's engine is registered for cuda and npu; this is verl's variable to choose it for another.
     "VERL_ENGINE_DEVICE": "cuda",
+    "CUDA_VISIBLE_DEVICES": "",
     "OMP_NUM_THREADS": "1",
     "HF_HUB_OFFLINE": "1",
 }

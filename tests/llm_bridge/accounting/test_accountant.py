@@ -11,18 +11,16 @@ import torch
 import transformers
 from accelerate import Accelerator
 
-from entropy_theory import entropy_change, update_rules
+from entropy_theory import update_rules
 from entropy_theory.accounting import SHARE
-from llm_bridge.accounting import accountant as accountant_module
 from llm_bridge.accounting import entropy_gradient, rule_parts, step_accountant
-from llm_bridge.accounting.accountant import Accountant
+from llm_bridge.accounting.accountant import Accountant, step_rows
 from llm_bridge.accounting.optimizer_step import UnreadableStepError
 from llm_bridge.analysis import tokens as audited_tokens
 from llm_bridge.objective.batches import map_columns
 from llm_bridge.objective.micro_batch import contributions
 from tests.llm_bridge.language_models import low_digit, tabular_trainer
 from tests.llm_bridge.llama_steps import llama, llama_trainer, weights
-from tests.tolerances import FLOAT64
 
 EXACT = 1e-11
 """Nats: sums of some thousand float64 numbers of order 1."""
@@ -52,8 +50,6 @@ def accounted(made, **options):
 OPTIMIZERS = {
     "sgd": lambda p: torch.optim.SGD(p, lr=0.03),
     "momentum": lambda p: torch.optim.SGD(p, lr=0.03, momentum=0.9, weight_decay=0.1),
-    "nesterov": lambda p: torch.optim.SGD(p, lr=0.03, momentum=0.9, nesterov=True, foreach=True),
-    "adam": lambda p: torch.optim.Adam(p, lr=1e-3, weight_decay=0.1),
     "adamw": lambda p: torch.optim.AdamW(p, lr=1e-3, weight_decay=0.1),
 }
 
@@ -69,12 +65,11 @@ def small_llama(folder, optimizer="adamw", rule="grpo", **options):
 # ------------------------------------------------------------------------------- independent logits
 
 
-@pytest.mark.parametrize("micro_batches", [1, 4])
 @pytest.mark.parametrize(
-    ("name", "options"),
-    [("grpo", {}), ("entropy-bonus", {"coefficient": 0.5}), ("aepo", {}),
-     ("aent", {"coefficient": 0.5, "adaptive": False, "removed_fraction": 0.4}),
-     ("clip-cov", {"ratio": 0.2, "lower": 0.0})],
+    ("name", "options", "micro_batches"),
+    [("entropy-bonus", {"coefficient": 0.5}, 1), ("aepo", {}, 4),
+     ("aent", {"coefficient": 0.5, "adaptive": False, "removed_fraction": 0.4}, 1),
+     ("clip-cov", {"ratio": 0.2, "lower": 0.0}, 4)],
 )
 def test_on_a_tabular_policy_under_sgd_parts_and_whole_are_the_theorems(
     tmp_path, name, options, micro_batches
@@ -139,46 +134,32 @@ def test_a_tokens_part_is_its_own_covariance(tmp_path):
     assert step.base_change == pytest.approx(step.by_rule["grpo"], abs=EXACT)
 
 
-@pytest.mark.parametrize(
-    ("rule", "options", "passes"),
-    [("entropy-bonus", {}, 0), ("entropy-bonus", {"normalization": "token-mean"}, 1),
-     ("diverse-bonus", {}, 1)],
-)
-@pytest.mark.parametrize("sequences", [None, 2])
-def test_a_unit_of_the_coefficient_is_what_its_tokens_add_up_to(
-    tmp_path, monkeypatch, rule, options, passes, sequences
-):
+@pytest.mark.parametrize(("rule", "options", "sequences"), [
+    ("entropy-bonus", {}, None), ("entropy-bonus", {"normalization": "token-mean"}, None),
+    ("entropy-bonus", {}, 2), ("diverse-bonus", {}, None)])
+def test_a_unit_of_the_coefficient_is_what_its_tokens_add_up_to(tmp_path, rule, options, sequences):
     """An entropy bonus takes no pass of its own only where it is a multiple of what is measured: not
     with another mean, and not where some rows alone are."""
     made = small_llama(tmp_path, rule=update_rules.get(rule, coefficient=0.5, **options),
                        micro_batches=2, steps=2)
-    seen, divided = [], []
-    plain = step_accountant.StepAccountant.announced_tokens
-
-    def announced(self):
-        divided.append(self)
-        return plain(self)
+    seen = []
 
     class Look(transformers.TrainerCallback):
         def on_pre_optimizer_step(self, *_, **__):
-            made_of = list(made.micro_batches)
-            unit = rule_parts.per_unit(made.rule, made_of)
             # A step accountant of its own, whose tokens are told apart whatever the first did.
-            every, measured, _ = accountant_module.step_rows(made, accountant._choose)
+            every, measured, _ = step_rows(made, accountant._choose)
             own = step_accountant.StepAccountant(
                 accountant.gradient, every, made.optimizer, clip=accountant._clipping.factor,
                 measured=measured, keeps_weights=False)
-            effects = plain(own).of(unit)
+            effects = own.announced_tokens().of(rule_parts.per_unit(made.rule, list(made.micro_batches)))
             seen.append((made.entropy_account.change_per_coefficient,
                          math.fsum(float(e.sum(dtype=torch.float64)) for e in effects)))
 
-    monkeypatch.setattr(step_accountant.StepAccountant, "announced_tokens", announced)
     accountant = Accountant(made, every=0, forecast_every=1, forecast_unit=True, sequences=sequences)
     made.add_callback(accountant)
     made.add_callback(Look())
     made.train()
     assert len(seen) == 2
-    assert len(divided) == 2 * max(passes, sequences is not None)
     for found, expected in seen:
         assert abs(expected) > 1e-5
         assert found == pytest.approx(expected, rel=EXACT_IN_FLOAT32)
@@ -186,21 +167,6 @@ def test_a_unit_of_the_coefficient_is_what_its_tokens_add_up_to(
 
 def step_batch(parts):
     return map_columns(lambda *columns: torch.cat(columns), *(p.batch for p in parts))
-
-
-def test_response_change_is_the_change_of_the_entropy_of_answers(tmp_path):
-    """Answers of one token: -Cov(log pi, step) at each prompt, estimated from its samples; exact where
-    the samples are as probable as the policy says, so here on very many of them."""
-    made = tabular_trainer(tmp_path, update_rules.get("grpo"), samples=400, learning_rate=0.05)
-    before = made.model.table.weight.detach().clone()
-    (step,) = accounted(made).steps
-    change = (made.model.table.weight.detach() - before).numpy()
-    states = sorted({int(i) for p in made.train_dataset["prompt"]
-                     for i in made.processing_class(p).input_ids[-1:]})
-    expected = entropy_change.first_order(before.numpy(), change)[states].mean()
-    # 400 samples a prompt: the covariance of two numbers of correlation near 1 is known to some 10 %.
-    assert step.response_change == pytest.approx(expected, rel=0.25)
-    assert step.account.measured == pytest.approx(expected, rel=0.25)
 
 
 def test_response_change_by_hand(tmp_path):
@@ -223,20 +189,18 @@ def test_response_change_by_hand(tmp_path):
 # -------------------------------------------------------------------------------- shared parameters
 
 
-@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("optimizer", ["momentum", "adamw"])
 def test_on_a_transformer_parts_add_up_to_the_measured_change(tmp_path, optimizer):
-    """Within 2 %, for each optimizer, and tokens to their part; forecast (i) is another number."""
+    """Within 2 %, and tokens to their part; forecast (i) is another number."""
     records = []
     made = small_llama(tmp_path, optimizer, on_step=records.append, steps=4)
     found = accounted(made)
-    names = {"sgd": set(), "momentum": {"momentum", "weight_decay"}, "nesterov": {"momentum"},
-             "adam": {"momentum", "weight_decay"}, "adamw": {"momentum", "weight_decay"}}[optimizer]
+    expected = {"gradient", "clipping", "rounding", "momentum", "weight_decay"}
     for place, step in enumerate(found.steps):
         account = step.account
         assert abs(account.measured) > 1e-4
         assert account.converged
         assert abs(account.residual) <= 0.02 * abs(account.measured) + 1e-6
-        expected = {"gradient", "clipping", "rounding"} | names
         assert account.parts.keys() == (expected - {"momentum"} if place == 0 else expected)
         # Norms compute in float32, whose rounding stands here for all of it.
         assert abs(account.parts["rounding"]) < 1e-9
@@ -248,41 +212,17 @@ def test_on_a_transformer_parts_add_up_to_the_measured_change(tmp_path, optimize
     assert max(gaps) > 1e-3
 
 
-def test_the_account_is_that_of_the_weights_that_training_left(tmp_path):
-    """Entropy of the step's rows before and after, from the model itself at these weights."""
-    made = small_llama(tmp_path, steps=1)
-    start, found = weights(made), Accounts(made)
-    made.train()
-    end, (step,), (parts,) = weights(made), found.steps, found.parts
-    plain = made.accelerator.unwrap_model(made.model)
-    entropies = []
-    for table in (start, end):
-        plain.load_state_dict(table, strict=False)
-        (part,) = parts
-        with torch.no_grad():
-            logits = made.logits(plain, part.inputs)
-        entropy = torch.distributions.Categorical(logits=logits).entropy()
-        mask = part.batch.mask
-        entropies.append(((entropy * mask).sum(-1) / mask.sum(-1)).mean().item())
-    assert step.entropy == pytest.approx(entropies[0], abs=1e-6)
-    assert step.account.measured == pytest.approx(entropies[1] - entropies[0], abs=2e-6)
-
-
-@pytest.mark.parametrize("optimizer", ["sgd", "adamw", "nesterov"])
-def test_training_is_what_it_is_without_an_account(tmp_path, optimizer):
+def test_training_is_what_it_is_without_an_account(tmp_path):
     """To the last bit, at float32, with micro-batches and several points on the path."""
     found = []
-    for options in (None, {"share": 1e-6}, {"reads": "after"}):
-        model = llama()[0].float()
-        made = small_llama(tmp_path, optimizer, model=model, micro_batches=2)
-        if options is not None:
-            accounts = Accounts(made, **options)
+    for watched in (False, True):
+        made = small_llama(tmp_path, model=llama()[0].float(), micro_batches=2)
+        if watched:
+            accounts = Accounts(made, share=1e-6)
         made.train()
         found.append(torch.cat([w.flatten() for w in weights(made).values()]))
-        if options == {"share": 1e-6}:
-            assert max(step.account.points for step in accounts.steps) > 2
-    assert torch.equal(found[0], found[1])
-    assert torch.equal(found[0], found[2])
+    assert max(step.account.points for step in accounts.steps) > 2
+    assert torch.equal(*found)
 
 
 def flat(step):
@@ -291,36 +231,17 @@ def flat(step):
     return np.array(numbers)
 
 
-@pytest.mark.parametrize("options", [
-    {"micro_batches": 2}, {"micro_batches": 4},
-    {"gradient_checkpointing": True, "gradient_checkpointing_kwargs": {"use_reentrant": False}},
-    {"gradient_checkpointing": True, "gradient_checkpointing_kwargs": {"use_reentrant": True},
-     "micro_batches": 2},
-], ids=str)
 @pytest.mark.filterwarnings("ignore:.*use_reentrant.*:")
 @pytest.mark.filterwarnings("ignore:None of the inputs have requires_grad.*:")
-def test_micro_batches_and_checkpointing_change_nothing(tmp_path, options):
+def test_micro_batches_and_checkpointing_change_nothing(tmp_path):
     """Rows that come in parts are one step: same entropy, forecast, account, tokens."""
     whole = accounted(small_llama(tmp_path / "whole", "momentum", steps=2)).steps
-    parts = accounted(small_llama(tmp_path / "parts", "momentum", steps=2, **options)).steps
-    for one, other in zip(whole, parts, strict=True):
-        np.testing.assert_allclose(flat(one), flat(other), rtol=1e-4, atol=1e-7)
-
-
-def test_dropout_is_not_in_the_account(tmp_path):
-    """Attention dropout, which TRL's option leaves on: the account is of the policy without it, and its
-    passes draw no random number."""
-    found = []
-    for watched in (False, True):
-        model = llama(attention_dropout=0.3)[0]
-        made = small_llama(tmp_path, "momentum", model=model, steps=2, micro_batches=2)
-        if watched:
-            accounts = Accounts(made)
-        made.train()
-        found.append(torch.cat([w.flatten() for w in weights(made).values()]))
-    assert torch.equal(*found)
-    for step in accounts.steps:
-        assert abs(step.account.residual) <= 0.02 * abs(step.account.measured) + 1e-6
+    for reentrant, cut in ((False, 4), (True, 2)):
+        parts = accounted(small_llama(
+            tmp_path / str(cut), "momentum", steps=2, micro_batches=cut, gradient_checkpointing=True,
+            gradient_checkpointing_kwargs={"use_reentrant": reentrant})).steps
+        for one, other in zip(whole, parts, strict=True):
+            np.testing.assert_allclose(flat(one), flat(other), rtol=1e-4, atol=1e-7)
 
 
 def test_an_off_policy_step(tmp_path):
@@ -405,31 +326,20 @@ def test_an_adapter_is_accounted_for_by_its_own_weights(tmp_path):
         assert name not in frozen or torch.equal(weight, frozen[name])
 
 
-def test_16_bit_weights(tmp_path):
-    """The path has two points, and what the addends leave is told as rounding."""
-    made = small_llama(tmp_path, "sgd", model=llama()[0].bfloat16(), learning_rate=1.0)
-    for group in made.optimizer.param_groups:
-        group["lr"] = 1.0
-    for step in accounted(made, share=1e-9).steps:
-        assert step.account.points == 2
-        assert step.account.parts["rounding"] != 0
-        assert step.account.accounted == pytest.approx(
-            math.fsum(step.account.parts.values()), abs=EXACT)
-
-
-@pytest.mark.parametrize("micro_batches", [1, 2])
-def test_some_rows_are_measured_and_all_tokens_told_apart(tmp_path, micro_batches):
-    """The account is that of the chosen rows' states; their own entropies say so."""
+@pytest.mark.parametrize(("count", "micro_batches"), [(24, 1), (5, 2)])
+def test_the_account_is_that_of_the_rows_and_weights_of_the_step(tmp_path, count, micro_batches):
+    """Entropy before and after, from the model itself at these weights, of all rows or of the first; all
+    tokens are told apart."""
     made = small_llama(tmp_path, "adamw", steps=1, micro_batches=micro_batches)
-    start, found = weights(made), Accounts(made, sequences=5, share=1e-4)
+    start, found = weights(made), Accounts(made, sequences=count, share=1e-4)
     made.train()
     end, (step,), (parts,) = weights(made), found.steps, found.parts
     plain, means = made.accelerator.unwrap_model(made.model), []
     for table in (start, end):
         plain.load_state_dict(table, strict=False)
         with torch.no_grad():
-            logits = made.logits(plain, parts[0].inputs)[:5]
-        mask = parts[0].batch.mask[:5]
+            logits = made.logits(plain, parts[0].inputs)[:count]
+        mask = parts[0].batch.mask[:count]
         entropy = torch.distributions.Categorical(logits=logits).entropy()
         means.append(((entropy * mask).sum(-1) / mask.sum(-1)).mean().item())
     assert step.entropy == pytest.approx(means[0], abs=1e-6)
@@ -492,8 +402,7 @@ def in_turn(completions, **_):
     return [float(place % 2) for place in range(len(completions))]
 
 
-@pytest.mark.parametrize("rule", ["grpo", "entropy-bonus"])
-@pytest.mark.parametrize("scale", [0.0, 1e3])
+@pytest.mark.parametrize(("scale", "rule"), [(0.0, "grpo"), (1e3, "entropy-bonus")])
 def test_the_ends_of_the_range_of_entropies(tmp_path, scale, rule):
     """A uniform policy and one that is certain: no first order, no NaN, and nothing made of nothing.
 
@@ -624,7 +533,6 @@ def test_every_other_step(tmp_path):
     found = accounted(made, every=2)
     assert [step and step.step for step in found.steps] == [1, None, 3, None]
     assert ["accounted" in record for record in records] == [True, False, True, False]
-    assert FLOAT64 < step_accountant.LARGEST_GAP
 
 
 def test_passes_of_somebody_else_s_leave_everything_as_it_was():
@@ -648,6 +556,7 @@ def test_passes_of_somebody_else_s_leave_everything_as_it_was():
         torch.testing.assert_close(mine, its, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.deep
 def test_an_account_takes_no_more_memory_than_said():
     """A gradient held twice while it is summed up, or one that outlives its use: `step_accountant`."""
     # glibc keeps freed blocks of this size otherwise.

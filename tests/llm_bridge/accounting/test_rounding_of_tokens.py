@@ -81,14 +81,3 @@ def test_the_format_is_that_of_the_products(tmp_path, monkeypatch, mixed, truste
     monkeypatch.setattr(made.accelerator.state, "_mixed_precision", mixed)
     gradient = EntropyGradient(made.model, made.accelerator)
     assert (gradient.rounding_of_derivatives <= LARGEST_GAP) == trusted
-
-
-def test_differences_round_more_than_derivatives(tmp_path):
-    """By the change that they are taken over: half the digits that there are, and a few more."""
-    made = llama_trainer(tmp_path, update_rules.get("grpo"), model=llama()[0].float())
-    gradient = EntropyGradient(made.model, made.accelerator)
-    derivatives = gradient.rounding_of_derivatives
-    assert derivatives == 64 * 2.0**-24
-    gradient._has_no_forward_mode = True
-    assert gradient.rounding_of_derivatives == pytest.approx(derivatives * 2.0**8 / 2**0.5)
-    assert gradient.rounding_of_derivatives < LARGEST_GAP
