@@ -63,16 +63,14 @@ def rounding_room(
 
 
 def corrected_room(
-    number: int, printed: str, right: str, *, weights: Sequence[Fraction] | None = None,
-    shift: Fraction | int = 0,
+    number: int, printed: str, right: str
 ) -> Margin:
     """`rounding_room` with one number put right: the average of row ``number``, misprinted."""
     correction = Fraction(right) - Fraction(printed)
 
     def room(i: Cases) -> Reals:
         is_row = ar.less(np.abs(i.row - number), 0 * i.average + ar.constant(1, like=i.average) / 2)
-        return np.where(is_row, rounding_room(i, weights, shift + correction),
-                        rounding_room(i, weights, shift))
+        return np.where(is_row, rounding_room(i, shift=correction), rounding_room(i))
 
     return room
 
@@ -121,9 +119,9 @@ def not_behind(i: Cases) -> Reals:
     return i.ours - i.theirs + i.rounding
 
 
-def ahead(i: Cases, least: int = 0) -> Reals:
-    """Score by score, above zero where ours is ahead by ``least`` and more than rounding can add."""
-    return i.ours - i.theirs - i.rounding - least
+def ahead(i: Cases) -> Reals:
+    """Score by score, above zero where ours is ahead by more than rounding can add."""
+    return i.ours - i.theirs - i.rounding
 
 
 def flagged(name: str, latex: str) -> Condition:

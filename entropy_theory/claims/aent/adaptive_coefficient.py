@@ -228,10 +228,6 @@ adaptive_coefficient = Claim(
                    "more than 30 orders of magnitude below the lower limit", _box_out_of_reach),
     ),
     mutants=(
-        Mutant(name="without low <= h(lambda_max)", statement=variant(
-            _repaired, conditions=(*_ORDERED, _LOWER))),
-        Mutant(name="without h(lambda_min) <= high", statement=variant(
-            _repaired, conditions=(*_ORDERED, _UPPER))),
         Mutant(name=f"box and band fit, so {STEPS} steps are enough", statement=variant(
             _printed, conditions=_repaired.conditions)),
     ),

@@ -139,11 +139,5 @@ ablation_2 = Claim(
         Mutant(name="the same with tempered rewards",
                statement=variant(_repaired, margin=_with_temperature),
                instances=bandit_instances(LEARNING_RATE, GRPO_WEIGHT, HIGH_TEMPERATURE, actions=(2, 6))),
-        Mutant(name="entropy on the wrong answers never rises",
-               statement=variant(_repaired, margin=lambda i: conditional_entropy_fall(
-                   i.logits, _after(i.logits, i), ~i.correct))),
-        Mutant(name="entropy on the right answers never falls",
-               statement=variant(_repaired, margin=lambda i: -conditional_entropy_fall(
-                   i.logits, _after(i.logits, i), i.correct))),
     ),
 )

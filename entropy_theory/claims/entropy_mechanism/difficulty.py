@@ -155,12 +155,6 @@ SAME_BRANCH = Condition(
 ABOVE_CHANCE = Condition(
     latex="p >= 1/n at both prompts", value=lambda i: _log_odds_against_one(i.logits), relation=">="
 )
-BEFORE_A_LATER_PEAK = Condition(
-    latex=r"$(2p-1)\log\frac{p(n-1)}{1-p} \le 1$ at both prompts",
-    value=lambda i: ar.constant(1, i.logits) / 2 - ar.maximum(
-        _past_peak(i.logits), _past_peak(_easier(i))),
-    relation=">=",
-)
 
 _statement = Statement(
     latex=r"One right answer of probability $p$, the others equally likely: "
@@ -192,10 +186,7 @@ difficulty = Claim(
     repair_note="only up to a peak between $p = 1/2$ and $p = 3/4$, and from a point below chance $1/n$ "
                 "on; beside that interval the order is reversed",
     mutants=(
-        Mutant(name="no bound on p", statement=variant(_repaired, margin=_rise, conditions=())),
         Mutant(name="it rises wherever p is above chance",
                statement=variant(_repaired, margin=_rise, conditions=(ABOVE_CHANCE,))),
-        Mutant(name="the peak is at (2p-1) l = 1",
-               statement=variant(_repaired, margin=_rise, conditions=(BEFORE_A_LATER_PEAK,))),
     ),
 )

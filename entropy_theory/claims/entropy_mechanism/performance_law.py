@@ -180,8 +180,5 @@ performance_law = Claim(
         Mutant(name="R affine in H",
                statement=variant(_statement, margin=lambda i: _defect(
                    i, lambda logits: ar.entropy(logits)))),
-        Mutant(name="R affine in e^{2H}",
-               statement=variant(_statement, margin=lambda i: _defect(
-                   i, lambda logits: perplexity(logits) * perplexity(logits)))),
     ),
 )

@@ -169,10 +169,10 @@ def weighted_response_advantage(logits: Reals, reward: Reals) -> Reals:
 
 
 @definition
-def summed(logits: Reals, x: Reals, about_mean: bool = True) -> Reals:
+def summed(logits: Reals, x: Reals) -> Reals:
     """sum_t (x_t - E x_t) along each response, or sum_t x_t."""
     tree = ar.token_tree(logits)
-    return tree.sum_along(centered(ar.softmax(logits), x) if about_mean else x)
+    return tree.sum_along(centered(ar.softmax(logits), x))
 
 
 @definition

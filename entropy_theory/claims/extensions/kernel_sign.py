@@ -95,10 +95,10 @@ def defect(i: Cases) -> Reals:
     return moved(i) - i.scale[..., None, None] * i.step
 
 
-def _room(i: Cases, factor: int = 1) -> Reals:
+def _room(i: Cases) -> Reals:
     """(c <G, g>)^2 - |(K - c I) g|^2 |G|^2."""
     off, slope = defect(i), entropy_slope(i)
-    return (factor * i.scale * tabular_rate(i)) ** 2 - inner(off, off) * inner(slope, slope)
+    return (i.scale * tabular_rate(i)) ** 2 - inner(off, off) * inner(slope, slope)
 
 
 def _same_sign(i: Cases) -> Reals:
@@ -218,10 +218,5 @@ kernel_sign = Claim(
     instances=INSTANCES,
     mutants=(
         Mutant(name="the condition dropped", statement=variant(_statement, conditions=())),
-        Mutant(name="a defect four times as large",
-               statement=variant(_statement, conditions=(Condition(
-                   latex="a defect four times as large", value=lambda i: _room(i, factor=4)),))),
-        Mutant(name="the sign of the scale flipped",
-               statement=variant(_statement, margin=lambda i: -_same_sign(i))),
     ),
 )

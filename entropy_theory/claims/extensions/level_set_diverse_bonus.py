@@ -143,13 +143,6 @@ level_set_diverse_bonus = Claim(
         Mutant(name="also where the bonus lowers the entropy", statement=variant(
             _held, beyond=None, margin=lambda i: entropy_of_bonus(i.logits, i.correct)
             * held_gain(i.logits, i.correct))),
-        Mutant(name="the bonus with its sign flipped", statement=variant(
-            _held, beyond=None, margin=lambda i: -held_gain(i.logits, i.correct))),
-        Mutant(name="it rises strictly everywhere",
-               statement=variant(_held, beyond=None, relation=">")),
-        Mutant(name="as fast as by the reward's gradient alone", statement=variant(
-            _held, beyond=None, margin=lambda i: -entropy_of_learning(i.logits, i.correct)
-            * reward_of_bonus(i.logits, i.correct))),
     ),
 )
 
@@ -245,8 +238,5 @@ level_set_one_coefficient = Claim(
     mutants=(
         Mutant(name="the learning of one against the price at the other", statement=variant(
             _each, margin=_gain_of_the_sharper)),
-        Mutant(name="a coefficient for each, whatever the bonus does to its entropy", statement=variant(
-            _each, margin=lambda i: entropy_of_bonus(i.other, i.correct)
-            * held_gain(i.other, i.correct))),
     ),
 )

@@ -87,12 +87,6 @@ def _with_probability(i: Cases) -> Reals:
     return entropy_rate(i, rate) + ar.covariance(p, p, rate)
 
 
-def _uncentered(i: Cases) -> Reals:
-    p = ar.softmax(i.logits)
-    moved = i.first_feature + ar.per_action(i.pace) * i.second_feature
-    return entropy_rate(i, log_probability_rate(i)) + ar.mean(p, ar.log_softmax(i.logits) * moved)
-
-
 def _along_any_curve(i: Any) -> tuple[Term, ...]:
     """Say it of any differentiable curve of logits, which is what a curve of a network's parameters
     makes."""
@@ -165,11 +159,5 @@ score_covariance = Claim(
     mutants=(
         Mutant(name="the probability in place of its logarithm",
                statement=variant(_statement, margin=_with_probability)),
-        Mutant(name="features in place of scores, log pi not centered",
-               statement=variant(_statement, margin=_uncentered)),
-        Mutant(name="the sign flipped",
-               statement=variant(_statement, margin=lambda i: entropy_rate(
-                   i, log_probability_rate(i)) - ar.covariance(
-                       ar.softmax(i.logits), ar.log_softmax(i.logits), log_probability_rate(i)))),
     ),
 )

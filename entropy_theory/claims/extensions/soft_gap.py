@@ -53,8 +53,6 @@ soft_gap = Claim(
                    "tends to 1", _tight),
     ),
     mutants=(
-        Mutant(name="5 in place of 4", statement=variant(
-            _statement, margin=lambda i: room(i, by_state, factor=5))),
         Mutant(name="the least response probability itself, not its square", statement=variant(
             _statement, margin=lambda i: room(i, lambda j: by_response(j) ** (1 / 2), factor=4))),
     ),
