@@ -212,8 +212,6 @@ _repaired = Statement(
     conditions=(BINARY,),
 )
 AT_UNIT_RATE = {"weights": [1, 1, 4], "reward": [0, 1, Fraction(9, 10)], "learning_rate": 1}
-# Two tokens, returns 0 and 1: C = (3/5)(9/10), and p rises by the other first token.
-TWO_TOKENS = {"weights": [[2, 3], [1, 1], [9, 1]], "reward": [1, 1, 1, 0], "learning_rate": 1}
 
 c_stays_away = Claim(
     id="aent.c-stays-away-from-zero",

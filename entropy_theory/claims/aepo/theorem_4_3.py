@@ -46,8 +46,8 @@ from entropy_theory.verification import (
     bandit_instances,
 )
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Ball, Reals
-from entropy_theory.verification.claim import Convergence, Outcome, variant
+from entropy_theory.verification.arithmetic import Reals
+from entropy_theory.verification.claim import Outcome, variant
 from entropy_theory.verification.formula.limits import has_derivative
 from entropy_theory.verification.symbolic import equation
 
@@ -60,16 +60,6 @@ def error_of_first_order(i: Cases) -> Reals:
     first_order = i.learning_rate * rate(i.logits, i.correct, i.temperature)
     error = np.abs(ar.entropy_change(i.logits, step) - first_order)
     return remainder_bound(step) - error
-
-
-def _remainder(i: Cases, size: Ball) -> Reals:
-    step = unit_step(i.logits, i.correct, i.temperature)
-    first_order = rate(i.logits, i.correct, i.temperature)
-    return ar.entropy_change(i.logits, size * step) - size * first_order
-
-
-def _bound(i: Cases, size: Ball) -> Reals:
-    return remainder_bound(size * unit_step(i.logits, i.correct, i.temperature))
 
 
 def _equation_5_into_6(i: Cases) -> Reals:
@@ -99,7 +89,7 @@ theorem_4_3a = Claim(
     statement=_expansion,
     instances=INSTANCES,
     symbolic=True,
-    convergence=Convergence(remainder=_remainder, bound=_bound, order=2),
+    first_order=True,
     printed_proof=(
         *equation_6.printed_proof,
         PrintedStep(as_printed=equation("printed: Eq. 5 into Eq. 6", "gives Delta H_k(T)", INSTANCES,

@@ -31,8 +31,8 @@ from entropy_theory.claims.entropy_mechanism.tree_rates import (
 )
 from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Ball, Reals
-from entropy_theory.verification.claim import Convergence, variant
+from entropy_theory.verification.arithmetic import Reals
+from entropy_theory.verification.claim import variant
 from entropy_theory.verification.formula.limits import along, has_derivative
 
 # ---------------------------------------------------------------- one state
@@ -46,10 +46,6 @@ def _room(i: Cases, first_order: Reals | None = None) -> Reals:
     """bound - |H(z + dz) - H(z) - first order|."""
     rate = _first_order(i) if first_order is None else first_order
     return remainder_bound(i.step) - np.abs(ar.entropy_change(i.logits, i.step) - rate)
-
-
-def _remainder(i: Cases, size: Ball) -> Reals:
-    return ar.entropy_change(i.logits, size * i.step) - size * _first_order(i)
 
 
 def _uniform_covariance(i: Cases) -> Reals:
@@ -75,10 +71,7 @@ lemma_1_state = Claim(
     statement=_state,
     instances=bandit_instances(correct=False, step=True),
     symbolic=True,
-    convergence=Convergence(
-        remainder=_remainder, order=2, parameter="step",
-        bound=lambda i, size: remainder_bound(size * i.step),
-    ),
+    first_order=True,
     mutants=(
         Mutant(name="covariance under the uniform distribution",
                statement=variant(_state, margin=lambda i: _room(i, _uniform_covariance(i)))),

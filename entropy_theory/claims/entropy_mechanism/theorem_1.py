@@ -29,7 +29,7 @@ from entropy_theory.claims.entropy_mechanism.tree_rates import (
 )
 from entropy_theory.verification import Cases, Claim, Mutant, Statement
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Ball, Reals
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.formula.limits import has_gradient
 
@@ -39,11 +39,6 @@ def state_error(i: Cases, step: Reals, rate: Reals) -> Reals:
     moved = i.learning_rate[..., None, None] * step
     error = np.abs(ar.entropy_change(i.logits, moved) - i.learning_rate[..., None] * rate)
     return remainder_bound(moved) - error
-
-
-def state_remainder(i: Cases, size: Ball, step: Reals, rate: Reals) -> Reals:
-    """H(z + size step) - H(z) - size rate at every state."""
-    return ar.entropy_change(i.logits, size * step) - size * rate
 
 
 def rate_along(i: Cases, x: Reals) -> Reals:

@@ -70,11 +70,6 @@ def covariance(probabilities: Reals, x: Reals, y: Reals) -> Reals:
     return ar.mean(probabilities, centered(probabilities, x) * centered(probabilities, y))
 
 
-def decidable(bound: Reals) -> Reals:
-    """bound + 10^-60, in balls: lets a remainder of zero be seen to be within a bound of zero."""
-    return bound + ar.constant(10, like=bound) ** -60
-
-
 def response_probabilities(logits: Any) -> Any:
     """pi(y) [..., responses]."""
     return ar.token_tree(logits).response_probabilities(ar.softmax(logits))

@@ -20,7 +20,7 @@ import numpy as np
 from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Real, Reals
-from entropy_theory.verification.claim import Convergence, variant
+from entropy_theory.verification.claim import variant
 from entropy_theory.verification.formula.limits import has_derivative
 
 
@@ -74,8 +74,7 @@ second_order = Claim(
     scope="one softmax policy, one logit step of any size, with its remainder",
     statement=_statement,
     instances=bandit_instances(correct=False, step=True),
-    convergence=Convergence(remainder=_remainder, order=3, parameter="step size",
-                            bound=lambda i, h: _bound(h * i.step)),
+    first_order=True,
     mutants=(
         Mutant(name="Var(d) left out",
                statement=variant(_statement,
