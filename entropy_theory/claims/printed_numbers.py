@@ -11,8 +11,10 @@ which is as lenient as can be: an average that fails is wrong whatever the digit
 from __future__ import annotations
 
 import itertools
+import tomllib
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 from hypothesis import strategies as st
@@ -22,6 +24,23 @@ from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.formula.statement import Parameter, Parameters, Range
 from entropy_theory.verification.instances import Batch, Instance, Margin
+
+
+def printed_rows(place: str) -> dict[str, tuple[str, str]]:
+    """Rows of a paper's table, such as ``aepo/table_1_benchmarks``, with the digits that are printed.
+
+    By block and row they have the entries and the average; it is "" where the table has none.
+    """
+    text = (Path(__file__).parent / f"{place}.toml").read_text("utf-8")
+    content = tomllib.loads(text, parse_float=str)
+    found = {}
+    for block in content.values():
+        if isinstance(block, dict):
+            header = block.get("header", content.get("header"))
+            mean = header.index(content["average"]) if "average" in content else len(header)
+            found |= {f"{block['title']}, {row[0]}": (" ".join(row[1:mean]), "".join(row[mean:mean + 1]))
+                      for row in block["rows"]}
+    return found
 
 
 def half_unit(printed: str) -> Fraction:

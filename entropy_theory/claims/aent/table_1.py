@@ -10,29 +10,22 @@ all baselines on five benchmarks. They are not the same five: MATH-500 is lost i
 from __future__ import annotations
 
 import functools
+from fractions import Fraction
 
 import numpy as np
 
+from entropy_theory.claims.printed_numbers import printed_rows
 from entropy_theory.verification import Cases, Claim, Mutant, Statement, listed_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
 
-# In thousandths: MATH-Hard, MATH-500, AIME24, Minerva, Olympiad, AMC.
-PRINTED = {
-    "a": {
-        "base": (368, 584, 83, 179, 279, 406),
-        "grpo": (524, 756, 192, 311, 364, 550),
-        "ent_reg": (546, 752, 167, 316, 370, 562),
-        "aent": (552, 750, 217, 330, 377, 581),
-    },
-    "b": {
-        "base": (661, 792, 225, 311, 432, 594),
-        "grpo": (773, 865, 367, 347, 576, 769),
-        "ent_reg": (808, 872, 342, 359, 576, 794),
-        "aent": (813, 882, 392, 359, 591, 825),
-    },
-}
+NAMES = {"Base": "base", "GRPO": "grpo", "EntReg": "ent_reg", "AEnt": "aent"}
+PRINTED: dict[str, dict[str, list[int]]] = {"a": {}, "b": {}}
+"""In thousandths, by setting: MATH-Hard, MATH-500, AIME24, Minerva, Olympiad, AMC."""
+for _name, (_scores, _) in printed_rows("aent/table_1_benchmarks").items():
+    _row = [int(1000 * Fraction(score)) for score in _scores.split()]
+    PRINTED[_name[1]][NAMES[_name.rpartition(", ")[2]]] = _row
 BASELINES = ("base", "grpo", "ent_reg")
 
 # ---------------------------------------------------------------- averages

@@ -27,7 +27,7 @@ def _solved(method: str) -> list[int]:
 
 ROWS = tuple(
     {"aepo": aepo, "base": base, "grpo": grpo}
-    for aepo, base, grpo in zip(*map(_solved, ("AEPO", "base", "GRPO")), strict=True)
+    for aepo, base, grpo in zip(*map(_solved, ("+AEPO", "Qwen2.5-7B", "+GRPO")), strict=True)
 )
 
 

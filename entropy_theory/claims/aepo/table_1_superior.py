@@ -19,14 +19,14 @@ from entropy_theory.claims.printed_numbers import ahead_on, compared, mean_lead,
 from entropy_theory.verification import Cases, Claim, Statement, listed_instances
 from entropy_theory.verification.arithmetic import Reals
 
-METHOD = "AEPO"
-MODELS = ("Qwen2.5-7B", "Qwen2.5-math-7B", "Qwen3-4B")
+METHOD = "+AEPO"
+MODELS = ("Qwen2.5-7B", "Qwen2.5-Math-7B", "Qwen3-4B")
 
 
 def rows_of(model: str) -> dict[str, str]:
-    """The printed scores of a model by method; the base model's own row is called "base"."""
+    """The printed scores of a model by method; the base model's own row has its name."""
     named = {name.partition(", ")[::2]: scores for name, (scores, _) in PRINTED.items()}
-    return {method or "base": scores for (base, method), scores in named.items() if base == model}
+    return {method: scores for (base, method), scores in named.items() if base == model}
 
 
 def _best_other(model: str) -> str:
