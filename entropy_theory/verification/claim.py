@@ -126,6 +126,21 @@ class Step:
         check_choice(self.method, METHODS, "verification method")
 
 
+def experiment(name: str, statement: str, check: Callable[[], tuple[bool, str]]) -> Step:
+    """Make a step of what a long exact run or a fit shows, as no proof does.
+
+    ``check`` returns whether it shows the statement, and its numbers. A statement without a violation
+    needs its experiments to pass; one that is false as written, has no repair, and whose experiments pass
+    is an empirical law (`verdict.derive`).
+    """
+
+    def run() -> tuple[Outcome, str]:
+        shown, detail = check()
+        return ("pass" if shown else "fail"), detail
+
+    return Step(name=name, statement=statement, method="experiment", check=run)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PrintedStep:
     """A step of the proof as printed: does it follow from what is printed before it?
@@ -269,7 +284,7 @@ class Claim:
             true to first order.
         mutants: wrong variants, at least one.
         witnesses: instances known to be telling, which are always checked, and first.
-        experiments: what long runs and fits show (`experiment.experiment`).
+        experiments: what long runs and fits show (`experiment`).
         proof_file: a Rocq file that proves the formula (`kernel`); by default the one in formal/claims
             that is named like the claim, if there is one.
     """

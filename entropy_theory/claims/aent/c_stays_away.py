@@ -40,8 +40,7 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Ball, Reals
 from entropy_theory.verification.certify import precision
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.claim import experiment, variant
 from entropy_theory.verification.formula.limits import at_every_step, run
 from entropy_theory.verification.formula.statement import ANY
 from entropy_theory.verification.formula.terms import Term, computed_by, definition

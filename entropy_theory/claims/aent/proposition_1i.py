@@ -34,8 +34,7 @@ from entropy_theory.claims.extensions.gradient_entropy_bounds import (
 from entropy_theory.verification import Cases, Claim, Mutant, Statement, listed_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Ball, Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.claim import experiment, variant
 
 
 def _norm(i: Cases) -> Reals:

@@ -36,8 +36,7 @@ from entropy_theory.claims.aent.token_mdp import spread
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import Cases, Claim, Mutant, Statement
 from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.claim import experiment, variant
 
 # ---------------------------------------------------------------- numbers
 

@@ -40,8 +40,7 @@ from entropy_theory.verification import (
 )
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import without
-from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.claim import experiment, without
 from entropy_theory.verification.formula.statement import Range
 from entropy_theory.verification.formula.terms import Term, definition
 

@@ -42,8 +42,7 @@ from entropy_theory.verification import (
 )
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant, without
-from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.claim import experiment, variant, without
 from entropy_theory.verification.formula.statement import POSITIVE
 from entropy_theory.verification.search import Effort, search
 

@@ -23,8 +23,7 @@ from entropy_theory.claims.aepo.tempered_reinforce import LEARNING_RATE, unit_st
 from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.claim import experiment, variant
 
 
 def _step(i: Cases) -> Reals:

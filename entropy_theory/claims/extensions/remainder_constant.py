@@ -29,8 +29,7 @@ from entropy_theory.claims.extensions.second_order import first_order, quadratic
 from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Real, Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.claim import experiment, variant
 from entropy_theory.verification.formula.limits import for_every, implies
 from entropy_theory.verification.formula.terms import ACTIONS, Term
 

@@ -32,8 +32,7 @@ from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import Cases, Claim, Mutant, Scalar, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.claim import experiment, variant
 from entropy_theory.verification.formula.limits import (
     STEPS,
     after,

@@ -17,8 +17,7 @@ from entropy_theory.claims.aent.lemma_6 import (
 )
 from entropy_theory.claims.aent.token_mdp import COEFFICIENT, trees
 from entropy_theory.verification import Claim, Mutant, Statement
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.claim import experiment, variant
 from entropy_theory.verification.formula.statement import ANY
 
 

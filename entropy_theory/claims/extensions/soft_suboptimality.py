@@ -14,7 +14,7 @@ from __future__ import annotations
 from entropy_theory.claims.aent.proposition_2 import STATIONARY, room
 from entropy_theory.claims.aent.token_mdp import COEFFICIENT, trees
 from entropy_theory.verification import Claim, Statement
-from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.claim import experiment
 from entropy_theory.verification.formula.statement import ANY
 
 # A coefficient near 1/(4 log 2).
