@@ -15,15 +15,15 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from hypothesis import strategies as st
 
 from entropy_theory.verification import Cases, Condition, Instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.formula.statement import Parameter, Parameters, Range
-from entropy_theory.verification.instances import Batch, Instance, Margin
+from entropy_theory.verification.instances import Batch, Instance, Margin, drawn_by
 
 
 def printed_rows(place: str) -> dict[str, tuple[str, str]]:
@@ -32,11 +32,11 @@ def printed_rows(place: str) -> dict[str, tuple[str, str]]:
     By block and row they have the entries and the average; it is "" where the table has none.
     """
     text = (Path(__file__).parent / f"{place}.toml").read_text("utf-8")
-    content = tomllib.loads(text, parse_float=str)
-    found = {}
+    content: dict[str, Any] = tomllib.loads(text, parse_float=str)
+    found: dict[str, tuple[str, str]] = {}
     for block in content.values():
         if isinstance(block, dict):
-            header = block.get("header", content.get("header"))
+            header = block.get("header") or content["header"]
             mean = header.index(content["average"]) if "average" in content else len(header)
             found |= {f"{block['title']}, {row[0]}": (" ".join(row[1:mean]), "".join(row[mean:mean + 1]))
                       for row in block["rows"]}
@@ -108,13 +108,8 @@ def unrounded_instances(**printed: str) -> Instances:
                                         for name, ends in ranges.items())))
         yield {name: np.array([float(row[k]) for row in rows]) for k, name in enumerate(ranges)}
 
-    strategy = st.fixed_dictionaries({
-        name: st.one_of(st.sampled_from((Fraction(printed[name]), *ends)),
-                        st.floats(float(ends[0]), float(ends[1])))
-        for name, ends in ranges.items()
-    })
     return Instances(
-        strategy=strategy, sample=sample, enumerate=enumerate_corners, movable=tuple(ranges),
+        strategy=drawn_by(sample), sample=sample, enumerate=enumerate_corners, movable=tuple(ranges),
         ranges={name: (float(low), float(high)) for name, (low, high) in ranges.items()},
         families="values that round to the printed ones",
         parameters=Parameters(fields=tuple(

@@ -426,6 +426,12 @@ def _tree_parameters(
     ), fewest=tokens[0], most=tokens[1] if tokens[0] == tokens[1] else None)
 
 
+def drawn_by(sample: Callable[[np.random.Generator, int], Batch]) -> st.SearchStrategy[Instance]:
+    """A sampler's instances, one at a time, for Hypothesis; they shrink by their seeds alone."""
+    seeds = st.integers(0, 2**32 - 1)
+    return seeds.map(lambda seed: pick(sample(np.random.default_rng(seed), 1), 0))
+
+
 def listed_instances(rows: Sequence[Instance], families: str) -> Instances:
     """A finite set of exact instances, such as the rows of a printed table, in the given order.
 

@@ -19,7 +19,6 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from hypothesis import strategies as st
 
 from entropy_theory.claims.entropy_mechanism.sign_rules import plain_covariance
 from entropy_theory.verification import Cases, Claim, Condition, Instances, Mutant, Statement
@@ -28,7 +27,7 @@ from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.formula.statement import POSITIVE, Parameter, Parameters
 from entropy_theory.verification.formula.terms import ACTIONS, definition
-from entropy_theory.verification.instances import Batch
+from entropy_theory.verification.instances import Batch, drawn_by
 
 MOST_WRONG = 7
 
@@ -57,13 +56,8 @@ def _enumerate(largest_total: int) -> Iterator[Batch]:
             }
 
 
-def _case(n: int, gap: float, shift: float) -> dict[str, list[float] | float]:
-    return {"logits": _policy(n, gap).tolist(), "shift": shift}
-
-
 PROMPTS = Instances(
-    strategy=st.builds(_case, st.integers(2, 6), st.floats(-6, 6, allow_subnormal=False),
-                       st.floats(1 / 64, 4)),
+    strategy=drawn_by(_sample),
     sample=_sample,
     enumerate=_enumerate,
     families=f"one right answer with a Gaussian logit, 1-{MOST_WRONG} equally likely wrong ones; the "
