@@ -36,7 +36,7 @@ from tests.entropy_theory.verification.gallina import (
 )
 
 DEFINITIONS = Path(entropy_theory.__file__).parent / "formal" / "library" / "Definitions.v"
-INSTANCES = 2
+INSTANCES = 4
 """Of each claim: small ones in order of size, and as many at random."""
 TOLERANCE = 1e-7
 """Of a margin, relative to it or to 1: naive sums against sums in log space, of numbers up to e^8."""
