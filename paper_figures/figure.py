@@ -204,7 +204,8 @@ def _code_digest(folder: Path) -> str:
     theory, simulations = ROOM.parent / "entropy_theory", ROOM.parent / "simulations"
     files = {
         *folder.glob("*.py"), *folder.glob("*.toml"), *ROOM.glob("*.mplstyle"), *ROOM.rglob("*.py"),
-        *theory.glob("*.py"), *theory.glob("update_rules/*.py"), *simulations.rglob("*.py"),
+        *theory.glob("*.py"), *theory.glob("update_rules/*.py"), *theory.glob("claims/*/*.toml"),
+        *simulations.rglob("*.py"),
     }
     for path in sorted(files):
         digest.update(path.read_bytes())

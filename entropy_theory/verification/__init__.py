@@ -10,11 +10,8 @@
     sizes.py shrink.py  far larger instances; smaller counterexamples
     vacuity.py          claims that pass, whatever they say
     certify.py          signs proved in ball arithmetic (Arb); a float violation counts only then
-    experiment.py       what long exact runs and fits show, asserted
-    convergence.py      the order of a remainder, measured in high precision
     verdict.py          the verdict, from the evidence alone
     check.py            the list of checks of a claim and what each may cost; `judge` runs them
-    runner.py           many claims in parallel, with time limits
     judged.py           the formula, or the code, that was judged
     ledger.py report.py verdicts as JSON and as tables; the accepted ledger
     rule_contract.py    what every update rule must keep, a user's too

@@ -22,7 +22,7 @@ import numpy as np
 
 from entropy_theory.support.user_errors import check_choice
 from entropy_theory.token_tree import TokenTree
-from entropy_theory.verification.arithmetic import Ball, Mask, Reals, is_exact
+from entropy_theory.verification.arithmetic import Mask, Reals, is_exact
 from entropy_theory.verification.formula.evaluate import Numbers, as_ball
 from entropy_theory.verification.formula.statement import (
     Formula,
@@ -37,7 +37,7 @@ from entropy_theory.verification.instances import Cases, Instance, Instances, Ma
 
 Relation = Literal[">", ">=", "=="]
 Method = Literal[
-    "kernel", "symbolic", "property", "search", "certify", "convergence", "experiment", "mutant",
+    "kernel", "symbolic", "property", "search", "certify", "experiment", "mutant",
 ]
 Outcome = Literal["pass", "fail", "undecided", "timeout", "error", "skipped", "vacuous"]
 Target = Literal["statement", "repair", "printed proof", "experiment", "mutant"]
@@ -124,6 +124,21 @@ class Step:
 
     def __post_init__(self) -> None:
         check_choice(self.method, METHODS, "verification method")
+
+
+def experiment(name: str, statement: str, check: Callable[[], tuple[bool, str]]) -> Step:
+    """Make a step of what a long exact run or a fit shows, as no proof does.
+
+    ``check`` returns whether it shows the statement, and its numbers. A statement without a violation
+    needs its experiments to pass; one that is false as written, has no repair, and whose experiments pass
+    is an empirical law (`verdict.derive`).
+    """
+
+    def run() -> tuple[Outcome, str]:
+        shown, detail = check()
+        return ("pass" if shown else "fail"), detail
+
+    return Step(name=name, statement=statement, method="experiment", check=run)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -229,36 +244,17 @@ class Statement:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Convergence:
-    """A remainder that should vanish with a known order in a small parameter.
-
-    Attributes:
-        remainder: (instance as balls, step size as ball) -> ball(s); the neglected part.
-        order: the order claimed.
-        bound: (instance as balls, step size as ball) -> ball(s); |remainder| <= bound, if claimed.
-        parameter: name of the small parameter.
-    """
-
-    remainder: Callable[[Cases, Ball], Reals]
-    order: int
-    bound: Callable[[Cases, Ball], Reals] | None = None
-    parameter: str = "learning rate"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Mutant:
     """A wrong variant of the claim: some check must reject it.
 
     Attributes:
         name: what was changed.
         statement: the wrong statement.
-        convergence: a wrong remainder, where the claim is about one.
         instances: the set that the mutant is about, if it is not the claim's.
     """
 
     name: str
     statement: Statement
-    convergence: Convergence | None = None
     instances: Instances | None = None
 
 
@@ -284,10 +280,11 @@ class Claim:
         symbolic: whether SymPy too decides the equations of the formula that is said to be true
             (`symbolic`): a second verdict beside the kernel's.
         printed_proof: the source's own proof, step by step; empty if it prints none.
-        convergence: the order of a remainder; its presence makes the claim a first-order one.
+        first_order: whether it bounds the remainder of a first order in a step; proved, it is said to be
+            true to first order.
         mutants: wrong variants, at least one.
         witnesses: instances known to be telling, which are always checked, and first.
-        experiments: what long runs and fits show (`experiment.experiment`).
+        experiments: what long runs and fits show (`experiment`).
         proof_file: a Rocq file that proves the formula (`kernel`); by default the one in formal/claims
             that is named like the claim, if there is one.
     """
@@ -304,7 +301,7 @@ class Claim:
     source_text: SourceText = "printed"
     symbolic: bool = False
     printed_proof: tuple[PrintedStep, ...] = ()
-    convergence: Convergence | None = None
+    first_order: bool = False
     mutants: tuple[Mutant, ...] = ()
     witnesses: tuple[Instance, ...] = ()
     experiments: tuple[Step, ...] = ()

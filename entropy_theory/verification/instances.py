@@ -127,34 +127,14 @@ UNSET = Range()
 """Stands for the range of what is drawn."""
 
 
-def _check_drawn(drawn: Scalar | Vector, positive: bool) -> None:
-    """Raise a ValueError unless what is drawn makes sense; sets the range where it is not given."""
-    said = f"'{drawn.name}' is drawn from {drawn.low} to {drawn.high} and {drawn.grid}"
-    if not drawn.name.isidentifier():
-        # Formulas, the kernel's too, call it by this name.
-        raise ValueError(f"'{drawn.name}' is no name of a field: use letters, digits and _")
-    if not drawn.grid:
-        raise ValueError(f"{said}: give its grid a value, the simplest first")
-    if not all(map(math.isfinite, (drawn.low, drawn.high, *drawn.grid))):
-        raise ValueError(f"{said}: give finite numbers")
-    if drawn.low > drawn.high:
-        raise ValueError(f"{said}: low is above high")
-    if positive and min(drawn.low, *drawn.grid) <= 0:
-        raise ValueError(f"{said}, but a Scalar is positive, drawn in its logarithm: draw from above 0 "
-                         "(for a number of any sign, the difference of a positive one and a constant)")
-    if drawn.range is UNSET:
-        values = [Fraction(v) for v in (drawn.low, drawn.high, *drawn.grid)]
-        object.__setattr__(drawn, "range", Range(low=min(values), high=max(values)))
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Scalar:
-    """A positive number of each instance, such as a temperature.
+class _Drawn:
+    """A field of the instances that is drawn.
 
     Attributes:
         name: field of the instance.
         low: smallest value drawn.
-        high: largest value drawn (log-uniform in between).
+        high: largest value drawn.
         grid: exact values for exhaustive search, simplest first.
         range: the values that the statement is about; by default those that are drawn, from low to high.
 
@@ -170,39 +150,37 @@ class Scalar:
     range: Range = UNSET
 
     def __post_init__(self) -> None:
-        _check_drawn(self, positive=True)
+        said = f"'{self.name}' is drawn from {self.low} to {self.high} and {self.grid}"
+        if not self.name.isidentifier():
+            # Formulas, the kernel's too, call it by this name.
+            raise ValueError(f"'{self.name}' is no name of a field: use letters, digits and _")
+        if not self.grid:
+            raise ValueError(f"{said}: give its grid a value, the simplest first")
+        if not all(map(math.isfinite, (self.low, self.high, *self.grid))):
+            raise ValueError(f"{said}: give finite numbers")
+        if self.low > self.high:
+            raise ValueError(f"{said}: low is above high")
+        if isinstance(self, Scalar) and min(self.low, *self.grid) <= 0:
+            raise ValueError(
+                f"{said}, but a Scalar is positive, drawn in its logarithm: draw from above 0 (for a "
+                "number of any sign, the difference of a positive one and a constant)")
+        if self.range is UNSET:
+            values = [Fraction(v) for v in (self.low, self.high, *self.grid)]
+            object.__setattr__(self, "range", Range(low=min(values), high=max(values)))
         if not self.range.contains([self.low, self.high, *self.grid]):
-            raise ValueError(f"'{self.name}' is drawn from {self.low} to {self.high} and {self.grid}, "
-                             f"which is not within {self.range}")
+            raise ValueError(f"{said}, which is not within {self.range}")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Vector:
-    """A real number of each action, such as a reward or an advantage.
+class Scalar(_Drawn):
+    """A positive number of each instance, such as a temperature, drawn log-uniformly."""
 
-    Attributes:
-        name: field of the instance.
-        low: smallest value drawn.
-        high: largest value drawn (uniform in between, the grid's values mixed in).
-        grid: exact values for exhaustive search, simplest first.
-        range: the values that the statement is about; by default those that are drawn, from low to high.
+    __slots__ = ()
 
-    Raises:
-        ValueError: a value that may be drawn lies outside the range or is not finite, low is above
-            high, or the grid is empty.
-    """
 
-    name: str
-    low: float
-    high: float
-    grid: tuple[Fraction | int, ...]
-    range: Range = UNSET
+class Vector(_Drawn):
+    """A real number of each action, such as a reward, drawn uniformly, or from the grid."""
 
-    def __post_init__(self) -> None:
-        _check_drawn(self, positive=False)
-        if not self.range.contains([self.low, self.high, *self.grid]):
-            raise ValueError(f"'{self.name}' is drawn from {self.low} to {self.high} and {self.grid}, "
-                             f"which is not within {self.range}")
+    __slots__ = ()
 
 
 UNIT = Range(low=0, high=1)
@@ -448,6 +426,12 @@ def _tree_parameters(
     ), fewest=tokens[0], most=tokens[1] if tokens[0] == tokens[1] else None)
 
 
+def drawn_by(sample: Callable[[np.random.Generator, int], Batch]) -> st.SearchStrategy[Instance]:
+    """A sampler's instances, one at a time, for Hypothesis; they shrink by their seeds alone."""
+    seeds = st.integers(0, 2**32 - 1)
+    return seeds.map(lambda seed: pick(sample(np.random.default_rng(seed), 1), 0))
+
+
 def listed_instances(rows: Sequence[Instance], families: str) -> Instances:
     """A finite set of exact instances, such as the rows of a printed table, in the given order.
 
@@ -625,7 +609,7 @@ def _product(columns: Mapping[str, Iterable[Any]]) -> Iterator[Batch]:
         yield {name: np.array([row[k] for row in chunk]) for k, name in enumerate(columns)}
 
 
-def _weights_with_total(total: int, n: int, least: int = 1) -> Iterator[tuple[int, ...]]:
+def _weights_with_total(total: int, n: int) -> Iterator[tuple[int, ...]]:
     """Nondecreasing positive integers with this sum and no common factor."""
 
     def partitions(rest: int, parts: int, smallest: int) -> Iterator[tuple[int, ...]]:
@@ -636,7 +620,7 @@ def _weights_with_total(total: int, n: int, least: int = 1) -> Iterator[tuple[in
             for others in partitions(rest - first, parts - 1, first):
                 yield (first, *others)
 
-    return (w for w in partitions(total, n, least) if math.gcd(*w) == 1)
+    return (w for w in partitions(total, n, 1) if math.gcd(*w) == 1)
 
 
 def _masks(n: int) -> list[tuple[bool, ...]]:

@@ -290,9 +290,6 @@ def _summary(evidence: Sequence[Evidence]) -> str:
         passed = sum(e.outcome == "pass" for e in experiments)
         parts.append(f"{passed}/{len(experiments)} experiments")
     for e in evidence:
-        if e.method == "convergence" and e.target == "statement":
-            parts.append(f"order: {e.outcome}")
-    for e in evidence:
         if e.method == "kernel" or (e.method == "symbolic" and e.target != "printed proof"):
             parts.append(f"{'SymPy' if e.method == 'symbolic' else e.method}: {e.outcome}")
     certified = any(e.counterexample for e in evidence if e.target == "statement")

@@ -8,7 +8,7 @@ Statement:
                  as verified, but part of what the statement is about was not tried: which, says the
                  evidence
     vacuous      it passes for a reason that has nothing to do with what it says (`vacuity`)
-    first-order  true with a remainder: proved with it, its order measured
+    first-order  true with a remainder, and proved with it
     true with a hypothesis
                  false as printed (certified violation); with the named hypothesis proved
     corrected    false as printed; with another constant, factor or sign the repair survives
@@ -105,7 +105,7 @@ def _statement_verdict(
             return "true with a hypothesis"
         return "refuted"
     standing = _standing(claim.statement, evidence, "statement")
-    if claim.convergence is not None and standing == "proved":
+    if claim.first_order and standing == "proved":
         return "first-order"
     return standing or "undecided"
 
@@ -135,8 +135,6 @@ def _problems(
     found += [f"mutant '{m.name}' was not run" for m in claim.mutants if m.name not in named]
     if not named:
         found.append("no mutant was run")
-    if claim.convergence is not None and all(e.method != "convergence" for e in evidence):
-        found.append("the order of the remainder was not measured")
     run = {e.name for e in evidence if e.target == "experiment"}
     found += [f"experiment '{s.name}' was not run" for s in claim.experiments if s.name not in run]
     if claim.symbolic and all(e.method != "symbolic" or e.target == "printed proof" for e in evidence):
@@ -170,7 +168,7 @@ def _is_problem(e: Evidence) -> bool:
         return e.outcome == "fail"
     if e.target == "printed proof":
         return False
-    if e.method in ("mutant", "convergence", "symbolic") or e.target == "experiment":
+    if e.method in ("mutant", "symbolic") or e.target == "experiment":
         return e.outcome != "pass"
     # A violation of the statement is a finding; one of the repair is a fault.
     return e.outcome == "fail" and e.target != "statement"

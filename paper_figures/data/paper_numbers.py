@@ -24,6 +24,7 @@ from typing import Any
 
 import pandas
 
+from entropy_theory import claims
 from entropy_theory.support.user_errors import check_choice
 from paper_figures.data import inputs
 from paper_figures.drawing.table import Table
@@ -142,6 +143,8 @@ class PaperTable:
 def read(module: str | Path) -> dict[str, PaperTable]:
     """Read the tables of MODULE.toml by name, in the file's order.
 
+    A table that claims judge stands with them, in ``entropy_theory/claims``.
+
     Args:
         module: the module's ``__file__``.
 
@@ -149,6 +152,8 @@ def read(module: str | Path) -> dict[str, PaperTable]:
         ValueError: an unknown key (with the nearest known one), or a table that does not fit its header.
     """
     path = Path(module).with_suffix(".toml")
+    if not path.exists():
+        path = Path(claims.__file__).parent / path.parent.name / path.name
     content = tomllib.loads(path.read_text(encoding="utf-8"))
     defaults = {key: value for key, value in content.items() if not isinstance(value, dict)}
     tables = {name: value for name, value in content.items() if isinstance(value, dict)}

@@ -43,8 +43,7 @@ from entropy_theory.verification import (
 )
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.claim import experiment, variant
 from entropy_theory.verification.formula import limits
 from entropy_theory.verification.formula.statement import POSITIVE
 from entropy_theory.verification.formula.terms import definition
@@ -228,10 +227,6 @@ adaptive_coefficient = Claim(
                    "more than 30 orders of magnitude below the lower limit", _box_out_of_reach),
     ),
     mutants=(
-        Mutant(name="without low <= h(lambda_max)", statement=variant(
-            _repaired, conditions=(*_ORDERED, _LOWER))),
-        Mutant(name="without h(lambda_min) <= high", statement=variant(
-            _repaired, conditions=(*_ORDERED, _UPPER))),
         Mutant(name=f"box and band fit, so {STEPS} steps are enough", statement=variant(
             _printed, conditions=_repaired.conditions)),
     ),

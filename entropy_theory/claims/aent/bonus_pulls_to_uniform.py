@@ -98,10 +98,6 @@ bonus_pulls_to_uniform = Claim(
     repair_note=r"tokens up to $e^{-H} \ge 1/n$ gain, the likeliest loses; in between $S_a < E S$ "
                 "decides",
     mutants=(
-        Mutant(name="a token gains exactly up to e^{-H}", statement=variant(
-            _printed, margin=lambda i: -_above_typical(i.logits) * gains(i.logits))),
         Mutant(name="rarer tokens are lifted more", statement=variant(_printed, margin=_lift)),
-        Mutant(name="every token above e^{-H} loses", statement=variant(
-            _repaired, margin=lambda i: ar.maximum(-_above_typical(i.logits), -gains(i.logits)))),
     ),
 )

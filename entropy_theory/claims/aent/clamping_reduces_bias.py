@@ -125,14 +125,9 @@ clamping_reduces_bias = Claim(
          "removed_fraction": Fraction(1, 3)},
     ),
     mutants=(
-        Mutant(name="one kept right token is enough", statement=variant(
-            _printed, conditions=(_no_tie, Condition(
-                latex="a right token is kept", value=lambda i: _counts(i)[3])))),
         Mutant(name="the likeliest token is right, so clamping helps", statement=variant(
             _printed, conditions=(_no_tie, Condition(
                 latex="the likeliest token is right",
                 value=lambda i: np.take_along_axis(i.correct, likeliest(i.logits), -1)[..., 0])))),
-        Mutant(name="sparser kept sets help", statement=variant(
-            _repaired, margin=lambda i: -_less_biased(i) * _denser(i))),
     ),
 )

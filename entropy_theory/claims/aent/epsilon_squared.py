@@ -176,12 +176,5 @@ epsilon_squared = Claim(
         Mutant(name="several right responses allowed",
                statement=variant(_repaired, conditions=()),
                instances=listed_instances([DENSE], "two of three answers right")),
-        Mutant(name="B2 > B1 always, void or not",
-               statement=variant(_repaired, margin=lambda i: -improvement(i)),
-               instances=listed_instances([LARGE], "one right response of nine")),
-        Mutant(name="an improvement at least for eps below 1/10",
-               statement=variant(_statement, conditions=(
-                   Condition(latex="eps < 1/10", value=lambda i: ar.constant(
-                       1, like=i.epsilon) - 10 * i.epsilon),))),
     ),
 )

@@ -79,8 +79,6 @@ lemma_1 = Claim(
     mutants=(
         Mutant(name="without the entropy still to come", statement=variant(
             _statement, margin=lambda i: direct_gradient(i.logits) - _token_entropies_only(i))),
-        Mutant(name="without the visitation d(s)", statement=variant(
-            _statement, margin=lambda i: direct_gradient(i.logits) - _without_visitation(i))),
     ),
 )
 
@@ -90,9 +88,3 @@ def _token_entropies_only(i: Cases) -> Reals:
     tree, policy = ar.token_tree(i.logits), ar.softmax(i.logits)
     tilt = -ar.log_softmax(i.logits) - ar.entropy(i.logits)[..., None]
     return tree.visitation(policy)[..., None] * policy * tilt
-
-
-def _without_visitation(i: Cases) -> Reals:
-    tree, policy, edge = ar.token_tree(i.logits), ar.softmax(i.logits), -ar.log_softmax(i.logits)
-    to_go, by_token = tree.values(policy, edge)
-    return policy * (by_token - to_go[..., None])

@@ -8,8 +8,6 @@ Used in Lemma 3 with b = V_lambda. A baseline that depends on the token does not
 
 from __future__ import annotations
 
-import numpy as np
-
 from entropy_theory.claims.aent.token_mdp import (
     trees,
 )
@@ -51,15 +49,5 @@ lemma_2 = Claim(
     mutants=(
         Mutant(name="a baseline that depends on the token", statement=variant(
             _statement, margin=lambda i: _weighted_score(i, by_token=True))),
-        Mutant(name="the probability itself instead of its logarithm", statement=variant(
-            _statement, margin=lambda i: _gradient_of_probability(i))),
     ),
 )
-
-
-def _gradient_of_probability(i: Cases) -> Reals:
-    """E[sum_t b(s_t) grad pi(a_t|s_t)], entry by entry."""
-    tree, policy = ar.token_tree(i.logits), ar.softmax(i.logits)
-    visits = tree.visitation(policy)[..., None]
-    mean = np.sum(policy * policy, axis=-1)[..., None]
-    return visits * i.baseline[..., 0][..., None] * policy * (policy - mean)

@@ -83,11 +83,5 @@ lemma_3 = Claim(
     mutants=(
         Mutant(name="A = Q - V without -lambda log pi", statement=variant(
             _statement, margin=lambda i: _residual(i, _unregularized_advantage))),
-        Mutant(name="the prompts' 1/|D| is dropped", statement=variant(
-            _statement,
-            margin=lambda i: _residual(i, lambda j: gradient(j.logits, j.reward, j.coefficient)))),
-        Mutant(name="the sign of the entropy's part", statement=variant(
-            _statement, margin=lambda i: _residual(i, lambda j: gradient(
-                j.logits, j.reward, -np.asarray(j.coefficient)) / j.logits.shape[1]))),
     ),
 )

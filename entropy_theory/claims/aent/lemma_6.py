@@ -115,10 +115,6 @@ lemma_6 = Claim(
     mutants=(
         Mutant(name="max_a pi(a|s) instead of min_a", statement=variant(
             _statement, margin=lambda i: room(i, _with_likeliest))),
-        Mutant(name="the prompts' 1/|D|^2 is dropped", statement=variant(
-            _statement, margin=lambda i: room(i, lambda j: by_state(j) * j.logits.shape[1] ** 2))),
-        Mutant(name="5 in place of 2", statement=variant(
-            _statement, margin=lambda i: room(i, by_state, factor=5))),
     ),
 )
 

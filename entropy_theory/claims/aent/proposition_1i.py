@@ -34,8 +34,7 @@ from entropy_theory.claims.extensions.gradient_entropy_bounds import (
 from entropy_theory.verification import Cases, Claim, Mutant, Statement, listed_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Ball, Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.claim import experiment, variant
 
 
 def _norm(i: Cases) -> Reals:
@@ -47,13 +46,8 @@ def _entropy(i: Cases) -> Reals:
     return np.sum(ar.response_entropy(i.logits), axis=-1) / i.logits.shape[-3]
 
 
-def _room(i: Cases, gradient: int = 1, entropy_share: int = 1) -> Reals:
-    return 2 * _entropy(i) - entropy_share * gradient * _norm(i)
-
-
-def _first_token(i: Cases) -> Reals:
-    """2 H of the first token only."""
-    return 2 * np.sum(ar.entropy(i.logits[..., 0, :]), axis=-1) / i.logits.shape[-3]
+def _room(i: Cases, entropy_share: int = 1) -> Reals:
+    return 2 * _entropy(i) - entropy_share * _norm(i)
 
 
 _statement = Statement(
@@ -70,11 +64,7 @@ _statement = Statement(
 _SURE = [1000, 1]
 _DECIDES = [[[1, 1], *([_SURE] * 6)]]
 _FIRST = [1, 1, 1, 1, 0, 0, 0, 0]
-# Per-step rewards: 1 for every token of a response that starts with the first one.
-_EACH_STEP = {"weights": _DECIDES, "reward": [[3 * r for r in _FIRST]]}
 _TERMINAL = {"weights": _DECIDES, "reward": [_FIRST]}
-_LATE = {"weights": [[_SURE, [1, 1], [1, 1]]], "reward": [[1, 0, 1, 0]]}
-_BANDIT = {"weights": [[[1, 1]]], "reward": [[1, 0]]}
 
 
 def grpo_norm(probability: Ball, group: int) -> Ball:
@@ -116,20 +106,9 @@ proposition_1i = Claim(
                    "G = 8, above it for 64, above 6 for 1024 (certified, at one p each)", _grpo),
     ),
     mutants=(
-        Mutant(name="2 replaced by 0.7 (below 1/(2 log 2))",
-               statement=variant(_statement, margin=lambda i: 7 * _entropy(i) - 10 * _norm(i))),
-        Mutant(name="each reward in [0, 1], not the return",
-               statement=variant(_statement),
-               instances=listed_instances([_EACH_STEP], "per-step rewards, three tokens")),
         Mutant(name="mean entropy per token",
                statement=variant(_statement, margin=lambda i: _room(
                    i, entropy_share=ar.token_tree(i.logits).horizon)),
                instances=listed_instances([_TERMINAL], "three tokens, the first one decides")),
-        Mutant(name="features of norm 4 instead of logits",
-               statement=variant(_statement, margin=lambda i: _room(i, gradient=4)),
-               instances=listed_instances([_BANDIT], "one token, two answers")),
-        Mutant(name="entropy of the first token only",
-               statement=variant(_statement, margin=lambda i: _first_token(i) - _norm(i)),
-               instances=listed_instances([_LATE], "two tokens, the last one decides")),
     ),
 )

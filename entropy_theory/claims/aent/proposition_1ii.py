@@ -20,13 +20,12 @@ from __future__ import annotations
 from entropy_theory.claims.aent.stationarity import (
     Constant,
     gap,
-    is_right,
     largest_right_probability,
     square_of_gradient,
 )
 from entropy_theory.claims.aent.token_mdp import trees
 from entropy_theory.claims.extensions.gradient_entropy_bounds import is_gradient_over_prompts
-from entropy_theory.verification import Cases, Claim, Mutant, Statement, listed_instances
+from entropy_theory.verification import Cases, Claim, Mutant, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
@@ -46,11 +45,6 @@ def room(
     return factor * square_of_gradient(i.logits, i.reward)[..., None] - share * product * product
 
 
-def _mass_of_right_responses(logits: Reals, reward: Reals) -> Reals:
-    responses = ar.token_tree(logits).response_probabilities(ar.softmax(logits))
-    return ar.total(responses, is_right(reward))
-
-
 INSTANCES = trees(reward="graded", prompts=2, rewards=ANY)
 # The one right response is the first; weights (4, 1), (4, 1), (5, 1) at its three states.
 NO_ROOT = {
@@ -60,7 +54,6 @@ NO_ROOT = {
 NO_ROOT_THREE_TOKENS = {
     "weights": [[[6, 1, 1], [6, 1, 1], [1, 1, 1], [1, 1, 1]]], "reward": [[1] + [0] * 8],
 }
-_THREE_OF_FIVE = {"weights": [[[1, 1, 1, 1, 1]]], "reward": [[1, 1, 1, 0, 0]]}
 
 
 _statement = Statement(
@@ -82,18 +75,6 @@ proposition_1ii = Claim(
     symbolic=True,
     witnesses=(NO_ROOT, NO_ROOT_THREE_TOKENS),
     mutants=(
-        Mutant(name="without sqrt(h)",
-               statement=variant(_statement, margin=lambda i: room(
-                   i, factor=i.logits.shape[-3] ** 2)),
-               instances=listed_instances([NO_ROOT, NO_ROOT_THREE_TOKENS],
-                                          "one right response, likely at each token")),
-        Mutant(name="without |D|",
-               statement=variant(_statement, margin=lambda i: room(
-                   i, factor=ar.token_tree(i.logits).horizon))),
-        Mutant(name="C(q) the probability of all right responses together",
-               statement=variant(_statement, margin=lambda i: room(
-                   i, constant=_mass_of_right_responses)),
-               instances=listed_instances([_THREE_OF_FIVE], "five tokens, three of them right")),
         Mutant(name="C(q) = 1: a small gradient alone is enough",
                statement=variant(_statement, margin=lambda i: room(
                    i, constant=lambda logits, reward: 0 * gap(logits, reward) + 1))),

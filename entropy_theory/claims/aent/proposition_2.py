@@ -19,8 +19,6 @@ mean, so its 0.002 is 2e-6 here.)
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 
 from entropy_theory.claims.aent.lemma_5 import lemma_5
@@ -36,10 +34,9 @@ from entropy_theory.claims.aent.stationarity import (
 )
 from entropy_theory.claims.aent.token_mdp import spread
 from entropy_theory.token_tree import TokenTree
-from entropy_theory.verification import Cases, Claim, Mutant, Statement, listed_instances
+from entropy_theory.verification import Cases, Claim, Mutant, Statement
 from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.claim import experiment, variant
 
 # ---------------------------------------------------------------- numbers
 
@@ -135,14 +132,6 @@ proposition_2 = Claim(
                    _language_model),
     ),
     mutants=(
-        Mutant(name="without the bias",
-               statement=variant(_statement, margin=lambda i: room(i, bias_share=0)),
-               instances=listed_instances([STATIONARY], "two answers, exactly stationary")),
-        Mutant(name="eps^4 in place of eps^2",
-               statement=variant(_statement, margin=lambda i: room(i, power=4)),
-               instances=listed_instances(
-                   [{"weights": [[[1, 1]]], "reward": [[1, 0]], "coefficient": Fraction(3, 10)}],
-                   "two answers, the uniform policy")),
         Mutant(name="C_lambda = 1: a small gradient alone is enough",
                statement=variant(_statement, margin=lambda i: room(i, constant=lambda j: (
                    1 + 0 * by_state(j))))),

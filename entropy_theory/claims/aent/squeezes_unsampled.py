@@ -101,13 +101,5 @@ squeezes_unsampled = Claim(
     mutants=(
         Mutant(name="a negative sample raises every other token", statement=variant(
             _printed, margin=lambda i: _others(i, log_growth(i, sign=-1)))),
-        Mutant(name="a sampled token above 1/n is enough", statement=variant(
-            _repaired, margin=lambda i: _others(i, ar.maximum(
-                1 - i.logits.shape[-1] * ar.softmax(i.logits)[..., :, None] + 0 * _rate(i),
-                -log_growth(i))))),
-        Mutant(name="pi_a + pi_k >= half of sum pi^2 is enough", statement=variant(
-            _repaired, margin=lambda i: _others(i, ar.maximum(
-                _rate(i) - ar.total(ar.softmax(i.logits) ** 2)[..., None, None] / 2,
-                -log_growth(i))))),
     ),
 )

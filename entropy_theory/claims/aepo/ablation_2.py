@@ -39,8 +39,7 @@ from entropy_theory.verification import (
 )
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.claim import experiment, variant
 from entropy_theory.verification.formula import limits
 from entropy_theory.verification.formula.statement import POSITIVE
 from entropy_theory.verification.formula.terms import Term, definition
@@ -139,11 +138,5 @@ ablation_2 = Claim(
         Mutant(name="the same with tempered rewards",
                statement=variant(_repaired, margin=_with_temperature),
                instances=bandit_instances(LEARNING_RATE, GRPO_WEIGHT, HIGH_TEMPERATURE, actions=(2, 6))),
-        Mutant(name="entropy on the wrong answers never rises",
-               statement=variant(_repaired, margin=lambda i: conditional_entropy_fall(
-                   i.logits, _after(i.logits, i), ~i.correct))),
-        Mutant(name="entropy on the right answers never falls",
-               statement=variant(_repaired, margin=lambda i: -conditional_entropy_fall(
-                   i.logits, _after(i.logits, i), i.correct))),
     ),
 )

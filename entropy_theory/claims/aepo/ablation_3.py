@@ -24,7 +24,6 @@ import numpy as np
 
 from entropy_theory.claims.aepo.ablation_2 import GRPO_WEIGHT
 from entropy_theory.claims.aepo.ablations import (
-    advantage_step,
     centered_reward_step,
     conditional_entropy_fall,
     draw_apart,
@@ -46,8 +45,7 @@ from entropy_theory.verification import (
 )
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.claim import experiment, variant
 from entropy_theory.verification.formula import limits
 from entropy_theory.verification.formula.statement import POSITIVE
 from entropy_theory.verification.formula.terms import Term, definition
@@ -154,7 +152,5 @@ ablation_3 = Claim(
         Mutant(name="the whole entropy never rises",
                statement=variant(_statement, margin=lambda i: -ar.entropy_change(
                    i.logits, _after(i.logits, i, i.temperature) - i.logits))),
-        Mutant(name="entropy on the right answers never falls",
-               statement=variant(_statement, margin=lambda i: _other_term(i, -1, advantage_step))),
     ),
 )

@@ -91,9 +91,5 @@ arbitrary_entropy = Claim(
                statement=variant(
                    _statement, margin=lambda i: -_best_future(i),
                    conditions=(*_statement.conditions, _low_target))),
-        Mutant(name="the right answers are never learned (probability of A* stays below 1/2)",
-               statement=variant(
-                   _statement, margin=lambda i: ar.constant(1, like=i.logits) / 2 - ar.total(
-                       ar.softmax(_after_run(i)), i.correct))),
     ),
 )

@@ -13,34 +13,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import numpy as np
-
-from entropy_theory.claims.aepo.tempered_reinforce import (
-    LEARNING_RATE,
-    rate,
-    remainder_bound,
-    unit_step,
-)
+from entropy_theory.claims.aepo.tempered_reinforce import LEARNING_RATE
 from entropy_theory.claims.aepo.theorem_4_3 import error_of_first_order
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Mutant,
-    Scalar,
-    Statement,
-    bandit_instances,
-)
-from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
+from entropy_theory.verification import Claim, Scalar, Statement, bandit_instances
 from entropy_theory.verification.formula.statement import Range
-
-
-def _error_with_untempered_rate(i: Cases) -> Reals:
-    step = ar.per_action(i.learning_rate) * unit_step(i.logits, i.correct, i.temperature)
-    first_order = i.learning_rate * rate(i.logits, i.correct)
-    return remainder_bound(step) - np.abs(ar.entropy_change(i.logits, step) - first_order)
-
 
 _statement = Statement(
     latex=r"Theorem 4.3 does not need $T > 1$: for $0 < T \le 1$ too, "
@@ -58,11 +34,5 @@ assumption_4_2 = Claim(
         Scalar(name="temperature", low=0.02, high=1.0, grid=(1, Fraction(1, 2)),
                range=Range(low=0, open_low=True, high=1)),
         LEARNING_RATE,
-    ),
-    mutants=(
-        Mutant(name="the rate F(1) at every temperature",
-               statement=variant(_statement, margin=_error_with_untempered_rate)),
-        Mutant(name="a bound ten times smaller",
-               statement=variant(_statement, margin=lambda i: error_of_first_order(i, share=10))),
     ),
 )

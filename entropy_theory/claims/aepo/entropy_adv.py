@@ -90,8 +90,5 @@ entropy_adv = Claim(
                 latex="some token does not reach the cap",
                 value=lambda i: ar.largest(ar.maximum(i.advantage, -i.advantage)) / i.kappa
                 - i.beta * ar.entropy(i.logits)),))),
-        Mutant(name="the probability of a token in place of the entropy", statement=variant(
-            _uncapped, margin=lambda i: ar.softmax(i.logits) * ar.centered(
-                ar.softmax(i.logits), ar.softmax(i.logits)))),
     ),
 )

@@ -60,8 +60,5 @@ equation_1_clip = Claim(
     mutants=(
         Mutant(name="for R = -1 too", statement=variant(
             _statement, margin=lambda i: _clipped(i, reward=-1) + ar.minimum(i.ratio, 1 + i.epsilon))),
-        Mutant(name="it is the clipped ratio", statement=variant(
-            _statement, margin=lambda i: _clipped(i) - ar.maximum(
-                1 - i.epsilon, ar.minimum(i.ratio, 1 + i.epsilon)))),
     ),
 )

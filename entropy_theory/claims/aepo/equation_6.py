@@ -72,11 +72,6 @@ def _by_scores(i: Any) -> Term:
     return has_derivative(lambda t: ar.entropy(along(i.logits, t, i.step)), 0, slope)
 
 
-def _wrong_sign(i: Cases) -> Reals:
-    by_action, _, with_logits = _chain(i)
-    return by_action + with_logits
-
-
 def _unweighted(i: Cases) -> Reals:
     by_action, _, _ = _chain(i)
     n = i.logits.shape[-1]
@@ -99,7 +94,6 @@ equation_6 = Claim(
         _printed("Eq. 6", "Cov(dz, log pi) = Cov(dz, z)", lambda i: _chain(i)[1] - _chain(i)[2]),
     ),
     mutants=(
-        Mutant(name="plus instead of minus", statement=variant(_statement, margin=_wrong_sign)),
         Mutant(name="covariance under the uniform distribution",
                statement=variant(_statement, margin=_unweighted)),
     ),

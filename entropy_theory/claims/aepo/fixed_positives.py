@@ -121,10 +121,5 @@ fixed_positives = Claim(
                statement=variant(_statement, margin=lambda i: ar.maximum(
                    rate(i.logits, i.correct), (i.temperature - 1) * (
                        rate(i.logits, i.correct, i.temperature) - rate(i.logits, i.correct))))),
-        Mutant(name="hypothesis E_q c > 0 dropped",
-               statement=variant(_statement, margin=lambda i: (i.temperature - 1) * _gain(i))),
-        Mutant(name="strictly, also with one correct answer",
-               statement=variant(_statement, relation=">", margin=lambda i: ar.maximum(
-                   -_mean_of_correct(i), np.abs(_gain(i))))),
     ),
 )

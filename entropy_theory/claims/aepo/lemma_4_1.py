@@ -10,20 +10,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Condition,
-    Mutant,
-    Scalar,
-    Statement,
-    bandit_instances,
-)
+from entropy_theory.verification import Cases, Claim, Condition, Scalar, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
 from entropy_theory.verification.formula.limits import has_derivative
 from entropy_theory.verification.formula.statement import POSITIVE, Range
 from entropy_theory.verification.formula.terms import Term
@@ -64,12 +53,4 @@ lemma_4_1 = Claim(
         correct=False,
     ),
     symbolic=True,
-    mutants=(
-        Mutant(name="entropy falls with temperature",
-               statement=variant(_statement, margin=lambda i: -_gain(i))),
-        Mutant(name="entropy rises by at least log(T'/T)",
-               statement=variant(
-                   _statement, margin=lambda i: ar.entropy(i.logits, i.temperature * i.factor)
-                   - ar.entropy(i.logits, i.temperature) - np.log(i.factor))),
-    ),
 )

@@ -14,16 +14,8 @@ the right ones is not enough (a mutant here).
 
 from __future__ import annotations
 
-import numpy as np
-
 from entropy_theory.claims.aepo.objective_gradient import ONE_LENGTH
-from entropy_theory.claims.aepo.response_length import (
-    REWARD,
-    lengths,
-    longest,
-    policy_update,
-    rewards,
-)
+from entropy_theory.claims.aepo.response_length import REWARD, lengths, policy_update, rewards
 from entropy_theory.claims.aepo.tempered_reinforce import TEMPERATURE
 from entropy_theory.verification import Cases, Claim, Mutant, Statement
 from entropy_theory.verification import arithmetic as ar
@@ -50,12 +42,6 @@ def _cross(i: Cases, centered: bool = False) -> Reals:
 
     u, v = _updates(i, centered)
     return inner(u, u) * inner(v, v) - inner(u, v) * inner(u, v)
-
-
-def _times_length(i: Cases) -> Reals:
-    u, v = _updates(i)
-    length = longest(i.logits, rewards(i.logits, i.reward))
-    return u - length[..., None, None] * v
 
 
 _statement = Statement(
@@ -87,12 +73,8 @@ length_factors = Claim(
     # "Stop" and "go on, go on" are right: one token and two.
     witnesses=({"weights": [[1, 1]] * 3, "reward": [[1, 0], [0, 0], [0, 1]], "temperature": 2},),
     mutants=(
-        Mutant(name="equal directions for any lengths, by the factor of the longest right response",
-               statement=variant(_repaired, margin=_times_length, conditions=())),
         Mutant(name="one length of the right responses is enough for the GRPO part",
                statement=variant(_statement, margin=lambda i: _cross(i, centered=True),
                                  conditions=(ONE_LENGTH,))),
-        Mutant(name="equal, not h times",
-               statement=variant(_repaired, margin=lambda i: np.subtract(*_updates(i)))),
     ),
 )

@@ -66,7 +66,5 @@ maxent_objective = Claim(
     mutants=(
         Mutant(name="the entropy of the first token alone", statement=variant(
             _corrected, margin=lambda i: ar.entropy(i.logits)[..., 0] - _surprise(i))),
-        Mutant(name="token entropies not weighted by how often a state is reached", statement=variant(
-            _corrected, margin=lambda i: ar.total(ar.entropy(i.logits)) - _surprise(i))),
     ),
 )

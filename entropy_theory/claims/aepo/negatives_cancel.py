@@ -16,12 +16,9 @@ entropy for T > 1, raises it for T < 1, always against the temperature. On a sol
 
 from __future__ import annotations
 
-import numpy as np
-
 from entropy_theory.claims.aepo.ablations import advantage_step
-from entropy_theory.claims.aepo.tempered_reinforce import TEMPERATURE, excess, rate
+from entropy_theory.claims.aepo.tempered_reinforce import TEMPERATURE, excess
 from entropy_theory.claims.extensions.entropy_ceiling import SOME_WRONG
-from entropy_theory.claims.extensions.solved_face import face_rate
 from entropy_theory.verification import Cases, Claim, Condition, Mutant, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
@@ -72,13 +69,6 @@ negatives_cancel = Claim(
     repair_is="instead",
     repair_note="the change made by including them, not their own effect, opposes the temperature",
     mutants=(
-        Mutant(name="the change follows the temperature",
-               statement=variant(_repaired, margin=lambda i: -_against_the_temperature(i))),
-        Mutant(name="the change opposes the effect of the rewards, F(T)",
-               statement=variant(_repaired, margin=lambda i: rate(i.logits, i.correct, i.temperature)
-                                 * face_rate(i.logits, i.temperature))),
-        Mutant(name="nothing is left off the face either",
-               statement=variant(_repaired, relation="==", margin=lambda i: np.add(*effects(i)))),
         Mutant(name="for T > 1 the two effects are opposite",
                statement=variant(_statement, conditions=(
                    *_statement.conditions,

@@ -96,10 +96,6 @@ objective_gradient = Claim(
     repair_is="correction",
     repair_note="without the sum over t in the objective (or for one length, up to the factor h)",
     mutants=(
-        Mutant(name="up to the length factor, for any lengths",
-               statement=variant(_repaired, margin=_times_length)),
-        Mutant(name="the gradient of E[|o| R]",
-               statement=variant(_repaired, margin=_printed)),
         Mutant(name="equal lengths make the two equal",
                statement=variant(_statement, conditions=(ONE_LENGTH,))),
     ),

@@ -12,9 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from entropy_theory.claims.aepo.consistent_improvements import PASS_AT_K
-from entropy_theory.verification import Cases, Claim, Mutant, Statement, listed_instances
+from entropy_theory.verification import Cases, Claim, Statement, listed_instances
 from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
 
 PROBLEMS = 30
 """Problems of AIME24, and of AIME25: every printed pass@1024 is a thirtieth, in per cent."""
@@ -28,7 +27,7 @@ def _solved(method: str) -> list[int]:
 
 ROWS = tuple(
     {"aepo": aepo, "base": base, "grpo": grpo}
-    for aepo, base, grpo in zip(*map(_solved, ("AEPO", "base", "GRPO")), strict=True)
+    for aepo, base, grpo in zip(*map(_solved, ("+AEPO", "Qwen2.5-7B", "+GRPO")), strict=True)
 )
 
 
@@ -63,10 +62,4 @@ pass_at_1024 = Claim(
     repair=_instead,
     repair_is="instead",
     repair_note="on AIME24 it does; on AIME25 both solve 22 of 30",
-    mutants=(
-        Mutant(name="GRPO too is not below the base model", statement=variant(
-            _instead, margin=lambda i: i.grpo - i.base)),
-        Mutant(name="the base model is nowhere below AEPO", statement=variant(
-            _instead, margin=lambda i: i.base - i.aepo)),
-    ),
 )

@@ -16,18 +16,17 @@ import numpy as np
 
 from entropy_theory.claims.aepo.table_1_averages import PRINTED
 from entropy_theory.claims.printed_numbers import ahead_on, compared, mean_lead, not_behind
-from entropy_theory.verification import Cases, Claim, Mutant, Statement, listed_instances
+from entropy_theory.verification import Cases, Claim, Statement, listed_instances
 from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
 
-METHOD = "AEPO"
-MODELS = ("Qwen2.5-7B", "Qwen2.5-math-7B", "Qwen3-4B")
+METHOD = "+AEPO"
+MODELS = ("Qwen2.5-7B", "Qwen2.5-Math-7B", "Qwen3-4B")
 
 
 def rows_of(model: str) -> dict[str, str]:
-    """The printed scores of a model by method; the base model's own row is called "base"."""
+    """The printed scores of a model by method; the base model's own row has its name."""
     named = {name.partition(", ")[::2]: scores for name, (scores, _) in PRINTED.items()}
-    return {method or "base": scores for (base, method), scores in named.items() if base == model}
+    return {method: scores for (base, method), scores in named.items() if base == model}
 
 
 def _best_other(model: str) -> str:
@@ -38,9 +37,9 @@ def _best_other(model: str) -> str:
 ROWS = tuple(compared(rows_of(model)[METHOD], _best_other(model)) for model in MODELS)
 
 
-def _almost_all(i: Cases, least: int = 6) -> Reals:
-    """Ahead on this many benchmarks, and on average."""
-    return np.stack([ahead_on(i, least), mean_lead(i)], axis=-1)
+def _almost_all(i: Cases) -> Reals:
+    """Ahead on six benchmarks, and on average."""
+    return np.stack([ahead_on(i, 6), mean_lead(i)], axis=-1)
 
 
 _statement = Statement(
@@ -66,10 +65,4 @@ table_1_superior = Claim(
     repair_is="instead",
     repair_note="on six of seven benchmarks or more with each model, and on average: 'almost all', as "
                 "Section 5.2 has it; behind on Minerva (Qwen2.5-7B) and GSM8K (Qwen3-4B)",
-    mutants=(
-        Mutant(name="ahead on all seven", statement=variant(
-            _almost, margin=lambda i: _almost_all(i, least=7))),
-        Mutant(name="the others lead on average", statement=variant(
-            _almost, margin=lambda i: -mean_lead(i))),
-    ),
 )

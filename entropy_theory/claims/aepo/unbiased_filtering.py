@@ -70,8 +70,5 @@ unbiased_filtering = Claim(
         Mutant(name="two right answers are allowed", statement=variant(_one_right, conditions=(
             Condition(latex="at most two are right", value=lambda i: 2 - _number_right(i),
                       relation=">="),))),
-        Mutant(name="without the factor", statement=variant(
-            _one_right, margin=lambda i: (unit_step(i.logits, i.correct, i.temperature)
-                                          - unit_step(i.logits, i.correct)))),
     ),
 )

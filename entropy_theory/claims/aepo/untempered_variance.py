@@ -80,13 +80,8 @@ untempered_variance = Claim(
     repair_is="instead",
     repair_note=r"on a solved state and for $T \le 1$; for $T \ge 1$ the opposite holds there",
     mutants=(
-        Mutant(name="on the face the variance falls with T",
-               statement=variant(_repaired, margin=lambda i: -_spread(i))),
         Mutant(name="off the face too the variance rises with T",
                statement=variant(_repaired, conditions=(), margin=lambda i: -(i.temperature - 1)
                                  * _untempered_is_larger(i))),
-        Mutant(name="low temperatures have more variance than T = 1",
-               statement=variant(_statement, margin=lambda i: -_untempered_is_larger(i), conditions=(
-                   Condition(latex="T < 1", value=lambda i: 1 - i.temperature),))),
     ),
 )

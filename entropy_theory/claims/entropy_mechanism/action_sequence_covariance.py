@@ -25,7 +25,6 @@ from entropy_theory.claims.entropy_mechanism.tree_rates import (
     response_covariance,
     summed,
     trees,
-    visits,
     weighted_advantage,
     weighted_response_advantage,
 )
@@ -94,12 +93,6 @@ action_sequence_covariance = Claim(
         Mutant(name="entropy to come left out",
                statement=variant(_repaired, margin=lambda i: _with_entropy_ahead(
                    i, _direction(i), 0) - _along_responses(i, _direction(i)))),
-        Mutant(name="entropy to come with the wrong sign",
-               statement=variant(_repaired, margin=lambda i: _with_entropy_ahead(
-                   i, _direction(i), -1) - _along_responses(i, _direction(i)))),
-        Mutant(name="states not weighted by their visits",
-               statement=variant(_repaired, margin=lambda i: _with_entropy_ahead(
-                   i, _direction(i) / visits(i.logits)) - _along_responses(i, _direction(i)))),
     ),
     witnesses=(SMALLEST, FIRST_TOKEN_REWARDED),
 )

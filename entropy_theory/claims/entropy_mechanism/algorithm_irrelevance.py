@@ -88,15 +88,8 @@ algorithm_irrelevance = Claim(
         Scalar(name="learning_rate", low=0.05, high=8.0, grid=(1, Fraction(1, 2)),
                range=POSITIVE), actions=(2, 6)),
     mutants=(
-        Mutant(name="symmetric among the wrong answers only",
-               statement=variant(_repair, margin=lambda i: _entropy_gap(
-                   i, np.where(i.correct, i.logits, i.logits[..., :1])))),
         Mutant(name="symmetric among the right answers only",
                statement=variant(_repair, margin=lambda i: _entropy_gap(
                    i, np.where(i.correct, i.logits[..., :1], i.logits)))),
-        Mutant(name="after equal total steps instead of at equal performance",
-               statement=variant(_repair, margin=lambda i: ar.entropy(
-                   symmetric_start(i) + ar.per_action(i.learning_rate) * i.correct)
-                   - ar.entropy(after_policy_gradient(i, symmetric_start(i))))),
     ),
 )

@@ -18,10 +18,9 @@ from __future__ import annotations
 
 from entropy_theory.claims.entropy_mechanism.covariance_agreement import ORDERED_EITHER_WAY
 from entropy_theory.claims.entropy_mechanism.sign_rules import BANDITS, natural_covariance
-from entropy_theory.verification import Cases, Claim, Condition, Mutant, Statement
+from entropy_theory.verification import Cases, Claim, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
 
 
 def _with_probability(i: Cases) -> Reals:
@@ -65,12 +64,4 @@ covariance_with_probability = Claim(
     repair=_ordered,
     repair_is="hypothesis",
     repair_note="hypothesis: the reward is ordered like the policy or in the opposite order",
-    mutants=(
-        Mutant(name="the order of the rewards is dropped, two actions excepted", statement=variant(
-            _ordered, conditions=(Condition(
-                latex="three actions or more",
-                value=lambda i: i.logits.shape[-1] - 2 + 0 * i.logits[..., 0]),))),
-        Mutant(name="opposite signs", statement=variant(
-            _ordered, margin=lambda i: -_with_probability(i) * _with_log_probability(i))),
-    ),
 )

@@ -35,7 +35,7 @@ from fractions import Fraction
 import numpy as np
 from hypothesis import strategies as st
 
-from entropy_theory import strategies, update_rules
+from entropy_theory import strategies
 from entropy_theory.claims.aepo.tempered_reinforce import excess
 from entropy_theory.claims.entropy_mechanism.token_contributions import (
     first_order,
@@ -57,13 +57,11 @@ from entropy_theory.verification import (
 )
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.claim import variant, without
-from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.claim import variant
 from entropy_theory.verification.formula.limits import for_every, has_derivative
 from entropy_theory.verification.formula.statement import ANY, POSITIVE
 from entropy_theory.verification.formula.terms import ACTIONS, definition
-from entropy_theory.verification.instances import Instance, as_floats
-from entropy_theory.verification.shipped import agreement, shipped_step
+from entropy_theory.verification.instances import Instance
 
 THRESHOLD = Scalar(name="lower", low=0.01, high=2.0, grid=(Fraction(1, 64), Fraction(1, 2)),
                    range=POSITIVE)
@@ -138,29 +136,6 @@ def _natural_gain(i: Cases) -> Reals:
     return first_order(i.logits, score / ar.softmax(i.logits))
 
 
-def _as_shipped(natural: bool) -> tuple[bool, str]:
-    """What the rule of `update_rules` adds to its base, beside the gain; its ranks are the threshold.
-
-    The natural gradient divides the step that it adds by pi.
-    """
-    i = as_floats(INSTANCES.sample(np.random.default_rng(0), 200))
-    # Where nothing has moved the sign of a ratio is that of its rounding.
-    moved = (np.abs(log_ratio(i.logits, i.drift)) > 1e-9).all(axis=-1)
-    i = Cases(**{name: values[moved] for name, values in vars(i).items()})
-    old = i.logits - i.drift
-    base = update_rules.get("reinforce", estimator="group-centered")
-    penalized = shipped_step("kl-cov", i.logits, i.reward, old_logits=old, base=base,
-                             ratio=_selected(i).mean(axis=-1), cov_log_prob="current")
-    plain = shipped_step("reinforce", i.logits, i.reward, old_logits=old, estimator="group-centered")
-    added = penalized - plain
-    size = 1 + np.ptp(i.logits, axis=-1) + np.ptp(i.drift, axis=-1)
-    if natural:
-        policy = ar.softmax(i.logits)
-        return agreement(first_order(i.logits, added / policy), _natural_gain(i),
-                         size / policy.min(axis=-1))
-    return agreement(first_order(i.logits, added), _gain(i), size)
-
-
 def _likelier_and_above(i: Cases) -> Mask:
     zero = 0 * i.logits
     return ar.less(zero, log_ratio(i.logits, i.drift)) & ar.less(zero, excess(i.logits))
@@ -216,16 +191,9 @@ kl_cov = Claim(
     repair_is="hypothesis",
     repair_note="hypothesis: each selected action has become likelier with $c_a > C$, or rarer and is "
                 "below $e^{-H}$",
-    experiments=(
-        experiment("the rule that ships", "'kl-cov' of update_rules adds to its base, on 200 sampled "
-                   "policies, what is judged here", lambda: _as_shipped(natural=False)),
-    ),
     mutants=(
-        Mutant(name="the hypothesis is dropped", statement=without(_repaired, UNDOING_RAISES.latex)),
         Mutant(name="moved in the direction of the advantage is enough",
                statement=variant(_repaired, conditions=(SOME_SELECTED, MOVED_AS_REWARDED))),
-        Mutant(name="sign of the penalty flipped",
-               statement=variant(_repaired, margin=lambda i: -_gain(i))),
     ),
 )
 
@@ -263,18 +231,9 @@ kl_cov_npg = Claim(
     repair_is="hypothesis",
     repair_note="hypothesis: each selected action has become likelier and is above $e^{-H}$, or rarer "
                 "and is below $e^{-H}$",
-    experiments=(
-        experiment("the rule that ships", "what 'kl-cov' of update_rules adds to its base, divided by "
-                   "pi, on 200 sampled policies: what is judged here", lambda: _as_shipped(natural=True)),
-    ),
     mutants=(
-        Mutant(name="the hypothesis is dropped",
-               statement=without(_natural_repaired, NATURAL_UNDOING_RAISES.latex)),
         Mutant(name="moved in the direction of the advantage is enough",
                statement=variant(_natural_repaired, conditions=(SOME_SELECTED, MOVED_AS_REWARDED))),
-        Mutant(name="for plain policy gradient", statement=variant(_natural_repaired, margin=_gain)),
-        Mutant(name="sign of the penalty flipped",
-               statement=variant(_natural_repaired, margin=lambda i: -_natural_gain(i))),
     ),
 )
 
@@ -307,13 +266,6 @@ def _log_ratio_penalty(i: Cases) -> Reals:
     return score_step(i.logits, only(_on_policy_selected(i), ar.softmax(i.logits)))
 
 
-def _half_drift(i: Cases) -> Reals:
-    """The extra step if the first logit has moved by 1/2 since the rollout."""
-    first = np.arange(i.logits.shape[-1]) == 0
-    moved = i.logits + np.where(first, ar.constant(1, i.logits) / 2, 0 * i.logits)
-    return ar.softmax(i.logits) - ar.softmax(moved)
-
-
 _inert = Statement(
     latex=r"Strictly on-policy ($\pi = \pi_{old}$) the penalty $\beta\,\mathrm{KL}(\pi_{old}\|\pi)$ of "
           r"KL-Cov adds nothing to the logit step.",
@@ -335,7 +287,5 @@ kl_cov_on_policy = Claim(
     mutants=(
         Mutant(name="penalty log(pi_old / pi) without the absolute value",
                statement=variant(_inert, margin=_log_ratio_penalty)),
-        Mutant(name="the policy has moved since the rollout",
-               statement=variant(_inert, margin=_half_drift)),
     ),
 )

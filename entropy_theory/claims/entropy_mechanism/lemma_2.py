@@ -15,17 +15,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Mutant,
-    Scalar,
-    Statement,
-    bandit_instances,
-)
+from entropy_theory.verification import Cases, Claim, Scalar, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
 from entropy_theory.verification.formula.limits import has_derivative
 from entropy_theory.verification.formula.statement import POSITIVE
 from entropy_theory.verification.formula.terms import Term, definition
@@ -86,15 +78,4 @@ lemma_2 = Claim(
     statement=_statement,
     instances=bandit_instances(SIZE, actions=(2, 5), correct=False),
     symbolic=True,
-    mutants=(
-        Mutant(name="pi of the wrong action: 1[a = a'] - pi(a|s)",
-               statement=variant(_statement, margin=lambda i: _room(
-                   i, np.swapaxes(jacobian(i.logits), -1, -2)))),
-        Mutant(name="normalizer forgotten: 1[a = a']",
-               statement=variant(_statement, margin=lambda i: _room(
-                   i, jacobian(i.logits) + ar.softmax(i.logits)[..., :, None]))),
-        Mutant(name="derivative of pi, not of log pi",
-               statement=variant(_statement, margin=lambda i: _room(
-                   i, ar.softmax(i.logits)[..., None, :] * jacobian(i.logits)))),
-    ),
 )

@@ -36,8 +36,7 @@ from entropy_theory.performance_law import law
 from entropy_theory.verification import Cases, Claim, Mutant, Scalar, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.claim import experiment, variant
 from entropy_theory.verification.formula.statement import POSITIVE
 
 LEARNING_RATE = Scalar(name="learning_rate", low=0.05, high=8.0, grid=(1, Fraction(1, 2)), range=POSITIVE)
@@ -180,8 +179,5 @@ performance_law = Claim(
         Mutant(name="R affine in H",
                statement=variant(_statement, margin=lambda i: _defect(
                    i, lambda logits: ar.entropy(logits)))),
-        Mutant(name="R affine in e^{2H}",
-               statement=variant(_statement, margin=lambda i: _defect(
-                   i, lambda logits: perplexity(logits) * perplexity(logits)))),
     ),
 )

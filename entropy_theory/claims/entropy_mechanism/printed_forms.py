@@ -57,11 +57,5 @@ printed_forms = Claim(
         Mutant(name="the box's value at H = 0 is b - a",
                statement=variant(_statement, relation="==",
                                  margin=lambda i: -i.a * np.exp(i.b) - (i.b - i.a))),
-        Mutant(name="the sign of a flipped in the text's form",
-               statement=variant(_repair, margin=lambda i: (i.b - i.a) - (
-                   i.b + i.a * np.exp(ar.entropy(i.logits))))),
-        Mutant(name="a is read as the slope in H (R >= b - a - a H)",
-               statement=variant(_repair, margin=lambda i: as_in_the_text(i) - (
-                   i.b - i.a - i.a * ar.entropy(i.logits)))),
     ),
 )

@@ -14,13 +14,11 @@ do weigh states by d(s).)
 from __future__ import annotations
 
 from entropy_theory.claims.entropy_mechanism.tree_rates import (
-    advantage,
     expected_reward,
     gradient_formula,
     policy_gradient,
     reward_through,
     trees,
-    visits,
     weighted_advantage,
 )
 from entropy_theory.verification import Cases, Claim, Mutant, Statement
@@ -36,10 +34,6 @@ def _residual(i: Cases, formula: Reals) -> Reals:
 def _return_for_advantage(i: Cases) -> Reals:
     """d(s) pi(a|s) Q(s, a): what the responses through (s, a) earn."""
     return reward_through(i.logits, i.reward)
-
-
-def _without_probability(i: Cases) -> Reals:
-    return advantage(i.logits, i.reward) * visits(i.logits)
 
 
 _printed = Statement(
@@ -74,10 +68,5 @@ proposition_1 = Claim(
     mutants=(
         Mutant(name="Q instead of A",
                statement=variant(_repaired, margin=lambda i: _residual(i, _return_for_advantage(i)))),
-        Mutant(name="factor pi(a|s) dropped",
-               statement=variant(_repaired, margin=lambda i: _residual(i, _without_probability(i)))),
-        Mutant(name="sign flipped (descent)",
-               statement=variant(_repaired, margin=lambda i: _residual(
-                   i, -gradient_formula(i.logits, i.reward)))),
     ),
 )

@@ -52,16 +52,10 @@ def _number(value: Fraction, like: Reals) -> Real:
 # ---------------------------------------------------------------- outliers
 
 
-def _at_least(i: Cases, factor: int = 500, rounded: bool = True) -> Reals:
-    """Above or at zero where numbers that round to the printed ones have at least this ratio."""
+def _at_least(i: Cases, rounded: bool = True) -> Reals:
+    """Above or at zero where numbers that round to the printed ones have a ratio of at least 500."""
     half = _number(half_unit(MEAN), i.mean) if rounded else 0 * i.mean
-    return i.group_mean + half - factor * (i.mean - half)
-
-
-def _compatible(i: Cases) -> Reals:
-    """The ratio is 500 within rounding: two margins >= 0."""
-    half = _number(half_unit(MEAN), i.mean)
-    return np.stack([500 * (i.mean + half) - (i.group_mean - half), _at_least(i)], axis=-1)
+    return i.group_mean + half - 500 * (i.mean - half)
 
 
 _outliers = Statement(
@@ -78,12 +72,8 @@ table_1_outliers = Claim(
     statement=_outliers,
     instances=listed_instances(OUTLIERS, "the three smallest groups of the table"),
     mutants=(
-        Mutant(name="600 times",
-               statement=variant(_outliers, margin=lambda i: _at_least(i, factor=600))),
         Mutant(name="the printed 0.003 taken as exact",
                statement=variant(_outliers, margin=lambda i: _at_least(i, rounded=False))),
-        Mutant(name="500 times and no more, for all three groups",
-               statement=variant(_outliers, margin=_compatible)),
     ),
 )
 
@@ -95,12 +85,12 @@ def _lower_half(i: Cases) -> Reals:
     return 2 * i.mean - i.upper_half
 
 
-def _nearly_cancel(i: Cases, largest: Fraction = Fraction(97, 100)) -> Reals:
+def _nearly_cancel(i: Cases) -> Reals:
     """-lower >= 0.95 upper, -lower <= 0.97 upper, |lower + 0.146| <= 0.002."""
     lower = _lower_half(i)
     return np.stack([
         -lower - _number(Fraction(95, 100), i.mean) * i.upper_half,
-        _number(largest, i.mean) * i.upper_half + lower,
+        _number(Fraction(97, 100), i.mean) * i.upper_half + lower,
         _number(Fraction(1, 500), i.mean) - np.abs(lower + _number(Fraction(146, 1000), i.mean)),
     ], axis=-1)
 
@@ -119,14 +109,9 @@ table_1_symmetry = Claim(
     statement=_symmetry,
     instances=unrounded_instances(upper_half=TABLE["1/2"], mean=MEAN),
     mutants=(
-        Mutant(name="at most 96 % of the upper half",
-               statement=variant(_symmetry, margin=lambda i: _nearly_cancel(
-                   i, largest=Fraction(96, 100)))),
         Mutant(name="lower half = mean - upper half",
                statement=variant(_symmetry, margin=lambda i: _number(Fraction(1, 500), i.mean) - np.abs(
                    i.mean - i.upper_half + _number(Fraction(146, 1000), i.mean)))),
-        Mutant(name="the lower half is not negative",
-               statement=variant(_symmetry, margin=_lower_half)),
     ),
 )
 
@@ -152,10 +137,4 @@ table_1_top_share = Claim(
     scope="printed table",
     statement=_top_share,
     instances=unrounded_instances(mean=MEAN, top_500th=TABLE["1/500"], top_5000th=TABLE["1/5000"]),
-    mutants=(
-        Mutant(name="the top 0.02 % carry it all",
-               statement=variant(_top_share, margin=lambda i: -_mean_of_the_rest(i)[..., 1])),
-        Mutant(name="the top 0.2 % carry three times the mean",
-               statement=variant(_top_share, margin=lambda i: i.top_500th / 500 - 3 * i.mean)),
-    ),
 )

@@ -70,11 +70,6 @@ def covariance(probabilities: Reals, x: Reals, y: Reals) -> Reals:
     return ar.mean(probabilities, centered(probabilities, x) * centered(probabilities, y))
 
 
-def decidable(bound: Reals) -> Reals:
-    """bound + 10^-60, in balls: lets a remainder of zero be seen to be within a bound of zero."""
-    return bound + ar.constant(10, like=bound) ** -60
-
-
 def response_probabilities(logits: Any) -> Any:
     """pi(y) [..., responses]."""
     return ar.token_tree(logits).response_probabilities(ar.softmax(logits))
@@ -169,10 +164,10 @@ def weighted_response_advantage(logits: Reals, reward: Reals) -> Reals:
 
 
 @definition
-def summed(logits: Reals, x: Reals, about_mean: bool = True) -> Reals:
+def summed(logits: Reals, x: Reals) -> Reals:
     """sum_t (x_t - E x_t) along each response, or sum_t x_t."""
     tree = ar.token_tree(logits)
-    return tree.sum_along(centered(ar.softmax(logits), x) if about_mean else x)
+    return tree.sum_along(centered(ar.softmax(logits), x))
 
 
 @definition

@@ -167,12 +167,6 @@ entropy_ceiling = Claim(
         actions=(2, 6),
     ),
     mutants=(
-        Mutant(name="the term e log((n - m)/m) is dropped",
-               statement=variant(_statement, margin=lambda i: ceiling(
-                   i.logits, i.correct, without_spread=True) - ar.entropy(i.logits))),
-        Mutant(name="the gap never grows",
-               statement=variant(_statement, margin=lambda i: gap(i.logits, i.correct)
-                                 - gap(_path(i)[1], i.correct))),
         Mutant(name="entropy never exceeds log m",
                statement=variant(_statement, margin=lambda i: np.log(count(i.logits, i.correct))
                    - ar.entropy(_path(i)[-1]))),

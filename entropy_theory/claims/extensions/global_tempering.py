@@ -58,9 +58,5 @@ global_tempering = Claim(
         Mutant(name="the rate itself never falls with temperature",
                statement=variant(_statement, relation=">=",
                                  margin=lambda i: _rate_when_hotter(i) - _rate(i))),
-        Mutant(name="F(T) < 0 persists at higher temperatures",
-               statement=variant(
-                   _statement, margin=lambda i: -_rate_when_hotter(i),
-                   conditions=(Condition(latex="$F(T) < 0$", value=lambda i: -_rate(i)),))),
     ),
 )

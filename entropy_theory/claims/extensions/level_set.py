@@ -40,8 +40,7 @@ from entropy_theory.verification import (
 )
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Real, Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.claim import experiment, variant
 from entropy_theory.verification.formula.limits import (
     TIME,
     entry,
@@ -95,11 +94,6 @@ def _reward_rate(i: Cases) -> Reals:
     # A product of two sums minus a square: summed over pairs, so that no sign drowns.
     minors = g[..., :, None] * h[..., None, :] - h[..., :, None] * g[..., None, :]
     return np.sum(np.sum(minors * minors, axis=-1), axis=-1) / 2
-
-
-def _whole_gradient(i: Cases) -> Reals:
-    g, h = reward_gradient(i.logits, i.reward), ar.entropy_gradient(i.logits)
-    return ar.total(h * g)
 
 
 def _natural_projection(i: Cases) -> Reals:
@@ -161,35 +155,32 @@ def _along_the_flow(i: Any) -> tuple[Term, ...]:
 # ------------------------------------------------------------------ a run
 
 
-def followed(seed: int, steps: int = 4000, size: float = 0.05) -> tuple[np.ndarray, np.ndarray, float]:
-    """(J, H, the last step's norm) along Runge-Kutta steps of the flow, six actions."""
-    generator = np.random.default_rng(seed)
-    logits, reward = generator.standard_normal(6), generator.random(6)
+def _runs() -> tuple[bool, str]:
+    """Eight starts of six actions at once, along Runge-Kutta steps of size 0.05 of the flow."""
+    starts = [(g.standard_normal(6), g.random(6)) for g in map(np.random.default_rng, range(8))]
+    logits, reward = (np.array(column) for column in zip(*starts, strict=True))
+
+    def total(values: np.ndarray) -> np.ndarray:
+        return np.sum(values, axis=-1, keepdims=True)
 
     def velocity(z: np.ndarray) -> np.ndarray:
         p = policy.softmax(z)
-        g, h = p * (reward - p @ reward), -p * (np.log(p) + policy.entropy(z))
-        return g - (g @ h) / (h @ h) * h
+        g = p * (reward - total(p * reward))
+        h = -p * (np.log(p) + policy.entropy(z)[:, None])
+        return g - total(g * h) / total(h * h) * h
 
-    rewards, entropies = [], []
-    for _ in range(steps):
-        rewards.append(float(policy.softmax(logits) @ reward))
-        entropies.append(float(policy.entropy(logits)))
+    rewards, entropies, size = [], [], 0.05
+    for _ in range(4000):
+        rewards.append(total(policy.softmax(logits) * reward)[:, 0])
+        entropies.append(policy.entropy(logits))
         a = velocity(logits)
         b = velocity(logits + size / 2 * a)
         c = velocity(logits + size / 2 * b)
         d = velocity(logits + size * c)
         logits = logits + size / 6 * (a + 2 * b + 2 * c + d)
-    return np.array(rewards), np.array(entropies), float(np.linalg.norm(velocity(logits)))
-
-
-def _runs() -> tuple[bool, str]:
-    drift, fall, gain = 0.0, 0.0, np.inf
-    for seed in range(8):
-        rewards, entropies, _ = followed(seed)
-        drift = max(drift, float(np.max(np.abs(entropies - entropies[0]))))
-        fall = max(fall, float(-np.min(np.diff(rewards))))
-        gain = min(gain, float(rewards[-1] - rewards[0]))
+    drift = float(np.max(np.abs(np.array(entropies) - entropies[0])))
+    fall = float(-np.min(np.diff(rewards, axis=0)))
+    gain = float(np.min(rewards[-1] - rewards[0]))
     return drift < 1e-7 and fall < 1e-12 and gain > 0.02, (
         f"8 starts, 4,000 Runge-Kutta steps: H drifts by at most {drift:.1e}, the largest fall of J is "
         f"{fall:.1e}, the smallest gain {gain:.3f}")
@@ -216,15 +207,8 @@ level_set_step = Claim(
     statement=_step,
     instances=_INSTANCES,
     mutants=(
-        Mutant(name="the whole gradient keeps the entropy",
-               statement=variant(_step, margin=_whole_gradient)),
         Mutant(name="the component taken under the policy's weights",
                statement=variant(_step, margin=_natural_projection)),
-        Mutant(name="the reward's rate is that of the whole gradient, |g|^2",
-               statement=variant(_step, margin=lambda i: ar.total(
-                   ar.entropy_gradient(i.logits) ** 2) * ar.total(
-                       reward_gradient(i.logits, i.reward) ** 2) - ar.total(
-                           scaled_step(i.logits, i.reward) ** 2))),
     ),
 )
 
@@ -249,8 +233,6 @@ level_set_flow = Claim(
                    _runs),
     ),
     mutants=(
-        Mutant(name="the reward rises strictly everywhere",
-               statement=variant(_flow, relation=">")),
         Mutant(name="the flow with the component added instead of taken away",
                statement=variant(_flow, margin=lambda i: -ar.total(
                    reward_gradient(i.logits, i.reward) * ar.entropy_gradient(i.logits)))),
@@ -263,13 +245,9 @@ SIZE = Scalar(name="size", low=0.01, high=1e3, grid=(1, 10, 100), range=POSITIVE
 """The step's size over the squared length of the entropy's gradient."""
 
 
-def _drift_room(i: Cases, constant: Real, whole: bool = False) -> Reals:
+def _drift_room(i: Cases, constant: Real) -> Reals:
     """Half the constant times |d|^2, less the change of entropy, for d of any size along the step."""
-    h = ar.entropy_gradient(i.logits)
-    step = scaled_step(i.logits, i.reward)
-    if whole:
-        step = ar.per_action(ar.total(h * h)) * reward_gradient(i.logits, i.reward)
-    step = ar.per_action(i.size) * step
+    step = ar.per_action(i.size) * scaled_step(i.logits, i.reward)
     return constant * ar.total(step * step) / 2 - np.abs(ar.entropy_change(i.logits, step))
 
 
@@ -290,12 +268,4 @@ level_set_drift = Claim(
     scope="one tabular state of at least three actions (two have no such step), one step of any size",
     statement=_drift,
     instances=bandit_instances(SIZE, actions=(3, 6), correct=False, vectors=(GRADED_REWARD,)),
-    mutants=(
-        Mutant(name="the whole gradient leaves it by no more",
-               statement=variant(_drift, margin=lambda i: _drift_room(i, _constant(i), whole=True))),
-        Mutant(name="by a hundredth of that", statement=variant(
-            _drift, margin=lambda i: _drift_room(i, _constant(i) / 100))),
-        Mutant(name="not at all", statement=variant(
-            _drift, margin=lambda i: _drift_room(i, 0 * _constant(i)))),
-    ),
 )

@@ -49,8 +49,7 @@ from entropy_theory.verification import (
 )
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Real, Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.claim import experiment, variant
 from entropy_theory.verification.formula.limits import equal, has_derivative, implies
 from entropy_theory.verification.formula.statement import ANY
 from entropy_theory.verification.formula.terms import Term, definition
@@ -143,13 +142,6 @@ level_set_diverse_bonus = Claim(
         Mutant(name="also where the bonus lowers the entropy", statement=variant(
             _held, beyond=None, margin=lambda i: entropy_of_bonus(i.logits, i.correct)
             * held_gain(i.logits, i.correct))),
-        Mutant(name="the bonus with its sign flipped", statement=variant(
-            _held, beyond=None, margin=lambda i: -held_gain(i.logits, i.correct))),
-        Mutant(name="it rises strictly everywhere",
-               statement=variant(_held, beyond=None, relation=">")),
-        Mutant(name="as fast as by the reward's gradient alone", statement=variant(
-            _held, beyond=None, margin=lambda i: -entropy_of_learning(i.logits, i.correct)
-            * reward_of_bonus(i.logits, i.correct))),
     ),
 )
 
@@ -245,8 +237,5 @@ level_set_one_coefficient = Claim(
     mutants=(
         Mutant(name="the learning of one against the price at the other", statement=variant(
             _each, margin=_gain_of_the_sharper)),
-        Mutant(name="a coefficient for each, whatever the bonus does to its entropy", statement=variant(
-            _each, margin=lambda i: entropy_of_bonus(i.other, i.correct)
-            * held_gain(i.other, i.correct))),
     ),
 )

@@ -15,19 +15,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Mutant,
-    Scalar,
-    Statement,
-    bandit_instances,
-)
+from entropy_theory.verification import Cases, Claim, Scalar, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
 from entropy_theory.verification.formula.limits import has_derivative
-from entropy_theory.verification.formula.statement import POSITIVE, Range
+from entropy_theory.verification.formula.statement import Range
 from entropy_theory.verification.formula.terms import definition
 
 STRENGTH = Scalar(name="strength", low=0.001, high=1.0, grid=(1, Fraction(1, 2), Fraction(1, 10)),
@@ -61,16 +53,4 @@ natural_entropy_bonus = Claim(
     scope="one softmax policy, one step of the bonus alone, of any size up to strength 1",
     statement=_statement,
     instances=bandit_instances(STRENGTH, correct=False),
-    mutants=(
-        Mutant(name="strengths up to 2", statement=variant(_statement),
-               instances=bandit_instances(
-                   Scalar(name="strength", low=1.01, high=2.0, grid=(2, Fraction(3, 2)), range=POSITIVE),
-                   correct=False)),
-        Mutant(name="sign of the bonus flipped",
-               statement=variant(_statement, margin=lambda i: ar.entropy_change(
-                   i.logits, ar.per_action(i.strength) * ar.log_softmax(i.logits)))),
-        Mutant(name="entropy rises by at least its first order",
-               statement=variant(_statement, margin=lambda i: rise(i) - i.strength * ar.covariance(
-                   ar.softmax(i.logits), i.logits, i.logits))),
-    ),
 )

@@ -99,9 +99,9 @@ def _tilts(i: Any) -> tuple[Term, ...]:
     )
 
 
-def _tilt_residual(i: Cases, time: Any = None) -> Reals:
+def _tilt_residual(i: Cases) -> Reals:
     return response_probabilities(flowed(i.logits, i.reward, i.elapsed)) - tilted_probabilities(
-        i.logits, i.reward, i.elapsed if time is None else time)
+        i.logits, i.reward, i.elapsed)
 
 
 _tilted = Statement(
@@ -121,8 +121,6 @@ natural_flow_tilts = Claim(
     statement=_tilted,
     instances=trees(ELAPSED, reward="graded"),
     mutants=(
-        Mutant(name="twice the time", statement=variant(
-            _tilted, margin=lambda i: _tilt_residual(i, 2 * i.elapsed))),
         Mutant(name="the step at the start kept up: z + t A", statement=variant(
             _tilted, margin=lambda i: response_probabilities(
                 i.logits + i.elapsed[..., None, None] * advantage(i.logits, i.reward))
@@ -180,10 +178,6 @@ def _without_entropy_within(logits: Reals, correct: Mask, elapsed: Reals) -> Rea
     return curve(logits, correct, elapsed) - entropy_within(logits, correct)
 
 
-def _of_the_mass_at_the_start(logits: Reals, correct: Mask, elapsed: Reals) -> Reals:
-    return curve(logits, correct, 0 * elapsed)
-
-
 def _ends(i: Any) -> tuple[Term, ...]:
     reward = returns(i.correct, i.logits)
     return (
@@ -221,7 +215,5 @@ natural_flow_curve = Claim(
     mutants=(
         Mutant(name="without the entropy within right responses", statement=variant(
             _curve, margin=lambda i: _curve_residual(i, _without_entropy_within))),
-        Mutant(name="the probability of being right at the start", statement=variant(
-            _curve, margin=lambda i: _curve_residual(i, _of_the_mass_at_the_start))),
     ),
 )

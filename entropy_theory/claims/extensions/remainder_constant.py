@@ -26,18 +26,10 @@ import numpy as np
 
 from entropy_theory.claims.extensions.hessian import hessian_matrix
 from entropy_theory.claims.extensions.second_order import first_order, quadratic_form
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Mutant,
-    Statement,
-    bandit_instances,
-    listed_instances,
-)
+from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Real, Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.claim import experiment, variant
 from entropy_theory.verification.formula.limits import for_every, implies
 from entropy_theory.verification.formula.terms import ACTIONS, Term
 
@@ -123,13 +115,6 @@ remainder_constant = Claim(
     mutants=(
         Mutant(name="a constant free of n: 1/2",
                statement=variant(_statement, margin=lambda i: room(i, ar.constant(1, i.step) / 2))),
-        Mutant(name="a third of the constant",
-               statement=variant(_statement, margin=lambda i: room(
-                   i, curvature_constant(i.step.shape[-1], i.step) / 3))),
-        Mutant(name="log n / 50 instead of / 5",
-               statement=variant(_statement, margin=lambda i: room(
-                   i, ar.constant(CONSTANT, i.step) / UNIT + ar.log_of(i.step.shape[-1], i.step) / 50)),
-               instances=listed_instances([MANY_ACTIONS], "two likely actions among 64")),
     ),
     witnesses=(MANY_ACTIONS,),
     experiments=(

@@ -30,8 +30,6 @@ remainder_constant_two_actions = Claim(
     statement=_statement,
     instances=bandit_instances(correct=False, step=True, actions=(2, 2)),
     mutants=(
-        Mutant(name="49/100 for 1/2", statement=variant(
-            _statement, margin=lambda i: room(i, 49 * ar.constant(1, i.step) / 100))),
         Mutant(name="1/2 for three actions too", statement=variant(_statement),
                instances=bandit_instances(correct=False, step=True, actions=(3, 3))),
     ),

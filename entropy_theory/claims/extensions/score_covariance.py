@@ -33,8 +33,7 @@ from entropy_theory.verification import (
 )
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.claim import experiment, variant
 from entropy_theory.verification.formula.limits import (
     TIME,
     entry,
@@ -85,12 +84,6 @@ def _residual(i: Cases) -> Reals:
 def _with_probability(i: Cases) -> Reals:
     p, rate = ar.softmax(i.logits), log_probability_rate(i)
     return entropy_rate(i, rate) + ar.covariance(p, p, rate)
-
-
-def _uncentered(i: Cases) -> Reals:
-    p = ar.softmax(i.logits)
-    moved = i.first_feature + ar.per_action(i.pace) * i.second_feature
-    return entropy_rate(i, log_probability_rate(i)) + ar.mean(p, ar.log_softmax(i.logits) * moved)
 
 
 def _along_any_curve(i: Any) -> tuple[Term, ...]:
@@ -165,11 +158,5 @@ score_covariance = Claim(
     mutants=(
         Mutant(name="the probability in place of its logarithm",
                statement=variant(_statement, margin=_with_probability)),
-        Mutant(name="features in place of scores, log pi not centered",
-               statement=variant(_statement, margin=_uncentered)),
-        Mutant(name="the sign flipped",
-               statement=variant(_statement, margin=lambda i: entropy_rate(
-                   i, log_probability_rate(i)) - ar.covariance(
-                       ar.softmax(i.logits), ar.log_softmax(i.logits), log_probability_rate(i)))),
     ),
 )

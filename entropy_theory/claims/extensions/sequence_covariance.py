@@ -33,7 +33,6 @@ from entropy_theory.claims.entropy_mechanism.tree_rates import (
     response_covariance,
     summed,
     trees,
-    weighted_advantage,
     weighted_response_advantage,
 )
 from entropy_theory.verification import Cases, Claim, Mutant, Statement
@@ -69,18 +68,10 @@ sequence_covariance_npg = Claim(
     statement=_natural,
     instances=trees(reward="graded"),
     mutants=(
-        Mutant(name="pi(y) A(y) instead of A(y)",
-               statement=variant(_natural, margin=lambda i: entropy_rate(
-                   i.logits, advantage(i.logits, i.reward))
-                   + response_covariance(i.logits, weighted_response_advantage(i.logits, i.reward)))),
         Mutant(name="covariances of the states, summed (Lemma 1 as printed)",
                statement=variant(_natural, margin=lambda i: entropy_rate(
                    i.logits, advantage(i.logits, i.reward))
                    + action_covariance(i.logits, advantage(i.logits, i.reward)))),
-        Mutant(name="the step of the policy gradient",
-               statement=variant(_natural, margin=lambda i: entropy_rate(
-                   i.logits, gradient_formula(i.logits, i.reward))
-                   + response_covariance(i.logits, response_advantage(i.logits, i.reward)))),
     ),
 )
 
@@ -118,11 +109,5 @@ sequence_covariance_pg = Claim(
         Mutant(name="pi(y) A(y), responses as actions",
                statement=variant(_vanilla, margin=lambda i: _gradient_margin(
                    i, weighted_response_advantage(i.logits, i.reward)))),
-        Mutant(name="x not centered at each state",
-               statement=variant(_vanilla, margin=lambda i: _gradient_margin(
-                   i, summed(i.logits, gradient_formula(i.logits, i.reward), about_mean=False)))),
-        Mutant(name="x without the visits d(s)",
-               statement=variant(_vanilla, margin=lambda i: _gradient_margin(
-                   i, summed(i.logits, weighted_advantage(i.logits, i.reward))))),
     ),
 )

@@ -24,7 +24,6 @@ from entropy_theory.claims.aepo.sign_change import (
     cold_enough,
     hot_enough,
     largest_excess,
-    missing_excess,
     sum_of_excess,
 )
 from entropy_theory.claims.aepo.tempered_reinforce import TEMPERATURE, rate
@@ -91,11 +90,6 @@ _statement = Statement(
 )
 
 
-def _without_range(i: Cases) -> Reals:
-    heat = -i.temperature * sum_of_excess(i.logits, i.correct)
-    return if_positive(heat - missing_excess(i.logits, i.correct), _rate(i))
-
-
 sign_change_temperature = Claim(
     id="extension.sign-change-temperature",
     source="Extension of AEPO, Theorem 4.3",
@@ -104,15 +98,8 @@ sign_change_temperature = Claim(
     statement=_statement,
     instances=bandit_instances(TEMPERATURE),
     mutants=(
-        Mutant(name="F(T) > 0 needs F(1) > 0",
-               statement=variant(_statement, margin=lambda i: if_positive(
-                   _rate(i), rate(i.logits, i.correct)))),
-        Mutant(name="the range R dropped from the bound on T0",
-               statement=variant(_statement, margin=_without_range)),
         Mutant(name="F(T) < 0 wherever max c > C",
                statement=variant(_statement, margin=lambda i: if_positive(
                    largest_excess(i.logits, i.correct), -_rate(i)))),
-        Mutant(name="T0 = 1 for every correct set",
-               statement=variant(_statement, margin=lambda i: (i.temperature - 1) * _rate(i))),
     ),
 )

@@ -17,8 +17,7 @@ from entropy_theory.claims.aent.lemma_6 import (
 )
 from entropy_theory.claims.aent.token_mdp import COEFFICIENT, trees
 from entropy_theory.verification import Claim, Mutant, Statement
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.claim import experiment, variant
 from entropy_theory.verification.formula.statement import ANY
 
 
@@ -53,8 +52,6 @@ soft_gap = Claim(
                    "tends to 1", _tight),
     ),
     mutants=(
-        Mutant(name="5 in place of 4", statement=variant(
-            _statement, margin=lambda i: room(i, by_state, factor=5))),
         Mutant(name="the least response probability itself, not its square", statement=variant(
             _statement, margin=lambda i: room(i, lambda j: by_response(j) ** (1 / 2), factor=4))),
     ),

@@ -13,9 +13,8 @@ from __future__ import annotations
 
 from entropy_theory.claims.aent.proposition_2 import STATIONARY, room
 from entropy_theory.claims.aent.token_mdp import COEFFICIENT, trees
-from entropy_theory.verification import Claim, Mutant, Statement, listed_instances
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification import Claim, Statement
+from entropy_theory.verification.claim import experiment
 from entropy_theory.verification.formula.statement import ANY
 
 # A coefficient near 1/(4 log 2).
@@ -50,15 +49,5 @@ soft_suboptimality = Claim(
     experiments=(
         experiment("no constant above 8 log 2", "two answers of returns (1, 0), the uniform policy and "
                    "lambda = 1/(4 log 2): the constant with which the bound is an equality", _nearest),
-    ),
-    mutants=(
-        Mutant(name="8 in place of 4",
-               statement=variant(_statement, margin=lambda i: room(i, factor=8))),
-        Mutant(name="6 in place of 4",
-               statement=variant(_statement, margin=lambda i: room(i, factor=6)),
-               instances=listed_instances([NEAREST], "two answers, the uniform policy")),
-        Mutant(name="without the bias",
-               statement=variant(_statement, margin=lambda i: room(i, bias_share=0, factor=4)),
-               instances=listed_instances([STATIONARY], "two answers, exactly stationary")),
     ),
 )

@@ -124,16 +124,8 @@ symmetric_curve = Claim(
         actions=(2, 6),
     ),
     mutants=(
-        Mutant(name="a start that is not symmetric",
-               statement=variant(_statement, margin=lambda i: _off_the_curve(
-                   i, _trained(i, i.logits)))),
         Mutant(name="an update that tells actions of a kind apart",
                statement=variant(_statement, margin=lambda i: _off_the_curve(
                    i, _trained(i, symmetric_start(i), uneven=True)))),
-        Mutant(name="the term R log m is dropped",
-               statement=variant(_statement, margin=lambda i: _off_the_curve(
-                   i, _trained(i, symmetric_start(i))) + performance(
-                       _trained(i, symmetric_start(i)), i.correct) * np.log(ar.total(
-                           0 * i.logits + ar.constant(1, like=i.logits), i.correct)))),
     ),
 )

@@ -141,10 +141,6 @@ entrocraft = Claim(
     repair_note="both have the same expected step: neither raises entropy if the correct actions are the "
                 "likelier ones, neither lowers it if they are the less likely",
     mutants=(
-        Mutant(name="correct sets in any position",
-               statement=variant(_repair, conditions=(SOME_WRONG,))),
-        Mutant(name="the two cases exchanged",
-               statement=variant(_repair, margin=lambda i: -_repaired(i))),
         Mutant(name="negatives raise entropy where the correct actions are the likelier",
                statement=variant(_statement, margin=lambda i: rate_of_negatives(i.logits, i.correct),
                                  conditions=(SOME_WRONG, SEPARATED))),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -14,46 +13,15 @@ from entropy_theory.claims.aent import table_1 as aent
 from entropy_theory.claims.aepo import table_1_averages as aepo_1
 from entropy_theory.claims.aepo import table_3_base_row as aepo_3
 from entropy_theory.claims.entropy_mechanism import (
-    algorithm_irrelevance,
     ceiling,
     performance_after_collapse,
     performance_law,
-    printed_forms,
-    table_1,
     table_2,
 )
 from entropy_theory.claims.entropy_mechanism.exact_training import random_prompts, train
-from entropy_theory.claims.extensions import entropy_range_at_reward, symmetric_curve
-from entropy_theory.claims.printed_numbers import averaged_row, half_unit, rounding_room
+from entropy_theory.claims.printed_numbers import averaged_row, rounding_room
 from entropy_theory.verification import Statement
 from entropy_theory.verification.certify import check_instance
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.instances import as_batch, as_floats
-
-ONE_OF_TWO = {"weights": [1, 1], "correct": [True, False]}
-
-
-@pytest.mark.parametrize(
-    ("refuted", "instance", "interval"),
-    [
-        (performance_law.performance_law.statement, {**ONE_OF_TWO, "learning_rate": 1}, "[-0.01099"),
-        # The ceiling may be announced too high and too low.
-        (ceiling.ceiling.statement, ceiling.ceiling.witnesses[0], "[-0.0896"),
-        (ceiling.ceiling.statement, ceiling.ceiling.witnesses[1], "[-0.207"),
-        (printed_forms.printed_forms.statement, {"weights": [1, 1], "a": 1, "b": 1}, "[-5.4365"),
-        (performance_after_collapse.performance_after_collapse.statement,
-         performance_after_collapse.performance_after_collapse.witnesses[0], "[-0.3991"),
-        (algorithm_irrelevance.algorithm_irrelevance.statement,
-         {"weights": [1, 1, 2], "correct": [False, True, False], "learning_rate": 1}, "[-0.0064"),
-    ],
-)
-def test_known_counterexamples_are_certified(refuted, instance, interval):
-    certificate = check_instance(refuted, instance)
-    assert certificate.status == "violated"
-    assert certificate.interval.startswith(interval)
-
-
-# ---------------------------------------------------------------- exact training
 
 
 @pytest.mark.parametrize("n_correct", [1, 3])
@@ -81,9 +49,6 @@ def test_natural_gradient_steps_have_a_closed_form():
     run = train(logits, correct, "natural gradient", learning_rate=0.3, steps=4)
     moved = policy.softmax(logits + 1.2 * correct)
     assert run.performance[4] == pytest.approx((moved * correct).sum(axis=-1).mean(), rel=1e-12)
-
-
-# ---------------------------------------------------------------- how well the law fits
 
 
 def test_fits_of_the_exact_curves():
@@ -121,47 +86,6 @@ def test_performance_rises_after_collapse():
     assert performance[-1] - performance[low] > 0.5
 
 
-def test_the_speed_limit_is_tight():
-    """4 log 2 Var(r) = H at two equal actions; any larger constant fails there."""
-    repair = performance_after_collapse.performance_after_collapse.repair
-    instance = {"weights": [1, 1], "reward": [1, 0], "time": 1, "extra": 1}
-    assert abs(float(repair.margin(as_floats(as_batch(instance)))[0])) < 1e-15
-    tighter = variant(repair, margin=lambda i: repair.margin(i) - i.time / 10**9)
-    assert check_instance(tighter, instance).status == "violated"
-
-
-def test_the_entropy_range_is_tight():
-    """Uniform within each kind attains the upper end: lowering it by 1e-9 is refuted."""
-    claim = entropy_range_at_reward.entropy_range_at_reward.statement
-    instance = {"weights": [3, 3, 1, 1, 1], "correct": [True, True, False, False, False]}
-    low, high = claim.margin(as_floats(as_batch(instance)))[0]
-    assert low > 0.5
-    assert abs(high) < 1e-14
-    bounds = law.entropy_range(2 / 3, 5, 2)
-    assert bounds[1] == pytest.approx(float(policy.entropy(np.log([3, 3, 1, 1, 1]))))
-
-
-def test_algorithms_part_from_an_asymmetric_start():
-    """One prompt, one step: entropies at equal performance, from the policies written out."""
-    i = as_floats(as_batch({"weights": [1, 1, 2], "correct": [False, True, False],
-                            "learning_rate": 1}))
-    target = algorithm_irrelevance.after_policy_gradient(i, i.logits)
-    natural = algorithm_irrelevance.natural_at_same_performance(i, i.logits, target)
-    right = policy.softmax(target)[0, 1]
-    assert policy.softmax(natural)[0, 1] == pytest.approx(right, rel=1e-14)
-    assert abs(float((policy.entropy(natural) - policy.entropy(target))[0])) > 0.006
-    symmetric = symmetric_curve.symmetric_start(i)
-    np.testing.assert_array_equal(symmetric[0, [0, 2]], symmetric[0, 0])
-
-
-# ---------------------------------------------------------------- printed numbers
-
-
-def test_half_a_unit_of_the_last_digit():
-    assert [half_unit(s) for s in ("12.6", "0.003", "47.70", "5")] == [
-        Fraction(1, 20), Fraction(1, 2000), Fraction(1, 200), Fraction(1, 2)]
-
-
 @pytest.mark.parametrize(("average", "fits"), [("0.55", True), ("0.56", False), ("0.45", True)])
 def test_a_rounded_mean_is_judged_with_the_digits_left_out(average, fits):
     """Entries 0.5 stand for 0.45 to 0.55, so 0.55 can be their mean; 0.56 (0.555 at least) cannot."""
@@ -182,11 +106,12 @@ def failing(printed, allowed):
 
 def test_which_averages_are_wrong():
     """In decimal arithmetic, without the claims' functions."""
-    assert failing(aepo_1.PRINTED, "0.055") == {"Qwen2.5-math-7B, Entropy-Adv"}
-    assert failing(aepo_3.PRINTED, "0.055") == {"Qwen2.5-math-7B"}
+    assert failing(aepo_1.PRINTED, "0.055") == {"Qwen2.5-Math-7B, +Entropy-Adv"}
+    assert failing(aepo_3.PRINTED, "0.055") == {
+        "AEPO at four target entropies, Qwen2.5-Math-7B"}
     assert failing(table_2.PRINTED, "0.1") == set(table_2.PRINTED)
     # Within rounding, though not the rounded mean of the printed digits (49.59).
-    assert "Qwen2.5-7B, AEPO" in failing(aepo_1.PRINTED, "0.005")
+    assert "Qwen2.5-7B, +AEPO" in failing(aepo_1.PRINTED, "0.005")
 
 
 def test_one_weighting_fits_all_averages_of_table_2():
@@ -195,17 +120,6 @@ def test_one_weighting_fits_all_averages_of_table_2():
     for entries, average in table_2.PRINTED.values():
         mean = sum(w * Decimal(e) for w, e in zip(weights, entries.split(), strict=True))
         assert abs(mean - Decimal(average)) <= Decimal("0.1")
-
-
-def test_ratios_of_table_1():
-    """500 lies in the range of the top 2 % alone."""
-    ranges = {}
-    for share, value in table_1.TABLE.items():
-        low = (Decimal(value) - Decimal("0.0005")) / Decimal("0.0035")
-        high = (Decimal(value) + Decimal("0.0005")) / Decimal("0.0025")
-        ranges[share] = (low, high)
-    assert [s for s, (low, high) in ranges.items() if low <= 500 <= high] == ["1/50"]
-    assert (round(ranges["1/5000"][0]), round(ranges["1/5000"][1])) == (1615, 2262)
 
 
 def test_wins_of_aent():

@@ -19,7 +19,7 @@ from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.reinforce import Reinforce
 from entropy_theory.verification.certify import precision
 from entropy_theory.verification.instances import as_balls
-from entropy_theory.verification.shipped import ROUNDINGS, agreement, shipped_step
+from tests.entropy_theory.claims.shipped import ROUNDINGS, agreement, shipped_step
 
 CENTERED = Reinforce(estimator="group-centered")
 NO_REWARD = 0.0
@@ -226,6 +226,11 @@ def test_kl_cov():
         size = 1 + np.ptp(i.logits, axis=-1) + np.ptp(i.drift, axis=-1)
         settled = (np.abs(where.log_ratio(i.logits, i.drift)) > 1e-9).all(axis=-1)
         assert_same(gain[settled, None], where._gain(i)[settled, None], size[settled])
+        # The natural gradient divides the step that is added by pi.
+        pi = softmax(i.logits)
+        natural = entropy_change.first_order(i.logits, (found - base) / pi)
+        assert_same(natural[settled, None], where._natural_gain(i)[settled, None],
+                    (size / pi.min(axis=-1))[settled])
         seen += int((where._gain(i) != 0).sum())
     assert seen > 20
     for where, i in draws("entropy_mechanism.kl_cov", "kl_cov_on_policy"):

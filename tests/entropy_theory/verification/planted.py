@@ -19,7 +19,6 @@ TINY = Profile(
     mutant_search=Effort(largest_total=8, random_cases=2000, ascents=1, seconds=3.0),
     examples=40,
     mutant_examples=20,
-    orders=4,
     step_seconds=10.0,
     check_seconds=20.0,
 )

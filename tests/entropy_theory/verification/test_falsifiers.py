@@ -10,8 +10,6 @@ import pytest
 from entropy_theory.claims import all_claims
 from entropy_theory.verification import Condition, Statement, check
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.claim import Convergence
-from entropy_theory.verification.convergence import check_convergence
 from entropy_theory.verification.floats import evaluate
 from entropy_theory.verification.property_based import check_property
 from entropy_theory.verification.search import search
@@ -79,15 +77,15 @@ def test_hypothesis_draws_by_the_seed():
 
 def test_a_seed_reaches_every_search(monkeypatch):
     """A second look that searches in the old places."""
-    claim = next(claim for claim in all_claims().values() if claim.convergence and claim.mutants)
+    claim = next(claim for claim in all_claims().values() if claim.repair and claim.mutants)
     told = []
-    for name in ("search", "check_property", "check_convergence"):
+    for name in ("search", "check_property"):
         monkeypatch.setattr(check, name, lambda *given, seed, **options: told.append(seed) or [])
     seeds = []
     for seed in (0, 1):
         told.clear()
         for each in check.checks(claim, dataclasses.replace(planted.TINY, seed=seed)):
-            if each.method in ("search", "property", "convergence", "mutant"):
+            if each.method in ("search", "property", "mutant"):
                 each.run()
         seeds.append(list(told))
     assert len(seeds[0]) == len(seeds[1]) >= 5
@@ -171,23 +169,3 @@ def test_a_margin_of_the_wrong_shape_is_refused():
     broken = Statement(latex="", margin=lambda i: np.zeros(3))
     with pytest.raises(ValueError, match="a number per instance"):
         evaluate(broken, {"logits": np.zeros((2, 2))})
-
-
-@pytest.mark.parametrize(("claimed", "outcome"), [(2, "pass"), (3, "fail")])
-def test_order_of_a_remainder(claimed, outcome):
-    """exp(h) - 1 - h is of order two."""
-    expansion = Convergence(
-        remainder=lambda i, h: (h * i.logits).tolist()[0][0].exp() - 1 - h * i.logits[0, 0],
-        order=claimed)
-    (found,) = check_convergence(expansion, planted.POLICIES, 4)
-    assert found.outcome == outcome
-
-
-def test_a_broken_bound_is_reported():
-    expansion = Convergence(
-        remainder=lambda i, h: h * h * (1 + 0 * i.logits[0, 0]),
-        bound=lambda i, h: h * h * (1 + 0 * i.logits[0, 0]) / 2,
-        order=2)
-    (found,) = check_convergence(expansion, planted.POLICIES, 2)
-    assert found.outcome == "fail"
-    assert "bound broken" in found.detail

@@ -56,7 +56,7 @@ LESS = Mutant(name="less", statement=Statement(latex="", margin=lambda i: -1 - p
 # ---------------------------------------------------------------- sizes
 
 
-@pytest.mark.parametrize(("bound", "fewest"), [(3, 21), (4.5, 91), (7, 1097), (9.5, 13360)])
+@pytest.mark.parametrize(("bound", "fewest"), [(3, 21), (9.5, 13360)])
 def test_a_bound_that_many_actions_break_is_refuted_at_the_fewest(bound, fewest):
     """"H <= 3" in plain numpy was verified: only 2 to 8 actions were tried."""
     for entropy in (plain_entropy, ar.entropy):
@@ -66,7 +66,7 @@ def test_a_bound_that_many_actions_break_is_refuted_at_the_fewest(bound, fewest)
         assert fewest == math.floor(math.exp(bound)) + 1
 
 
-@pytest.mark.parametrize("n", [2, 5, 7, 8, 9, 12, 64, 4_096])
+@pytest.mark.parametrize("n", [2, 9, 4_096])
 def test_every_size_that_is_said_was_tried(n):
     verdict = found(lambda i: plain_entropy(i.logits) - (100 if actions(i) == n else 0))
     assert verdict.statement == "refuted"
@@ -189,19 +189,12 @@ def test_a_clear_violation_that_balls_do_not_decide_is_no_pass():
 HALF = Mutant(name="half", statement=Statement(latex="", margin=lambda i: 0.1 - ar.entropy(i.logits)))
 EMPTY = {
     "0 >= 0": (lambda i: 0 * i.logits[..., 0], {}, "depends on none"),
-    "1 >= 0": (lambda i: np.ones(len(i.logits)), {}, "depends on none"),
     "a half, up to rounding": (lambda i: ar.total(ar.softmax(i.logits)) - 0.5, {}, "depends on none"),
     "constant, with a mutant": (lambda i: 0 * i.logits[..., 0], {"mutants": (HALF,)}, "depends on none"),
     "x = x": (lambda i: ar.entropy(i.logits) - ar.entropy(i.logits), {"relation": "=="},
               "same computation"),
     "|x|": (lambda i: np.abs(1 - plain_entropy(i.logits)), {}, "by its form"),
-    "2 |x| + 1, with a mutant": (
-        lambda i: 2 * abs(1 - ar.entropy(i.logits)) + 1, {"mutants": (HALF,)}, "by its form"),
-    "a square": (lambda i: (1 - plain_entropy(i.logits)) ** 2, {}, "by its form"),
     "max(x, 0)": (lambda i: np.maximum(3 - plain_entropy(i.logits), 0), {}, "by its form"),
-    "max(x, 0), a formula": (
-        lambda i: ar.maximum(3 - ar.entropy(i.logits), 0 * ar.entropy(i.logits)), {}, "cut off"),
-    "clip": (lambda i: np.clip(3 - plain_entropy(i.logits), 0, None), {}, "by its form"),
     "where": (lambda i: np.where(plain_entropy(i.logits) > 3, 0.0, 3 - plain_entropy(i.logits)), {},
               "cut off"),
     "max of Python": (lambda i: np.array([max(3 - h, 0) for h in plain_entropy(i.logits).tolist()]), {},
@@ -315,7 +308,7 @@ def test_true_and_false_are_no_margin():
         assert "write 3 - h for h <= 3" in verdict.problems[0]
 
 
-@pytest.mark.parametrize("size", range(2, 9))
+@pytest.mark.parametrize("size", [2, 5])
 @pytest.mark.parametrize("entropy", [plain_entropy, lambda z: ar.entropy(z)], ids=["numbers", "formula"])
 def test_a_float_that_was_rounded_refutes_no_true_bound(size, entropy):
     """The float of log 5 lies 9e-17 below log 5, and so the most basic theorem was refuted."""
@@ -351,8 +344,6 @@ TEMPERATURE = Scalar(name="temperature", low=0.1, high=10, grid=(1,))
      {"logits": [0, 0], "temperature": 4}),
     (lambda i: 5.5 - ar.total(1 + 0 * i.logits, i.correct), bandit_instances(),
      {"logits": [0] * 6, "correct": [True] * 6}),
-    (lambda i: 0.9 - i.reward[..., 0], bandit_instances(correct=False, vectors=(
-        Vector(name="reward", low=-2, high=2, grid=(0,)),)), {"logits": [0, 0], "reward": [1, 0]}),
 ])
 def test_a_counterexample_is_small_and_certified(margin, instances, expected):
     i = instances

@@ -8,7 +8,7 @@ import pytest
 
 from entropy_theory.verification import Claim, Condition, Mutant, PrintedStep, Step
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.claim import Convergence, Evidence
+from entropy_theory.verification.claim import Evidence
 from entropy_theory.verification.formula import limits
 from entropy_theory.verification.report import print_table, summarize
 from entropy_theory.verification.verdict import derive
@@ -24,7 +24,6 @@ REJECTED = Evidence(method="mutant", outcome="pass", detail="", target="mutant",
 VIOLATED = Evidence(method="search", outcome="fail", detail="", counterexample=WITNESS)
 MEASURED = Evidence(method="experiment", outcome="pass", detail="", name="measured")
 SYMBOLIC = Evidence(method="symbolic", outcome="pass", detail="")
-ORDER = Evidence(method="convergence", outcome="pass", detail="")
 CLEAN = (SEARCHED, TESTED, REJECTED)
 
 
@@ -44,7 +43,6 @@ def about(target, *evidence):
     return tuple(dataclasses.replace(e, target=target) for e in evidence)
 
 
-EXPANSION = Convergence(remainder=lambda i, h: h, order=2)
 KERNEL = Evidence(method="kernel", outcome="pass", detail="")
 REPAIRED = planted.AT_MOST_LOG_N
 RESTRICTED = dataclasses.replace(REPAIRED, conditions=(
@@ -76,10 +74,8 @@ LADDER = [
     # No search can falsify a limit.
     ("undecided", claim(statement=LIMIT), CLEAN),
     ("proved", claim(statement=LIMIT), (*CLEAN, KERNEL)),
-    ("first-order", claim(convergence=EXPANSION), (*CLEAN, ORDER, KERNEL)),
-    ("verified", claim(convergence=EXPANSION), (*CLEAN, ORDER)),
-    ("undecided", claim(convergence=EXPANSION), (*CLEAN, changed(ORDER, outcome="fail"))),
-    ("undecided", claim(convergence=EXPANSION), CLEAN),
+    ("first-order", claim(first_order=True), (*CLEAN, KERNEL)),
+    ("verified", claim(first_order=True), CLEAN),
     ("refuted", claim(), (VIOLATED, TESTED, REJECTED)),
     ("refuted", claim(repair=REPAIRED), (VIOLATED, TESTED, REJECTED)),
     ("refuted", claim(repair=REPAIRED), (VIOLATED, TESTED, REJECTED, *HOLDS_INSTEAD)),
