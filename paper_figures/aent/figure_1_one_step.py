@@ -94,12 +94,6 @@ def finding(table: pandas.DataFrame) -> Finding:
     by_optimal = ends.loc[methods.VOCABULARY].sort_index()
     by_size = ends.xs(by_optimal.index[-1], level="optimal").sort_index()
     full = TREATMENTS["full"]
-    numbers = {f"one step: rare optimal tokens, {t}": float(v) for t, v in rare.items()}
-    numbers["one step: likely token, no bonus"] = float(likely["no bonus"])
-    numbers |= {
-        f"{n:,.0f} tokens, {m:.0f} optimal: {t}": float(value)
-        for (n, m), row in ends.iterrows() for t, value in row.items()
-    }
     gain = by_optimal.sub(by_optimal["no bonus"], axis=0)
     fewer, larger = ("for the full bonus, the fewer tokens are optimal",
                      "for the full bonus, the larger the vocabulary")
@@ -131,8 +125,7 @@ def finding(table: pandas.DataFrame) -> Finding:
             Criterion(says="reward gained, smallest", value=float(gain[treatment].min()), relation=">",
                       threshold=2 * MARGIN, where=f"{where}, at any number of optimal tokens"),
         ]
-    numbers["criteria met"] = float(sum(one.met for one in criteria))
-    return Finding(criteria=tuple(criteria), numbers=numbers)
+    return Finding(criteria=tuple(criteria))
 
 
 def draw(table: pandas.DataFrame) -> Figure:

@@ -34,32 +34,23 @@ def finding(table: pandas.DataFrame) -> Finding:
     """State who ends first on the MDP, and who still gains after GRPO's entropy is used up."""
     entropy = methods.mean(table, methods.MDP, "GRPO", "entropy")
     low = entropy.index[entropy < COLLAPSED * entropy.iloc[0]]
-    collapse = float(low[0]) if len(low) else float("nan")
     ends = methods.ends(table, methods.MDP, "reward")
     then = {
-        method: float(methods.mean(table, methods.MDP, method, "reward").loc[collapse])
+        method: float(methods.mean(table, methods.MDP, method, "reward").loc[low[0]])
         for method in methods.METHODS if len(low)
     }
     # What a method that was behind GRPO then makes up for is no going on.
     later = {method: ends[method] - max(value, then["GRPO"]) for method, value in then.items()}
-    numbers = {"collapse step": collapse} | {f"MDP: {m} at the end": v for m, v in ends.items()}
-    numbers |= {f"MDP: {m} after the collapse": v for m, v in later.items()}
-    lead = ends["AEnt"] - max(ends["GRPO"], ends["EntReg"])
-    numbers["MDP: AEnt ahead by"] = lead
-    criteria = [
+    return Finding(criteria=(
         Criterion(says="AEnt's reward at the end less the better of GRPO's and EntReg's", relation=">",
-                  value=lead, threshold=methods.LEAD),
+                  value=ends["AEnt"] - max(ends["GRPO"], ends["EntReg"]), threshold=methods.LEAD),
         *(Criterion(says=f"reward that {method} gains after GRPO's entropy is used up, over its own or "
                     "GRPO's then, whichever is more", threshold=GAIN,
                     value=later.get(method, float("nan")), relation=">" if method == "AEnt" else "<",
                     where="" if method == "AEnt" else f"for {method}, which saturates in the paper")
           for method in ("GRPO", "EntReg", "AEnt")),
         *methods.language_model_criteria(table, "reward"),
-    ]
-    for world in methods.worlds(table)[1:]:
-        last = methods.ends(table, world, "reward")
-        numbers |= {f"{world}: {method} at the end": value for method, value in last.items()}
-    return Finding(criteria=tuple(criteria), numbers=numbers)
+    ))
 
 
 def draw(table: pandas.DataFrame) -> Figure:

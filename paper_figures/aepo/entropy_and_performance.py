@@ -85,22 +85,12 @@ def shapes(table: pandas.DataFrame) -> pandas.DataFrame:
 
 def finding(table: pandas.DataFrame) -> Finding:
     """State before which judges, on which prompts, performance rises and falls with the target."""
-    paper = table[table["family"] == PAPER].iloc[0]
-    found = shapes(table)
-    both = found["rises"] & found["falls"]
-    numbers = {"printed rise": float(paper["rise"]), "printed fall": float(paper["fall"]),
-               "cases": float(len(found)), "rise then fall": float(both.sum()),
-               "only rise": float((found["rises"] & ~found["falls"]).sum()),
-               "only fall": float((found["falls"] & ~found["rises"]).sum())}
-    numbers |= {f"{family}, {passing:g} pass: {name}": float(row[name])
-                for (family, passing), row in found.iterrows() for name in ("rise", "fall", "best")}
-    criteria = tuple(
+    return Finding(criteria=tuple(
         Criterion(says=f"points that pass@1 {word}, less {CERTAIN:g} standard errors over starts",
                   value=float(row[name] - CERTAIN * row[f"{name}_error"]), relation=">", threshold=0,
                   where=f"on {TITLES.get(family, family)} where {passing:g} answers pass")
-        for (family, passing), row in found.iterrows()
-        for name, word in (("rise", "gains up to the best target"), ("fall", "loses after it")))
-    return Finding(criteria=criteria, numbers=numbers)
+        for (family, passing), row in shapes(table).iterrows()
+        for name, word in (("rise", "gains up to the best target"), ("fall", "loses after it"))))
 
 
 def draw(table: pandas.DataFrame) -> Figure:

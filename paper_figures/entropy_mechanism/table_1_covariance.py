@@ -93,35 +93,19 @@ def best(table: pandas.DataFrame, advantage: str = "group-normalized") -> pandas
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """State how near the printed shape comes, and what the printed numbers say of themselves."""
-    printed = table[table["advantage"] == "printed"].set_index("share")["value"]
-    near, found = best(table), shapes(table)
-    same = found[(found["length"] == near["length"]) & (found["sharpness"] == near["sharpness"])]
-    centered = same[same["advantage"] == "group-centered"].iloc[0]
-    positive = float((found["mean"] > 0).mean())
+    """State how near the printed shape comes, and the sign of the mean there."""
+    near = best(table)
     highest = table[(table["advantage"] == near["advantage"]) & (table["length"] == near["length"])
                     & (table["sharpness"] == near["sharpness"])].set_index("share")["value"][0.0002]
-    numbers = {
-        "top 0.02 % over the mean": float(highest / near["mean"]),
-        "error of the shape": float(near["error"]), "level": float(near["level"]),
-        "level without standard deviation": float(centered["level"]), "surprise": float(near["surprise"]),
-        "mean of all": float(near["mean"]), "share of positive means": positive,
-        "top of wrong responses": float(near["top_of_wrong"]),
-        "printed: top 0.02 % over the mean": float(printed[0.0002] / printed[1.0]),
-        "printed: top 2 % over the mean": float(printed[0.02] / printed[1.0]),
-        "printed: top 0.02 % over the upper half": float(printed[0.0002] / printed[UPPER]),
-        "printed: lower half": float(2 * printed[1.0] - printed[UPPER]),
-    }
-    criteria = (
+    return Finding(criteria=(
         Criterion(says="largest factor between our ratios of the top groups and the printed ones, less 1",
                   value=float(near["error"]), relation="≤", threshold=ALIKE, where="for the heavy tail"),
         Criterion(says="mean covariance of the top 0.02 % over that of all tokens where the shape is "
-                  "nearest", value=numbers["top 0.02 % over the mean"], relation="≥",
+                  "nearest", value=float(highest / near["mean"]), relation="≥",
                   threshold=HUNDREDS, where="for the heavy tail"),
         Criterion(says="mean covariance of all tokens where the tail is nearest",
                   value=float(near["mean"]), relation=">", threshold=0, where="for the sign of the mean"),
-    )
-    return Finding(criteria=criteria, numbers=numbers)
+    ))
 
 
 def tables(table: pandas.DataFrame) -> tuple[Table, ...]:

@@ -162,9 +162,7 @@ def _page(
             judged = figure["verdict"] not in STANDINGS
             parts += ["## How the verdict is reached" if judged else "## Criteria of the headline", "",
                       text(RULE) if judged else "", "", _criteria(figure)]
-        parts += ["## Numbers behind the verdict", "",
-                  table(("number", "value"), [(text(k), text(v)) for k, v in figure["numbers"]]),
-                  "## Where the data come from", "",
+        parts += ["## Where the data come from", "",
                   table(("input", "provenance"), [(text(k), text(v)) for k, v in figure["inputs"]]),
                   f"Data digest `{figure['digest'][:16]}`.", ""]
     parts += ["## What was done", "", docstring(_docstring(name)),
