@@ -46,7 +46,7 @@ def finding(table: pandas.DataFrame) -> Finding:
             where = f"under {rule} {place}"
             criteria.append(Criterion(
                 says="share of the steps of the strength that raise entropy at the end", relation="≥",
-                value=float((group["entropy_last"].diff().iloc[1:] > 0).mean()), threshold=1, where=where))
+                value=float((group["entropy_last"].diff()[1:] > 0).mean()), threshold=1, where=where))
             most = group.iloc[-1]
             if most["entropy_low"] == most["entropy_low"]:  # of several starts or seeds
                 criteria.append(Criterion(

@@ -186,7 +186,7 @@ def _draw_models(panel: Axes, models: pandas.DataFrame, fits: pandas.DataFrame) 
         panel.plot(rows["entropy"], rows["reward"], linestyle="none", marker=MARKERS[i], markersize=2,
                    color=SERIES[i]["color"], label=name)
     panel.set(xlabel="entropy (nats per token)", ylabel="mean reward", xlim=(0, None))
-    panel.legend(markerscale=2, fontsize=6.5, loc="best")
+    panel.legend(markerscale=2, fontsize=6.5, loc="upper right")
     panel.set_title("trained transformers")
 
 

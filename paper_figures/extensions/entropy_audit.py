@@ -157,6 +157,7 @@ def draw(table: pandas.DataFrame) -> Figure:
             panel.annotate(
                 f"r = {' to '.join(dict.fromkeys((r[0], r[-1])))}", (0.05, 0.93),
                 xycoords="axes fraction", fontsize=7, va="top",
+                bbox={"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 0.5},
             )
             if row == 0:
                 panel.set_title(FORECASTS[name])

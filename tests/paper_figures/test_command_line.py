@@ -20,7 +20,7 @@ from paper_figures import names
 from paper_figures.catalog import FIGURES
 from paper_figures.commands import figures
 from paper_figures.reproduce import gpu, progress
-from paper_figures.reproduce.stage_run import StageRun
+from paper_figures.reproduce.stage import StageRun
 from paper_figures.reproduce.stages import stages
 from simulations.__main__ import run as simulate
 from tests.paper_figures.conftest import write_run
@@ -160,7 +160,7 @@ def test_a_stage_that_has_said_nothing_has_no_brackets(
                     for number, stage in enumerate(stages("smoke", tmp_path)[:2]))
     told.log.write_text("half of it\n")
     monkeypatch.setattr(progress, "HEARTBEAT_SECONDS", -1.0)
-    progress.Progress([silent, told], lanes=2)._print_changes()
+    progress.Progress([silent, told], lanes=2).update()
     said = capsys.readouterr().out.splitlines()[-1]
     assert f"running: {silent.stage.name}, {told.stage.name} (half of it); about" in said
 

@@ -51,7 +51,7 @@ def results(simulated: Callable[..., Path], tmp_path_factory: pytest.TempPathFac
 def told(name: str, finding: Finding) -> str:
     figure = FIGURES[name]
     criteria = [word for one in finding.criteria for word in (one.says, one.where)]
-    return " ".join([figure.ours, figure.headline.says, *criteria, *finding.numbers])
+    return " ".join([figure.ours, figure.headline.says, *criteria])
 
 
 @pytest.mark.parametrize("name", FIGURES)

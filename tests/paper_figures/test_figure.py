@@ -151,14 +151,6 @@ def test_a_number_is_not_said_to_be_certain(value, error, text):
     assert estimate(value, error, digits=2) == text
 
 
-def test_a_number_that_there_is_none_for_is_left_out(tmp_path: Path) -> None:
-    """NaN, which JSON does not have: "collapse step" of a run that does not collapse."""
-    numbers = {"step": float("nan"), "length": float("inf"), "n": 1.0}
-    found = Finding(standing="our own", numbers=numbers)
-    build(small("t", finding=lambda table: found), tmp_path, tmp_path)
-    assert json.loads((tmp_path / "t.json").read_text())["numbers"] == {"n": 1.0}
-
-
 @pytest.mark.parametrize("file", [
     "runs/x/run.json", "runs/x/provenance.json", "runs/x/audit/kernel-00001.npz", "evaluations/x.json",
     "simulations/x.nc",

@@ -24,8 +24,7 @@ from entropy_theory.support.user_errors import MissingExtraError
 from paper_figures.reproduce import pipeline as runner
 from paper_figures.reproduce import stage as one_stage
 from paper_figures.reproduce import stages as stage_module
-from paper_figures.reproduce.stage import Profile, Stage
-from paper_figures.reproduce.stage_run import StageRun
+from paper_figures.reproduce.stage import Profile, Stage, StageRun
 from paper_figures.reproduce.stages import stages
 from simulations.names import experiments
 

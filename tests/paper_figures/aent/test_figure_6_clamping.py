@@ -18,19 +18,8 @@ def table(results):
 
 
 def test_clamping_gains_at_the_large_coefficient(table):
-    numbers = figure.finding(table).numbers
-    assert numbers["coefficient 0.5: p = 0.8"] > numbers["coefficient 0.5: p = 0"] + 0.1
     entropy = table[(table["panel"] == "entropy") & (table["line"] == "0.5")].groupby("x")["y"].mean()
     assert entropy[0.8] < entropy[0.0]
-
-
-def test_a_third_of_a_vocabulary_moves_the_critical_coefficient_little(table):
-    """1/log k: exactly log(k)/log(0.67 k) - 1 for one right answer, 3.5 % at 151,936 tokens."""
-    numbers = figure.finding(table).numbers
-    assert 0.03 < numbers["moved by the second p"] < 0.04
-    critical = table[table["panel"] == "critical"]
-    for _, line in critical.groupby("line"):
-        assert line.sort_values("x")["y"].is_monotonic_increasing
 
 
 def test_an_inner_best_p_at_every_coefficient_reproduces(table):
@@ -39,10 +28,6 @@ def test_an_inner_best_p_at_every_coefficient_reproduces(table):
     assert figure.finding(pandas.concat([table, inner])).verdict == "holds"
     others = inner[inner["line"] != "0.2"]
     assert figure.finding(pandas.concat([table, others])).verdict == "holds under a condition"
-
-
-def test_the_critical_coefficient_moves_with_p(table):
-    assert 0.09 < figure.finding(table).numbers["moved by the second p, smallest vocabulary"] < 0.1
 
 
 def test_language_models_are_compared_at_one_coefficient(results, tmp_path, table):

@@ -22,22 +22,9 @@ def test_the_numbers_are_the_ones_that_the_claim_was_checked_on():
                         "EntReg": list(expected["ent_reg"]), "AEnt": list(expected["aent"])}
 
 
-def test_the_papers_sentence_holds_of_its_numbers(table):
-    numbers = figure.finding(table).numbers
-    assert numbers["(a): AEnt first"] == numbers["(b): AEnt first"] == 5
-    assert (numbers["(a): AEnt tied"], numbers["(b): AEnt tied"]) == (0, 1)
-    assert numbers["(a): mean of AEnt"] == pytest.approx(2.807 / 6)
-    for setting in "ab":
-        best = max(numbers[f"({setting}): mean of {row}"] for row in ("Base", "GRPO", "EntReg"))
-        assert numbers[f"({setting}): mean of AEnt"] > best + 0.01
-
-
 def test_with_the_papers_clamping_aent_is_ahead_on_no_mdp(table):
     """And with the oracle's set on all but the one with a single optimal token."""
     found = figure.finding(table)
-    assert found.numbers["MDPs"] == 3
-    assert found.numbers["MDPs with AEnt ahead"] == 0
-    assert found.numbers["MDPs with the oracle's set ahead"] == 2
     assert found.verdict == "core claim fails"
 
 

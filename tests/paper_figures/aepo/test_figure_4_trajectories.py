@@ -26,10 +26,6 @@ def test_only_aepo_keeps_entropy_and_only_with_several_right_answers(
     """The paper's finding, but for its "throughout"; claim aepo.arbitrary-entropy for its limit."""
     found = figure.finding(table)
     assert found.verdict == "core claim fails"  # entropy collapses, and returns
-    assert found.numbers["|A*| = 4: AEPO holds"] == 1
-    assert found.numbers["|A*| = 1: AEPO holds"] == 0
-    assert found.numbers["|A*| = 4: GRPO collapses"] == 1
-    assert found.numbers["|A*| = 4: Entropy-Adv ends at"] < 0.05 < found.numbers["|A*| = 4: AEPO ends at"]
 
 
 def test_lines_are_those_of_their_rule(
@@ -94,9 +90,5 @@ def test_trained_models_get_a_panel_where_rules_were_compared(
     table = figure.data(tmp_path)
     trained = table[table["panel"] == "training"]
     assert set(trained["rule"]) == {"GRPO", "AEPO"}
-    found = figure.finding(table)
-    ends = {name.rpartition(": ")[2]: value for name, value in found.numbers.items()
-            if "small-sums" in name}
-    assert ends == pytest.approx({"GRPO ends at": 0.1, "AEPO ends at": 0.5})
     assert len(figure.draw(table).axes) == 4
     assert {choice.label for choice in compared.CHOICES} == set(compared.RULES)

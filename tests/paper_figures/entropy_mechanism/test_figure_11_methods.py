@@ -37,13 +37,6 @@ def moved(table: pandas.DataFrame, panel: str, by: float) -> pandas.DataFrame:
     return table.assign(y=table["y"] + by * rows)
 
 
-def test_length_follows_no_entropy_where_it_pays_nothing(table: pandas.DataFrame) -> None:
-    """The claim of the third column: responses get longer."""
-    numbers = figure_11.finding(table).numbers
-    assert numbers["length: certain gains"] == 0
-    assert abs(numbers["length, token trees: Clip-Cov"]) < 0.1
-
-
 def test_gains_beyond_the_intervals_change_the_verdict(table: pandas.DataFrame) -> None:
     """A verdict typed in instead of derived."""
     more = table

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pandas
 import pytest
-import xarray
 
 from paper_figures.entropy_mechanism import figure_7_coefficients_by_size as figure
 from tests.paper_figures.entropy_mechanism.runs import write_curve
@@ -24,28 +23,6 @@ def results(simulated: Callable[..., Path]) -> Path:
 @pytest.fixture
 def table(results: Path) -> pandas.DataFrame:
     return figure.data(results)
-
-
-def test_parameters_move_the_coefficients_and_knowledge_does_not(table: pandas.DataFrame) -> None:
-    """The finding: stand-ins mixed up."""
-    numbers = figure.finding(table).numbers
-    assert numbers[f"{PRETRAINED}: b change"] > 5 * abs(numbers["knowledge: b change"])
-    assert numbers[f"{PRETRAINED}: a change"] > 2 * abs(numbers["knowledge: a change"])
-    # The line goes on where nothing is left to be reached.
-    assert numbers[f"{PRETRAINED}: b announcement error"] > 0
-    assert numbers[f"{PRETRAINED}: ceiling announced"] > 1
-
-
-def test_lines_are_those_of_the_experiment(table: pandas.DataFrame, results: Path) -> None:
-    """Two computations of one fit."""
-    dataset = xarray.load_dataset(results / "simulations" / "performance_law_coefficients.nc")
-    numbers = figure.finding(table).numbers
-    for key, name in figure.STAND_INS.items():
-        one = dataset.sel(stand_in=key)
-        for c in figure.COEFFICIENTS:
-            assert numbers[f"{name}: {c} R^2"] == pytest.approx(float(one[f"{c}_log_linear"]), abs=1e-9)
-            assert numbers[f"{name}: {c} announcement error"] == pytest.approx(
-                float(one[f"{c}_largest_error"]), abs=1e-9)
 
 
 def test_other_coefficients_change_the_verdict(table: pandas.DataFrame) -> None:

@@ -39,17 +39,6 @@ def test_grpo_follows_theorem_1_at_about_twice_its_size(table: pandas.DataFrame)
     """kappa(p) is between 2 (1 - 1/G) = 1.75 and sqrt(G - 1) = 2.65 for groups of 8."""
     compared = figure.comparison(table.query("panel == 'change' and learning_rate == 0.2"))
     assert 1.75 <= compared.loc["GRPO"]["slope"].iloc[0] <= np.sqrt(7)
-    numbers = figure.finding(table).numbers
-    assert numbers["GRPO: smallest correlation"] > 0.9
-
-
-def test_difficulty_orders_the_estimate_more_often_than_the_theorem(
-    table: pandas.DataFrame
-) -> None:
-    """Estimates mixed up."""
-    numbers = figure.finding(table).numbers
-    assert numbers["ordered, from samples"] > numbers["ordered, theorem"]
-    assert numbers["positive, batch"] > numbers["positive, hardest"]
 
 
 def test_lemma_1_leaves_out_the_visits_of_states(table: pandas.DataFrame) -> None:
@@ -58,8 +47,6 @@ def test_lemma_1_leaves_out_the_visits_of_states(table: pandas.DataFrame) -> Non
     assert tokens["state_wise", 1] < 1e-9
     assert tokens["state_wise"].loc[2:].min() > 0.1
     assert tokens["gradient"].max() < 0.05
-    numbers = figure.finding(table).numbers
-    assert numbers["several tokens: largest error of Lemma 1"] == tokens["state_wise"].max()
 
 
 def test_order_is_read_from_hard_to_easy() -> None:
@@ -98,7 +85,6 @@ def test_audited_runs_get_a_panel(results: Path, tmp_path: Path) -> None:
     table = figure.data(folder)
     rows = table.query("panel == 'model'")
     assert (rows["y"] / rows["announced"]).to_numpy() == pytest.approx(0.8)
-    assert figure.finding(table).numbers["small-sums, split: correlation"] == pytest.approx(1)
     assert len(figure.draw(table).axes) == 6
     assert len(figure.draw(figure.data(results)).axes) == 5
 

@@ -33,7 +33,6 @@ def test_only_targets_that_move_are_followed(written: Path) -> None:
         for name, off in OFF.items() for seed in range(2) for low in (0.4, 0.35, 0.3, 0.25)])
     table = figure.data(written)
     found = figure.finding(table)
-    assert found.numbers["forecast, diverse bonus: first"] == 4
     assert [one.value for one in found.criteria] == [2 / 3]  # two of three by the same
     two = table[table["shape"].isin(("ramp", "step", "constant"))]
     assert [one.met for one in figure.finding(two).criteria] == [True]
