@@ -13,6 +13,7 @@ from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 
 from paper_figures.site.markup import EMPHASIS, blocks
 
@@ -80,8 +81,21 @@ def _leave_the_environment(app: Sphinx, page: nodes.document) -> None:
         node.document = page
 
 
+def _drop_undocumented(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Leave modules of other packages out of the pages of sources that viewcode makes.
+
+    viewcode keeps each module that a documented name was imported from, and drops one that documents
+    nothing when the next page is read; of processes that read pages side by side, none reads all.
+    """
+    modules: dict[str, Any] = getattr(env, "_viewcode_modules", {})
+    for name in [name for name, entry in modules.items() if entry and not entry[2]]:
+        del modules[name]
+    return []
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the conversion, before napoleon's, and what keeps stored pages small."""
     app.connect("autodoc-process-docstring", _process, priority=400)
     app.connect("doctree-read", _leave_the_environment)
+    app.connect("env-updated", _drop_undocumented)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,19 +1,137 @@
 """Sets the formulas of the site as SVG: no script, no font, no network.
 
-An extension of Sphinx, named ``html_math_renderer = "svg"``. A formula that cannot be set is a warning,
-which ends a build with ``-W``.
+An extension of Sphinx, named ``html_math_renderer = "svg"``. matplotlib's mathtext sets a formula; each
+distinct glyph outline is stored once for the page and referred to. A formula that cannot be set stands
+as its source, with a warning, which ends a build with ``-W``.
 """
 
 from __future__ import annotations
 
+import html
+import re
+import zlib
 from typing import Any
 
 from docutils import nodes
+from markupsafe import Markup
+from matplotlib.font_manager import FontProperties
+from matplotlib.path import Path as Outline
+from matplotlib.textpath import TextToPath
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.writers.html5 import HTML5Translator
 
-from paper_figures.report.formulas import Formulas
+# LaTeX that mathtext lacks, and what it has instead.
+REPLACEMENTS = (
+    (re.compile(r"\\[tc]frac\b"), r"\\frac"),
+    (re.compile(r"\\frac\s*([A-Za-z0-9]|\\[A-Za-z]+)\s*([A-Za-z0-9])"), r"\\frac{\1}{\2}"),
+    (re.compile(r"\\sqrt\s*([A-Za-z0-9])"), r"\\sqrt{\1}"),
+    (re.compile(r"\\frac(\{[^{}]*\})\s*([A-Za-z0-9])"), r"\\frac\1{\2}"),
+    (re.compile(r"\\(le|ge)(?![a-zA-Z])"), r"\\\1q"),
+    (re.compile(r"\\(?:big|Big|bigg|Bigg)[lrm]?(?![a-zA-Z])"), ""),
+    (re.compile(r"\\[lr]Vert(?![a-zA-Z])"), r"\\Vert "),
+    (re.compile(r"\\[lr]vert(?![a-zA-Z])"), r"\\vert "),
+    (re.compile(r"\\(?:mathbf|mathbb)(?:\{1\}|\s*1)"), r"\\mathbf{1}"),
+    (re.compile(r"\\(math(?:bb|bf|cal|rm|sf|it))\s+([A-Za-z0-9])"), r"\\\1{\2}"),
+    (re.compile(r"\\iff\b"), r"\\Leftrightarrow"),
+    (re.compile(r"\\implies\b"), r"\\Rightarrow"),
+    # In braces an operator is no binary one, which would be spaced.
+    (re.compile(r"([\^_])\s*(\*|\\star|\\ast|[+-])(?![a-zA-Z])"), r"\1{\2}"),
+    (re.compile(r"\\(?:limits|nolimits|displaystyle|textstyle)\b"), ""),
+)
+SEGMENT = re.compile(r"(\$[^$]+\$)")
+
+
+class Formulas:
+    """The formulas of one page; `definitions` must stand on the page once, after all are set."""
+
+    def __init__(self) -> None:
+        self._setter = TextToPath()
+        self._font = FontProperties(family="DejaVu Sans", math_fontfamily="cm")
+        self._glyphs: dict[str, Any] = {}
+        self._done: dict[str, Markup] = {}
+        self.broken: list[str] = []
+        """Formulas that could not be set and stand as source."""
+
+    def text(self, source: str) -> Markup:
+        """Return prose with formulas between dollar signs as HTML."""
+        parts = SEGMENT.split(source)
+        return Markup("").join(
+            self.formula(part[1:-1]) if SEGMENT.fullmatch(part) else Markup(html.escape(part))
+            for part in parts
+        )
+
+    def formula(self, latex: str) -> Markup:
+        """Return one formula (without dollar signs) as inline SVG on the line's baseline."""
+        if latex not in self._done:
+            self._done[latex] = self._set(latex)
+        return self._done[latex]
+
+    def _set(self, latex: str) -> Markup:
+        simplified = latex
+        for pattern, replacement in REPLACEMENTS:
+            simplified = pattern.sub(replacement, simplified)
+        text = f"${simplified}$"
+        try:
+            width, height, depth = self._setter.get_text_width_height_descent(
+                text, self._font, ismath=True
+            )
+            glyphs, self._glyphs, rectangles = self._setter.get_glyphs_mathtext(
+                self._font, text, self._glyphs
+            )
+        except (ValueError, RuntimeError, KeyError):
+            self.broken.append(latex)
+            return Markup('<code class="latex">{}</code>').format(latex)
+        uses = "".join(
+            f'<use href="#{self._name(glyph)}" '
+            f'transform="translate({x:.2f} {y:.2f}) scale({scale:.4g})"/>'
+            for glyph, x, y, scale in glyphs
+        )
+        bars = "".join(_path(vertices, codes) for vertices, codes in rectangles)
+        size = self._font.get_size_in_points()
+        # Outlines come at FONT_SCALE units an em, the box in points at the font's size.
+        scale = size / self._setter.FONT_SCALE
+        return Markup(
+            '<svg class="formula" role="img" aria-label="{label}" style="width:{w:.3f}em;'
+            'height:{h:.3f}em;vertical-align:{d:.3f}em" viewBox="0 {top:.2f} {vw:.2f} {vh:.2f}">'
+            '<g transform="scale({s:.4g} -{s:.4g})">{uses}{bars}</g></svg>'
+        ).format(
+            label=latex, w=width / size, h=height / size, d=-depth / size, top=-(height - depth),
+            vw=width, vh=height, s=scale, uses=Markup(uses), bars=Markup(bars),
+        )
+
+    def definitions(self) -> Markup:
+        """Return the glyph outlines that the formulas refer to."""
+        paths = "".join(
+            f'<path id="{self._name(glyph)}" d="{_commands(vertices, codes)}"/>'
+            for glyph, (vertices, codes) in self._glyphs.items()
+        )
+        return Markup(
+            '<svg width="0" height="0" style="position:absolute" aria-hidden="true">'
+            "<defs>{}</defs></svg>"
+        ).format(Markup(paths))
+
+    def _name(self, glyph: str) -> str:
+        """The same name in every part of a page: a page's contents are set apart from its text."""
+        return f"g{zlib.crc32(glyph.encode()):x}"
+
+
+def _path(vertices: Any, codes: Any) -> str:
+    return f'<path d="{_commands(vertices, codes)}"/>'
+
+
+LETTERS = {Outline.MOVETO: "M", Outline.LINETO: "L", Outline.CURVE3: "Q", Outline.CURVE4: "C"}
+
+
+def _commands(vertices: Any, codes: Any) -> str:
+    """SVG path data of an outline."""
+    pieces = []
+    for points, code in Outline(vertices, codes).iter_segments(simplify=False, curves=True):
+        if code == Outline.CLOSEPOLY:
+            pieces.append("Z")
+        else:
+            pieces.append(LETTERS[code] + " ".join(f"{value:.4g}" for value in points))
+    return "".join(pieces)
 
 
 class Translator(HTML5Translator):

@@ -143,28 +143,6 @@ def test_a_report_of_no_folder_is_refused(command: Command, tmp_path: Path) -> N
     assert errors.startswith(f"error: no such folder: {tmp_path / 'nothere'}")
 
 
-def test_a_long_line_of_a_stage_keeps_its_beginning(tmp_path: Path) -> None:
-    """A log that shows the ends of sentences."""
-    log = tmp_path / "stage.log"
-    log.write_text("first\n" + "model " * 30 + "\n")
-    run = StageRun(stage=stages("smoke", tmp_path)[0], log=log)
-    assert progress._latest_line(run) == ("model " * 30)[:69] + "…"
-
-
-def test_a_stage_that_has_said_nothing_has_no_brackets(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
-    """running: ledger ()"""
-    silent, told = (StageRun(stage=stage, log=tmp_path / f"{number}.log", status="running",
-                             started=time.monotonic())
-                    for number, stage in enumerate(stages("smoke", tmp_path)[:2]))
-    told.log.write_text("half of it\n")
-    monkeypatch.setattr(progress, "HEARTBEAT_SECONDS", -1.0)
-    progress.Progress([silent, told], lanes=2).update()
-    said = capsys.readouterr().out.splitlines()[-1]
-    assert f"running: {silent.stage.name}, {told.stage.name} (half of it); about" in said
-
-
 def test_the_time_left_is_one_that_can_be_true(tmp_path: Path) -> None:
     """A stage that ran longer than expected had "about 0:01 left" for over a minute."""
     first, second, last = (

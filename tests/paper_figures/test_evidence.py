@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
 import re
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -55,7 +53,9 @@ def told(name: str, finding: Finding) -> str:
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_label_inputs_and_caption_agree(name: str, results: Path, tmp_path: Path) -> None:
+def test_it_is_drawn_and_label_inputs_and_caption_agree(
+    name: str, results: Path, tmp_path: Path
+) -> None:
     """"Small transformer" over tabular data, "tabular" over model runs; words of what is not shown."""
     figure = FIGURES[name]
     if name == "independent-logits":  # other figures cannot read an audit of a kernel alone
@@ -73,6 +73,8 @@ def test_label_inputs_and_caption_agree(name: str, results: Path, tmp_path: Path
         if one.startswith("simulations/"):
             of_it = {f"tabular, {mode}" for mode in EXPERIMENTS[Path(one).stem].modes}
             assert evidence & of_it
+    assert figure.draw is None or figure.draw(table).axes
+    assert all(found.rows for found in (figure.tables(table) if figure.tables else ()))
     finding = figure.finding(table)
     words = told(name, finding)
     if runs:
@@ -89,31 +91,6 @@ def test_label_inputs_and_caption_agree(name: str, results: Path, tmp_path: Path
         assert re.search(rf"\b{len(runs)} training runs? of ({models}) \({seeds} seeds?\)",
                          read.described(shown))
     assert not re.search("simulations [^;]*_", read.described(shown))  # names as they are typed
-
-
-def sources(name: str) -> str:
-    """The code of a figure's file and of the files of this room whose names it uses."""
-    module = sys.modules[FIGURES[name].data.__module__]
-    used = {getattr(value, "__module__", None) or getattr(value, "__name__", "")
-            for value in vars(module).values()}
-    files = {module.__name__, *(one for one in used if one.startswith("paper_figures.")
-                                and one.split(".")[1] not in ("data", "drawing", "figure", "verdict"))}
-    return "\n".join(inspect.getsource(sys.modules[one]) for one in sorted(files))
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_a_caption_names_no_evidence_that_its_code_does_not_read(name: str) -> None:
-    """The test above without data: samples, expectations or models told of, and read by no line."""
-    code, caption = sources(name), FIGURES[name].ours
-    read = [one for one in EXPERIMENTS if f'"{one}"' in code]
-    modes = {mode for one in read for mode in EXPERIMENTS[one].modes}
-    if SAMPLED.search(caption):
-        assert "sampled" in modes
-    if EXACT.search(caption):
-        assert "exact" in modes or "inputs.theory(" in code
-    if "small-sums" in caption:
-        assert re.search(r"training_runs|training_curves|model_runs|inputs\.(audits?|comparison)"
-                         "|holding_a_target", code)
 
 
 def test_what_was_not_read_is_no_input(tmp_path: Path) -> None:

@@ -1,8 +1,5 @@
 """AEnt, Algorithm 1: the coefficient is that of the printed update, and the functions named exist."""
 
-import ast
-import importlib.util
-from pathlib import Path
 
 import pytest
 
@@ -55,18 +52,6 @@ def test_an_end_outside_the_band_is_no_staying_in_it(table, end):
     other.loc[other.index[-1], "clamped_entropy"] = end
     found = figure.finding(other)
     assert found.judgment.fails == ("for staying in the band",)
-
-
-@pytest.mark.parametrize("where", [where for _, _, where in figure.STEPS]
-                         + list(figure.LANGUAGE_MODELS.values()))
-def test_the_functions_named_exist(where):
-    """Read, not imported: a language model's trainer takes seconds to load."""
-    module, _, path = where.partition(":")
-    found = importlib.util.find_spec(module)
-    body = ast.parse(Path(found.origin).read_text(encoding="utf-8")).body
-    for name in path.split("."):
-        body = next(node.body for node in body
-                    if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name)
 
 
 def test_steps_are_numbered_and_the_worked_ones_are_those_of_the_run(table):

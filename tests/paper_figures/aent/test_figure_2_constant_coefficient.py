@@ -4,7 +4,7 @@ import pandas
 import pytest
 
 from paper_figures.aent import figure_2_constant_coefficient as figure
-from paper_figures.aent.halves import BAND, HALVES, starts_in_band
+from paper_figures.aent.halves import BAND, HALVES
 from paper_figures.data.inputs import simulation
 from tests.paper_figures.conftest import write_run
 
@@ -80,13 +80,6 @@ def test_entropy_that_breaks_away_from_the_start_or_never_is_no_reproduction(tab
     assert [one.met for one in zigzag.criteria] == [False, True, True]
     steady = figure.finding(of_curve(table, lambda step: 0.3))
     assert [one.met for one in steady.criteria] == [True, False, True]
-
-
-def test_the_share_by_start_is_that_of_the_experiment(table, results):
-    shares = simulation(results, "aent_coefficient").constant_in_band.sel(half=HALVES[0])
-    for constant in shares.constant.values:
-        by_start = starts_in_band(table[table["coefficient"] == constant])
-        assert by_start.mean() == pytest.approx(float(shares.sel(constant=constant)))
 
 
 def test_language_models_with_several_coefficients_get_a_row(results, tmp_path, table):

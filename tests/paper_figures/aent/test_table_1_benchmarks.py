@@ -37,12 +37,3 @@ def test_other_numbers_give_another_verdict(table):
     rerun = table.copy()
     rerun.loc[(rerun["origin"] == "mdp") & (rerun["row"] == "AEnt, p = 1/3"), "value"] = 0.1
     assert figure.finding(rerun).verdict == "core claim fails"
-
-
-def test_tables_keep_the_papers_numbers_and_ours_apart(table):
-    a, b, ours = figure.tables(table)
-    assert (a.origin, b.origin, ours.origin) == ("the paper", "the paper", "ours")
-    assert [row[0] for row in ours.rows] == ["GRPO", "EntReg", "AEnt, p = 1/3", methods.ORACLE]
-    assert a.header[-1] == "mean of the row"
-    assert "none are printed" in b.note
-    assert b.rows[-1] == ("AEnt", "0.813", "0.882", "0.392", "0.359", "0.591", "0.825", "0.6437")

@@ -30,11 +30,6 @@ def test_wrong_averages_stand_beside_the_right_ones(table: pandas.DataFrame) -> 
     assert aepo[-2:] == ("49.57", "49.59")
 
 
-def test_paper_and_ours_are_never_in_one_table(table: pandas.DataFrame) -> None:
-    origins = [block.origin for block in figure.tables(table)]
-    assert origins == ["the paper"] * 3 + ["ours"] * 2
-
-
 def test_rewards_are_those_of_the_end(
     table: pandas.DataFrame, simulated: Callable[..., Path]
 ) -> None:

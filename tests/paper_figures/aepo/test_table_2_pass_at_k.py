@@ -44,10 +44,3 @@ def test_the_verdict_follows_differences_beyond_their_interval(table: pandas.Dat
         changed.loc[end & (table["rule"] == "GRPO"), "y"] = grpo
         changed.loc[end & (table["rule"] == "AEPO"), "y"] = aepo
         assert figure.finding(changed).verdict == verdict
-
-
-def test_tables_keep_paper_and_ours_apart(table: pandas.DataFrame) -> None:
-    paper, *ours = figure.tables(table)
-    assert paper.rows[2] == ("+AEPO", "70.0", "83.3", "66.7", "73.3", "67.0", "74.1")
-    assert [block.origin for block in ours] == ["ours", "ours"]
-    assert ours[0].header == ("Rule", "@1", "@128", "@512", "@1024")

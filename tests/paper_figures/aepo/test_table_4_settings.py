@@ -34,11 +34,3 @@ def test_values_are_equal_as_numbers() -> None:
     assert figure.same("1e-6", "0.000001")
     assert figure.same("binary", "binary")
     assert not figure.same("0.2", "0.28")
-
-
-def test_paper_ours_and_code_are_three_tables(table: pandas.DataFrame) -> None:
-    """The authors' code as if it were printed."""
-    *_, code = blocks = figure.tables(table)
-    assert [block.origin for block in blocks] == ["the paper", "ours", "ours"]
-    assert code.title.startswith("The authors' code")
-    assert code.note.startswith("Not printed in the paper")

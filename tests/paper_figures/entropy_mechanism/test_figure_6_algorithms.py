@@ -66,11 +66,3 @@ def test_a_gap_counts_once_and_of_all_starts(table: pandas.DataFrame) -> None:
     some = curve & (table["share"] == share) & (table["start"] == table["start"].min())
     found = figure.gaps(table.assign(gap=table["gap"].mask(some)))
     assert share not in found.xs(figure.OTHER, level="algorithm").index.unique("share")
-
-
-def test_all_algorithms_are_drawn(table: pandas.DataFrame) -> None:
-    """A line or a column of panels that gets lost."""
-    drawing = figure.draw(table)
-    assert len(drawing.axes) == 2 * table["right_answers"].nunique()
-    names = [text.get_text() for text in drawing.axes[0].get_legend().get_texts()]
-    assert set(names) == set(table["algorithm"])

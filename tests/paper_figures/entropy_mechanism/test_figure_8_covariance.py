@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pandas
 import pytest
-from matplotlib.figure import Figure
 
 from paper_figures.entropy_mechanism import figure_8_covariance as figure
 from paper_figures.entropy_mechanism import model_runs
@@ -99,15 +98,3 @@ def test_what_is_not_drawn_is_not_named(results: Path, tmp_path: Path) -> None:
     table = figure.data(tmp_path)
     assert set(table.attrs["inputs"]) == {f"r{i}" for i in range(model_runs.MOST)}
     assert table["series"].str.endswith("/m, split").sum() == model_runs.MOST * len(steps)
-
-
-def test_steps_of_models_are_drawn_in_the_unit_of_their_axes() -> None:
-    """Nats on an axis that says millinats."""
-    rows = pandas.DataFrame(
-        {"series": ["a", "a", "b"], "announced": [0.1, -0.2, 0.3], "y": [0.5, 0.4, -1.0]})
-    panel = Figure().subplots()
-    figure._draw_models(panel, rows)
-    points = [point for line in panel.lines[1:] for point in line.get_xydata().tolist()]
-    assert points == pytest.approx(1000 * rows[["announced", "y"]].to_numpy())
-    assert "millinats" in panel.get_xlabel()
-    assert "millinats" in panel.get_ylabel()

@@ -53,11 +53,3 @@ def test_outliers_must_be_hundreds_of_times_the_mean(table: pandas.DataFrame) ->
     level = (table["advantage"] != "printed") & (table["share"] == 1)
     found = table_1.finding(table.assign(value=table["value"].where(~level, 1.0)))
     assert found.judgment.fails == ("for the heavy tail",)
-
-
-def test_both_tables_and_the_drawing_show_all_rows(table: pandas.DataFrame) -> None:
-    paper, ours = table_1.tables(table)
-    assert (paper.origin, ours.origin) == ("the paper", "ours")
-    names = list(table_1.GROUPS.values())
-    assert [row[0] for row in paper.rows] == [row[0] for row in ours.rows] == names
-    assert len(table_1.draw(table).axes) == 2

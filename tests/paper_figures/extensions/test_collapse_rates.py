@@ -27,9 +27,3 @@ def test_a_missed_exponent_and_a_lost_entropy_are_judged(table: pandas.DataFrame
     (missed, kept, _) = figure.finding(changed).criteria
     assert missed.value >= 2  # -3 where -1 is predicted, in the mean over starts
     assert not kept.met
-
-
-def test_the_table_has_every_algorithm_once(table: pandas.DataFrame) -> None:
-    """An algorithm that is drawn and not listed."""
-    listed = [row[0] for row in figure.tables(table)[0].rows]
-    assert sorted(listed) == sorted(table["algorithm"].unique())

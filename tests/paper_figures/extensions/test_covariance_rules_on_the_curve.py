@@ -77,8 +77,3 @@ def test_strong_and_weak_rules_are_told_apart(table: pandas.DataFrame) -> None:
     assert [one.met for one in found.criteria] == [True, True]
     loud = table.assign(y=table["y"].where(~rows, 5.0 * (-1.0) ** table["start"]))
     assert [one.met for one in figure.finding(loud).criteria] == [False, False]
-
-
-def test_a_panel_a_world_and_two_over_families(table: pandas.DataFrame) -> None:
-    worlds = table.loc[table["panel"] == "at equal reward", "family"].nunique()
-    assert len(figure.draw(table).axes) == worlds + 2

@@ -60,15 +60,6 @@ def table(tmp_path: Path) -> pandas.DataFrame:
     return entropy_accounts.data(tmp_path)
 
 
-def test_what_is_drawn_is_in_its_unit(table: pandas.DataFrame) -> None:
-    drawing = entropy_accounts.draw(table)
-    panels = {panel.get_title(): panel for panel in drawing.axes}
-    x, y = panels["account"].lines[0].get_data()
-    np.testing.assert_allclose(x, y)
-    assert y.min() == pytest.approx(-30)
-    assert panels["by cause"].lines[-2].get_ydata()[-1] == pytest.approx(-0.24)
-
-
 def test_a_run_with_tokens_goes_before_a_longer_one_without(tmp_path: Path) -> None:
     """A training run accounts for more steps than an audit, and keeps no tokens."""
     write_audit(tmp_path)
@@ -97,13 +88,6 @@ def test_an_interval_knows_that_steps_resemble_each_other() -> None:
     # Blocks of 5 see 1 + 2 (.8 x .75 + .6 x .5 + .4 x .25) = 3 of the four times the variance.
     assert 1.4 < (high - low) / of_independent < 2
     assert low < np.tanh(middle) < high
-
-
-def test_without_tokens_the_panel_says_so(tmp_path: Path) -> None:
-    write_steps(tmp_path / "runs" / "longer", STEPS)
-    table = entropy_accounts.data(tmp_path)
-    panel = entropy_accounts.draw(table).axes[-1]
-    assert [text.get_text() for text in panel.texts] == ["no step was divided over its tokens"]
 
 
 def test_without_an_account_the_command_is_named(tmp_path: Path) -> None:

@@ -102,16 +102,6 @@ def test_the_criteria_depend_on_the_correlations(table: pandas.DataFrame) -> Non
     assert "Cui et al. (Figure 8)" in forecasts_compared.FIGURE.paper
 
 
-def test_it_is_drawn_of_what_was_computed(table: pandas.DataFrame) -> None:
-    (found,) = forecasts_compared.tables(table)
-    assert [row[0] for row in found.rows] == [
-        "split, AdamW 1e-4, seed 0", "split, AdamW 1e-4, seed 1", "split, SGD 1e-2, seed 0"]
-    assert found.rows[0][2:4] == ("1.000 (1.000 to 1.000)", "2.00")
-    drawing = forecasts_compared.draw(table)
-    drawing.draw_without_rendering()
-    assert [len(panel.get_xticks()) for panel in drawing.axes] == [4, 2]
-
-
 def test_without_runs_the_command_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inputs, "MEASURED", tmp_path / "measured")
     with pytest.raises(inputs.MissingInputError, match=r"llm_bridge\.commands\.forecast_comparison"):

@@ -121,20 +121,6 @@ def test_the_nearest_is_chosen_over_the_settings_that_it_is_compared_over(tmp_pa
     assert (found["settings"] == 2).all()
 
 
-def test_settings_are_named_and_ordered_for_readers() -> None:
-    """Two settings of one name, whose runs would be averaged."""
-    runs = [run for name in ("medium", "pretrained") for run in holding_comparison.design(name)]
-    kinds = {figure.setting(_plain(run)): (run.task, run.shape, run.low, run.high, run.learning_rate,
-                                           run.other_prompts) for run in runs}
-    assert len(kinds) == len(set(kinds.values())) == 13 + 8
-    assert {"split: 0.8, then 0.5", "split: 0.6, rate 0.001", "split: 0.6, other prompts", "sum: 0.6",
-            "chain-sum: sine 0.3 to 0.6"} <= kinds.keys()
-
-
-def _plain(run: holding_comparison.HeldRun) -> dict[str, object]:
-    return {name: getattr(run, name) for name in run.__slots__}
-
-
 def test_every_setting_is_drawn(written: Path) -> None:
     """All panels with data of one seed, which has no standard error."""
     more = [record(name, 0, 0.05, **options) for name in figure.CONTROLLERS for options in (

@@ -53,16 +53,6 @@ def test_numbers_are_those_of_the_runs(written: Path) -> None:
     assert "three papers" not in figure.FIGURE.paper
 
 
-def test_every_controller_and_gain_is_drawn(written: Path) -> None:
-    drawn = figure.draw(figure.data(written))
-    drawn.draw_without_rendering()
-    entropies, price = drawn.axes
-    assert len(entropies.containers) == 4
-    assert len(price.containers) == 2
-    assert [text.get_text() for text in price.texts] == ["0", "4"] * 2
-    assert [text.get_text() for text in drawn.legends[0].get_texts()] == sorted(NAMES)
-
-
 def test_other_figures_of_the_comparison_leave_these_runs_out(written: Path) -> None:
     assert len(holding_a_target.data(written).query("panel == 'run'")) == 1
 
