@@ -8,11 +8,6 @@ What we run: each step beside the function that does it, and a run of the algori
 problem, global step by global step: clamped entropy, its band, and the coefficient, which is compared
 with what Eq. 4.1 gives from the logged entropies. A global step draws one batch and takes four
 optimizer steps on it.
-
-Whether it reproduces: the coefficient is that of Eq. 4.1 to rounding. The clamped entropy swings about
-its band, is in it in most of the late steps, and ends above it: it does not stay. Two things
-the words leave open: the entropy that moves the coefficient is here that of the policy after the global
-step, and the box must contain what the band needs.
 """
 
 from __future__ import annotations

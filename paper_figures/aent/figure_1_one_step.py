@@ -10,11 +10,6 @@ read off the authors' plot).
 What we run: one exact step on ten tokens; GRPO from sampled groups on vocabularies of 10,000 to
 1,000,000 tokens with 15, 5 and 1 optimal ones, each bonus at its best coefficient. Start,
 coefficients, clamping and learning rate are ours, for the paper's are not known.
-
-Whether it reproduces: in one step both bonuses lift alike, clamped or not. In training the full bonus
-gains less the more tokens there are and the fewer are optimal, and the bonus clamped to the plausible
-tokens succeeds where the full one fails, but with one optimal token neither does; clamped by a third,
-as in the paper's runs, it is the full bonus again.
 """
 
 from __future__ import annotations

@@ -9,11 +9,6 @@ difficulty; midway the prompts are replaced by others with fewer right answers. 
 what follows it is our doing: it is shown and told, but does not count as reproduction. The band is the
 one that the adaptive coefficient of Figure 5 is to hold. Language models with an entropy bonus, where
 runs exist.
-
-Whether it reproduces: only if entropy under the constant that fits best is stable in the second quarter
-of the steps *before* the change and fluctuates, collapses or blows up in the second half of them, where
-reward saturates. Reward does, but entropy settles: in the band in one start of two, below it in the
-other. After the change it is outside the band in both, below it; another constant would be needed.
 """
 
 from __future__ import annotations

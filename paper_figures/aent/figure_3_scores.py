@@ -10,11 +10,6 @@ share parameters; language models where runs exist. The reward of training stand
 AEnt on the MDP removes a third of the vocabulary (p = 1/3, as in the paper's runs) and has a constant
 coefficient. Beside it stands the same bonus clamped to a set that an oracle gives, the 500 tokens among
 which we put the optimal ones; it decides nothing.
-
-Whether it reproduces: not with the paper's p. On the MDP GRPO gains nothing after its collapse; EntReg
-and AEnt at their best coefficients are behind it then, pass it, and saturate alike, some 0.1 above it,
-in the tail. With the oracle's set the advantage is large: what counts is how many tokens are kept. On
-prompts without a local optimum the bonus gains little over GRPO.
 """
 
 from __future__ import annotations

@@ -5,12 +5,6 @@ of Figure 3. In (a), after the collapse time, "the policy entropy of GRPO largel
 entropy of EntReg starts to drastically fluctuate, while AEnt's policy entropy is kept stable".
 
 What we run: as for Figure 3, with the full entropy of the policy.
-
-Whether it reproduces: on the MDP GRPO's entropy is used up. EntReg's grows, spread over the tail, and
-fluctuates about its trend by a few percent only; AEnt's with the paper's p = 1/3 does so somewhat more,
-and is not the calmer one. Clamped to a set that
-an oracle gives, entropy falls, when the optimal tokens are found, to that of a choice among them. On
-prompts that share parameters GRPO keeps some entropy, and the bonus a little more.
 """
 
 from __future__ import annotations

@@ -10,13 +10,6 @@ replaced midway by harder ones, reward and clamped entropy; and the coefficient 
 chooses. Answers there are single tokens; whether length goes with entropy is looked at along GRPO runs
 on token trees with an end token (experiment response_length), and in language models, where runs of
 both kinds exist.
-
-Whether it reproduces: the controller comes back to its band after the change, and none of the seven
-constants tried is in the band before and after; the one that fits best before, the lowest, fits one
-start of two. It takes a rate that gets there in time, and it swings about the band. The
-constant that fitted fails by a collapse, not an explosion (a larger one explodes), and rewards are not
-alike: where a prompt has one right answer, the entropy that is held is paid for with reward. Length
-goes with entropy under one normalization of the loss and against it under others.
 """
 
 from __future__ import annotations

@@ -8,12 +8,6 @@ different choices of p".
 What we run: sampled GRPO with a clamped bonus on prompts whose right answers are rare at the start, over
 shares p and constant coefficients, p = 0 being the full bonus; and, exactly, the coefficient at which the
 optimum of reward plus bonus gives away half of the reward, over p, for vocabularies up to 151,936.
-
-Whether it reproduces: both risks are real, mostly at different coefficients: on the mean of 2 starts both
-occur at one of four. At a large coefficient reward rises with p, at a small one a large p loses right
-answers. So how much to clamp depends on the coefficient; at a coefficient small enough clamping gains
-nothing. A third of a vocabulary of 151,936 moves the critical coefficient by a few percent only, one of
-100 by a tenth.
 """
 
 from __future__ import annotations

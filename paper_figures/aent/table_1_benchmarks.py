@@ -8,11 +8,6 @@ What we run: in place of benchmarks the synthetic MDP at several sizes and spars
 training, bonuses at their best constant coefficient, AEnt with the paper's p = 1/3 of the tokens removed
 and, as a row that decides nothing, clamped to the tokens that an oracle gives); and language models where
 at least two of the methods were trained in one setting.
-
-Whether it reproduces: the printed numbers bear out the sentence, five benchmarks in each setting, not the
-same ones (one is a tie in (b)). On the MDPs AEnt with the paper's p is nowhere ahead of the better of
-GRPO and EntReg by more than 0.05. Clamped to the oracle's set it is first by far with 5 or 15 optimal
-tokens of 100,000 or more; with one it is not.
 """
 
 from __future__ import annotations

@@ -6,10 +6,6 @@ benchmarks (Table 3).
 What we run: AEPO at several targets from sampled groups, on solved prompts, on prompts whose right
 answers are rare, and on the same with shared parameters; pass@1 before judges who pass all answers that
 training rewards, or only the likeliest of them.
-
-Whether it reproduces: hardly. On solved prompts pass@1 only falls, before every judge. Where right
-answers are rare it rises before judges that pass many of them, and falls before those that pass few,
-but not where parameters are shared; both at once happen before one judge.
 """
 
 from __future__ import annotations

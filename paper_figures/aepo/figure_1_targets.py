@@ -7,9 +7,6 @@ controlled at different levels."
 What we run: AEPO's printed update in exact expectation on 20-answer bandits, from several starts,
 with one right answer and with several; and language models where runs with several targets
 exist (``--profile full``, ``make gpu``).
-
-Whether it reproduces: targets are held, but not arbitrary ones. What is left when every answer is
-right is at most log |A*| nats, so no target above that is held, and with one right answer none at all.
 """
 
 from __future__ import annotations

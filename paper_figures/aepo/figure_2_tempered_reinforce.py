@@ -5,10 +5,6 @@ model that is not named), at a low temperature lowers it, and the rise is typica
 
 What we run: the same rule alone (binary reward, no baseline) on 20-answer bandits, one temperature a
 run, from several starts at three accuracies, in exact expectation.
-
-Whether it reproduces: on solved prompts with several right answers, always. Before that the entropy
-may fall at a high temperature or rise at a low one, because probability still moves from wrong to
-right answers; and with one right answer the sign does not depend on the temperature at all.
 """
 
 from __future__ import annotations

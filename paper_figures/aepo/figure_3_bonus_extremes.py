@@ -6,11 +6,6 @@ explosion of entropy; AEPO keeps it in a stable range.
 What we run: GRPO plus coefficient x entropy over a range of coefficients, and AEPO at several
 targets, from the same starts on 20-answer bandits, in exact expectation; and language models where
 three of these were trained in one setting (``make gpu``).
-
-Whether it reproduces: the two extremes do, where explosion is many wrong answers: entropy itself may end
-below its start. AEPO holds most of its targets, in the median over starts, without giving up reward
-where several answers are right; with one right answer AEPO collapses, and only a bonus keeps any
-entropy, paid for with wrong answers.
 """
 
 from __future__ import annotations

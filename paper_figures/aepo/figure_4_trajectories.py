@@ -7,11 +7,6 @@ hampered by entropy collapse.
 What we run: the four rules with Table 4's settings from the same starts on 20-answer bandits, in exact
 expectation, with one right answer and with several; and language models where at least two of the rules
 were trained in one setting (``make gpu``).
-
-Whether it reproduces: at the end rather than throughout. With several right answers only AEPO ends at its
-target, in most starts, and Entropy-Reg's coefficient and Entropy-Adv's shaping hardly differ from GRPO.
-But on the way its entropy falls below the target and returns, with fewer right answers from a collapse
-in as many starts as not. With one right answer AEPO collapses too.
 """
 
 from __future__ import annotations

@@ -5,11 +5,6 @@ throughout; AEPO keeps more of it, rises, and passes the base at k = 1024 on AIM
 
 What we run: policies over 20 prompts from rare to common, from sampled groups, pass@k exact; prompts
 whose logits are their own, and prompts that share parameters.
-
-Whether it reproduces: GRPO's loss does, but only where prompts share parameters; with logits of their
-own GRPO gains at every k. AEPO is above GRPO at pass@1 in the mean; at large k it falls below the base
-where prompts share parameters and rises above it where they do not, as GRPO does. A change counts if
-the 95 % interval over the starts, of which there are few, of the difference to the base leaves out zero.
 """
 
 from __future__ import annotations

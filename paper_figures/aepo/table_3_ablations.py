@@ -6,10 +6,6 @@ in place of rewards on the second batch, entropy collapses and the average is be
 What we run: GRPO, AEPO and both ablations on 20-answer bandits from the same starts, in exact
 expectation, and from equally many samples; AEPO at several targets from samples, before judges as
 strict as the training's verifier and stricter; language models where ablations were trained.
-
-Whether it reproduces: both ablations collapse, already in expectation, before any variance. The loss of
-performance does not follow: from equally many samples they learn faster than GRPO, not slower. With one
-right answer AEPO collapses as well.
 """
 
 from __future__ import annotations

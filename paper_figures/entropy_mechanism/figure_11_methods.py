@@ -8,13 +8,6 @@ What we run: the four rules on tabular prompts (groups of eight sampled, four op
 strongest settings of Figure 12), each with logits of its own and with parameters shared by all; the
 length of responses on token trees where length says nothing about the reward; and a small transformer
 where runs of at least two of the rules exist.
-
-Whether it reproduces: each of the paper's three differences to GRPO is judged by its 99 % interval over
-starts, which must lie above 0 for both rules in every world; and entropy must keep half of its start.
-The core claim fails. Both rules end with more entropy than GRPO where each prompt has logits of its own,
-but KL-Cov with a third of its start, and with less accuracy; where prompts share parameters neither is
-shown to end with more entropy, and Clip-Cov alone with more accuracy. Neither is shown to end with longer
-responses.
 """
 
 from __future__ import annotations

@@ -7,10 +7,6 @@ so that entropy can be chosen.
 What we run: both rules from nothing to a large share of the tokens (a step has a hundred, the paper's a
 million) on tabular prompts, each with logits of its own and with parameters shared by all; and the small
 transformer where runs of several strengths exist.
-
-Whether it reproduces: entropy at the end rises with every step of the strength, and from the weakest to
-the strongest by a 99 % interval over starts, except under KL-Cov where prompts share parameters: there
-one step lowers it, and the interval reaches below 0.
 """
 
 from __future__ import annotations

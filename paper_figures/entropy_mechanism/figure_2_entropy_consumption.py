@@ -7,13 +7,6 @@ What we run: GRPO in exact expectation on five families of prompts with 10, 30 o
 cut where its first twelfth has consumed the paper's 73 %: that number is ours by choice of the length,
 the others are not. What the choice is worth is seen on long runs, cut at every length. Runs of the
 small transformer, as long as they are, where there are some.
-
-Whether it reproduces: in the simulated sets nearly all of both is spent by a third (that most of the
-gain is by a twelfth follows from the cut). The transformers spend less than a third of either in the
-first twelfth. But gain runs ahead of entropy. It must: where R = b - a e^H, reward is linear in e^H,
-which falls before H does. By how much depends on the entropy at the start only, if it ends at 0; the
-paper's 76 % at 73 % is what a start at a third of a nat gives. And the share of the first twelfth is no
-constant of training: it grows with the length of the run.
 """
 
 from __future__ import annotations

@@ -6,12 +6,6 @@ that at the end with 0.5 and 1.9 %.
 
 What we run: the same 36 + 200 points on exact GRPO curves of five families of prompts with 10, 30 and
 100 answers, and on GRPO runs of transformers where there are some.
-
-Whether it reproduces: the announcement is as good as the paper's in three of fifteen sets, a quarter
-right of ten answers and a tenth right, graded, of ten and of thirty; and on neither of the transformers
-(errors of 0.129 and 0.019). It gets worse with the number of answers in three of five families and
-better where the start is peaked; with one right of a hundred the end is announced a quarter too low. The
-law's own prediction interval does not say so: residuals are misfit, not scatter.
 """
 
 from __future__ import annotations

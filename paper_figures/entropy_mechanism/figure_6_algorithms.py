@@ -7,10 +7,6 @@ What we run: prompts with 20 answers, one or five of them right, from the same s
 REINFORCE++ in exact expectation and on sampled groups, and the natural gradient. (PRIME needs a reward
 model for tokens; there are none here.) Reward is compared where entropy first falls to the same share
 of its start.
-
-Whether it reproduces: these three algorithms share one curve within a few hundredths of reward, for they
-are one algorithm: all are the policy gradient, up to the step size of each prompt. The natural gradient
-is an algorithm too, and its curve is another: the coefficients are not irrelevant of the algorithm.
 """
 
 from __future__ import annotations

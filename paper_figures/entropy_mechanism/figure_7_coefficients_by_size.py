@@ -9,12 +9,6 @@ size: what a model knows at the start (right answers stand s nats higher; losses
 so s grows with its logarithm), and how many parameters all prompts share (logits linear in d random
 features, pretrained by least squares to a teacher, or not). A line through all but the largest size
 announces the largest. Transformers of five widths where runs exist.
-
-Whether it reproduces: knowledge moves the start along one curve and leaves a and b where they are.
-Parameters move both, about linearly in the logarithm, until every prompt can be solved. There b flattens:
-the line announces more for the largest size than it reaches, a ceiling b - a above any reward, and errs
-by more than "as the size before" does. The line through pretrained sizes announces a, that through sizes
-of one start neither.
 """
 
 from __future__ import annotations

@@ -11,13 +11,6 @@ by batch accuracy along GRPO: the theorem's own, and the estimate from eight sam
 pi (the paper's pi is that of a mean log-probability per token, about constant). Responses of several
 tokens, whose entropy Lemma 1 takes for the sum of its states'. Audited steps of transformers where runs
 exist.
-
-Whether it reproduces: the two follow each other. They do not match: a theorem is the first order of its
-own algorithm, GRPO's change is about twice Theorem 1's, and from two tokens on Lemma 1 leaves out how
-the visits of states change, which is of the same order. Easier prompts have larger covariances in the
-estimate from samples without the factor pi nearly all along. The theorem's own are largest for the
-middle ones: prompts that are all but solved have little left to change. The mean over a batch is
-positive; that of the hardest prompts need not be.
 """
 
 from __future__ import annotations

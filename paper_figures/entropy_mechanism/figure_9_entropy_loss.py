@@ -8,13 +8,6 @@ What we run: the same rule from nothing to too much on tabular prompts, each wit
 with parameters shared by all, groups of eight sampled; and the small transformer where runs with several
 coefficients exist. Coefficients reach further than the paper's, whose runs of 2,400 steps have eight to
 ten times as many.
-
-Whether it reproduces: where each prompt has logits of its own. Entropy collapses without a bonus and
-with the smallest one, which leaves more of it all the same where each prompt has its own; with the
-largest one it ends well above its start there, but where prompts share parameters it ends where it
-began, which is no explosion. That no coefficient gains as much accuracy as the paper's own rules do is
-shown by 99 % intervals over starts for the former; for the latter they are too wide to tell. A
-transformer's runs are conditions of their own, and a single seed is not asked for gains.
 """
 
 from __future__ import annotations

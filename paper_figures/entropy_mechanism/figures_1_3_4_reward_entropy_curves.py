@@ -9,14 +9,6 @@ or several right answers, start of equal or graded difficulty) of 10, 30 or 100 
 paper's schedule (the first twelfth consumes 73 % of the entropy). Responses of one to four tokens, of
 fixed or variable length, with the entropy of a token, as in the paper, and with that of a response.
 GRPO runs of transformers where there are some.
-
-Whether it reproduces: reward rises as entropy falls, and the law explains most of it where a tenth or
-more of ten answers is right. It misses by more as answers become more numerous, except in the family
-whose start is peaked, where it gets better; with one right answer of a hundred it misses by nearly a
-tenth of reward, but by a third of that where answers start alike. Curves have no noise here, so that
-forms can be told apart: a power of H, or the exact curve of one right answer, beats the exponential
-nearly everywhere. Longer responses do no harm; the entropy of a response follows the law better than
-that of a token.
 """
 
 from __future__ import annotations

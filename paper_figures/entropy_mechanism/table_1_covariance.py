@@ -7,13 +7,6 @@ few tokens.
 
 What we run: the same table of sampled responses in the tabular world, each token from a state of its own,
 a response right if its first token is; over the sharpness of the states and the length of responses.
-
-Whether it reproduces: the ratios of the printed rows (but the mean over all, a small difference of two
-halves) within a fifth at the best of the sharpnesses, where the top 0.02 % are some 4,000 times the
-mean, and a positive mean. What the printed numbers say beside: the mean is rounded to 0.003, so that the
-largest are 1615 to 2262 (top 0.02 %) or 396 to 554 times (top 2 %) the mean; and the lower half has a
-mean of 2 x 0.003 - 0.152 = -0.146, so that the means of the two halves nearly cancel (whether the
-distribution is symmetric the table does not say). Outliers are 37 times the upper half's mean.
 """
 
 from __future__ import annotations

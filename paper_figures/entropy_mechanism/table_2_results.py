@@ -7,8 +7,6 @@ row by more than rounding, and at 7B the means reverse the order of Clip-Cov and
 What we run: the four rules on small transformers, several optimizer steps a generation: accuracy of the
 samples over the last tenth of training and, where trained models were evaluated, avg@n at T = 0.6 and
 greedy, as the paper evaluates. The recipes of paper/ rerun it at its size.
-
-Whether it reproduces: in each setting with all seeds of Clip-Cov and of KL-Cov above all seeds of GRPO.
 """
 
 from __future__ import annotations
