@@ -6,8 +6,11 @@ of a section such as ``Args:`` is shown as it stands, and ``*``, ``_`` and ``|``
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import re
 from itertools import groupby
+from pathlib import Path
 from textwrap import dedent, indent
 from typing import Any
 
@@ -93,8 +96,16 @@ def _drop_undocumented(app: Sphinx, env: BuildEnvironment) -> list[str]:
     return []
 
 
+def _import_once(app: Sphinx) -> None:
+    """Import what the reference describes, here: each batch of pages is read in a process of its own."""
+    for page in Path(app.srcdir, "reference").glob("*.md"):
+        with contextlib.suppress(ImportError):
+            importlib.import_module(page.stem)
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the conversion, before napoleon's, and what keeps stored pages small."""
+    """Register the conversion, before napoleon's, and what spares time and space."""
+    app.connect("builder-inited", _import_once)
     app.connect("autodoc-process-docstring", _process, priority=400)
     app.connect("doctree-read", _leave_the_environment)
     app.connect("env-updated", _drop_undocumented)

@@ -7,6 +7,7 @@ as its source, with a warning, which ends a build with ``-W``.
 
 from __future__ import annotations
 
+import functools
 import html
 import re
 import zlib
@@ -46,10 +47,7 @@ class Formulas:
     """The formulas of one page; `definitions` must stand on the page once, after all are set."""
 
     def __init__(self) -> None:
-        self._setter = TextToPath()
-        self._font = FontProperties(family="DejaVu Sans", math_fontfamily="cm")
         self._glyphs: dict[str, Any] = {}
-        self._done: dict[str, Markup] = {}
         self.broken: list[str] = []
         """Formulas that could not be set and stand as source."""
 
@@ -63,47 +61,17 @@ class Formulas:
 
     def formula(self, latex: str) -> Markup:
         """Return one formula (without dollar signs) as inline SVG on the line's baseline."""
-        if latex not in self._done:
-            self._done[latex] = self._set(latex)
-        return self._done[latex]
-
-    def _set(self, latex: str) -> Markup:
-        simplified = latex
-        for pattern, replacement in REPLACEMENTS:
-            simplified = pattern.sub(replacement, simplified)
-        text = f"${simplified}$"
-        try:
-            width, height, depth = self._setter.get_text_width_height_descent(
-                text, self._font, ismath=True
-            )
-            glyphs, self._glyphs, rectangles = self._setter.get_glyphs_mathtext(
-                self._font, text, self._glyphs
-            )
-        except (ValueError, RuntimeError, KeyError):
+        found = _set(latex)
+        if found is None:
             self.broken.append(latex)
             return Markup('<code class="latex">{}</code>').format(latex)
-        uses = "".join(
-            f'<use href="#{self._name(glyph)}" '
-            f'transform="translate({x:.2f} {y:.2f}) scale({scale:.4g})"/>'
-            for glyph, x, y, scale in glyphs
-        )
-        bars = "".join(_path(vertices, codes) for vertices, codes in rectangles)
-        size = self._font.get_size_in_points()
-        # Outlines come at FONT_SCALE units an em, the box in points at the font's size.
-        scale = size / self._setter.FONT_SCALE
-        return Markup(
-            '<svg class="formula" role="img" aria-label="{label}" style="width:{w:.3f}em;'
-            'height:{h:.3f}em;vertical-align:{d:.3f}em" viewBox="0 {top:.2f} {vw:.2f} {vh:.2f}">'
-            '<g transform="scale({s:.4g} -{s:.4g})">{uses}{bars}</g></svg>'
-        ).format(
-            label=latex, w=width / size, h=height / size, d=-depth / size, top=-(height - depth),
-            vw=width, vh=height, s=scale, uses=Markup(uses), bars=Markup(bars),
-        )
+        self._glyphs |= found[1]
+        return found[0]
 
     def definitions(self) -> Markup:
         """Return the glyph outlines that the formulas refer to."""
         paths = "".join(
-            f'<path id="{self._name(glyph)}" d="{_commands(vertices, codes)}"/>'
+            f'<path id="{_name(glyph)}" d="{_commands(vertices, codes)}"/>'
             for glyph, (vertices, codes) in self._glyphs.items()
         )
         return Markup(
@@ -111,13 +79,41 @@ class Formulas:
             "<defs>{}</defs></svg>"
         ).format(Markup(paths))
 
-    def _name(self, glyph: str) -> str:
-        """The same name in every part of a page: a page's contents are set apart from its text."""
-        return f"g{zlib.crc32(glyph.encode()):x}"
+
+@functools.cache
+def _set(latex: str) -> tuple[Markup, dict[str, Any]] | None:
+    """Return a formula as SVG, and the outlines of its glyphs; None where mathtext cannot set it."""
+    setter, font = TextToPath(), FontProperties(family="DejaVu Sans", math_fontfamily="cm")
+    simplified = latex
+    for pattern, replacement in REPLACEMENTS:
+        simplified = pattern.sub(replacement, simplified)
+    text = f"${simplified}$"
+    try:
+        width, height, depth = setter.get_text_width_height_descent(text, font, ismath=True)
+        glyphs, outlines, rectangles = setter.get_glyphs_mathtext(font, text)
+    except (ValueError, RuntimeError, KeyError):
+        return None
+    uses = "".join(
+        f'<use href="#{_name(glyph)}" transform="translate({x:.2f} {y:.2f}) scale({scale:.4g})"/>'
+        for glyph, x, y, scale in glyphs
+    )
+    bars = "".join(f'<path d="{_commands(vertices, codes)}"/>' for vertices, codes in rectangles)
+    size = font.get_size_in_points()
+    # Outlines come at FONT_SCALE units an em, the box in points at the font's size.
+    scale = size / setter.FONT_SCALE
+    return Markup(
+        '<svg class="formula" role="img" aria-label="{label}" style="width:{w:.3f}em;'
+        'height:{h:.3f}em;vertical-align:{d:.3f}em" viewBox="0 {top:.2f} {vw:.2f} {vh:.2f}">'
+        '<g transform="scale({s:.4g} -{s:.4g})">{uses}{bars}</g></svg>'
+    ).format(
+        label=latex, w=width / size, h=height / size, d=-depth / size, top=-(height - depth),
+        vw=width, vh=height, s=scale, uses=Markup(uses), bars=Markup(bars),
+    ), dict(outlines)
 
 
-def _path(vertices: Any, codes: Any) -> str:
-    return f'<path d="{_commands(vertices, codes)}"/>'
+def _name(glyph: str) -> str:
+    """The same name in every part of a page: a page's contents are set apart from its text."""
+    return f"g{zlib.crc32(glyph.encode()):x}"
 
 
 LETTERS = {Outline.MOVETO: "M", Outline.LINETO: "L", Outline.CURVE3: "Q", Outline.CURVE4: "C"}
@@ -149,7 +145,7 @@ class Translator(HTML5Translator):
         super().depart_document(node)
 
 
-def _set(translator: Translator, node: nodes.Element) -> str:
+def _written(translator: Translator, node: nodes.Element) -> str:
     latex = " ".join(node.astext().split())
     formula = str(translator.formulas.formula(latex))
     if latex in translator.formulas.broken:
@@ -158,14 +154,14 @@ def _set(translator: Translator, node: nodes.Element) -> str:
 
 
 def _inline(translator: Any, node: nodes.Element) -> None:
-    translator.body.append(f'<span class="math">{_set(translator, node)}</span>')
+    translator.body.append(f'<span class="math">{_written(translator, node)}</span>')
     raise nodes.SkipNode
 
 
 def _display(translator: Any, node: nodes.Element) -> None:
     translator.body.append(
         f'<div class="math display" tabindex="0" role="region" aria-label="formula">'
-        f"{_set(translator, node)}</div>")
+        f"{_written(translator, node)}</div>")
     raise nodes.SkipNode
 
 
