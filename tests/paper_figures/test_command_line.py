@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -40,15 +38,6 @@ def command(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) 
         return int(end.value.code or 0), *capfd.readouterr()
 
     return run
-
-
-def test_list_prints_one_figure_a_line_with_its_source() -> None:
-    """A figure that cannot be found by name."""
-    found = subprocess.run(  # in a process of its own, as a user starts it
-        [sys.executable, "-m", "paper_figures", "list"], capture_output=True, text=True, check=False,
-    )
-    assert found.returncode == 0
-    assert "aepo-figure-1\tAEPO, Figure 1\twhich target entropies are held" in found.stdout
 
 
 def test_an_unknown_figure_is_one_line_with_the_nearest_names(command: Command, tmp_path: Path) -> None:

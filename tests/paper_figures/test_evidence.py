@@ -14,7 +14,7 @@ from paper_figures.catalog import FIGURES
 from paper_figures.data import inputs
 from paper_figures.data.inputs import RUN_KINDS
 from paper_figures.data.training_curves import spread
-from paper_figures.figure import Finding, MissingInputError
+from paper_figures.figure import Finding
 from simulations.experiments import EXPERIMENTS
 from tests.paper_figures.conftest import write_run
 from tests.paper_figures.extensions.test_entropy_accounts import write_audit
@@ -127,8 +127,3 @@ def test_one_seed_has_no_spread() -> None:
     """"0.46 ± 0.00" of a single run."""
     assert spread(0.46, 0.46, 0.46, 1, 2) == "0.46"
     assert spread(0.46, 0.4, 0.5, 2, 2) == "0.46 (0.40 to 0.50)"
-
-
-def test_a_missing_simulation_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(MissingInputError):
-        FIGURES["aepo-figure-1"].data(tmp_path)

@@ -183,12 +183,6 @@ def test_a_table_is_written_for_papers_and_for_pages(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "t.json").read_text())["tables"][0]["origin"] == "ours"
 
 
-def test_a_row_of_another_length_is_refused() -> None:
-    """A number under the wrong heading."""
-    with pytest.raises(ValueError, match="has 1 cells, the header 2"):
-        Table(title="T", header=("a", "b"), rows=(("1",),), origin="ours")
-
-
 def test_a_figure_that_fails_leaves_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -6,7 +6,6 @@ import pytest
 
 from paper_figures.aent import figure_3_scores as figure
 from paper_figures.aent import methods
-from paper_figures.data.inputs import simulation
 from tests.paper_figures.conftest import write_run
 
 
@@ -18,15 +17,6 @@ def results(simulated):
 @pytest.fixture
 def table(results):
     return methods.data(results)
-
-
-def test_with_the_papers_clamping_the_advantage_vanishes(table, results):
-    """A line of the oracle's under the name of the paper's method."""
-    dataset = simulation(results, "aent_one_step")
-    third = dataset.trained_reward.sel(trained_treatment="clamped by a third").isel(
-        problem=methods.problem_of(dataset))
-    last = methods.mean(table, methods.MDP, "AEnt", "reward").iloc[-1]
-    assert last == pytest.approx(float(third.isel(step=-1).mean("context").max()))
 
 
 def test_lines_of_other_numbers_change_the_verdict(table):

@@ -22,12 +22,6 @@ def test_the_numbers_are_the_ones_that_the_claim_was_checked_on():
                         "EntReg": list(expected["ent_reg"]), "AEnt": list(expected["aent"])}
 
 
-def test_with_the_papers_clamping_aent_is_ahead_on_no_mdp(table):
-    """And with the oracle's set on all but the one with a single optimal token."""
-    found = figure.finding(table)
-    assert found.verdict == "core claim fails"
-
-
 def test_other_numbers_give_another_verdict(table):
     printed = table[table["column"] != "1 of 100,000"].copy()
     mdp = printed["origin"] == "mdp"

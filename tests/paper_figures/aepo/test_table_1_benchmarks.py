@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import pytest
 import xarray
 
 from paper_figures.aepo import table_1_benchmarks as figure
-from tests.paper_figures.conftest import write_run
 
 NEEDED = ("rules_at_equal_reward", "entropy_against_performance")
 
@@ -82,20 +80,3 @@ def test_a_run_of_one_seed_enters_the_verdict(table: pandas.DataFrame) -> None:
     assert judged(1, 52.0, 52.5) == [False]
     assert judged(2, 50.5) == [False]
     assert judged(2, 51.5) == [True]
-
-
-def test_training_runs_get_a_table_of_their_own(
-    simulated: Callable[..., Path], tmp_path: Path
-) -> None:
-    (tmp_path / "simulations").mkdir()
-    for name in NEEDED:
-        shutil.copy(simulated(*NEEDED) / "simulations" / f"{name}.nc", tmp_path / "simulations")
-    runs = tmp_path / "runs"
-    for seed in (0, 1):
-        write_run(runs / f"g{seed}", rule="grpo", entropies=[0.2 + 0.2 * seed] * 20, seed=seed)
-        write_run(runs / f"a{seed}", rule="aepo", entropies=[0.5] * 20, seed=seed)
-    last = figure.tables(figure.data(tmp_path))[-1]
-    assert last.title.startswith("small-sums on split")
-    rows = {row[0]: row[1:] for row in last.rows}
-    assert set(rows) == {"GRPO", "AEPO"}
-    assert "0.30 (0.20 to 0.40)" in rows["GRPO"]

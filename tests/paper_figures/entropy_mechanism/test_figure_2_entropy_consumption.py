@@ -24,23 +24,10 @@ def table(results: Path) -> pandas.DataFrame:
     return figure.data(results)
 
 
-def test_both_are_spent_early_and_gain_is_ahead(table: pandas.DataFrame) -> None:
-    """Entropy and gain mixed up; shares of something else than the whole change."""
-    shares = table.query("panel == 'share'")
-    assert (shares.loc[shares["x"] == 0, "y"] == 0).all()
-    assert (shares.loc[shares["x"] == 1, "y"] == 1).all()
-
-
 def test_the_first_twelfth_consumes_what_the_schedule_says(table: pandas.DataFrame) -> None:
     """The printed 73 % is met by choice of the length: a step more or less of some 100 apart."""
     share = figure.at(table, "entropy", figure.FIRST)
     assert share.to_numpy() == pytest.approx(figure.PRINTED["entropy", figure.FIRST], abs=0.02)
-
-
-def test_the_share_of_the_first_twelfth_grows_with_the_length(table: pandas.DataFrame) -> None:
-    """A share taken as a constant of training."""
-    lengths = table.query("panel == 'length' and series == 'GRPO'").groupby("x")["y"].mean()
-    assert (np.diff(lengths) > 0).all()
 
 
 def test_gain_of_the_law_is_that_of_the_law() -> None:

@@ -38,13 +38,6 @@ def test_sampled_runs_are_compared_with_sampled_grpo(
     assert found[True] == pytest.approx(sampled, rel=1e-9)
 
 
-def test_every_algorithm_starts_from_the_same_policies(table: pandas.DataFrame) -> None:
-    """Starts of one algorithm beside the curves of another."""
-    begin = table.query("panel == 'curve' and share == 1")
-    assert begin.groupby(["right_answers", "start"])["reward"].nunique().max() == 1
-    assert (begin.set_index("algorithm")["gap"].abs() < 1e-12).all()
-
-
 def test_other_gaps_change_the_verdict(table: pandas.DataFrame) -> None:
     """A verdict typed in."""
     curve = table["panel"] == "curve"

@@ -34,12 +34,6 @@ def test_each_theorem_is_the_first_order_of_its_own_algorithm(table: pandas.Data
         assert slow < 0.05
 
 
-def test_grpo_follows_theorem_1_at_about_twice_its_size(table: pandas.DataFrame) -> None:
-    """kappa(p) is between 2 (1 - 1/G) = 1.75 and sqrt(G - 1) = 2.65 for groups of 8."""
-    compared = figure.comparison(table.query("panel == 'change' and learning_rate == 0.2"))
-    assert 1.75 <= compared.loc["GRPO"]["slope"].iloc[0] <= np.sqrt(7)
-
-
 def test_lemma_1_leaves_out_the_visits_of_states(table: pandas.DataFrame) -> None:
     """The finding: exact at one token, off by a first-order part from two on."""
     tokens = table.query("panel == 'tokens'").groupby(["series", "x"])["y"].max()

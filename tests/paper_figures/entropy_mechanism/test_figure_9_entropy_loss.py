@@ -32,13 +32,6 @@ def changed(table: pandas.DataFrame, quantity: str, by: float) -> pandas.DataFra
     return table.assign(value=table["value"] + by * (rows & (table["step"] > 0)))
 
 
-def test_more_bonus_means_more_entropy_and_less_accuracy(table: pandas.DataFrame) -> None:
-    """Strengths and curves out of step with each other."""
-    effects = sweeps.effects(table)
-    assert (effects["entropy_last"].diff().iloc[1:] > 0).all()
-    assert (effects["reward_last"].diff().iloc[1:] < 0).all()
-
-
 def test_curves_and_gains_are_those_of_the_simulation(table: pandas.DataFrame, results: Path) -> None:
     """Coordinates mixed up on the way from dataset to table."""
     dataset = xarray.load_dataset(results / "simulations" / "intervention_sweeps.nc")

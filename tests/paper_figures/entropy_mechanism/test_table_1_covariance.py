@@ -24,12 +24,6 @@ def test_the_printed_numbers_are_the_slide_s() -> None:
     assert tuple(table_1.GROUPS) == covariance_table.SHARES
 
 
-def test_the_printed_shape_needs_no_language(table: pandas.DataFrame) -> None:
-    """Our finding, and the arithmetic of '500x mean value'."""
-    found = table_1.finding(table)
-    assert found.verdict == "holds"
-
-
 def test_a_shape_is_free_of_the_unit(table: pandas.DataFrame) -> None:
     """Values compared where ratios are meant."""
     ours = table["advantage"] != "printed"

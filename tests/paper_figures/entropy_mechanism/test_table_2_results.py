@@ -8,7 +8,6 @@ from pathlib import Path
 from paper_figures.entropy_mechanism import table_2_results as table_2
 from tests.paper_figures.conftest import write_run
 
-SETTING = "small-sums on split, 2 steps, CPU"
 
 
 def rewarded(folder: Path, reward: float, **options: object) -> None:

@@ -16,13 +16,6 @@ def table(simulated: Callable[..., Path]) -> pandas.DataFrame:
     return figure.data(simulated("covariance_sign_map"))
 
 
-def test_the_sign_is_that_of_the_problem(table: pandas.DataFrame) -> None:
-    """Hard prompts negative, easy ones positive, training and competence positive."""
-    competence = table[(table["panel"] == "competence")].groupby("x")["share"].median()
-    assert competence.is_monotonic_increasing
-    assert ((table["share"] >= 0) & (table["share"] <= 1)).all()
-
-
 def test_other_shares_are_judged_otherwise(table: pandas.DataFrame) -> None:
     """A headline typed in."""
     found = figure.finding(table)

@@ -82,16 +82,6 @@ def test_blocks_are_steps_in_a_row_and_all_steps_are_as_likely() -> None:
     assert np.abs(counts - drawn.size / 12).max() < 5 * deviation
 
 
-def test_the_simulation_has_its_own_correlations(table: pandas.DataFrame) -> None:
-    """Rows of (i) and (i') exchanged: only with independent logits and no momentum are they one."""
-    rows = table[table["panel"] == "simulated"].set_index(["where", "variant", "forecast"])
-    equal, shared = (
-        [rows.loc[(where, "momentum 0", name), "correlation"] for name in forecasts_compared.SIMULATED]
-        for where in ("coupling 0", "coupling 0.75"))
-    assert equal[0] == pytest.approx(equal[1], abs=1e-9)
-    assert shared[0] < 0.8 < shared[1]
-
-
 def test_the_criteria_depend_on_the_correlations(table: pandas.DataFrame) -> None:
     """A forecast praised for what it did not do."""
     assert [one.met for one in forecasts_compared.finding(table).criteria] == [True, True]

@@ -121,21 +121,6 @@ def test_the_nearest_is_chosen_over_the_settings_that_it_is_compared_over(tmp_pa
     assert (found["settings"] == 2).all()
 
 
-def test_every_setting_is_drawn(written: Path) -> None:
-    """All panels with data of one seed, which has no standard error."""
-    more = [record(name, 0, 0.05, **options) for name in figure.CONTROLLERS for options in (
-        {"shape": "constant"}, {"shape": "constant", "task": "sum", "learning_rate": 1e-4},
-        {"shape": "constant", "learning_rate": 1e-3}, {"shape": "constant", "other_prompts": True})]
-    write(written / "holding-a-target-more", more)
-    table = figure.data(written)
-    table["low"] = table["low"].replace(0.4, figure.RATES_AT)
-    table["target"] = table["target"].replace(0.4, figure.RATES_AT)
-    drawn = figure.draw(table)
-    drawn.draw_without_rendering()
-    assert len(drawn.axes) == 6
-    assert figure.settings(table)[-2:] == ["split: 0.4, other prompts", "sum: 0.4"]
-
-
 def test_few_cells_rank_nothing(written: Path) -> None:
     table = figure.data(written)
     found = figure.finding(table[table["seed"] < 4])

@@ -32,18 +32,6 @@ def test_a_target_that_is_not_held_is_judged_so(tmp_path: Path) -> None:
     assert [one.met for one in found.criteria] == [True, False, False]
 
 
-def test_every_reward_curve_has_its_constant_answer_line(tmp_path: Path) -> None:
-    """A reward curve without the score of a constant answer."""
-    write_run(tmp_path / "runs" / "g", rule="grpo", entropies=[1.0, 0.5])
-    write_run(tmp_path / "runs" / "s", rule="grpo", task="sum", entropies=[1.0, 0.5])
-    figure = small_transformer_training.draw(small_transformer_training.data(tmp_path))
-    rewards = [axes for axes in figure.axes if axes.get_ylim() == (0, 1.02)]
-    assert len(rewards) == 2
-    for axes in rewards:
-        levels = [line.get_ydata()[0] for line in axes.lines if len(line.get_xdata()) == 2]
-        assert 0.125 in levels
-
-
 def test_unfinished_measured_and_other_runs_are_left_out(
     tmp_path: Path, no_measured_runs: Path
 ) -> None:

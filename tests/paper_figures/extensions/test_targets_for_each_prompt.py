@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from llm_bridge.commands import holding_comparison
 from paper_figures.data import inputs
-from paper_figures.extensions import holding_a_target
 from paper_figures.extensions import targets_for_each_prompt as figure
 from tests.paper_figures.extensions.held_runs import record, write
 
@@ -51,17 +49,6 @@ def test_numbers_are_those_of_the_runs(written: Path) -> None:
     assert [round(one.value, 6) for one in found.criteria] == [0.3, 1.0]
     assert "AEnt" in figure.FIGURE.paper  # which Cui et al. are not among
     assert "three papers" not in figure.FIGURE.paper
-
-
-def test_other_figures_of_the_comparison_leave_these_runs_out(written: Path) -> None:
-    assert len(holding_a_target.data(written).query("panel == 'run'")) == 1
-
-
-def test_it_can_draw_all_controllers_of_the_design() -> None:
-    runs = holding_comparison.design("each-prompt")
-    assert {run.controller for run in runs} <= set(holding_a_target.LOOKS)
-    assert {run.prompt_gain for run in runs} == set(holding_comparison.GAINS)
-    assert len({run.name for run in runs}) == len(runs) == 45
 
 
 def test_without_runs_the_command_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
