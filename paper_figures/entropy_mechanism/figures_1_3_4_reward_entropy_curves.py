@@ -178,7 +178,10 @@ def _draw_models(panel: Axes, models: pandas.DataFrame, fits: pandas.DataFrame) 
         panel.plot(rows["entropy"], rows["reward"], linestyle="none", marker=MARKERS[i], markersize=2,
                    color=SERIES[i]["color"], label=name)
     panel.set(xlabel="entropy (nats per token)", ylabel="mean reward", xlim=(0, None))
-    panel.legend(markerscale=2, fontsize=6.5, loc="upper right")
+    low, high = panel.get_ylim()
+    room = 0.14 * models["series"].nunique() * (high - low)  # for the names, which would cover points
+    panel.set_ylim(low - room, high)
+    panel.legend(markerscale=2, fontsize=6.5, loc="lower left")
     panel.set_title("trained transformers")
 
 

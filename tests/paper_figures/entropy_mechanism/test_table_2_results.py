@@ -9,7 +9,6 @@ from paper_figures.entropy_mechanism import table_2_results as table_2
 from tests.paper_figures.conftest import write_run
 
 
-
 def rewarded(folder: Path, reward: float, **options: object) -> None:
     """A run whose accuracy is that at every step."""
     write_run(folder, entropies=[1.0, 0.5], **options)
