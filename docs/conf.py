@@ -9,7 +9,6 @@ release = version = __version__
 extensions = [
     "myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode",
     "paper_figures.site.mathematics", "paper_figures.site.docstrings",
-    "paper_figures.site.sources",
 ]
 myst_enable_extensions = ["attrs_inline", "colon_fence", "dollarmath"]
 myst_heading_anchors = 3

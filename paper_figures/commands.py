@@ -157,7 +157,7 @@ def _with_simulations(make: Callable[[], Any], results: Path, *, computes: bool)
 def _write_index(output: Path, names: tuple[str, ...], outcome: dict[str, dict[str, Any]]) -> None:
     """Write which figures are there; of a named build, what the others were stands."""
     from paper_figures.catalog import FIGURES
-    from paper_figures.report.figures import read_result
+    from paper_figures.site.records import read_result
 
     before = (read_result(output / "index.json") if names else None) or {}
     others = [name for name in FIGURES if names and name not in names]

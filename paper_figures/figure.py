@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import math
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -29,7 +28,7 @@ MissingInputError = inputs.MissingInputError
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
-    """The result of a figure: criteria on the plotted numbers, and numbers behind them.
+    """The result of a figure: criteria on the plotted numbers, or why there are none.
 
     Raises:
         ValueError: neither criteria nor a standing.
@@ -40,8 +39,6 @@ class Finding:
     Those of a figure that no paper has are what our headline rests on."""
     standing: Standing | None = None
     """Why no finding of a paper is judged."""
-    numbers: dict[str, float] = field(default_factory=dict)
-    """The numbers behind it, for tests and the report; NaN or infinite where there is none."""
 
     def __post_init__(self) -> None:
         if not (self.criteria or self.standing):
@@ -143,7 +140,6 @@ def build(
         "evidence": list(read.evidence(shown)),
         "drawn_from": read.described(shown),
         "recipes": list(figure.recipes),
-        "numbers": {k: v for k, v in finding.numbers.items() if math.isfinite(v)},
         "tables": [found.record() for found in tables],
         "data_sha256": digest,
         **made_by,

@@ -9,17 +9,10 @@ size: what a model knows at the start (right answers stand s nats higher; losses
 so s grows with its logarithm), and how many parameters all prompts share (logits linear in d random
 features, pretrained by least squares to a teacher, or not). A line through all but the largest size
 announces the largest. Transformers of five widths where runs exist.
-
-Whether it reproduces: knowledge moves the start along one curve and leaves a and b where they are.
-Parameters move both, about linearly in the logarithm, until every prompt can be solved. There b flattens:
-the line announces more for the largest size than it reaches, a ceiling b - a above any reward, and errs
-by more than "as the size before" does. The line through pretrained sizes announces a, that through sizes
-of one start neither.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -110,33 +103,22 @@ def means(table: pandas.DataFrame, stand_in: str) -> pandas.DataFrame:
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """State for each stand-in how much a and b move, whether on a line, and what the line announces."""
-    numbers: dict[str, float] = {}
-    for stand_in in table["stand_in"].unique():
-        mean = means(table, stand_in)
-        sizes = mean.index.to_numpy(float)
-        for name in COEFFICIENTS:
-            r_squared, announced, error, before = line(sizes, mean[name].to_numpy())
-            change = float(mean[name].iloc[-1] - mean[name].iloc[0])
-            numbers |= {f"{stand_in}: {name} {what}": value for what, value in (
-                ("change", change), ("R^2", r_squared), ("announced", announced),
-                ("announcement error", error), ("size before", before))}
-    grown = [name for name in table["stand_in"].unique() if name != STAND_INS[KNOWLEDGE]]
-    criteria = tuple(
-        criterion for name in grown for criterion in (
-            *(Criterion(says=f"R² of {c} as a line in log size", value=numbers[f"{name}: {c} R^2"],
-                        relation="≥", threshold=LINEAR, where=f"for {name}") for c in ("a", "b")),
-            *(Criterion(says=f"error of the line's {c} for the largest size, over the change of {c} "
-                        "since the size before", relation="<", threshold=1, where=f"for {name}",
-                        value=_over_the_size_before(numbers, name, c)) for c in ("a", "b"))))
-    return Finding(criteria=criteria, numbers=numbers)
-
-
-def _over_the_size_before(numbers: Mapping[str, float], stand_in: str, coefficient: str) -> float:
-    """How large the line's error is, where 1 is what taking the value at the size before errs by."""
-    error, before = (abs(numbers[f"{stand_in}: {coefficient} {what}"])
-                     for what in ("announcement error", "size before"))
-    return error / max(before, float(np.finfo(float).tiny))
+    """State for each stand-in that grows whether a and b lie on a line, and what the line announces."""
+    criteria: list[Criterion] = []
+    for name in table["stand_in"].unique():
+        if name == STAND_INS[KNOWLEDGE]:
+            continue
+        mean = means(table, name)
+        lines = {c: line(mean.index.to_numpy(float), mean[c].to_numpy()) for c in ("a", "b")}
+        criteria += [Criterion(says=f"R² of {c} as a line in log size", value=r_squared, relation="≥",
+                               threshold=LINEAR, where=f"for {name}")
+                     for c, (r_squared, *_) in lines.items()]
+        criteria += [
+            Criterion(says=f"error of the line's {c} for the largest size, over the change of {c} "
+                      "since the size before", relation="<", threshold=1, where=f"for {name}",
+                      value=abs(error) / max(abs(before), float(np.finfo(float).tiny)))
+            for c, (_, _, error, before) in lines.items()]
+    return Finding(criteria=tuple(criteria))
 
 
 def draw(table: pandas.DataFrame) -> Figure:

@@ -7,13 +7,6 @@ few tokens.
 
 What we run: the same table of sampled responses in the tabular world, each token from a state of its own,
 a response right if its first token is; over the sharpness of the states and the length of responses.
-
-Whether it reproduces: the ratios of the printed rows (but the mean over all, a small difference of two
-halves) within a fifth at the best of the sharpnesses, where the top 0.02 % are some 4,000 times the
-mean, and a positive mean. What the printed numbers say beside: the mean is rounded to 0.003, so that the
-largest are 1615 to 2262 (top 0.02 %) or 396 to 554 times (top 2 %) the mean; and the lower half has a
-mean of 2 x 0.003 - 0.152 = -0.146, so that the means of the two halves nearly cancel (whether the
-distribution is symmetric the table does not say). Outliers are 37 times the upper half's mean.
 """
 
 from __future__ import annotations
@@ -93,35 +86,19 @@ def best(table: pandas.DataFrame, advantage: str = "group-normalized") -> pandas
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """State how near the printed shape comes, and what the printed numbers say of themselves."""
-    printed = table[table["advantage"] == "printed"].set_index("share")["value"]
-    near, found = best(table), shapes(table)
-    same = found[(found["length"] == near["length"]) & (found["sharpness"] == near["sharpness"])]
-    centered = same[same["advantage"] == "group-centered"].iloc[0]
-    positive = float((found["mean"] > 0).mean())
+    """State how near the printed shape comes, and the sign of the mean there."""
+    near = best(table)
     highest = table[(table["advantage"] == near["advantage"]) & (table["length"] == near["length"])
                     & (table["sharpness"] == near["sharpness"])].set_index("share")["value"][0.0002]
-    numbers = {
-        "top 0.02 % over the mean": float(highest / near["mean"]),
-        "error of the shape": float(near["error"]), "level": float(near["level"]),
-        "level without standard deviation": float(centered["level"]), "surprise": float(near["surprise"]),
-        "mean of all": float(near["mean"]), "share of positive means": positive,
-        "top of wrong responses": float(near["top_of_wrong"]),
-        "printed: top 0.02 % over the mean": float(printed[0.0002] / printed[1.0]),
-        "printed: top 2 % over the mean": float(printed[0.02] / printed[1.0]),
-        "printed: top 0.02 % over the upper half": float(printed[0.0002] / printed[UPPER]),
-        "printed: lower half": float(2 * printed[1.0] - printed[UPPER]),
-    }
-    criteria = (
+    return Finding(criteria=(
         Criterion(says="largest factor between our ratios of the top groups and the printed ones, less 1",
                   value=float(near["error"]), relation="≤", threshold=ALIKE, where="for the heavy tail"),
         Criterion(says="mean covariance of the top 0.02 % over that of all tokens where the shape is "
-                  "nearest", value=numbers["top 0.02 % over the mean"], relation="≥",
+                  "nearest", value=float(highest / near["mean"]), relation="≥",
                   threshold=HUNDREDS, where="for the heavy tail"),
         Criterion(says="mean covariance of all tokens where the tail is nearest",
                   value=float(near["mean"]), relation=">", threshold=0, where="for the sign of the mean"),
-    )
-    return Finding(criteria=criteria, numbers=numbers)
+    ))
 
 
 def tables(table: pandas.DataFrame) -> tuple[Table, ...]:

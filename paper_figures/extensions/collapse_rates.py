@@ -80,50 +80,22 @@ def rates(table: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """State how far exponents, speeds and NPG's rate are from predictions, and the entropy left."""
-    found = rates(table)
-    exponents = found[found["panel"] == "exponent"]
-    off = (exponents["measured"] - exponents["predicted"]).abs()
-    sampled = exponents[exponents["algorithm"].str.endswith("sampled")]
-    starts = table[table["panel"] == "exponent"]["start"].nunique()
+    """State how far exponents are from predictions, and the entropy left among right answers."""
+    exponents = rates(table).query("panel == 'exponent'")
     within = table[table["panel"] == "within"]
-    last = within[within["x"] == within.groupby("algorithm")["x"].transform("max")]
-    left = last.groupby("algorithm")["y"].median()
-    natural_end = float(last.loc[last["algorithm"] == "NPG", "x"].max())
-    start = within[within["x"] == within["x"].min()]
-    kept = left / start.groupby("algorithm")["y"].median()
-    by_start = [rows[rows["algorithm"] != "NPG"].set_index(["algorithm", "start"])["y"]
-                for rows in (last, start)]
-    most = float((by_start[0] / by_start[1]).max())
-    others = kept.drop("NPG")
-    grpo = found[(found["panel"] == "speed") & (found["algorithm"] == "GRPO")].iloc[0]
-    rate = found[found["panel"] == "rate"].iloc[0]
-    numbers = {
-        "exponents": float(len(exponents)),
-        "exponents met": float((off <= AGREES).sum()),
-        "largest miss": float(off.max()),
-        **{f"{row.algorithm}: exponent": float(row.measured) for row in exponents.itertuples()},
-        "GRPO: times as fast as PG": float(grpo["measured"]),
-        "GRPO: predicted": float(grpo["predicted"]),
-        "NPG: decay rate": float(rate["measured"]),
-        "NPG: entropy among right answers kept": float(kept["NPG"]),
-        "others: most kept": float(others.max()),
-        "others: most kept in one start": most,
-        "NPG: steps": natural_end,
-        "starts": float(starts),
-        **{f"sampled, one start: {end} exponent": float(value) for end, value in (
-            ("least", -sampled["high"].max()), ("largest", -sampled["low"].min()))},
-        "steps": float(table[table["panel"] == "wrong"]["x"].max()),
-    }
-    criteria = (
+    steps = within.groupby("algorithm")["x"]
+    left, start = (within[within["x"] == steps.transform(end)].groupby("algorithm")["y"].median()
+                   for end in ("max", "min"))
+    kept = left / start
+    return Finding(standing="our own", criteria=(
         Criterion(says="distance of an exponent from the predicted one, mean over starts, largest",
-                  value=float(off.max()), relation="≤", threshold=AGREES),
+                  value=float((exponents["measured"] - exponents["predicted"]).abs().max()), relation="≤",
+                  threshold=AGREES),
         Criterion(says="share of the entropy among right answers that the natural gradient keeps, median",
                   value=float(kept["NPG"]), relation=">", threshold=KEPT),
-        Criterion(says="share that another algorithm keeps, median, largest", value=float(others.max()),
-                  relation="<", threshold=KEPT),
-    )
-    return Finding(criteria=criteria, standing="our own", numbers=numbers)
+        Criterion(says="share that another algorithm keeps, median, largest",
+                  value=float(kept.drop("NPG").max()), relation="<", threshold=KEPT),
+    ))
 
 
 def draw(table: pandas.DataFrame) -> Figure:

@@ -14,7 +14,6 @@ its batches are. So "always positive" is what trained models look like.
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
 import pandas
@@ -60,38 +59,17 @@ def _long(array: xarray.DataArray, panel: str, x: str) -> pandas.DataFrame:
 
 def finding(table: pandas.DataFrame) -> Finding:
     """State the lowest and the highest share over families and right answers, where it matters."""
-    def span(name: str, rows: pandas.DataFrame) -> dict[str, float]:
-        share = rows["share"]
-        return {f"{name}: lowest": float(share.min()), f"{name}: highest": float(share.max())}
-
-    difficulty, training, batch, competence = (
-        table[table["panel"] == name] for name in ("difficulty", "training", "batch", "competence"))
-    hardest, easiest = difficulty["x"].min(), difficulty["x"].max()
-    late = training[training["x"] >= 0.75]
-    # Right answers drawn from the policy make it calibrated where one is drawn alone.
-    calibrated = competence[(competence["x"] == CALIBRATED) & (competence["right_answers"] == 1)]
-    largest = batch["x"].max()
-    batches = batch[(batch["x"] == largest) & (batch["competence"] == CALIBRATED)
-                    & (batch["right_answers"] == 1)]
-    blind = batch[(batch["x"] == largest) & (batch["competence"] == 0)]
-    numbers = {
-        **span("hard", difficulty[difficulty["x"] == hardest]),
-        **span("easy", difficulty[difficulty["x"] == easiest]),
-        **(span("trained", late) if len(late) else {}),
-        **span("calibrated prompts", calibrated), **span("calibrated batches", batches),
-        **span("blind batches", blind),
-        "hard accuracy": float(hardest), "easy accuracy": float(easiest), "batch": float(largest),
-        "batches": float(batches["counted"].min()),
-    }
-    criteria = (
+    difficulty, training = (table[table["panel"] == name] for name in ("difficulty", "training"))
+    hard, easy = (difficulty[difficulty["x"] == accuracy]["share"]
+                  for accuracy in (difficulty["x"].min(), difficulty["x"].max()))
+    return Finding(standing="our own", criteria=(
         Criterion(says="share of positive covariances at the highest accuracy, smallest", relation=">",
-                  value=numbers["easy: lowest"], threshold=0.5),
+                  value=float(easy.min()), threshold=0.5),
         Criterion(says="largest share at the lowest accuracy less the smallest at the highest",
-                  value=numbers["hard: highest"] - numbers["easy: lowest"], relation="<", threshold=0),
+                  value=float(hard.max() - easy.min()), relation="<", threshold=0),
         Criterion(says="share along training from an accuracy of 0.75 on, smallest", relation=">",
-                  value=numbers.get("trained: lowest", math.nan), threshold=0.5),
-    )
-    return Finding(criteria=criteria, standing="our own", numbers=numbers)
+                  value=float(training[training["x"] >= 0.75]["share"].min()), threshold=0.5),
+    ))
 
 
 def draw(table: pandas.DataFrame) -> Figure:

@@ -119,29 +119,14 @@ def _of_tokens(found: audited_tokens.AuditedTokens) -> Iterator[dict[str, object
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """State how each forecast met the measured changes, what caused them, and which tokens."""
-    numbers: dict[str, float] = {}
-    for name, group in table[table["panel"] == "forecast"].groupby("name", sort=False):
-        numbers[f"correlation {name}"] = float(np.corrcoef(group["x"], group["y"])[0, 1])
-        numbers[f"slope {name}"] = float(group["x"] @ group["y"] / (group["x"] @ group["x"]))
-    steps = int((table["panel"] == "forecast").sum() / len(FORECASTS))
-    numbers["steps"] = float(steps)
-    causes = table[table["panel"] == "cause"]
-    for name, group in causes.groupby("name", sort=False):
-        numbers[f"caused by {name}"] = float(group["y"].iloc[-1])
-    chosen = table[(table["panel"] == "chosen") & (table["x"] == NAMED)]
-    for name, group in chosen.groupby("name"):
-        numbers[f"carried {name}"] = float(group["y"].median())
-    agree = table[table["panel"] == "sign"]["y"]
-    numbers["signs that agree"] = float(agree.median())
+    """State by how much one forecast met the measured changes better than another."""
     forecasts = table[table["panel"] == "forecast"].groupby("name")
     (_, most), (least, _) = (interval(forecasts.get_group(name))
                              for name in ("coefficients", "entropy_gradient"))
-    criteria = (
+    return Finding(standing="our own", criteria=(
         Criterion(says="lower end of the 95 % interval of the correlation with (i'), less the upper end "
                   "of that with (i)", value=least - most, relation=">", threshold=0),
-    )
-    return Finding(criteria=criteria, standing="our own", numbers=numbers)
+    ))
 
 
 def interval(steps: pandas.DataFrame) -> tuple[float, float]:

@@ -116,28 +116,15 @@ def comparisons(table: pandas.DataFrame) -> dict[tuple[str, str, str], ForecastC
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """State correlation, slope and the larger error of each policy and rule."""
-    numbers: dict[str, float] = {}
-    worst_identity = 0.0
-    in_a_table: list[float] = []
-    on_networks: list[float] = []
-    for (policy, level, rule), found in comparisons(table).items():
-        worst_identity = max(worst_identity, found.identity_error)
-        numbers |= {
-            f"{policy}, {rule}: {level}": float(found.steps),
-            f"{policy}, {rule}: correlation (i)": found.correlation["coefficients"],
-            f"{policy}, {rule}: correlation (ii)": found.correlation["first_order"],
-            f"{policy}, {rule}: slope (ii)": found.slope["first_order"],
-            f"{policy}, {rule}: tabular error": found.tabular_error,
-            f"{policy}, {rule}: first-order error": found.first_order_error,
-        }
-        (in_a_table if _is_tabular(policy) else on_networks).append(found.correlation["coefficients"])
-    numbers["largest (iii) - measured"] = worst_identity
-    criteria = tuple(
+    """State the smallest correlation with forecast (i) in tables and on networks."""
+    found = [(_is_tabular(policy), one.correlation["coefficients"])
+             for (policy, _, _), one in comparisons(table).items()]
+    of = {where: [value for is_tabular, value in found if is_tabular == tabular]
+          for where, tabular in (("in a table", True), ("on networks", False))}
+    return Finding(standing="our own", criteria=tuple(
         Criterion(says="correlation of the measured change with forecast (i), smallest of a policy",
                   value=min(values), relation=">", threshold=CLOSELY, where=where)
-        for where, values in (("in a table", in_a_table), ("on networks", on_networks)) if values)
-    return Finding(criteria=criteria, standing="our own", numbers=numbers)
+        for where, values in of.items() if values))
 
 
 def larger_error(policy: str, found: ForecastComparison) -> str:
@@ -170,6 +157,7 @@ def draw(table: pandas.DataFrame) -> Figure:
             panel.annotate(
                 f"r = {' to '.join(dict.fromkeys((r[0], r[-1])))}", (0.05, 0.93),
                 xycoords="axes fraction", fontsize=7, va="top",
+                bbox={"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 0.5},
             )
             if row == 0:
                 panel.set_title(FORECASTS[name])

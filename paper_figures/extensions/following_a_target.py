@@ -37,19 +37,16 @@ def data(results: Path) -> pandas.DataFrame:
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """State who is nearest in each setting, and who arrives how soon after a step."""
-    ranked = holding_a_target.finding(table)
-    if ranked.standing == "awaits runs":
-        return ranked
+    """State whether another controller is nearest to each moving target."""
+    if holding_a_target.finding(table).standing == "awaits runs":
+        return Finding(standing="awaits runs")
     found = summary(table)
     best = found.loc[found.groupby("setting", sort=False)["deviation"].idxmin()]
     moving = best[best["setting"].isin(table.loc[table["shape"] != "constant", "setting"])]
-    numbers = {**ranked.numbers, "settings": float(len(best)), "moving": float(len(moving))}
-    criteria = (Criterion(
+    return Finding(standing="our own", criteria=(Criterion(
         says="controllers that are nearest to a moving target, over the number of such targets",
         value=moving["controller"].nunique() / len(moving) if len(moving) > 1 else math.nan, relation="≥",
-        threshold=1),)
-    return Finding(criteria=criteria, standing="our own", numbers=numbers)
+        threshold=1),))
 
 
 def draw(table: pandas.DataFrame) -> Figure:

@@ -208,38 +208,26 @@ def are_above_start(table: pandas.DataFrame) -> pandas.Series:
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """State how far off each controller is over all settings, and who is nearest in how many."""
-    found = summary(table)
-    cells = len(_ranked(table).drop_duplicates(["setting", "seed"]))
-    numbers = {f"{row.setting}, {row.controller}: {name}": float(getattr(row, name))
-               for row in found.itertuples() for name in ("seeds", "follow", *MEASURED)}
-    if cells < ENOUGH_CELLS:
-        return Finding(standing="awaits runs", numbers=numbers)
-    order = nearest(table)
-    above = are_above_start(table)
+    """State who is nearest over all settings, or over those above the start and over the others."""
     rows = complete(table)
-    groups = {
-        where: nearest(rows[rows["setting"].isin(above.index[above == is_above])])
-        for where, is_above in ((ABOVE, True), (OTHERS, False))
-    } if above.nunique() > 1 else {}
-    for where, ranked in {"": order, **groups}.items():
-        for name, row in ranked.iterrows():
-            numbers |= {f"{name}, {where}: {column}" if where else f"{name}: {column}": float(value)
-                        for column, value in row.items()}
-    criteria = [_is_nearest(order, FORECAST)]
-    if groups:
-        far, others = groups[ABOVE], groups[OTHERS]["reward"]
-        criteria = [
-            _is_nearest(far, FORECAST, ABOVE),
-            Criterion(says=f"p of another that is as near as {FORECAST}, largest", relation="<",
-                      value=float(far["p"].max()) if far.index[0] == FORECAST else np.nan,
-                      threshold=1 - LEVEL, where=ABOVE),
-            _is_nearest(groups[OTHERS], AEPO, OTHERS),
-            Criterion(says=f"reward of {AEPO}, less the highest of the others", relation=">", threshold=0,
-                      value=float(others.get(AEPO, np.nan) - others.drop(AEPO, errors="ignore").max()),
-                      where=OTHERS),
-        ]
-    return Finding(criteria=tuple(criteria), standing="our own", numbers=numbers)
+    if len(_ranked(table).drop_duplicates(["setting", "seed"])) < ENOUGH_CELLS:
+        return Finding(standing="awaits runs")
+    above = are_above_start(table)
+    if above.nunique() < 2:
+        return Finding(standing="our own", criteria=(_is_nearest(nearest(table), FORECAST),))
+    far, others = (nearest(rows[rows["setting"].isin(above.index[above == is_above])])
+                   for is_above in (True, False))
+    reward = others["reward"]
+    return Finding(standing="our own", criteria=(
+        _is_nearest(far, FORECAST, ABOVE),
+        Criterion(says=f"p of another that is as near as {FORECAST}, largest", relation="<",
+                  value=float(far["p"].max()) if far.index[0] == FORECAST else np.nan,
+                  threshold=1 - LEVEL, where=ABOVE),
+        _is_nearest(others, AEPO, OTHERS),
+        Criterion(says=f"reward of {AEPO}, less the highest of the others", relation=">", threshold=0,
+                  value=float(reward.get(AEPO, np.nan) - reward.drop(AEPO, errors="ignore").max()),
+                  where=OTHERS),
+    ))
 
 
 def _is_nearest(order: pandas.DataFrame, controller: str, where: str = "") -> Criterion:

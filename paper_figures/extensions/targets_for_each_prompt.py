@@ -73,31 +73,14 @@ def summary(table: pandas.DataFrame) -> pandas.DataFrame:
 def finding(table: pandas.DataFrame) -> Finding:
     """State how far apart the two kinds are, with one coefficient and with the largest gain."""
     found = summary(table)
-    numbers = {f"{row.controller}, gain {row.gain:g}: {name}": float(getattr(row, name))
-               for row in found.itertuples()
-               for name in ("seeds", "apart", "shortfall", "deviation", "reward")}
     one, most = (found[found["gain"] == gain] for gain in (found["gain"].min(), found["gain"].max()))
-    price = prices(table)
-    numbers |= {f"{name}: reward {column}": float(value)
-                for name, row in price.iterrows() for column, value in row.items()}
     asked = 2 * float(table["offset"].iloc[0])
-    criteria = (
+    return Finding(standing="our own", criteria=(
         Criterion(says="distance between the kinds under one coefficient, over that asked, largest",
                   value=float(one["apart"].max()) / asked, relation="<", threshold=LITTLE),
         Criterion(says="distance between the kinds at the largest gain, over that asked, smallest",
                   value=float(most["apart"].min()) / asked, relation=">", threshold=0.5),
-    )
-    return Finding(criteria=criteria, standing="our own", numbers=numbers)
-
-
-def prices(table: pandas.DataFrame) -> pandas.DataFrame:
-    """Return, a row a controller, the ``change`` of reward from the least gain to the largest.
-
-    It is the mean over seeds that have both, with its standard ``error``.
-    """
-    wide = table.pivot_table(index=["controller", "seed"], columns="gain", values="reward")
-    change = (wide[wide.columns.max()] - wide[wide.columns.min()]).dropna().groupby("controller")
-    return pandas.DataFrame({"change": change.mean(), "error": change.sem()})
+    ))
 
 
 def tables(table: pandas.DataFrame) -> list[Table]:

@@ -24,8 +24,7 @@ from entropy_theory.support.parent_process import followed
 from entropy_theory.support.results import check_writable, provenance, read_json, write_json
 from entropy_theory.support.user_errors import need
 from paper_figures.reproduce.progress import Progress
-from paper_figures.reproduce.stage import Profile, Stage
-from paper_figures.reproduce.stage_run import StageRun
+from paper_figures.reproduce.stage import Profile, Stage, StageRun
 from paper_figures.reproduce.stages import stages
 
 # Two stages of one thread each use two cores better than one stage of two threads: a GRPO step of the
@@ -74,20 +73,20 @@ def _run(profile: Profile, build: Path, lanes: int, seed: int, lock: int | None)
     ]
     began = time.monotonic()
     previous = _previous(build)
-    with Progress(runs, lanes) as progress:
-        try:
-            while not all(run.settled for run in runs):
-                _settle(runs)
-                _start(runs, build, lanes, previous, lock)
-                progress.update()
-                if any(_collect(run, build) for run in runs):
-                    _write_summary(profile, build, runs, time.monotonic() - began, seed)
-                else:
-                    time.sleep(POLL_SECONDS)
-        finally:
-            _stop([run for run in runs if run.status == "running"])
-            _write_summary(profile, build, runs, time.monotonic() - began, seed)
-        progress.update()
+    progress = Progress(runs, lanes)
+    try:
+        while not all(run.settled for run in runs):
+            _settle(runs)
+            _start(runs, build, lanes, previous, lock)
+            progress.update()
+            if any(_collect(run, build) for run in runs):
+                _write_summary(profile, build, runs, time.monotonic() - began, seed)
+            else:
+                time.sleep(POLL_SECONDS)
+    finally:
+        _stop([run for run in runs if run.status == "running"])
+        _write_summary(profile, build, runs, time.monotonic() - began, seed)
+    progress.update()
     return 1 if any(run.status == "failed" for run in runs) else 0
 
 

@@ -1,15 +1,18 @@
-"""A stage of the main job: one command, the files that it writes, and the code that determines them."""
+"""A stage of the main job: its command, the files it writes, the code it depends on, and its state."""
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+import subprocess
+import time
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from entropy_theory.support.results import config_key
 
 Profile = Literal["smoke", "default", "full"]
+Status = Literal["waiting", "running", "done", "kept", "failed", "skipped"]
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = (".py", ".toml", ".safetensors")
@@ -44,6 +47,40 @@ class Stage:
     def key(self) -> str:
         """Return a key of command and code, by which a finished stage is not run again."""
         return config_key([self.arguments, [code_digest(folder) for folder in self.code]])
+
+
+@dataclass(kw_only=True, slots=True)
+class StageRun:
+    """The state of a stage while the main job runs."""
+
+    stage: Stage
+    log: Path
+    status: Status = "waiting"
+    reason: str = ""
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    peak_megabytes: float = 0.0
+    started: float = 0.0
+    process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+
+    @property
+    def settled(self) -> bool:
+        """Whether the stage is over, or will not run."""
+        return self.status in ("done", "kept", "failed", "skipped")
+
+    @property
+    def elapsed(self) -> float:
+        """How long the stage has run, or ran, in seconds."""
+        return time.monotonic() - self.started if self.status == "running" else self.seconds
+
+    def record(self) -> dict[str, Any]:
+        """Return a JSON-like summary."""
+        return {
+            "name": self.stage.name, "command": "python " + " ".join(self.stage.arguments),
+            "status": self.status, "reason": self.reason, "seconds": round(self.seconds, 2),
+            "cpu_seconds": round(self.cpu_seconds, 2),
+            "peak_megabytes": round(self.peak_megabytes, 1), "log": str(self.log),
+        }
 
 
 def code_digest(folder: str) -> str:

@@ -1,6 +1,7 @@
 """Makes build/docs, the documentation: pages generated from the project's own objects, set by Sphinx.
 
 - `markup`: prose, formulas and tables as MyST Markdown;
+- `records`, `ledger`: figures and claims as the site shows them;
 - `claims`, `papers`, `rules`, `figures`, `notebooks`, `reference`: a folder of pages each;
 - `found`, `bandit`, `run`: a page each;
 - `pages`: all of them, beside the hand-written ones of docs/;

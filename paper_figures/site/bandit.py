@@ -8,7 +8,7 @@ from pathlib import Path
 from entropy_theory.verification.claim import Claim
 from paper_figures.site.markup import claim_page, fenced, link
 
-TEMPLATE = Path(__file__).parents[1] / "report" / "template"
+TEMPLATE = Path(__file__).parent / "template"
 FILES = ("panel.css", "bandit.js", "panel.js")
 """The files that the page loads."""
 

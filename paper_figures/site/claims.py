@@ -14,8 +14,8 @@ from entropy_theory.verification import ledger as accepted_ledger
 from entropy_theory.verification.claim import Claim, Statement
 from entropy_theory.verification.floats import describe
 from entropy_theory.verification.formula.latex import formula_or_none
-from paper_figures.report.ledger import PRINTED_PROOFS, SOURCES, VERDICTS
-from paper_figures.report.ledger import evidence as grouped_evidence
+from paper_figures.site.ledger import PRINTED_PROOFS, SOURCES, VERDICTS
+from paper_figures.site.ledger import evidence as grouped_evidence
 from paper_figures.site.markup import (
     badge,
     claim_page,

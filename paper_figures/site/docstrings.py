@@ -6,12 +6,17 @@ of a section such as ``Args:`` is shown as it stands, and ``*``, ``_`` and ``|``
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import re
 from itertools import groupby
+from pathlib import Path
 from textwrap import dedent, indent
 from typing import Any
 
+from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 
 from paper_figures.site.markup import EMPHASIS, blocks
 
@@ -70,7 +75,38 @@ def _process(
     lines[:] = ["", *converted(lines)] if what in ("attribute", "data", "property") else converted(lines)
 
 
+def _leave_the_environment(app: Sphinx, page: nodes.document) -> None:
+    """Have a page's nodes belong to it: MyST leaves those of docstrings in a document of their own.
+
+    Its settings hold all that Sphinx knows, which would be stored with each page: 2 MB of each.
+    """
+    for node in page.findall():
+        node.document = page
+
+
+def _drop_undocumented(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Leave modules of other packages out of the pages of sources that viewcode makes.
+
+    viewcode keeps each module that a documented name was imported from, and drops one that documents
+    nothing when the next page is read; of processes that read pages side by side, none reads all.
+    """
+    modules: dict[str, Any] = getattr(env, "_viewcode_modules", {})
+    for name in [name for name, entry in modules.items() if entry and not entry[2]]:
+        del modules[name]
+    return []
+
+
+def _import_once(app: Sphinx) -> None:
+    """Import what the reference describes, here: each batch of pages is read in a process of its own."""
+    for page in Path(app.srcdir, "reference").glob("*.md"):
+        with contextlib.suppress(ImportError):
+            importlib.import_module(page.stem)
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the conversion, before napoleon's."""
+    """Register the conversion, before napoleon's, and what spares time and space."""
+    app.connect("builder-inited", _import_once)
     app.connect("autodoc-process-docstring", _process, priority=400)
+    app.connect("doctree-read", _leave_the_environment)
+    app.connect("env-updated", _drop_undocumented)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

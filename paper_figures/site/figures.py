@@ -10,9 +10,9 @@ from typing import Any
 
 from entropy_theory.verification.claim import Claim
 from paper_figures.catalog import FIGURES
-from paper_figures.report.ledger import SOURCES
 from paper_figures.reproduce.stages import SIMULATIONS
 from paper_figures.site.found import RESULTS
+from paper_figures.site.ledger import SOURCES
 from paper_figures.site.markup import (
     badge,
     claim_page,
@@ -63,7 +63,7 @@ def pages(
     """Return the pages of figures and the gallery, by name; drawings are copied.
 
     Args:
-        groups: what `report.figures.by_source` says of the figures of each source.
+        groups: what `records.by_source` says of the figures of each source.
         claims: the claims that have a page.
         results: folder with figures/, as far as they were made.
         pictures: folder of the site's source for the drawings.
@@ -162,9 +162,7 @@ def _page(
             judged = figure["verdict"] not in STANDINGS
             parts += ["## How the verdict is reached" if judged else "## Criteria of the headline", "",
                       text(RULE) if judged else "", "", _criteria(figure)]
-        parts += ["## Numbers behind the verdict", "",
-                  table(("number", "value"), [(text(k), text(v)) for k, v in figure["numbers"]]),
-                  "## Where the data come from", "",
+        parts += ["## Where the data come from", "",
                   table(("input", "provenance"), [(text(k), text(v)) for k, v in figure["inputs"]]),
                   f"Data digest `{figure['digest'][:16]}`.", ""]
     parts += ["## What was done", "", docstring(_docstring(name)),

@@ -6,13 +6,14 @@ All five take minutes, so that ``make reproduce`` executes them and ``make docs`
 from __future__ import annotations
 
 import hashlib
+import sys
 import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from entropy_theory.support.results import read_json, write_json
-from entropy_theory.support.user_errors import need
+from entropy_theory.support.user_errors import need, run_command
 from paper_figures.site.markup import fenced
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
@@ -150,3 +151,7 @@ def _shown(name: str, cell: int, outputs: Iterable[Mapping[str, Any]]) -> list[s
         elif words := output.get("text") or data.get("text/plain"):
             found.append(fenced(words, "{code-block} text\n:class: output"))
     return found
+
+
+if __name__ == "__main__":
+    run_command(lambda: execute(Path(sys.argv[1])))

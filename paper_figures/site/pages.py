@@ -12,7 +12,6 @@ from entropy_theory.support.user_errors import lookup
 from entropy_theory.update_rules import RULES
 from entropy_theory.verification.claim import Claim
 from paper_figures.catalog import FIGURES
-from paper_figures.report import figures as report_figures
 from paper_figures.site import (
     bandit,
     claims,
@@ -20,6 +19,7 @@ from paper_figures.site import (
     found,
     notebooks,
     papers,
+    records,
     reference,
     rules,
     run,
@@ -75,7 +75,7 @@ def write(selection: Selection, results: Path, source: Path) -> dict[str, Path]:
     Returns:
         The files of all pages, by name.
     """
-    shown = [f for f in report_figures.figures(results) if f["name"] in selection.figures]
+    shown = [f for f in records.figures(results) if f["name"] in selection.figures]
     outputs = notebooks.kept(results / "notebooks")
     shows = {f["name"]: figures.claims_of(f["name"], selection.claims) for f in shown}
     figures_of = {claim_id: [(f["name"], f["label"]) for f in shown if claim_id in shows[f["name"]]]
@@ -84,13 +84,13 @@ def write(selection: Selection, results: Path, source: Path) -> dict[str, Path]:
         **claims.pages(selection.claims, figures_of, results),
         **papers.pages(selection.claims, shown),
         **rules.pages(selection.rules),
-        **figures.pages(report_figures.by_source(shown), selection.claims, results,
+        **figures.pages(records.by_source(shown), selection.claims, results,
                         source / "pictures"),
         **notebooks.pages(outputs),
         **reference.pages(selection.modules),
         "found": found.page(selection.claims, shown),
         "bandit": bandit.page(selection.claims),
-        "run": run.page(results, report_figures.read_result(results / "reproduce.json")),
+        "run": run.page(results, records.read_result(results / "reproduce.json")),
     }
     contents = {source / f"{name}.md": page.encode() for name, page in generated.items()}
     contents |= {source / path.relative_to(WRITTEN): path.read_bytes()

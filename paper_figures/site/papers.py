@@ -9,8 +9,8 @@ from typing import Any
 
 from entropy_theory.verification.claim import Claim
 from entropy_theory.verification.floats import describe
-from paper_figures.report.ledger import SOURCES, VERDICTS
 from paper_figures.site import claims as claim_pages
+from paper_figures.site.ledger import SOURCES, VERDICTS
 from paper_figures.site.markup import badge, claim_page, fenced, figure_page, link, table, text
 
 FAILS = ("refuted", "corrected", "true with a hypothesis", "empirical", "undecided")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +18,7 @@ from paper_figures import names
 from paper_figures.catalog import FIGURES
 from paper_figures.commands import figures
 from paper_figures.reproduce import gpu, progress
-from paper_figures.reproduce.stage_run import StageRun
+from paper_figures.reproduce.stage import StageRun
 from paper_figures.reproduce.stages import stages
 from simulations.__main__ import run as simulate
 from tests.paper_figures.conftest import write_run
@@ -40,15 +38,6 @@ def command(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) 
         return int(end.value.code or 0), *capfd.readouterr()
 
     return run
-
-
-def test_list_prints_one_figure_a_line_with_its_source() -> None:
-    """A figure that cannot be found by name."""
-    found = subprocess.run(  # in a process of its own, as a user starts it
-        [sys.executable, "-m", "paper_figures", "list"], capture_output=True, text=True, check=False,
-    )
-    assert found.returncode == 0
-    assert "aepo-figure-1\tAEPO, Figure 1\twhich target entropies are held" in found.stdout
 
 
 def test_an_unknown_figure_is_one_line_with_the_nearest_names(command: Command, tmp_path: Path) -> None:
@@ -141,28 +130,6 @@ def test_a_report_of_no_folder_is_refused(command: Command, tmp_path: Path) -> N
     status, _, errors = command("report", "--output", str(tmp_path / "nothere"))
     assert status == 2
     assert errors.startswith(f"error: no such folder: {tmp_path / 'nothere'}")
-
-
-def test_a_long_line_of_a_stage_keeps_its_beginning(tmp_path: Path) -> None:
-    """A log that shows the ends of sentences."""
-    log = tmp_path / "stage.log"
-    log.write_text("first\n" + "model " * 30 + "\n")
-    run = StageRun(stage=stages("smoke", tmp_path)[0], log=log)
-    assert progress._latest_line(run) == ("model " * 30)[:69] + "…"
-
-
-def test_a_stage_that_has_said_nothing_has_no_brackets(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
-    """running: ledger ()"""
-    silent, told = (StageRun(stage=stage, log=tmp_path / f"{number}.log", status="running",
-                             started=time.monotonic())
-                    for number, stage in enumerate(stages("smoke", tmp_path)[:2]))
-    told.log.write_text("half of it\n")
-    monkeypatch.setattr(progress, "HEARTBEAT_SECONDS", -1.0)
-    progress.Progress([silent, told], lanes=2)._print_changes()
-    said = capsys.readouterr().out.splitlines()[-1]
-    assert f"running: {silent.stage.name}, {told.stage.name} (half of it); about" in said
 
 
 def test_the_time_left_is_one_that_can_be_true(tmp_path: Path) -> None:

@@ -151,14 +151,6 @@ def test_a_number_is_not_said_to_be_certain(value, error, text):
     assert estimate(value, error, digits=2) == text
 
 
-def test_a_number_that_there_is_none_for_is_left_out(tmp_path: Path) -> None:
-    """NaN, which JSON does not have: "collapse step" of a run that does not collapse."""
-    numbers = {"step": float("nan"), "length": float("inf"), "n": 1.0}
-    found = Finding(standing="our own", numbers=numbers)
-    build(small("t", finding=lambda table: found), tmp_path, tmp_path)
-    assert json.loads((tmp_path / "t.json").read_text())["numbers"] == {"n": 1.0}
-
-
 @pytest.mark.parametrize("file", [
     "runs/x/run.json", "runs/x/provenance.json", "runs/x/audit/kernel-00001.npz", "evaluations/x.json",
     "simulations/x.nc",
@@ -189,12 +181,6 @@ def test_a_table_is_written_for_papers_and_for_pages(tmp_path: Path) -> None:
     assert r"rule & H\^{}2 \& more \\" in latex
     assert r"a\_b & $x_1$ 5 \% \\" in latex
     assert json.loads((tmp_path / "t.json").read_text())["tables"][0]["origin"] == "ours"
-
-
-def test_a_row_of_another_length_is_refused() -> None:
-    """A number under the wrong heading."""
-    with pytest.raises(ValueError, match="has 1 cells, the header 2"):
-        Table(title="T", header=("a", "b"), rows=(("1",),), origin="ours")
 
 
 def test_a_figure_that_fails_leaves_the_others(

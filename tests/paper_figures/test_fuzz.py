@@ -12,7 +12,7 @@ import xarray as xr
 
 from paper_figures.data import inputs
 from paper_figures.figure import MissingInputError
-from paper_figures.report.figures import read_result
+from paper_figures.site.records import read_result
 from simulations.computing import store
 from tests.fuzzing import (
     Reader,
@@ -57,7 +57,7 @@ READERS = {
         read=lambda path: inputs.comparison(path.parents[1], "comparisons/one.json"),
         name="comparisons/one.json",
         document=COMPARED, write=as_json),
-    "report.figures.read_result": Reader(
+    "site.records.read_result": Reader(
         read=read_result, name="result.json", document=RUN, write=as_json, errors=(),
         check=json.dumps),
 }

@@ -15,7 +15,6 @@ import pytest
 import torch
 
 from llm_bridge import recipes
-from paper_figures import commands
 from paper_figures.reproduce import gpu, gpu_jobs
 from tests.paper_figures.conftest import write_run
 
@@ -45,30 +44,6 @@ def test_the_queue_holds_every_run_of_every_small_recipe() -> None:
     assert {job.arguments[4] for job in TRAINED} == wanted
     assert max(collections.Counter(job.name for job in QUEUE).values()) == 1
     assert len([job for job in QUEUE if job.kind == "pretrain"]) == len(gpu_jobs.HIDDEN_SIZES) == 5
-
-
-def test_tests_and_benchmarks_come_first_and_every_first_seed_before_a_second() -> None:
-    """What tells most comes first: a machine may be lent for half an hour."""
-    kinds = [job.kind for job in QUEUE]
-    assert [job.name for job in QUEUE[:5]] == [
-        "gpu-tests", "benchmark-head", "benchmark-sampling-quick", "benchmark-training-step",
-        "benchmark-simulator"]
-    assert "check" not in kinds[5:-1]
-    first = QUEUE[5:29]
-    assert {job.name for job in first} == {
-        f"{task}-first-{rule}-seed{seed}" for task in ("split", "chain-sum") for seed in range(3)
-        for rule in ("grpo", "aepo", "diverse-bonus", "forecast")}
-    for job in first:
-        assert recipes.run(job.arguments[4])[0].steps == 200
-    assert QUEUE[-1].name == "benchmark-sampling"  # far longer than any other
-    assert "--quick" in next(job for job in QUEUE if job.name == "benchmark-sampling-quick").arguments
-    for part in (TRAINED[:24], TRAINED[24:]):
-        seeds = [int(job.name.rpartition("seed")[2]) for job in part]
-        assert seeds == sorted(seeds)
-    names = [job.name for job in QUEUE]
-    assert names[29:32] == ["evaluate-small-sums", "split-grpo-seed0", "evaluate-split-grpo-seed0"]
-    for job in QUEUE:
-        assert job.needs is None or names.index(job.needs) < names.index(job.name)
 
 
 def test_every_benchmark_and_test_of_the_queue_exists() -> None:
@@ -163,22 +138,6 @@ def test_a_model_pretrained_elsewhere_is_made_again_for_what_waits(tmp_path: Pat
     assert not model.exists()
 
 
-def test_evaluations_follow_three_trained_models_and_their_start() -> None:
-    """AEPO, Table 2, without its base; a model that is evaluated elsewhere than it was put."""
-    evaluations = [job for job in QUEUE if job.kind == "evaluate"]
-    assert [job.needs for job in evaluations] == [None, *gpu_jobs.EVALUATED]
-    by_name = {job.name: job for job in QUEUE}
-    for job in evaluations:
-        command = job.command()
-        assert command[command.index("--num-samples") + 1] == "1024"
-        if job.needs:
-            run = by_name[job.needs]
-            assert "--save-model" in run.arguments
-            assert command[command.index("--model") + 1] == str(gpu_jobs.MODELS / str(run.makes))
-    kept = [job.makes for job in TRAINED if job.makes]
-    assert len(kept) == len(gpu_jobs.EVALUATED)
-
-
 def test_a_run_measured_elsewhere_is_made_again_for_its_model_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -248,13 +207,6 @@ def test_a_rehearsal_makes_real_runs_that_are_then_kept(
     stamp = (tmp_path / pretraining.name / "job.json").stat().st_mtime_ns
     assert gpu.run_queue(5, folder=tmp_path, queue=queue, rehearsal=True) == 0
     assert (tmp_path / pretraining.name / "job.json").stat().st_mtime_ns == stamp
-
-
-def test_a_dry_run_prints_the_queue(capsys: pytest.CaptureFixture) -> None:
-    assert commands.gpu(dry_run=True) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == len(QUEUE)
-    assert "gpu-tests: python -m pytest" in lines[0]
 
 
 @pytest.mark.deep

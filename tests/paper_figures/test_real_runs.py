@@ -12,7 +12,6 @@ from matplotlib.figure import Figure
 from paper_figures.data.training_curves import (
     CONSTANT,
     Choice,
-    default,
     draw_curves,
     ends,
     evenly,
@@ -49,13 +48,6 @@ def test_a_choice_takes_runs_whose_other_options_are_the_defaults(
 ) -> None:
     """An ablation averaged into its rule's curve; a default that was typed out and is not found."""
     assert choice.values(rule, texts) == values
-
-
-def test_defaults_are_those_of_the_rules() -> None:
-    assert default("clip-cov", "base.clip_high") == pytest.approx(0.2)
-    assert default("clip-cov", "base") == "grpo"
-    with pytest.raises(ValueError, match="unknown option of update rule 'grpo'"):
-        default("grpo", "no_such_option")
 
 
 def test_runs_compare_where_all_but_rule_and_seed_agree(

@@ -7,10 +7,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-from paper_figures.report.figures import figures
-from paper_figures.report.formulas import Formulas
-from paper_figures.report.ledger import evidence
 from paper_figures.site import run
+from paper_figures.site.ledger import evidence
+from paper_figures.site.mathematics import Formulas
+from paper_figures.site.records import figures
 from tests.paper_figures.conftest import write_run
 
 EVIDENCE: list[dict[str, Any]] = [

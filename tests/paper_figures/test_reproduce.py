@@ -24,8 +24,7 @@ from entropy_theory.support.user_errors import MissingExtraError
 from paper_figures.reproduce import pipeline as runner
 from paper_figures.reproduce import stage as one_stage
 from paper_figures.reproduce import stages as stage_module
-from paper_figures.reproduce.stage import Profile, Stage
-from paper_figures.reproduce.stage_run import StageRun
+from paper_figures.reproduce.stage import Profile, Stage, StageRun
 from paper_figures.reproduce.stages import stages
 from simulations.names import experiments
 
@@ -326,17 +325,6 @@ def test_a_disk_that_fills_up_stops_the_stages_and_is_one_error(
     assert (times_run(tmp_path, "slow"), times_run(tmp_path, "quick")) == (2, 2)
 
 
-def test_what_is_finished_stays_so_when_the_clock_is_set_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = [script(tmp_path, "a"), script(tmp_path, "b", needs=("a",))]
-    assert run(monkeypatch, tmp_path, made) == 0
-    for path in tmp_path.rglob("*"):
-        os.utime(path, (2**33, 2**33))
-    assert run(monkeypatch, tmp_path, made) == 0
-    assert (times_run(tmp_path, "a"), times_run(tmp_path, "b")) == (1, 1)
-
-
 def wait_for(condition: Callable[[], bool], seconds: float = 60.0) -> None:
     end = time.monotonic() + seconds
     while not condition():
@@ -409,14 +397,6 @@ def test_a_stage_is_out_of_date_when_its_source_changes(
     assert len(set(keys)) == 3
     (tmp_path / "room" / file).unlink()
     assert stage.key == before
-
-
-def test_simulations_are_made_anew_for_other_rules_and_training_for_another_trainer(
-    tmp_path: Path,
-) -> None:
-    made = {stage.name: stage.code for stage in stages("default", tmp_path)}
-    assert made["simulations covariance"] == ("entropy_theory", "simulations")
-    assert made["train small-sums-split-aepo"] == ("entropy_theory", "llm_bridge")
 
 
 def test_every_experiment_has_its_stage():

@@ -8,11 +8,8 @@ import numpy as np
 import pytest
 
 from paper_figures.drawing.style import (
-    MARKERS,
-    SERIES,
     _spread,
     label_ends,
-    marked,
     panels,
     settle,
     style,
@@ -31,14 +28,6 @@ def test_a_line_without_an_end_has_no_label() -> None:
     label_ends(axes[0, 0], [(1.0, 0.5, "up", "black"), (1.0, float("nan"), "down", "black")])
     settle(figure)
     assert [text.get_text() for text in axes[0, 0].texts] == ["up"]
-
-
-@pytest.mark.parametrize("wanted", [[0.0, 0.0, 0.0], [1.0, 1.0, 1.0, 1.0], [0.5]])
-def test_labels_stay_within_the_panel(wanted: list[float]) -> None:
-    found = _spread(wanted, 0.1)
-    assert found.min() > -1e-12
-    assert found.max() < 1 + 1e-12
-    assert (np.diff(found) > 0.1 - 1e-12).all()
 
 
 def test_a_title_is_broken_where_the_next_one_or_the_edge_begins() -> None:
@@ -83,26 +72,3 @@ def test_tick_labels_keep_apart_and_the_ends_stay() -> None:
     assert len(shown) == 12
     assert (shown[0], shown[-1]) == ("0.0000", "1.0000")
     assert [label.get_text() for label in roomy.get_xticklabels()] == ["0", "half", "1"]
-
-
-def test_panels_that_share_an_axis_are_thinned_by_the_labels_they_show() -> None:
-    """An error for the upper panel, whose labels are hidden; labels of the lower one left touching."""
-    with style():
-        figure, axes = panels(2, 1, height=1.5, sharex=True)
-        axes[0, 0].set_xscale("log")
-        axes[0, 0].set_xlim(20, 200)
-        figure.set_figwidth(1.6)
-        settle(figure)
-    lower = axes[1, 0]
-    labels = [*lower.get_xticklabels(), *lower.get_xticklabels(minor=True)]
-    boxes = sorted((label.get_window_extent() for label in labels
-                    if label.get_text() and 20 <= label.get_position()[0] <= 200),
-                   key=lambda box: float(box.x0))
-    assert len(boxes) > 1
-    assert all(a.x1 < b.x0 for a, b in itertools.pairwise(boxes))
-
-
-def test_series_beyond_the_palette_have_looks_of_their_own() -> None:
-    looks = [(marked(i)["color"], marked(i)["marker"]) for i in range(len(MARKERS))]
-    assert len(set(looks)) == len(MARKERS) > len(SERIES)
-    marked(99)

@@ -6,7 +6,6 @@ import pytest
 
 from paper_figures.aent import figure_3_scores as figure
 from paper_figures.aent import methods
-from paper_figures.data.inputs import simulation
 from tests.paper_figures.conftest import write_run
 
 
@@ -18,41 +17,6 @@ def results(simulated):
 @pytest.fixture
 def table(results):
     return methods.data(results)
-
-
-def test_a_bonus_clamped_to_the_oracles_set_goes_on_after_grpos_collapse(table):
-    numbers = figure.finding(table).numbers
-    assert numbers["MDP: GRPO after the collapse"] < 0.01
-    assert numbers[f"MDP: {methods.ORACLE} after the collapse"] > 0.5
-    assert numbers[f"MDP: {methods.ORACLE} at the end"] > numbers["MDP: EntReg at the end"] + 0.3
-    assert numbers["MDP: EntReg at the end"] > numbers["MDP: GRPO at the end"] + 0.05
-
-
-def test_with_the_papers_clamping_the_advantage_vanishes(table, results):
-    """A line of the oracle's under the name of the paper's method."""
-    found = figure.finding(table)
-    assert abs(found.numbers["MDP: AEnt ahead by"]) < methods.LEAD
-    dataset = simulation(results, "aent_one_step")
-    third = dataset.trained_reward.sel(trained_treatment="clamped by a third").isel(
-        problem=methods.problem_of(dataset))
-    last = methods.mean(table, methods.MDP, "AEnt", "reward").iloc[-1]
-    assert last == pytest.approx(float(third.isel(step=-1).mean("context").max()))
-
-
-@pytest.mark.xfail(
-    strict=True, raises=AssertionError, reason="at its best coefficient the full bonus leaves the local "
-    "optimum after GRPO's collapse; the paper's EntReg saturates with GRPO")
-def test_entreg_saturates_with_grpo_as_printed(table):
-    assert figure.finding(table).numbers["MDP: EntReg after the collapse"] < figure.GAIN
-
-
-def test_catching_up_with_grpo_is_no_going_on(table):
-    reward = (table["world"] == methods.MDP) & (table["quantity"] == "reward")
-    late = table["step"] > figure.finding(table).numbers["collapse step"]
-    grpo = table.loc[reward & late & (table["method"] == "GRPO"), "value"].mean()
-    table.loc[reward & (table["method"] == "AEnt"), "value"] = 0.0
-    table.loc[reward & late & (table["method"] == "AEnt"), "value"] = grpo
-    assert abs(figure.finding(table).numbers["MDP: AEnt after the collapse"]) < figure.GAIN
 
 
 def test_lines_of_other_numbers_change_the_verdict(table):

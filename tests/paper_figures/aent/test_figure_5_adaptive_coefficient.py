@@ -5,7 +5,6 @@ import pytest
 from paper_figures.aent import figure_5_adaptive_coefficient as figure
 from paper_figures.aent.halves import BAND, HALVES
 from simulations.experiments.aent_coefficient import PROFILES
-from tests.paper_figures.conftest import write_run
 
 
 @pytest.fixture(scope="module")
@@ -37,21 +36,6 @@ def test_the_coefficient_rises_below_the_band_falls_above_it_and_stays_in_its_bo
     assert (change[above] < 0).any()
 
 
-def test_length_follows_entropy_where_the_loss_is_a_mean_over_each_response(table):
-    """And not where tokens count alike: a token tree in which length says nothing about the reward."""
-    numbers = figure.finding(table).numbers
-    lines = figure.lengths(table)
-    for kind, line in lines.items():
-        assert line["entropy"].iloc[-1] < line["entropy"].iloc[0], kind
-    assert lines["sequence-mean"]["length"].iloc[-1] < lines["token-mean"]["length"].iloc[-1]
-    key = "correlation of length and entropy, "
-    assert numbers[f"{key}sequence-mean"] > numbers[f"{key}token-mean"]
-
-
-def test_no_constant_is_in_the_band_in_both_halves(table):
-    assert figure.finding(table).numbers["best constant in its worse half"] < 0.1
-
-
 def test_a_controller_that_holds_the_band_changes_the_verdict(table):
     """Smoke runs are too short for it to get there."""
     assert figure.finding(table).verdict == "core claim fails"
@@ -65,28 +49,3 @@ def test_a_controller_that_holds_the_band_changes_the_verdict(table):
     assert figure.finding(held).verdict == "holds"
     held.loc[(held["kind"] == "adaptive") & (held["quantity"] == "reward"), "value"] = 0.5
     assert figure.finding(held).verdict == "core claim fails"
-
-
-def test_a_constant_fits_the_starts_that_it_holds_in_the_band(table):
-    held = table.copy()
-    constant = (held["kind"] == "constant") & (held["quantity"] == "entropy")
-    for value in (0.1, 0.3, 2.0):
-        held.loc[constant, "value"] = value
-        assert figure.finding(held).numbers["starts that the constant fits"] == (value == 0.3)
-
-
-def test_language_models_show_reward_entropy_and_length(results, tmp_path, table):
-    assert len(figure.draw(table).axes) == 4
-    (tmp_path / "simulations").symlink_to(results / "simulations")
-    runs = tmp_path / "runs"
-    write_run(runs / "a", rule="aent", entropies=[1.0, 0.6, 0.4, 0.4])
-    write_run(runs / "b", rule="aent", entropies=[1.0, 0.9, 1.2, 1.5],
-              options=("adaptive=False", "coefficient=0.02"))
-    # Before "b" in the order of names: clamping differs too, which is Figure 6.
-    write_run(runs / "aa", rule="aent", entropies=[9.0] * 4,
-              options=("adaptive=False", "coefficient=0.02", "removed_fraction=0.8"))
-    found = figure.data(tmp_path)
-    real = found[~found["world"].isin(["tabular", figure.TREES])]
-    assert set(real["line"]) == {"adaptive", "constant 0.02"}
-    assert real.loc[real["quantity"] == "entropy", "value"].max() < 2
-    assert len(figure.draw(found).axes) == 6

@@ -11,25 +11,6 @@ def table(simulated):
     return figure.data(simulated("aent_one_step"))
 
 
-def test_the_papers_sentence_holds_of_its_numbers(table):
-    numbers = figure.finding(table).numbers
-    assert numbers["(a): AEnt first"] == numbers["(b): AEnt first"] == 5
-    assert (numbers["(a): AEnt tied"], numbers["(b): AEnt tied"]) == (0, 1)
-    assert numbers["(a): mean of AEnt"] == pytest.approx(2.807 / 6)
-    for setting in "ab":
-        best = max(numbers[f"({setting}): mean of {row}"] for row in ("Base", "GRPO", "EntReg"))
-        assert numbers[f"({setting}): mean of AEnt"] > best + 0.01
-
-
-def test_with_the_papers_clamping_aent_is_ahead_on_no_mdp(table):
-    """And with the oracle's set on all but the one with a single optimal token."""
-    found = figure.finding(table)
-    assert found.numbers["MDPs"] == 3
-    assert found.numbers["MDPs with AEnt ahead"] == 0
-    assert found.numbers["MDPs with the oracle's set ahead"] == 2
-    assert found.verdict == "core claim fails"
-
-
 def test_other_numbers_give_another_verdict(table):
     printed = table[table["column"] != "1 of 100,000"].copy()
     mdp = printed["origin"] == "mdp"
@@ -39,12 +20,3 @@ def test_other_numbers_give_another_verdict(table):
     rerun = table.copy()
     rerun.loc[(rerun["origin"] == "mdp") & (rerun["row"] == "AEnt, p = 1/3"), "value"] = 0.1
     assert figure.finding(rerun).verdict == "core claim fails"
-
-
-def test_tables_keep_the_papers_numbers_and_ours_apart(table):
-    a, b, ours = figure.tables(table)
-    assert (a.origin, b.origin, ours.origin) == ("the paper", "the paper", "ours")
-    assert [row[0] for row in ours.rows] == ["GRPO", "EntReg", "AEnt, p = 1/3", methods.ORACLE]
-    assert a.header[-1] == "mean of the row"
-    assert "none are printed" in b.note
-    assert b.rows[-1] == ("AEnt", "0.813", "0.882", "0.392", "0.359", "0.591", "0.825", "0.6437")

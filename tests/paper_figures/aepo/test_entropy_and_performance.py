@@ -27,13 +27,6 @@ def test_printed_averages_rise_to_half_a_nat_and_fall(table: pandas.DataFrame) -
     assert paper["fall"].iloc[0] == pytest.approx(0.74, abs=0.02)
 
 
-def test_solved_prompts_only_lose_and_more_before_a_stricter_judge(table: pandas.DataFrame) -> None:
-    shapes = figure.shapes(table)
-    solved = shapes.loc["solved"]
-    assert not solved["rises"].any()
-    assert solved.loc[2.0, "fall"] > solved.loc[5.0, "fall"] > 0
-
-
 def test_rise_and_fall_are_taken_from_the_curve(table: pandas.DataFrame) -> None:
     """Rises of another judge or family; a best target that is not the highest point."""
     ours = table[table["family"] != figure.PAPER]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +9,6 @@ import pandas
 import pytest
 import xarray
 
-from paper_figures.aepo import compared
 from paper_figures.aepo import figure_4_trajectories as figure
 from tests.paper_figures.conftest import write_run
 
@@ -18,18 +16,6 @@ from tests.paper_figures.conftest import write_run
 @pytest.fixture
 def table(simulated: Callable[..., Path]) -> pandas.DataFrame:
     return figure.data(simulated("aepo_figure_3"))
-
-
-def test_only_aepo_keeps_entropy_and_only_with_several_right_answers(
-    table: pandas.DataFrame,
-) -> None:
-    """The paper's finding, but for its "throughout"; claim aepo.arbitrary-entropy for its limit."""
-    found = figure.finding(table)
-    assert found.verdict == "core claim fails"  # entropy collapses, and returns
-    assert found.numbers["|A*| = 4: AEPO holds"] == 1
-    assert found.numbers["|A*| = 1: AEPO holds"] == 0
-    assert found.numbers["|A*| = 4: GRPO collapses"] == 1
-    assert found.numbers["|A*| = 4: Entropy-Adv ends at"] < 0.05 < found.numbers["|A*| = 4: AEPO ends at"]
 
 
 def test_lines_are_those_of_their_rule(
@@ -78,25 +64,3 @@ def test_a_run_that_misses_its_target_enters_the_verdict(
     judgment = figure.finding(figure.data(tmp_path)).judgment
     assert "on small-sums on split, 40 steps, CPU" in judgment.holds
     assert "on small-sums on sum, 40 steps, CPU" in judgment.fails
-
-
-def test_trained_models_get_a_panel_where_rules_were_compared(
-    simulated: Callable[..., Path], tmp_path: Path
-) -> None:
-    """Runs of one rule alone, or with other options than the paper's, in the comparison."""
-    (tmp_path / "simulations").mkdir()
-    shutil.copy(simulated("aepo_figure_3") / "simulations" / "aepo_figure_3.nc", tmp_path / "simulations")
-    runs = tmp_path / "runs"
-    write_run(runs / "grpo", rule="grpo", entropies=[0.8] * 30 + [0.1] * 30)
-    assert figure.data(tmp_path).query("panel == 'training'").empty
-    write_run(runs / "aepo", rule="aepo", entropies=[0.8] * 30 + [0.5] * 30)
-    write_run(runs / "strong", rule="entropy-bonus", entropies=[9.0] * 60, options=("coefficient=0.05",))
-    table = figure.data(tmp_path)
-    trained = table[table["panel"] == "training"]
-    assert set(trained["rule"]) == {"GRPO", "AEPO"}
-    found = figure.finding(table)
-    ends = {name.rpartition(": ")[2]: value for name, value in found.numbers.items()
-            if "small-sums" in name}
-    assert ends == pytest.approx({"GRPO ends at": 0.1, "AEPO ends at": 0.5})
-    assert len(figure.draw(table).axes) == 4
-    assert {choice.label for choice in compared.CHOICES} == set(compared.RULES)

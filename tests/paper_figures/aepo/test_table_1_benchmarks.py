@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import pytest
 import xarray
 
 from paper_figures.aepo import table_1_benchmarks as figure
-from tests.paper_figures.conftest import write_run
 
 NEEDED = ("rules_at_equal_reward", "entropy_against_performance")
 
@@ -21,13 +19,6 @@ def table(simulated: Callable[..., Path]) -> pandas.DataFrame:
     return figure.data(simulated(*NEEDED))
 
 
-def test_printed_leads_are_the_papers(table: pandas.DataFrame) -> None:
-    """The printed differences to GRPO: +1.87, +2.27, +1.43 (averages recomputed)."""
-    numbers = figure.finding(table).numbers
-    for model, printed in (("Qwen2.5-7B", 1.87), ("Qwen2.5-Math-7B", 2.27), ("Qwen3-4B", 1.43)):
-        assert numbers[f"{model}: AEPO less GRPO, as printed"] == pytest.approx(printed, abs=0.02)
-
-
 def test_wrong_averages_stand_beside_the_right_ones(table: pandas.DataFrame) -> None:
     """Entropy-Adv of Qwen2.5-Math-7B: 51.69 (printed 51.76); AEPO of Qwen2.5-7B: 49.59 (49.57)."""
     blocks = {block.title: block for block in figure.tables(table)}
@@ -35,11 +26,6 @@ def test_wrong_averages_stand_beside_the_right_ones(table: pandas.DataFrame) -> 
     assert shaped[-2:] == ("51.76 (printed)", "51.69")
     aepo = {row[0]: row for row in blocks["Qwen2.5-7B"].rows}["+AEPO"]
     assert aepo[-2:] == ("49.57", "49.59")
-
-
-def test_paper_and_ours_are_never_in_one_table(table: pandas.DataFrame) -> None:
-    origins = [block.origin for block in figure.tables(table)]
-    assert origins == ["the paper"] * 3 + ["ours"] * 2
 
 
 def test_rewards_are_those_of_the_end(
@@ -57,7 +43,6 @@ def test_rewards_are_those_of_the_end(
 
 def test_the_verdict_follows_the_numbers(table: pandas.DataFrame) -> None:
     """A verdict typed in instead of derived."""
-    assert figure.finding(table).numbers["bandits: AEPO less GRPO"] > 0
     behind = table.copy()
     behind.loc[(table["origin"] == "bandits") & (table["row"] == "AEPO"), "value"] = 0.0
     behind.loc[table["row"] == "AEPO less GRPO", "value"] = -50.0
@@ -95,20 +80,3 @@ def test_a_run_of_one_seed_enters_the_verdict(table: pandas.DataFrame) -> None:
     assert judged(1, 52.0, 52.5) == [False]
     assert judged(2, 50.5) == [False]
     assert judged(2, 51.5) == [True]
-
-
-def test_training_runs_get_a_table_of_their_own(
-    simulated: Callable[..., Path], tmp_path: Path
-) -> None:
-    (tmp_path / "simulations").mkdir()
-    for name in NEEDED:
-        shutil.copy(simulated(*NEEDED) / "simulations" / f"{name}.nc", tmp_path / "simulations")
-    runs = tmp_path / "runs"
-    for seed in (0, 1):
-        write_run(runs / f"g{seed}", rule="grpo", entropies=[0.2 + 0.2 * seed] * 20, seed=seed)
-        write_run(runs / f"a{seed}", rule="aepo", entropies=[0.5] * 20, seed=seed)
-    last = figure.tables(figure.data(tmp_path))[-1]
-    assert last.title.startswith("small-sums on split")
-    rows = {row[0]: row[1:] for row in last.rows}
-    assert set(rows) == {"GRPO", "AEPO"}
-    assert "0.30 (0.20 to 0.40)" in rows["GRPO"]

@@ -17,15 +17,6 @@ def table(simulated: Callable[..., Path]) -> pandas.DataFrame:
     return figure.data(simulated("aepo_tracking"))
 
 
-def test_slow_sines_are_followed_better_and_nothing_passes_the_ceiling(
-    table: pandas.DataFrame,
-) -> None:
-    numbers = figure.finding(table).numbers
-    assert numbers["gain of the slowest sine"] > numbers["gain of the fastest sine"]
-    # Wrong answers that are left add h(e) + e log(20 / 8) nats to log 8, e their probability.
-    assert numbers["highest end for a target out of reach"] < numbers["ceiling"] + 0.1
-
-
 def test_sines_lie_on_their_phase(table: pandas.DataFrame) -> None:
     """Cycles of different periods drawn out of step with the target."""
     rows = table[(table["panel"] == "sine") & (table["control"] == "target")]

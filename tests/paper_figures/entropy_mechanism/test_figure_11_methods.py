@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pandas
 import pytest
 
@@ -14,7 +12,6 @@ from llm_bridge import recipes
 from paper_figures.data import inputs
 from paper_figures.entropy_mechanism import figure_11_methods as figure_11
 from paper_figures.entropy_mechanism import methods
-from tests.paper_figures.conftest import write_run
 
 EXPERIMENTS = ("intervention_sweeps", "response_length")
 
@@ -35,13 +32,6 @@ def moved(table: pandas.DataFrame, panel: str, by: float) -> pandas.DataFrame:
     """The runs of Clip-Cov and KL-Cov moved against GRPO's."""
     rows = (table["panel"] == panel) & table["rule"].isin(methods.METHODS)
     return table.assign(y=table["y"] + by * rows)
-
-
-def test_length_follows_no_entropy_where_it_pays_nothing(table: pandas.DataFrame) -> None:
-    """The claim of the third column: responses get longer."""
-    numbers = figure_11.finding(table).numbers
-    assert numbers["length: certain gains"] == 0
-    assert abs(numbers["length, token trees: Clip-Cov"]) < 0.1
 
 
 def test_gains_beyond_the_intervals_change_the_verdict(table: pandas.DataFrame) -> None:
@@ -65,21 +55,6 @@ def test_more_entropy_than_grpo_may_be_a_collapse_too(table: pandas.DataFrame) -
     start = (more["panel"] == "entropy") & (more["x"] == 0)
     found = figure_11.finding(more.assign(y=more["y"] + 99.0 * start))
     assert any("for entropy" in where for where in found.judgment.fails)
-
-
-def test_transformer_runs_get_a_row(results: Path, tmp_path: Path) -> None:
-    """Runs of one rule, or on-policy ones, taken for a comparison."""
-    shutil.copytree(results / "simulations", tmp_path / "simulations")
-    write_run(tmp_path / "runs" / "g", rule="grpo", entropies=[0.8, 0.1])
-    assert not methods.data(tmp_path)["panel"].str.startswith("transformer").any()
-    write_run(tmp_path / "runs" / "k", rule="kl-cov", entropies=[0.8, 0.4], options=("ratio=0.02",))
-    write_run(tmp_path / "runs" / "other", rule="kl-cov", entropies=[0.8, 9.0], options=("ratio=0.5",))
-    table = methods.data(tmp_path)
-    runs = table[table["panel"] == "transformer entropy"]
-    assert set(runs["rule"]) == {"GRPO", "KL-Cov"}
-    assert runs["y"].max() < 1
-    axes = figure_11.draw(table).axes
-    assert np.sum([bool(panel.lines) for panel in axes]) == len(axes) == 4
 
 
 @pytest.mark.parametrize("name", ["grpo-off-policy", "clip-higher", "clip-cov", "kl-cov"])

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pandas
 import pytest
-from matplotlib.figure import Figure
 
 from paper_figures.entropy_mechanism import figure_8_covariance as figure
 from paper_figures.entropy_mechanism import model_runs
@@ -35,31 +34,12 @@ def test_each_theorem_is_the_first_order_of_its_own_algorithm(table: pandas.Data
         assert slow < 0.05
 
 
-def test_grpo_follows_theorem_1_at_about_twice_its_size(table: pandas.DataFrame) -> None:
-    """kappa(p) is between 2 (1 - 1/G) = 1.75 and sqrt(G - 1) = 2.65 for groups of 8."""
-    compared = figure.comparison(table.query("panel == 'change' and learning_rate == 0.2"))
-    assert 1.75 <= compared.loc["GRPO"]["slope"].iloc[0] <= np.sqrt(7)
-    numbers = figure.finding(table).numbers
-    assert numbers["GRPO: smallest correlation"] > 0.9
-
-
-def test_difficulty_orders_the_estimate_more_often_than_the_theorem(
-    table: pandas.DataFrame
-) -> None:
-    """Estimates mixed up."""
-    numbers = figure.finding(table).numbers
-    assert numbers["ordered, from samples"] > numbers["ordered, theorem"]
-    assert numbers["positive, batch"] > numbers["positive, hardest"]
-
-
 def test_lemma_1_leaves_out_the_visits_of_states(table: pandas.DataFrame) -> None:
     """The finding: exact at one token, off by a first-order part from two on."""
     tokens = table.query("panel == 'tokens'").groupby(["series", "x"])["y"].max()
     assert tokens["state_wise", 1] < 1e-9
     assert tokens["state_wise"].loc[2:].min() > 0.1
     assert tokens["gradient"].max() < 0.05
-    numbers = figure.finding(table).numbers
-    assert numbers["several tokens: largest error of Lemma 1"] == tokens["state_wise"].max()
 
 
 def test_order_is_read_from_hard_to_easy() -> None:
@@ -98,7 +78,6 @@ def test_audited_runs_get_a_panel(results: Path, tmp_path: Path) -> None:
     table = figure.data(folder)
     rows = table.query("panel == 'model'")
     assert (rows["y"] / rows["announced"]).to_numpy() == pytest.approx(0.8)
-    assert figure.finding(table).numbers["small-sums, split: correlation"] == pytest.approx(1)
     assert len(figure.draw(table).axes) == 6
     assert len(figure.draw(figure.data(results)).axes) == 5
 
@@ -113,15 +92,3 @@ def test_what_is_not_drawn_is_not_named(results: Path, tmp_path: Path) -> None:
     table = figure.data(tmp_path)
     assert set(table.attrs["inputs"]) == {f"r{i}" for i in range(model_runs.MOST)}
     assert table["series"].str.endswith("/m, split").sum() == model_runs.MOST * len(steps)
-
-
-def test_steps_of_models_are_drawn_in_the_unit_of_their_axes() -> None:
-    """Nats on an axis that says millinats."""
-    rows = pandas.DataFrame(
-        {"series": ["a", "a", "b"], "announced": [0.1, -0.2, 0.3], "y": [0.5, 0.4, -1.0]})
-    panel = Figure().subplots()
-    figure._draw_models(panel, rows)
-    points = [point for line in panel.lines[1:] for point in line.get_xydata().tolist()]
-    assert points == pytest.approx(1000 * rows[["announced", "y"]].to_numpy())
-    assert "millinats" in panel.get_xlabel()
-    assert "millinats" in panel.get_ylabel()

@@ -24,18 +24,6 @@ def test_the_printed_numbers_are_the_slide_s() -> None:
     assert tuple(table_1.GROUPS) == covariance_table.SHARES
 
 
-def test_the_printed_shape_needs_no_language(table: pandas.DataFrame) -> None:
-    """Our finding, and the arithmetic of '500x mean value'."""
-    found = table_1.finding(table)
-    numbers = found.numbers
-    assert found.verdict == "holds"
-    assert numbers["error of the shape"] < table_1.ALIKE
-    assert numbers["top of wrong responses"] > 0.9
-    assert round(numbers["printed: top 0.02 % over the mean"]) == 1885
-    assert round(numbers["printed: top 2 % over the mean"]) == 462
-    assert numbers["printed: lower half"] == pytest.approx(-0.146)
-
-
 def test_a_shape_is_free_of_the_unit(table: pandas.DataFrame) -> None:
     """Values compared where ratios are meant."""
     ours = table["advantage"] != "printed"
@@ -59,11 +47,3 @@ def test_outliers_must_be_hundreds_of_times_the_mean(table: pandas.DataFrame) ->
     level = (table["advantage"] != "printed") & (table["share"] == 1)
     found = table_1.finding(table.assign(value=table["value"].where(~level, 1.0)))
     assert found.judgment.fails == ("for the heavy tail",)
-
-
-def test_both_tables_and_the_drawing_show_all_rows(table: pandas.DataFrame) -> None:
-    paper, ours = table_1.tables(table)
-    assert (paper.origin, ours.origin) == ("the paper", "ours")
-    names = list(table_1.GROUPS.values())
-    assert [row[0] for row in paper.rows] == [row[0] for row in ours.rows] == names
-    assert len(table_1.draw(table).axes) == 2

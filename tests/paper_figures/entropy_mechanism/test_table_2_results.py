@@ -5,12 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from paper_figures.entropy_mechanism import table_2_results as table_2
 from tests.paper_figures.conftest import write_run
-
-SETTING = "small-sums on split, 2 steps, CPU"
 
 
 def rewarded(folder: Path, reward: float, **options: object) -> None:
@@ -31,20 +27,10 @@ def methods(runs: Path, kl_cov: float) -> None:
 def test_every_printed_average_is_wrong_and_one_order_is_reversed(tmp_path: Path) -> None:
     """Means of the rows: 39.09 (38.6), 39.84 (38.8), 41.74 (40.4), 41.09 (40.6); 45.17 (45.8) ..."""
     found = table_2.finding(table_2.data(tmp_path))
-    assert found.numbers["averages in error"] == 8
-    assert found.numbers["orders reversed"] == 1
     means = [value for table in table_2.PRINTED.values() for value in table.averages().values()]
     assert [f"{mean:.2f}" for mean in means] == [
         "39.09", "39.84", "41.74", "41.09", "45.17", "46.46", "50.63", "51.59"]
     assert found.verdict == "awaits runs"
-
-
-def test_methods_are_above_grpo_by_both_averages(tmp_path: Path) -> None:
-    """The paper's finding survives its arithmetic."""
-    numbers = table_2.finding(table_2.data(tmp_path)).numbers
-    gains = [value for key, value in numbers.items() if " beyond GRPO, " in key]
-    assert len(gains) == 8
-    assert min(gains) > 1.7
 
 
 def test_a_seed_among_grpo_s_changes_the_verdict(tmp_path: Path) -> None:
@@ -54,18 +40,6 @@ def test_a_seed_among_grpo_s_changes_the_verdict(tmp_path: Path) -> None:
     assert table_2.finding(table_2.data(tmp_path / "a")).verdict == "holds"
     found = table_2.finding(table_2.data(tmp_path / "b"))
     assert found.verdict == "core claim fails"
-    assert found.numbers[f"{SETTING}: KL-Cov"] == pytest.approx(0.675)
-
-
-def test_the_paper_s_numbers_and_ours_are_never_in_one_table(tmp_path: Path) -> None:
-    assert [table.origin for table in table_2.tables(table_2.data(tmp_path))] == ["the paper"] * 2
-    methods(tmp_path / "runs", 0.7)
-    *paper, ours = table_2.tables(table_2.data(tmp_path))
-    assert [table.title for table in paper] == ["Qwen2.5-7B", "Qwen2.5-32B"]
-    assert ours.title == SETTING
-    assert [row[:3] for row in ours.rows] == [
-        ("GRPO", "2", "0.550 (0.50 to 0.60)"), ("KL-Cov", "2", "0.750 (0.70 to 0.80)")]
-    assert "0.125" in ours.note  # what a constant answer scores
 
 
 def test_evaluations_of_the_trained_models_become_columns(tmp_path: Path) -> None:

@@ -60,15 +60,6 @@ def test_values_at_equal_accuracy_are_read_off_the_curves(
     assert gap["y"] == pytest.approx(at["Clip-Cov"] - at["GRPO"], abs=1e-12)
 
 
-def test_a_curve_that_is_left_is_told(table: pandas.DataFrame) -> None:
-    """The referee's question answered without looking."""
-    slides = figure.finding(table).numbers
-    assert slides["above GRPO's curve"] == slides["below GRPO's curve"] == 0  # weak and short
-    for by, side in ((9.0, "above"), (-9.0, "below")):
-        numbers = figure.finding(moved(table, "at equal entropy", by)).numbers
-        assert numbers[f"{side} GRPO's curve"] == numbers["comparisons with GRPO's curve"] == 4
-
-
 def test_strong_and_weak_rules_are_told_apart(table: pandas.DataFrame) -> None:
     """Strength taken for the family of prompts; a comparison that tells nothing taken for the curve."""
     rules = table["rule"].isin(methods.METHODS)
@@ -83,12 +74,6 @@ def test_strong_and_weak_rules_are_told_apart(table: pandas.DataFrame) -> None:
     noise = 1e-4 * table["start"]
     split = table.assign(y=table["y"].where(~rows, noise + 0.5 * ~weak))
     found = figure.finding(split)
-    assert found.numbers["strong: above GRPO's curve"] == found.numbers["weak: on GRPO's curve"] == 2
     assert [one.met for one in found.criteria] == [True, True]
     loud = table.assign(y=table["y"].where(~rows, 5.0 * (-1.0) ** table["start"]))
     assert [one.met for one in figure.finding(loud).criteria] == [False, False]
-
-
-def test_a_panel_a_world_and_two_over_families(table: pandas.DataFrame) -> None:
-    worlds = table.loc[table["panel"] == "at equal reward", "family"].nunique()
-    assert len(figure.draw(table).axes) == worlds + 2

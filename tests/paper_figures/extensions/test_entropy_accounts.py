@@ -60,52 +60,12 @@ def table(tmp_path: Path) -> pandas.DataFrame:
     return entropy_accounts.data(tmp_path)
 
 
-def test_numbers_are_those_of_the_audit(table: pandas.DataFrame) -> None:
-    numbers = entropy_accounts.finding(table).numbers
-    assert numbers["steps"] == STEPS
-    assert numbers["correlation entropy_gradient"] == pytest.approx(1.0)
-    assert numbers["slope entropy_gradient"] == pytest.approx(2.0)
-    assert numbers["slope accounted"] == pytest.approx(1.0)
-    # Steps 3, 6, ... move by -.01, all by -.02 on average; the first has no momentum.
-    assert numbers["caused by measured"] == pytest.approx(-0.24)
-    assert numbers["caused by gradient"] + numbers["caused by momentum"] == pytest.approx(-0.24)
-    assert numbers["caused by momentum"] == pytest.approx(0.5 * (0.24 - 0.02))
-
-
-def test_tokens_are_chosen_by_effect_and_by_covariance(table: pandas.DataFrame) -> None:
-    """Of ten tokens two make a fifth: both decreases by effect; by covariance one, and one increase."""
-    numbers = entropy_accounts.finding(table).numbers
-    assert numbers["carried attribution"] == pytest.approx(1.0)
-    assert numbers["carried covariance"] == pytest.approx((1.0 - 1.0) / 4)
-    # Signs: the second agrees, and the seven without effect or covariance; not the first, nor the third.
-    assert numbers["signs that agree"] == pytest.approx(0.8)
-
-
-def test_what_is_drawn_is_in_its_unit(table: pandas.DataFrame) -> None:
-    drawing = entropy_accounts.draw(table)
-    panels = {panel.get_title(): panel for panel in drawing.axes}
-    x, y = panels["account"].lines[0].get_data()
-    np.testing.assert_allclose(x, y)
-    assert y.min() == pytest.approx(-30)
-    assert panels["by cause"].lines[-2].get_ydata()[-1] == pytest.approx(-0.24)
-
-
 def test_a_run_with_tokens_goes_before_a_longer_one_without(tmp_path: Path) -> None:
     """A training run accounts for more steps than an audit, and keeps no tokens."""
     write_audit(tmp_path)
     write_steps(tmp_path / "runs" / "longer", 2 * STEPS)
     table = entropy_accounts.data(tmp_path)
     assert set(table["panel"]) >= {"chosen", "sign"}
-    assert entropy_accounts.finding(table).numbers["steps"] == STEPS
-
-
-def test_runs_of_which_the_caption_is_not_true_are_left_out(tmp_path: Path) -> None:
-    """A run of another rule, or one of which steps were left out, under a caption that says otherwise."""
-    write_audit(tmp_path)
-    write_steps(tmp_path / "runs" / "other", 3 * STEPS, rule="aepo")
-    write_steps(tmp_path / "runs" / "some", 3 * STEPS, audit_every=4)
-    (tmp_path / "runs" / "a" / "audit" / "tokens-00001.npz").unlink()
-    assert entropy_accounts.finding(entropy_accounts.data(tmp_path)).numbers["steps"] == STEPS
 
 
 def test_the_forecasts_are_compared_by_their_intervals(table: pandas.DataFrame) -> None:
@@ -128,13 +88,6 @@ def test_an_interval_knows_that_steps_resemble_each_other() -> None:
     # Blocks of 5 see 1 + 2 (.8 x .75 + .6 x .5 + .4 x .25) = 3 of the four times the variance.
     assert 1.4 < (high - low) / of_independent < 2
     assert low < np.tanh(middle) < high
-
-
-def test_without_tokens_the_panel_says_so(tmp_path: Path) -> None:
-    write_steps(tmp_path / "runs" / "longer", STEPS)
-    table = entropy_accounts.data(tmp_path)
-    panel = entropy_accounts.draw(table).axes[-1]
-    assert [text.get_text() for text in panel.texts] == ["no step was divided over its tokens"]
 
 
 def test_without_an_account_the_command_is_named(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from llm_bridge.commands import holding_comparison
 from paper_figures.data import inputs
 from paper_figures.extensions import holding_a_pretrained_target as figure
 from tests.paper_figures.extensions.held_runs import record, write
@@ -34,23 +33,6 @@ def test_numbers_are_those_of_the_pretrained_model(written: Path) -> None:
     assert [row[0] for row in rows] == ["AEPO", "forecast, entropy bonus",
                                         "two-sided integral, diverse bonus"]
     assert rows[0][1:] == ("0.20", "0.220 ± 0.007", "0.70", "0.90", "8.0")
-
-
-def test_each_controller_is_drawn_once(written: Path) -> None:
-    drawn = figure.draw(figure.data(written))
-    drawn.draw_without_rendering()
-    bonus, diverse, *fronts = drawn.axes
-    # And the target in each.
-    assert [len(panel.lines) for panel in (bonus, diverse)] == [3, 2]
-    assert all(len(panel.containers) == 3 for panel in fronts)
-    legend = [text.get_text() for text in drawn.legends[0].get_texts()]
-    assert sorted(legend) == sorted(OFF)
-
-
-def test_it_draws_all_controllers_of_the_design() -> None:
-    names = [name for panel in figure.TRACED.values() for name in panel]
-    assert sorted(names) == sorted(holding_comparison.PRETRAINED)
-    assert len({tuple(map(str, figure.LOOK[name].values())) for name in names}) == len(names)
 
 
 def test_without_runs_the_command_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

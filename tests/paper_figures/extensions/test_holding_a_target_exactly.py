@@ -32,14 +32,6 @@ def test_the_summary_tells_targets_below_the_ceiling_from_those_above(
     assert (moved["beyond"] == 0.75).all()
 
 
-def test_it_is_drawn_of_what_was_computed(table: pandas.DataFrame) -> None:
-    found = exact.finding(table)
-    rows = table[(table["panel"] == "run") & (table["shape"] == "1") & (table["controller"] == "AEPO")]
-    assert found.numbers["AEPO: deviation"] == pytest.approx(rows["deviation"].mean())
-    assert len(exact.tables(table)[0].rows) == 8
-    exact.draw(table).draw_without_rendering()
-
-
 def held(table: pandas.DataFrame, off: dict[str, float], noise: float) -> pandas.DataFrame:
     """A table whose controllers are as far off as ``off`` says, or else by 1, over six runs each."""
     runs = pandas.DataFrame([

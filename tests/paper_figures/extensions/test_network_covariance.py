@@ -35,43 +35,20 @@ def write_comparison(
     write_json(results / network_covariance.FILE, {"provenance": {}, "records": records})
 
 
-@pytest.mark.parametrize(("gap", "better"), [(0.05, 1), (-0.001, 0)])
-def test_more_entropy_at_equal_reward_is_told_from_more_reward(
-    tmp_path: Path, gap: float, better: int
-) -> None:
-    """The true effect's runs have higher rewards and, at their ends, lower entropies: no matter."""
-    write_comparison(tmp_path, gap)
-    numbers = network_covariance.finding(network_covariance.data(tmp_path)).numbers
-    assert numbers["clip-cov split"] == pytest.approx(gap + 0.001)
-    assert (numbers["compared"], numbers["better"], numbers["lower reward"]) == (1, better, 0)
-
-
 def test_without_a_reward_in_common_nothing_is_compared(tmp_path: Path) -> None:
     write_comparison(tmp_path, 0.05, far=(0, 1, 2))
     found = network_covariance.finding(network_covariance.data(tmp_path))
-    assert found.numbers["better"] == 0
     assert [one.met for one in found.criteria] == [False, True]
-
-
-@pytest.mark.parametrize(("aside", "compared"), [(0.26, 0), (0.2, 1)])
-def test_seeds_with_few_points_at_rewards_in_common_are_left_out(
-    tmp_path: Path, aside: float, compared: int
-) -> None:
-    """A line through a single point of each run; a case of one seed said to have no reward in common."""
-    # Running means are twelve rewards, .29 apart at their ends: .03 of them, two points, are in common.
-    write_comparison(tmp_path, 0.05, far=(0, 1), aside=aside)
-    found = network_covariance.finding(network_covariance.data(tmp_path))
-    assert found.numbers["comparable"] == compared
-    assert found.numbers["clip-cov split seeds"] == 1 + 2 * compared
 
 
 def test_two_seeds_are_judged_as_two(tmp_path: Path) -> None:
     """Two seeds that differ by chance, as sure as three of the same standard error."""
-    write_comparison(tmp_path, 0.0025, seeds=2)  # .0025 and .0035: six standard errors, not 12.7
-    found = network_covariance.finding(network_covariance.data(tmp_path))
-    assert found.numbers["clip-cov split"] == pytest.approx(0.003)
-    assert found.numbers["better"] == 0
     assert network_covariance.sure(3) == pytest.approx(4.3027, abs=1e-4)
+    # .0025 and .0035 are six standard errors, less than the 12.7 asked of two seeds; 0.05 is more.
+    for gap, seeds, more in ((0.0025, 2, 0), (0.05, 3, 1)):
+        write_comparison(tmp_path, gap, seeds=seeds)
+        found = network_covariance.finding(network_covariance.data(tmp_path))
+        assert [one.value for one in found.criteria] == [1, more]
 
 
 def test_the_measured_runs_are_those_of_the_script(monkeypatch: pytest.MonkeyPatch) -> None:

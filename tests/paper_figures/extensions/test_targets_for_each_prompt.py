@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from llm_bridge.commands import holding_comparison
 from paper_figures.data import inputs
-from paper_figures.extensions import holding_a_target
 from paper_figures.extensions import targets_for_each_prompt as figure
 from tests.paper_figures.extensions.held_runs import record, write
 
@@ -49,31 +47,8 @@ def test_numbers_are_those_of_the_runs(written: Path) -> None:
     assert made.rows[1][2:] == ("0.65 ± 0.06", "0.25", "0.050", "0.000", "0.53 ± 0.02", "0.90")
     found = figure.finding(table)
     assert [round(one.value, 6) for one in found.criteria] == [0.3, 1.0]
-    assert found.numbers["forecast, entropy bonus: reward change"] == pytest.approx(-0.17)
     assert "AEnt" in figure.FIGURE.paper  # which Cui et al. are not among
     assert "three papers" not in figure.FIGURE.paper
-    assert found.numbers["forecast, entropy bonus, gain 4: shortfall"] == pytest.approx(0.05)
-
-
-def test_every_controller_and_gain_is_drawn(written: Path) -> None:
-    drawn = figure.draw(figure.data(written))
-    drawn.draw_without_rendering()
-    entropies, price = drawn.axes
-    assert len(entropies.containers) == 4
-    assert len(price.containers) == 2
-    assert [text.get_text() for text in price.texts] == ["0", "4"] * 2
-    assert [text.get_text() for text in drawn.legends[0].get_texts()] == sorted(NAMES)
-
-
-def test_other_figures_of_the_comparison_leave_these_runs_out(written: Path) -> None:
-    assert len(holding_a_target.data(written).query("panel == 'run'")) == 1
-
-
-def test_it_can_draw_all_controllers_of_the_design() -> None:
-    runs = holding_comparison.design("each-prompt")
-    assert {run.controller for run in runs} <= set(holding_a_target.LOOKS)
-    assert {run.prompt_gain for run in runs} == set(holding_comparison.GAINS)
-    assert len({run.name for run in runs}) == len(runs) == 45
 
 
 def test_without_runs_the_command_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ SOURCES = {
 """The headings of figures, by the part of their source before the comma."""
 SHOWN = ("verdict", "headline", "evidence", "drawn_from")
 """What of a figure's record is shown as it stands."""
-RECORDED = {*SHOWN, "criteria", "numbers", "data_sha256"}
+RECORDED = {*SHOWN, "criteria", "data_sha256"}
 """What a figure's record has (`paper_figures.figure.build`)."""
 
 
@@ -73,7 +73,6 @@ def _figure(figure: PaperFigure, folder: Path, index: dict[str, Any]) -> dict[st
         "met": _count(record["criteria"]),
         "tables": record.get("tables", ()),
         "digest": record["data_sha256"],
-        "numbers": [(key, f"{value:.4g}") for key, value in record["numbers"].items()],
         "inputs": [(key, _origin(value)) for key, value in inputs.items()],
         "rerun": _rerun(figure, inputs),
     }

@@ -1,1 +1,0 @@
-"""Reads what the site shows of ledger, figures and runs, and sets its formulas."""
