@@ -21,7 +21,10 @@ from simulations.engine.traced.graph import (
     BOOLEAN,
     FLOAT,
     INTEGER,
+    MANY,
     NUMPY,
+    PIECE,
+    SHORT,
     Node,
     NotTraceable,
     View,
@@ -30,7 +33,19 @@ from simulations.engine.traced.step import Step
 from simulations.engine.traced.vectors import DOUBLE, OPERATIONS, Vectors
 from simulations.engine.traced.vectors import INTEGER as WORD
 
+NARROW = ir.FloatType()
+
 NAME = "advance"
+_OF_ALL = ("sum", "prod", "max", "min", "any", "all")
+_ANY_ORDER, _ORDERED = ("reassoc", "contract", "nsz"), ("nnan", "nsz")
+"""What LLVM may assume of sums and of maxima of numbers, to take them as vectors."""
+PIECEWISE = -1
+"""The depth at which a loop over the pieces of the last axis is noted."""
+_CHEAP = frozenset({
+    "add", "subtract", "multiply", "negative", "absolute", "minimum", "maximum", "where", "less",
+    "less_equal", "equal", "not_equal", "isfinite", "isnan", "logical_and", "logical_or", "logical_not",
+    "to_float", "square", "single"})
+"""What costs less to compute again than to store and to read."""
 _SIMPLE = (0.0, 1.0, -1.0, 2.0, 0.5)
 
 
@@ -40,6 +55,8 @@ class Program:
 
     code: str
     lanes: int
+    dtype: Any
+    """The type of the logits, float32 where vectors lie along actions of that precision."""
     shared: np.ndarray
     """The constants that all runs share, flat."""
     by_run: list[np.ndarray]
@@ -100,12 +117,12 @@ def _space(node: Node) -> tuple[int, ...]:
 
 def _is_result(node: Node) -> bool:
     """Whether a node is ready only when its loop is over."""
-    return not (_is_elementwise(node) or node.operation in ("gather", "cumulative_sum"))
+    return not (_is_elementwise(node) or node.operation in ("gather", "cumulative_sum", "search"))
 
 
 def _reads_others(node: Node, place: int) -> bool:
     """Whether an element of a node reads other elements of an argument than its own."""
-    return node.operation == "rank" or (node.operation == "gather" and place == 1)
+    return node.operation == "rank" or (node.operation in ("gather", "search") and place > 0)
 
 
 def _identity(view: View) -> bool:
@@ -128,13 +145,21 @@ class _Writer:
          self.n_groups, self.is_measured, self.is_observed) = self.function.args
         self.entry = ir.IRBuilder(self.function.append_basic_block("entry"))
         self.builder = ir.IRBuilder(self.function.append_basic_block("start"))
-        self.vectors = Vectors(self.builder, self.module, lanes)
+        self.wide = self.vectors = Vectors(self.builder, self.module, lanes)
+        self.narrow = Vectors(self.builder, self.module, 1, narrow=True) if (
+            step.narrow and lanes == 1) else None
         self.shared_values: list[np.ndarray] = []
         self.n_shared = 0
         self.by_run_values: list[np.ndarray] = []
         self.n_by_run = 0
         self.tables: dict[Any, int] = {}
         self.values: dict[int, Any] = {}
+        self.new_logits: Any = None
+        """The new logit at a place of the last loop, which is what the first one reads there."""
+        self.cleared: list[tuple[Node, View, tuple[int, ...]]] = []
+        """Sums by index that are 0 but at these places, which are cleared after each step."""
+        self.results: dict[int, Any] = {}
+        """The variables that hold reductions once their loop is over."""
         self.slots: dict[int, int] = {}
         self.of_state: dict[int, int] = {}
         """How many numbers are kept of one state, of nodes that are kept for one state at a time."""
@@ -151,13 +176,17 @@ class _Writer:
         self.guards = step.graph.guards
         live = self._live([*self.outputs, *(view for view, _ in self.guards)])
         self._check(live)
+        self.inlined = self._found_cheap(live) if self.lanes == 1 else set()
+        live = [node for node in live if node.number not in self.inlined]
         self.passes, self.loop_of = self._loops(live)
+        self.last, self.first = self._ends()
         self._place(live)
-        self._emit()
+        self._emit(live)
         self.entry.branch(self.function.basic_blocks[1])
         words = self.shared_values or [np.zeros(1)]
         return Program(
-            code=str(self.module), lanes=self.lanes, shared=np.concatenate(words),
+            code=str(self.module), lanes=self.lanes,
+            dtype=np.float64 if self.narrow is None else np.float32, shared=np.concatenate(words),
             by_run=self.by_run_values, work=max(self.n_work, 1), n_memory=len(step.memory),
             n_measured=len(step.measured))
 
@@ -176,6 +205,27 @@ class _Writer:
             if _is_elementwise(node) and node.operation not in OPERATIONS:
                 raise NotTraceable(f"the operation {node.operation}")
 
+    def _found_cheap(self, live: Sequence[Node]) -> set[int]:
+        """Return the nodes over actions that are computed wherever they are read, rather than stored."""
+        found = {node.number for node in live if node.operation in _CHEAP and node.shape
+                 and node.shape[-1] > MANY}
+        ends = [*self.outputs, *(view for view, _ in self.guards)]
+        found -= {view.node.number for view in ends}
+        for node in live:
+            for place, view in enumerate(node.arguments):
+                if not (view.is_whole() and _space(node) == _length(view.node.shape)
+                        and not _reads_others(node, place)):
+                    found.discard(view.node.number)
+        return found
+
+    def _inputs(self, node: Node) -> list[tuple[View, int]]:
+        """Return what a node reads and as which argument, through nodes that are computed in place."""
+        found = []
+        for place, view in enumerate(node.arguments):
+            is_inlined = view.node.number in self.inlined
+            found += self._inputs(view.node) if is_inlined else [(view, place)]
+        return found
+
     def _loops(self, live: Sequence[Node]) -> tuple[list[list[_Loop]], dict[int, int]]:
         """Return the passes, the loops that share one over states, and the place of each node's loop.
 
@@ -189,7 +239,7 @@ class _Writer:
             if node.operation in ("constant", "input"):
                 continue
             space, at, by_state = _space(node), (0, 0), self._is_by_state(node)
-            for place, view in enumerate(node.arguments):
+            for view, place in self._inputs(node):
                 other = view.node
                 if other.operation in ("constant", "input"):
                     continue
@@ -217,6 +267,43 @@ class _Writer:
             else:
                 passes.append([loops[key]])
         return passes, {n: place_of[key] for n, key in keys.items()}
+
+    def _ends(self) -> tuple[_Loop | None, _Loop | None]:
+        """Return the loop that makes the new logits, and that of what is known of the logits alone.
+
+        The last loop puts new logits in place, once the guards hold, and goes through the first one for
+        the next step on its way.
+        """
+        node = self.step.logits.node
+        last = next((loop for (loop, *_) in self.passes if node in loop.nodes), None)
+        if (self.lanes > 1 or self.n_states > 1 or last is None or not self.step.logits.is_whole()
+                or not all(_is_elementwise(each) for each in last.nodes)):
+            return None, None
+        mine = {each.number for each in last.nodes}
+        others = [each for loops in self.passes for loop in loops for each in loop.nodes
+                  if each.number not in mine]
+        ends = [view.node for view in self.outputs if view is not self.step.logits]
+        ends += [view.node for view, _ in self.guards]
+        reads = {view.node.number for each in others for view, _ in self._inputs(each)} | {
+            each.number for each in ends}
+        if mine & reads or not all(
+                view.is_whole() for each in last.nodes for view, _ in self._inputs(each)
+                if view.node.operation == "input" and view.node.parameter.startswith("logits")):
+            return None, None
+        for (loop, *_) in self.passes:
+            known = {each.number for each in loop.nodes}
+            if loop is not last and loop.space == last.space and all(
+                    _is_elementwise(each) or (each.operation in _OF_ALL and math.prod(each.shape) == 1)
+                    for each in loop.nodes) and all(
+                    view.node.number in known or view.node.operation == "constant"
+                    or (view.is_whole() and view.node.operation == "input"
+                        and view.node.parameter.startswith("logits"))
+                    for each in loop.nodes for view, _ in self._inputs(each)) and not any(
+                    view.node.number in known and not _is_result(view.node)
+                    for each in others if each.number not in known
+                    for view, _ in self._inputs(each)):
+                return last, loop
+        return last, None
 
     def _is_by_state(self, node: Node) -> bool:
         """Whether the loop of a node may be one of those within a loop over states."""
@@ -253,10 +340,14 @@ class _Writer:
             kept.add(node.number)
 
         for node in live:
-            for place, view in enumerate(node.arguments):
+            for view, place in self._inputs(node):
                 read(view, node, _reads_others(node, place))
         for view in self.outputs:
-            read(view, None)
+            if self.last is None or view is not self.step.logits:
+                read(view, None)
+        for node in live:
+            if node.operation == "scatter" and self._is_cleared_after(node):
+                read(node.arguments[0], None)
         for node in live:
             if node.number in kept or (_is_result(node) and math.prod(node.shape) > 1
                                        and node.operation not in ("constant", "input")):
@@ -270,7 +361,7 @@ class _Writer:
 
     # Instructions.
 
-    def _emit(self) -> None:
+    def _emit(self, live: Sequence[Node]) -> None:
         b = self.builder
         done = self.function.append_basic_block("done")
         group = self._variable(WORD)
@@ -281,7 +372,8 @@ class _Writer:
         b.cbranch(b.icmp_signed("<", b.load(group), self.last_group), body, done)
         b.position_at_end(body)
         self.group = b.load(group)
-        self.group_logits = self._offset(self.logits, b.mul(
+        logits = self.logits if self.narrow is None else b.bitcast(self.logits, NARROW.as_pointer())
+        self.group_logits = self._offset(logits, b.mul(
             self.group, WORD(self.step.n_logits * self.lanes)))
         self.group_memory = self._offset(self.memory, b.mul(
             self.group, WORD(max(len(self.step.memory), 1) * self.lanes)))
@@ -290,6 +382,11 @@ class _Writer:
         size_pointer = self.by_run_size.operands[0]
         self.group_by_run = self._offset(self.by_run, b.mul(
             self.group, b.mul(self.by_run_size, WORD(self.lanes))))
+        if self.first is not None:
+            self._pass([self.first])
+        for node in live:
+            if node.operation == "scatter" and self._is_cleared_after(node):
+                self._clear_sums(node)
         step = self._variable(WORD)
         b.store(WORD(0), step)
         next_step, take, next_group = (
@@ -300,7 +397,10 @@ class _Writer:
         b.position_at_end(take)
         self.now = b.load(step)
         for loops in self.passes:
-            self._pass(loops)
+            if loops[0] is self.first:
+                self._load_results(loops)
+            elif loops[0] is not self.last:
+                self._pass(loops)
         self._check_guards(next_group)
         self._finish()
         b.store(b.add(self.now, WORD(1)), step)
@@ -323,7 +423,8 @@ class _Writer:
         if holds is None:
             return
         every = b.icmp_unsigned(
-            "==", b.bitcast(holds, ir.IntType(self.lanes)), ir.IntType(self.lanes)(-1))
+            "==", b.bitcast(holds, ir.IntType(self.lanes)), ir.IntType(self.lanes)(-1)
+        ) if self.lanes > 1 else holds
         go, halt = (self.function.append_basic_block(name) for name in ("go", "halt"))
         b.cbranch(every, go, halt)
         b.position_at_end(halt)
@@ -347,10 +448,39 @@ class _Writer:
         for k, (view, value) in enumerate(zip(self.step.memory, found, strict=True)):
             self._store(self._offset(self.group_memory, WORD(k * self.lanes)), value, view.node.kind)
         view = self.step.logits
+        if self.last is not None:
+            self._put(self.last, view)
+            return
         shape = _length(view.shape)
         self._nest(shape, lambda at: self._store(
             self._element(self.group_logits, self._linear(at, shape)),
             self._read(view, at, shape), FLOAT))
+
+    def _put(self, loop: _Loop, view: View) -> None:
+        """Write the loop that puts new logits in place."""
+        here: dict[int, Any] = {}
+        self.vectors, first = self._vectors_of(loop.space), self.first
+
+        def body(at: list[Any]) -> None:
+            here.clear()
+            for node in loop.nodes:
+                self._body(node, at, loop.space, here, {})
+            new = here[view.node.number]
+            self._store(self._element(self.group_logits, self._linear(at, loop.space)), new, FLOAT)
+            if first is not None:
+                self.new_logits = self.vectors.fitted(new)
+                here.clear()
+                for node in first.nodes:
+                    self._body(node, at, first.space, here, first.totals)
+                self.new_logits = None
+
+        starts, ends = ({}, {}) if first is None else (first.starts, first.ends)
+        self._nest(loop.space, body, starts, ends)
+        self._here, self.vectors = None, self.wide
+        for node, index, space in self.cleared:
+            base = self._offset(self.work, WORD(self.slots[node.number]))
+            self._nest(space, lambda at: self._store(
+                self._offset(base, self._read(index, at, space)), DOUBLE(0.0), FLOAT))  # noqa: B023
 
     def _pass(self, loops: list[_Loop]) -> None:
         """Write loops, those of one state after another where there are several."""
@@ -370,10 +500,14 @@ class _Writer:
             self._for(WORD(0), self.n_states, lambda state: self._one_state(loops, state))
             for end in last:
                 end([])
+        self._load_results(loops)
+
+    def _load_results(self, loops: Sequence[_Loop]) -> None:
         for loop in loops:
             for node in loop.nodes:
                 if node.number in loop.totals and _is_result(node) and math.prod(node.shape) == 1:
-                    self.values[node.number] = self.builder.load(loop.totals[node.number])
+                    found = self.builder.load(self.results[node.number])
+                    self.values[node.number] = self.wide.fitted(found) if node.kind == FLOAT else found
 
     def _one_state(self, loops: list[_Loop], state: Any) -> None:
         self.state = state
@@ -384,21 +518,34 @@ class _Writer:
         """Write what comes before a loop, and note what is done around its inner ones."""
         for node in loop.nodes:
             if node.operation == "scatter":
-                base = self._offset(self.work, WORD(self.slots[node.number] * self.lanes))
-                zero = self.vectors.constant(0, node.kind)
-                self._clear(base, node.shape[0], zero, node.kind)
+                if self._is_cleared_after(node):
+                    self.cleared.append((node, node.arguments[0], loop.space))
+                else:
+                    self._clear_sums(node)
             elif node.operation == "rank":
                 self._rank(node)
             elif node.operation == "cumulative_sum":
-                loop.totals[node.number] = total = self._variable(self._type(node.kind))
-                loop.starts.setdefault(len(loop.space) - 1, []).append(self._zeroed(total, node.kind))
+                of_loop = self._vectors_of(loop.space)
+                loop.totals[node.number] = total = self._variable(of_loop.of(node.kind))
+                zero = of_loop.constant(0, node.kind)
+                loop.starts.setdefault(len(loop.space) - 1, []).append(self._set(total, zero))
             elif _is_result(node):
                 self._reduction(node, loop.space, loop.totals, loop.starts, loop.ends)
+
+    def _is_cleared_after(self, node: Node) -> bool:
+        """Whether few of the sums of a node are not 0, so that these alone are cleared, after a step."""
+        few = 4 * math.prod(node.arguments[0].shape) < node.shape[0]
+        return self.lanes == 1 and self.last is not None and few
+
+    def _clear_sums(self, node: Node) -> None:
+        base = self._offset(self.work, WORD(self.slots[node.number] * self.lanes))
+        self._clear(base, node.shape[0], self.vectors.constant(0, node.kind), node.kind)
 
     def _inner(self, loop: _Loop, outer: list[Any]) -> None:
         """Write a loop within ``outer`` ones."""
         here: dict[int, Any] = {}
         nodes = [node for node in loop.nodes if node.operation != "rank"]
+        self.vectors = self._vectors_of(loop.space)
 
         def body(at: list[Any]) -> None:
             here.clear()
@@ -407,16 +554,17 @@ class _Writer:
 
         if nodes:
             self._nest(loop.space, body, loop.starts, loop.ends, outer)
-        self._here = None
+        self._here, self.vectors = None, self.wide
 
     def _clear(self, base: Any, n: int, zero: Any, kind: str) -> None:
         self._nest((n,), lambda at: self._store(self._element(base, at[0]), zero, kind))
 
-    def _zeroed(self, total: Any, kind: str) -> Callable[[list[Any]], None]:
-        def begin(at: list[Any]) -> None:
-            self.builder.store(self.vectors.constant(0, kind), total)
+    def _set(self, variable: Any, value: Any) -> Callable[[list[Any]], None]:
+        return lambda at: self.builder.store(value, variable)
 
-        return begin
+    def _vectors_of(self, space: Sequence[int]) -> Vectors:
+        """Return what writes the numbers of a loop: of single precision if it is over many of them."""
+        return self.wide if self.narrow is None or not self._is_long(space) else self.narrow
 
     def _rank(self, node: Node) -> None:
         """Each pair is compared once: of two, the later one goes behind unless it is smaller."""
@@ -454,26 +602,57 @@ class _Writer:
         self, node: Node, space: tuple[int, ...], totals: dict[int, Any], starts: Any, ends: Any
     ) -> None:
         b = self.builder
-        kept = len(_length(node.shape))
+        kept = len(_length(node.shape)) - (node.operation == "pieces")
         kind = node.arguments[0].node.kind
-        totals[node.number] = total = self._variable(self._type(kind))
+        is_long = self._is_long(space) and self.lanes == 1
+        # Each piece is summed in the precision of its numbers, and all pieces in double precision.
+        of_loop = self._vectors_of(space)
+        by_piece = is_long and kind == FLOAT and node.operation in ("sum", "pieces")
+        totals[node.number] = total = self._variable(
+            (self.wide if by_piece or kind != FLOAT else of_loop).of(kind))
         low, high = (-math.inf, math.inf) if kind == FLOAT else (-(2**63), 2**63 - 1)
-        begin = {"sum": 0, "prod": 1, "max": low, "min": high, "argmax": low, "argmin": high,
-                 "any": 0, "all": 1}[node.operation]
+        begin = {"sum": 0, "pieces": 0, "prod": 1, "max": low, "min": high, "argmax": low,
+                 "argmin": high, "any": 0, "all": 1}[node.operation]
         best = None
         if node.operation in ("argmax", "argmin"):
             best, totals[node.number] = total, self._variable(self._type(INTEGER))
             totals[-node.number - 1] = best
+        if is_long and node.operation in ("any", "all"):
+            # As a number of exceptions: LLVM keeps bits of vectors in registers that are few.
+            totals[node.number] = number = self._variable(of_loop.floats)
+            none = of_loop.constant(0, FLOAT)
+            starts.setdefault(kept, []).append(self._set(number, none))
+
+            def as_bit(at: list[Any]) -> None:
+                compare = b.fcmp_ordered("==" if node.operation == "all" else ">", b.load(number), none)
+                b.store(compare, total)
+
+            ends.setdefault(kept, []).append(as_bit)
+        if by_piece:
+            totals[node.number] = part = self._variable(of_loop.floats)
+            starts.setdefault(PIECEWISE, []).append(self._set(part, of_loop.constant(0, FLOAT)))
+
+            def add_piece(at: list[Any]) -> None:
+                found = self.wide.fitted(b.load(part))
+                if node.operation == "pieces":
+                    place = self._linear(at, (*space[:-1], node.shape[-1]))
+                    self._store(self._slot(node, place), found, FLOAT)
+                else:
+                    b.store(b.fadd(b.load(total), found), total)
+
+            ends.setdefault(PIECEWISE, []).append(add_piece)
+        self.results[node.number] = total if best is None else totals[node.number]
 
         def start(at: list[Any]) -> None:
-            b.store(self.vectors.constant(begin, kind), total)
+            b.store((of_loop if total.type.pointee == of_loop.floats else self.wide).constant(
+                begin, kind), total)
             if best is not None:
                 b.store(self.vectors.constant(0, INTEGER), totals[node.number])
 
         def end(at: list[Any]) -> None:
-            if math.prod(node.shape) > 1:
+            if math.prod(node.shape) > 1 and node.operation != "pieces":
                 self._store(self._slot(node, self._linear(at[:kept], space[:kept])),
-                            b.load(totals[node.number]), node.kind)
+                            b.load(self.results[node.number]), node.kind)
 
         starts.setdefault(kept, []).append(start)
         ends.setdefault(kept, []).append(end)
@@ -513,19 +692,41 @@ class _Writer:
             b.store(b.select(wins, x, b.load(best)), best)
             b.store(b.select(wins, v.splat(at[-1]), b.load(total)), total)
             return
-        operation = {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum",
-                     "any": "logical_or", "all": "logical_and"}[node.operation]
+        operation = {
+            "sum": "add", "pieces": "add", "prod": "multiply", "max": "maximum", "min": "minimum",
+            "any": "logical_or", "all": "logical_and"}[node.operation]
+        if total.type.pointee == v.floats and kind == BOOLEAN:
+            one, none = v.constant(1, FLOAT), v.constant(0, FLOAT)
+            ends = (none, one) if node.operation == "all" else (one, none)
+            b.store(b.fadd(b.load(total), b.select(x, *ends), flags=_ANY_ORDER), total)
+            return
         if operation in ("maximum", "minimum") and not node.interval.nan:
             pair = (b.load(total), x) if operation == "maximum" else (x, b.load(total))
-            wins = v.apply("less", list(pair), [kind])
-            b.store(b.select(wins, x, b.load(total)), total)
+            flags = _ORDERED if self.lanes == 1 and kind == FLOAT else ()
+            if flags:
+                wins = b.fcmp_ordered("<", *pair, flags=flags)
+            else:
+                wins = v.apply("less", list(pair), [kind])
+            b.store(b.select(wins, x, b.load(total), flags=flags), total)
+            return
+        if self.lanes == 1 and operation == "add" and kind == FLOAT:
+            b.store(b.fadd(b.load(total), x, flags=_ANY_ORDER), total)
             return
         b.store(v.apply(operation, [b.load(total), x], [kind]), total)
 
     def _compute(self, node: Node, at: list[Any], space: tuple[int, ...]) -> Any:
         if node.operation == "gather":
             return self._gather(node, at, space)
+        if node.operation == "search":
+            return self._search(node, at, space)
         views = node.arguments
+        if node.operation == "multiply" and self.lanes == 1:
+            for this, other in views, views[::-1]:
+                if other.node.operation == "constant" and this.node.interval.is_finite and at:
+                    bit = self._is_first(other, at, space, (1.0, 0.0))
+                    if bit is not None:
+                        return self.builder.select(
+                            bit, self._read(this, at, space), self.vectors.constant(0, node.kind))
         values = [self._read(view, at, space) for view in views]
         kinds = [view.node.kind for view in views]
         if len(set(kinds[1:] if node.operation == "where" else kinds)) > 1:
@@ -540,6 +741,12 @@ class _Writer:
         value = source.node.value
         places = self._read(index, at, space)
         b, kind = self.builder, self._type(node.kind)
+        if self.lanes == 1:
+            if source.node.operation == "constant" and value is not None and len(value) == 1:
+                base = self._offset(self.shared, WORD(self._table(source.node)))
+            else:
+                base = self._base(source.node)
+            return self._load(self._offset(base, places), node.kind)
         result: Any = ir.Constant(self._type(FLOAT), ir.Undefined)
         if source.node.operation == "constant" and value is not None and len(value) == 1:
             base, apart = self._offset(self.shared, WORD(self._table(source.node))), 1
@@ -554,6 +761,41 @@ class _Writer:
         assert kind is not None
         return self._decoded(result, node.kind)
 
+    def _search(self, node: Node, at: list[Any], space: tuple[int, ...]) -> Any:
+        """Find where running sums exceed a level: the piece first, then the place in it."""
+        b = self.builder
+        level, weights, *pieces = node.arguments
+        most, n = self._read(level, at, space), weights.shape[-1]
+        of_state: Any = at[0] if len(weights.shape) > 1 else WORD(0)
+        running, place = self._variable(DOUBLE), self._variable(WORD)
+        b.store(DOUBLE(0.0), running)
+        b.store(WORD(0), place)
+
+        def walk(base: Any, begin: Any, end: Any) -> None:
+            head, go, after = (self.function.append_basic_block(x) for x in ("s", "sb", "sa"))
+            b.branch(head)
+            b.position_at_end(head)
+            here = b.load(place)
+            total = b.fadd(b.load(running), self.wide.fitted(self._load(
+                self._offset(base, b.add(begin, here)), FLOAT)))
+            is_below = b.fcmp_ordered("<=", total, most)
+            b.cbranch(b.and_(is_below, b.icmp_signed("<", here, end)), go, after)
+            b.position_at_end(go)
+            b.store(total, running)
+            b.store(b.add(here, WORD(1)), place)
+            b.branch(head)
+            b.position_at_end(after)
+
+        last: Any = WORD(n - 1)
+        for sums in pieces:
+            n_pieces = sums.shape[-1]
+            walk(self._base(sums.node), b.mul(of_state, WORD(n_pieces)), WORD(n_pieces - 1))
+            b.store(b.mul(b.load(place), WORD(PIECE)), place)
+            end = b.add(b.load(place), WORD(PIECE - 1))
+            last = b.select(b.icmp_signed("<", end, last), end, last)
+        walk(self._base(weights.node), b.mul(of_state, WORD(n)), last)
+        return b.load(place)
+
     def _scatter(self, node: Node, at: list[Any], space: tuple[int, ...]) -> None:
         """Add each run's element to its slot."""
         index, values = node.arguments
@@ -562,6 +804,10 @@ class _Writer:
         base = self._offset(self.work, WORD(self.slots[node.number] * self.lanes))
         if node.kind != FLOAT:
             raise NotTraceable("sums of integers by index")
+        if self.lanes == 1:
+            pointer = b.gep(base, [places])
+            b.store(b.fadd(b.load(pointer), self.wide.fitted(x)), pointer)
+            return
         for lane in range(self.lanes):
             number = ir.IntType(32)(lane)
             place = b.add(b.mul(b.extract_element(places, number), WORD(self.lanes)), WORD(lane))
@@ -575,14 +821,23 @@ class _Writer:
         """Read the element of a view at a place of a loop."""
         node = view.node
         if node.number in self.values:
-            return self.values[node.number]
+            value = self.values[node.number]
+            return self.vectors.fitted(value) if node.kind == FLOAT else value
+        if node.operation == "input" and node.parameter.startswith("logits") and (
+                self.new_logits is not None):
+            return self.new_logits
         here = self._here
         if at is not None and here and node.number in here and _identity(view):
             return here[node.number]
+        if node.number in self.inlined and at is not None and here is not None:
+            here[node.number] = value = self._compute(node, at, space)
+            return value
         if node.operation == "input" and node.parameter in ("step", "first", "target"):
             return self._own_input(node)
         if node.operation == "constant" and node.value is not None:
             simple = self._simple(node)
+            if simple is None and self.lanes == 1 and at:
+                simple = self._one_of_two(view, at, space)
             if simple is not None:
                 return simple
         place = self._index(view, at or [], space)
@@ -603,6 +858,46 @@ class _Writer:
             return self.vectors.constant(number, node.kind)
         return None
 
+    def _one_of_two(self, view: View, at: list[Any], space: tuple[int, ...]) -> Any:
+        """Write a constant that is one number up to some action and another one after it."""
+        ends = _two_numbers(view, space)
+        if ends is None:
+            return None
+        bit, written = self._is_first(view, at, space, ends), []
+        if view.node.kind == BOOLEAN:
+            return bit if ends[0] else self.builder.not_(bit)
+        for number in ends:
+            if number in _SIMPLE:
+                written.append(self.vectors.constant(number, view.node.kind))
+            else:
+                place = self._kept(("number", view.node.kind, number), np.array([number]))
+                loaded = self.builder.load(self.builder.gep(self.shared, [WORD(place)]))
+                written.append(self._decoded(loaded, view.node.kind))
+        return self.builder.select(bit, *written)
+
+    def _is_first(self, view: View, at: list[Any], space: tuple[int, ...], ends: Any) -> Any:
+        """Write whether an action has the first of these two numbers; None if the constant has others."""
+        found = _two_numbers(view, space)
+        if found is None or set(found) != set(ends):
+            return None
+        value: Any = view.node.value
+        row = value[0].ravel()[view.index.reshape(-1, space[-1])[0]]
+        stop = self._kept(("stop", int((row == row[0]).sum())), np.array([(row == row[0]).sum()]))
+        b = self.builder
+        last = b.bitcast(b.load(b.gep(self.shared, [WORD(stop)])), WORD)
+        place = at[-1]
+        if self.vectors is self.narrow:  # (Integers as wide as these floats: as many to a vector.)
+            place, last = (b.trunc(x, ir.IntType(32)) for x in (place, last))
+        return b.icmp_signed("<" if found == tuple(ends) else ">=", place, last)
+
+    def _kept(self, key: Any, values: np.ndarray) -> int:
+        """Return the place of values among the constants that all runs share."""
+        if key not in self.tables:
+            self.tables[key] = self.n_shared
+            self.shared_values.append(_encoded(values))
+            self.n_shared += values.size
+        return self.tables[key]
+
     def _own_input(self, node: Node) -> Any:
         b, name = self.builder, node.parameter
         if name == "step":
@@ -619,7 +914,7 @@ class _Writer:
         """Return the address at which the elements of a node begin."""
         if node.operation == "input":
             if node.parameter.startswith("logits"):
-                return self.group_logits
+                return self.group_logits  # (of single precision where the step is)
             number = int(node.parameter.split(".")[1])
             return self._offset(self.group_memory, WORD(number * self.lanes))
         if node.operation == "constant":
@@ -628,7 +923,16 @@ class _Writer:
         if node.number in self.of_state:
             earlier = self.builder.mul(self.state, WORD(self.of_state[node.number]))
             place = self.builder.sub(place, earlier)
-        return self._offset(self.work, self.builder.mul(place, WORD(self.lanes)))
+        base = self._offset(self.work, self.builder.mul(place, WORD(self.lanes)))
+        return self.builder.bitcast(base, NARROW.as_pointer()) if self._is_narrow(node) else base
+
+    def _is_narrow(self, node: Node) -> bool:
+        """Whether the elements of a node are kept in single precision."""
+        return (self.narrow is not None and node.kind == FLOAT and not _is_result(node)
+                and node.operation not in ("constant", "input") and self._is_long(_space(node)))
+
+    def _is_long(self, space: Sequence[int]) -> bool:
+        return bool(space) and space[-1] > SHORT
 
     def _table(self, node: Node) -> int:
         """Return the place of a constant among those that are passed."""
@@ -661,13 +965,8 @@ class _Writer:
                 if step:
                     total = b.add(total, b.mul(place, WORD(step)))
             return total
-        key = ("index", index.tobytes())
-        if key not in self.tables:
-            self.tables[key] = self.n_shared
-            self.shared_values.append(_encoded(index.ravel()))
-            self.n_shared += index.size
-        number = b.load(b.gep(self.shared, [
-            b.add(WORD(self.tables[key]), self._linear(at, space))]))
+        table = self._kept(("index", index.tobytes()), index.ravel())
+        number = b.load(b.gep(self.shared, [b.add(WORD(table), self._linear(at, space))]))
         return b.bitcast(number, WORD)
 
     def _linear(self, at: Sequence[Any], space: Sequence[int]) -> Any:
@@ -680,20 +979,23 @@ class _Writer:
         return self._element(self._base(node), place)
 
     def _element(self, base: Any, place: Any) -> Any:
-        return self._offset(base, self.builder.mul(place, WORD(self.lanes)))
+        """Return the address of an element; those of single precision lie side by side too."""
+        return self._offset(base, place if self.lanes == 1 else self.builder.mul(place, WORD(self.lanes)))
 
     def _offset(self, base: Any, number: Any) -> Any:
         return self.builder.gep(base, [number], inbounds=True)
 
     def _load(self, pointer: Any, kind: str) -> Any:
         b = self.builder
-        loaded = b.load(b.bitcast(pointer, self._type(FLOAT).as_pointer()))
+        if pointer.type.pointee == NARROW:
+            return self.vectors.fitted(b.load(pointer))
+        loaded = b.load(b.bitcast(pointer, self.wide.floats.as_pointer()))
         loaded.align = 8
         return self._decoded(loaded, kind)
 
     def _decoded(self, value: Any, kind: str) -> Any:
         if kind == FLOAT:
-            return value
+            return self.vectors.fitted(value)
         words = self.builder.bitcast(value, self._type(INTEGER))
         if kind == INTEGER:
             return words
@@ -701,16 +1003,18 @@ class _Writer:
 
     def _store(self, pointer: Any, value: Any, kind: str) -> None:
         b = self.builder
+        if pointer.type.pointee == NARROW:
+            assert self.narrow is not None
+            b.store(self.narrow.fitted(value), pointer)
+            return
         if kind == BOOLEAN:
             value = b.sext(value, self._type(INTEGER))
-        if kind != FLOAT:
-            value = b.bitcast(value, self._type(FLOAT))
-        stored = b.store(value, b.bitcast(pointer, self._type(FLOAT).as_pointer()))
+        value = self.wide.fitted(value) if kind == FLOAT else b.bitcast(value, self.wide.floats)
+        stored = b.store(value, b.bitcast(pointer, self.wide.floats.as_pointer()))
         stored.align = 8
 
     def _type(self, kind: str) -> Any:
-        return {FLOAT: self.vectors.floats, INTEGER: self.vectors.integers,
-                BOOLEAN: self.vectors.bits}[kind]
+        return self.vectors.of(kind)
 
     def _variable(self, kind: Any) -> Any:
         return self.entry.alloca(kind)
@@ -729,6 +1033,8 @@ class _Writer:
                 begin(at)
             if depth == len(space):
                 body(at)
+            elif depth == len(space) - 1 and PIECEWISE in (starts or {}):
+                self._by_pieces(space[depth], at, body, starts or {}, ends or {})
             else:
                 self._for(WORD(0), space[depth], lambda place: inner(depth + 1, [*at, place]))
             for end in (ends or {}).get(depth, []):
@@ -736,14 +1042,31 @@ class _Writer:
 
         inner(len(outer), list(outer))
 
-    def _for(self, begin: Any, end: int, body: Callable[[Any], None]) -> None:
+    def _by_pieces(
+        self, n: int, at: list[Any], body: Callable[[list[Any]], Any], starts: Any, ends: Any
+    ) -> None:
         b = self.builder
-        place = self._variable(WORD)
+
+        def one(piece: Any) -> None:
+            begin = b.mul(piece, WORD(PIECE))
+            end = b.add(begin, WORD(PIECE))
+            end = b.select(b.icmp_signed("<", end, WORD(n)), end, WORD(n))
+            for start in starts[PIECEWISE]:
+                start([*at, piece])
+            self._for(begin, end, lambda place: body([*at, place]))
+            for done in ends[PIECEWISE]:
+                done([*at, piece])
+
+        self._for(WORD(0), -(-n // PIECE), one)
+
+    def _for(self, begin: Any, end: Any, body: Callable[[Any], None]) -> None:
+        b = self.builder
+        place, stop = self._variable(WORD), WORD(end) if isinstance(end, int) else end
         b.store(begin, place)
         head, todo, after = (self.function.append_basic_block(n) for n in ("l", "b", "a"))
         b.branch(head)
         b.position_at_end(head)
-        b.cbranch(b.icmp_signed("<", b.load(place), WORD(end)), todo, after)
+        b.cbranch(b.icmp_signed("<", b.load(place), stop), todo, after)
         b.position_at_end(todo)
         here = b.load(place)
         body(here)
@@ -760,3 +1083,14 @@ def _encoded(value: np.ndarray) -> np.ndarray:
         value = -value.astype(np.int64)
     return np.ascontiguousarray(value).astype(np.int64).view(np.float64)
 
+
+
+def _two_numbers(view: View, space: tuple[int, ...]) -> tuple[Any, Any] | None:
+    """Return the numbers of a constant that is one up to some action and another after it, or None."""
+    value: Any = view.node.value
+    if len(value) > 1 or not space or space[-1] <= 1:
+        return None
+    rows = value[0].ravel()[view.index.reshape(-1, space[-1])]
+    if (rows[0, 1:] != rows[0, :-1]).sum() != 1 or not (rows == rows[0]).all():
+        return None
+    return rows[0, 0].item(), rows[0, -1].item()
