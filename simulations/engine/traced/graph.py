@@ -425,6 +425,7 @@ def scalar(view: View) -> float | None:
 
 
 def same_along(index: np.ndarray, axis: int) -> bool:
+    """Whether an array of indices is the same at every place of an axis."""
     if index.shape[axis] == 1 or index.strides[axis] == 0:
         return True
     return bool((index == index.take([0], axis=axis)).all())

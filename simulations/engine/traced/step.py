@@ -35,7 +35,7 @@ from simulations.engine.traced.graph import (
 
 xp = NAMESPACE
 SEARCHED = 16
-"""Of states with more actions draws are searched; of others all running sums are compared."""
+"""The largest number of actions for which a draw is compared with all running sums, not searched."""
 LONG, FEW = 64, 4
 """Runs are taken side by side unless states have more than LONG actions, or there are fewer than FEW."""
 _ACCURACY = 1e-8  # of a traced change, relative to the largest of all
