@@ -27,11 +27,11 @@ from simulations.engine.traced.graph import (
     FLOAT,
     INTEGER,
     LARGEST_LOGIT,
-    Graph,
     Interval,
     NotTraceable,
     View,
 )
+from simulations.engine.traced.plan import Step
 
 xp = NAMESPACE
 SEARCHED = 16
@@ -41,31 +41,6 @@ LONG, FEW = 64, 4
 _ACCURACY = 1e-8  # of a traced change, relative to the largest of all
 MOST_STEPS = 2**40
 """More steps than any run takes."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Step:
-    """A step of one run as a graph, and its results.
-
-    Inputs are "logits", "memory.0" and so on, "step" (how many were taken before), "first" (whether the
-    controllers have chosen for it already) and "target".
-    """
-
-    graph: Graph
-    n_logits: int
-    n_states: int
-    along_actions: bool
-    """Whether vectors lie along the actions of a run, not along runs."""
-    narrow: bool
-    """Whether logits are of single precision."""
-    logits: View
-    """The logits after the step, [states, actions]."""
-    memory: tuple[View, ...]
-    """The scalars that the step leaves for the next one: what controllers chose and hold."""
-    choices: tuple[Interval, ...]
-    """What holds each controller's choice, that before the first step included."""
-    measured: tuple[View, ...]
-    """Scalars before the step: entropy, reward and, of a second batch, temperature."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,8 @@ from simulations.engine.declarations import is_ours
 from simulations.engine.runs import Runs
 from simulations.engine.task import Task
 from simulations.engine.traced.graph import Interval, NotTraceable
-from simulations.engine.traced.step import Step, loops, state, traced_step
+from simulations.engine.traced.plan import Step
+from simulations.engine.traced.step import loops, state, traced_step
 
 MOST_LOGITS = 2**20
 """The largest number of logits of a run that is traced."""
