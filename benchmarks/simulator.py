@@ -320,7 +320,7 @@ def _compile_floor() -> Path:
 
 def missing(contender: str) -> str | None:
     """Why a contender cannot run here; None if it can."""
-    module = {"ours": "numba", "jax": "jax", "torch": "torch"}.get(contender)
+    module = {"ours": "llvmlite", "jax": "jax", "torch": "torch"}.get(contender)
     if module and importlib.util.find_spec(module) is None:
         return "not installed"
     if contender in ("floor", "torch") and shutil.which("gcc") is None:
@@ -578,7 +578,7 @@ def main(
     for name, reason in absent.items():
         print(f"{name}: {reason}")
     if "ours" in absent or "ours" not in contenders:
-        raise SystemExit("our engine must be among the contenders, and needs numba")
+        raise SystemExit("our engine must be among the contenders, and needs llvmlite")
     present = [name for name in contenders if name not in absent]
     began = time.perf_counter()
     print(f"load before: {os.getloadavg()[0]:.2f} on {len(os.sched_getaffinity(0))} processors")

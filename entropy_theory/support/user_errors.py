@@ -19,7 +19,7 @@ EXTRA_OF = {
     "jinja2": "figures", "matplotlib": "figures",
     "accelerate": "llm", "datasets": "llm", "gguf": "llm", "math_verify": "llm", "reasoning_gym": "llm",
     "tensorboard": "llm", "torch": "llm", "transformers": "llm", "trl": "llm",
-    "verl": "verl", "numba": "fast", "distributed": "cluster", "triton": "kernels",
+    "verl": "verl", "llvmlite": "fast", "distributed": "cluster", "triton": "kernels",
     "nbclient": "notebooks", "myst_parser": "docs", "sphinx": "docs", "pytest": "dev",
 }
 """The extra of this package (``pip install 'policy-entropy[EXTRA]'``) that brings a module."""

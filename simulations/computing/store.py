@@ -121,7 +121,7 @@ def result(
 
 def save(dataset: xr.Dataset, path: Path, *, config: Any, seed: int | None) -> None:
     """Write ``dataset`` with its provenance to ``path``, whole or not at all."""
-    packages = ("numpy", "xarray", "scipy", "numba")
+    packages = ("numpy", "xarray", "scipy", "llvmlite")
     found = provenance(config=config, seed=seed, packages=packages)
     dataset.attrs["provenance"] = json.dumps(found)
     with atomic_path(path) as temporary:

@@ -2,8 +2,8 @@
 
     python -m tests.simulations.engine_matrix [SPEEDS.json]
 
-prints docs/engines.md: which engine takes what, with the speeds of ``benchmarks/simulator.py --json`` if
-they are given.
+writes docs/engines.md, which engine takes what, with the speeds of ``benchmarks/simulator.py --json`` if
+they are given; and ``golden.npz``, where the plainest steps lead, which every engine is held to.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from entropy_theory.token_tree import TokenTree
 from entropy_theory.update_rules import RULES, UpdateRule, get
 from simulations.engine import Dynamics, Samples
 from simulations.engine.block import Engine, RefusedError
-from simulations.engine.compiled import compilation
 from simulations.engine.engines import NumpyEngine
 from simulations.engine.recorder import train
 from simulations.engine.sampling import ORDINARY, TEMPERED, batch_key, lanes, uniforms
@@ -76,8 +75,7 @@ KINDS: dict[str, Bandit | TokenProblem] = {
     "token tree": TREE,
     "shared parameters": Bandit(n_actions=5, n_correct=2, accuracies=(0.1, 0.5)),
 }
-ENGINES = {"traced": traced_runs.of, "tables": compilation.of}
-"""The compiled ones, in the order in which they are asked about these problems."""
+GOLDEN = Path(__file__).with_name("golden.npz")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +86,10 @@ class Case:
     kind: str
     sampled: bool
     steps_per_batch: int = 1
+
+    @property
+    def name(self) -> str:
+        return f"{self.rule}-{self.kind}-{'sampled' if self.sampled else 'exact'}-{self.steps_per_batch}"
 
     @property
     def arguments(self) -> tuple[np.ndarray, np.ndarray]:
@@ -132,7 +134,6 @@ def refusal(case: Case) -> str:
 # ------------------------------------------------------------- the plainest steps, row by row
 
 
-@cache
 def plain(case: Case) -> np.ndarray:
     """The logits of run number `RUN` after all steps: one step, one row after the other."""
     task, rule = case.task, case.dynamics.rule
@@ -256,10 +257,10 @@ def _drawn(
 
 
 @cache
-def made_ready(case: Case, engine: str) -> Engine | str:
-    """A compiled engine made ready for a case, or why it refuses."""
+def made_ready(case: Case) -> Engine | str:
+    """The compiled engine made ready for a case, or why it refuses."""
     try:
-        return ENGINES[engine](case.task)
+        return traced_runs.of(case.task)
     except RefusedError as reason:
         return str(reason)
 
@@ -277,9 +278,8 @@ def taken_by(case: Case) -> str:
     """What takes the steps of a case under engine "auto", in a word or two."""
     if refusal(case):
         return "refused"
-    for name in ENGINES:
-        if not isinstance(made_ready(case, name), str):
-            return name
+    if not isinstance(made_ready(case), str):
+        return "compiled"
     block = NumpyEngine(task=case.task).block(slice(0, RUNS), np.empty(0))
     return "NumPy" if block.levels is None else "NumPy, summed"
 
@@ -305,16 +305,14 @@ def page(speeds: dict[tuple[str, str], tuple[float, float]]) -> str:
 HEAD = """\
 # Which engine runs what
 
-`engine="auto"` takes the first engine that takes exactly the rule's steps, judged by what the rule
-declares that it reads (`UpdateRule.reads`); short runs go to NumPy. All agree to rounding along whole
-runs: `tests/simulations/test_engines_agree.py` holds them to rows written out one by one. This table is
-made by `python -m tests.simulations.engine_matrix`, and a test keeps it true.
+`engine="auto"` takes the compiled engine where that takes exactly the rule's steps; short runs go to
+NumPy. Both agree to rounding along whole runs: `tests/simulations/test_engines_agree.py` holds them to
+rows written out one by one. This table is made by `python -m tests.simulations.engine_matrix`, and a test
+keeps it true.
 
-- **traced**: one step of the rule's own array code is recorded and compiled. For bandits and prompts of
-  up to 16,384 logits, one optimizer step a batch; a rule that sorts does so on up to 1,024 rows.
-- **tables**: the rule is asked once what it makes of each share (or count) of right answers; compiled
-  loops read the answers. For rules that read rewards and weights alone, where answers are right or wrong.
-  They come first for states of more than 64 actions and for fewer than four runs, where they are faster.
+- **compiled**: one step of the rule's own array code is recorded and compiled. For bandits and prompts of
+  up to 1,048,576 logits, one optimizer step a batch; a rule that sorts does so on up to 1,024 rows. Runs
+  are advanced side by side; states of more than 64 actions, and fewer than four runs, one by one.
 - **NumPy, summed**: rows of equal reward (on trees: and length) are summed, and the rule is asked about
   the sums.
 - **NumPy**: the rule is asked about every row.
@@ -322,8 +320,8 @@ made by `python -m tests.simulations.engine_matrix`, and a test keeps it true.
 
 Several optimizer steps on the same samples (`steps_per_batch`) always take NumPy's rows. A coefficient
 that is held by forecasts (`hold="forecast"`), which NumPy makes at every step, is left to NumPy too,
-summed where the rule allows it. Tables need numba (`pip install 'policy-entropy[fast]'`), and so do
-traces. Where a long run is left to NumPy, the reason is logged once.
+summed where the rule allows it. The compiled engine needs llvmlite
+(`pip install 'policy-entropy[fast]'`). Where a long run is left to NumPy, the reason is logged once.
 """
 SPEEDS = """\
 Milliseconds a step of 1,000 runs of 10 actions (`benchmarks/simulator.py`, medians):
@@ -341,5 +339,12 @@ def check_registered() -> bool:
     return set(RULES) <= {rule.name for rule in RULE_OF.values()}
 
 
+def write_golden() -> None:
+    """Write where the plainest steps of every case lead, by the case's name."""
+    np.savez_compressed(GOLDEN, **{  # type: ignore[arg-type]
+        case.name: plain(case) for case in CASES if not refusal(case)})
+
+
 if __name__ == "__main__":
+    write_golden()
     PAGE.write_text(page(read_speeds(Path(sys.argv[1])) if len(sys.argv) > 1 else {}))

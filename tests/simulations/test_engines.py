@@ -33,7 +33,7 @@ def asked(monkeypatch):
             raise RefusedError("13 runs")
         return "compiled"
 
-    monkeypatch.setattr(engines, "COMPILED", (made_ready, made_ready))
+    monkeypatch.setattr(engines.traced_runs, "of", made_ready)
     monkeypatch.setattr(engines, "_said", set())
     return found
 
@@ -60,7 +60,7 @@ def test_large_steps_count_for_more(asked):
 def test_a_refusal_is_an_error_where_compiled_is_asked_for(asked):
     with pytest.raises(ValueError, match="engine 'compiled' cannot simulate 'grpo' here: 13 runs; use"):
         engine_for(task(1, "compiled", runs=13))
-    assert len(asked) == 2, "each engine is asked; one reason is said once"
+    assert len(asked) == 1
 
 
 def test_a_long_task_that_is_refused_runs_on_numpy_and_says_so_once(asked, caplog):
@@ -71,12 +71,6 @@ def test_a_long_task_that_is_refused_runs_on_numpy_and_says_so_once(asked, caplo
     for _ in range(2):
         assert engine_for(long) == NumpyEngine(task=long)
     assert caplog.messages == ["'grpo' runs on NumPy, not compiled: 13 runs"]
-
-
-def test_tables_are_asked_first_for_long_states_and_few_runs(monkeypatch):
-    monkeypatch.setattr(engines, "COMPILED", (lambda _: "traces", lambda _: "tables"))
-    for runs, n_actions, first in ((4, 64, "traces"), (3, 64, "tables"), (4, 65, "tables")):
-        assert engine_for(task(1, "compiled", runs=runs, n_actions=n_actions)) == first
 
 
 def test_numpy_takes_the_runs_of_a_block():

@@ -12,8 +12,6 @@ import pytest
 
 from entropy_theory.update_rules.reinforce import Reinforce
 from simulations.engine import Dynamics, Samples, engines, simulate
-from simulations.engine.compiled import compilation
-from simulations.engine.traced import traced_runs
 from simulations.problems import Bandit
 from simulations.problems.shared_parameters import coupled_features
 from simulations.problems.token_trees import TokenProblem
@@ -75,25 +73,15 @@ def test_shared_parameters_and_blocks_of_runs_do_too(monkeypatch):
     assert told(PROBLEMS["bandit"], rule=Spy()) == [(step, SEED) for step in range(STEPS)] * 3
 
 
-def test_tables_refuse_a_rule_that_reads_the_step():
-    """A table is asked once, for all steps."""
-    for rule in (Spy(), Spy(pools=True)):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(engines, "COMPILED", (compilation.of,))
-            with pytest.raises(ValueError, match=r"depend on seed, step, not on rewards alone"):
-                simulate(np.zeros((2, 1, 4)), np.arange(4) < 1, Dynamics(rule=rule, engine="compiled"))
-
-
 @pytest.mark.parametrize("samples", [None, Samples()])
-@pytest.mark.parametrize("engine", ["numpy", "traced"])
-def test_what_fades_over_some_steps_stands_still_after_them(samples, engine, monkeypatch):
+@pytest.mark.parametrize("engine", ["numpy", "compiled"])
+def test_what_fades_over_some_steps_stands_still_after_them(samples, engine):
     """Whichever engine: with 20 steps to fade over, the policy after 20 steps is the last one."""
-    monkeypatch.setattr(engines, "COMPILED", (traced_runs.of,))
     problem = Bandit(n_actions=6, n_correct=2)
     start = problem.starts(4, seed=0)
     ends = [simulate(start, problem.correct, Dynamics(
         rule=Fading(steps=20), steps=steps, samples=samples,
-        engine="numpy" if engine == "numpy" else "compiled")).final_logits for steps in (19, 20, 60)]
+        engine=engine)).final_logits for steps in (19, 20, 60)]
     np.testing.assert_array_equal(ends[1], ends[2])
     assert np.abs(ends[0] - ends[1]).max() > 0
 

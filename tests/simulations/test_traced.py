@@ -26,8 +26,8 @@ from simulations.engine.block import RefusedError
 from simulations.engine.traced import machine, traced_runs
 from simulations.engine.traced.arrays import NAMESPACE, Trace, TracedInteger
 from simulations.engine.traced.graph import INTEGER, Interval, NotTraceable
+from simulations.engine.traced.plan import Step
 from simulations.engine.traced.program import program
-from simulations.engine.traced.step import Step
 from simulations.engine.traced.traced_runs import TracedRuns
 
 SAMPLES = Samples(group_size=5, tempered=7)
@@ -273,7 +273,7 @@ def test_divergence_is_reported_alike():
         task(get("entropy-bonus", coefficient=1e200), learning_rate=1e200), 40)
 
 
-def test_a_simulation_that_tables_cannot_hold_is_traced():
+def test_a_simulation_is_traced_by_blocks():
     """Block by block in threads, measured at the end and recorded in between; where runs stand in a block
     must not matter to the constants that they do not share."""
     start = np.random.default_rng(3).normal(size=(150, 1, 6))
@@ -300,8 +300,9 @@ def test_the_engine_refuses_before_it_starts():
         traced_runs.of(task(Users(change=by_unique_values)))
     with pytest.raises(RefusedError, match="an order of 1100 numbers"):
         traced_runs.of(task(get("aent"), n_actions=1100))
-    with pytest.raises(RefusedError, match="20000 actions"):
-        traced_runs.of(task(get("grpo"), n_actions=20_000))
+    with pytest.raises(RefusedError, match="1100000 actions"):
+        traced_runs.of(Task.checked(
+            np.zeros((1, 1, 1_100_000)), np.arange(1_100_000) < 2, Dynamics(rule=get("grpo"))))
     with pytest.raises(RefusedError, match="several optimizer steps"):
         traced_runs.of(task(get("kl-cov"), steps_per_batch=2, samples=SAMPLES))
 
@@ -319,18 +320,19 @@ def test_options_are_no_part_of_the_code():
 # --------------------------------------------------------------------------------- operations
 
 
-def evaluated(function, values):
+def evaluated(function, values, lanes=16, narrow=False):
     """What machine code makes of a function of one column [runs, numbers]."""
     trace = Trace(len(values))
     column = trace.input("logits", values, Interval())
     result = NAMESPACE.broadcast_to(function(column), values.shape)
-    written = program(Step(graph=trace.graph, n_logits=values.shape[1], n_states=1,
-                           logits=result.recorded, memory=(), measured=()), 16)
+    written = program(Step(
+        graph=trace.graph, n_logits=values.shape[1], n_states=1, along_actions=lanes == 1, narrow=narrow,
+        logits=result.recorded, memory=(), measured=(), choices=()), lanes)
     code = traced_runs._Code(
-        program=written, call=machine.function(written), by_run=np.zeros((len(values), 1)))
+        program=written, call=machine.function(written), by_run=np.zeros((len(values), 1)), choices=())
     if written.by_run:
         code = traced_runs.dataclasses.replace(code, by_run=np.concatenate(written.by_run, axis=1))
-    out = code.packed(values)
+    out = code.packed(values, written.dtype)
     code(out, code.packed(np.zeros((len(values), 1))), np.zeros((1, len(values))), 1, 0, False, False)
     return code.unpacked(out)
 
@@ -339,23 +341,41 @@ EDGES = np.array([0.0, -0.0, 1.0, -1.0, 0.5, 1e-300, 5e-324, 709.0, 710.0, -745.
                   math.inf, -math.inf, math.nan, -0.3, -0.29, -0.999, 0.41, 3.7, -3.7])
 
 
+@pytest.mark.parametrize("lanes", [1, 16])
 @pytest.mark.parametrize(
     ("name", "ulps"),
     [("exp", 2), ("log", 2), ("log1p", 2), ("expm1", 2), ("sqrt", 0), ("tanh", 2), ("floor", 0),
      ("ceil", 0), ("sign", 0), ("abs", 0), ("square", 0), ("log2", 3), ("log10", 3)])
-def test_functions_of_one_number(name, ulps):
+def test_functions_of_one_number(name, ulps, lanes):
     """At zeros, infinities, NaN, subnormal numbers and where formulas change; and at random."""
     generator = np.random.default_rng(1)
     values = np.concatenate([EDGES, generator.normal(size=80), 10 ** generator.uniform(-300, 300, 55)])
     values = values.reshape(4, -1)
-    found = evaluated(getattr(NAMESPACE, name), values)
+    found = evaluated(getattr(NAMESPACE, name), values, lanes)
     with np.errstate(all="ignore"):
         expected = {"abs": np.abs}.get(name, getattr(np, name, None))(values)
     same = np.isclose(found, expected, rtol=ulps * 2.3e-16, atol=5e-324 * (ulps > 0), equal_nan=True)
     assert same.all(), (values[~same], found[~same], expected[~same])
 
 
-def test_reductions_and_orders():
+@pytest.mark.parametrize(("narrow", "low", "high"), [(False, -760, 600), (True, -115, 60)])
+def test_exp_over_the_whole_range(narrow, low, high):
+    """Within 1.2 units in the last place, subnormal numbers and what lies below them included."""
+    generator = np.random.default_rng(0)
+    dtype = np.float32 if narrow else np.float64
+    x = np.concatenate([
+        generator.uniform(low, 0, 20_000), generator.uniform(0, high, 5_000),
+        generator.normal(size=5_000), -(2.0 ** generator.uniform(-60, 3, 5_000)),
+        [0.0, -np.inf, np.nan, -1e30]]).astype(dtype)
+    found = evaluated(NAMESPACE.exp, x[None].astype(float), 1, narrow)[0]
+    expected = np.exp(x.astype(np.longdouble))
+    ulp = np.spacing(np.maximum(expected.astype(dtype), np.finfo(dtype).smallest_subnormal))
+    assert np.all(np.abs(found - expected)[:-3] <= 1.2 * ulp[:-3])
+    np.testing.assert_array_equal(found[-3:], [0, np.nan, 0])
+
+
+@pytest.mark.parametrize("lanes", [1, 16])
+def test_reductions_and_orders(lanes):
     """Ties, NaN and infinities: where the largest is, in which order equal numbers stand."""
     values = np.random.default_rng(2).integers(-2, 3, size=(20, 9)).astype(float)
     values[:5, 4], values[3:8, 2], values[6:9, 7] = math.nan, math.inf, math.nan
@@ -375,7 +395,8 @@ def test_reductions_and_orders():
     ):
         with np.errstate(all="ignore"):
             expected = np.broadcast_to(function(values), values.shape)
-        np.testing.assert_array_equal(evaluated(lambda x, f=function: f(x, xp), values), expected)
+        found = evaluated(lambda x, f=function: f(x, xp), values, lanes)
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_integers_wrap_like_pythons_reduced_modulo():

@@ -11,7 +11,7 @@ log-probabilities are finite and at most 0, ranks count from 0.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +21,12 @@ LARGEST_LOGIT = 1e300
 """Compiled steps stop before a logit beyond this, so that differences of logits are finite."""
 MOST_SORTED = 1024
 """The largest number of numbers that are sorted by comparing each pair."""
+PIECE = 256
+"""The number of actions that are summed in one go: a draw searches one, and float32 sums are short."""
+MANY = 64
+"""The number of elements above which an axis is over actions, of vectors along them."""
+SHORT = 2 * PIECE
+"""The largest number of actions that are summed at once."""
 _LARGEST = float(np.finfo(np.float64).max)
 FLOAT, INTEGER, BOOLEAN = "float", "integer", "boolean"
 REDUCTIONS = ("sum", "prod", "max", "min", "argmax", "argmin", "any", "all")
@@ -103,6 +109,10 @@ class Graph:
     axis is two in a node, so that numbers of a state are computed once and states share a loop."""
     ranks: dict[int, View] = field(default_factory=dict)
     """The ranks by which an ordering sorts, by the ordering's number."""
+    of_sum: Callable[..., View | None] | None = None
+    """What a sum is made of (`sums.of_sum`), where states are long."""
+    of_gather: Callable[..., View | None] | None = None
+    """What elements are computed from (`sums.of_gather`), where states are long."""
     _known: dict[Any, Node] = field(default_factory=dict)
 
     def add(
@@ -189,7 +199,7 @@ class Graph:
             return broadcast(simple, shape)
         cut = views
         for axis in range(len(shape)):
-            if shape[axis] > 1 and all(_same_along(view.index, axis) for view in cut):
+            if shape[axis] > 1 and all(same_along(view.index, axis) for view in cut):
                 cut = [view.at(view.index.take([0], axis=axis)) for view in cut]
         kind, interval = _type_of(operation, cut)
         if interval.low == interval.high and not interval.nan and kind == BOOLEAN:
@@ -212,12 +222,16 @@ class Graph:
             return found.at(found.index.reshape(shape))
         repeats = 1
         for axis in axes:
-            if view.shape[axis] > 1 and _same_along(view.index, axis):
+            if view.shape[axis] > 1 and same_along(view.index, axis):
                 repeats *= view.shape[axis]
                 if operation in ("argmax", "argmin"):
                     continue
                 view = view.at(view.index.take([0], axis=axis))
         axes = tuple(axis for axis in axes if view.shape[axis] > 1)
+        if operation == "sum" and axes and self.of_sum is not None:
+            total = self.of_sum(self, view, axes)
+            if total is not None:
+                return self._times(total, repeats)
         if operation == "prod" and repeats > 1:
             raise NotTraceable("a product over a broadcast axis")
         shape = tuple(1 if axis in axes else length for axis, length in enumerate(view.shape))
@@ -227,10 +241,13 @@ class Graph:
             n = math.prod(view.shape[axis] for axis in axes)
             kind = INTEGER if operation in ("argmax", "argmin") else view.node.kind
             view = self._reduced(operation, view, axes, shape, kind, n)
-        if operation == "sum" and repeats > 1:
-            number = float(repeats) if view.node.kind == FLOAT else repeats
-            view = self.elementwise("multiply", view, self.constant(np.array([number]), 1))
-        return view
+        return self._times(view, repeats) if operation == "sum" else view
+
+    def _times(self, view: View, repeats: int) -> View:
+        if repeats == 1:
+            return view
+        number = float(repeats) if view.node.kind == FLOAT else repeats
+        return self.elementwise("multiply", view, self.constant(np.array([number]), 1))
 
     def _reduced(
         self, operation: str, view: View, axes: tuple[int, ...], shape: tuple[int, ...], kind: str,
@@ -239,7 +256,7 @@ class Graph:
         interval = _of_reduction(operation, view.node.interval, n)
         # What is the same along an axis that stays is reduced once.
         for axis in range(len(shape)):
-            if axis not in axes and view.shape[axis] > 1 and _same_along(view.index, axis):
+            if axis not in axes and view.shape[axis] > 1 and same_along(view.index, axis):
                 view = view.at(view.index.take([0], axis=axis))
         # The axes that go come last: loops over them are the inner ones.
         kept = tuple(axis for axis in range(len(shape)) if axis not in axes)
@@ -258,7 +275,7 @@ class Graph:
         node = view.node
         if node.operation in NUMPY and view.is_whole():
             return self.elementwise(node.operation, *(
-                self.transposed(argument, order) for argument in _arguments(view)))
+                self.transposed(argument, order) for argument in arguments_of(view)))
         return view.at(view.index.transpose(order))
 
     def cumulative_sum(self, view: View) -> View:
@@ -269,6 +286,27 @@ class Graph:
         node = self.add("cumulative_sum", (view,), view.shape, view.node.kind,
                         _of_reduction("sum", _with_zero(view.node.interval), n))
         return whole(node)
+
+    def search(self, uniform: View, weights: View) -> View:
+        """Draw by uniforms [states, samples] from weights [states, n]: the places, as running sums tell.
+
+        Of many weights those of a PIECE are summed first, so that a draw looks into one piece.
+        """
+        n = weights.shape[-1]
+        weights = weights.at(weights.index.reshape([n for n in weights.shape if n > 1]))
+        last = (len(weights.shape) - 1,)
+        total, looked_up = self.reduce("sum", weights, last), [whole(weights.node)]
+        if n > SHORT:
+            pieces = whole(self.add(
+                "pieces", (weights,), (*weights.shape[:-1], -(-n // PIECE)), FLOAT,
+                Interval(0, math.inf, False)))
+            total = self.reduce("sum", pieces, last)
+            looked_up.append(pieces)
+        level = self.elementwise("multiply", uniform, total.at(total.index.reshape(-1, 1)))
+        shape = tuple(n for n in level.shape if n > 1)
+        node = self.add("search", (level.at(level.index.reshape(shape)), *looked_up), shape, INTEGER,
+                        Interval(0, n - 1, False))
+        return broadcast(View(node, whole(node).index.reshape(level.shape)), level.shape)
 
     def rank(self, view: View) -> View:
         """Add the place of each element in the stable order along the last axis."""
@@ -304,9 +342,9 @@ class Graph:
         low, high = index.node.interval.low, index.node.interval.high
         if not (low >= 0 and high <= n - 1):
             raise NotTraceable("indices that are not known to lie within the array")
-        if _same_along(source.index, axis):
+        if same_along(source.index, axis):
             return broadcast(source.at(source.index.take([0], axis=axis)), index.shape)
-        if _counts(source, axis):
+        if counts(source, axis):
             return index
         # Where each row of the source begins, and how far its elements lie apart.
         apart = np.diff(source.index, axis=axis)
@@ -318,15 +356,18 @@ class Graph:
         at = self.elementwise("add", begin, self.elementwise(
             "multiply", index, self.constant(np.array([step]), 1)))
         if not is_even:
-            at = self._gathered(at, self._kept_constant(source.index.reshape(1, -1)))
-        return self._gathered(at, source)
+            at = self.gathered(at, self._kept_constant(source.index.reshape(1, -1)))
+        return self.gathered(at, source)
 
-    def _gathered(self, at: View, source: View) -> View:
+    def gathered(self, at: View, source: View) -> View:
         """Gather each run's elements of the node of ``source``, by their numbers."""
         node = source.node
         if node.operation == "constant" and math.prod(node.shape) == 1:
             return broadcast(whole(node), at.shape)
         apart = self._apart(at.shape)
+        known = self.of_gather(self, at, node) if self.of_gather is not None else None
+        if known is not None:
+            return known
         found = whole(self.add(
             "gather", (at.at(at.index.reshape(apart)), whole(node)), apart, node.kind, node.interval))
         return found.at(found.index.reshape(at.shape))
@@ -383,7 +424,8 @@ def scalar(view: View) -> float | None:
     return number
 
 
-def _same_along(index: np.ndarray, axis: int) -> bool:
+def same_along(index: np.ndarray, axis: int) -> bool:
+    """Whether an array of indices is the same at every place of an axis."""
     if index.shape[axis] == 1 or index.strides[axis] == 0:
         return True
     return bool((index == index.take([0], axis=axis)).all())
@@ -402,7 +444,7 @@ def _cut(array: np.ndarray, axis: int) -> np.ndarray:
     return first if same.all() else array
 
 
-def _counts(view: View, axis: int) -> bool:
+def counts(view: View, axis: int) -> bool:
     """Whether its elements along an axis are 0, 1, 2 and so on."""
     value = view.node.value
     if value is None or len(value) > 1 or view.node.kind != INTEGER:
@@ -417,7 +459,7 @@ def _is_maximum_of(top: View, source: View, axis: int) -> bool:
     (argument,) = top.node.arguments
     last = np.moveaxis(source.index, axis, -1)
     for other in range(last.ndim - 1):  # (what is the same along an axis was reduced once)
-        if _same_along(last, other):
+        if same_along(last, other):
             last = last.take([0], axis=other)
     mine = [n for n in argument.shape if n > 1]
     return (argument.node is source.node and mine == [n for n in last.shape if n > 1]
@@ -430,7 +472,7 @@ def _is_broadcast_whole(view: View) -> bool:
     """Whether it is all of its node, in order, repeated along some axes or not."""
     index = view.index
     for axis in range(index.ndim):
-        if _same_along(index, axis):
+        if same_along(index, axis):
             index = index.take([0], axis=axis)
     return index.size == math.prod(view.node.shape) and bool(
         (index.ravel() == np.arange(index.size)).all())
@@ -603,7 +645,7 @@ def _type_of(operation: str, views: Sequence[View]) -> tuple[str, Interval]:
         raise NotTraceable("a shift by a number of bits that is not known")
     function = _INTERVALS.get(operation)
     interval = function(*intervals) if function else Interval()
-    if operation == "subtract" and _is_below_its_maximum(*views):
+    if operation == "subtract" and is_below_its_maximum(*views):
         interval = Interval(interval.low, min(interval.high, 0), interval.nan)
     if kind == INTEGER and not (
         interval.low >= -(2**63) and interval.high < 2**63
@@ -612,7 +654,7 @@ def _type_of(operation: str, views: Sequence[View]) -> tuple[str, Interval]:
     return kind, interval
 
 
-def _is_below_its_maximum(x: View, y: View) -> bool:
+def is_below_its_maximum(x: View, y: View) -> bool:
     """Whether y is the maximum of x over some axes."""
     return (y.node.operation == "max" and y.node.arguments[0].node is x.node
             and y.node.arguments[0].is_whole() and x.is_whole()
@@ -647,7 +689,7 @@ def _simplified(graph: Graph, operation: str, views: list[View]) -> View | None:
     if operation == "exp":
         return _exponential(graph, *views)
     if operation in ("logical_not", "negative") and views[0].node.operation == operation:
-        return _arguments(views[0])[0]
+        return arguments_of(views[0])[0]
     if operation == "where":
         if numbers[0] is not None:
             return views[1] if numbers[0] else views[2]
@@ -664,7 +706,7 @@ def _simplified(graph: Graph, operation: str, views: list[View]) -> View | None:
     return views[0] if operation in ("minimum", "maximum") and _same(*views) else None
 
 
-def _arguments(view: View) -> list[View]:
+def arguments_of(view: View) -> list[View]:
     """Return the arguments of an elementwise operation, indexed as its result is."""
     return [x.at(x.index.ravel()[view.index]) for x in view.node.arguments]
 
@@ -673,12 +715,12 @@ def _exponential(graph: Graph, view: View) -> View | None:
     """Return exp of log-probabilities from exponentials and normalizer, if the graph has these."""
     operation = view.node.operation
     if operation == "log1p":
-        (x,) = _arguments(view)
+        (x,) = arguments_of(view)
         return graph.elementwise("add", x, graph.constant(np.array([1.0]), 1))
     if operation == "subtract":
-        x, log_normalizer = _arguments(view)
+        x, log_normalizer = arguments_of(view)
         if x.node.interval.high <= 0 and log_normalizer.node.operation == "log1p" and (
-                log_normalizer.node.interval.low >= 0 and _same_along(log_normalizer.index, -1)):
+                log_normalizer.node.interval.low >= 0 and same_along(log_normalizer.index, -1)):
             total = graph.elementwise("exp", log_normalizer)
             one = graph.constant(np.array([1.0]), 1)
             return graph.elementwise(
@@ -707,16 +749,33 @@ def _arithmetic(
         return x
     if operation == "multiply":
         for this, other in ((0, 1), (1, 0)):
+            if _is_part_above_zero(views[this], views[other]):  # (0 times what is finite)
+                return graph.elementwise("multiply", arguments_of(views[this])[1], views[other])
             if numbers[this] == 1 and alike:
                 return views[other]
             if numbers[this] == -1 and alike:
                 return graph.elementwise("negative", views[other])
             if numbers[this] == 0 and finite[other]:
                 return zero
+    if operation == "divide" and graph.of_sum is not None and x.node.kind == FLOAT and (
+            numbers[0] is None and x.shape and x.shape[-1] > MANY and same_along(y.index, -1)):
+        return graph.elementwise("multiply", x, graph.elementwise(
+            "divide", graph.constant(np.array([1.0]), 1), y))
     if operation == "divide" and numbers[0] == 0 and finite[1] and (
             y.node.interval.low > 0 or y.node.interval.high < 0):
         return zero
     return None
+
+
+def _is_part_above_zero(x: View, y: View) -> bool:
+    """Whether x is what is finite where y is above 0, and 0 elsewhere, for y of at least 0."""
+    if x.node.operation != "where" or y.node.interval.low < 0 or y.node.interval.nan:
+        return False
+    condition, chosen, other = arguments_of(x)
+    if condition.node.operation != "less" or scalar(other) != 0 or not chosen.node.interval.is_finite:
+        return False
+    zero, number = arguments_of(condition)
+    return scalar(zero) == 0 and _same(number, y)
 
 
 def _same(x: View, y: View) -> bool:

@@ -71,7 +71,8 @@ def _compile(program: Program, machine: Any) -> bytes:
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
     options = llvm.create_pipeline_tuning_options(speed_level=2)
-    options.loop_vectorization = options.slp_vectorization = False
+    options.slp_vectorization = False
+    options.loop_vectorization = program.lanes == 1  # (Else a loop's body holds vectors already.)
     passes = llvm.create_pass_builder(machine, options)
     passes.getModulePassManager().run(module, passes)
     code: bytes = machine.emit_object(module)

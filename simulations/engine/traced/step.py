@@ -20,41 +20,27 @@ from entropy_theory.token_batch import OPTIONAL_COLUMNS, REQUIRED_COLUMNS, Token
 from entropy_theory.update_rules import UpdateRule
 from simulations.engine.runs import Runs
 from simulations.engine.sampling import GOLDEN, MULTIPLIERS, ORDINARY, TEMPERED, lanes, seed_key
+from simulations.engine.traced import sums
 from simulations.engine.traced.arrays import NAMESPACE, Trace, Traced, TracedInteger
 from simulations.engine.traced.graph import (
     BOOLEAN,
     FLOAT,
     INTEGER,
     LARGEST_LOGIT,
-    Graph,
     Interval,
     NotTraceable,
     View,
 )
+from simulations.engine.traced.plan import Step
 
 xp = NAMESPACE
+SEARCHED = 16
+"""The largest number of actions for which a draw is compared with all running sums, not searched."""
+LONG, FEW = 64, 4
+"""Runs are taken side by side unless states have more than LONG actions, or there are fewer than FEW."""
 _ACCURACY = 1e-8  # of a traced change, relative to the largest of all
 MOST_STEPS = 2**40
 """More steps than any run takes."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Step:
-    """A step of one run as a graph, and its results.
-
-    Inputs are "logits", "memory.0" and so on, "step" (how many were taken before), "first" (whether the
-    controllers have chosen for it already) and "target".
-    """
-
-    graph: Graph
-    n_logits: int
-    n_states: int
-    logits: View
-    """The logits after the step, [states, actions]."""
-    memory: tuple[View, ...]
-    """The scalars that the step leaves for the next one: what controllers chose and hold."""
-    measured: tuple[View, ...]
-    """Scalars before the step: entropy, reward and, of a second batch, temperature."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +79,11 @@ def traced_step(runs: Runs, *, asked_again: bool) -> Step:
     return step
 
 
+def is_along_actions(runs: Runs) -> bool:
+    """Whether vectors lie along the actions of a run: of long states, and of few runs."""
+    return bool(runs.n_runs < FEW or runs.logits.shape[-1] > LONG)
+
+
 def _signature(step: Step) -> Any:
     nodes = [(n.operation, n.shape, n.kind, n.parameter, tuple(v.key for v in n.arguments),
               None if n.value is None else n.value.tobytes()) for n in step.graph.nodes]
@@ -104,12 +95,14 @@ def _traced(runs: Runs, rule: UpdateRule) -> tuple[Step, dict[int, np.ndarray], 
     """Return the step and, in the present state, what was drawn and the change of logits."""
     trace = Trace(runs.n_runs)
     trace.graph.rows = _rows(runs)
+    if is_along_actions(runs):
+        trace.graph.of_sum, trace.graph.of_gather = sums.of_sum, sums.of_gather
     example = np.ascontiguousarray(runs.logits, dtype=np.float64)
     unchecked: Any = trace.input("logits.unchecked", example, Interval())
     logits = trace.input("logits", example, Interval(-LARGEST_LOGIT, LARGEST_LOGIT, False))
     bool(xp.all(abs(unchecked) < LARGEST_LOGIT))
     shadow = _shadow(runs, trace, logits)
-    memory = _control(runs, shadow, trace)
+    memory, choices = _control(runs, shadow, trace)
     shadow.draws = {}
     if runs.samples is not None:
         kinds = [ORDINARY] * runs.has_ordinary + [TEMPERED] * (shadow.temperature is not None)
@@ -129,8 +122,9 @@ def _traced(runs: Runs, rule: UpdateRule) -> tuple[Step, dict[int, np.ndarray], 
     if shadow.temperature is not None:
         measured.append(shadow.temperature)
     step = Step(
+        along_actions=is_along_actions(runs), narrow=runs.dynamics.precision == "float32",
         graph=trace.graph, n_logits=example[0].size, n_states=len(example[0]), logits=moved,
-        memory=tuple(memory),
+        memory=tuple(memory), choices=tuple(choices),
         measured=tuple(trace.view(x, 1) for x in measured))
     return step, {kind: drawn.example for kind, drawn in shadow.draws.items()}, change.example
 
@@ -212,10 +206,23 @@ def _draws(runs: Runs, shadow: Any, trace: Trace, kind: int) -> Traced:
     key = _mixed(((key + 2**63) % 2**64 - 2**63).traced())
     uniform = xp.astype(_shifted(_mixed(lane + key), 11), np.float64) * 2.0**-53
     temperature: Any = 1.0 if kind == ORDINARY else shadow.temperature[..., None]
-    running = xp.cumulative_sum(shift_logits(shadow.logits, temperature).exponentials, axis=-1)
+    weights = shift_logits(shadow.logits, temperature).exponentials
+    if is_along_actions(runs) and weights.shape[-1] > SEARCHED:
+        return _searched(trace, weights, uniform)
+    running = xp.cumulative_sum(weights, axis=-1)
     level = uniform * running[..., -1:]
     drawn: Traced = xp.sum(xp.astype(running[..., None, :-1] <= level[..., None], np.int64), axis=-1)
     return drawn
+
+
+def _searched(trace: Trace, weights: Traced, uniform: Traced) -> Traced:
+    """Draw from long states: the piece of a running sum first, and then within it."""
+    running = np.cumsum(weights.example, axis=-1)
+    levels = uniform.example * running[..., -1:]
+    example = np.stack([
+        [np.searchsorted(sums[:-1], level, side="right") for sums, level in zip(*pair, strict=True)]
+        for pair in zip(running, levels, strict=True)])
+    return Traced(trace, example, trace.graph.search(trace.view(uniform, 3), trace.view(weights, 3)))
 
 
 def _mixed(state: Any) -> Any:
@@ -233,8 +240,10 @@ def _shifted(state: Any, bits: int) -> Any:
 # --------------------------------------------------------------------------------- controllers
 
 
-def _control(runs: Runs, shadow: Any, trace: Trace) -> list[View]:
-    """Let the controllers of the shadow choose, by `Runs` itself; return what they chose and hold.
+def _control(runs: Runs, shadow: Any, trace: Trace) -> tuple[list[View], list[Interval]]:
+    """Let the controllers of the shadow choose, by `Runs` itself.
+
+    Returns what they chose and hold, and what holds each choice.
 
     For the first step of a call they may have chosen already (`Runs.evaluate`): that is taken.
     """
@@ -267,6 +276,7 @@ def _control(runs: Runs, shadow: Any, trace: Trace) -> list[View]:
          else graph.elementwise("logical_and", view, later), expected)
         for view, expected in graph.guards[n_guards:]]
     kept: list[View] = []
+    choices: list[Interval] = []
     for loop in found:
         controller = getattr(shadow, loop.name)
         chosen = np.broadcast_to(np.asarray(getattr(runs, loop.setting), dtype=float), (runs.n_runs,))
@@ -282,8 +292,9 @@ def _control(runs: Runs, shadow: Any, trace: Trace) -> list[View]:
         kept[place].node.interval = Interval(
             min(interval.low, float(chosen.min())), max(interval.high, float(chosen.max())),
             interval.nan)
+        choices.append(kept[place].node.interval)
         setattr(shadow, loop.setting, Traced(trace, np.array(chosen), kept[place]))
-    return kept
+    return kept, choices
 
 
 def state(runs: Runs, loop: Loop) -> list[Any]:

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import hashlib
 import importlib.util
 import logging
 import math
+import pickle
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,20 +21,27 @@ from typing import Any
 import numpy as np
 
 from simulations.engine.block import RefusedError, StepMeasures, diverged
+from simulations.engine.declarations import is_ours
 from simulations.engine.runs import Runs
 from simulations.engine.task import Task
-from simulations.engine.traced.graph import NotTraceable
-from simulations.engine.traced.step import Step, loops, state, traced_step
+from simulations.engine.traced.graph import Interval, NotTraceable
+from simulations.engine.traced.plan import Step
+from simulations.engine.traced.step import loops, state, traced_step
 
-MOST_LOGITS = 2**14
-"""The largest number of logits of a run for which several runs are advanced side by side."""
-MOST_NUMBERS = 2**17
-"""How many numbers of a run a step may keep in memory; its cost grows with their square at most."""
+MOST_LOGITS = 2**20
+"""The largest number of logits of a run that is traced."""
+MOST_NUMBERS = 2**23
+"""How many numbers a step may keep in memory, of all runs that are advanced side by side."""
 MOST_TRACES = 12
 """The largest number of traces of a block; a rule that needs more has conditions that keep changing."""
 _AT_ONCE = 2**20
 """The largest number of logits of a task that is traced once for all runs; others are traced by block."""
 _PROBED = 4
+MOST_KEPT = 64
+"""The largest number of tasks, and of blocks of large ones, whose code is kept for another call."""
+_NOT_TRACED = ("steps", "record_every", "tail", "engine", "target_schedule")
+_KEPT: dict[bytes | None, _Code] = {}
+_LOCK = threading.Lock()
 _said: set[tuple[str, str]] = set()
 
 
@@ -56,7 +66,7 @@ def of(task: Task) -> TracedEngine:
         RefusedError: a task, or a rule, that this engine cannot run.
     """
     if importlib.util.find_spec("llvmlite") is None:
-        raise RefusedError("numba is not installed (pip install 'policy-entropy[fast]')")
+        raise RefusedError("llvmlite is not installed (pip install 'policy-entropy[fast]')")
     if task.tree is not None or task.features is not None:
         raise RefusedError("traces know no tree and no features")
     if task.dynamics.steps_per_batch > 1:
@@ -72,11 +82,10 @@ def of(task: Task) -> TracedEngine:
     at_once = task.logits.size <= _AT_ONCE
     probe = Runs(task if at_once else task.take_runs(slice(0, min(_PROBED, task.n_runs))))
     try:
-        step = traced_step(probe, asked_again=True)
-        code = _Code.of(step, task.n_runs) if at_once else None
+        code = _code_at_start(probe)
     except Exception as error:  # (The rule's own code runs here, on arrays that are not NumPy's.)
         raise RefusedError(_reason(error)) from error
-    return TracedEngine(task=task, code=code)
+    return TracedEngine(task=task, code=code if at_once else None)
 
 
 class TracedRuns(Runs):
@@ -90,7 +99,7 @@ class TracedRuns(Runs):
         """Why NumPy takes the steps that are left; None: it does not."""
 
     def chunk(self) -> int:
-        steps: int = min(2**22 // self.logits.size, 2**16 // self.n_runs, 400)
+        steps: int = min(2**24 // self.logits.size, 2**16 // self.n_runs, 2**14)
         return max(1, steps)
 
     def advance(self, steps: int, *, measured: bool) -> StepMeasures | None:
@@ -112,11 +121,9 @@ class TracedRuns(Runs):
         found = loops(self)
         if self._code is None and not self._trace():
             return 0, None
-        before = self.logits.copy(order="K")
         held = [copy.copy(getattr(self, loop.name)) for loop in found]
         done, part = self._run(steps, measured)
         if done < steps:  # Some runs stopped there and others went on: all go there again.
-            self.logits[...] = before
             for loop, controller in zip(found, held, strict=True):
                 setattr(self, loop.name, controller)
             if done:
@@ -134,7 +141,8 @@ class TracedRuns(Runs):
         try:
             if self._traces > MOST_TRACES:
                 raise NotTraceable("its conditions change all the time")
-            self._code = _Code.of(traced_step(self, asked_again=self._traces == 1), self.n_runs)
+            self._code = _code_at_start(self) if self.step == 0 else _Code.of(
+                traced_step(self, asked_again=self._traces == 1), self.n_runs)
         except Exception as error:  # (As in `of`.)
             self.left = _reason(error)
             if (self.rule.name, self.left) not in _said:
@@ -146,7 +154,7 @@ class TracedRuns(Runs):
     def _run(self, steps: int, measured: bool) -> tuple[int, StepMeasures | None]:
         """Return how many steps all runs can take; if they can take all, these are taken."""
         code: Any = self._code
-        logits = code.packed(self.logits.reshape(self.n_runs, -1))
+        logits = code.packed(self.logits.reshape(self.n_runs, -1), code.program.dtype)
         memory = code.packed(self._memory())
         targets = self._targets(steps)
         stop, out = code(
@@ -196,6 +204,8 @@ class _Code:
     call: Callable[..., None]
     by_run: np.ndarray
     """The constants that runs do not share, [runs, numbers]."""
+    choices: tuple[Interval, ...]
+    """What each controller's choice before the first step must lie in."""
 
     @property
     def n_runs(self) -> int:
@@ -208,15 +218,17 @@ class _Code:
         program = _written(step, n_runs)
         constants = [np.zeros((n_runs, 1))] if not program.by_run else program.by_run
         return cls(program=program, call=machine.function(program),
-                   by_run=np.concatenate(constants, axis=1))
+                   by_run=np.concatenate(constants, axis=1), choices=step.choices)
 
     def take_runs(self, part: slice) -> _Code:
         return dataclasses.replace(self, by_run=self.by_run[part])
 
-    def packed(self, values: np.ndarray) -> np.ndarray:
-        return _packed(values, self.program.lanes)
+    def packed(self, values: np.ndarray, dtype: Any = np.float64) -> np.ndarray:
+        return _packed(values, self.program.lanes, dtype)
 
     def unpacked(self, values: np.ndarray) -> np.ndarray:
+        if self.program.lanes == 1:
+            return values[..., 0]
         return values.transpose(0, 2, 1).reshape(-1, values.shape[1])[: self.n_runs]
 
     def __call__(
@@ -250,21 +262,58 @@ class _Code:
         return int(stops.min()), out[..., : self.n_runs]
 
 
+def _code_at_start(runs: Runs) -> _Code:
+    """Return the code for runs at their start: that of an earlier call of the same task, if any.
+
+    Of a user's rule nothing is kept: what its code reads may have changed since.
+    """
+    key = _key(runs) if is_ours(runs.rule) else None
+    with _LOCK:
+        code = _KEPT.pop(key, None)
+    if code is None or not all(
+            choice.low <= number <= choice.high
+            for loop, choice in zip(loops(runs), code.choices, strict=True)
+            for number in np.ravel(state(runs, loop)[0])):
+        code = _Code.of(traced_step(runs, asked_again=True), runs.n_runs)
+    if key is not None:
+        with _LOCK:
+            _KEPT[key] = code
+            while len(_KEPT) > MOST_KEPT:
+                del _KEPT[next(iter(_KEPT))]
+    return code
+
+
+def _key(runs: Runs) -> bytes | None:
+    """Return a digest of all that a trace at the start depends on; None where something has none."""
+    task, dynamics = runs.task, runs.dynamics
+    settings = {each.name: getattr(dynamics, each.name) for each in dataclasses.fields(dynamics)
+                if each.name not in _NOT_TRACED}
+    start = task.logits if runs.reference is not None else task.logits.shape
+    moves = dynamics.target_schedule is not None
+    try:
+        return hashlib.sha256(pickle.dumps((settings, moves, start, task.reward))).digest()
+    except Exception:  # (A function of a notebook cannot be told from another one.)
+        return None
+
+
 def _written(step: Step, n_runs: int) -> Any:
     """Write the program of a step, on vectors as wide as its rows are short."""
     from simulations.engine.traced.program import program
 
-    made = program(step, 16 if n_runs > 8 and step.n_logits <= 64 * step.n_states else 8)
-    if made.work > MOST_NUMBERS:
-        raise NotTraceable(f"a step of a run keeps {made.work} numbers, above {MOST_NUMBERS}")
+    made = program(step, 1 if step.along_actions else 16 if n_runs > 8 else 8)
+    if made.work * made.lanes > MOST_NUMBERS:
+        raise NotTraceable(
+            f"a step of a run keeps {made.work} numbers, above {MOST_NUMBERS // made.lanes}")
     return made
 
 
-def _packed(values: np.ndarray, lanes: int) -> np.ndarray:
+def _packed(values: np.ndarray, lanes: int, dtype: Any) -> np.ndarray:
     """Pack [runs, numbers] as [groups, numbers, lanes]; the last group is filled with the last run."""
     n_runs, n = values.shape
+    if lanes == 1:
+        return np.array(values[:, :, None], dtype, order="C")
     n_groups = -(-n_runs // lanes)
-    filled = np.empty((n_groups * lanes, n))
+    filled = np.empty((n_groups * lanes, n), dtype)
     filled[:n_runs], filled[n_runs:] = values, values[-1:]
     return np.ascontiguousarray(filled.reshape(n_groups, lanes, n).transpose(0, 2, 1))
 

@@ -1,7 +1,7 @@
 """Arithmetic on vectors of numbers, one a run, as LLVM instructions.
 
 The functions are those of NumPy, NaN and infinities included; exp, log and log1p are within 2 ulp and
-have no branches, so that a vector of runs takes them at once. Formulas as in `compiled.kernels`.
+have no branches, so that a vector of runs takes them at once.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 
 DOUBLE, INTEGER, BIT = ir.DoubleType(), ir.IntType(64), ir.IntType(1)
@@ -18,23 +19,40 @@ LIBRARY = ("expm1", "tanh", "sin", "cos", "exp2")
 
 
 class Vectors:
-    """Writes instructions on vectors of ``lanes`` numbers, floats, integers or booleans."""
+    """Writes instructions on vectors of ``lanes`` numbers, floats, integers or booleans.
 
-    def __init__(self, builder: ir.IRBuilder, module: ir.Module, lanes: int) -> None:
-        self.builder, self.module, self.lanes = builder, module, lanes
-        self.floats = ir.VectorType(DOUBLE, lanes)
-        self.integers = ir.VectorType(INTEGER, lanes)
-        self.bits = ir.VectorType(BIT, lanes)
+    With one lane they are plain numbers, and floats may be of single precision (``narrow``).
+    """
+
+    def __init__(
+        self, builder: ir.IRBuilder, module: ir.Module, lanes: int, *, narrow: bool = False
+    ) -> None:
+        self.builder, self.module, self.lanes, self.narrow = builder, module, lanes, narrow
+        self.floats, self.integers, self.bits = (
+            kind if lanes == 1 else ir.VectorType(kind, lanes)
+            for kind in (ir.FloatType() if narrow else DOUBLE, INTEGER, BIT))
+
+    def of(self, kind: str) -> Any:
+        """Return the type of a kind of numbers."""
+        return {"boolean": self.bits, "integer": self.integers, "float": self.floats}[kind]
 
     def constant(self, value: float | int | bool, kind: str) -> Any:
-        if kind == "boolean":
-            return ir.Constant(self.bits, [int(value)] * self.lanes)
-        if kind == "integer":
-            return ir.Constant(self.integers, [int(value)] * self.lanes)
-        return ir.Constant(self.floats, [float(value)] * self.lanes)
+        of = self.of(kind)
+        number = float(value) if kind == "float" else int(value)
+        if kind == "float" and self.narrow:
+            number = float(np.float32(number))
+        return ir.Constant(of, number if self.lanes == 1 else [number] * self.lanes)
+
+    def fitted(self, x: Any) -> Any:
+        """Return a float of either precision as one of this precision."""
+        if x.type == self.floats or self.lanes > 1:
+            return x
+        return (self.builder.fptrunc if self.narrow else self.builder.fpext)(x, self.floats)
 
     def splat(self, number: Any) -> Any:
         """Return a vector with one number for every run."""
+        if self.lanes == 1:
+            return number
         kind = ir.VectorType(number.type, self.lanes)
         one = self.builder.insert_element(
             ir.Constant(kind, ir.Undefined), number, ir.IntType(32)(0))
@@ -43,6 +61,9 @@ class Vectors:
 
     def apply(self, operation: str, arguments: list[Any], kinds: list[str]) -> Any:
         """Apply one of `graph.NUMPY` to arguments of one kind (in ``where``, all after the first)."""
+        if self.narrow and operation in _WIDE:
+            wide = Vectors(self.builder, self.module, 1)
+            return self.fitted(wide.apply(operation, [wide.fitted(x) for x in arguments], kinds))
         function = getattr(self, f"_{operation}", None)
         if function is not None:
             return function(*arguments, kinds[-1]) if operation in _BY_KIND else function(*arguments)
@@ -161,7 +182,7 @@ class Vectors:
 
     def _to_float(self, x: Any, kind: str) -> Any:
         if kind == "boolean":
-            return self.builder.uitofp(x, self.floats)
+            return self.builder.select(x, self._number(1.0), self._number(0.0))
         return self.builder.sitofp(x, self.floats)
 
     def _to_integer(self, x: Any, kind: str) -> Any:
@@ -173,6 +194,10 @@ class Vectors:
         return self._not_equal(x, self.constant(0, kind), kind)
 
     def _single(self, x: Any) -> Any:
+        if self.narrow:
+            return x
+        if self.lanes == 1:
+            return self.builder.fpext(self.builder.fptrunc(x, ir.FloatType()), DOUBLE)
         narrow = self.builder.fptrunc(x, ir.VectorType(ir.FloatType(), self.lanes))
         return self.builder.fpext(narrow, self.floats)
 
@@ -192,7 +217,8 @@ class Vectors:
         return self._intrinsic("rint", x)
 
     def _intrinsic(self, name: str, x: Any) -> Any:
-        name = f"llvm.{name}.v{self.lanes}f64"
+        size = "32" if self.narrow else "64"
+        name = f"llvm.{name}.f{size}" if self.lanes == 1 else f"llvm.{name}.v{self.lanes}f64"
         function = self.module.globals.get(name)
         if function is None:
             function = ir.Function(self.module, ir.FunctionType(self.floats, [self.floats]), name)
@@ -202,6 +228,8 @@ class Vectors:
         function = self.module.globals.get(name)
         if function is None:
             function = ir.Function(self.module, ir.FunctionType(DOUBLE, [DOUBLE]), name)
+        if self.lanes == 1:
+            return self.builder.call(function, [x])
         result = ir.Constant(self.floats, ir.Undefined)
         for lane in range(self.lanes):
             at = ir.IntType(32)(lane)
@@ -212,14 +240,23 @@ class Vectors:
     # Exponential and logarithms.
 
     def _exp(self, x: Any) -> Any:
-        """Write e^x, as `kernels.exp`; beyond 600 in two factors, so that it overflows to infinity."""
+        """Write e^x; beyond 600 in two factors, so that it overflows to infinity."""
         c, b = self._number, self.builder
-        is_large = b.fcmp_ordered(">", x, c(600.0))
-        x = b.select(is_large, self._minimum(b.fsub(x, c(600.0)), c(600.0), "float"), x)
-        return b.fmul(self.exp_below_600(x), b.select(is_large, c(math.exp(600.0)), c(1.0)))
+        most = 60.0 if self.narrow else 600.0
+        is_large = b.fcmp_ordered(">", x, c(most))
+        x = b.select(is_large, self._minimum(b.fsub(x, c(most)), c(most), "float"), x)
+        return b.fmul(self.exp_below_600(x), b.select(is_large, c(math.exp(most)), c(1.0)))
 
     def exp_below_600(self, x: Any) -> Any:
-        """Write e^x for x up to 600."""
+        """Write e^x for x up to 600, within 1.2 ulp, with gradual underflow; NaN for NaN.
+
+        It is 2^n p(r) with n = round(x / log 2), r = x - n log 2 in two parts, and p the polynomial of
+        degree 11 that interpolates e^r at Chebyshev nodes: relative error 2e-17. Adding 1.5 2^52 rounds
+        to an integer and leaves it in the lowest bits. The scale is 2^(n + 64) and then 2^-64, so that
+        subnormal results are rounded once. Odd and even powers apart are half as long a chain.
+        """
+        if self.narrow:
+            return self._narrow_exp(x)
         c, b = self._number, self.builder
         x = b.select(b.fcmp_ordered("<", x, c(-750.0)), c(-750.0), x)
         t = self._fused(x, c(1.4426950408889634), c(6755399441055744.0))
@@ -239,6 +276,23 @@ class Vectors:
         bits = b.add(b.bitcast(t, self.integers), self.constant(1023 + 64, "integer"))
         scale = b.bitcast(b.shl(bits, self.constant(52, "integer")), self.floats)
         return b.fmul(b.fmul(p, scale), c(5.421010862427522e-20))
+
+    def _narrow_exp(self, x: Any) -> Any:
+        """Write e^x for x up to 60 by a polynomial of degree 6: relative error 1e-8."""
+        c, b = self._number, self.builder
+        x = b.select(b.fcmp_ordered("<", x, c(-110.0)), c(-110.0), x)
+        t = self._fused(x, c(1.442695041), c(12582912.0))
+        n = b.fsub(t, c(12582912.0))
+        r = self._fused(n, c(-0.693145751953125), x)
+        r = self._fused(n, c(-1.428606765330187e-06), r)
+        y = b.fmul(r, r)
+        a = self._fused(c(0.008363179052722578), y, c(0.16666576989698775))
+        d = self._fused(c(0.0013926183587713494), y, c(0.041666554617204574))
+        d = self._fused(d, y, c(0.5))
+        p = b.fadd(self._fused(self._fused(a, r, d), y, r), c(1.0))
+        word = ir.IntType(32)
+        bits = b.shl(b.add(b.bitcast(t, word), word(127 + 32)), word(23))
+        return b.fmul(b.fmul(p, b.bitcast(bits, self.floats)), c(2.3283064365386963e-10))
 
     def _log1p(self, u: Any) -> Any:
         """Write log(1 + u), by fdlibm's method."""
@@ -313,6 +367,8 @@ class Vectors:
         return self.builder.fadd(self.builder.fmul(x, y, flags=_FUSED), z, flags=_FUSED)
 
 
+_WIDE = frozenset({"log", "log1p", "log2", "log10", *LIBRARY})
+"""Functions of floats that are of double precision everywhere."""
 _BY_KIND = frozenset({
     "add", "subtract", "multiply", "negative", "absolute", "less", "less_equal", "equal", "not_equal",
     "minimum", "maximum", "sign", "square", "to_float", "to_integer", "to_boolean"})
