@@ -27,7 +27,7 @@ REHEARSALS = Path("build") / "gpu" / "rehearsal"
 AGAIN = Path("build") / "gpu" / "again"
 """The folder where a run whose record came from another machine is made again for its model."""
 INTERRUPT_SECONDS = 60.0
-PACKAGES = ("torch", "transformers", "trl", "triton", "numpy", "numba")
+PACKAGES = ("torch", "transformers", "trl", "triton", "numpy", "llvmlite")
 PYTEST_NO_TESTS = 5
 
 
