@@ -12,6 +12,8 @@ entry points of `GROUP` goes by the name that it has there.
 from __future__ import annotations
 
 import dataclasses
+import importlib
+import pkgutil
 import typing
 from collections.abc import Mapping
 from typing import Any
@@ -21,33 +23,15 @@ from entropy_theory.support.installed import load_installed
 from entropy_theory.support.typed_values import in_words, is_union
 from entropy_theory.support.user_code import load
 from entropy_theory.support.user_errors import lookup
-from entropy_theory.update_rules.aent import Aent
-from entropy_theory.update_rules.aepo import Aepo
-from entropy_theory.update_rules.clip_cov import ClipCov
-from entropy_theory.update_rules.clip_higher import ClipHigher
 from entropy_theory.update_rules.combine import Combined
-from entropy_theory.update_rules.diverse_bonus import DiverseBonus
-from entropy_theory.update_rules.entropy_advantage import EntropyAdvantage
-from entropy_theory.update_rules.entropy_bonus import EntropyBonus
-from entropy_theory.update_rules.grpo import Grpo
-from entropy_theory.update_rules.gspo import Gspo
-from entropy_theory.update_rules.kl_cov import KlCov
-from entropy_theory.update_rules.natural_gradient import NaturalGradient
-from entropy_theory.update_rules.reference_kl import ReferenceKl
-from entropy_theory.update_rules.reinforce import Reinforce
-from entropy_theory.update_rules.rule import UpdateRule
+from entropy_theory.update_rules.modifier import Modifier
+from entropy_theory.update_rules.rule import RULES, Needs, UpdateRule, update_rule
 
-RULES: dict[str, type[UpdateRule]] = {
-    rule.name: rule
-    for rule in (
-        Reinforce, Grpo, Gspo, ClipHigher, NaturalGradient, EntropyBonus, DiverseBonus,
-        EntropyAdvantage, ReferenceKl, ClipCov, KlCov, Aepo, Aent,
-    )
-}
 GROUP = "policy_entropy.rules"
 """The group of entry points in which installed packages name rules; a name in `RULES` stays ours."""
 
-__all__ = ["GROUP", "RULES", "UpdateRule", "combine", "get", "is_rule", "rule_class"]
+__all__ = ["GROUP", "RULES", "Modifier", "Needs", "UpdateRule", "combine", "get", "is_rule", "rule_class",
+           "update_rule"]
 
 
 def rule_class(name: str) -> type[UpdateRule]:
@@ -68,7 +52,7 @@ def rule_class(name: str) -> type[UpdateRule]:
     rule = load(name, "update rule", "subclass of UpdateRule", is_rule)
     if not _is_named_rule(rule):
         raise ValueError(
-            f"update rule '{name}' has no name: give its class one, name: ClassVar[str] = \"thrifty\""
+            f"update rule '{name}' has no name: put @update_rule(\"thrifty\") above its class"
         )
     return rule
 
@@ -119,3 +103,11 @@ def _check_texts(rule: type[UpdateRule], options: Mapping[str, Any]) -> None:
 def combine(*rules: UpdateRule) -> UpdateRule:
     """The rule whose scores and state terms are the sums over ``rules``."""
     return Combined(rules=rules)
+
+
+# Each file here registers the rule that it defines.
+for _file in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{_file.name}")
+_found = sorted(RULES.items())
+RULES.clear()
+RULES.update(_found)

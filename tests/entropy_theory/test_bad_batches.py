@@ -87,7 +87,7 @@ def test_missing_old_log_probs_come_with_a_remedy():
 @EVERY_RULE
 def test_a_missing_optional_column_is_named_with_the_rule(name, options):
     rule = update_rules.get(name, **options)
-    for column in rule.required_columns:
+    for column in rule.needs.columns:
         with pytest.raises(ValueError, match=f"needs the column '{column}'"):
             rule.prepare(random_batch().replace(**{column: None}))
 
@@ -267,7 +267,7 @@ def test_rules_that_need_every_answer_take_listings_and_refuse_samples(rule, bac
     reward = np.array([[1.0, 0.0, 1.0], [0.0, 0.0, 1.0]])
     listed = tabular.exact_batch(logits, reward, temperature=1.3)
     listed = to_torch(listed) if backend == "torch" else listed
-    assert rule.needs_listing
+    assert rule.needs.listing
     assert bool((rule.scores(listed) != 0).any())
     for rows in ([0, 1, 1, 2, 3, 4, 5], [0, 2, 3, 4, 5], [0, 1, 2]):
         rows = [*rows, *range(6, 12)]

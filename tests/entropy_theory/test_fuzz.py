@@ -667,7 +667,7 @@ def listed(logits, reward, temperature, rule):
     """The step of a tabular policy on its own listing."""
     batch = tabular.exact_batch(
         logits, reward, temperature=temperature if rule.controller() is not None else None,
-        removed_fraction=rule.removed_fraction, reference_logits=logits)
+        removed_fraction=rule.needs.removed_fraction, reference_logits=logits)
     return tabular.logit_step(logits, batch, rule)
 
 
@@ -896,12 +896,12 @@ READERS = {
         check=lambda rule: rule.scores),
     "update_rules.rule_options.from_table": Reader(
         read=lambda path: rule_options.from_table(plain_of(path)), name="rule.json", document=RULE,
-        write=as_json, names_file=False, errors=(ValueError, OSError), check=lambda rule: rule.reads),
+        write=as_json, names_file=False, errors=(ValueError, OSError), check=lambda rule: rule.needs),
     "update_rules.rule_options.from_texts": Reader(
         read=lambda path: rule_options.from_texts(
             "clip-cov", path.read_bytes().decode("utf-8", "replace").split("\n")), name="options.txt",
         document="\n".join(rule_options.to_texts(RULE)).encode(), names_file=False,
-        errors=(ValueError, OSError), check=lambda rule: rule.reads),
+        errors=(ValueError, OSError), check=lambda rule: rule.needs.reads),
     "policy-entropy fit": Reader(
         read=lambda path: command_status(main, "fit", str(path)), name="metrics.jsonl",
         document=RECORDS, write=as_json_lines, check=ends_well, errors=()),

@@ -170,7 +170,7 @@ def test_every_rule_is_active_above():
 @pytest.mark.parametrize(
     ("world", "name"),
     [(world, name) for world in ("bandits", "tree") for name in ACTIVE
-     if world == "bandits" or not update_rules.get(name).needs_listing],
+     if world == "bandits" or not update_rules.get(name).needs.listing],
 )
 @settings(max_examples=4, derandomize=True, deadline=None, database=None)
 @given(data=st.data())
@@ -191,7 +191,7 @@ def test_every_rules_forecast_is_the_measured_change_to_first_order(world, name,
     # At least one right and one wrong answer: without, no rule of the reward has a step.
     reward.flat[:2] = 1, 0
     columns = {"reference_logits": rng.normal(size=logits.shape),
-               "removed_fraction": rule.removed_fraction}
+               "removed_fraction": rule.needs.removed_fraction}
     batch = make(logits, reward, **columns)
     if rule.controller() is not None:
         temperature = data.draw(st.floats(0.6, 1.6), label="temperature")
@@ -200,7 +200,7 @@ def test_every_rules_forecast_is_the_measured_change_to_first_order(world, name,
     batch = rule.prepare(batch)
     statistics = forecast.state_statistics(
         policy.log_softmax(logits)[batch.state], batch.action,
-        removed_fraction=rule.removed_fraction)
+        removed_fraction=rule.needs.removed_fraction)
     tokens = forecast.token_contributions(
         batch, rule.scores(batch), rule.state_terms(batch), statistics)
     announced = np.bincount(batch.state.ravel(), tokens.ravel(), minlength=len(logits))

@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import Phase, given, settings
 
 from entropy_theory import advantages, policy, tabular, update_rules
@@ -130,6 +131,28 @@ def test_rules_of_listings_keep_the_contract(rule):
     found = check_rule(rule, repeats=1)
     assert {f.clause.name: f.detail for f in found if f.outcome == "broken"} == {}
     assert {f.clause.name for f in found if f.outcome == "skipped"} <= {"empty rows", "pooling"}
+
+
+@pytest.mark.parametrize(("name", "options"), VARIANTS)
+def test_a_rule_is_a_function_of_arrays_where_values_are_vouched_for(name, options):
+    """`torch.func.vmap` refuses what looks at a value, as a tracer and `jax.jit` do."""
+    rule = update_rules.get(name, **options)
+    runs = [to_torch(random_batch(seed)) for seed in (3, 4)]
+    runs = [run.replace(clamped_entropy=run.entropy, sampling_log_prob=run.old_log_prob) for run in runs]
+    names = [key for key, column in runs[0]._columns() if column.is_floating_point()]
+    mask = runs[0].mask
+
+    def scores(*columns):
+        given = runs[0].replace(**dict(zip(names, columns, strict=True)), checked=True)
+        return rule.scores(given), rule.state_terms(given)
+
+    both = [torch.stack([getattr(run, key) for run in runs]) for key in names]
+    found, terms = torch.func.vmap(scores)(*both)
+    for k, run in enumerate(runs):
+        alone = runs[0].replace(**{key: getattr(run, key) for key in names}, mask=mask)
+        torch.testing.assert_close(found[k], rule.scores(alone), rtol=1e-12, atol=1e-14)
+        for key, term in rule.state_terms(alone).items():
+            torch.testing.assert_close(terms[key][k], term, rtol=1e-12, atol=1e-14)
 
 
 def test_mean_entropy_does_not_depend_on_the_order_of_rows():

@@ -5,8 +5,6 @@ A first step tells little: fading, references, controllers and ratios act later.
 """
 
 import dataclasses
-from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -17,6 +15,7 @@ from entropy_theory import update_rules
 from entropy_theory.tabular import exact_batch
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.modifier import Modifier
+from entropy_theory.update_rules.rule import Needs, update_rule
 from llm_bridge.head import token_statistics
 from llm_bridge.objective.loss import clamped_fraction, detached, policy_loss
 from llm_bridge.trainer import controllers
@@ -68,10 +67,10 @@ class Module(torch.nn.Module):
     def listing(self, rule: update_rules.UpdateRule, temperature: float | None) -> TokenBatch:
         """Every action of every state with its probability, by the theory's listing."""
         logits = self.logits.detach().numpy()
-        reference = start() if "reference_log_prob" in rule.required_columns else None
+        reference = start() if "reference_log_prob" in rule.needs.columns else None
         listed = exact_batch(
             logits, reward(), temperature=temperature, reference_logits=reference,
-            removed_fraction=rule.removed_fraction,
+            removed_fraction=rule.needs.removed_fraction,
         )
         columns = {
             field.name: torch.tensor(np.ascontiguousarray(column))
@@ -109,7 +108,7 @@ def trained(rule: update_rules.UpdateRule, steps_per_batch: int, seed: int) -> n
                 batch = batch.replace(coefficient=torch.full_like(batch.weight, value))
             kept = rule.prepare(batch)
         current = module.with_statistics(kept.replace(step=step), rule)
-        if step % steps_per_batch and rule.prepares_every_step:
+        if step % steps_per_batch and rule.needs.every_step:
             again = rule.prepare(detached(current).replace(prepared={})).prepared
             current = current.with_prepared(**again)
         optimizer.zero_grad()
@@ -140,12 +139,11 @@ def test_autograd_follows_the_simulator(name, steps_per_batch):
     assert np.abs(np.diff(expected[-6:], axis=0)).max() > 1e-6 or name == "fading in the run"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@update_rule("spy")
 class Spy(Modifier):
     """Its base, and the (step, seed) that its scores and its ``prepare`` were shown."""
 
-    name: ClassVar[str] = "spy"
-    own_reads: ClassVar[frozenset[str]] = frozenset({"step", "seed"})
+    _needs = Needs(reads={"step", "seed"})
     seen: dict[str, list] = dataclasses.field(
         default_factory=lambda: {"scores": [], "prepare": []}, compare=False, repr=False)
 

@@ -119,7 +119,7 @@ def one_process_step(runs, case: str, step: int) -> dict[str, torch.Tensor]:
     with rounded:
         found = statistics(middle, columns, rule)
     batch = batch_of(found.log_prob, found.entropy, found.clamped_entropy)
-    if not rule.prepares_every_step:
+    if not rule.needs.every_step:
         sampled = batches.token_batch(
             columns, first.log_prob, first.entropy, first.clamped_entropy, step=sampled_at, seed=42)
         batch = batch.with_prepared(**rule.prepare(sampled).prepared)

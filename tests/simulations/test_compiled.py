@@ -5,8 +5,6 @@ import math
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -18,6 +16,7 @@ from entropy_theory.policy import entropy
 from entropy_theory.rounding import TOLERANCE
 from entropy_theory.update_rules import combine, get
 from entropy_theory.update_rules.grpo import Grpo
+from entropy_theory.update_rules.rule import Needs, update_rule
 from simulations.engine import Dynamics, engines, simulate
 from simulations.engine.block import RefusedError
 from simulations.engine.compiled import compilation
@@ -192,12 +191,11 @@ def test_results_do_not_depend_on_the_number_of_threads(monkeypatch):
         np.testing.assert_array_equal(getattr(finals[0], name), getattr(finals[1], name))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@update_rule("fewer")
 class FewerActions(Grpo):
     """It sees the state's entropy, and declares nothing."""
 
-    name: ClassVar[str] = "fewer"
-    requires: ClassVar[tuple[str, ...]] = ("entropy",)
+    _needs = Needs(columns=("entropy",))
 
     def _scores(self, batch):
         return Grpo._scores(self, batch) * batch.entropy

@@ -55,8 +55,8 @@ def arguments(kind):
 def by_hand(rule, start, reward, tree, features):
     """The first step per unit learning rate."""
     controller, coefficients = rule.controller(), rule.coefficient_controller()
-    columns = {"removed_fraction": rule.removed_fraction}
-    if "reference_log_prob" in rule.required_columns:
+    columns = {"removed_fraction": rule.needs.removed_fraction}
+    if "reference_log_prob" in rule.needs.columns:
         columns["reference_logits"] = start
     ask = simulate(start, reward, Dynamics(rule=get("reinforce"), steps=1), tree=tree)
     temperature = None if controller is None else controller.observe(ask.entropy[0])
@@ -111,7 +111,7 @@ def test_sampled_runs_learn_and_do_not_depend_on_their_block(name, kind, steps_p
     start, reward, world = arguments(kind)
     options = {"rule": rule, "learning_rate": 1.0, "steps": 8, "record_every": 4, "seed": 4,
                "steps_per_batch": steps_per_batch}
-    if not rule.needs_listing:
+    if not rule.needs.listing:
         options["samples"] = Samples(group_size=8, tempered=6)
     whole = simulate(start, reward, Dynamics(**options), record=Record(logits=True), **world)
     monkeypatch.setattr("simulations.engine.simulation.BLOCK", 1)

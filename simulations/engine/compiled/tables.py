@@ -1,7 +1,7 @@
 """Tabulates update rules: each rule is asked once, and the compiled loops read its answers.
 
 On a bandit where answers are right or wrong, a rule that declares to read rewards and weights alone
-(`UpdateRule.reads`) sees of a state's rows only how many were right. On samples that is a count, and the
+(`Needs.reads`) sees of a state's rows only how many were right. On samples that is a count, and the
 table is a list. In exact expectation it is the share t of the right answers, or of the wrong ones where
 they are fewer, so that nothing is lost at collapse: a function on [0, 1/2], which becomes a polynomial on
 each of a power of two of cells an octave (powers of two from 1/2 down), with 0 apart. A table is checked
@@ -305,8 +305,8 @@ def _ask_sampled(
                           np.broadcast_to(mean[..., None], values.shape)):
                 raise UndeclaredError(
                     f"update rule '{rule.name}' declares that its coefficients depend on "
-                    f"{', '.join(sorted(rule.reads)) or 'rewards alone'}, but rows of equal reward have "
-                    "different scores: declare what else it reads in own_reads")
+                    f"{', '.join(sorted(rule.needs.reads)) or 'rewards alone'}, but rows of equal reward "
+                    "have different scores: declare what else it reads")
             by_reward.append(mean)
         by_kind.append(np.stack(by_reward, axis=-1))
     weighted = {}
@@ -382,21 +382,21 @@ def _scales(
 def _check_rule(probe: Probe) -> None:
     """Check that the coefficients are functions of rewards and weights, by what the rule declares."""
     rule = probe.rule
-    seen = rule.reads - {RATIO}  # (Every step has a batch of its own, so that ratios are 1.)
-    if probe.exact and rule.pools_equal_rewards:
+    seen = rule.needs.reads - {RATIO}  # (Every step has a batch of its own, so that ratios are 1.)
+    if probe.exact and rule.needs.pools:
         seen &= {"step", "seed"}  # (The promise is about rows, not about the run.)
     elif not probe.exact:
         seen -= {"rows"}  # (A table is for one group size.)
     if seen:
         raise RefusedError(
-            "it declares nothing (own_reads), so that its coefficients may depend on anything"
+            "it declares nothing it reads, so that its coefficients may depend on anything"
             if seen >= EVERYTHING - {RATIO, "rows"}
             else f"its coefficients depend on {', '.join(sorted(seen))}, not on rewards alone")
-    if probe.exact and not rule.pools_equal_rewards:
+    if probe.exact and not rule.needs.pools:
         raise RefusedError("it says that rows of equal reward may not be pooled")
     if rule.coefficient_controller() is not None:
         raise RefusedError("it adapts a coefficient from step to step")
-    if rule.removed_fraction:
+    if rule.needs.removed_fraction:
         raise RefusedError("it clamps the entropy")
     if not is_ours(rule):
         _check_alone(probe)
