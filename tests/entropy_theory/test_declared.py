@@ -11,7 +11,6 @@ from entropy_theory import update_rules
 from entropy_theory.policy import namespace
 from entropy_theory.reads import EVERYTHING, NOTHING
 from entropy_theory.token_batch import masked_sum
-from entropy_theory.update_rules import declared
 from entropy_theory.update_rules.clip_higher import ClipHigher
 from entropy_theory.update_rules.declared import reads_undeclared, remembers
 from entropy_theory.update_rules.grpo import Grpo
@@ -26,11 +25,13 @@ from entropy_theory.verification.rule_contract import (
     random_batch,
 )
 from tests.adversarial_rules import HONEST, Stateful, Undeclared
-from tests.entropy_theory.test_update_rules import VARIANTS
 
 RULES = [
-    *(update_rules.get(name, **options) for name, options in VARIANTS),
-    update_rules.get("natural-gradient"),
+    *(update_rules.get(name) for name in update_rules.RULES if name not in ("clip-cov", "kl-cov")),
+    update_rules.get("clip-cov", ratio=0.2, lower=-5, cov_log_prob="current"),
+    update_rules.get("kl-cov", ratio=0.2, penalty="k3"),
+    update_rules.get("reference-kl", estimator="k1", placement="reward"),
+    update_rules.get("grpo", estimator="leave-one-out"),
     update_rules.get("grpo", group_size=4, std_ddof=1),
 ]
 
@@ -135,67 +136,6 @@ class CountsSteps(Modifier):
     def _scores(self, batch):
         self.seen["step"] = max(self.seen["step"], batch.step)
         return self.base.scores(batch) / (1 + self.seen["step"])
-
-
-class SeesRows(Modifier):
-    """Remembers the most likely first token of all batches that it was shown."""
-
-    name: ClassVar[str] = "sees-rows"
-    _needs = Needs(reads={"old_log_prob"})
-    seen: ClassVar[list[float]] = []
-
-    def _scores(self, batch):
-        self.seen.append(float(batch.old_log_prob[..., 0, 0]))
-        return self.base.scores(batch) * (1 + max(self.seen))
-
-
-def test_other_rows_are_asked_for():
-    """A rule that remembers what the first row was is told by a batch in which it is another."""
-    batch = random_batch(3)
-    ordered = batch.take_sequences(np.argsort(batch.old_log_prob[:, 0]))
-    assert "asked again" in remembers(SeesRows(), ordered, 0.0)
-
-
-class Drifts(Modifier):
-    """Answers a little more each time."""
-
-    name: ClassVar[str] = "drifts"
-    _needs = Needs(reads=NOTHING)
-    times: ClassVar[list[int]] = []
-
-    def _scores(self, batch):
-        self.times.append(1)
-        return self.base.scores(batch) * (1 + 1e-3 * len(self.times))
-
-
-class Weighs(Modifier):
-    """Multiplies by the weight of all tokens, which rows that are split in two do not change."""
-
-    name: ClassVar[str] = "weighs"
-    _needs = Needs(reads=NOTHING)
-
-    def _scores(self, batch):
-        return self.base.scores(batch) * masked_sum(batch.weight, batch.mask)
-
-
-def test_nothing_is_missed_in_a_rule_that_only_drifts_or_only_weighs():
-    """What differs from call to call is the memory's clause; weights of split rows keep their sum."""
-    assert not reads_undeclared(Drifts(base=Reinforce()), random_batch(), 1e-8)
-    assert not reads_undeclared(Weighs(base=Reinforce()), random_batch(), 1e-8)
-
-
-def test_what_is_changed_stays_what_it_might_be():
-    """Log-probabilities stay at or below 0 and entropies above, so that no honest rule meets nonsense."""
-    for reads in (NOTHING, frozenset({"ratio"})):
-        batch = random_batch(5)
-        assert (batch.log_prob > 0).any()
-        for remedy, other in declared._changes(declared._filled(batch, listed=False), reads):
-            changed = {name: column for name, column in other._columns()
-                       if column is not getattr(batch, name) and f"'{name}'" in remedy}
-            for name, column in changed.items():
-                assert ((column <= 0) if name.endswith("log_prob") else (column >= 0)).all(), remedy
-                assert len(np.unique(column)) > 1
-        assert any("whichever" in remedy for remedy, _ in declared._changes(batch, reads)) == bool(reads)
 
 
 def test_another_order_of_steps_is_asked_for():

@@ -48,7 +48,7 @@ DEFAULTS = {
 }
 
 
-@pytest.mark.parametrize("name", update_rules.RULES)
+@pytest.mark.parametrize("name", DEFAULTS)
 def test_defaults_are_those_that_results_were_computed_with(name):
     """A default that moves changes every result that names none."""
     rule = update_rules.get(name)

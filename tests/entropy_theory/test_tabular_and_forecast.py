@@ -10,17 +10,9 @@ from hypothesis import strategies as st
 
 from entropy_theory import entropy_change, forecast, policy, tabular, token_batch, update_rules
 from entropy_theory.token_tree import TokenTree
+from tests.active_rules import ACTIVE
 from tests.tolerances import FLOAT64, SAME_STEP
 
-# One of each rule, with options under which it does something on a handful of tokens.
-ACTIVE = {
-    "reinforce": {}, "grpo": {}, "gspo": {}, "clip-higher": {}, "natural-gradient": {},
-    "entropy-bonus": {"coefficient": 0.3}, "diverse-bonus": {"coefficient": 0.3},
-    "entropy-advantage": {},
-    "reference-kl": {"coefficient": 0.2}, "clip-cov": {"ratio": 0.2, "lower": 0.05},
-    "kl-cov": {"ratio": 0.2}, "aepo": {"alpha": 0.7},
-    "aent": {"coefficient": 0.3, "removed_fraction": 0.4, "adaptive": False},
-}
 RULES = [
     update_rules.get("reinforce"),
     update_rules.get("grpo"),
@@ -160,10 +152,6 @@ def test_an_action_out_of_range_is_no_action_of_the_next_state(backend):
     wrong = batch.replace(action=batch.action + (batch.state == 0) * 3)
     with pytest.raises(ValueError, match=r"'action' must be in 0\.\.2"):
         tabular.logit_step(logits, wrong, update_rules.get("reinforce"))
-
-
-def test_every_rule_is_active_above():
-    assert set(ACTIVE) == set(update_rules.RULES)
 
 
 # A tree's responses are rows of several tokens: the natural gradient is defined on bandits only.

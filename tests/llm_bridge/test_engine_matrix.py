@@ -21,8 +21,8 @@ def test_the_page_says_what_is_kept():
 def test_a_rule_without_a_measurement_is_untested_and_a_new_one_gets_a_row():
     page = engine_matrix.page({"fsdp2": {"grpo": 3e-7}})
     rows = [line for line in page.splitlines() if line.startswith(("| grpo |", "| reinforce |"))]
-    assert rows[0].startswith("| reinforce | untested | untested |")
-    assert rows[1].startswith("| grpo | untested | equal, 3e-07 | untested |")
+    assert rows[0].startswith("| grpo | untested | equal, 3e-07 | untested |")
+    assert rows[1].startswith("| reinforce | untested | untested |")
     for rule in update_rules.RULES:
         assert f"| {rule} |" in page
 
