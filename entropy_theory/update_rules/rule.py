@@ -198,8 +198,8 @@ class UpdateRule(_Memory):
         return batch if f"{self.name}.prepared" in batch.prepared else self.prepare(batch)
 
 
-RULES: dict[str, type[UpdateRule]] = {}
-"""The rules of this package by name, as `update_rule` found them."""
+registered: dict[str, type[UpdateRule]] = {}
+"""The rules of this package by name, as `update_rule` found them (`update_rules.RULES`)."""
 Rule = TypeVar("Rule", bound=UpdateRule)
 
 
@@ -207,13 +207,13 @@ Rule = TypeVar("Rule", bound=UpdateRule)
 def update_rule(name: str) -> Callable[[type[Rule]], type[Rule]]:
     """Give a class a rule's name, and make its annotated fields options: a frozen keyword-only record.
 
-    A class of this package is in `RULES` by its name; a user's goes by its import path.
+    A class of this package is in `update_rules.RULES` by its name; a user's goes by its import path.
     """
     def named(kind: type[Rule]) -> type[Rule]:
         made = dataclass(frozen=True, kw_only=True, slots=True)(kind)
         made.name = name
         if made.__module__.partition(".")[0] == __name__.partition(".")[0]:
-            RULES[name] = made
+            registered[name] = made
         return made
 
     return named
