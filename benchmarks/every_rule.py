@@ -9,13 +9,13 @@ steps of a run are reported.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import field
+from typing import Any
 
 import numpy as np
 
 from entropy_theory.policy import namespace
-from entropy_theory.update_rules import UpdateRule, get
+from entropy_theory.update_rules import Needs, UpdateRule, get, update_rule
 from entropy_theory.update_rules.grpo import Grpo
 from entropy_theory.update_rules.modifier import Modifier
 from simulations.engine import Dynamics, Samples, simulate
@@ -27,12 +27,11 @@ STEPS, NUMPY_STEPS = 4500, 60
 REPORTS = 9
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@update_rule("a user's rule")
 class Users(Modifier):
     """A user's elementwise rule: GRPO's scores, damped where the policy is sure."""
 
-    name: ClassVar[str] = "a user's rule"
-    own_reads: ClassVar[frozenset[str]] = frozenset({"log_prob"})
+    _needs = Needs(reads={"log_prob"})
     base: UpdateRule = field(default_factory=Grpo)
 
     def _scores(self, batch: Any) -> Any:
@@ -80,7 +79,7 @@ def every_rule(repeats: int, clock: Callable[[], float]) -> list[dict[str, Any]]
     for kind, samples in (("exact", None), ("sampled", Samples(group_size=8))):
         baseline = _stepper(RULES["grpo"], samples, "compiled")
         for name, rule in RULES.items():
-            if samples is not None and rule.needs_listing:
+            if samples is not None and rule.needs.listing:
                 continue
             compiled = _stepper(rule, samples, "compiled")
             own, others = [], []

@@ -342,7 +342,7 @@ def _check_rule(label: str, rule: UpdateRule, effort: Profile) -> dict[str, Any]
         effect: Any = rule_contract.entropy_effect(rule, seed=effort.seed)
     except Exception as error:  # the rule's own: a broken clause tells
         effect = f"{type(error).__name__}: {error}"
-    columns = sorted(rule.required_columns)
+    columns = sorted(rule.needs.columns)
     step: list[str] = []
     if not any(f.detail == rule_contract.BLOCKED for f in findings):
         try:

@@ -59,7 +59,7 @@ def leave_one_out(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
     xp = namespace(batch.reward)
     _check_equal_weights(batch, rows, "leave-one-out")
     group = _Groups(batch, rows)
-    if not bool(xp.all(xp.where(rows, group.size > 1, True))):
+    if not batch.checked and not bool(xp.all(xp.where(rows, group.size > 1, True))):
         raise ValueError("leave-one-out needs at least two sequences of each prompt, found one")
     return group.centered(batch.reward) * group.size / xp.clip(group.size - 1, 1, None)
 
@@ -94,7 +94,8 @@ def right_answers(batch: TokenBatch, rows: TokenMask, positive_reward: float) ->
     Enough is ``positive_reward`` or more, up to rounding: .7 + .2 + .1 is 1. This is R = 1 of AEPO's
     Eq. 1.
     """
-    return rounding.at_least(sequence_value(batch.reward, rows), positive_reward)
+    return rounding.at_least(
+        sequence_value(batch.reward, rows, checked=batch.checked), positive_reward)
 
 
 def group_centered(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
@@ -152,7 +153,7 @@ def expected_group_normalized(
     """
     xp = namespace(batch.reward)
     binary = rounding.near(batch.reward, 0.0) | rounding.near(batch.reward, 1.0)
-    if not bool(xp.all(~rows | binary)):
+    if not batch.checked and not bool(xp.all(~rows | binary)):
         raise ValueError("the expected group-normalized advantage needs rewards of 0 and 1 only")
     check_listing(
         batch, rows,
@@ -233,7 +234,7 @@ def check_listing(batch: TokenBatch, rows: Array, log_prob: Array, message: str)
     ``log_prob``, so that the probabilities of a group sum to 1. Where the batch has ``state`` and
     ``action``, no answer may stand twice. A batch that says it is ``listed`` is taken at its word.
     """
-    if batch.listed:
+    if batch.listed or batch.checked:
         return
     xp = namespace(batch.weight)
     total = xp.sum(xp.where(rows, log_prob, xp.zeros_like(log_prob)), axis=-1, keepdims=True)
@@ -280,6 +281,8 @@ ESTIMATORS: dict[str, Callable[..., Array]] = {
 
 def _check_equal_weights(batch: TokenBatch, rows: Array, what: str) -> None:
     """Counting rows means nothing where a row stands for a probability, as in an exact listing."""
+    if batch.checked:
+        return
     xp = namespace(batch.weight)
     weight = sequence_weight(batch, rows)
     smallest = xp.min(
@@ -300,14 +303,14 @@ class _Groups:
 
     def __init__(self, batch: TokenBatch, rows: Array) -> None:
         xp: Any = namespace(batch.reward)
-        self._xp, self._rows = xp, rows
+        self._xp, self._rows, self._checked = xp, rows, batch.checked
         self._weight = sequence_weight(batch, rows)
         # A row of weight 0 (an action never taken) is no member of its group.
         present = xp.any(rows, axis=-1, keepdims=True) & (self._weight > 0)
         self._present = present
         # The prompt id of a row is read at its first token.
         self._prompts = None if batch.group is None else PromptRows.of(
-            sequence_value(batch.group, rows, "group"))
+            sequence_value(batch.group, batch.mask, "group", checked=batch.checked))
         total = self._sum(self._weight)
         self._safe_total = xp.where(total > 0, total, xp.ones_like(total))
         self.size = self._sum(xp.astype(present, self._weight.dtype))
@@ -382,7 +385,7 @@ class _Groups:
         return self._prompts.reduced(xp.max, value, -math.inf)
 
     def _value(self, column: Array) -> Array:
-        return sequence_value(column, self._rows)
+        return sequence_value(column, self._rows, checked=self._checked)
 
     def _sum(self, values: Array) -> Array:
         """Sum of [..., sequences, 1] over each row's group, back at the rows."""

@@ -248,7 +248,7 @@ def logit_step(
     weighted = batch.weight * rule.scores(batch)
     terms = {name: batch.weight * term for name, term in rule.state_terms(batch).items()}
     return coefficient_step(
-        logits, batch, weighted, terms, removed_fraction=rule.removed_fraction,
+        logits, batch, weighted, terms, removed_fraction=rule.needs.removed_fraction,
         probabilities=probabilities,
     )
 

@@ -125,6 +125,9 @@ class TokenBatch:
     """Whether the rows list every answer of each prompt with its probability as weight, or stand for such
     a listing (the simulator's pooled rows). The caller vouches for it: rules that need a listing do not
     check, and mean lengths go by ``weight``. A cut is no listing."""
+    checked: bool = False
+    """Whether the caller vouches for the values: rules then look at none, and are functions of arrays
+    that a tracer or compiler can follow. Shapes and names of columns are checked all the same."""
     prepared: Mapping[str, Array] = field(default_factory=dict)
     """Columns that rules' ``prepare`` added, because computing them needs the whole batch."""
 
@@ -187,6 +190,49 @@ class TokenBatch:
                 "which this TokenBatch lacks"
             )
 
+    def check_values(self, names: Sequence[str] = ()) -> None:
+        """Raise ValueError unless there are response tokens, on which all that rules multiply is finite.
+
+        That is the required columns, ``names`` and those that every rule takes where they are given.
+        """
+        if self.checked:
+            return
+        xp = namespace(self.log_prob)
+        if not bool(xp.all(xp.any(self.mask, axis=(-2, -1)))):
+            raise ValueError(
+                "the mask is False everywhere: the batch has no response token (were all rewards "
+                "missing, or all responses cut off and masked?)"
+            )
+        # A sum is finite only if its terms are: one look at the usual batch, where all is well. Rules
+        # multiply these columns, by themselves and by each other: squares overflow before a product does.
+        total = sum(column * column
+                    for column in (self.log_prob, self.old_log_prob, self.reward, self.weight))
+        names = (*names, *(name for name in ("advantage", "target_offset")
+                           if getattr(self, name) is not None))
+        if not names and bool(xp.all(xp.isfinite(total) | ~self.mask)):
+            return
+        for name in ("log_prob", "old_log_prob", "reward", "weight", *names):
+            column = getattr(self, name)
+            # An action of probability 0 in an exact listing has log-probability -inf and weight 0.
+            counts = self.mask & (self.weight != 0) if name.endswith("log_prob") else self.mask
+            if not bool(xp.all(xp.isfinite(column * column) | ~counts)):
+                raise ValueError(
+                    f"column '{name}' holds NaN or infinite values on response tokens, or numbers whose "
+                    "squares are: look for a diverged policy or a faulty reward function"
+                )
+
+    @property
+    def kinds(self) -> tuple[Array, ...]:
+        """Masks of the ordinary and of the tempered tokens, without a kind of which there is none.
+
+        Where values are not looked at, both are there if rows could be tempered.
+        """
+        if self.tempered is None and self.sampling_temperature is None:
+            return (self.mask,)
+        both = (self.is_ordinary, self.is_tempered)
+        xp = namespace(self.mask)
+        return both if self.checked else tuple(rows for rows in both if bool(xp.any(rows)))
+
     @property
     def is_tempered(self) -> Array:
         """Boolean [..., sequences, positions]: masked tokens of the tempered rows."""
@@ -237,7 +283,8 @@ def concatenate(batches: Sequence[TokenBatch]) -> TokenBatch:
         if any(part is None for part in parts):
             raise ValueError(f"column '{name}' is present in some of the batches only")
         columns[name] = xp.concat(parts, axis=-2)
-    return first.replace(**columns, prepared={}, listed=all(batch.listed for batch in batches))
+    return first.replace(**columns, prepared={}, listed=all(batch.listed for batch in batches),
+                         checked=all(batch.checked for batch in batches))
 
 
 def masked_sum(values: Array, mask: Array) -> Array:
@@ -259,20 +306,22 @@ def sequence_weight(batch: TokenBatch, rows: Array) -> Array:
     return xp.max(xp.where(rows, batch.weight, xp.zeros_like(batch.weight)), axis=-1, keepdims=True)
 
 
-def sequence_value(column: Array, rows: Array, name: str = "reward") -> Array:
+def sequence_value(
+    column: Array, rows: Array, name: str = "reward", *, checked: bool = False
+) -> Array:
     """The one value of each sequence, [..., sequences, 1]: that of its tokens where ``rows`` holds.
 
     A sequence without such a token has the value at its first position.
 
     Raises:
-        ValueError: a column that varies within a sequence, named ``name``.
+        ValueError: a column that varies within a sequence, named ``name``, unless it is ``checked``.
     """
     if column.shape[-1] == 1:
         return column
     xp = namespace(column)
     at = xp.argmax(xp.astype(rows, xp.int64), axis=-1, keepdims=True)
     first = xp.take_along_axis(column, at, axis=-1)
-    if bool(xp.any(rows & (column != first))):
+    if not checked and bool(xp.any(rows & (column != first))):
         raise ValueError(
             f"column '{name}' varies within a sequence, and a value for each sequence is needed: "
             "repeat the sequence's over its tokens (a reward for each token is for 'reinforce' with "
@@ -301,7 +350,7 @@ def mean_over_sequences(batch: TokenBatch, name: str) -> Array:
     batch.require("mean_over_sequences", name)
     xp = namespace(batch.log_prob)
     rows = batch.is_ordinary
-    if not bool(xp.all(xp.any(rows, axis=(-2, -1)))):
+    if not batch.checked and not bool(xp.all(xp.any(rows, axis=(-2, -1)))):
         raise ValueError("no ordinary (temperature 1) token in the batch: check mask and tempered")
     per_sequence = sequence_mean(getattr(batch, name), rows)
     weight = sequence_weight(batch, rows)

@@ -29,6 +29,7 @@ import torch
 from entropy_theory import update_rules
 from entropy_theory.update_rules import UpdateRule, rule_options
 from entropy_theory.update_rules.diverse_bonus import DiverseBonus
+from entropy_theory.update_rules.rule import components, map_options
 from llm_bridge import verl_plugin as shared
 from llm_bridge.verl_plugin import PREFIX
 
@@ -65,9 +66,9 @@ def make_rule(name: str, options: Mapping[str, Any]) -> UpdateRule:
     """
     table = {"name": name, **options}
     rule = rule_options.from_table(table)
-    for path, part in rule.components():
+    for path, part in components(rule):
         for option in shared.options_of(table, path):
-            if option == "normalization" or option in part.advantage_options:
+            if option == "normalization" or option in shared.advantage_options(part):
                 place = "loss_reduction" if option == "normalization" else "advantage_estimator"
                 raise ValueError(
                     f"option {option} of '{part.name}' is SkyRL's under SkyRL: set "
@@ -77,25 +78,25 @@ def make_rule(name: str, options: Mapping[str, Any]) -> UpdateRule:
             f"update rule '{name}' does not run under SkyRL: {lacking}: train with "
             "llm_bridge.trainer.entropy_trainer.EntropyTrainer, or in verl if it runs there")
     # Without length factors: SkyRL's loss_reduction is in the advantages.
-    return rule.map_options(
+    return map_options(rule,
         lambda part, option, value: "token-mean" if option == "normalization" else value)
 
 
 def _lacking(rule: UpdateRule) -> str:
     """Say what the rule needs and SkyRL's policy losses are not shown; nothing if they are shown all."""
-    parts = [part for _, part in rule.components()]
+    parts = [part for _, part in components(rule)]
     if any(part.controller() is not None for part in parts):
         return "it needs a second batch, sampled at another temperature, and SkyRL samples one"
-    if rule.refuses_samples:
-        return rule.refuses_samples
+    if rule.needs.listing:
+        return rule.needs.listing
     if any(isinstance(part, DiverseBonus) for part in parts):
         return "it reads rewards and prompts, which SkyRL does not show to a policy loss"
-    if columns := sorted(rule.required_columns | rule.moved_state_functions):
+    if columns := sorted({*rule.needs.columns, *rule.needs.moves}):
         return f"it reads {', '.join(columns)}, which SkyRL does not show to a policy loss"
     if shared.needs_whole_batch(rule):
         return ("it takes statistics over the whole mini-batch, and SkyRL shows a policy loss one "
                 "micro-batch of one rank")
-    if "step" in rule.reads:
+    if "step" in rule.needs.reads:
         return "it reads the number of the optimizer step, which SkyRL does not tell a policy loss"
     if not _is_proportional(rule):
         return ("its score is not proportional to the advantage, which SkyRL divides by the size of the "

@@ -45,7 +45,16 @@ from entropy_theory import update_rules
 from entropy_theory.rounding import near
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import UpdateRule, rule_options
+from entropy_theory.update_rules.bonus import tells_prompts_apart
+from entropy_theory.update_rules.combine import Combined
 from entropy_theory.update_rules.diverse_bonus import DiverseBonus
+from entropy_theory.update_rules.entropy_advantage import EntropyAdvantage
+from entropy_theory.update_rules.entropy_bonus import EntropyBonus
+from entropy_theory.update_rules.grpo import Grpo
+from entropy_theory.update_rules.modifier import Modifier
+from entropy_theory.update_rules.reference_kl import ReferenceKl
+from entropy_theory.update_rules.reinforce import Reinforce
+from entropy_theory.update_rules.rule import components, map_options
 from llm_bridge.head.token_statistics import from_logits
 from llm_bridge.objective.batches import prefix_states
 from llm_bridge.objective.loss import clamped_fraction, detached, objective
@@ -128,22 +137,22 @@ def make_rule(name: str, options: Mapping[str, Any]) -> UpdateRule:
     """
     table = {"name": name, **options}
     rule = rule_options.from_table(table)
-    for path, part in rule.components():
+    for path, part in components(rule):
         _check_given(part, options_of(table, path))
-    tempering = [part.name for _, part in rule.components() if part.controller() is not None]
+    tempering = [part.name for _, part in components(rule) if part.controller() is not None]
     if tempering:
         raise ValueError(
             f"update rule '{tempering[-1]}' does not run under verl: it needs a second batch, sampled at "
             "another temperature, and verl's trainers sample one: train with "
             "llm_bridge.trainer.entropy_trainer.EntropyTrainer")
-    if rule.refuses_samples:
-        raise ValueError(f"update rule '{name}' does not run under verl: {rule.refuses_samples}")
-    if any(isinstance(part, DiverseBonus) for _, part in rule.components()):
+    if rule.needs.listing:
+        raise ValueError(f"update rule '{name}' does not run under verl: {rule.needs.listing}")
+    if any(isinstance(part, DiverseBonus) for _, part in components(rule)):
         raise ValueError(
             f"update rule '{name}' does not run under verl: it needs to know which answers of a prompt "
             "are right, and verl shows a policy loss neither rewards nor prompts: train with "
             "llm_bridge.trainer.entropy_trainer.EntropyTrainer")
-    if rule.tells_prompts_apart:
+    if tells_prompts_apart(rule):
         raise ValueError(
             f"update rule '{name}' with prompt_gain does not run under verl: it needs to know which "
             "answers are to one prompt, and verl shows a policy loss no prompts: leave prompt_gain 0, or "
@@ -155,21 +164,26 @@ def make_rule(name: str, options: Mapping[str, Any]) -> UpdateRule:
             "part of the forecast that a unit of the coefficient makes up, and the worker under verl "
             "forecasts whole steps (forecast_every): take hold 'integral', or train with "
             "llm_bridge.trainer.entropy_trainer.EntropyTrainer")
-    if "entropy_effect" in rule.required_columns:
+    if "entropy_effect" in rule.needs.columns:
         raise ValueError(
             f"update rule '{name}' with covariance 'network' does not run under verl: the effect of each "
             "token on entropy takes passes of its own through the whole mini-batch, which verl's engine "
             "does not make before a step: take covariance 'tabular', or train with "
             "llm_bridge.trainer.entropy_trainer.EntropyTrainer")
-    needing = [part.name for _, part in rule.components() if part.own_requires]
+    needing = [part.name for _, part in components(rule) if part.needs.columns]
     if needs_whole_batch(rule) and needing:
         raise ValueError(
             f"'{rule.name}' selects tokens before the forward pass, when the columns that its base "
-            f"'{needing[0]}' reads are not there yet: take another base"
+            f"'{needing[-1]}' reads are not there yet: take another base"
         )
     # Without length factors: verl's loss_agg_mode puts them in.
-    return rule.map_options(
+    return map_options(rule,
         lambda part, option, value: "token-mean" if option == "normalization" else value)
+
+
+_SEQUENCE_WISE = {kind._prepare for kind in (
+    UpdateRule, Modifier, Combined, Reinforce, Grpo, EntropyBonus, EntropyAdvantage, ReferenceKl)}
+"""How rules prepare whose sequences do not see each other."""
 
 
 def options_of(table: Any, path: Sequence[str | int]) -> Mapping[str, Any]:
@@ -186,25 +200,37 @@ def _check_given(rule: UpdateRule, options: Mapping[str, Any]) -> None:
             f"option normalization of '{rule.name}' is verl's under verl: set "
             "actor_rollout_ref.actor.loss_agg_mode"
         )
-    overruled = [option for option in options if option in rule.advantage_options]
+    overruled = [option for option in options if option in advantage_options(rule)]
     if overruled:
         raise ValueError(
             f"option {overruled[0]} of '{rule.name}' is about advantages, which verl computes: set "
             "algorithm.adv_estimator and the options beside it"
         )
-    if rule.changes_rewards:
+    if isinstance(rule, ReferenceKl) and rule.placement == "reward":
         raise ValueError(
             "placement 'reward' of 'reference-kl' is verl's under verl: set algorithm.use_kl_in_reward"
         )
 
 
 def needs_whole_batch(rule: UpdateRule) -> bool:
-    """Whether the rule, or one that it builds on, takes statistics over the whole mini-batch."""
-    return not rule.is_sequence_wise
+    """Whether the rule, or one that it builds on, takes statistics over the whole mini-batch.
+
+    Scores are elementwise, so that it is what rules prepare that may see other sequences. With advantages
+    given and means over tokens some of ours do not.
+    """
+    return tells_prompts_apart(rule) or any(
+        type(part)._prepare not in _SEQUENCE_WISE for _, part in components(rule))
+
+
+def advantage_options(rule: UpdateRule) -> tuple[str, ...]:
+    """Return the rule's options about advantages, which a batch that brings its own overrules."""
+    if isinstance(rule, Modifier):
+        return ()
+    return ("estimator", "std_ddof", "dynamic_sampling", "overlong_buffer", "group_size", "max_length")
 
 
 def _needs_model_output(rule: UpdateRule) -> bool:
-    return bool(rule.required_columns | rule.moved_state_functions)
+    return bool({*rule.needs.columns, *rule.needs.moves})
 
 
 def _check_unread(config: Any, rule: UpdateRule) -> None:
@@ -255,7 +281,7 @@ def policy_loss_for(name: str) -> Callable[..., Loss]:
             )
         if config.policy_loss.get("forecast_every"):
             raise ValueError(f"policy_loss.forecast_every is read by the worker alone: set {WORKER}")
-        if "step" in rule.reads:
+        if "step" in rule.needs.reads:
             raise ValueError(
                 f"'{PREFIX}{name}' depends on the optimizer step, which verl does not tell a policy "
                 f"loss: set {WORKER}, which counts them"
@@ -387,7 +413,7 @@ def clamped_entropy_of(logits: torch.Tensor, data: Any, rule: UpdateRule) -> tor
 def check_actor(config: Any, rule: UpdateRule) -> None:
     """Raise ValueError unless verl's actor gives what the rule reads, and adds nothing to it."""
     _check_unread(config, rule)
-    entropic = "entropy" in rule.required_columns or bool(rule.moved_state_functions)
+    entropic = "entropy" in rule.needs.columns or bool(rule.needs.moves)
     if config.entropy_coeff != 0:
         raise ValueError(
             f"entropy_coeff={config.entropy_coeff} would add a term to '{PREFIX}{rule.name}': leave "
@@ -402,7 +428,7 @@ def check_actor(config: Any, rule: UpdateRule) -> None:
             f"'{PREFIX}{rule.name}' needs all logits of a token on one rank, which strategy="
             f"{config.strategy} does not have: set actor_rollout_ref.actor.strategy=fsdp2"
         )
-    if "reference_log_prob" in rule.required_columns and not config.use_kl_loss:
+    if "reference_log_prob" in rule.needs.columns and not config.use_kl_loss:
         raise ValueError(
             f"'{PREFIX}{rule.name}' reads the reference policy: set "
             "actor_rollout_ref.actor.use_kl_loss=true and kl_loss_coef=0, so that verl runs it"
@@ -412,7 +438,7 @@ def check_actor(config: Any, rule: UpdateRule) -> None:
             f"kl_loss_coef={config.kl_loss_coef} would add a term to '{PREFIX}{rule.name}': set it to "
             "0 and use 'entropy-theory/reference-kl' with the rule as its base"
         )
-    if rule.prepares_every_step:
+    if rule.needs.every_step:
         raise ValueError(
             f"cov_log_prob='current' of '{rule.name}' needs log-probabilities of the whole mini-batch "
             "before its forward passes: use 'old'"
@@ -421,7 +447,7 @@ def check_actor(config: Any, rule: UpdateRule) -> None:
 
 def _known_step(rule: UpdateRule, step: int | None) -> int:
     """Return the step, or 0 where it is not known and the rule does not read it."""
-    if step is None and "step" in rule.reads:
+    if step is None and "step" in rule.needs.reads:
         raise ValueError(
             f"'{PREFIX}{rule.name}' depends on the optimizer step, and nobody has counted them: set "
             f"{WORKER}, and continue from checkpoints that were written with it"
@@ -566,7 +592,7 @@ def token_batch(
 def _prepared(batch: TokenBatch, rule: UpdateRule) -> Mapping[str, torch.Tensor]:
     """Return the rule's whole-batch columns, of the policy that sampled or, if asked, the current."""
     constants = detached(batch)
-    if not rule.prepares_every_step:
+    if not rule.needs.every_step:
         constants = constants.replace(log_prob=constants.old_log_prob)
     return rule.prepare(constants).prepared
 

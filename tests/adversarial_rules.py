@@ -7,33 +7,32 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import field
 
 from entropy_theory.array_types import Array
 from entropy_theory.policy import namespace
+from entropy_theory.reads import NOTHING
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.modifier import Modifier
+from entropy_theory.update_rules.rule import Needs, update_rule
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@update_rule("fading")
 class Fading(Modifier):
     """The base rule's scores, times a factor that falls from 1 to 0 over so many optimizer steps."""
 
-    name: ClassVar[str] = "fading"
-    own_reads: ClassVar[frozenset[str]] = frozenset({"step"})
+    _needs = Needs(reads={"step"})
     steps: int = 100
 
     def _scores(self, batch: TokenBatch) -> Array:
         return max(0.0, 1 - batch.step / self.steps) * self.base.scores(batch)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@update_rule("tail-sensitive")
 class TailSensitive(Modifier):
     """The base rule, without a gradient on tokens that the sampling policy gave less than ``least``."""
 
-    name: ClassVar[str] = "tail-sensitive"
-    own_reads: ClassVar[frozenset[str]] = frozenset({"old_log_prob"})
+    _needs = Needs(reads={"old_log_prob"})
     least: float = 1e-3
 
     def _scores(self, batch: TokenBatch) -> Array:
@@ -42,12 +41,11 @@ class TailSensitive(Modifier):
         return xp.where(batch.old_log_prob < math.log(self.least), xp.zeros_like(scores), scores)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@update_rule("log-prob-sensitive")
 class LogProbSensitive(Modifier):
     """The base rule's score times 1 - pi(a | s) of the policy that is trained."""
 
-    name: ClassVar[str] = "log-prob-sensitive"
-    own_reads: ClassVar[frozenset[str]] = frozenset({"log_prob"})
+    _needs = Needs(reads={"log_prob"})
 
     def _scores(self, batch: TokenBatch) -> Array:
         scores = self.base.scores(batch)
@@ -56,20 +54,18 @@ class LogProbSensitive(Modifier):
         return scores * (1 - xp.exp(xp.where(batch.mask, batch.log_prob, zeros)))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@update_rule("undeclared")
 class Undeclared(LogProbSensitive):
     """The same rule, which says that it reads nothing: engines may sum rows that are not alike."""
 
-    name: ClassVar[str] = "undeclared"
-    own_reads: ClassVar[frozenset[str]] = frozenset()
+    _needs = Needs(reads=NOTHING)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@update_rule("stateful")
 class Stateful(Modifier):
     """`Fading` by mistake: it counts how often it was asked, where it means optimizer steps."""
 
-    name: ClassVar[str] = "stateful"
-    own_reads: ClassVar[frozenset[str]] = frozenset()
+    _needs = Needs(reads=NOTHING)
     steps: int = 100
     asked: dict[str, int] = field(default_factory=lambda: {"times": 0}, compare=False, repr=False)
 

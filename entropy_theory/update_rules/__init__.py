@@ -21,33 +21,32 @@ from entropy_theory.support.installed import load_installed
 from entropy_theory.support.typed_values import in_words, is_union
 from entropy_theory.support.user_code import load
 from entropy_theory.support.user_errors import lookup
-from entropy_theory.update_rules.aent import Aent
-from entropy_theory.update_rules.aepo import Aepo
-from entropy_theory.update_rules.clip_cov import ClipCov
-from entropy_theory.update_rules.clip_higher import ClipHigher
+from entropy_theory.update_rules import (  # noqa: F401 (each registers the rule that it defines)
+    aent,
+    aepo,
+    clip_cov,
+    clip_higher,
+    diverse_bonus,
+    entropy_advantage,
+    entropy_bonus,
+    grpo,
+    gspo,
+    kl_cov,
+    natural_gradient,
+    reference_kl,
+    reinforce,
+)
 from entropy_theory.update_rules.combine import Combined
-from entropy_theory.update_rules.diverse_bonus import DiverseBonus
-from entropy_theory.update_rules.entropy_advantage import EntropyAdvantage
-from entropy_theory.update_rules.entropy_bonus import EntropyBonus
-from entropy_theory.update_rules.grpo import Grpo
-from entropy_theory.update_rules.gspo import Gspo
-from entropy_theory.update_rules.kl_cov import KlCov
-from entropy_theory.update_rules.natural_gradient import NaturalGradient
-from entropy_theory.update_rules.reference_kl import ReferenceKl
-from entropy_theory.update_rules.reinforce import Reinforce
-from entropy_theory.update_rules.rule import UpdateRule
+from entropy_theory.update_rules.modifier import Modifier
+from entropy_theory.update_rules.rule import Needs, UpdateRule, registered, update_rule
 
-RULES: dict[str, type[UpdateRule]] = {
-    rule.name: rule
-    for rule in (
-        Reinforce, Grpo, Gspo, ClipHigher, NaturalGradient, EntropyBonus, DiverseBonus,
-        EntropyAdvantage, ReferenceKl, ClipCov, KlCov, Aepo, Aent,
-    )
-}
+RULES = dict(sorted(registered.items()))
+"""The rules of this package by name."""
 GROUP = "policy_entropy.rules"
 """The group of entry points in which installed packages name rules; a name in `RULES` stays ours."""
 
-__all__ = ["GROUP", "RULES", "UpdateRule", "combine", "get", "is_rule", "rule_class"]
+__all__ = ["GROUP", "RULES", "Modifier", "Needs", "UpdateRule", "combine", "get", "is_rule", "rule_class",
+           "update_rule"]
 
 
 def rule_class(name: str) -> type[UpdateRule]:
@@ -68,7 +67,7 @@ def rule_class(name: str) -> type[UpdateRule]:
     rule = load(name, "update rule", "subclass of UpdateRule", is_rule)
     if not _is_named_rule(rule):
         raise ValueError(
-            f"update rule '{name}' has no name: give its class one, name: ClassVar[str] = \"thrifty\""
+            f"update rule '{name}' has no name: put @update_rule(\"thrifty\") above its class"
         )
     return rule
 

@@ -19,23 +19,23 @@ over sequences, where the code's loss is that of ``base.normalization=token-mean
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import ClassVar
 
 from entropy_theory.array_types import Array
 from entropy_theory.controllers import AdaptiveCoefficient, Controller
+from entropy_theory.reads import NOTHING
 from entropy_theory.update_rules.entropy_bonus import EntropyBonus
+from entropy_theory.update_rules.rule import Needs, update_rule
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@update_rule("aent")
 class Aent(EntropyBonus):
     """The base rule's scores, and the state term {"clamped_entropy": coefficient} on ordinary rows.
 
     Defaults are those of the paper's MATH run (Qwen2.5-Math-1.5B).
     """
 
-    name: ClassVar[str] = "aent"
-    moves: ClassVar[tuple[str, ...]] = ("clamped_entropy",)
+    _moved: ClassVar[str] = "clamped_entropy"
     coefficient: Array = 0.002
     removed_fraction: float = 0.33
     """The share p of the vocabulary, by count, that the clamped entropy leaves out."""
@@ -55,8 +55,8 @@ class Aent(EntropyBonus):
     warm_up_steps: int = 30
     """Steps before the coefficient starts to move (two epochs in the paper's run)."""
 
-    def __post_init__(self) -> None:
-        EntropyBonus.__post_init__(self)
+    def _check(self) -> None:
+        EntropyBonus._check(self)
         if not 0 <= self.removed_fraction < 1:
             raise ValueError(f"removed_fraction must be in [0, 1), got {self.removed_fraction}")
         if self._holds and (self.adaptive or self.hold == "integral"):
@@ -66,12 +66,9 @@ class Aent(EntropyBonus):
                 "forecasts (adaptive = false, hold = \"forecast\")")
 
     @property
-    def own_reads(self) -> frozenset[str]:
-        return self._reads_of_prompts
-
-    @property
-    def is_sequence_wise(self) -> bool:
-        return self.base.is_sequence_wise and not self._has_gain
+    def _needs(self) -> Needs:
+        return Needs(columns=self._columns_of_prompts, reads=NOTHING, moves=(self._moved,),
+                     removed_fraction=self.removed_fraction)
 
     @property
     def _adapts(self) -> bool:

@@ -23,9 +23,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import field
+from typing import Any
 
 import numpy as np
 
@@ -44,18 +43,16 @@ from entropy_theory.token_batch import (
 from entropy_theory.update_rules import selection
 from entropy_theory.update_rules.clipped_ratio import length_factor, ratio, unclipped
 from entropy_theory.update_rules.grpo import Grpo
-from entropy_theory.update_rules.modifier import Modifier
-from entropy_theory.update_rules.rule import per_run
+from entropy_theory.update_rules.modifier import Modifier, clip_bounds, length_normalization
+from entropy_theory.update_rules.rule import Needs, per_run, update_rule
 
 ABLATIONS = ("none", "untempered", "advantage")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@update_rule("aepo")
 class Aepo(Modifier):
     """The base rule on ordinary rows; alpha x ratio x R, clipped, on tempered rows."""
 
-    name: ClassVar[str] = "aepo"
-    requires: ClassVar[tuple[str, ...]] = ("sampling_temperature",)
     alpha: Array = 1.0
     """Weight of the second batch's REINFORCE term; a number, or one a run."""
     temperature_high: float = 1.2
@@ -85,8 +82,7 @@ class Aepo(Modifier):
     replaced_rows: int = 60
     """"code" only: at most so many rows are overwritten, half as many when entropy is lowered."""
 
-    def __post_init__(self) -> None:
-        Modifier.__post_init__(self)
+    def _check(self) -> None:
         for name, value, known in (
             ("normalize", self.normalize, ("samples", "positives")),
             ("ablation", self.ablation, ABLATIONS),
@@ -102,7 +98,7 @@ class Aepo(Modifier):
             raise ValueError(f"replaced_rows must be at least 2, got {self.replaced_rows}")
         if self.form == "code" and self.ablation == "advantage":
             raise ValueError("ablation 'advantage' belongs to form 'paper'")
-        if self.form == "code" and self.base.length_normalization[0] != "token-mean":
+        if self.form == "code" and length_normalization(self.base)[0] != "token-mean":
             raise ValueError(
                 "form 'code' averages over tokens: give a base with normalization 'token-mean', such "
                 "as update_rules.get('grpo', normalization='token-mean')"
@@ -114,18 +110,10 @@ class Aepo(Modifier):
         self.controller()
 
     @property
-    def own_reads(self) -> frozenset[str]:
-        second = self._grpo().own_reads if self.ablation == "advantage" else self.towards.reads
+    def _needs(self) -> Needs:
+        second = self._grpo()._needs.reads if self.ablation == "advantage" else self.towards.reads
         counted = {"sequence", "rows"} if self.form == "code" else set()
-        return frozenset({RATIO, *second, *counted})
-
-    @property
-    def strength(self) -> Array:
-        return self.alpha
-
-    @property
-    def second_batch_options(self) -> Mapping[str, Any]:
-        return self.towards.generation_options()
+        return Needs(columns=("sampling_temperature",), reads={RATIO, *second, *counted})
 
     def controller(self) -> TemperatureSwitch:
         """Return the loop of Eq. 1, with both temperatures 1 under ablation "untempered"."""
@@ -219,7 +207,7 @@ class Aepo(Modifier):
     def _scores(self, batch: TokenBatch) -> TokenColumn:
         xp = namespace(batch.log_prob)
         gain, r = batch.prepared["aepo.gain"], ratio(batch)
-        tempered = xp.where(unclipped(r, gain, *self.base.clip_bounds), r * gain, xp.zeros_like(r))
+        tempered = xp.where(unclipped(r, gain, *clip_bounds(self.base)), r * gain, xp.zeros_like(r))
         ordinary = self.base.scores(batch)
         if self.form == "code":
             ordinary = batch.prepared["aepo.share"] * ordinary

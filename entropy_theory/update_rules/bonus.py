@@ -30,13 +30,12 @@ from entropy_theory import advantages
 from entropy_theory.array_types import Array, TokenColumn, TokenMask
 from entropy_theory.controllers import Controller, ForecastCoefficient, TargetEntropyCoefficient
 from entropy_theory.policy import namespace, to_numpy
-from entropy_theory.reads import NOTHING
 from entropy_theory.schedules import Schedule
 from entropy_theory.support.user_errors import check_choice
 from entropy_theory.token_batch import TokenBatch, sequence_mean, sequence_weight
 from entropy_theory.update_rules.clipped_ratio import NORMALIZATIONS
 from entropy_theory.update_rules.modifier import Modifier
-from entropy_theory.update_rules.rule import UpdateRule, per_run
+from entropy_theory.update_rules.rule import UpdateRule, components, per_run
 
 HOLDS = ("integral", "forecast")
 
@@ -72,8 +71,7 @@ class Bonus(Modifier):
     """What a prompt's own coefficient has more than the others' for each nat by which its entropy is
     further below its target, a number or one a run; with 0 all prompts have one coefficient."""
 
-    def __post_init__(self) -> None:
-        Modifier.__post_init__(self)
+    def _check(self) -> None:
         check_choice(self.normalization, NORMALIZATIONS, "normalization")
         check_choice(self.hold, HOLDS, "hold")
         if not np.all(np.isfinite(to_numpy(self.coefficient))):
@@ -87,20 +85,12 @@ class Bonus(Modifier):
         self._own_controller()
 
     @property
-    def own_requires(self) -> tuple[str, ...]:
-        return (*self.requires, *self._reads_of_prompts)
-
-    @property
-    def tells_prompts_apart(self) -> bool:
-        return self._has_gain or self.base.tells_prompts_apart
-
-    @property
     def _has_gain(self) -> bool:
         return bool(np.any(to_numpy(self.prompt_gain) != 0))
 
     @property
-    def _reads_of_prompts(self) -> frozenset[str]:
-        return frozenset({"entropy"}) if self._has_gain else NOTHING
+    def _columns_of_prompts(self) -> tuple[str, ...]:
+        return ("entropy",) if self._has_gain else ()
 
     @property
     def _holds(self) -> bool:
@@ -184,6 +174,11 @@ class Bonus(Modifier):
             common = batch.coefficient
         own = batch.prepared.get(f"{self.name}.prompt")
         return common if own is None else common + own
+
+
+def tells_prompts_apart(rule: UpdateRule) -> bool:
+    """Whether prompts have coefficients of their own (``prompt_gain``)."""
+    return any(isinstance(part, Bonus) and part._has_gain for _, part in components(rule))
 
 
 def root_mean_square(batch: TokenBatch, rows: TokenMask, column: TokenColumn) -> Array:

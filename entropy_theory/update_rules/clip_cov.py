@@ -20,26 +20,22 @@ stands in its place; nothing else of the rule changes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 from entropy_theory.array_types import Array, TokenColumn
 from entropy_theory.policy import namespace
 from entropy_theory.support.user_errors import check_choice, lookup
 from entropy_theory.token_batch import TokenBatch, masked_sum
 from entropy_theory.update_rules import selection
 from entropy_theory.update_rules.modifier import Modifier
-from entropy_theory.update_rules.rule import check_share
+from entropy_theory.update_rules.rule import Needs, check_share, update_rule
 
 COV_COLUMN = {"old": "old_log_prob", "current": "log_prob"}
 """The column of each choice of ``cov_log_prob``."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@update_rule("clip-cov")
 class ClipCov(Modifier):
     """The base rule's score, 0 on the selected tokens."""
 
-    name: ClassVar[str] = "clip-cov"
     ratio: float = 2e-4
     """Share of the step's tokens that is selected."""
     lower: float = 1.0
@@ -56,8 +52,7 @@ class ClipCov(Modifier):
     at_least_one: bool = False
     """Whether to select one token even where ratio x N is below 1, as the authors' code does."""
 
-    def __post_init__(self) -> None:
-        Modifier.__post_init__(self)
+    def _check(self) -> None:
         check_share("ratio", self.ratio)
         lookup(COV_COLUMN, self.cov_log_prob, "cov_log_prob")
         check_choice(self.covariance, selection.COVARIANCES, "covariance")
@@ -65,17 +60,11 @@ class ClipCov(Modifier):
             raise ValueError(f"lower {self.lower} must not exceed upper {self.upper}")
 
     @property
-    def own_reads(self) -> frozenset[str]:
-        return frozenset({COV_COLUMN[self.cov_log_prob], "sequence", "rows", "step", "seed",
-                          *self.own_requires})
-
-    @property
-    def own_requires(self) -> tuple[str, ...]:
-        return (selection.EFFECT,) if self.covariance == "network" else ()
-
-    @property
-    def prepares_every_step(self) -> bool:
-        return self.cov_log_prob == "current" or self.base.prepares_every_step
+    def _needs(self) -> Needs:
+        return Needs(
+            columns=(selection.EFFECT,) if self.covariance == "network" else (),
+            reads={COV_COLUMN[self.cov_log_prob], "sequence", "rows", "step", "seed"},
+            every_step=self.cov_log_prob == "current")
 
     def warnings(
         self, *, on_policy: bool, tokens: int | None = None, actions: int | None = None

@@ -6,17 +6,14 @@ drops groups without signal (``dynamic_sampling=True``); both are GRPO's options
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 from entropy_theory.update_rules.grpo import Grpo
+from entropy_theory.update_rules.rule import update_rule
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@update_rule("clip-higher")
 class ClipHigher(Grpo):
     """GRPO with clip_high = 0.28."""
 
-    name: ClassVar[str] = "clip-higher"
     clip_high: float = 0.28
 
     def warnings(

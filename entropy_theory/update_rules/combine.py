@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from entropy_theory.array_types import Array, TokenColumn
 from entropy_theory.reads import NOTHING
 from entropy_theory.token_batch import TokenBatch
-from entropy_theory.update_rules.rule import UpdateRule, merged_metrics
+from entropy_theory.update_rules.rule import Needs, UpdateRule, merged_metrics
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -22,7 +21,7 @@ class Combined(UpdateRule):
     name: ClassVar[str] = "combined"
     rules: tuple[UpdateRule, ...]
 
-    def __post_init__(self) -> None:
+    def _check(self) -> None:
         if not self.rules:
             raise ValueError("combine needs at least one rule")
         if sum(rule.controller() is not None for rule in self.rules) > 1:
@@ -33,33 +32,13 @@ class Combined(UpdateRule):
         adapting = sum(rule.coefficient_controller() is not None for rule in self.rules)
         if adapting > 1:
             raise ValueError("at most one of the combined rules may adapt its coefficient")
-        fractions = {r.removed_fraction for r in self.rules if r.removed_fraction}
+        fractions = {rule.needs.removed_fraction for rule in self.rules} - {0.0}
         if len(fractions) > 1:
             raise ValueError(f"the combined rules clamp differently: {sorted(fractions)}")
 
     @property
-    def removed_fraction(self) -> float:
-        return max(rule.removed_fraction for rule in self.rules)
-
-    @property
-    def own_reads(self) -> frozenset[str]:
-        return NOTHING
-
-    @property
-    def is_sequence_wise(self) -> bool:
-        return all(rule.is_sequence_wise for rule in self.rules)
-
-    @property
-    def pools_equal_rewards(self) -> bool:
-        return all(rule.pools_equal_rewards for rule in self.rules)
-
-    @property
-    def prepares_every_step(self) -> bool:
-        return any(rule.prepares_every_step for rule in self.rules)
-
-    @property
-    def second_batch_options(self) -> Mapping[str, Any]:
-        return {k: v for rule in self.rules for k, v in rule.second_batch_options.items()}
+    def _needs(self) -> Needs:
+        return Needs(reads=NOTHING)
 
     def controller(self) -> Any | None:
         controllers = [rule.controller() for rule in self.rules]

@@ -7,7 +7,7 @@ changed to other values that it might have, with all else kept: scores and state
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import Any
 
 import numpy as np
@@ -26,20 +26,18 @@ SEEDS = (1, 20251008)
 
 def reads_undeclared(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
     """Find the first name on which the rule depends undeclared, with a place; "" if there is none."""
-    reads = rule.reads
+    reads = rule.needs.reads
     if unknown := reads - EVERYTHING:
-        return f"unknown name '{min(unknown)}' in own_reads: known are {', '.join(sorted(EVERYTHING))}"
-    if missing := (rule.required_columns & EVERYTHING) - reads:
-        return f"'{min(missing)}' is in requires and not in own_reads: declare it there"
-    whole = _filled(batch, listed=rule.needs_listing)
+        return f"unknown name '{min(unknown)}' in reads: known are {', '.join(sorted(EVERYTHING))}"
+    whole = _filled(batch, listed=bool(rule.needs.listing))
     expected = outputs(rule, whole)
     if difference(expected, outputs(rule, whole), 0.0):
         return ""  # It remembers, and no change can be told from that: the clause of `remembers` tells.
     for remedy, other in _changes(whole, reads):
         if violation := difference(expected, outputs(rule, other), accuracy):
-            return f"{violation} (declare {remedy} in own_reads)"
+            return f"{violation} (declare {remedy} in reads)"
     if "sequence" not in reads and (violation := _tells_sequences_apart(rule, whole, accuracy)):
-        return f"{violation} (declare 'sequence' in own_reads)"
+        return f"{violation} (declare 'sequence' in reads)"
     return "" if "rows" in reads else _counts_rows(rule, whole, accuracy)
 
 
@@ -71,7 +69,7 @@ def remembers(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
     return ""
 
 
-def _changes(batch: TokenBatch, reads: frozenset[str]) -> Iterator[tuple[str, TokenBatch]]:
+def _changes(batch: TokenBatch, reads: Set[str]) -> Iterator[tuple[str, TokenBatch]]:
     """Yield batches in which an undeclared name has other values, with what would have to be declared."""
     rng = np.random.default_rng(zlib.crc32(np.ascontiguousarray(batch.log_prob).tobytes()))
     shape = batch.mask.shape
@@ -119,7 +117,7 @@ def _counts_rows(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
     share = 1 / np.bincount(twice)[twice]
     split = batch.take_sequences(twice)
     split = split.replace(weight=split.weight * share[:, None])
-    if "sequence" not in rule.reads:
+    if "sequence" not in rule.needs.reads:
         ids = np.broadcast_to(np.arange(len(twice))[:, None], split.mask.shape)
         split = split.replace(sequence=ids.copy())
     # Mean lengths go by weight where rows stand for more, or less, than themselves.
@@ -127,10 +125,10 @@ def _counts_rows(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
     try:
         found = outputs(rule, split.replace(listed=True))
     except ValueError as error:
-        return f"rows that are split in two are refused: {error} (declare 'rows' in own_reads)"
+        return f"rows that are split in two are refused: {error} (declare 'rows' in reads)"
     doubled = {name: column[..., twice, :] for name, column in expected.items()}
     violation = difference(doubled, found, accuracy)
-    return violation and f"{violation} where rows are split in two (declare 'rows' in own_reads)"
+    return violation and f"{violation} where rows are split in two (declare 'rows' in reads)"
 
 
 def _filled(batch: TokenBatch, *, listed: bool) -> TokenBatch:

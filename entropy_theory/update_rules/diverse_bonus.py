@@ -34,8 +34,6 @@ sum over tokens.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar
 
 from entropy_theory import advantages
 from entropy_theory.array_types import Array, TokenColumn
@@ -44,13 +42,14 @@ from entropy_theory.reads import RATIO
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.bonus import Bonus, root_mean_square
 from entropy_theory.update_rules.clipped_ratio import length_factor, ratio, unclipped
+from entropy_theory.update_rules.modifier import clip_bounds
+from entropy_theory.update_rules.rule import Needs, update_rule
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@update_rule("diverse-bonus")
 class DiverseBonus(Bonus):
     """The base rule's scores plus coefficient x ratio x x, clipped, on right answers of ordinary rows."""
 
-    name: ClassVar[str] = "diverse-bonus"
     coefficient: Array = 0.05
     """Reward per nat of surprise among right answers, a number or one a run. Where it is adapted, this is
     its first value."""
@@ -61,14 +60,14 @@ class DiverseBonus(Bonus):
     positive_reward: float = 1.0
     """An answer is right where its reward is at least this."""
 
-    def __post_init__(self) -> None:
-        Bonus.__post_init__(self)
+    def _check(self) -> None:
+        Bonus._check(self)
         if math.isnan(self.positive_reward):
             raise ValueError("positive_reward must be a number, got nan")
 
     @property
-    def own_reads(self) -> frozenset[str]:
-        return frozenset({RATIO, "old_log_prob"}) | self._reads_of_prompts
+    def _needs(self) -> Needs:
+        return Needs(columns=self._columns_of_prompts, reads={RATIO, "old_log_prob"})
 
     def surprise(self, batch: TokenBatch) -> TokenColumn:
         """Return x of each token's answer, [..., sequences, positions], nats; 0 but at right ones."""
@@ -90,7 +89,7 @@ class DiverseBonus(Bonus):
     def _scores(self, batch: TokenBatch) -> TokenColumn:
         gain, r = self._strength(batch) * batch.prepared[f"{self.name}.gain"], ratio(batch)
         xp = namespace(r)
-        bonus = xp.where(unclipped(r, gain, *self.base.clip_bounds), r * gain, xp.zeros_like(r))
+        bonus = xp.where(unclipped(r, gain, *clip_bounds(self.base)), r * gain, xp.zeros_like(r))
         return self.base.scores(batch) + bonus
 
     def metrics(self, batch: TokenBatch) -> dict[str, Array]:

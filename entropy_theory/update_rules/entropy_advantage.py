@@ -10,28 +10,26 @@ an advantage never changes, and a token without advantage gets none.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from entropy_theory.array_types import TokenColumn
 from entropy_theory.policy import namespace
+from entropy_theory.reads import NOTHING
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.modifier import Modifier
+from entropy_theory.update_rules.rule import Needs, update_rule
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@update_rule("entropy-advantage")
 class EntropyAdvantage(Modifier):
     """The base rule on shaped advantages (ordinary rows)."""
 
-    name: ClassVar[str] = "entropy-advantage"
-    requires: ClassVar[tuple[str, ...]] = ("entropy",)
     beta: float = 0.4
     """Advantage per nat of entropy."""
     kappa: float = 2.0
     """The bonus is at most |A| / kappa; kappa is above 1."""
 
-    def __post_init__(self) -> None:
-        Modifier.__post_init__(self)
+    def _check(self) -> None:
         if not (math.isfinite(self.beta) and self.beta >= 0):
             raise ValueError(f"beta must be finite and at least 0, got {self.beta}")
         if not self.kappa > 1:
@@ -40,12 +38,8 @@ class EntropyAdvantage(Modifier):
             )
 
     @property
-    def own_reads(self) -> frozenset[str]:
-        return frozenset({"entropy"})
-
-    @property
-    def is_sequence_wise(self) -> bool:
-        return self.base.is_sequence_wise
+    def _needs(self) -> Needs:
+        return Needs(columns=("entropy",), reads=NOTHING)
 
     def warnings(
         self, *, on_policy: bool, tokens: int | None = None, actions: int | None = None

@@ -11,33 +11,29 @@ With a ``target`` the coefficient is adapted (`update_rules.bonus`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from entropy_theory.array_types import Array, TokenColumn
 from entropy_theory.policy import namespace
+from entropy_theory.reads import NOTHING
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.bonus import Bonus
 from entropy_theory.update_rules.clipped_ratio import length_factor
+from entropy_theory.update_rules.rule import Needs, update_rule
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@update_rule("entropy-bonus")
 class EntropyBonus(Bonus):
     """The base rule's scores, and the state term {"entropy": coefficient} on ordinary rows."""
 
-    name: ClassVar[str] = "entropy-bonus"
-    moves: ClassVar[tuple[str, ...]] = ("entropy",)
+    _moved: ClassVar[str] = "entropy"
     coefficient: Array = 0.015
     """The coefficient lambda, a number or one a run; 0.015 is the Entropy-Reg baseline of AEPO's Table 4.
     Where it is adapted, this is its first value."""
 
     @property
-    def own_reads(self) -> frozenset[str]:
-        return self._reads_of_prompts
-
-    @property
-    def is_sequence_wise(self) -> bool:
-        return self.base.is_sequence_wise and not self._has_gain
+    def _needs(self) -> Needs:
+        return Needs(columns=self._columns_of_prompts, reads=NOTHING, moves=(self._moved,))
 
     def _prepare(self, batch: TokenBatch) -> TokenBatch:
         xp = namespace(batch.log_prob)
@@ -48,6 +44,6 @@ class EntropyBonus(Bonus):
     def _state_terms(self, batch: TokenBatch) -> dict[str, TokenColumn]:
         terms = dict(self.base.state_terms(batch))
         bonus = self._strength(batch) * batch.prepared[f"{self.name}.factor"]
-        for name in self.moves:
-            terms[name] = terms[name] + bonus if name in terms else bonus
+        name = self._moved
+        terms[name] = terms[name] + bonus if name in terms else bonus
         return terms

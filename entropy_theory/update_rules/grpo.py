@@ -5,9 +5,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 from entropy_theory import advantages, rounding
 from entropy_theory.array_types import Array, TokenColumn
 from entropy_theory.policy import namespace
@@ -21,17 +18,13 @@ from entropy_theory.update_rules.clipped_ratio import (
     ratio,
     unclipped,
 )
-from entropy_theory.update_rules.rule import UpdateRule
+from entropy_theory.update_rules.rule import Needs, UpdateRule, update_rule
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@update_rule("grpo")
 class Grpo(UpdateRule):
     """The score is ratio x advantage x length factor where PPO does not clip, 0 where it does."""
 
-    name: ClassVar[str] = "grpo"
-    advantage_options: ClassVar[tuple[str, ...]] = (
-        "estimator", "std_ddof", "dynamic_sampling", "overlong_buffer", "group_size", "max_length",
-    )
     clip_low: float = 0.2
     """eps_low: with a negative advantage, no gradient once the ratio is below 1 - eps_low."""
     clip_high: float = 0.2
@@ -58,7 +51,7 @@ class Grpo(UpdateRule):
     max_length: int | None = None
     """L_max of "dr-grpo" (None: the longest sequence in the batch) and of ``overlong_buffer``."""
 
-    def __post_init__(self) -> None:
+    def _check(self) -> None:
         check_clip(self.clip_low, self.clip_high)
         check_choice(self.normalization, NORMALIZATIONS, "normalization")
         check_choice(self.estimator, advantages.ESTIMATORS, "advantage estimator")
@@ -90,38 +83,18 @@ class Grpo(UpdateRule):
                 "optimizer steps on each batch, or leave it None",)
 
     @property
-    def clip_bounds(self) -> tuple[float, float]:
-        return self.clip_low, self.clip_high
-
-    @property
-    def length_normalization(self) -> tuple[str, int | None]:
-        return self.normalization, self.max_length
-
-    @property
-    def own_reads(self) -> frozenset[str]:
+    def _needs(self) -> Needs:
         counts = self.estimator == "leave-one-out" or (self.std_ddof and self.group_size is None)
-        return frozenset({RATIO, "rows"} if counts else {RATIO})
-
-    @property
-    def is_sequence_wise(self) -> bool:
-        return True
-
-    @property
-    def takes_tempered_alone(self) -> bool:
-        return True
-
-    @property
-    def refuses_samples(self) -> str:
-        return "" if self.group_size is None else (
+        refused = (
             f"option group_size of '{self.name}' takes an exact expectation over groups, and cannot be "
             "sampled: leave group_size None, and set the number of samples of each prompt")
+        return Needs(reads={RATIO, "rows"} if counts else {RATIO},
+                     listing="" if self.group_size is None else refused)
 
     def _prepare(self, batch: TokenBatch) -> TokenBatch:
         xp = namespace(batch.log_prob)
         scale = xp.zeros_like(batch.log_prob)
-        for rows in (batch.is_ordinary, batch.is_tempered):
-            if not bool(xp.any(rows)):
-                continue
+        for rows in batch.kinds:
             advantage = self._advantage(batch, rows)
             counted = rows
             if self.dynamic_sampling:
@@ -153,9 +126,8 @@ class Grpo(UpdateRule):
     def advantages(self, batch: TokenBatch) -> TokenColumn:
         xp = namespace(batch.log_prob)
         found = xp.zeros_like(batch.log_prob)
-        for rows in (batch.is_ordinary, batch.is_tempered):
-            if bool(xp.any(rows)):
-                found = xp.where(rows, self._advantage(batch, rows), found)
+        for rows in batch.kinds:
+            found = xp.where(rows, self._advantage(batch, rows), found)
         return found
 
     def _ratio(self, batch: TokenBatch) -> Array:

@@ -10,40 +10,22 @@ are narrow, because s_i is a geometric mean.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 from entropy_theory.array_types import Array
 from entropy_theory.policy import namespace
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.clipped_ratio import capped_exp, log_ratio
 from entropy_theory.update_rules.grpo import Grpo
+from entropy_theory.update_rules.rule import update_rule
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@update_rule("gspo")
 class Gspo(Grpo):
     """The score is sequence ratio x advantage x length factor where the sequence is not clipped."""
 
-    name: ClassVar[str] = "gspo"
+    _needs = Grpo._needs
     clip_low: float = 3e-4
     clip_high: float = 4e-4
 
-    @property
-    def own_reads(self) -> frozenset[str]:
-        return super(Gspo, self).own_reads
-
-    @property
-    def is_sequence_wise(self) -> bool:
-        return True
-
-    @property
-    def takes_tempered_alone(self) -> bool:
-        return True
-
-    @property
-    def clip_bounds(self) -> tuple[float, float]:
-        """Return PPO's bounds, since GSPO's own are for sequence ratios and would silence tokens."""
-        return 0.2, 0.2
 
     def _ratio(self, batch: TokenBatch) -> Array:
         change = log_ratio(batch)

@@ -22,8 +22,7 @@ as printed (``at_least_one``). As in the code the default base has no PPO clip.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import field
 
 from entropy_theory.array_types import Array, TokenColumn
 from entropy_theory.policy import namespace
@@ -35,8 +34,8 @@ from entropy_theory.update_rules import selection
 from entropy_theory.update_rules.clip_cov import COV_COLUMN, fraction, quota_warnings
 from entropy_theory.update_rules.clipped_ratio import capped_exp, length_factor, log_ratio
 from entropy_theory.update_rules.grpo import Grpo
-from entropy_theory.update_rules.modifier import Modifier
-from entropy_theory.update_rules.rule import UpdateRule, check_share
+from entropy_theory.update_rules.modifier import Modifier, length_normalization
+from entropy_theory.update_rules.rule import Needs, UpdateRule, check_share, update_rule
 
 PENALTIES = ("absolute", "k2", "k3")
 
@@ -46,11 +45,10 @@ def unclipped_grpo() -> Grpo:
     return Grpo(clip_low=math.inf, clip_high=math.inf, normalization="token-mean")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@update_rule("kl-cov")
 class KlCov(Modifier):
     """The base rule's score, minus the penalty's slope on the selected tokens."""
 
-    name: ClassVar[str] = "kl-cov"
     ratio: float = 2e-3
     """Share of the step's tokens that is selected (the paper's 7B value; 2e-4 at 32B)."""
     coefficient: float = 1.0
@@ -65,8 +63,7 @@ class KlCov(Modifier):
     """Whether to select one token even where ratio x N is below 1, as the authors' code does."""
     base: UpdateRule = field(default_factory=unclipped_grpo)
 
-    def __post_init__(self) -> None:
-        Modifier.__post_init__(self)
+    def _check(self) -> None:
         check_share("ratio", self.ratio)
         check_choice(self.penalty, PENALTIES, "penalty")
         lookup(COV_COLUMN, self.cov_log_prob, "cov_log_prob")
@@ -75,16 +72,11 @@ class KlCov(Modifier):
             raise ValueError(f"coefficient must be finite, got {self.coefficient}")
 
     @property
-    def own_reads(self) -> frozenset[str]:
-        return frozenset({RATIO, COV_COLUMN[self.cov_log_prob], "sequence", "rows", *self.own_requires})
-
-    @property
-    def own_requires(self) -> tuple[str, ...]:
-        return (selection.EFFECT,) if self.covariance == "network" else ()
-
-    @property
-    def prepares_every_step(self) -> bool:
-        return self.cov_log_prob == "current" or self.base.prepares_every_step
+    def _needs(self) -> Needs:
+        return Needs(
+            columns=(selection.EFFECT,) if self.covariance == "network" else (),
+            reads={RATIO, COV_COLUMN[self.cov_log_prob], "sequence", "rows"},
+            every_step=self.cov_log_prob == "current")
 
     def warnings(
         self, *, on_policy: bool, tokens: int | None = None, actions: int | None = None
@@ -107,7 +99,7 @@ class KlCov(Modifier):
         count = selection.quota(batch, self.ratio, self.at_least_one)
         chosen = selection.largest(batch, covariance, batch.is_ordinary, count, slack)
         # The penalty is part of the token's loss, and averaged with it.
-        factor = length_factor(batch, batch.is_ordinary, *self.base.length_normalization)
+        factor = length_factor(batch, batch.is_ordinary, *length_normalization(self.base))
         return batch.with_prepared(**{"kl-cov.selected": chosen, "kl-cov.factor": factor})
 
     def _scores(self, batch: TokenBatch) -> TokenColumn:
@@ -115,7 +107,8 @@ class KlCov(Modifier):
         xp = namespace(scores)
         change = log_ratio(batch)
         if self.penalty == "absolute":
-            slope = xp.where(same_log_prob(change), xp.zeros_like(change), xp.sign(change))
+            sign = xp.where(change > 0, xp.ones_like(change), -xp.ones_like(change))
+            slope = xp.where(same_log_prob(change), xp.zeros_like(change), sign)
         else:
             slope = change if self.penalty == "k2" else capped_exp(change) - 1
         penalized = scores - self.coefficient * batch.prepared["kl-cov.factor"] * slope

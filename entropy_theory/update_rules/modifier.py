@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from entropy_theory.array_types import Array, TokenColumn
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.grpo import Grpo
-from entropy_theory.update_rules.rule import UpdateRule, merged_metrics
+from entropy_theory.update_rules.rule import UpdateRule, components, merged_metrics
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -23,32 +22,13 @@ class Modifier(UpdateRule):
         if not isinstance(self.base, UpdateRule):
             raise ValueError(f"base of '{self.name}' must be an update rule, got {self.base!r}")
         # Prepared columns go by the rule's name; those of the terms of a sum are kept apart.
-        below = (part for path, part in self.base.components()
+        below = (part for path, part in components(self.base)
                  if not any(isinstance(step, int) for step in path))
         if any(part.name == self.name for part in below):
             raise ValueError(
                 f"'{self.name}' modifies itself further down: give it once, or add two rules with combine"
             )
-
-    @property
-    def clip_bounds(self) -> tuple[float, float]:
-        return self.base.clip_bounds
-
-    @property
-    def length_normalization(self) -> tuple[str, int | None]:
-        return self.base.length_normalization
-
-    @property
-    def prepares_every_step(self) -> bool:
-        return self.base.prepares_every_step
-
-    @property
-    def removed_fraction(self) -> float:
-        return self.base.removed_fraction
-
-    @property
-    def second_batch_options(self) -> Mapping[str, Any]:
-        return self.base.second_batch_options
+        self._check()
 
     def controller(self) -> Any | None:
         return self.base.controller()
@@ -79,3 +59,26 @@ class Modifier(UpdateRule):
 
     def _state_terms(self, batch: TokenBatch) -> dict[str, TokenColumn]:
         return dict(self.base.state_terms(batch))
+
+
+def clip_bounds(rule: UpdateRule) -> tuple[float, float]:
+    """(low, high) of the clip on token ratios, which a second batch shares; PPO's 0.2 without one.
+
+    GSPO has none: its bounds are for sequence ratios and would silence tokens.
+    """
+    rule = _innermost(rule)
+    if isinstance(rule, Grpo) and type(rule)._ratio is Grpo._ratio:
+        return rule.clip_low, rule.clip_high
+    return 0.2, 0.2
+
+
+def length_normalization(rule: UpdateRule) -> tuple[str, int | None]:
+    """(normalization, max_length) of the policy-gradient term, which penalties share."""
+    rule = _innermost(rule)
+    return getattr(rule, "normalization", "sequence-mean"), getattr(rule, "max_length", None)
+
+
+def _innermost(rule: UpdateRule) -> UpdateRule:
+    while isinstance(rule, Modifier):
+        rule = rule.base
+    return rule

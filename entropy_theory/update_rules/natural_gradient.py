@@ -8,15 +8,12 @@ actions that were not drawn move too.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 from entropy_theory import advantages
 from entropy_theory.array_types import TokenColumn
 from entropy_theory.policy import namespace
 from entropy_theory.support.user_errors import check_choice
 from entropy_theory.token_batch import TokenBatch
-from entropy_theory.update_rules.rule import UpdateRule
+from entropy_theory.update_rules.rule import Needs, UpdateRule, components, update_rule
 
 REFUSED = (
     "'natural-gradient' needs every action of each state listed exactly, with its probability as weight "
@@ -24,30 +21,19 @@ REFUSED = (
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@update_rule("natural-gradient")
 class NaturalGradient(UpdateRule):
     """The score is (A_a - mean over actions) / pi_a, on exact listings only."""
 
-    name: ClassVar[str] = "natural-gradient"
-    requires: ClassVar[tuple[str, ...]] = ("state", "action")
-    advantage_options: ClassVar[tuple[str, ...]] = ("estimator",)
     estimator: str = "reward"
     """The estimator of advantages: "reward" (any baseline drops out) or another of `ESTIMATORS`."""
 
-    def __post_init__(self) -> None:
+    def _check(self) -> None:
         check_choice(self.estimator, advantages.ESTIMATORS, "advantage estimator")
 
     @property
-    def own_reads(self) -> frozenset[str]:
-        return frozenset({"log_prob", "state", "action", "rows"})
-
-    @property
-    def refuses_samples(self) -> str:
-        return REFUSED
-
-    @property
-    def needs_independent_logits(self) -> bool:
-        return True
+    def _needs(self) -> Needs:
+        return Needs(columns=("state", "action"), reads={"log_prob", "rows"}, listing=REFUSED)
 
     def advantages(self, batch: TokenBatch) -> TokenColumn:
         if batch.advantage is not None:
@@ -79,3 +65,8 @@ class NaturalGradient(UpdateRule):
 
     def _scores(self, batch: TokenBatch) -> TokenColumn:
         return batch.prepared["natural-gradient.score"]
+
+
+def needs_independent_logits(rule: UpdateRule) -> bool:
+    """Whether the rule is defined for tabular policies with answers of one token alone."""
+    return any(isinstance(part, NaturalGradient) for _, part in components(rule))

@@ -20,9 +20,6 @@ estimates of the same gradient and are refused too.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 import numpy as np
 
 from entropy_theory.array_types import Array, TokenColumn
@@ -32,19 +29,17 @@ from entropy_theory.rounding import same_log_prob
 from entropy_theory.support.user_errors import check_choice
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.clipped_ratio import capped_exp, length_factor, ratio
-from entropy_theory.update_rules.modifier import Modifier
-from entropy_theory.update_rules.rule import per_run
+from entropy_theory.update_rules.modifier import Modifier, length_normalization
+from entropy_theory.update_rules.rule import Needs, per_run, update_rule
 
 ESTIMATORS = ("k1", "k2", "k3", "k3-corrected")
 PLACEMENTS = ("loss", "reward")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@update_rule("reference-kl")
 class ReferenceKl(Modifier):
     """The base rule's score minus coefficient x the estimator's slope, or the base on R - KL."""
 
-    name: ClassVar[str] = "reference-kl"
-    requires: ClassVar[tuple[str, ...]] = ("reference_log_prob",)
     coefficient: Array = 0.01
     """The coefficient, a number or one a run; Cui et al., Figure 10, have .001 to .1."""
     estimator: str = "k2"
@@ -53,8 +48,7 @@ class ReferenceKl(Modifier):
     placement: str = "loss"
     """Where the KL is subtracted, "loss" or "reward"."""
 
-    def __post_init__(self) -> None:
-        Modifier.__post_init__(self)
+    def _check(self) -> None:
         check_choice(self.estimator, ESTIMATORS, "estimator")
         check_choice(self.placement, PLACEMENTS, "placement")
         if not np.all(np.isfinite(to_numpy(self.coefficient))):
@@ -71,18 +65,10 @@ class ReferenceKl(Modifier):
             )
 
     @property
-    def own_reads(self) -> frozenset[str]:
+    def _needs(self) -> Needs:
         log_prob = "log_prob" if self.placement == "loss" else "old_log_prob"
         own = {RATIO} if self.estimator == "k3-corrected" else set()
-        return frozenset({log_prob, "reference_log_prob", *own})
-
-    @property
-    def is_sequence_wise(self) -> bool:
-        return self.base.is_sequence_wise
-
-    @property
-    def changes_rewards(self) -> bool:
-        return self.placement == "reward" or self.base.changes_rewards
+        return Needs(columns=("reference_log_prob",), reads={log_prob, *own})
 
     def warnings(
         self, *, on_policy: bool, tokens: int | None = None, actions: int | None = None
@@ -118,7 +104,7 @@ class ReferenceKl(Modifier):
     def _prepare(self, batch: TokenBatch) -> TokenBatch:
         prepared = self.base.prepare(self._penalized(batch)).prepared
         rows = batch.is_ordinary
-        factor = length_factor(batch, rows, *self.base.length_normalization)
+        factor = length_factor(batch, rows, *length_normalization(self.base))
         xp = namespace(factor)
         factor = xp.where(rows, factor, xp.zeros_like(factor))
         return batch.with_prepared(**{**prepared, "reference-kl.factor": factor})

@@ -10,56 +10,38 @@ it is the same formula; give the batch tempered rows only.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 from entropy_theory import advantages
 from entropy_theory.array_types import Array, TokenColumn
 from entropy_theory.policy import namespace
+from entropy_theory.reads import NOTHING
 from entropy_theory.support.user_errors import check_choice
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.clipped_ratio import NORMALIZATIONS, length_factor
-from entropy_theory.update_rules.rule import UpdateRule
+from entropy_theory.update_rules.rule import Needs, UpdateRule, update_rule
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@update_rule("reinforce")
 class Reinforce(UpdateRule):
     """The score is advantage x length factor."""
 
-    name: ClassVar[str] = "reinforce"
-    advantage_options: ClassVar[tuple[str, ...]] = ("estimator",)
     estimator: str = "reward"
     """The estimator of advantages: "reward" (no baseline, the papers' REINFORCE) or another of
     `advantages.ESTIMATORS`; a batch that brings its own ``advantage`` column uses that."""
     normalization: str = "sequence-mean"
     """The normalization by length: "sequence-mean", "token-mean" or "dr-grpo"."""
 
-    def __post_init__(self) -> None:
+    def _check(self) -> None:
         check_choice(self.estimator, advantages.ESTIMATORS, "advantage estimator")
         check_choice(self.normalization, NORMALIZATIONS, "normalization")
 
     @property
-    def length_normalization(self) -> tuple[str, int | None]:
-        return self.normalization, None
-
-    @property
-    def own_reads(self) -> frozenset[str]:
-        return frozenset({"rows"} if self.estimator == "leave-one-out" else ())
-
-    @property
-    def is_sequence_wise(self) -> bool:
-        return True
-
-    @property
-    def takes_tempered_alone(self) -> bool:
-        return True
+    def _needs(self) -> Needs:
+        return Needs(reads={"rows"} if self.estimator == "leave-one-out" else NOTHING)
 
     def _prepare(self, batch: TokenBatch) -> TokenBatch:
         xp = namespace(batch.log_prob)
         score = xp.zeros_like(batch.log_prob)
-        for rows in (batch.is_ordinary, batch.is_tempered):
-            if not bool(xp.any(rows)):
-                continue
+        for rows in batch.kinds:
             factor = length_factor(batch, rows, self.normalization)
             score = xp.where(rows, self._advantage(batch, rows) * factor, score)
         return batch.with_prepared(**{"reinforce.score": score})
@@ -72,9 +54,8 @@ class Reinforce(UpdateRule):
     def advantages(self, batch: TokenBatch) -> TokenColumn:
         xp = namespace(batch.log_prob)
         found = xp.zeros_like(batch.log_prob)
-        for rows in (batch.is_ordinary, batch.is_tempered):
-            if bool(xp.any(rows)):
-                found = xp.where(rows, self._advantage(batch, rows), found)
+        for rows in batch.kinds:
+            found = xp.where(rows, self._advantage(batch, rows), found)
         return found
 
     def _scores(self, batch: TokenBatch) -> TokenColumn:

@@ -50,12 +50,12 @@ def _said(rule: UpdateRule, seed: int) -> list[str]:
     try:
         on = _found(rule, seed, 0.0)
     except ValueError as error:
-        if rule.needs_listing:
+        if rule.needs.listing:
             raise
         return [f"its expected step is not defined on a listing of all answers ({error})",
                 _compared(rule), _clipped(rule)]
     said = [f"on-policy, its expected step is {on.words}"]
-    if rule.needs_listing:
+    if rule.needs.listing:
         return said
     if on.follows and not _found(rule, seed, MOVED).follows:
         said.append("off-policy it is not: the ratio pi / pi_old is missing in it, or in a part of it")
@@ -97,7 +97,7 @@ def _found(rule: UpdateRule, seed: int, moved: float) -> _Found:
     if left <= LEFT:
         return _Found(follows=True, words=_words(signs))
     term = ": its term of the reference is the gradient of no KL" if (
-        "reference_log_prob" in rule.required_columns) else ""
+        "reference_log_prob" in rule.needs.columns) else ""
     return _Found(follows=False, words=(
         "NOT along the gradient of expected reward, of c x entropy, of -c x KL to the reference, or of a "
         f"sum of them ({left:.0e} of it is something else{term})"))
@@ -130,7 +130,8 @@ def _batch(
     controller = rule.controller()
     temperature = None if controller is None else float(
         controller.observe(np.asarray(policy.entropy(old).mean())))
-    options = {"reference_logits": reference, "removed_fraction": rule.removed_fraction, "effects": True}
+    options = {"reference_logits": reference, "effects": True,
+               "removed_fraction": rule.needs.removed_fraction}
     batch = tabular.exact_batch(old, reward, temperature=temperature, **options)
     trained = tabular.exact_batch(logits, reward, temperature=temperature, **options)
     return batch.replace(log_prob=trained.log_prob, entropy=trained.entropy,
@@ -151,14 +152,14 @@ def _gradients(
 
     found = {"reward": of_scores(reward), "entropy": policy.entropy_gradient(logits),
              "reverse": of_scores(log_pi - log_reference), "forward": pi - np.exp(log_reference)}
-    if rule.removed_fraction:
-        found["clamped"] = tabular.state_gradient("clamped_entropy", logits, rule.removed_fraction)
+    if rule.needs.removed_fraction:
+        found["clamped"] = tabular.state_gradient("clamped_entropy", logits, rule.needs.removed_fraction)
     # The surprise of a right answer is judged once, by the policy that sampled.
     log_old = policy.log_softmax(old)
     inside = reward * np.exp(log_old)
     mean = (inside * log_old).sum(axis=-1, keepdims=True) / inside.sum(axis=-1, keepdims=True)
     found["diverse"] = of_scores(reward * (mean - log_old))
-    if rule.needs_listing:
+    if rule.needs.listing:
         found["natural"] = reward - reward.mean(axis=-1, keepdims=True)
     if rule.controller() is not None:
         tempered = np.asarray(batch.weight * batch.is_tempered).reshape(-1)

@@ -148,8 +148,8 @@ def _not_finite(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
     unknown = found.keys() - {"scores", *STATE_TERMS}
     if unknown:
         return f"unknown state term '{min(unknown)}': known are {', '.join(STATE_TERMS)}"
-    if undeclared := found.keys() - {"scores"} - rule.moved_state_functions:
-        return f"state term '{min(undeclared)}' is not in moves: declare moves = ('{min(undeclared)}',)"
+    if undeclared := found.keys() - {"scores", *rule.needs.moves}:
+        return f"state term '{min(undeclared)}' is not declared: it needs moves=('{min(undeclared)}',)"
     for name, column in found.items():
         bad = ~np.isfinite(column) & batch.mask
         if bad.any():
@@ -202,13 +202,13 @@ def _minds_empty_rows(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> s
 
 
 def _reads_more(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
-    known = {*rule.required_columns, "tempered"}
+    known = {*rule.needs.columns, "tempered"}
     bare = batch.replace(**{name: None for name in OPTIONAL_COLUMNS if name not in known})
     try:
         violation = _not_finite(rule, bare, accuracy)
         return "" if violation and _not_finite(rule, batch, accuracy) else violation
     except (AttributeError, TypeError) as error:
-        return f"without the optional columns that requires leaves out: {type(error).__name__}: {error}"
+        return f"without the columns that it does not say it needs: {type(error).__name__}: {error}"
 
 
 def _mixes_runs(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
@@ -248,7 +248,7 @@ def _leaves_float32(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str
 
 def _follows_rounding(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
     """Move floats by rounding: off-policy, on-policy, and where some rewards are their prompt's mean."""
-    if rule.needs_listing:
+    if rule.needs.listing:
         cases = [batch]
     else:
         apart = _off_round_numbers(batch)
@@ -307,7 +307,7 @@ def _needs_preparing_again(rule: UpdateRule, batch: TokenBatch, accuracy: float)
     """Prepare under the policy that sampled, then ask for scores under the one that is trained."""
     early = rule.prepare(batch.replace(log_prob=batch.old_log_prob)).replace(log_prob=batch.log_prob)
     violation = difference(outputs(rule, batch), outputs(rule, early), accuracy)
-    return violation and f"{violation} (prepared one step earlier; return True from prepares_every_step)"
+    return violation and f"{violation} (prepared one step earlier; declare every_step)"
 
 
 def _minds_pooling(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
@@ -319,7 +319,7 @@ def _minds_pooling(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
         batch = tabular.exact_batch(
             batch.log_prob[rows, 0][None], batch.reward[rows, 0][None],
             temperature=None if rule.controller() is None else 1.25,
-            removed_fraction=rule.removed_fraction)
+            removed_fraction=rule.needs.removed_fraction)
     assert batch.tempered is not None
     assert batch.state is not None
     key = np.stack([batch.tempered[:, 0], batch.state[:, 0], batch.reward[:, 0]])
@@ -328,11 +328,11 @@ def _minds_pooling(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
     pooled = batch.take_sequences(first).replace(weight=weight, listed=True)
     found = {name: column[member.ravel()] for name, column in outputs(rule, pooled).items()}
     violation = difference(outputs(rule, batch), found, accuracy)
-    return violation and f"{violation} (return False from pools_equal_rewards)"
+    return violation and f"{violation} (declare what else it reads)"
 
 
 def _of_samples(rule: UpdateRule) -> str:
-    return "the rule takes exact listings only" if rule.needs_listing else ""
+    return "the rule takes exact listings only" if rule.needs.listing else ""
 
 
 CLAUSES = (
@@ -348,7 +348,7 @@ CLAUSES = (
     Clause(name="empty rows", broken=_minds_empty_rows, skip_reason=_of_samples,
            promise="a row without tokens changes nothing"),
     Clause(name="columns", broken=_reads_more,
-           promise="no optional column is read but those in requires"),
+           promise="no optional column is read but the columns it needs"),
     Clause(name="runs", broken=_mixes_runs, promise="runs on a leading axis are independent"),
     Clause(name="torch", broken=_differs_on_torch, promise="torch gives what numpy gives",
            skip_reason=lambda rule: "" if importlib.util.find_spec("torch")
@@ -358,11 +358,11 @@ CLAUSES = (
     Clause(name="float32", broken=_leaves_float32, promise="float32 stays float32"),
     Clause(name="prepared once", broken=_needs_preparing_again,
            promise="prepared once for several optimizer steps",
-           skip_reason=lambda rule: "prepares_every_step" if rule.prepares_every_step else ""),
+           skip_reason=lambda rule: "every_step is declared" if rule.needs.every_step else ""),
     Clause(name="reads", broken=reads_undeclared,
-           promise="the step depends on nothing but what is declared in own_reads"),
+           promise="the step depends on nothing but what is declared in reads"),
     Clause(name="pooling", broken=_minds_pooling, promise="rows of equal reward may be pooled",
-           skip_reason=lambda rule: "" if rule.pools_equal_rewards else "not promised"),
+           skip_reason=lambda rule: "" if rule.needs.pools else "not promised"),
 )
 """The clauses, in the order in which they are reported."""
 BASIC = ("batch", "memory")
@@ -437,7 +437,7 @@ def _result(clause: Clause, rule: UpdateRule, judged: Sequence[TokenBatch], kept
         return ClauseResult(clause=clause, outcome="kept", detail=kept)
     if clause.name == "memory":  # Asked again it might answer otherwise.
         return ClauseResult(clause=clause, outcome="broken", detail=violation)
-    for simplify in () if rule.needs_listing else _SIMPLER:
+    for simplify in () if rule.needs.listing else _SIMPLER:
         simpler = simplify(batch)
         if not _refusal(rule, simpler) and (other := _violation(clause, rule, simpler)):
             batch, violation = simpler, other
@@ -463,7 +463,7 @@ def entropy_effect(rule: UpdateRule, *, seed: int = 0) -> EntropyEffect:
         controller = rule.controller()
         batch = tabular.exact_batch(
             logits, reward, reference_logits=rng.normal(size=logits.shape),
-            removed_fraction=rule.removed_fraction,
+            removed_fraction=rule.needs.removed_fraction,
             temperature=None if controller is None else controller.observe(
                 policy.entropy(logits)[..., 0]))
         plain = tabular.listing(logits, reward)
@@ -490,11 +490,11 @@ def rules_in(module: ModuleType) -> dict[str, UpdateRule]:
         elif (isinstance(value, type) and issubclass(value, UpdateRule)
               and value.__module__ == module.__name__):
             if not isinstance(getattr(value, "name", None), str):
-                raise ValueError(f'{name} has no name: give it one, name: ClassVar[str] = "thrifty"')
+                raise ValueError(f'{name} has no name: put @update_rule("thrifty") above the class')
             if not_options := _options_without_dataclass(value):
                 raise ValueError(
                     f"{name} declares {', '.join(not_options)} without being a dataclass, so that nobody "
-                    "can set it: put @dataclass(frozen=True, kw_only=True, slots=True) above the class")
+                    "can set it: put @update_rule(NAME) above the class")
             try:
                 found[name] = value()
             except TypeError as error:
@@ -529,7 +529,7 @@ _SIMPLER: tuple[Callable[[TokenBatch], TokenBatch], ...] = (
 def _batches(rule: UpdateRule, repeats: int, seed: int) -> Iterator[TokenBatch]:
     """Yield batches as the rule may meet them, small ones first; numbers are multiples of 1/4."""
     second = rule.controller() is not None
-    if rule.needs_listing:
+    if rule.needs.listing:
         rng = np.random.default_rng(seed)
         for actions in (2, 3, 4):
             for _ in range(3 * repeats):
@@ -537,7 +537,7 @@ def _batches(rule: UpdateRule, repeats: int, seed: int) -> Iterator[TokenBatch]:
                 yield tabular.exact_batch(
                     logits, rng.integers(0, 2, size=logits.shape).astype(float),
                     reference_logits=0 * logits, effects=True, temperature=1.25 if second else None,
-                    removed_fraction=rule.removed_fraction)
+                    removed_fraction=rule.needs.removed_fraction)
         return
     for number, size in enumerate(_SIZES):
         for repeat in range(repeats):
@@ -645,7 +645,7 @@ def _filled(batch: TokenBatch, rule: UpdateRule) -> TokenBatch:
         "coefficient": lambda: np.full(shape, 0.1),
     }
     return batch.replace(**{name: make() for name, make in known.items()
-                            if name in rule.required_columns and getattr(batch, name) is None})
+                            if name in rule.needs.columns and getattr(batch, name) is None})
 
 
 def _poisoned(batch: TokenBatch) -> TokenBatch:

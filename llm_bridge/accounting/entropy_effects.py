@@ -29,7 +29,7 @@ def attach(trainer: Any) -> None:
 
     Raises ValueError for a kind of distribution without gradients; in training, as `of_generation`.
     """
-    if "entropy_effect" in trainer.rule.required_columns:
+    if "entropy_effect" in trainer.rule.needs.columns:
         check_accelerator(trainer.accelerator)
         trainer.entropy_effects = functools.partial(of_generation, trainer)
 

@@ -15,6 +15,7 @@ import torch
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import UpdateRule
 from entropy_theory.update_rules.combine import Combined
+from entropy_theory.update_rules.rule import components, map_options, strength
 from llm_bridge.objective.micro_batch import MicroBatch
 
 Moved = dict[str, torch.Tensor]
@@ -73,13 +74,13 @@ def per_unit(rule: UpdateRule, parts: Sequence[MicroBatch]) -> list[Moved] | Non
         ]
     # The outermost option of that name is the one that a log calls the rule's coefficient.
     owner = next(
-        (part for _, part in rule.components()
+        (part for _, part in components(rule)
          if any(field.name == "coefficient" for field in dataclasses.fields(part))), None)
     if owner is None:
         return None
 
     def at(value: float) -> UpdateRule:
-        return rule.map_options(
+        return map_options(rule,
             lambda part, name, old: value if part is owner and name == "coefficient" else old)
 
     one, none = at(1.0), at(0.0)
@@ -92,7 +93,8 @@ def coefficient(rule: UpdateRule, parts: Sequence[MicroBatch]) -> float | None:
         column: Any = part.batch.coefficient
         if column is not None and bool(part.batch.mask.any()):
             return float(column[part.batch.mask][0])
-    return None if rule.strength is None else float(rule.strength)
+    found = strength(rule)
+    return None if found is None else float(found)
 
 
 def _of_rule(rule: UpdateRule, part: MicroBatch, batch: TokenBatch | None = None) -> Moved:

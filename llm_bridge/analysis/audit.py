@@ -301,7 +301,7 @@ class _StepSnapshot:
         return tabular.coefficient_step(
             logits, batch, tokens.weighted_score[here][:, None],
             {name: term[here][:, None] for name, term in tokens.weighted_terms.items()},
-            removed_fraction=self._trainer.rule.removed_fraction,
+            removed_fraction=self._trainer.rule.needs.removed_fraction,
         )
 
     def _measure_kernel(self, details: Details) -> _KernelMeasurement:

@@ -100,7 +100,7 @@ def plan(config: TrainConfig) -> str:
     if shape is not None:
         estimate = _memory_lines(memory(
             shape, dtype=models.torch_dtype(config.dtype), adamw=config.optimizer == "adamw",
-            reference="reference_log_prob" in rule.required_columns, tokens=rows * task.max_new_tokens,
+            reference="reference_log_prob" in rule.needs.columns, tokens=rows * task.max_new_tokens,
             chunked=not asked.get("cast_lm_head_to_fp32"), on_gpu=on_gpu))
     return "\n".join([
         f"plan: {rule.name} on {task.name}, {config.model} in {config.dtype}, {world} "

@@ -98,7 +98,7 @@ def detached(batch: TokenBatch) -> TokenBatch:
 
 def clamped_fraction(rule: UpdateRule) -> float | None:
     """The share of the vocabulary that the rule's clamped entropy leaves out; None if it has none."""
-    return rule.removed_fraction if "clamped_entropy" in rule.moved_state_functions else None
+    return rule.needs.removed_fraction if "clamped_entropy" in rule.needs.moves else None
 
 
 def _product(coefficient: torch.Tensor, values: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:

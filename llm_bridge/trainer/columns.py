@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from entropy_theory.update_rules import UpdateRule
+from entropy_theory.update_rules.bonus import tells_prompts_apart
 from llm_bridge.data.tasks import as_nats
 from llm_bridge.objective.batches import prefix_states
 
@@ -112,7 +113,7 @@ def target_offsets(examples: Sequence[dict[str, Any]], rule: UpdateRule) -> torc
 def takes_offsets(rule: UpdateRule) -> bool:
     """Whether the rule holds a target, or tells prompts apart."""
     loops = (rule.controller(), rule.coefficient_controller())
-    return rule.tells_prompts_apart or any(loop is not None and loop.takes_target for loop in loops)
+    return tells_prompts_apart(rule) or any(loop is not None and loop.takes_target for loop in loops)
 
 
 def token_weights(mask: torch.Tensor, accelerator: Any) -> dict[str, torch.Tensor]:

@@ -4,7 +4,7 @@ TRL samples, scores rewards, distributes, checkpoints and logs; the loss is ours
 
 - a rule's ``prepare`` sees all rows of all ranks once a generation, and its columns travel with the
   rows, so that no statistic is ever that of a micro-batch. A rule that needs the log-probabilities of
-  the policy being trained (``prepares_every_step``) is prepared again before each later step on the
+  the policy being trained (`Needs.every_step`) is prepared again before each later step on the
   same generation, after a pass without gradient over all its rows: groups and shares stay whole;
 - controllers observe the policy that sampled, once a generation;
 - ``weight`` alone normalizes: neither gradient accumulation nor data parallelism rescales a step;
@@ -145,7 +145,7 @@ class EntropyTrainer(GRPOTrainer):
         check_config(args, rule)
         run_numbers.check_tempered_fraction(tempered_fraction, rule)
         check_reward_timeout(reward_timeout)
-        self.needs_reference = "reference_log_prob" in rule.required_columns
+        self.needs_reference = "reference_log_prob" in rule.needs.columns
         frozen = None
         if self.needs_reference and kwargs.get("peft_config") is None:
             # Before TRL and the optimizer touch the model, and before a checkpoint is resumed.
@@ -249,7 +249,7 @@ class EntropyTrainer(GRPOTrainer):
     def _prepare_inputs(self, generation_batch: Any) -> Any:
         inputs = super()._prepare_inputs(generation_batch)
         usable = self.model.training and bool(inputs["usable_tokens"])
-        if usable and self.rule.prepares_every_step:
+        if usable and self.rule.needs.every_step:
             place = self._step % (self.args.steps_per_generation * self.num_iterations)
             # The first step on a generation is prepared with it: its policy is the one that sampled.
             if place > 0 and place % self.args.gradient_accumulation_steps == 0:

@@ -41,7 +41,7 @@ class Generation:
         self._log = draws.TrainingLog(trainer)
         self._corrects = trainer.use_vllm and trainer.vllm_importance_sampling_correction
         on_policy = trainer.steps_per_batch * args.num_iterations == 1
-        self._needs_effects = "entropy_effect" in trainer.rule.required_columns
+        self._needs_effects = "entropy_effect" in trainer.rule.needs.columns
         # One forward pass then gives the old log-probabilities, prepares the rule and is trained on.
         self._single_forward = (
             on_policy and args.steps_per_generation == self._place.ranks == 1
@@ -52,7 +52,7 @@ class Generation:
             not on_policy
             or trainer.controller is not None
             or trainer.coefficient_controller is not None
-            or not trainer.rule.reads.isdisjoint(OF_THE_POLICY)
+            or not trainer.rule.needs.reads.isdisjoint(OF_THE_POLICY)
         )
 
     @property

@@ -18,6 +18,8 @@ import datasets
 import torch
 
 from entropy_theory.update_rules import UpdateRule
+from entropy_theory.update_rules.modifier import length_normalization
+from entropy_theory.update_rules.rule import second_batch_options
 from llm_bridge.data.generation_settings import PLAIN_SAMPLING, settings_that_bend
 from llm_bridge.forward.evaluation_mode import declared_noise
 from llm_bridge.sampling import logits_processors, sampling
@@ -150,7 +152,7 @@ def _check_objective(args: Any, rule: UpdateRule) -> None:
     }
     if not args.beta:
         asked.pop("use_bias_correction_kl", None)
-    if NORMALIZATIONS.get(asked.get("loss_type", "")) == rule.length_normalization[0]:
+    if NORMALIZATIONS.get(asked.get("loss_type", "")) == length_normalization(rule)[0]:
         asked.pop("loss_type")
     if asked and from_trl(args) != rule:
         name, value = next(iter(asked.items()))
@@ -249,8 +251,8 @@ def check_rule(rule: UpdateRule) -> None:
     if not isinstance(rule, UpdateRule):
         raise ValueError(
             f"rule must be an UpdateRule, such as update_rules.get('aepo', target=0.5), got {rule!r}")
-    if rule.refuses_samples:
-        raise ValueError(f"a language model's answers are samples: {rule.refuses_samples}")
+    if rule.needs.listing:
+        raise ValueError(f"a language model's answers are samples: {rule.needs.listing}")
 
 
 def warn_of_inertness(trainer: Any) -> None:
@@ -382,11 +384,6 @@ def check_resampling(trainer: Any) -> None:
     if rounds and not hasattr(trainer.train_dataset, "__len__"):
         raise ValueError("resampling_rounds draws prompts at random: give a train_dataset with a "
                          "length, not a stream")
-
-
-def second_batch_options(rule: UpdateRule) -> dict[str, Any]:
-    """Return the options with which the rule's target samples the second batch, beside temperature."""
-    return dict(rule.second_batch_options)
 
 
 def check_second_batch(trainer: Any) -> None:

@@ -11,6 +11,7 @@ import torch
 from transformers import TrainerCallback
 
 from entropy_theory.update_rules import UpdateRule
+from entropy_theory.update_rules.rule import strength
 from llm_bridge.objective.batches import OF_A_SEQUENCE, gathered, map_columns
 from llm_bridge.objective.micro_batch import MicroBatch, contributions
 from llm_bridge.running import faults
@@ -102,5 +103,5 @@ def temperature(parts: Sequence[MicroBatch]) -> float | None:
 
 def coefficient(rule: UpdateRule, controller: Any | None) -> float | None:
     """The rule's coefficient for a log: the adapted one, else its option; None if it has none."""
-    found = rule.strength if controller is None else controller.coefficient
+    found = strength(rule) if controller is None else controller.coefficient
     return None if found is None else float(found)

@@ -17,6 +17,7 @@ import pandas
 
 from entropy_theory.update_rules.aepo import Aepo
 from entropy_theory.update_rules.entropy_advantage import EntropyAdvantage
+from entropy_theory.update_rules.modifier import clip_bounds
 from llm_bridge.data import benchmarks
 from paper_figures.data import inputs, paper_numbers
 from paper_figures.drawing.table import Table
@@ -72,7 +73,7 @@ def _training(recipe: dict[str, Any]) -> dict[str, str]:
 
 
 def _of_aepo(rule: dict[str, Any]) -> dict[str, str]:
-    low, high = Aepo().base.clip_bounds
+    low, high = clip_bounds(Aepo())
     base = rule.get("base", {})
     return {
         "Clip range, low and high": _clips(base.get("clip_low", low), base.get("clip_high", high)),
@@ -123,7 +124,7 @@ def _defaults() -> dict[str, str]:
     aepo = Aepo()
     shaped = EntropyAdvantage()
     return {
-        "Clip range, low and high": _clips(*aepo.base.clip_bounds),
+        "Clip range, low and high": _clips(*clip_bounds(aepo)),
         "$T_{high}$": f"{aepo.temperature_high:g}", "$T_{low}$": f"{aepo.temperature_low:g}",
         "alpha": f"{aepo.alpha:g}", "Target entropy (nats)": f"{aepo.target:g}",
         "Right answers added, entropy up": str(aepo.replaced_rows),

@@ -65,7 +65,7 @@ def _page(name: str) -> str:
     headers, row = _engines(name)
     rows = [(f"`{option.name}`", f"`{option.kind}`", f"`{option.default}`", text(option.meaning))
             for option in described.options(kind)]
-    required = sorted(kind().required_columns)
+    required = sorted(kind().needs.columns)
     parts = [
         f"# {name}", "", docstring(inspect.getdoc(kind) or ""), "",
         fenced(f'update_rules.get("{name}")\npolicy-entropy train --rule {name}', "text"),
@@ -78,7 +78,7 @@ def _page(name: str) -> str:
         "## What runs it", "",
         table(("where", "how"), [
             *((text(header), text(cell)) for header, cell in zip(headers, row, strict=True)),
-            ("TRL", text(kind().refuses_samples or "yes")),
+            ("TRL", text(kind().needs.listing or "yes")),
             ("verl", text(_hosted_by(verl_plugin, name))),
             ("SkyRL", text(_hosted_by(skyrl_plugin, name))),
         ]),

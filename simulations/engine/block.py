@@ -176,7 +176,7 @@ class Block(ABC):
         if loop is not None:
             seen = self.entropy
             if loop.reads == "clamped_entropy":
-                seen = clamped_entropy(self.logits, self.rule.removed_fraction)
+                seen = clamped_entropy(self.logits, self.rule.needs.removed_fraction)
             self.coefficient = loop.observe(
                 self.by_prompt(seen).mean(axis=-1) - (offset if loop.takes_target else 0.0),
                 self.forecast)

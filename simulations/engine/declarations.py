@@ -16,6 +16,7 @@ from entropy_theory.tabular import exact_batch
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import UpdateRule
 from entropy_theory.update_rules.declared import reads_undeclared, remembers
+from entropy_theory.update_rules.rule import components, map_options
 from simulations.engine.dynamics import cut_options
 
 ACCURACY = 1e-8
@@ -51,7 +52,7 @@ def is_ours(rule: UpdateRule) -> bool:
     """
     return all(_is_own_type(part) and all(
         _is_own_type(getattr(part, each.name)) for each in dataclasses.fields(part))
-        for _, part in rule.components())
+        for _, part in components(rule))
 
 
 def _is_own_type(value: Any) -> bool:
@@ -71,7 +72,7 @@ def extreme_runs(rule: UpdateRule, n_runs: int) -> list[int]:
             found.update((int(np.argmin(value)), int(np.argmax(value))))
         return value
 
-    rule.map_options(look)
+    map_options(rule, look)
     return sorted(found)
 
 
@@ -92,7 +93,7 @@ def _probe(rule: UpdateRule) -> TokenBatch:
     batch = exact_batch(
         logits, np.array([1.0, 1.0, 0.0, 0.0, 0.5, 0.0]),
         temperature=None if rule.controller() is None else np.array([1.25]),
-        reference_logits=rng.normal(size=logits.shape), removed_fraction=rule.removed_fraction)
+        reference_logits=rng.normal(size=logits.shape), removed_fraction=rule.needs.removed_fraction)
     rows = np.arange(batch.mask.shape[-2])[:, None]
     columns = {"sequence": np.broadcast_to(rows, batch.mask.shape), "listed": True}
     if rule.coefficient_controller() is not None:

@@ -11,6 +11,10 @@ import numpy as np
 
 from entropy_theory.policy import check_temperature
 from entropy_theory.update_rules import UpdateRule
+from entropy_theory.update_rules.bonus import tells_prompts_apart
+from entropy_theory.update_rules.grpo import Grpo
+from entropy_theory.update_rules.reinforce import Reinforce
+from entropy_theory.update_rules.rule import map_options
 from simulations.engine.sampling import Samples
 from simulations.problems.bandits import check_count
 
@@ -73,7 +77,7 @@ class Dynamics:
         if self.temperature is not None:
             if self.rule.controller() is not None:
                 raise ValueError(f"'{self.rule.name}' chooses the temperature: leave it None")
-            if not self.rule.takes_tempered_alone:
+            if not isinstance(self.rule, (Grpo, Reinforce)):
                 raise ValueError(
                     "a run on tempered samples alone needs a rule such as 'reinforce' or 'grpo': "
                     f"'{self.rule.name}' acts on ordinary rows, of which there are none"
@@ -90,21 +94,21 @@ class Dynamics:
         if self.target_offsets is not None:
             if not np.all(np.isfinite(self.target_offsets)):
                 raise ValueError(f"target_offsets must be finite, got {self.target_offsets}")
-            if not self.rule.tells_prompts_apart:
+            if not tells_prompts_apart(self.rule):
                 raise ValueError(
                     f"'{self.rule.name}' has one coefficient for all prompts: give it prompt_gain, or "
                     "leave target_offsets None")
-        if self.samples is not None and self.rule.needs_listing:
+        if self.samples is not None and self.rule.needs.listing:
             raise ValueError(
                 f"'{self.rule.name}' takes an exact expectation and cannot be sampled: leave samples "
-                f"None; {self.rule.refuses_samples}"
+                f"None; {self.rule.needs.listing}"
             )
 
     @property
     def pools(self) -> bool:
-        """Whether rows of equal reward are summed (`UpdateRule.pools_equal_rewards`), which needs a batch
+        """Whether rows of equal reward are summed (`Needs.pools`), which needs a batch
         for each step."""
-        return self.rule.pools_equal_rewards and self.steps_per_batch == 1
+        return self.rule.needs.pools and self.steps_per_batch == 1
 
     def take_runs(self, n_runs: int, part: slice) -> Dynamics:
         """Return the dynamics of the runs ``part`` (start and stop) of ``n_runs``, per-run values cut."""
@@ -135,5 +139,5 @@ def _cut_targets(targets: Any, n_runs: int, part: slice) -> Any:
 
 def cut_options(rule: UpdateRule, n_runs: int, part: slice) -> UpdateRule:
     """Return the rule with its options, and those of the rules it is made of, cut to some runs."""
-    return rule.map_options(
+    return map_options(rule,
         lambda _, name, value: value if isinstance(value, str) else _cut(value, n_runs, part))

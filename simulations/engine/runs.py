@@ -48,12 +48,12 @@ class Runs(Block):
         self.features = task.features
         self.logits = np.array(task.logits, dtype=self.dynamics.precision, order=order)
         # The starting policy is the reference of rules that have one.
-        self.effects = "entropy_effect" in self.rule.required_columns
+        self.effects = "entropy_effect" in self.rule.needs.columns
         if self.effects and self.features is not None:
             raise ValueError(
                 f"update rule '{self.rule.name}' with covariance 'network' runs on independent logits "
                 "here: simulate without features, or take covariance 'tabular'")
-        self.reference = task.logits if "reference_log_prob" in self.rule.required_columns else None
+        self.reference = task.logits if "reference_log_prob" in self.rule.needs.columns else None
         self.reward = np.array(task.reward, dtype=np.float64, order=order)
         """[runs or 1, prompts or 1, answers]."""
         self.correct = (self.reward == self.reward.max(axis=-1, keepdims=True)).astype(np.float64)
@@ -195,7 +195,7 @@ class Runs(Block):
             self.rule.scores(rows),
             self.rule.state_terms(rows),
             forecast.state_statistics(
-                at_rows, rows.action, removed_fraction=self.rule.removed_fraction
+                at_rows, rows.action, removed_fraction=self.rule.needs.removed_fraction
             ),
         )
         by_state = sum_by_index(np, contributions, rows.state, self.n_states)
@@ -332,7 +332,7 @@ class Runs(Block):
                 # grad_z H = -pi (log pi + H), and log pi + H = shifted - E[shifted].
                 total -= term * self.probabilities * (self._shifted - self._mean_shifted)
             else:
-                total += term * state_gradient(name, self.logits, self.rule.removed_fraction)
+                total += term * state_gradient(name, self.logits, self.rule.needs.removed_fraction)
         return total
 
     def rows(self) -> TokenBatch:
@@ -346,7 +346,7 @@ class Runs(Block):
         if self.coefficient is not None:
             columns["coefficient"] = np.broadcast_to(self.coefficient[:, None, None], index.shape)
         batch = self.kept.replace(**columns)
-        if self.rule.prepares_every_step:
+        if self.rule.needs.every_step:
             batch = self.rule.prepare(batch.replace(prepared={}))
         return batch
 
@@ -371,7 +371,7 @@ class Runs(Block):
         return token_batch(
             self.logits, self.reward, ordinary=self.has_ordinary, temperature=self.temperature,
             draws=self.draws, log_prob=self.log_probabilities(), reference_logits=self.reference,
-            removed_fraction=self.rule.removed_fraction, effects=self.effects,
+            removed_fraction=self.rule.needs.removed_fraction, effects=self.effects,
         )
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from entropy_theory.token_tree import TokenTree
-from entropy_theory.update_rules import UpdateRule
+from entropy_theory.update_rules.natural_gradient import needs_independent_logits
+from entropy_theory.update_rules.rule import UpdateRule, map_options, second_batch_options
 from simulations.engine.dynamics import Dynamics
 from simulations.engine.trajectory import Record
 from simulations.problems.bandits import check_memory, check_problem
@@ -94,7 +95,7 @@ class Task:
 
 def check_features_rule(rule: UpdateRule) -> None:
     """Raise ValueError for a rule that is not defined on shared parameters."""
-    if rule.needs_independent_logits:
+    if needs_independent_logits(rule):
         raise ValueError(
             f"'{rule.name}' is defined here for independent logits: shared parameters have a Fisher "
             "matrix of their own; leave features None, or use 'reinforce'")
@@ -103,7 +104,7 @@ def check_features_rule(rule: UpdateRule) -> None:
 def check_tree_dynamics(tree: TokenTree, shape: tuple[int, ...], dynamics: Dynamics) -> None:
     """Raise ValueError for dynamics that are not defined on this tree, or need too much memory."""
     rule = dynamics.rule
-    if tree.horizon > 1 and rule.needs_independent_logits:
+    if tree.horizon > 1 and needs_independent_logits(rule):
         raise ValueError(
             f"'{rule.name}' is defined on answers of one token: on a token tree use 'reinforce', or "
             "horizon 1")
@@ -143,7 +144,7 @@ def _check_per_run(dynamics: Dynamics, n_runs: int) -> None:
 
 def check_second_batch(rule: UpdateRule) -> None:
     """Raise ValueError for a target policy that is not sampled by a temperature alone."""
-    for name, value in rule.second_batch_options.items():
+    for name, value in second_batch_options(rule).items():
         raise ValueError(
             f"the target of '{rule.name}' samples with {name}={value}, and the simulator's "
             "second batch differs from the policy by its temperature alone: take a target that "
@@ -158,4 +159,4 @@ def _check_options(rule: UpdateRule, n_runs: int) -> None:
                 f"option {name} of '{part.name}' has {len(value)} values for {n_runs} runs")
         return value
 
-    rule.map_options(check)
+    map_options(rule, check)

@@ -99,7 +99,7 @@ def train(
     """
     # A step may take a token out of its class for each draw, and cut the class across the border of the
     # tokens kept, which the last policy has too.
-    state = _State(start, rule.removed_fraction, steps * (samples.group_size + 1) + 1)
+    state = _State(start, rule.needs.removed_fraction, steps * (samples.group_size + 1) + 1)
     asked = _Asked.of(rule, state.values, samples.group_size)
     numbers = _uniforms(seed, prompt, samples.group_size, steps)
     records = []
@@ -157,7 +157,7 @@ class _Asked:
 
     @classmethod
     def of(cls, rule: UpdateRule, values: tuple[float, ...], group_size: int) -> _Asked:
-        if not rule.pools_equal_rewards or rule.controller() or rule.coefficient_controller():
+        if not rule.needs.pools or rule.controller() or rule.coefficient_controller():
             raise ValueError(
                 f"tied tokens need a rule without a controller that sees rewards and means only, not "
                 f"'{rule.name}': use engine.simulate, or a constant coefficient")

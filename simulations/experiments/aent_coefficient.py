@@ -147,7 +147,7 @@ def _train(
         record=Record(logits=True), progress=progress,
     )
     assert run.logits is not None
-    clamped = clamped_entropy(run.logits, rule.removed_fraction).mean(axis=-1)
+    clamped = clamped_entropy(run.logits, rule.needs.removed_fraction).mean(axis=-1)
     return {"entropy": clamped, "reward": run.reward, "coefficient": run.coefficient}
 
 

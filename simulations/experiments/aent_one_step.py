@@ -131,7 +131,7 @@ def rule(
 
 def _step(logits: np.ndarray, reward: np.ndarray, chosen: UpdateRule) -> np.ndarray:
     """Exact step of one run, [states, actions], per unit learning rate of a state."""
-    batch = exact_batch(logits[None], reward[None], removed_fraction=chosen.removed_fraction)
+    batch = exact_batch(logits[None], reward[None], removed_fraction=chosen.needs.removed_fraction)
     return logit_step(logits[None], batch, chosen)[0] * len(logits)
 
 

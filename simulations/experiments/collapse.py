@@ -27,6 +27,7 @@ import xarray as xr
 
 from entropy_theory.policy import log_softmax
 from entropy_theory.update_rules import UpdateRule, get
+from entropy_theory.update_rules.natural_gradient import needs_independent_logits
 from simulations.computing.store import Experiment, Progress
 from simulations.engine.dynamics import Dynamics
 from simulations.engine.sampling import Samples
@@ -137,7 +138,7 @@ def _trajectory(
     progress: Progress,
 ) -> dict[str, np.ndarray]:
     """Run the stages; return each column [records, runs], NaN where no wrong answer is left."""
-    natural = algorithm.rule.needs_independent_logits
+    natural = needs_independent_logits(algorithm.rule)
     stages = config.stages[: config.natural_stages] if natural else config.stages
     pieces: dict[str, list[np.ndarray]] = {"log_wrong": [], "entropy": [], "within_right": []}
     for i, (steps, every) in enumerate(stages):

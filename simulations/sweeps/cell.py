@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from entropy_theory.update_rules.rule import UpdateRule, components
 from simulations.computing.store import Progress
 from simulations.engine.dynamics import Dynamics
 from simulations.engine.simulation import simulate
@@ -93,13 +94,20 @@ def per_run_values(dynamics: Dynamics) -> dict[tuple[str, ...], float]:
     one_loop = sum(loop is not None and loop.takes_target for loop in loops) == 1
     moves = dynamics.target_schedule is not None or any(
         loop is not None and loop.target_schedule is not None for loop in loops)
-    if one_loop and not moves and rule.target is not None:
-        found["rule", "target"] = rule.target
-    for path, part in rule.components():
+    if one_loop and not moves and getattr(rule, "target", None) is not None:
+        found["rule", "target"] = rule.target  # type: ignore[attr-defined]
+    for path, part in components(rule):
         names = [step for step in path if isinstance(step, str)]
         if len(names) == len(path):  # The terms of a sum have no names.
-            found |= {("rule", *names, name): value for name, value in part.per_run_options().items()}
+            found |= {("rule", *names, name): value for name, value in _per_run_options(part).items()}
     return found
+
+
+def _per_run_options(rule: UpdateRule) -> dict[str, float]:
+    """Return the rule's own options that are one number and may be one a run (annotated ``Array``)."""
+    values = {field.name: getattr(rule, field.name)
+              for field in dataclasses.fields(rule) if field.type == "Array"}
+    return {name: value for name, value in values.items() if isinstance(value, (int, float))}
 
 
 def _replaced(record: Any, path: tuple[str, ...], value: Any) -> Any:

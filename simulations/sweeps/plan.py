@@ -108,7 +108,7 @@ def _runs(sweep: SweepFile) -> Iterator[PlannedRun]:
             for key in path[:-1]:
                 place = place[key]
             place[path[-1]] = None
-        if point.dynamics.samples is None and point.dynamics.rule.pools_equal_rewards:
+        if point.dynamics.samples is None and point.dynamics.rule.needs.pools:
             found["dynamics"]["seed"] = None  # nothing is random but the starts
         group = json.dumps(found)
         for start in range(sweep.n_starts):

@@ -190,8 +190,8 @@ def test_current_log_probs_are_read_where_asked_for():
     batch = random_batch(22, second_batch=False)
     old, current = (update_rules.get("kl-cov", ratio=0.3, cov_log_prob=c)
                     for c in ("old", "current"))
-    assert current.prepares_every_step
-    assert not old.prepares_every_step
+    assert current.needs.every_step
+    assert not old.needs.every_step
     moved = current.prepare(batch).prepared["kl-cov.selected"]
     as_old = old.prepare(batch.replace(old_log_prob=batch.log_prob)).prepared["kl-cov.selected"]
     np.testing.assert_array_equal(moved, as_old)
@@ -282,7 +282,7 @@ def test_network_silences_by_the_band_in_the_papers_units():
 def test_without_the_column_network_is_refused_and_a_wrong_name_too(name):
     batch = tokens([-1.0, -2.0], [1.0, -1.0])
     wrapped = update_rules.get("entropy-bonus", base=update_rules.get(name, covariance="network"))
-    assert "entropy_effect" in wrapped.required_columns
+    assert "entropy_effect" in wrapped.needs.columns
     with pytest.raises(ValueError, match=f"'{name}' needs the column 'entropy_effect'"):
         update_rules.get(name, covariance="network").prepare(batch)
     with pytest.raises(ValueError, match=r"covariance.*'tabullar'"):

@@ -1,5 +1,6 @@
 """Guards declared.py and what rules declare: nothing is read that is not declared, nor the reverse."""
 
+import copy
 import dataclasses
 from typing import ClassVar
 
@@ -10,12 +11,12 @@ from entropy_theory import update_rules
 from entropy_theory.policy import namespace
 from entropy_theory.reads import EVERYTHING, NOTHING
 from entropy_theory.token_batch import masked_sum
-from entropy_theory.update_rules import declared
 from entropy_theory.update_rules.clip_higher import ClipHigher
 from entropy_theory.update_rules.declared import reads_undeclared, remembers
 from entropy_theory.update_rules.grpo import Grpo
 from entropy_theory.update_rules.modifier import Modifier
 from entropy_theory.update_rules.reinforce import Reinforce
+from entropy_theory.update_rules.rule import Needs, components, map_options
 from entropy_theory.verification.rule_contract import (
     CONDITIONED,
     _batches,
@@ -24,26 +25,30 @@ from entropy_theory.verification.rule_contract import (
     random_batch,
 )
 from tests.adversarial_rules import HONEST, Stateful, Undeclared
-from tests.entropy_theory.test_update_rules import VARIANTS
 
 RULES = [
-    *(update_rules.get(name, **options) for name, options in VARIANTS),
-    update_rules.get("natural-gradient"),
+    *(update_rules.get(name) for name in update_rules.RULES if name not in ("clip-cov", "kl-cov")),
+    update_rules.get("clip-cov", ratio=0.2, lower=-5, cov_log_prob="current"),
+    update_rules.get("kl-cov", ratio=0.2, penalty="k3"),
+    update_rules.get("reference-kl", estimator="k1", placement="reward"),
+    update_rules.get("grpo", estimator="leave-one-out"),
     update_rules.get("grpo", group_size=4, std_ddof=1),
 ]
 
 
 def less(rule, name):
     """The rule, without one of the names that it declares."""
-    kind = type("Less", (type(rule),), {"reads": rule.reads - {name}})
-    return kind(**{field.name: getattr(rule, field.name) for field in dataclasses.fields(rule)})
+    found = copy.copy(rule)
+    needs = dataclasses.replace(rule.needs, reads=rule.needs.reads - {name})
+    object.__setattr__(found, "_all_needs", needs)
+    return found
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_nothing_is_declared_in_vain(rule):
     """What is declared and not read would keep a rule from being pooled or compiled."""
     batches = [batch for batch in _batches(rule, 3, seed=0) if not _refusal(rule, batch)]
-    for name in rule.reads:
+    for name in rule.needs.reads - {*rule.needs.columns}:
         told = (reads_undeclared(less(rule, name), batch, CONDITIONED) for batch in batches)
         assert any(told), name
 
@@ -55,7 +60,7 @@ def broken(rule):
 @pytest.mark.parametrize("kind", HONEST)
 def test_adversarial_rules_that_say_what_they_read_keep_the_contract(kind):
     assert broken(kind()) == {}
-    assert not kind().pools_equal_rewards
+    assert not kind().needs.pools
 
 
 def test_rules_that_read_what_they_do_not_declare_and_rules_that_count_calls_are_found():
@@ -85,7 +90,7 @@ def test_each_name_is_missed_where_it_is_not_declared(name):
 
     class Reading(Modifier):
         name: ClassVar[str] = "reading"
-        own_reads = NOTHING
+        _needs = Needs(reads=NOTHING)
 
         def _scores(self, batch):
             return self.base.scores(batch) * factor(read, batch)
@@ -95,21 +100,16 @@ def test_each_name_is_missed_where_it_is_not_declared(name):
     found = [text for text in told if text]
     assert found
     assert all(f"'{name}'" in text for text in found)
-    Reading.own_reads = frozenset({name})
+    Reading._needs = Needs(reads={name})
+    rule = Reading(base=Reinforce())
     assert not any(reads_undeclared(rule, random_batch(seed), 1e-8) for seed in range(3))
 
 
-def test_what_is_required_and_not_declared_or_no_name_at_all_is_told():
-    class Requires(Modifier):
-        name: ClassVar[str] = "requires"
-        requires: ClassVar[tuple[str, ...]] = ("entropy",)
-        own_reads = NOTHING
-
+def test_what_is_no_name_at_all_is_told():
     class Misspelt(Modifier):
         name: ClassVar[str] = "misspelt"
-        own_reads = frozenset({"log_probs"})
+        _needs = Needs(reads={"log_probs"})
 
-    assert "'entropy' is in requires" in reads_undeclared(Requires(), random_batch(), 1e-8)
     assert "unknown name 'log_probs'" in reads_undeclared(Misspelt(), random_batch(), 1e-8)
 
 
@@ -121,8 +121,8 @@ def test_a_state_term_that_is_not_declared_is_told():
         def _state_terms(self, batch):
             return {"entropy": 0.1 + 0 * batch.weight}
 
-    assert "declare moves = ('entropy',)" in broken(Bonus())["finite"]
-    Bonus.moves = ("entropy",)
+    assert "it needs moves=('entropy',)" in broken(Bonus())["finite"]
+    Bonus._needs = Needs(moves=("entropy",))
     assert "finite" not in broken(Bonus())
 
 
@@ -130,73 +130,12 @@ class CountsSteps(Modifier):
     """Reads the step at each call, and still remembers: the largest that it has seen."""
 
     name: ClassVar[str] = "counts-steps"
-    own_reads = frozenset({"step"})
+    _needs = Needs(reads={"step"})
     seen: ClassVar[dict[str, int]] = {"step": 0}
 
     def _scores(self, batch):
         self.seen["step"] = max(self.seen["step"], batch.step)
         return self.base.scores(batch) / (1 + self.seen["step"])
-
-
-class SeesRows(Modifier):
-    """Remembers the most likely first token of all batches that it was shown."""
-
-    name: ClassVar[str] = "sees-rows"
-    own_reads = frozenset({"old_log_prob"})
-    seen: ClassVar[list[float]] = []
-
-    def _scores(self, batch):
-        self.seen.append(float(batch.old_log_prob[..., 0, 0]))
-        return self.base.scores(batch) * (1 + max(self.seen))
-
-
-def test_other_rows_are_asked_for():
-    """A rule that remembers what the first row was is told by a batch in which it is another."""
-    batch = random_batch(3)
-    ordered = batch.take_sequences(np.argsort(batch.old_log_prob[:, 0]))
-    assert "asked again" in remembers(SeesRows(), ordered, 0.0)
-
-
-class Drifts(Modifier):
-    """Answers a little more each time."""
-
-    name: ClassVar[str] = "drifts"
-    own_reads = NOTHING
-    times: ClassVar[list[int]] = []
-
-    def _scores(self, batch):
-        self.times.append(1)
-        return self.base.scores(batch) * (1 + 1e-3 * len(self.times))
-
-
-class Weighs(Modifier):
-    """Multiplies by the weight of all tokens, which rows that are split in two do not change."""
-
-    name: ClassVar[str] = "weighs"
-    own_reads = NOTHING
-
-    def _scores(self, batch):
-        return self.base.scores(batch) * masked_sum(batch.weight, batch.mask)
-
-
-def test_nothing_is_missed_in_a_rule_that_only_drifts_or_only_weighs():
-    """What differs from call to call is the memory's clause; weights of split rows keep their sum."""
-    assert not reads_undeclared(Drifts(base=Reinforce()), random_batch(), 1e-8)
-    assert not reads_undeclared(Weighs(base=Reinforce()), random_batch(), 1e-8)
-
-
-def test_what_is_changed_stays_what_it_might_be():
-    """Log-probabilities stay at or below 0 and entropies above, so that no honest rule meets nonsense."""
-    for reads in (NOTHING, frozenset({"ratio"})):
-        batch = random_batch(5)
-        assert (batch.log_prob > 0).any()
-        for remedy, other in declared._changes(declared._filled(batch, listed=False), reads):
-            changed = {name: column for name, column in other._columns()
-                       if column is not getattr(batch, name) and f"'{name}'" in remedy}
-            for name, column in changed.items():
-                assert ((column <= 0) if name.endswith("log_prob") else (column >= 0)).all(), remedy
-                assert len(np.unique(column)) > 1
-        assert any("whichever" in remedy for remedy, _ in declared._changes(batch, reads)) == bool(reads)
 
 
 def test_another_order_of_steps_is_asked_for():
@@ -217,39 +156,37 @@ def test_a_subclass_inherits_what_it_does_not_compute_anew():
             return super()._scores(batch) / 2
 
     class Declared(Halved):
-        own_reads = frozenset({"ratio"})
-        is_sequence_wise = True
+        _needs = Needs(reads={"ratio"})
 
         def _scores(self, batch):
             return super()._scores(batch) / 2
 
-    class Promised(Declared):
-        pools_equal_rewards = True
-
-    class Anew(Promised):
+    class Anew(Declared):
         def _prepare(self, batch):
             return super()._prepare(batch)
 
-    rules = [kind() for kind in (ClipHigher, Renamed, Halved, Declared, Promised, Anew)]
-    said = [(rule.reads, rule.pools_equal_rewards, rule.is_sequence_wise, rule.takes_tempered_alone)
-            for rule in rules]
-    ratio = frozenset({"ratio"})
-    assert said == [
-        (ratio, True, True, True), (ratio, True, True, True), (EVERYTHING, False, False, False),
-        (ratio, True, True, False), (ratio, True, True, False), (EVERYTHING, False, False, False),
-    ]
+    said = [kind().needs.reads for kind in (ClipHigher, Renamed, Halved, Declared, Anew)]
+    assert said == [{"ratio"}, {"ratio"}, EVERYTHING, {"ratio"}, EVERYTHING]
+
+
+def test_a_rule_that_declares_as_rules_did_formerly_is_refused():
+    """Its coefficients would be prepared once for several steps, or its columns not be there."""
+    with pytest.raises(TypeError, match="Old declares prepares_every_step"):
+        class Old(Grpo):
+            prepares_every_step = True
 
 
 def test_a_rule_reads_what_its_parts_read():
     get = update_rules.get
-    assert get("entropy-advantage", base=get("grpo", std_ddof=1)).reads == {"entropy", "ratio", "rows"}
-    assert update_rules.combine(get("reinforce"), HONEST[0](base=Reinforce())).reads == {"step"}
+    shaped = get("entropy-advantage", base=get("grpo", std_ddof=1))
+    assert shaped.needs.reads == {"entropy", "ratio", "rows"}
+    assert update_rules.combine(get("reinforce"), HONEST[0](base=Reinforce())).needs.reads == {"step"}
 
 
 def test_parts_are_told_with_their_paths_and_options_mapped_in_all_of_them():
     get = update_rules.get
     rule = update_rules.combine(get("clip-cov", base=get("aent", base="gspo")), get("reinforce"))
-    assert [(path, part.name) for path, part in rule.components()] == [
+    assert [(path, part.name) for path, part in components(rule)] == [
         ((), "combined"), (("rules", 0), "clip-cov"), (("rules", 0, "base"), "aent"),
         (("rules", 0, "base", "base"), "gspo"), (("rules", 1), "reinforce")]
     seen = []
@@ -258,7 +195,7 @@ def test_parts_are_told_with_their_paths_and_options_mapped_in_all_of_them():
         seen.append((part.name, name))
         return 2 * value if name in ("coefficient", "clip_low") else value
 
-    doubled = rule.map_options(double)
+    doubled = map_options(rule, double)
     assert doubled.rules[0].base.coefficient == 2 * rule.rules[0].base.coefficient
     assert doubled.rules[0].base.base.clip_low == 2 * rule.rules[0].base.base.clip_low
     assert doubled.rules[1] == rule.rules[1]

@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from entropy_theory.update_rules import RULES, described
+from entropy_theory.update_rules import described
 from entropy_theory.update_rules.entropy_bonus import EntropyBonus
 from entropy_theory.update_rules.reinforce import Reinforce
 from entropy_theory.update_rules.rule import UpdateRule
@@ -75,14 +75,6 @@ def test_a_terminal_shows_name_text_module_and_options_in_this_order():
     ]
 
 
-def test_long_meanings_are_folded_within_a_terminals_width():
-    """96 columns, indented by 4."""
-    lines = described.as_text(RULES["aepo"]).splitlines()
-    folded = [line for line in lines if line.startswith("    ")]
-    assert max(map(len, folded)) <= 100
-    assert any(len(line) > 90 for line in folded)
-
-
 def test_a_rule_without_options_says_so_and_one_with_options_does_not():
     bare = dataclasses.make_dataclass("Bare", [], bases=(UpdateRule,), frozen=True, kw_only=True,
                                       namespace={"name": "bare", "__doc__": "Made without a file."})
@@ -90,23 +82,6 @@ def test_a_rule_without_options_says_so_and_one_with_options_does_not():
     assert described.as_text(bare).splitlines()[-1] == "It has no options."
     assert "It has no options." not in described.as_text(EntropyBonus)
     assert described.options(bare) == []
-
-
-def test_a_base_that_has_no_source_hides_no_other_text():
-    made = type("Made", (Parent,), {"name": "made", "__slots__": ()})
-
-    @dataclass(frozen=True, kw_only=True)
-    class Last(made):
-        share: float = 0.1
-        """How much."""
-
-    meanings = {option.name: option.meaning for option in described.options(Last)}
-    assert (meanings["given"], meanings["share"]) == ("Must be given.", "How much.")
-
-
-def test_a_module_without_text_leaves_the_headline_to_the_class(monkeypatch):
-    monkeypatch.setattr(f"{__name__}.__doc__", None)
-    assert described.headline(Parent) == "What the parent is."
 
 
 def test_the_record_for_json_holds_the_same():

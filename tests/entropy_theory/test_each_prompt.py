@@ -126,15 +126,6 @@ def test_offsets_that_are_not_numbers_are_named():
         rule.prepare(batch().replace(entropy=None))
 
 
-@pytest.mark.parametrize("name", ["entropy-bonus", "aent"])
-def test_with_a_gain_sequences_see_each_other(name):
-    """A trainer would else prepare each micro-batch by itself."""
-    alone = update_rules.get("grpo", normalization="token-mean")
-    for base, gain, expected in ((alone, 0.0, True), (alone, GAIN, False), ("kl-cov", 0.0, False),
-                                 ("kl-cov", GAIN, False)):
-        assert update_rules.get(name, base=base, prompt_gain=gain).is_sequence_wise == expected
-
-
 def test_a_second_batch_alone_has_no_distance():
     """No ordinary row is left of such a cut, and no mean of them."""
     told = update_rules.get("entropy-bonus", prompt_gain=GAIN, **OPTIONS)

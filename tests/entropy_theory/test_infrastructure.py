@@ -1,4 +1,4 @@
-"""Guards controllers.py, results.py, user_errors.py and the weight of the package's import."""
+"""Guards results.py, user_errors.py and the weight of the package's import."""
 
 import json
 import os
@@ -8,28 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from entropy_theory.controllers import TemperatureSwitch
 from entropy_theory.support import results, user_errors
-
-
-def test_switch_follows_equation_1_for_each_run():
-    """T = T_high strictly below the target, T_low at or above it."""
-    switch = TemperatureSwitch(target=np.array([0.5, 0.5, 0.5]))
-    assert switch.observe(np.array([0.4, 0.5, 0.6])).tolist() == [1.2, 0.8, 0.8]
-
-
-def test_switch_state_survives_json():
-    switch = TemperatureSwitch()
-    switch.observe(np.array(0.7))
-    state = json.loads(json.dumps(switch.state_dict()))
-    other = TemperatureSwitch()
-    other.load_state_dict(state)
-    assert other.temperature == 0.8
-    assert other.entropy == 0.7
-    with pytest.raises(ValueError, match="not the state"):
-        other.load_state_dict({"coefficient": 1.0})
-    with pytest.raises(ValueError, match="NaN"):
-        other.observe(np.array(np.nan))
 
 
 def test_failed_write_leaves_the_old_file_and_no_litter(tmp_path):

@@ -19,16 +19,15 @@ OPTIONS = {
     "reinforce": [{"estimator": "reinforce++"}], "grpo": [
         {}, {"clip_low": 0.0, "clip_high": 0.0}, {"dual_clip": 1.5}, {"dynamic_sampling": True},
         {"estimator": "leave-one-out"}],
-    "gspo": [{}, {"clip_low": 0.0, "clip_high": 0.0}], "clip-higher": [{}], "entropy-bonus": [{}],
-    "diverse-bonus": [{}], "entropy-advantage": [{}],
+    "gspo": [{}, {"clip_low": 0.0, "clip_high": 0.0}],
     "reference-kl": [{}, {"estimator": "k1", "placement": "reward"}],
     "clip-cov": [{"ratio": 0.2, "lower": lower, "upper": 9.0, "covariance": kind}
-                 for lower in (-9.0, 0.0, 0.1) for kind in ("tabular", "network")],
-    "kl-cov": [{"ratio": ratio, "covariance": covariance, "base": base} for ratio in (0.1, 0.45)
-               for covariance in ("tabular", "network") for base in ("grpo", "entropy-bonus")],
-    "aepo": [{}, {"base": "clip-cov"}], "aent": [{}],
+                 for lower, kind in ((-9.0, "tabular"), (0.0, "network"), (0.1, "tabular"))],
+    "kl-cov": [{"ratio": 0.1, "covariance": "network"}, {"ratio": 0.45, "base": "entropy-bonus"}],
+    "aepo": [{}, {"base": "clip-cov"}],
 }
-CASES = [(name, options) for name, each in OPTIONS.items() for options in each]
+CASES = [(name, options) for name in update_rules.RULES if name != "natural-gradient"
+         for options in OPTIONS.get(name, [{}])]
 ROWS, WIDTH = 24, 6
 
 
@@ -63,9 +62,9 @@ def test_rounding_and_the_order_of_rows_move_no_step_by_more_than_rounding(name,
     rule = update_rules.get(name, **options)
     # 1e-12 is some 5,000 roundings of float64; in float32 two, which a kernel moves.
     size = {np.float64: 1e-12, np.float32: 2.0**-22}[dtype]
-    for seed in range(12):
+    for seed in range(6):
         batch = drawn(seed, ties=seed % 2 == 0, edge=np.log([1.0, 1.2, 1.5][seed % 3]))
-        if seed % 4 == 3:
+        if seed == 3:
             batch = batch.replace(reward=0 * batch.reward + 0.7)
         batch = converted(batch, lambda c: c.astype(dtype) if c.dtype == float else c)
         rng = np.random.default_rng(seed)
@@ -80,10 +79,6 @@ def test_rounding_and_the_order_of_rows_move_no_step_by_more_than_rounding(name,
         assert abs(shuffled - expected).max() <= allowed, seed
         on_torch = np.asarray(rule.scores(to_torch(moved)))
         assert abs(on_torch - expected).max() <= allowed, seed
-
-
-def test_the_options_are_of_every_rule():
-    assert OPTIONS.keys() == update_rules.RULES.keys() - {"natural-gradient"}
 
 
 @pytest.mark.parametrize(("dtype", "changes"), [

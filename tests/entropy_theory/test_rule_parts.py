@@ -13,8 +13,8 @@ from entropy_theory.controllers import ProportionalTemperature, TemperatureSwitc
 from entropy_theory.schedules import Points
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.bonus import base_and_bonus
-from entropy_theory.update_rules.grpo import Grpo
-from entropy_theory.update_rules.rule import UpdateRule
+from entropy_theory.update_rules.modifier import clip_bounds
+from entropy_theory.update_rules.rule import UpdateRule, map_options, strength
 from entropy_theory.verification.rule_contract import random_batch
 from tests.tolerances import ROUNDING
 
@@ -34,17 +34,17 @@ def test_a_rule_by_its_path_needs_a_name(tmp_path):
     file.write_text(
         head + "class Named(Grpo):\n    name = 'named'\n\nclass Bare(UpdateRule):\n    pass\n")
     assert update_rules.rule_class(f"{file}:Named").name == "named"
-    with pytest.raises(ValueError, match="has no name: give its class one"):
+    with pytest.raises(ValueError, match="has no name: put @update_rule"):
         update_rules.rule_class(f"{file}:Bare")
 
 
 def test_the_outermost_coefficient_is_a_rules_strength():
-    assert get("grpo").strength is None
-    assert get("reference-kl", coefficient=0.3).strength == 0.3
-    assert get("entropy-bonus", coefficient=0.3, base=get("aent", coefficient=0.1)).strength == 0.3
-    assert get("clip-cov", base=get("kl-cov", coefficient=0.4)).strength == 0.4
-    assert get("aepo", alpha=0.7).strength == 0.7
-    assert combine(get("grpo"), get("kl-cov", coefficient=0.4)).strength == 0.4
+    assert strength(get("grpo")) is None
+    assert strength(get("reference-kl", coefficient=0.3)) == 0.3
+    assert strength(get("entropy-bonus", coefficient=0.3, base=get("aent", coefficient=0.1))) == 0.3
+    assert strength(get("clip-cov", base=get("kl-cov", coefficient=0.4))) == 0.4
+    assert strength(get("aepo", alpha=0.7)) == 0.7
+    assert strength(combine(get("grpo"), get("kl-cov", coefficient=0.4))) == 0.4
 
 
 def test_a_sum_has_the_controllers_of_its_parts_wherever_they_stand():
@@ -66,7 +66,7 @@ def test_options_are_mapped_in_every_part_and_rules_stay_where_they_are():
 
     rule = combine(get("grpo", clip_high=0.2), get("kl-cov", coefficient=0.5, base=get(
         "grpo", clip_high=0.3)))
-    found = rule.map_options(doubled)
+    found = map_options(rule, doubled)
     assert found == combine(get("grpo", clip_high=0.4), get("kl-cov", coefficient=1.0, base=get(
         "grpo", clip_high=0.6)))
     assert ("kl-cov", "ratio") in asked
@@ -79,27 +79,24 @@ def test_a_batch_of_tempered_rows_alone_has_scores(name):
     batch = random_batch(70)
     second = batch.take_sequences(slice(12, 24))
     rule = get(name)
-    assert rule.takes_tempered_alone
     np.testing.assert_allclose(rule.scores(second), rule.scores(batch)[12:], rtol=1e-12)
     np.testing.assert_allclose(rule.advantages(second)[second.mask],
                                rule.advantages(batch)[12:][second.mask], rtol=1e-12)
     assert np.abs(rule.scores(second)).sum() > 0
 
 
-def test_what_a_rule_holds_of_sequences_logits_and_steps():
-    """Engines pool rows, refuse networks and prepare anew by these."""
-    wise = {name for name in update_rules.RULES if get(name).is_sequence_wise}
-    assert wise == {"reinforce", "grpo", "gspo", "clip-higher", "entropy-bonus", "entropy-advantage",
-                    "reference-kl", "aent"}
-    tempered = {name for name in update_rules.RULES if get(name).takes_tempered_alone}
-    assert tempered == {"reinforce", "grpo", "gspo", "clip-higher"}
-    alone = {name for name in update_rules.RULES if get(name).needs_independent_logits}
-    assert alone == {"natural-gradient"}
+def test_what_a_rule_needs_is_what_its_parts_need():
+    """Engines pool rows and prepare anew by it."""
     for name in ("entropy-bonus", "clip-cov"):
         current = get(name, base=get("kl-cov", cov_log_prob="current"))
-        assert current.prepares_every_step is True
-        assert get(name).prepares_every_step is False
-    assert combine(get("grpo"), current).prepares_every_step is True
+        assert current.needs.every_step is True
+        assert get(name).needs.every_step is False
+    assert combine(get("grpo"), current).needs.every_step is True
+    assert combine(get("gspo"), get("entropy-bonus"), get("aent")).needs.moves == (
+        "entropy", "clamped_entropy")
+    both = get("entropy-advantage", base="reference-kl")
+    assert both.needs.columns == ("entropy", "reference_log_prob")
+    assert not combine(get("grpo"), get("natural-gradient")).needs.pools
 
 
 def test_an_overlong_answer_is_worth_less_before_advantages_are_taken():
@@ -173,7 +170,7 @@ def test_a_rules_loop_is_of_the_kind_asked_for_and_starts_where_its_schedule_doe
 def test_parts_that_clamp_differently_are_not_added():
     """Neither of them adapts: a batch has one column of clamped entropies all the same."""
     aent = get("aent", adaptive=False)
-    assert combine(aent, aent).removed_fraction == 0.33
+    assert combine(aent, aent).needs.removed_fraction == 0.33
     with pytest.raises(ValueError, match="clamp differently"):
         combine(aent, get("aent", adaptive=False, removed_fraction=0.1))
 
@@ -240,22 +237,8 @@ def test_the_natural_gradient_leaves_a_state_where_one_action_is_left():
     assert get("natural-gradient").scores(batch)[:, 0].tolist() == [0.0, 0.0, 0.0]
 
 
-def test_declaring_reads_declares_own_reads_too():
-    class Told(Grpo):
-        name: ClassVar[str] = "told"
-        reads = frozenset({"ratio"})
-
-        def _scores(self, batch):
-            return super()._scores(batch) / 2
-
-    assert Told().own_reads == get("grpo").own_reads
-
-
-def test_bounds_of_rules_without_a_clip_and_numbers_that_may_differ_by_run():
-    assert get("reinforce").clip_bounds == (0.2, 0.2)
-    assert get("kl-cov").per_run_options() == {}
-    assert get("aepo", alpha=0.5).per_run_options() == {"alpha": 0.5}
-    assert get("aepo", alpha=np.array([0.5])).per_run_options() == {}
+def test_bounds_of_rules_without_a_clip():
+    assert clip_bounds(get("reinforce")) == (0.2, 0.2)
 
 
 def test_an_option_that_is_made_by_the_rule_is_passed_over_and_those_after_it_are_not():
@@ -265,7 +248,7 @@ def test_an_option_that_is_made_by_the_rule_is_passed_over_and_those_after_it_ar
         half: float = field(init=False, default=0.5)
         share: float = 0.25
 
-    found = Made().map_options(lambda part, name, value: 2 * value)
+    found = map_options(Made(), lambda part, name, value: 2 * value)
     assert (found.half, found.share) == (0.5, 0.5)
 
 

@@ -6,6 +6,7 @@ import pytest
 from entropy_theory import advantages, forecast, policy, tabular, update_rules
 from entropy_theory.reads import EVERYTHING
 from entropy_theory.targets import Nucleus, ShorterResponses, TargetPolicy
+from entropy_theory.update_rules.modifier import clip_bounds, length_normalization
 from entropy_theory.verification.rule_contract import random_batch
 from tests.tolerances import SAME_STEP
 
@@ -165,7 +166,7 @@ def test_aent_adds_the_gradient_of_the_clamped_entropy():
     logits = 2 * rng.normal(size=(2, 6))
     reward = (rng.random((2, 6)) < 0.5).astype(float)
     rule = update_rules.get("aent", coefficient=0.7, removed_fraction=0.4, adaptive=False)
-    batch = tabular.exact_batch(logits, reward, removed_fraction=rule.removed_fraction)
+    batch = tabular.exact_batch(logits, reward, removed_fraction=rule.needs.removed_fraction)
     bonus = tabular.logit_step(logits, batch, rule) - tabular.logit_step(logits, batch, rule.base)
     slope, h = np.empty_like(logits), 1e-6
     for index in np.ndindex(*logits.shape):
@@ -334,9 +335,9 @@ def test_clips_and_lengths_reach_through_modifiers():
     get = update_rules.get
     inner = get("clip-higher", normalization="dr-grpo", max_length=7)
     outer = get("aepo", base=get("clip-cov", base=get("entropy-advantage", base=inner)))
-    assert outer.base.clip_bounds == (0.2, 0.28)
-    assert outer.length_normalization == ("dr-grpo", 7)
-    assert get("aepo", base="gspo").base.clip_bounds == (0.2, 0.2)
+    assert clip_bounds(outer.base) == (0.2, 0.28)
+    assert length_normalization(outer) == ("dr-grpo", 7)
+    assert clip_bounds(get("aepo", base="gspo")) == (0.2, 0.2)
     batch = on_policy(63)
     batch = batch.replace(log_prob=batch.old_log_prob + 0.1)
     rule = get("kl-cov", ratio=1.0, penalty="k2", base=get("grpo", clip_high=9, clip_low=9))
@@ -368,7 +369,7 @@ def test_no_prompt_vanishes_under_a_steep_target():
     weight = Tilted().weights(batch, batch.is_tempered, positive)[12:, 0]
     np.testing.assert_allclose(weight.reshape(3, 4).mean(1), 1, rtol=1e-12)
     assert Tilted().reads == EVERYTHING
-    assert not update_rules.get("aepo", towards=Tilted()).pools_equal_rewards
+    assert not update_rules.get("aepo", towards=Tilted()).needs.pools
 
 
 def test_the_ablations_advantages_are_what_its_scores_use():

@@ -10,17 +10,9 @@ from hypothesis import strategies as st
 
 from entropy_theory import entropy_change, forecast, policy, tabular, token_batch, update_rules
 from entropy_theory.token_tree import TokenTree
+from tests.active_rules import ACTIVE
 from tests.tolerances import FLOAT64, SAME_STEP
 
-# One of each rule, with options under which it does something on a handful of tokens.
-ACTIVE = {
-    "reinforce": {}, "grpo": {}, "gspo": {}, "clip-higher": {}, "natural-gradient": {},
-    "entropy-bonus": {"coefficient": 0.3}, "diverse-bonus": {"coefficient": 0.3},
-    "entropy-advantage": {},
-    "reference-kl": {"coefficient": 0.2}, "clip-cov": {"ratio": 0.2, "lower": 0.05},
-    "kl-cov": {"ratio": 0.2}, "aepo": {"alpha": 0.7},
-    "aent": {"coefficient": 0.3, "removed_fraction": 0.4, "adaptive": False},
-}
 RULES = [
     update_rules.get("reinforce"),
     update_rules.get("grpo"),
@@ -162,15 +154,11 @@ def test_an_action_out_of_range_is_no_action_of_the_next_state(backend):
         tabular.logit_step(logits, wrong, update_rules.get("reinforce"))
 
 
-def test_every_rule_is_active_above():
-    assert set(ACTIVE) == set(update_rules.RULES)
-
-
 # A tree's responses are rows of several tokens: the natural gradient is defined on bandits only.
 @pytest.mark.parametrize(
     ("world", "name"),
     [(world, name) for world in ("bandits", "tree") for name in ACTIVE
-     if world == "bandits" or not update_rules.get(name).needs_listing],
+     if world == "bandits" or not update_rules.get(name).needs.listing],
 )
 @settings(max_examples=4, derandomize=True, deadline=None, database=None)
 @given(data=st.data())
@@ -191,7 +179,7 @@ def test_every_rules_forecast_is_the_measured_change_to_first_order(world, name,
     # At least one right and one wrong answer: without, no rule of the reward has a step.
     reward.flat[:2] = 1, 0
     columns = {"reference_logits": rng.normal(size=logits.shape),
-               "removed_fraction": rule.removed_fraction}
+               "removed_fraction": rule.needs.removed_fraction}
     batch = make(logits, reward, **columns)
     if rule.controller() is not None:
         temperature = data.draw(st.floats(0.6, 1.6), label="temperature")
@@ -200,7 +188,7 @@ def test_every_rules_forecast_is_the_measured_change_to_first_order(world, name,
     batch = rule.prepare(batch)
     statistics = forecast.state_statistics(
         policy.log_softmax(logits)[batch.state], batch.action,
-        removed_fraction=rule.removed_fraction)
+        removed_fraction=rule.needs.removed_fraction)
     tokens = forecast.token_contributions(
         batch, rule.scores(batch), rule.state_terms(batch), statistics)
     announced = np.bincount(batch.state.ravel(), tokens.ravel(), minlength=len(logits))

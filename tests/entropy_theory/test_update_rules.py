@@ -1,12 +1,12 @@
 """Guards update_rules/ and advantages.py: the formulas, every rule on both backends, any batch cut."""
 
-import dataclasses
 import functools
 import itertools
 import math
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import Phase, given, settings
 
 from entropy_theory import advantages, policy, tabular, update_rules
@@ -17,11 +17,12 @@ from entropy_theory.verification.rule_contract import (
     ACCURACY,
     CLAUSES,
     check_rule,
+    converted,
     outputs,
     random_batch,
     to_torch,
 )
-from tests.tolerances import FLOAT64, SAME_STEP
+from tests.tolerances import FLOAT32, FLOAT64, SAME_STEP
 
 TOKEN_MEAN = update_rules.get("grpo", normalization="token-mean")
 VARIANTS = [
@@ -72,7 +73,7 @@ def drawn_batches():
     """A large batch and what Hypothesis draws: ties, tokens of probability near 0 and 1."""
     found = []
 
-    @settings(max_examples=25, derandomize=True, database=None, deadline=None, phases=[Phase.generate])
+    @settings(max_examples=4, derandomize=True, database=None, deadline=None, phases=[Phase.generate])
     @given(token_batches(second_batch=True, prompts=(2, 3), group_size=(2, 3)))
     def draw(batch):
         found.append(batch)
@@ -82,9 +83,9 @@ def drawn_batches():
 
 
 def broken_clauses(rule):
-    """Every clause on the first batches, that of the cut on all."""
+    """Every clause, on a large batch and on the first that Hypothesis drew."""
     return {clause.name: violation for clause in CLAUSES if not clause.skip_reason(rule)
-            for batch in drawn_batches()[: None if clause.name == "cut" else 7]
+            for batch in drawn_batches()[:4]
             if (violation := clause.broken(rule, batch, ACCURACY))}
 
 
@@ -93,6 +94,39 @@ def test_every_rule_keeps_the_contract(name, options):
     """Any cut and order, padding, empty rows, torch, float32, ...: see rule_contract.py."""
     broken = broken_clauses(update_rules.get(name, **options))
     assert {c: violation for c, violation in broken.items() if (name, c) not in KNOWN} == {}
+
+
+LAYOUTS = {
+    "Fortran order": np.asfortranarray,
+    "backwards in memory": lambda c: np.ascontiguousarray(c[..., ::-1, ::-1])[..., ::-1, ::-1],
+    "torch, transposed": lambda c: torch.tensor(np.ascontiguousarray(c.T)).T,
+}
+
+
+@pytest.mark.parametrize(("name", "options"), VARIANTS)
+def test_memory_order_changes_nothing_and_single_precision_rounds(name, options):
+    rule = update_rules.get(name, **options)
+    batch = random_batch(70)
+    ours = outputs(rule, batch, metrics=True)
+    for layout in LAYOUTS.values():
+        for key, value in outputs(rule, converted(batch, layout), metrics=True).items():
+            # Sums over another axis first: some dozens of terms of order 1, 1e-14 where they cancel.
+            np.testing.assert_allclose(value, ours[key], rtol=1e-12, atol=1e-14, err_msg=key)
+    single = converted(random_batch(71), lambda c: c.astype(np.float32) if c.dtype == np.float64 else c)
+    double = converted(single, lambda c: c.astype(np.float64) if c.dtype == np.float32 else c)
+    exact = outputs(rule, double, metrics=True)
+    for rounded in (single, to_torch(single)):
+        for key, value in outputs(rule, rounded, metrics=True).items():
+            # Ratios of log-probabilities of a few nats, and sums over two dozen rows, each rounded.
+            accuracy = 200 * FLOAT32
+            np.testing.assert_allclose(value, exact[key], rtol=accuracy, err_msg=key,
+                                       atol=accuracy * max(np.max(np.abs(exact[key])), 1))
+    runs = [random_batch(seed) for seed in (72, 73)]
+    both = runs[0].replace(**{key: np.stack([column, dict(runs[1]._columns())[key]])
+                              for key, column in runs[0]._columns()})
+    for key, value in rule.metrics(both).items():  # One number a run: no sum or maximum is over runs.
+        apart = [float(rule.metrics(run)[key]) for run in runs]
+        np.testing.assert_allclose(value, apart, rtol=1e-12, err_msg=key)
 
 
 @pytest.mark.parametrize(("name", "options"), VARIANTS)
@@ -130,6 +164,28 @@ def test_rules_of_listings_keep_the_contract(rule):
     found = check_rule(rule, repeats=1)
     assert {f.clause.name: f.detail for f in found if f.outcome == "broken"} == {}
     assert {f.clause.name for f in found if f.outcome == "skipped"} <= {"empty rows", "pooling"}
+
+
+@pytest.mark.parametrize(("name", "options"), VARIANTS)
+def test_a_rule_is_a_function_of_arrays_where_values_are_vouched_for(name, options):
+    """`torch.func.vmap` refuses what looks at a value, as a tracer and `jax.jit` do."""
+    rule = update_rules.get(name, **options)
+    runs = [to_torch(random_batch(seed)) for seed in (3, 4)]
+    runs = [run.replace(clamped_entropy=run.entropy, sampling_log_prob=run.old_log_prob) for run in runs]
+    names = [key for key, column in runs[0]._columns() if column.is_floating_point()]
+    mask = runs[0].mask
+
+    def scores(*columns):
+        given = runs[0].replace(**dict(zip(names, columns, strict=True)), checked=True)
+        return rule.scores(given), rule.state_terms(given)
+
+    both = [torch.stack([getattr(run, key) for run in runs]) for key in names]
+    found, terms = torch.func.vmap(scores)(*both)
+    for k, run in enumerate(runs):
+        alone = runs[0].replace(**{key: getattr(run, key) for key in names}, mask=mask)
+        torch.testing.assert_close(found[k], rule.scores(alone), rtol=1e-12, atol=1e-14)
+        for key, term in rule.state_terms(alone).items():
+            torch.testing.assert_close(terms[key][k], term, rtol=1e-12, atol=1e-14)
 
 
 def test_mean_entropy_does_not_depend_on_the_order_of_rows():
@@ -312,48 +368,27 @@ def test_exact_steps_of_a_symmetric_reward_are_policy_gradients():
     [
         ("grppo", {}, "did you mean grpo"),
         ("grpo", {"clip_hihg": 0.1}, "did you mean clip_high"),
-        ("grpo", {"clip_low": -0.1}, "clip_low"),
         ("grpo", {"normalization": "mean"}, "unknown normalization"),
-        ("grpo", {"std_ddof": 2}, "std_ddof"),
-        ("grpo", {"group_size": 1}, "group_size"),
-        ("grpo", {"max_length": 0}, "max_length"),
         ("reinforce", {"normalization": "mean"}, "unknown normalization"),
         ("reinforce", {"estimator": "rlo"}, "unknown advantage estimator"),
-        ("aepo", {"alpha": -1.0}, "alpha"),
         ("aepo", {"temperature_high": 0.5}, "above temperature_high"),
-        ("aepo", {"temperature_low": 0.0}, "temperature must be above 0"),
         ("aepo", {"normalize": "rows"}, "unknown normalize"),
         ("aepo", {"ablation": "no"}, "unknown ablation"),
-        ("aepo", {"target": -0.1}, "target entropy"),
         ("aepo", {"control": "pid"}, "unknown control"),
         ("aepo", {"form": "cod"}, "unknown form"),
         ("aepo", {"form": "code", "ablation": "advantage"}, "belongs to form"),
-        ("aepo", {"replaced_rows": 1}, "replaced_rows"),
         ("aepo", {"form": "code"}, "averages over tokens"),
         ("aepo", {"towards": "shorter"}, "must be a target"),
-        ("aepo", {"positive_reward": math.nan}, "positive_reward"),
         ("clip-cov", {"base": update_rules.get("clip-cov")}, "modifies itself"),
         ("aepo", {"base": update_rules.get("aent", base="aepo")}, "modifies itself"),
         ("aepo", {"base": "gropo"}, "did you mean grpo"),
-        ("entropy-bonus", {"coefficient": math.nan}, "coefficient"),
-        ("grpo", {"dual_clip": 1.0}, "dual_clip"),
         ("grpo", {"overlong_buffer": 2}, "needs max_length"),
         ("grpo", {"group_size": 4, "dynamic_sampling": True}, "exact expectation"),
-        ("grpo", {"estimator": "rlo"}, "unknown advantage estimator"),
-        ("entropy-advantage", {"kappa": 1.0}, "kappa must be above 1"),
-        ("entropy-advantage", {"beta": -1.0}, "beta"),
         ("reference-kl", {"estimator": "k1"}, "penalizes nothing"),
         ("reference-kl", {"placement": "reward"}, "does not estimate"),
         ("reference-kl", {"estimator": "k4"}, "unknown estimator"),
-        ("clip-cov", {"ratio": 2.0}, "ratio must be in"),
-        ("clip-cov", {"lower": 3.0, "upper": 1.0}, "must not exceed"),
         ("clip-cov", {"cov_log_prob": "new"}, "unknown cov_log_prob"),
         ("kl-cov", {"penalty": "k1"}, "unknown penalty"),
-        ("kl-cov", {"coefficient": math.inf}, "coefficient must be finite"),
-        ("aent", {"removed_fraction": 1.0}, "removed_fraction"),
-        ("aent", {"entropy_low": 0.5}, "above entropy_high"),
-        ("aent", {"coefficient_low": 0.1}, "above coefficient_high"),
-        ("entropy-bonus", {"target": 0.3, "coefficient_step": -1}, "coefficient_step"),
         ("clip-cov", {"base": 3}, "must be an update rule"),
         ("aepo", {"target": "0.5"}, "target must be a number, got '0.5'"),
         ("aepo", {"alpha": "1"}, "alpha must be a number, got '1'"),
@@ -370,18 +405,10 @@ def test_bad_options_are_named(name, options, message):
 def test_bad_batches_are_named():
     batch = random_batch(14, second_batch=False)
     grpo = update_rules.get("grpo")
-    with pytest.raises(ValueError, match="'sampling_temperature'"):
-        update_rules.get("aepo").prepare(batch.replace(sampling_temperature=None))
     with pytest.raises(ValueError, match="column 'reward'"):
         grpo.prepare(batch.replace(reward=batch.reward * np.nan))
     with pytest.raises(ValueError, match="column 'log_prob'"):
         grpo.prepare(batch.replace(log_prob=batch.log_prob + np.inf))
-    with pytest.raises(ValueError, match="mask is False everywhere"):
-        grpo.prepare(batch.replace(mask=batch.mask & False))
-    with pytest.raises(ValueError, match="'reward' has shape"):
-        batch.replace(reward=batch.reward[:, :2])
-    with pytest.raises(ValueError, match="needs the column 'old_log_prob'"):
-        dataclasses.replace(batch, old_log_prob=None)
     with pytest.raises(ValueError, match="'mask' must be boolean"):
         batch.replace(mask=batch.mask.astype(int))
     with pytest.raises(ValueError, match="column 'advantage'"):

@@ -50,7 +50,7 @@ def rebuilt_batch(parts, logits, made, rule=None, *, start=None, step=0) -> Toke
     if controller is not None:
         read = policy.entropy(start)
         if controller.reads == "clamped_entropy":
-            read = policy.clamped_entropy(start, rule.removed_fraction)
+            read = policy.clamped_entropy(start, rule.needs.removed_fraction)
         observed = read[state][~tempered].mean()
         coefficient = np.full(state.shape, float(controller.observe(observed)))
     return TokenBatch(
@@ -81,7 +81,7 @@ def off_policy_step(parts, tables, made, rule):
     """What the simulator makes of the second step on one generation."""
     start, middle = tables[:2]
     batch = rebuilt_batch(parts, middle, made, rule, start=start, step=1)
-    if not rule.prepares_every_step:
+    if not rule.needs.every_step:
         first = rebuilt_batch(parts, start, made, rule)
         batch = batch.with_prepared(**rule.prepare(first).prepared)
     return tabular.logit_step(middle, batch, rule), batch

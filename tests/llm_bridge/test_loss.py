@@ -63,7 +63,7 @@ def exact_batch(logits: np.ndarray, rule: update_rules.UpdateRule) -> TokenBatch
     temperature = None if controller is None else float(controller.temperature_high)
     batch = tabular.exact_batch(
         logits, reward, temperature=temperature, reference_logits=reference_logits(),
-        removed_fraction=rule.removed_fraction,
+        removed_fraction=rule.needs.removed_fraction,
     )
     return off_policy(batch, rule)
 
@@ -349,9 +349,9 @@ def test_what_a_rule_needs_is_found_inside_other_rules():
     kl = update_rules.get("reference-kl", base=aent)
     for rule in (kl, update_rules.get("clip-cov", base=kl), update_rules.get("aepo", base=kl),
                  update_rules.combine(update_rules.get("grpo"), kl)):
-        assert "reference_log_prob" in rule.required_columns
+        assert "reference_log_prob" in rule.needs.columns
         assert loss.clamped_fraction(rule) == 0.4
     assert loss.clamped_fraction(update_rules.get("aent", removed_fraction=0.0)) == 0
     plain = update_rules.get("entropy-bonus")
     assert loss.clamped_fraction(plain) is None
-    assert "reference_log_prob" not in plain.required_columns
+    assert "reference_log_prob" not in plain.needs.columns

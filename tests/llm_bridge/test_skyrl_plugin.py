@@ -7,6 +7,7 @@ import pytest
 from entropy_theory import update_rules
 from entropy_theory.reads import RATIO
 from entropy_theory.update_rules.grpo import Grpo
+from entropy_theory.update_rules.rule import Needs
 from llm_bridge import skyrl_plugin
 
 RUN = {"reinforce", "grpo", "gspo", "clip-higher"}
@@ -58,16 +59,14 @@ def test_a_rule_whose_score_is_not_proportional_to_the_advantage_is_refused(monk
 
     class Shifted(Grpo):
         name = "shifted"
-        own_reads = frozenset({RATIO})
-        is_sequence_wise = True
+        _needs = Needs(reads={RATIO})
 
         def _scores(self, batch):
             return super()._scores(batch) + 0.1
 
     class Halved(Grpo):
         name = "halved"
-        own_reads = frozenset({RATIO})
-        is_sequence_wise = True
+        _needs = Needs(reads={RATIO})
 
         def _scores(self, batch):
             return super()._scores(batch) / 2

@@ -1,5 +1,6 @@
 """Guards llm_bridge/verl_plugin.py where verl is not; tests/verl/ has the rest."""
 
+import functools
 import importlib.util
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import pytest
 
 from entropy_theory import update_rules
 from entropy_theory.update_rules.grpo import Grpo
+from entropy_theory.update_rules.rule import components
 from llm_bridge import verl_plugin
 
 
@@ -34,18 +36,18 @@ def test_without_verl_the_module_imports_and_its_use_says_what_to_install():
 "diverse-bonus")])
 def test_verl_normalizes(name):
     """A length factor of the rule's own would come on top of loss_agg_mode."""
-    for _, part in make(name).components():
+    for _, part in components(make(name)):
         assert getattr(part, "normalization", "token-mean") == "token-mean"
 
 
 def test_bases_may_be_nested():
     rule = make("entropy-bonus", base={"name": "kl-cov", "base": "gspo"})
-    assert [part.name for _, part in rule.components()] == ["entropy-bonus", "kl-cov", "gspo"]
+    assert [part.name for _, part in components(rule)] == ["entropy-bonus", "kl-cov", "gspo"]
     assert verl_plugin.needs_whole_batch(rule)
 
 
-def test_a_new_rule_is_taken_to_need_the_whole_batch():
-    """What a rule computes for itself must be declared again: forgetting it is slow and never wrong."""
+def test_a_rule_that_prepares_something_new_is_taken_to_need_the_whole_batch():
+    """Scores are elementwise by the contract; what is prepared may see other sequences."""
     whole = {name for name in update_rules.RULES if verl_plugin.needs_whole_batch(update_rules.get(name))}
     assert whole == {"clip-cov", "kl-cov", "aepo", "natural-gradient", "diverse-bonus"}
 
@@ -53,8 +55,14 @@ def test_a_new_rule_is_taken_to_need_the_whole_batch():
         def _scores(self, batch):
             return super()._scores(batch) / 2
 
-    assert verl_plugin.needs_whole_batch(Half())
-    assert verl_plugin.needs_whole_batch(update_rules.get("entropy-bonus", base=Half()))
+    class Prepares(Half):
+        def _prepare(self, batch):
+            return super()._prepare(batch)
+
+    bonus = functools.partial(update_rules.get, "entropy-bonus")
+    assert not verl_plugin.needs_whole_batch(bonus(base=Half()))
+    assert verl_plugin.needs_whole_batch(bonus(base=Prepares()))
+    assert verl_plugin.needs_whole_batch(bonus(base=Half(), prompt_gain=1.0))
 
 
 @pytest.mark.parametrize(("name", "options", "message"), [

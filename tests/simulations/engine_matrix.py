@@ -154,7 +154,7 @@ def plain(case: Case) -> np.ndarray:
             number = step // case.steps_per_batch + 1
             batch = _batch(case, rule, loops, logits, reward, reference, task.tree, number, forecast)
             batch = rule.prepare(batch.replace(step=step))
-        elif rule.prepares_every_step:
+        elif rule.needs.every_step:
             batch = rule.prepare(_now(batch, logits, step).replace(prepared={}))
         now = _now(batch, logits, step)
         if loops[1] is not None and loops[1].forecasts:
@@ -190,8 +190,8 @@ def _batch(
     reference: np.ndarray, tree: TokenTree | None, number: int, forecast: EntropyForecast | None,
 ) -> TokenBatch:
     """A batch of one run as rows: all answers, or those drawn as the ``number``-th batch."""
-    columns: dict[str, Any] = {"removed_fraction": rule.removed_fraction}
-    if "reference_log_prob" in rule.required_columns:
+    columns: dict[str, Any] = {"removed_fraction": rule.needs.removed_fraction}
+    if "reference_log_prob" in rule.needs.columns:
         columns["reference_logits"] = reference
 
     def listed(temperature: float | None) -> TokenBatch:

@@ -1,22 +1,22 @@
 """Guards declarations.py: whose rules are probed, with which runs' options, and what a probe must see."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pytest
 
+from entropy_theory.reads import NOTHING
 from entropy_theory.update_rules import get
-from entropy_theory.update_rules.rule import UpdateRule, per_run
+from entropy_theory.update_rules.rule import Needs, UpdateRule, per_run, update_rule
 from simulations.engine.declarations import UndeclaredError, confirm, extreme_runs, is_ours
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@update_rule("users")
 class Users(UpdateRule):
     """Adds a function of the batch to the reward, and declares nothing."""
 
-    name: ClassVar[str] = "users"
-    own_reads: ClassVar[frozenset[str]] = frozenset()
+    _needs = Needs(reads=NOTHING)
     function: Any = None
     coefficient: Any = 1.0
     label: str = "abcd"

@@ -8,6 +8,7 @@ import pytest
 from entropy_theory.policy import entropy
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.update_rules import combine, get
+from entropy_theory.update_rules.rule import components
 from simulations.engine import Dynamics, Samples, simulate
 from simulations.engine.dynamics import cut_options
 from simulations.engine.task import Task, check_features_rule, check_tree_dynamics
@@ -92,9 +93,9 @@ def test_a_block_takes_its_runs_own_values():
 def test_options_of_every_part_are_cut_and_text_is_none():
     rule = combine(get("aepo", alpha=np.array([1.0, 2.0, 3.0])), get("grpo", normalization="token-mean"))
     cut = cut_options(rule, 3, slice(1, 2))
-    alphas = [part.alpha for _, part in cut.components() if hasattr(part, "alpha")]
+    alphas = [part.alpha for _, part in components(cut) if hasattr(part, "alpha")]
     assert [alpha.tolist() for alpha in alphas] == [[2.0]]
-    names = [part.normalization for _, part in cut.components() if hasattr(part, "normalization")]
+    names = [part.normalization for _, part in components(cut) if hasattr(part, "normalization")]
     assert "token-mean" in names
 
 

@@ -132,7 +132,7 @@ def test_a_users_rule_that_reads_the_tail_is_not_pooled(samples):
 
 
 @pytest.mark.parametrize(("rule", "told"), [
-    (Undeclared(), "'undeclared' is not what it declares: .*declare .*'log_prob'.* in own_reads"),
+    (Undeclared(), "'undeclared' is not what it declares: .*declare .*'log_prob'.* in reads"),
     (Stateful(), "'stateful' is not what it declares: two calls on the same batch differ: .*batch.step"),
 ])
 @pytest.mark.parametrize("engine", ["numpy", "auto", "compiled"])

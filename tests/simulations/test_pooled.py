@@ -1,4 +1,4 @@
-"""Two rows a state give the step of all rows: guards pooled.py and `UpdateRule.pools_equal_rewards`.
+"""Two rows a state give the step of all rows: guards pooled.py and `Needs.pools`.
 
 Every rule of `update_rules.RULES` and every option that promises to pool, exact and sampled, on
 several states at once; and the rules that must not be pooled.
@@ -163,7 +163,7 @@ def test_every_rule_is_covered():
     for rules in (EXACT, SAMPLED):
         assert set(RULES) == {rule.name for rule in rules.values()} - {"combined"} | BY_ROWS
     for name in BY_ROWS:
-        assert not get(name).pools_equal_rewards
+        assert not get(name).needs.pools
 
 
 @pytest.mark.parametrize("name", EXACT)

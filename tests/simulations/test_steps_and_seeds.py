@@ -4,13 +4,12 @@ In every path of the simulator. A rule that fades over 100 steps must not fade o
 its strength where rows are summed; the paths once told 0, 1, or the batch's number from 1.
 """
 
-from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import pytest
 
 from entropy_theory.update_rules.reinforce import Reinforce
+from entropy_theory.update_rules.rule import Needs, update_rule
 from simulations.engine import Dynamics, Samples, engines, simulate
 from simulations.problems import Bandit
 from simulations.problems.shared_parameters import coupled_features
@@ -21,17 +20,15 @@ SEED, STEPS = 7, 6
 TOLD: list[tuple[int, int]] = []
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@update_rule("spy")
 class Spy(Reinforce):
     """REINFORCE that notes what it is told each time that it is asked for scores."""
 
-    name: ClassVar[str] = "spy"
-    own_reads: ClassVar[frozenset[str]] = frozenset({"step", "seed"})
     pools: bool = False
 
     @property
-    def pools_equal_rewards(self) -> bool:
-        return self.pools
+    def _needs(self) -> Needs:
+        return Needs(reads=set() if self.pools else {"step", "seed"})
 
     def _scores(self, batch):
         TOLD.append((batch.step, batch.seed))

@@ -6,8 +6,7 @@ where it were, runs would part by far more than the tolerance, which would fail 
 """
 
 import math
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import field
 
 import numpy as np
 import pytest
@@ -16,6 +15,7 @@ from entropy_theory.policy import namespace
 from entropy_theory.update_rules import combine, get
 from entropy_theory.update_rules.grpo import Grpo
 from entropy_theory.update_rules.modifier import Modifier
+from entropy_theory.update_rules.rule import Needs, update_rule
 from simulations.engine import Dynamics, Samples, simulate
 from simulations.engine.runs import Runs
 from simulations.engine.task import Task
@@ -95,7 +95,7 @@ def test_every_rule_gives_the_same_runs(name, samples):
     """One prompt, right and wrong answers: a wrong operation, an order of ties or of draws, or a
     controller that observes once too often would part the runs."""
     rule = RULES[name]
-    if samples is not None and rule.needs_listing:
+    if samples is not None and rule.needs.listing:
         pytest.skip("is not defined on samples")
     assert run_both(task(rule, samples=samples)).left is None
 
@@ -105,7 +105,7 @@ def test_every_rule_gives_the_same_runs(name, samples):
 def test_several_prompts_with_graded_rewards(name, samples):
     """Means over a prompt's rows, and over all, would be mixed up."""
     rule = RULES[name]
-    if samples is not None and rule.needs_listing:
+    if samples is not None and rule.needs.listing:
         pytest.skip("is not defined on samples")
     assert run_both(task(rule, samples=samples, n_states=3, graded=True)).left is None
 
@@ -139,14 +139,11 @@ def test_float32_logits_are_rounded_after_every_step():
 # --------------------------------------------------------------------------------- users' rules
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@update_rule("users")
 class Users(Modifier):
     """A rule that changes its base's scores by a function of them and the batch."""
 
-    name: ClassVar[str] = "users"
-    own_reads: ClassVar[frozenset[str]] = frozenset(
-        {"step", "seed", "log_prob", "old_log_prob", "entropy", "weight", "sequence"})
-    requires: ClassVar[tuple[str, ...]] = ("entropy",)
+    _needs = Needs(columns=("entropy",), reads={"step", "seed", "log_prob", "old_log_prob", "sequence"})
     change: object = None
     base: object = field(default_factory=Grpo)
 

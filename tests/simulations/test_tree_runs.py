@@ -332,7 +332,7 @@ def test_the_shorter_target_shortens_right_responses():
 
 def test_every_rule_is_pooled_here_or_listed():
     pooled = {rule.name for rule in POOLED.values()} - {"combined"}
-    assert {name for name in RULES if get(name).pools_equal_rewards} == pooled
+    assert {name for name in RULES if get(name).needs.pools} == pooled
 
 
 def test_impossible_trees_are_refused():

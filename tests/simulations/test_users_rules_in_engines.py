@@ -1,13 +1,14 @@
 """Users' rules that a compiled engine could take for another rule: equal to NumPy's runs, or refused."""
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import field
+from typing import Any
 
 import numpy as np
 import pytest
 
 from entropy_theory.policy import namespace
-from entropy_theory.update_rules.rule import UpdateRule, per_run
+from entropy_theory.reads import NOTHING
+from entropy_theory.update_rules.rule import Needs, UpdateRule, per_run, update_rule
 from simulations.engine import Dynamics, Samples, simulate
 from simulations.engine.task import Task
 
@@ -38,24 +39,22 @@ def final(rule, engine, start=None, **dynamics):
     return simulate(starts() if start is None else start, REWARD, dynamics).final_logits
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@update_rule("scaled")
 class Scaled(UpdateRule):
     """Times an option that does not count for equality, and times a constant of its module."""
 
-    name: ClassVar[str] = "scaled"
-    own_reads: ClassVar[frozenset[str]] = frozenset()
+    _needs = Needs(reads=NOTHING)
     scale: float = field(default=1.0, compare=False)
 
     def _scores(self, batch):
         return batch.reward * self.scale * FACTOR["factor"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@update_rule("until-solved")
 class UntilSolved(UpdateRule):
     """Stops where the mean reward of the batch is above a threshold."""
 
-    name: ClassVar[str] = "until-solved"
-    own_reads: ClassVar[frozenset[str]] = frozenset()
+    _needs = Needs(reads=NOTHING)
     threshold: Any = 0.9
 
     def _scores(self, batch):
@@ -65,23 +64,21 @@ class UntilSolved(UpdateRule):
         return xp.where(mean < per_run(self.threshold, mean), batch.reward, 0 * batch.reward)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@update_rule("undeclared")
 class Undeclared(UpdateRule):
     """Reads the log-probability where its coefficient is not 0, and does not say so."""
 
-    name: ClassVar[str] = "undeclared"
-    own_reads: ClassVar[frozenset[str]] = frozenset()
+    _needs = Needs(reads=NOTHING)
     coefficient: Any = 0.0
 
     def _scores(self, batch):
         return batch.reward - per_run(self.coefficient, batch.log_prob) * batch.log_prob
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@update_rule("users")
 class Users(UpdateRule):
     """A rule of one function, which declares nothing."""
 
-    name: ClassVar[str] = "users"
     function: Any = None
 
     def _scores(self, batch):

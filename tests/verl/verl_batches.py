@@ -91,7 +91,7 @@ def hook(batch: Batch, config: ActorConfig, *, mode="token-mean", info=None, wei
     loss_fn = get_policy_loss_fn(loss_mode)
     if loss_mode.startswith(PREFIX):
         rule = verl_plugin.rule_of(config.policy_loss)
-        if "step" in rule.reads:
+        if "step" in rule.needs.reads:
             loss_fn = functools.partial(first_step, rule)
     loss, metrics = loss_fn(
         old_log_prob=batch.old_log_prob, log_prob=log_prob, advantages=batch.advantages,

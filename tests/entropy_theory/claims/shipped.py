@@ -95,7 +95,7 @@ def _step(
     listed = tabular.exact_batch if ordinary else tabular.listing
     batch: TokenBatch = listed(
         old_logits[:, None], reward[:, None], temperature=temperature,
-        removed_fraction=rule.removed_fraction)
+        removed_fraction=rule.needs.removed_fraction)
     kinds = batch.mask.shape[-2] // logits.shape[-1]
     rows = (*logits.shape[:1], batch.mask.shape[-2], 1)
 

@@ -12,7 +12,7 @@ from entropy_theory.advantages import group_normalized
 from entropy_theory.policy import namespace
 from entropy_theory.update_rules.clipped_ratio import ratio
 from entropy_theory.update_rules.modifier import Modifier
-from entropy_theory.update_rules.rule import UpdateRule
+from entropy_theory.update_rules.rule import Needs, UpdateRule
 from entropy_theory.verification.expected_step import expected_step
 
 REWARD = "on-policy, its expected step is along the gradient of expected reward"
@@ -103,7 +103,7 @@ class ClipsTheWrongSide(ClipsWhere):
 
 class LowersEntropy(Modifier):
     name: ClassVar[str] = "planted"
-    moves: ClassVar[tuple[str, ...]] = ("entropy",)
+    _needs = Needs(moves=("entropy",))
 
     def _state_terms(self, batch):
         return {"entropy": -0.5 * namespace(batch.weight).ones_like(batch.weight)}
@@ -111,7 +111,7 @@ class LowersEntropy(Modifier):
 
 class FlippedK3(Modifier):
     name: ClassVar[str] = "planted"
-    requires: ClassVar[tuple[str, ...]] = ("reference_log_prob",)
+    _needs = Needs(columns=("reference_log_prob",))
 
     def _scores(self, batch):
         surplus = batch.log_prob - batch.reference_log_prob

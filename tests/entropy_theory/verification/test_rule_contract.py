@@ -14,9 +14,11 @@ import torch
 from entropy_theory import update_rules
 from entropy_theory.__main__ import check
 from entropy_theory.policy import namespace
+from entropy_theory.reads import NOTHING
 from entropy_theory.token_batch import masked_sum
 from entropy_theory.update_rules.modifier import Modifier
 from entropy_theory.update_rules.natural_gradient import NaturalGradient
+from entropy_theory.update_rules.rule import Needs
 from entropy_theory.verification.rule_contract import (
     check_rule,
     entropy_effect,
@@ -27,10 +29,6 @@ from entropy_theory.verification.rule_contract import (
 
 class Planted(Modifier):
     name: ClassVar[str] = "planted"
-
-    @property
-    def pools_equal_rewards(self):
-        return False
 
 
 class BaselineOfTheMicroBatch(Planted):
@@ -57,7 +55,7 @@ class MeanOverPadding(Planted):
     def _scores(self, batch):
         return self.base.scores(batch) * batch.prepared["planted.mean"]
 
-    prepares_every_step = True
+    _needs = Needs(every_step=True)
 
 
 class CountsRows(Planted):
@@ -177,7 +175,7 @@ class TorchAlone(Planted):
 
 
 class PoolsWhatIsNotAlike(Planted):
-    pools_equal_rewards = True
+    _needs = Needs(reads=NOTHING)
 
     def _scores(self, batch):
         xp = namespace(batch.log_prob)
@@ -284,6 +282,7 @@ def test_rules_of_a_module_are_its_own_classes_and_its_instances():
 
 WRONG = '''
 from typing import ClassVar
+from entropy_theory.reads import NOTHING
 from entropy_theory.update_rules.modifier import Modifier
 
 class Greedy(Modifier):
@@ -299,7 +298,7 @@ def test_options_of_a_class_that_is_no_dataclass_are_refused(tmp_path):
     """Its defaults pass every clause, and then nobody can set them."""
     plain = WRONG.replace("    def _scores", "    rate: float = 0.5\n\n    def _scores", 1)
     (tmp_path / "mine.py").write_text(plain)
-    with pytest.raises(ValueError, match=r"Greedy declares rate without being a dataclass.*@dataclass"):
+    with pytest.raises(ValueError, match=r"Greedy declares rate without being a dataclass.*@update_rule"):
         check(tmp_path / "mine.py", quick=True)
 
 

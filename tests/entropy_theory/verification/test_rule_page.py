@@ -9,7 +9,7 @@ from entropy_theory.__main__ import check
 
 PAGE = Path(__file__).parents[3] / "docs" / "how_to" / "rule.md"
 RULE = re.search(
-    r"```python\n(from dataclasses.*?)```.*?```console\n(.*?)```\n\n"
+    r"```python\n(from entropy_theory.*?)```.*?```console\n(.*?)```\n\n"
     r"Written as `(.*?)`.*?```text\n(.*?)```",
     PAGE.read_text(), re.DOTALL).groups()
 
