@@ -119,19 +119,19 @@ def trained(rule: update_rules.UpdateRule, steps_per_batch: int, seed: int) -> n
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_autograd_follows_the_simulator(name, steps_per_batch=4):
+def test_autograd_follows_the_simulator(name):
     """Forty steps, exact listing. A column of the loss that kept the value of the first step (the step's
     number, the reference, the old policy, the coefficient) would part the two.
     """
     rule = RULES[name]
     run = simulate(
         start()[None], reward()[None],
-        Dynamics(rule=rule, learning_rate=RATE, steps=STEPS, steps_per_batch=steps_per_batch,
+        Dynamics(rule=rule, learning_rate=RATE, steps=STEPS, steps_per_batch=4,
                  record_every=1, seed=11, engine="numpy"),
         record=Record(logits=True),
     )
     expected = run.logits[:, 0]
-    found = trained(rule, steps_per_batch, seed=11)
+    found = trained(rule, steps_per_batch=4, seed=11)
     # Logits are compared as policies are: up to a constant of each state.
     found, expected = (x - x.mean(axis=-1, keepdims=True) for x in (found, expected))
     np.testing.assert_allclose(found, expected, rtol=0, atol=SAME_RUN)
