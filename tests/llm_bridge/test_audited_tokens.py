@@ -1,6 +1,5 @@
 """Guards llm_bridge/analysis/tokens.py, audit_pages.py: tables by hand, and pages that say the same."""
 
-import base64
 import dataclasses
 import re
 
@@ -149,8 +148,8 @@ def test_details_out_of_range_are_refused(tmp_path):
         audit_pages.complete(tmp_path, str)
 
 
-def test_the_audit_command_writes_json_and_two_pages(tmp_path, capsys, monkeypatch):
-    """Self-contained, whatever the tokens are; run again, it makes the pages of the finished audit."""
+def test_the_audit_command_writes_json_and_a_page(tmp_path, capsys, monkeypatch):
+    """Self-contained, whatever the tokens are; run again, it makes the page of the finished audit."""
     monkeypatch.setattr("sys.argv", ["llm_bridge"])
     run = tmp_path / "run"
     options = ["--prompts", "4", "--samples", "4", "--steps", "2", "--device", "cpu",
@@ -165,16 +164,13 @@ def test_the_audit_command_writes_json_and_two_pages(tmp_path, capsys, monkeypat
     assert sum(row["prompts"] for row in found["covariance_by_difficulty"]) == 8
     table = {row["share"]: row for row in found["covariance_table"]}
     assert table["all"]["tokens"] == sum(step["tokens"] for step in found["steps"])
-    for name in ("audit.html", "entropy_map.html"):
-        text = (run / name).read_text()
-        assert "<script" not in text
-        assert not re.search(r"(src|href|url)\s*[=(]\s*[\"']?(https?:)?//", text)
-        assert "&lt;eos&gt;" in text
-        assert "nan" not in re.sub(r'<style>.*?</style>|base64,[^"]*', "", text, flags=re.S).lower()
-    # Of both steps nothing can be said of correlation; of the first the map says what it did.
-    assert "(i′) entropy gradient" not in (run / "audit.html").read_text()
-    shown = f"{found['steps'][0]['accounted']:+.3g} nats".replace("-", "−")
-    assert f"of which {shown} are accounted for" in (run / "entropy_map.html").read_text()
+    text = (run / "audit.html").read_text()
+    assert "<script" not in text
+    assert not re.search(r"(src|href|url)\s*[=(]\s*[\"']?(https?:)?//", text)
+    assert "&lt;eos&gt;" in text
+    assert "nan" not in re.sub(r'<style>.*?</style>|base64,[^"]*', "", text, flags=re.S).lower()
+    # Of two steps nothing can be said of correlation.
+    assert "(i′) entropy gradient" not in text
     # What the command prints are the sums that the page has.
     divided = found["summary"]["divided"]
     assert (f"; grpo {divided['by_rule']['grpo']:+.3g}; right {divided['by_answer']['right']:+.3g}, "
@@ -189,39 +185,23 @@ def test_the_audit_command_writes_json_and_two_pages(tmp_path, capsys, monkeypat
 def test_forecasts_are_listed_by_how_well_they_met_the_steps():
     """From three steps on; those that an older audit lacks are left out."""
     numbers = {"coefficients": 0.125, "first_order": 0.5, "exact": 1.0, "accounted": 0.875}
-    _, table = audit_pages._agreement(
+    (table,) = audit_pages._agreement(
         {"steps": 3, "correlation": numbers, "slope": dict.fromkeys(numbers, 2)})
     assert table.rows[-1] == ["accounted, along the step", 0.875, 2]
     assert len(table.rows) == 4
     assert audit_pages._agreement({"steps": 2, "correlation": numbers, "slope": numbers}) == []
 
 
-def test_what_moved_entropy_is_one_table_with_its_sums():
-    """A part that a step lacks leaves a gap; steps that are not divided leave no sum of the division."""
+def test_what_moved_entropy_is_one_table():
+    """A part that a step lacks leaves a gap, and so do the means that an older audit lacks."""
     steps = [
-        {"step": 1, "accounted": -0.5, "parts": {"gradient": -0.5},
-         "by_rule": {"grpo": -0.75, "entropy-bonus": 0.25}, "by_answer": {"right": -1.5, "wrong": 1.0}},
-        {"step": 2, "accounted": -0.25, "parts": {"gradient": -0.125, "weight_decay": -0.125},
-         "by_rule": None, "by_answer": None},
+        {"step": 1, "accounted": -0.5, "parts": {"gradient": -0.5}, "by_answer": {"right": -1.5}},
+        {"step": 2, "parts": {"weight_decay": -0.125}, "by_answer": None},
     ]
-    sums = {"parts": {"gradient": -0.625, "weight_decay": -0.125}, "by_rule": None, "by_answer": None}
-
-    def rows(steps, summary):
-        _, table = audit_pages._divided({"steps": steps, "summary": summary})
-        return [table.head, *table.rows]
-
-    assert rows(steps, {"divided": sums}) == [
-        ["step", "accounted", "gradient", "weight decay", "rule grpo", "rule entropy-bonus",
-         "right answers", "wrong answers"],
-        [1, -0.5, -0.5, None, -0.75, 0.25, -1.5, 1.0],
-        [2, -0.25, -0.125, -0.125, None, None, None, None],
-        ["all", -0.75, -0.625, -0.125, None, None, None, None],
-    ]
-    # An audit made before its account was divided by rule, and one made before there were accounts.
-    older = [{key: step[key] for key in ("step", "accounted", "parts")} for step in steps]
-    assert rows(older, {})[0] == ["step", "accounted", "gradient", "weight decay"]
-    assert len(rows(older, {})) == 3
-    assert audit_pages._divided({"steps": [{"step": 1}], "summary": {}}) == []
+    _, table = audit_pages._steps({"steps": steps})
+    assert table.head[-3:] == ["gradient", "weight decay", "right answers"]
+    assert [row[6:] for row in table.rows] == [
+        [-0.5, None, -0.5, None, -1.5], [None, None, None, -0.125, None]]
 
 
 def test_a_page_escapes_what_it_shows_and_aligns_numbers():
@@ -238,17 +218,6 @@ def test_a_page_escapes_what_it_shows_and_aligns_numbers():
     assert '<td class="number">–</td>' in text
     assert '<span class="raises" style="--strength: 7%"' in text
     assert pages.token(" a\n") == "␣a↵"
-
-
-def test_figures_differ_in_dash_and_color_and_are_the_same_again():
-    """A grey print in which runs cannot be told apart; a page that changes when it is made again."""
-    def drawn():
-        return pages.figure("t", "c", lambda axes: [axes.plot([0, 1], [i, 1]) for i in range(7)]).image
-
-    first = base64.b64decode(drawn().partition(",")[2]).decode()
-    assert first == base64.b64decode(drawn().partition(",")[2]).decode()
-    assert len(set(re.findall(r"stroke-dasharray: [^;]*", first))) == len(pages.DASHES) - 1
-    assert {color for color in pages.COLORS if f"stroke: {color}" in first} == set(pages.COLORS)
 
 
 def test_a_step_on_one_group_of_tokens_alone():
