@@ -112,14 +112,14 @@ def _train(
     with main_speaks():
         config = _config(kind, arguments, prog)
         need(f"'{prog}'", "torch", "transformers", "trl", *modules)
-        resolved(config, world=world_size())
+        run = resolved(config, world=world_size())
         if config.data is not None:
             tasks.load(str(config.data))
         if config.dry_run:
             from llm_bridge.commands import dry_run
 
             with command_line.json_output(config.json) as write:
-                plan = dry_run.plan(config)
+                plan = dry_run.plan(run)
                 print(plan)
                 write({"plan": plan.splitlines()})
             return
@@ -135,7 +135,7 @@ def _train(
     with (command_line.json_output(config.json) as write, ranks.report_once(), warnings.catch_warnings(),
           command_line.keeping(KEPT if config.save_every != 0 else "")):
         warnings.showwarning = _in_one_line(warnings.showwarning, InertRuleWarning)
-        found = training.train(config)
+        found = training.train(run)
         if ranks.is_main():
             _report(found)
             complete(found)

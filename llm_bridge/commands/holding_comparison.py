@@ -30,9 +30,8 @@ from entropy_theory import tracking
 from entropy_theory.schedules import SCHEDULES, Points, Schedule, Sine
 from entropy_theory.support import results
 from entropy_theory.support.user_errors import check_choice, run_command
-from entropy_theory.update_rules import rule_options
 from llm_bridge import evaluation
-from llm_bridge.commands.assembly import build_trainer, model_and_task
+from llm_bridge.commands.train import build_trainer, model_and_task
 from llm_bridge.commands.train_config import LEARNING_RATES, TrainConfig, device_name, resolved
 from llm_bridge.data import tasks
 
@@ -264,20 +263,19 @@ def run(held: HeldRun, size: Size, folder: Path, device: Device = "cpu") -> dict
     texts = (*options, *_texts(schedule))
     if held.prompt_gain:
         texts += (f"prompt_gain={held.prompt_gain}",)
-    config = resolved(TrainConfig(
+    checked = resolved(TrainConfig(
         model=MODELS[held.task], task=held.task, rule=name, rule_options=texts, steps=size.steps,
         prompts=size.prompts, samples=size.samples, learning_rate=held.learning_rate, save_every=0,
         seed=held.seed, device=device, log_to="none", output=folder,
     ))
-    rule = rule_options.from_texts(name, texts)
-    model, tokenizer, task = model_and_task(config)
+    model, tokenizer, task = model_and_task(checked)
     if held.other_prompts:
         task = _changing(task)
     if held.offset:
         task = dataclasses.replace(task, target_offsets=tuple(
             -held.offset if is_other(held.task, prompt) else held.offset for prompt in task.prompts))
     steps: list[dict[str, Any]] = []
-    build_trainer(config, model, tokenizer, task, rule, steps.append).train()
+    build_trainer(checked, model, tokenizer, task, steps.append).train()
     model.eval()
     held_out = tasks.load(held.task, split="held-out", size=size.held_out_prompts, seed=0)
 
@@ -424,7 +422,7 @@ def compare(config: ComparisonConfig) -> int:
     results.check_writable(config.output)
     torch.set_num_threads(1)
     size = Size(steps=config.steps, prompts=config.prompts, samples=config.samples)
-    device = device_name(resolved(TrainConfig(device=config.device)))
+    device = device_name(resolved(TrainConfig(device=config.device)).config)
     origin = results.provenance(config=size, seed=0, device=device, packages=PACKAGES)
     records = results.kept_records(config.output, origin)
     done = {record["name"] for record in records}

@@ -249,7 +249,7 @@ def test_a_run_is_read_where_its_model_is_not(config):
     with pytest.raises(ValueError, match="no model 'gone/to/another/disk'"):
         resolved(moved)
     results.write_json(config.output / "run.json", {})
-    assert resolved(moved).model == moved.model
+    assert resolved(moved).config.model == moved.model
 
 
 def test_another_run_in_the_folder_is_not_touched(config):
