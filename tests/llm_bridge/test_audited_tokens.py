@@ -105,16 +105,6 @@ def test_answers_that_move_most_come_first_and_none_that_moves_nothing():
     assert audit_pages._chosen_rows(made, np.zeros((8, 2))) == []
 
 
-def test_records_made_before_there_were_accounts_are_read(tmp_path):
-    made = tokens()
-    audited_tokens.write(tmp_path / "new.npz", made)
-    with np.load(tmp_path / "new.npz") as stored:
-        np.savez(tmp_path / "old.npz", **{n: stored[n] for n in stored.files if n != "attribution"})
-    found = audited_tokens.read(tmp_path / "old.npz")
-    assert np.isnan(found.attribution).all()
-    assert found.attribution.shape == found.mask.shape
-
-
 @pytest.mark.parametrize("name", ["grpo", "aepo"])
 def test_the_record_adds_up_to_the_forecast(tmp_path, name):
     """Tokens' parts of the mean entropy, tempered rows' included; measured changes at their places."""
