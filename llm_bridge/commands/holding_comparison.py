@@ -23,15 +23,12 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
-import torch
 import tyro
 
 from entropy_theory import tracking
 from entropy_theory.schedules import SCHEDULES, Points, Schedule, Sine
 from entropy_theory.support import results
-from entropy_theory.support.user_errors import check_choice, run_command
-from llm_bridge import evaluation
-from llm_bridge.commands.train import build_trainer, model_and_task
+from entropy_theory.support.user_errors import run_command
 from llm_bridge.commands.train_config import LEARNING_RATES, TrainConfig, device_name, resolved
 from llm_bridge.data import tasks
 
@@ -257,6 +254,9 @@ def _full() -> Iterator[HeldRun]:
 
 def run(held: HeldRun, size: Size, folder: Path, device: Device = "cpu") -> dict[str, Any]:
     """Train one run on a device and return its record, JSON-like."""
+    from llm_bridge import evaluation
+    from llm_bridge.commands.train import build_trainer, model_and_task
+
     started = time.process_time()
     name, options = CONTROLLERS[held.controller]
     schedule = held.target(size.steps)
@@ -393,32 +393,25 @@ class ComparisonConfig:
     """Where the model is trained; cuda without a GPU is an error."""
     seeds: tuple[int, ...] = tuple(SEEDS)
     """Only the runs of these seeds: processes with seeds and files of their own share the work."""
-    controllers: tuple[str, ...] = ()
-    """Only the runs of these controllers, by their whole names; all unless said."""
-    joined: tuple[Path, ...] = ()
-    """Files of such other processes, whose records this one takes over before it begins."""
     steps: int = 80
     """Optimizer steps of each run."""
     prompts: int = 16
     """Prompts of each step."""
     samples: int = 8
     """Samples of each prompt."""
-    minutes: float = float("inf")
-    """No run starts after so many minutes."""
 
 
-def compare(config: ComparisonConfig) -> int:
-    """Make the runs of the design that are not there yet; return how many are left.
+def compare(config: ComparisonConfig) -> None:
+    """Make the runs of the design that are not there yet.
 
     Raises:
-        ValueError: fewer than 2 steps, an unknown controller, no GPU where one is asked for, or a file to
-            be joined that was not measured as this one.
+        ValueError: fewer than 2 steps, or no GPU where one is asked for.
         OSError: a file that cannot be written.
     """
+    import torch
+
     if config.steps < 2:
         raise ValueError(f"steps must be at least 2, got {config.steps}")
-    for name in config.controllers:
-        check_choice(name, CONTROLLERS, "controller")
     results.check_writable(config.output)
     torch.set_num_threads(1)
     size = Size(steps=config.steps, prompts=config.prompts, samples=config.samples)
@@ -426,22 +419,9 @@ def compare(config: ComparisonConfig) -> int:
     origin = results.provenance(config=size, seed=0, device=device, packages=PACKAGES)
     records = results.kept_records(config.output, origin)
     done = {record["name"] for record in records}
-    for path in config.joined:
-        others = results.kept_records(path, origin)
-        if not others:
-            raise ValueError(f"{path} has no records of this size, of these packages' versions: leave it "
-                             "out, or measure it anew")
-        records += [record for record in others if record["name"] not in done]
-        done = {record["name"] for record in records}
-    if config.joined:
-        results.write_json(config.output, {"provenance": origin, "records": records})
-    wanted = [held for held in design(config.design)
-              if held.seed in config.seeds and held.name not in done
-              and held.controller in (config.controllers or CONTROLLERS)]
-    started = time.monotonic()
-    for place, held in enumerate(wanted):
-        if time.monotonic() - started > 60 * config.minutes:
-            return len(wanted) - place
+    for held in design(config.design):
+        if held.seed not in config.seeds or held.name in done:
+            continue
         with tempfile.TemporaryDirectory() as folder:
             record = run(held, size, Path(folder) / "run", config.device)
         records.append({**record, "commit": origin["commit"]})
@@ -450,14 +430,11 @@ def compare(config: ComparisonConfig) -> int:
         print(f"{held.name}: entropy {about['mean']:.3f}, off by {about['deviation']:.3f}, "
               f"reward {about['reward']:.3f}, saturated {about['saturated']:.2f}, "
               f"{record['process_seconds']:.0f} s of a processor", file=sys.stderr, flush=True)
-    return 0
 
 
 def main() -> None:
     """Run `compare` from the command line."""
-    left = compare(tyro.cli(ComparisonConfig, prog="python -m llm_bridge.commands.holding_comparison"))
-    if left:
-        print(f"{left} runs are left: the same command goes on")
+    compare(tyro.cli(ComparisonConfig, prog="python -m llm_bridge.commands.holding_comparison"))
 
 
 if __name__ == "__main__":
