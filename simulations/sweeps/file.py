@@ -1,6 +1,6 @@
 """Reads a sweep file: TOML that says which problems, rules and dynamics a grid of runs goes over.
 
-`simulations.sweeps.example` holds one. Several tables ``[[rule]]`` (or ``[[problem]]``) instead of one
+`policy-entropy sweep --help` shows one. Several tables ``[[rule]]`` (or ``[[problem]]``) instead of one
 ``[rule]`` make an axis of rules, each with a ``label`` (by default its name). A rule of your own is named
 by its import path, ``name = "my_rules.py:Thrifty"``, relative to the current directory; when that file
 changes, its runs are computed anew. "none" stands for None where an option may be None. These tables are
