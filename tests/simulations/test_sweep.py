@@ -392,20 +392,6 @@ problem.n_actions = [3, 4, 5]
     assert (tmp_path / "mine.csv").read_text() == first
 
 
-def test_a_sweep_of_a_single_point_that_diverges_says_so(write, tmp_path, capsys):
-    path = write("""
-[rule]
-name = "entropy-bonus"
-coefficient = 1e200
-[dynamics]
-learning_rate = 1e200
-steps = 3
-""")
-    assert main(["sweep", str(path), "--output", str(tmp_path), "--jobs", "1"]) == 1
-    said = " ".join(capsys.readouterr().err.split())
-    assert "no result at start 0: the logits diverged in step 1" in said
-
-
 def test_a_cell_lost_to_its_process_is_tried_again_next_time(write, tmp_path):
     found = read_sweep(write(SAMPLED))
 
