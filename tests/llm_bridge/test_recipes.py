@@ -16,7 +16,7 @@ from llm_bridge import recipes
 from llm_bridge.commands import train as training
 from llm_bridge.commands.train_config import TrainConfig, parse_trl_options, trackers
 from llm_bridge.recipes import hub_data
-from llm_bridge.recipes.__main__ import data, listing, show
+from llm_bridge.recipes.__main__ import data, listing, recipes_command
 from llm_bridge.trainer import InertRuleWarning, entropy_trainer
 from tests.llm_bridge.language_models import tiny_llama
 
@@ -113,7 +113,7 @@ def test_commands_are_the_launchers_own(capsys):
     """An option that `accelerate launch` or `trl vllm-serve` does not have."""
     from trl.scripts.vllm_serve import ScriptArguments
 
-    show("paper/aent-math", launcher="5-machines")
+    recipes_command("paper/aent-math", launcher="5-machines")
     title, fetched, server, start = capsys.readouterr().out.splitlines()
     assert title == "# AEnt (a) (AEnt, sections 4 and 5.1, and the authors' scripts)"
     assert fetched == "python -m llm_bridge.recipes data paper/aent-math"
@@ -123,7 +123,7 @@ def test_commands_are_the_launchers_own(capsys):
     parsed = launch_command_parser().parse_args(words)
     assert (parsed.num_processes, parsed.num_machines) == (32, 4)
     assert Path(parsed.config_file).is_file()
-    show("paper/aent-math", launcher="5-machines", json=Path("-"))
+    recipes_command("paper/aent-math", launcher="5-machines", json=Path("-"))
     found = json.loads(capsys.readouterr().out)
     assert found["fetch"] == [fetched]
     assert list(found["runs"].values()) == [[server, start]]
