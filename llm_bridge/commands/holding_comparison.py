@@ -34,11 +34,13 @@ from llm_bridge.data import tasks
 
 CONTROLLERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "AEPO": ("aepo", ()),
-    "AEPO, alpha 3": ("aepo", ("alpha=3",)),
     "integral, entropy bonus": (
         "entropy-bonus", ("hold=integral", "coefficient=0", "coefficient_step=0.005")),
     "two-sided integral, entropy bonus": (
         "entropy-bonus", ("hold=integral", "coefficient=0", "coefficient_step=0.005",
+                          "coefficient_low=-0.5", "coefficient_high=1")),
+    "fast integral, entropy bonus": (
+        "entropy-bonus", ("hold=integral", "coefficient=0", "coefficient_step=0.02",
                           "coefficient_low=-0.5", "coefficient_high=1")),
     "forecast, entropy bonus": (
         "entropy-bonus", ("hold=forecast", "coefficient=0", "coefficient_low=-0.5",
@@ -49,32 +51,17 @@ CONTROLLERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "two-sided integral, diverse bonus": (
         "diverse-bonus", ("hold=integral", "coefficient=0", "coefficient_step=0.05",
                           "coefficient_low=-1", "coefficient_high=4")),
-    "forecast, diverse bonus": (
-        "diverse-bonus", ("hold=forecast", "coefficient=0", "coefficient_low=-1",
-                          "coefficient_high=4")),
-    "fast integral, entropy bonus": (
-        "entropy-bonus", ("hold=integral", "coefficient=0", "coefficient_step=0.02",
-                          "coefficient_low=-0.5", "coefficient_high=1")),
     "fast integral, diverse bonus": (
         "diverse-bonus", ("hold=integral", "coefficient=0", "coefficient_step=0.2",
                           "coefficient_low=-1", "coefficient_high=4")),
-    "wide forecast, entropy bonus": (
-        "entropy-bonus", ("hold=forecast", "coefficient=0", "coefficient_low=-10",
-                          "coefficient_high=10")),
-    "wide forecast, diverse bonus": (
-        "diverse-bonus", ("hold=forecast", "coefficient=0", "coefficient_low=-10",
-                          "coefficient_high=10")),
+    "forecast, diverse bonus": (
+        "diverse-bonus", ("hold=forecast", "coefficient=0", "coefficient_low=-1",
+                          "coefficient_high=4")),
 }
-"""The controllers by name: a rule, and its options beside the target. The bounds of "wide" ones are so
-far apart that they end no wrong turn; "fast" ones are two-sided, with steps four times as long."""
-MAIN = (
-    "AEPO",
-    "integral, entropy bonus", "two-sided integral, entropy bonus", "fast integral, entropy bonus",
-    "forecast, entropy bonus",
-    "integral, diverse bonus", "two-sided integral, diverse bonus", "fast integral, diverse bonus",
-    "forecast, diverse bonus",
-)
-"""The controllers of the small model's designs but the full one, which has all."""
+"""The controllers by name: a rule, and its options beside the target. "Fast" ones are two-sided, with
+steps four times as long."""
+MAIN = tuple(CONTROLLERS)
+"""The controllers of the small model's designs."""
 PRETRAINED = ("AEPO", "integral, entropy bonus", "forecast, entropy bonus", "integral, diverse bonus",
               "two-sided integral, diverse bonus", "forecast, diverse bonus")
 """The controllers of the pretrained model's designs."""
@@ -91,7 +78,6 @@ DIGITS = 5
 LAST = 20
 """The number of last steps over which the final reward is averaged."""
 SEEDS = range(5)
-TARGETS = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2)
 PACKAGES = ("torch", "transformers", "trl", "numpy")
 Device: TypeAlias = Literal["cpu", "cuda"]
 Task: TypeAlias = Literal["split", "sum", "chain-sum"]
@@ -160,7 +146,7 @@ class Size:
 
 
 Design: TypeAlias = Literal[
-    "smoke", "small", "medium", "full", "each-prompt", "pretrained-small", "pretrained"]
+    "smoke", "small", "medium", "each-prompt", "pretrained-small", "pretrained"]
 
 
 def design(name: Design) -> list[HeldRun]:
@@ -169,7 +155,7 @@ def design(name: Design) -> list[HeldRun]:
     Args:
         name: "smoke" is one run of each main controller; "small" five seeds of it; "medium" the main
             controllers at four further targets, the moving ones, two further learning rates, with other
-            prompts and on a second task; "full" every controller at every target of both tasks;
+            prompts and on a second task;
             "each-prompt" two targets at once, for two kinds of prompts;
             "pretrained" what a pretrained model is asked for, on a GPU; "pretrained-small" five seeds of
             one further target of it, which a CPU makes in hours if steps are few and small.
@@ -184,8 +170,7 @@ def design(name: Design) -> list[HeldRun]:
         return [run for run in small if run.seed == 0]
     if name == "small":
         return small
-    medium = [*small, *_medium()]
-    return medium if name == "medium" else list(dict.fromkeys([*medium, *_full()]))
+    return [*small, *_medium()]
 
 
 def _small() -> Iterator[HeldRun]:
@@ -234,22 +219,6 @@ def _of_all(
         for setting in settings:
             for controller in controllers:
                 yield HeldRun(controller=controller, seed=seed, **setting)
-
-
-def _full() -> Iterator[HeldRun]:
-    for seed in SEEDS:
-        for controller in CONTROLLERS:
-            of_split: list[dict[str, Any]] = [
-                *({"low": target} for target in TARGETS),
-                *({"shape": shape} for shape in ("step", "ramp", "sine")),
-                *({"low": 0.6, "learning_rate": rate} for rate in (1e-4, 1e-3)),
-                {"low": 0.6, "other_prompts": True},
-            ]
-            for options in of_split:
-                yield HeldRun(controller=controller, seed=seed, **options)
-            for target in TARGETS:
-                yield HeldRun(controller=controller, seed=seed, low=target, task="sum",
-                              learning_rate=1e-4)
 
 
 def run(held: HeldRun, size: Size, folder: Path, device: Device = "cpu") -> dict[str, Any]:
@@ -387,7 +356,7 @@ class ComparisonConfig:
     """The JSON file of all records, which an earlier call may have begun."""
     design: Design = "small"
     """Which runs: one of each main controller (3 minutes of a core), five seeds of it (14 minutes), many
-    settings (3 hours), all (6 hours), two targets at once (15 minutes), or those of a pretrained model:
+    settings (3 hours), two targets at once (15 minutes), or those of a pretrained model:
     one target (3 hours, with 32 steps of 4 prompts), many settings (for a GPU)."""
     device: Device = "cpu"
     """Where the model is trained; cuda without a GPU is an error."""

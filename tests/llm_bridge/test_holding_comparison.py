@@ -14,12 +14,11 @@ from llm_bridge.data import tasks
 
 
 def test_designs_hold_all_of_the_smaller_ones_and_no_run_twice():
-    smoke, small, medium, full = map(comparison.design, ("smoke", "small", "medium", "full"))
+    smoke, small, medium = map(comparison.design, ("smoke", "small", "medium"))
     assert [run.controller for run in smoke] == list(comparison.MAIN)
-    assert full[: len(medium)] == medium
     assert medium[: len(small)] == small
     assert set(smoke) < set(small)
-    assert len({run.name for run in full}) == len(full)
+    assert len({run.name for run in medium}) == len(medium)
     assert {run.seed for run in small} == set(range(5))
     rates = {run.learning_rate for run in medium if run.task == "split"}
     assert max(rates) == 10 * min(rates)
