@@ -61,7 +61,7 @@ def train(arguments: list[str], prog: str = "python -m llm_bridge train") -> Non
 
 
 def audit(arguments: list[str], prog: str = "python -m llm_bridge audit") -> None:
-    """Audit a few steps, print how the forecasts did, and write its pages."""
+    """Audit a few steps, print how the forecasts did, and write its page."""
     from llm_bridge.analysis.pages import MODULES
     from llm_bridge.commands.train_config import AuditConfig
 
@@ -69,7 +69,7 @@ def audit(arguments: list[str], prog: str = "python -m llm_bridge audit") -> Non
 
 
 def _complete_audit(found: dict[str, Any]) -> None:
-    """Make the tables and pages of a finished audit, and print where they lie."""
+    """Make the tables and the page of a finished audit, and print where it lies."""
     from pathlib import Path
 
     import transformers
@@ -88,7 +88,7 @@ def _complete_audit(found: dict[str, Any]) -> None:
             f"state, {shape['across_states']:.0%} across states; unexplained entropy change "
             + ", ".join(f"{name} {rung['unexplained']:.0%}" for name, rung in rungs.items())
         )
-    print(f"pages: {run / 'audit.html'}, {run / 'entropy_map.html'}")
+    print(f"page: {run / 'audit.html'}")
 
 
 def _train(
@@ -112,14 +112,14 @@ def _train(
     with main_speaks():
         config = _config(kind, arguments, prog)
         need(f"'{prog}'", "torch", "transformers", "trl", *modules)
-        resolved(config, world=world_size())
+        run = resolved(config, world=world_size())
         if config.data is not None:
             tasks.load(str(config.data))
         if config.dry_run:
             from llm_bridge.commands import dry_run
 
             with command_line.json_output(config.json) as write:
-                plan = dry_run.plan(config)
+                plan = dry_run.plan(run)
                 print(plan)
                 write({"plan": plan.splitlines()})
             return
@@ -135,7 +135,7 @@ def _train(
     with (command_line.json_output(config.json) as write, ranks.report_once(), warnings.catch_warnings(),
           command_line.keeping(KEPT if config.save_every != 0 else "")):
         warnings.showwarning = _in_one_line(warnings.showwarning, InertRuleWarning)
-        found = training.train(config)
+        found = training.train(run)
         if ranks.is_main():
             _report(found)
             complete(found)

@@ -42,12 +42,11 @@ from transformers import TrainerCallback
 from entropy_theory import forecast
 from entropy_theory.forecast import StateStatistics
 from entropy_theory.token_batch import TokenBatch, mean_entropy
-from llm_bridge.accounting.clipping import Clipping
 from llm_bridge.accounting.entropy_gradient import EntropyGradient, StepRows, check_accelerator
-from llm_bridge.accounting.optimizer_step import readable
+from llm_bridge.accounting.optimizer_step import Clipping, readable
 from llm_bridge.accounting.step_accountant import Accounted, StepAccountant, TokenEffects
 from llm_bridge.analysis.ceiling import Ceiling, performance_ceiling
-from llm_bridge.analysis.covariance_table import covariance_table
+from llm_bridge.analysis.tokens import mean_covariances
 from llm_bridge.forward import evaluation_mode
 from llm_bridge.head.token_statistics import TokenStatistics, from_logits
 from llm_bridge.objective.batches import gathered, map_columns, prefix_states
@@ -379,7 +378,7 @@ class Diagnostics(TrainerCallback):
             "entropy": entropy,
             "forecast_entropy_change": self._forecast(batch),
         }
-        table = covariance_table(batch, batch.log_prob, batch.advantage)
+        table = mean_covariances(batch, batch.log_prob, batch.advantage)
         record |= {f"covariance_{name}": value for name, value in table.items()}
         if self._reward is not None:  # the first step on a generation
             self.entropy.append(entropy)

@@ -6,12 +6,15 @@ The commands are those of ``python -m entropy_theory``, ``simulations``, ``llm_b
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
 import tyro
 
 from entropy_theory.support import command_line
 from entropy_theory.support.command_line import SHELLS, Command
 from entropy_theory.support.user_errors import check_choice, run_command
-from policy_entropy.completion import script
 
 PROG = "policy-entropy"
 EXAMPLES = (
@@ -48,14 +51,39 @@ COMMANDS = {
 }
 
 
+OPTIONS = {
+    "simulate": "simulations.__main__:RunCommand",
+    "sweep": "simulations.__main__:SweepCommand",
+    "train": "llm_bridge.commands.train_config:TrainConfig",
+    "audit": "llm_bridge.commands.train_config:AuditConfig",
+    "evaluate": "llm_bridge.evaluate_config:EvaluateConfig",
+    "sample": "llm_bridge.sampling.sample_config:SampleConfig",
+    "compare": "llm_bridge.analysis.comparison:CompareConfig",
+}
+"""Where the options are of those commands that read the command line themselves."""
+
+
+def options_of(name: str) -> Callable[..., Any]:
+    """Return what has the options of a command as its parameters.
+
+    Raises ImportError for a command whose extra is not installed.
+    """
+    return Command(place=OPTIONS.get(name, COMMANDS[name].place), summary="").function()
+
+
 def completion(shell: tyro.conf.Positional[str], /) -> int:
-    """Print a script that completes commands and options; its first line says where it goes.
+    """Print a script that completes commands and options; a command whose extra is missing is left out.
 
     Args:
         shell: bash, zsh or fish.
     """
     check_choice(shell, SHELLS, "shell")
-    print(script(shell, COMMANDS), end="")
+    known: dict[str, Callable[..., Any]] = {}
+    for name in COMMANDS:
+        with contextlib.suppress(ImportError):
+            known[name] = options_of(name)
+    with contextlib.suppress(SystemExit):
+        tyro.extras.subcommand_cli_from_dict(known, prog=PROG, args=["--tyro-print-completion", shell])
     return 0
 
 

@@ -3,21 +3,79 @@
 from __future__ import annotations
 
 import contextlib
+import tomllib
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
-from entropy_theory.support.stored import parsed
+from entropy_theory.support.stored import parsed, text_of
+from entropy_theory.support.user_errors import check_file, lookup
 
 NO_MATCH = object()
 """The value that is returned for one that is not of the kind asked for."""
 WORDS = {float: "a number", int: "a whole number", bool: "true or false", str: "a text",
-         type(None): '"none"'}
+         Path: "a text", type(None): '"none"'}
+
+
+def read_toml(path: Path, what: str) -> dict[str, Any]:
+    """Return the tables of a TOML file.
+
+    Args:
+        path: the file.
+        what: what the file should be, with its article ("a sweep file").
+
+    Raises:
+        ValueError: no such file, or one that is not TOML.
+    """
+    check_file(path, what)
+    text = text_of(path)
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError(f"{path} is nested too deeply: write it flatter") from None
+    except ValueError as error:  # a number of thousands of digits, too
+        raise ValueError(f"{path} is not TOML: {error}") from None
+
+
+def no_table(hint: Any, value: Any) -> Any:
+    """The function that converts no value to no annotation."""
+    return NO_MATCH
+
+
+def checked(
+    hints: Mapping[str, Any], table: Mapping[str, Any], where: str,
+    other: Callable[[Any, Any], Any] = no_table, words: Mapping[Any, str] = types.MappingProxyType({}),
+    of_list: str = "",
+) -> dict[str, Any]:
+    """Return a table with every value converted to the annotation of its key.
+
+    Args:
+        hints: the known keys and their annotations.
+        table: as TOML has it.
+        where: the name of the table for errors.
+        other: as of `matched`.
+        words: as of `in_words`.
+        of_list: what to do, for the error of a list where there must be none.
+
+    Raises:
+        ValueError: an unknown key (the nearest known ones are named), or a value of another kind.
+    """
+    found = {}
+    for key, value in table.items():
+        hint = lookup(hints, key, f"key of {where}:")
+        found[key] = matched(hint, value, other)
+        if found[key] is NO_MATCH:
+            wanted = in_words(hint, words)
+            remedy = of_list if isinstance(value, list) else ""
+            raise ValueError(f"{where}: {key} must be {wanted}, got {value!r}{remedy}" if wanted
+                             else f"{where}: {key} cannot be set in a file: use Python")
+    return found
 
 
 def matched(
-    hint: Any, value: Any, other: Callable[[Any, Any], Any] = lambda hint, value: NO_MATCH
+    hint: Any, value: Any, other: Callable[[Any, Any], Any] = no_table
 ) -> Any:
     """Convert a plain value to what an annotation asks for, or return NO_MATCH.
 
@@ -42,6 +100,10 @@ def matched(
         return value
     if hint in (bool, str) and isinstance(value, hint):
         return value
+    if hint is Path and isinstance(value, str):
+        return Path(value)
+    if typing.get_origin(hint) is typing.Literal:
+        return value if value in typing.get_args(hint) else NO_MATCH
     return other(hint, value)
 
 
@@ -66,13 +128,15 @@ def from_text(hint: Any, text: str) -> Any:
     return text if str in kinds else NO_MATCH
 
 
-def in_words(hint: Any, words: typing.Mapping[Any, str] = types.MappingProxyType({})) -> str | None:
+def in_words(hint: Any, words: Mapping[Any, str] = types.MappingProxyType({})) -> str | None:
     """Describe what an annotation asks for, for error messages; ``words`` describes further kinds."""
     if is_union(hint):
         parts = [in_words(kind, words) for kind in typing.get_args(hint)]
         return " or ".join(dict.fromkeys(part for part in parts if part)) or None
     if typing.get_origin(hint) is tuple:
         return f"a list, each entry {in_words(typing.get_args(hint)[0], words)}"
+    if typing.get_origin(hint) is typing.Literal:
+        return f"one of {', '.join(map(str, typing.get_args(hint)))}"
     return {**WORDS, **words}.get(hint)
 
 

@@ -33,7 +33,6 @@ from entropy_theory import accounting
 from entropy_theory.accounting import Account
 from entropy_theory.token_batch import TokenBatch
 from llm_bridge.accounting import rule_parts
-from llm_bridge.accounting.clipping import Clipping
 from llm_bridge.accounting.entropy_gradient import (
     EntropyGradient,
     Slope,
@@ -41,7 +40,7 @@ from llm_bridge.accounting.entropy_gradient import (
     check_accelerator,
     token_shares,
 )
-from llm_bridge.accounting.optimizer_step import readable
+from llm_bridge.accounting.optimizer_step import Clipping, readable
 from llm_bridge.accounting.step_accountant import StepAccountant, TokenEffects
 from llm_bridge.forward.policy_forward import COLUMNS
 from llm_bridge.head.token_statistics import TokenStatistics

@@ -73,14 +73,13 @@ class AuditedStep:
     measured: float
     by_token: dict[str, list[float]]
     """The last five numbers for up to KEPT_TOKENS single tokens."""
-    second_order: float | None = None
-    """Forecast (ii) with the second order of the entropy in the same logit change, nats; None in audits
-    made before there was one."""
-    entropy_gradient: float | None = None
-    """Forecast (i'), nats; None in audits made before there was one."""
-    accounted: float | None = None
-    """The change along the step, nats; None as ``entropy_gradient``."""
-    parts: dict[str, float] | None = None
+    second_order: float
+    """Forecast (ii) with the second order of the entropy in the same logit change, nats."""
+    entropy_gradient: float
+    """Forecast (i'), nats."""
+    accounted: float
+    """The change along the step, nats."""
+    parts: dict[str, float]
     """What the parts of the step did, which sum to ``accounted``: the addends of an optimizer that can be
     read before its step (`optimizer_step.ADDENDS`), else the step as a whole."""
     by_rule: dict[str, float] | None = None
@@ -471,10 +470,7 @@ def summary(steps: list[AuditedStep]) -> dict[str, Any]:
     names = ("coefficients", "first_order", "exact", "measured")
     further: dict[str, Any] = {
         name: [getattr(step, name) for step in steps]
-        for name in ("second_order", "entropy_gradient", "accounted")
-        # A run that is continued from before there were accounts has steps without.
-        if all(getattr(step, name) is not None for step in steps)
-    }
+        for name in ("second_order", "entropy_gradient", "accounted")}
     of_steps = forecast.compare(
         *([getattr(step, name) for step in steps] for name in names), **further)
     of_tokens = forecast.compare(

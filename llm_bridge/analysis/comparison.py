@@ -7,15 +7,14 @@ do not compare.
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import io
 import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import rich.table
 import tyro
 
@@ -139,12 +138,12 @@ def summary(run: RunRecord) -> dict[str, Any]:
         "rule": run.options["rule"],
         "status": run.status,
         "steps": run.steps[-1]["step"],
-        "entropy_first": _mean(_tenth(run.column("entropy"), first=True)),
-        "entropy_last": _mean(_tenth(run.column("entropy"))),
-        "reward_first": _mean(_tenth(run.column("reward"), first=True)),
-        "reward_last": _mean(_tenth(run.column("reward"))),
+        "entropy_first": _mean(run, "entropy", first=True),
+        "entropy_last": _mean(run, "entropy"),
+        "reward_first": _mean(run, "reward", first=True),
+        "reward_last": _mean(run, "reward"),
         "constant_answer": run.constant_answer_reward,
-        "distinct_answers_last": _mean(_tenth(run.column("distinct_answers"))),
+        "distinct_answers_last": _mean(run, "distinct_answers"),
         "ceiling": ceiling.value,
         "ceiling_trusted": ceiling.trusted,
         "pass@1": evaluation.get("pass@1"),
@@ -154,39 +153,29 @@ def summary(run: RunRecord) -> dict[str, Any]:
         "audit_correlation": None if run.audit is None else run.audit["summary"].get(
             "steps", {}).get("correlation", {}).get("coefficients"),
         "account_correlation": account_correlation(run),
-        "temperature_last": _mean(_tenth(run.column("temperature"))),
-        "coefficient_last": _mean(_tenth(run.column("coefficient"))),
-        "seconds_a_step": _median(run.column("seconds")),
+        "temperature_last": _mean(run, "temperature"),
+        "coefficient_last": _mean(run, "coefficient"),
+        "seconds_a_step": _known(_column(run, "seconds").median()),
     }
 
 
 def forecast_correlation(run: RunRecord) -> float | None:
     """The correlation of the forecast with the change to the next step; None where it is undefined."""
-    forecast, entropy = run.column("forecast_entropy_change"), run.column("entropy")
-    pairs = [
-        (f, after - before)
-        for f, before, after, step, following in zip(
-            forecast[:-1], entropy[:-1], entropy[1:], run.steps[:-1], run.steps[1:], strict=True)
-        if f is not None and before is not None and after is not None
-        and following["step"] == step["step"] + 1
-    ]
-    return _correlation(pairs)
+    follows = _column(run, "step").diff().shift(-1) == 1
+    change = _column(run, "entropy").diff().shift(-1).where(follows)
+    return _correlation(_column(run, "forecast_entropy_change"), change)
 
 
 def account_correlation(run: RunRecord) -> float | None:
     """The correlation of forecast (i') with the measured change; None where it is undefined."""
-    columns = (run.column(name) for name in ("entropy_gradient", "measured_entropy_change"))
-    return _correlation([
-        (forecast, measured) for forecast, measured in zip(*columns, strict=True)
-        if forecast is not None and measured is not None
-    ])
+    return _correlation(_column(run, "entropy_gradient"), _column(run, "measured_entropy_change"))
 
 
-def _correlation(pairs: Sequence[tuple[float, float]]) -> float | None:
-    columns = np.array(pairs, dtype=float).reshape(-1, 2)
-    if len(columns) < 3 or (columns.std(0) == 0).any():
+def _correlation(forecast: pandas.Series, measured: pandas.Series) -> float | None:
+    pairs = pandas.concat([forecast, measured], axis=1).dropna().to_numpy()
+    if len(pairs) < 3 or (pairs.std(0) == 0).any():
         return None
-    return float(np.corrcoef(columns.T)[0, 1])
+    return float(np.corrcoef(pairs.T)[0, 1])
 
 
 def compare_command(config: CompareConfig) -> list[dict[str, Any]]:
@@ -279,14 +268,10 @@ def smoothed(
 
     A mean is None where there is no value.
     """
-    values = np.array([np.nan if v is None else v for v in run.column(name)], dtype=float)
-    reach = max(1, int(len(values) * window / 2))
-    found = []
-    for i in range(len(values)):
-        near = values[max(0, i - reach) : i + reach + 1]
-        near = near[np.isfinite(near)]
-        found.append(float(near.mean()) if len(near) else None)
-    return [float(step["step"]) for step in run.steps], found
+    values = _column(run, name)
+    width = 1 + 2 * max(1, int(len(values) * window / 2))
+    means = values.rolling(width, center=True, min_periods=1).mean()
+    return _column(run, "step").tolist(), [_known(mean) for mean in means]
 
 
 def _pass_at_k(runs: Sequence[RunRecord]) -> list[Section]:
@@ -338,24 +323,24 @@ def _accounts(runs: Sequence[RunRecord]) -> list[Section]:
 
 
 def _ceiling(run: RunRecord) -> Any:
-    pairs = [(h, r) for h, r in zip(run.column("entropy"), run.column("reward"), strict=True)
-             if h is not None and r is not None]
-    return performance_ceiling([h for h, _ in pairs], [r for _, r in pairs])
+    pairs = pandas.concat([_column(run, "entropy"), _column(run, "reward")], axis=1).dropna().to_numpy()
+    return performance_ceiling(*pairs.T.tolist())
 
 
-def _tenth(values: list[float | None], first: bool = False) -> list[float | None]:
+def _column(run: RunRecord, name: str) -> pandas.Series:
+    """A metric at each step; NaN where a step has none."""
+    return pandas.Series(run.column(name), dtype=float)
+
+
+def _mean(run: RunRecord, name: str, first: bool = False) -> float | None:
+    """The mean of a metric over the first or the last tenth of the steps."""
+    values = _column(run, name)
     count = max(1, len(values) // 10)
-    return values[:count] if first else values[-count:]
+    return _known((values.head(count) if first else values.tail(count)).mean())
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
-
-
-def _median(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return float(np.median(known)) if known else None
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)
 
 
 def _told(value: Any) -> str:
@@ -364,12 +349,7 @@ def _told(value: Any) -> str:
 
 def _csv(rows: Sequence[dict[str, Any]]) -> str:
     """Write CSV with columns in the order in which they first appear, empty where a row has no value."""
-    columns = list(dict.fromkeys(name for row in rows for name in row))
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+    return pandas.DataFrame(rows, dtype=object).to_csv(index=False, lineterminator="\n")
 
 
 def _print(table: Sequence[dict[str, Any]]) -> None:

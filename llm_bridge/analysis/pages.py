@@ -68,8 +68,6 @@ class Answer:
     spans: Sequence[Span]
     summary: str = ""
     prompt: str = ""
-    numbers: Table | None = None
-    """Numbers of each token, folded."""
 
 
 Section = tuple[str, Sequence[Any]]

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,6 @@ from entropy_theory.rounding import at_least
 from entropy_theory.support import results
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import selection
-from llm_bridge.analysis.covariance_table import SHARES, largest_count
 from llm_bridge.analysis.stored_arrays import read_arrays
 
 if TYPE_CHECKING:
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 EIGHTHS = 8
 """Prompts are grouped by accuracy in steps of one over this: Cui et al. have G = 8 samples a prompt."""
+SHARES = {"top_0.02%": 2e-4, "top_0.2%": 2e-3, "top_2%": 0.02, "top_20%": 0.2, "top_50%": 0.5,
+          "all": 1.0}
+"""The rows of the covariance table: the share of the tokens, by name."""
 LISTED = 12
 """How many kinds of tokens each row of a table names, at most."""
 
@@ -152,8 +155,6 @@ def read(path: Path) -> AuditedTokens:
         ValueError: a file that is missing or damaged, or holds another record.
     """
     columns: dict[str, Any] = read_arrays(path)
-    # Records made before there were accounts have none.
-    columns.setdefault("attribution", np.full(columns.get("measured", np.zeros(0)).shape, np.nan))
     try:
         for name, kind in (("step", int), ("learning_rate", float)):
             columns[name] = kind(columns[name])
@@ -241,6 +242,27 @@ class CovarianceRow:
     kinds: tuple[Kind, ...]
     """The most frequent tokens among them."""
     n_kinds: int
+
+
+def mean_covariances(batch: TokenBatch, log_prob: Any, advantage: Any) -> dict[str, float]:
+    """Return the mean of the largest token covariances, by share of the tokens (at least one token).
+
+    Args:
+        batch: the whole batch, which supplies ``weight`` and ``mask``.
+        log_prob: [sequences, positions], nats.
+        advantage: [sequences, positions].
+    """
+    covariance = selection.token_covariance(batch, log_prob, advantage)[batch.is_ordinary]
+    ordered = covariance.sort(descending=True).values
+    return {
+        name: float(ordered[: largest_count(share, len(ordered))].mean())
+        for name, share in SHARES.items()
+    }
+
+
+def largest_count(share: float, tokens: int) -> int:
+    """Return the number of tokens in the covariance table's row of this share: at least one."""
+    return max(1, math.floor(share * tokens + 1e-9))
 
 
 def covariance_table(steps: Sequence[AuditedTokens], decode: Decode) -> list[CovarianceRow]:

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -14,14 +15,11 @@ from typing import Any
 import torch
 import transformers
 
-from entropy_theory.update_rules import rule_options
-from llm_bridge.commands.assembly import options_of_trl
-from llm_bridge.commands.train_config import TrainConfig, resolved
+from llm_bridge.commands.train import options_of_trl, task_of
+from llm_bridge.commands.train_config import Run
 from llm_bridge.data import models, tasks
 from llm_bridge.head import per_token
-from llm_bridge.running.launched import world_size
 from llm_bridge.trainer.options import check_config, check_rule, grpo_config
-from llm_bridge.trainer.run_numbers import check_tempered_fraction
 
 
 def memory(
@@ -30,13 +28,8 @@ def memory(
 ) -> dict[str, int]:
     """Estimate the bytes that a process holds, by their use.
 
-    Weights, gradients and optimizer state are exact for weights of one number format. Left out:
-
-    - activations of the layers, the largest part of long completions (gradient checkpointing lessens it);
-    - keys and values while sampling, and an engine of vLLM's in the same process;
-    - buckets of data parallelism, of the gradients' size, and copies of mixed precision;
-    - the share that sharding (FSDP, ZeRO) leaves to a process: weights are counted whole;
-    - fragmentation, and what libraries take by themselves.
+    Weights, gradients and optimizer state are exact for weights of one number format. What is left out is
+    in the plan; weights are counted whole, however they are sharded.
 
     Args:
         shape: the model's configuration.
@@ -65,34 +58,23 @@ def memory(
     }
 
 
-def plan(config: TrainConfig) -> str:
+def plan(run: Run) -> str:
     """Write the plan of a run: its steps, and an estimate of a process's memory.
 
-    Args:
-        config: of the run, with or without its defaults filled in.
-
     Raises:
-        ValueError: for a config or an option of TRL that `train` refuses before it loads the model (what
-            depends on the loaded model is refused later).
+        ValueError: for an option of TRL that `train` refuses before it loads the model (what depends on
+            the loaded model is refused later).
     """
-    world = world_size()
-    config = resolved(config, world=world)
-    rule = rule_options.from_texts(config.rule, config.rule_options)
-    assert config.prompts is not None
-    task = tasks.load(
-        str(config.data or config.task), size=config.prompts, seed=config.seed, reward=config.reward,
-        max_new_tokens=config.max_new_tokens,
-    )
-    options_of_trl(config, max_new_tokens=task.max_new_tokens, world=world)
+    config, rule, world = run.config, run.rule, run.world
+    task = task_of(config, size=run.prompts)
     check_rule(rule)
-    check_tempered_fraction(config.tempered_fraction, rule)
     with as_one_process():
         # Of one process with all rows: TRL asks for the processes and devices of this machine.
-        asked = options_of_trl(config, max_new_tokens=task.max_new_tokens, world=1)
+        asked = options_of_trl(dataclasses.replace(run, world=1), max_new_tokens=task.max_new_tokens)
         alone = asked | {"use_cpu": True, "tf32": None, "report_to": "none"}
         check_config(grpo_config("unused", **alone), rule)
     second = config.tempered_fraction if rule.controller() is not None else 0.0
-    completions = round(config.prompts * config.samples * (1 + second))
+    completions = round(run.prompts * config.samples * (1 + second))
     rows = -(-completions // (world * config.micro_batches))
     on_gpu = config.device == "cuda" or (config.device == "auto" and torch.cuda.is_available())
     shape = shape_of(config.model)
@@ -106,13 +88,14 @@ def plan(config: TrainConfig) -> str:
         f"plan: {rule.name} on {task.name}, {config.model} in {config.dtype}, {world} "
         f"process{'es' if world > 1 else ''}",
         f"  a process   {rows} rows at once, {config.micro_batches} micro-batches, "
-        f"{-(-config.prompts * config.samples * config.mini_batches // world)} sampled at once",
-        *_step_lines(config, task, completions, second),
+        f"{-(-run.prompts * config.samples * config.mini_batches // world)} sampled at once",
+        *_step_lines(run, task, completions, second),
         "", *estimate, "", "Nothing was loaded, downloaded or written.",
     ])
 
 
-def _step_lines(config: TrainConfig, task: tasks.Task, completions: int, second: float) -> list[str]:
+def _step_lines(run: Run, task: tasks.Task, completions: int, second: float) -> list[str]:
+    config = run.config
     shared = config.mini_batches * config.iterations
     tokens = completions * task.max_new_tokens
     lines = [
@@ -135,12 +118,9 @@ def _step_lines(config: TrainConfig, task: tasks.Task, completions: int, second:
 
 
 def _memory_lines(parts: dict[str, int]) -> list[str]:
-    return [
-        f"memory of a process: {sum(parts.values()) / 2**30:.3f} GiB, and what is left out",
-        *(f"  {name:<28} {size / 2**30:>8.3f} GiB" for name, size in parts.items() if size),
-        "  Left out: activations of the layers, keys and values, what libraries take, and what sharding",
-        "  saves. A head that caps or scales its logits holds all of them, not a chunk.",
-    ]
+    shown = ", ".join(f"{name} {size / 2**30:.3f}" for name, size in parts.items() if size)
+    return [f"memory of a process: {sum(parts.values()) / 2**30:.3f} GiB ({shown}), without activations,",
+            "  keys and values, what libraries take, and what sharding saves"]
 
 
 def shape_of(name: str) -> Any:

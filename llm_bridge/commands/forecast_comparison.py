@@ -19,11 +19,10 @@ from typing import Any, Literal
 import torch
 import tyro
 
-from entropy_theory import update_rules
 from entropy_theory.support import results
 from entropy_theory.support.user_errors import run_command
 from llm_bridge.analysis import audit
-from llm_bridge.commands.assembly import build_trainer, model_and_task
+from llm_bridge.commands.train import build_trainer, model_and_task
 from llm_bridge.commands.train_config import TrainConfig, resolved
 
 SETTINGS: tuple[tuple[Literal["split", "sum"], Literal["adamw", "sgd"], float], ...] = (
@@ -81,13 +80,13 @@ def runs() -> list[ForecastRun]:
 def run(asked: ForecastRun, size: Size, folder: Path) -> dict[str, Any]:
     """Train one run on the CPU, each step audited, and return its record, JSON-like."""
     started = time.process_time()
-    config = resolved(TrainConfig(
+    checked = resolved(TrainConfig(
         model=MODEL, task=asked.task, steps=size.steps, prompts=size.prompts, samples=size.samples,
         optimizer=asked.optimizer, learning_rate=asked.learning_rate, save_every=0, seed=asked.seed,
         device="cpu", log_to="none", output=folder,
     ))
-    model, tokenizer, task = model_and_task(config)
-    trainer = build_trainer(config, model, tokenizer, task, update_rules.get(config.rule))
+    model, tokenizer, task = model_and_task(checked)
+    trainer = build_trainer(checked, model, tokenizer, task)
     auditor = audit.Auditor(trainer)
     trainer.add_callback(auditor)
     trainer.train()

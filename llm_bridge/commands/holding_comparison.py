@@ -23,26 +23,24 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
-import torch
 import tyro
 
 from entropy_theory import tracking
 from entropy_theory.schedules import SCHEDULES, Points, Schedule, Sine
 from entropy_theory.support import results
-from entropy_theory.support.user_errors import check_choice, run_command
-from entropy_theory.update_rules import rule_options
-from llm_bridge import evaluation
-from llm_bridge.commands.assembly import build_trainer, model_and_task
+from entropy_theory.support.user_errors import run_command
 from llm_bridge.commands.train_config import LEARNING_RATES, TrainConfig, device_name, resolved
 from llm_bridge.data import tasks
 
 CONTROLLERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "AEPO": ("aepo", ()),
-    "AEPO, alpha 3": ("aepo", ("alpha=3",)),
     "integral, entropy bonus": (
         "entropy-bonus", ("hold=integral", "coefficient=0", "coefficient_step=0.005")),
     "two-sided integral, entropy bonus": (
         "entropy-bonus", ("hold=integral", "coefficient=0", "coefficient_step=0.005",
+                          "coefficient_low=-0.5", "coefficient_high=1")),
+    "fast integral, entropy bonus": (
+        "entropy-bonus", ("hold=integral", "coefficient=0", "coefficient_step=0.02",
                           "coefficient_low=-0.5", "coefficient_high=1")),
     "forecast, entropy bonus": (
         "entropy-bonus", ("hold=forecast", "coefficient=0", "coefficient_low=-0.5",
@@ -53,32 +51,17 @@ CONTROLLERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "two-sided integral, diverse bonus": (
         "diverse-bonus", ("hold=integral", "coefficient=0", "coefficient_step=0.05",
                           "coefficient_low=-1", "coefficient_high=4")),
-    "forecast, diverse bonus": (
-        "diverse-bonus", ("hold=forecast", "coefficient=0", "coefficient_low=-1",
-                          "coefficient_high=4")),
-    "fast integral, entropy bonus": (
-        "entropy-bonus", ("hold=integral", "coefficient=0", "coefficient_step=0.02",
-                          "coefficient_low=-0.5", "coefficient_high=1")),
     "fast integral, diverse bonus": (
         "diverse-bonus", ("hold=integral", "coefficient=0", "coefficient_step=0.2",
                           "coefficient_low=-1", "coefficient_high=4")),
-    "wide forecast, entropy bonus": (
-        "entropy-bonus", ("hold=forecast", "coefficient=0", "coefficient_low=-10",
-                          "coefficient_high=10")),
-    "wide forecast, diverse bonus": (
-        "diverse-bonus", ("hold=forecast", "coefficient=0", "coefficient_low=-10",
-                          "coefficient_high=10")),
+    "forecast, diverse bonus": (
+        "diverse-bonus", ("hold=forecast", "coefficient=0", "coefficient_low=-1",
+                          "coefficient_high=4")),
 }
-"""The controllers by name: a rule, and its options beside the target. The bounds of "wide" ones are so
-far apart that they end no wrong turn; "fast" ones are two-sided, with steps four times as long."""
-MAIN = (
-    "AEPO",
-    "integral, entropy bonus", "two-sided integral, entropy bonus", "fast integral, entropy bonus",
-    "forecast, entropy bonus",
-    "integral, diverse bonus", "two-sided integral, diverse bonus", "fast integral, diverse bonus",
-    "forecast, diverse bonus",
-)
-"""The controllers of the small model's designs but the full one, which has all."""
+"""The controllers by name: a rule, and its options beside the target. "Fast" ones are two-sided, with
+steps four times as long."""
+MAIN = tuple(CONTROLLERS)
+"""The controllers of the small model's designs."""
 PRETRAINED = ("AEPO", "integral, entropy bonus", "forecast, entropy bonus", "integral, diverse bonus",
               "two-sided integral, diverse bonus", "forecast, diverse bonus")
 """The controllers of the pretrained model's designs."""
@@ -95,7 +78,6 @@ DIGITS = 5
 LAST = 20
 """The number of last steps over which the final reward is averaged."""
 SEEDS = range(5)
-TARGETS = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2)
 PACKAGES = ("torch", "transformers", "trl", "numpy")
 Device: TypeAlias = Literal["cpu", "cuda"]
 Task: TypeAlias = Literal["split", "sum", "chain-sum"]
@@ -164,7 +146,7 @@ class Size:
 
 
 Design: TypeAlias = Literal[
-    "smoke", "small", "medium", "full", "each-prompt", "pretrained-small", "pretrained"]
+    "smoke", "small", "medium", "each-prompt", "pretrained-small", "pretrained"]
 
 
 def design(name: Design) -> list[HeldRun]:
@@ -173,7 +155,7 @@ def design(name: Design) -> list[HeldRun]:
     Args:
         name: "smoke" is one run of each main controller; "small" five seeds of it; "medium" the main
             controllers at four further targets, the moving ones, two further learning rates, with other
-            prompts and on a second task; "full" every controller at every target of both tasks;
+            prompts and on a second task;
             "each-prompt" two targets at once, for two kinds of prompts;
             "pretrained" what a pretrained model is asked for, on a GPU; "pretrained-small" five seeds of
             one further target of it, which a CPU makes in hours if steps are few and small.
@@ -188,8 +170,7 @@ def design(name: Design) -> list[HeldRun]:
         return [run for run in small if run.seed == 0]
     if name == "small":
         return small
-    medium = [*small, *_medium()]
-    return medium if name == "medium" else list(dict.fromkeys([*medium, *_full()]))
+    return [*small, *_medium()]
 
 
 def _small() -> Iterator[HeldRun]:
@@ -240,44 +221,30 @@ def _of_all(
                 yield HeldRun(controller=controller, seed=seed, **setting)
 
 
-def _full() -> Iterator[HeldRun]:
-    for seed in SEEDS:
-        for controller in CONTROLLERS:
-            of_split: list[dict[str, Any]] = [
-                *({"low": target} for target in TARGETS),
-                *({"shape": shape} for shape in ("step", "ramp", "sine")),
-                *({"low": 0.6, "learning_rate": rate} for rate in (1e-4, 1e-3)),
-                {"low": 0.6, "other_prompts": True},
-            ]
-            for options in of_split:
-                yield HeldRun(controller=controller, seed=seed, **options)
-            for target in TARGETS:
-                yield HeldRun(controller=controller, seed=seed, low=target, task="sum",
-                              learning_rate=1e-4)
-
-
 def run(held: HeldRun, size: Size, folder: Path, device: Device = "cpu") -> dict[str, Any]:
     """Train one run on a device and return its record, JSON-like."""
+    from llm_bridge import evaluation
+    from llm_bridge.commands.train import build_trainer, model_and_task
+
     started = time.process_time()
     name, options = CONTROLLERS[held.controller]
     schedule = held.target(size.steps)
     texts = (*options, *_texts(schedule))
     if held.prompt_gain:
         texts += (f"prompt_gain={held.prompt_gain}",)
-    config = resolved(TrainConfig(
+    checked = resolved(TrainConfig(
         model=MODELS[held.task], task=held.task, rule=name, rule_options=texts, steps=size.steps,
         prompts=size.prompts, samples=size.samples, learning_rate=held.learning_rate, save_every=0,
         seed=held.seed, device=device, log_to="none", output=folder,
     ))
-    rule = rule_options.from_texts(name, texts)
-    model, tokenizer, task = model_and_task(config)
+    model, tokenizer, task = model_and_task(checked)
     if held.other_prompts:
         task = _changing(task)
     if held.offset:
         task = dataclasses.replace(task, target_offsets=tuple(
             -held.offset if is_other(held.task, prompt) else held.offset for prompt in task.prompts))
     steps: list[dict[str, Any]] = []
-    build_trainer(config, model, tokenizer, task, rule, steps.append).train()
+    build_trainer(checked, model, tokenizer, task, steps.append).train()
     model.eval()
     held_out = tasks.load(held.task, split="held-out", size=size.held_out_prompts, seed=0)
 
@@ -389,61 +356,41 @@ class ComparisonConfig:
     """The JSON file of all records, which an earlier call may have begun."""
     design: Design = "small"
     """Which runs: one of each main controller (3 minutes of a core), five seeds of it (14 minutes), many
-    settings (3 hours), all (6 hours), two targets at once (15 minutes), or those of a pretrained model:
+    settings (3 hours), two targets at once (15 minutes), or those of a pretrained model:
     one target (3 hours, with 32 steps of 4 prompts), many settings (for a GPU)."""
     device: Device = "cpu"
     """Where the model is trained; cuda without a GPU is an error."""
     seeds: tuple[int, ...] = tuple(SEEDS)
     """Only the runs of these seeds: processes with seeds and files of their own share the work."""
-    controllers: tuple[str, ...] = ()
-    """Only the runs of these controllers, by their whole names; all unless said."""
-    joined: tuple[Path, ...] = ()
-    """Files of such other processes, whose records this one takes over before it begins."""
     steps: int = 80
     """Optimizer steps of each run."""
     prompts: int = 16
     """Prompts of each step."""
     samples: int = 8
     """Samples of each prompt."""
-    minutes: float = float("inf")
-    """No run starts after so many minutes."""
 
 
-def compare(config: ComparisonConfig) -> int:
-    """Make the runs of the design that are not there yet; return how many are left.
+def compare(config: ComparisonConfig) -> None:
+    """Make the runs of the design that are not there yet.
 
     Raises:
-        ValueError: fewer than 2 steps, an unknown controller, no GPU where one is asked for, or a file to
-            be joined that was not measured as this one.
+        ValueError: fewer than 2 steps, or no GPU where one is asked for.
         OSError: a file that cannot be written.
     """
+    import torch
+
     if config.steps < 2:
         raise ValueError(f"steps must be at least 2, got {config.steps}")
-    for name in config.controllers:
-        check_choice(name, CONTROLLERS, "controller")
     results.check_writable(config.output)
     torch.set_num_threads(1)
     size = Size(steps=config.steps, prompts=config.prompts, samples=config.samples)
-    device = device_name(resolved(TrainConfig(device=config.device)))
+    device = device_name(resolved(TrainConfig(device=config.device)).config)
     origin = results.provenance(config=size, seed=0, device=device, packages=PACKAGES)
     records = results.kept_records(config.output, origin)
     done = {record["name"] for record in records}
-    for path in config.joined:
-        others = results.kept_records(path, origin)
-        if not others:
-            raise ValueError(f"{path} has no records of this size, of these packages' versions: leave it "
-                             "out, or measure it anew")
-        records += [record for record in others if record["name"] not in done]
-        done = {record["name"] for record in records}
-    if config.joined:
-        results.write_json(config.output, {"provenance": origin, "records": records})
-    wanted = [held for held in design(config.design)
-              if held.seed in config.seeds and held.name not in done
-              and held.controller in (config.controllers or CONTROLLERS)]
-    started = time.monotonic()
-    for place, held in enumerate(wanted):
-        if time.monotonic() - started > 60 * config.minutes:
-            return len(wanted) - place
+    for held in design(config.design):
+        if held.seed not in config.seeds or held.name in done:
+            continue
         with tempfile.TemporaryDirectory() as folder:
             record = run(held, size, Path(folder) / "run", config.device)
         records.append({**record, "commit": origin["commit"]})
@@ -452,14 +399,11 @@ def compare(config: ComparisonConfig) -> int:
         print(f"{held.name}: entropy {about['mean']:.3f}, off by {about['deviation']:.3f}, "
               f"reward {about['reward']:.3f}, saturated {about['saturated']:.2f}, "
               f"{record['process_seconds']:.0f} s of a processor", file=sys.stderr, flush=True)
-    return 0
 
 
 def main() -> None:
     """Run `compare` from the command line."""
-    left = compare(tyro.cli(ComparisonConfig, prog="python -m llm_bridge.commands.holding_comparison"))
-    if left:
-        print(f"{left} runs are left: the same command goes on")
+    compare(tyro.cli(ComparisonConfig, prog="python -m llm_bridge.commands.holding_comparison"))
 
 
 if __name__ == "__main__":

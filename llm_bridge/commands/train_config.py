@@ -23,7 +23,7 @@ from entropy_theory.support.user_errors import (
     need,
     one_line,
 )
-from entropy_theory.update_rules import rule_options
+from entropy_theory.update_rules import UpdateRule, rule_options
 from llm_bridge.data import models, rewards, tasks
 from llm_bridge.running.run_folder import RunFolder
 from llm_bridge.running.time_limit import REWARDS, check_reward_timeout
@@ -41,6 +41,9 @@ TRACKERS = {
     "dvclive": "dvclive", "codecarbon": "codecarbon", "azure_ml": "azureml",
 }
 """Where transformers' ``report_to`` can send metrics, and the module that each needs."""
+LEAST = {0: ("audit_every", "account_every", "account_sequences", "save_every"),
+         1: ("steps", "prompts", "micro_batches", "mini_batches", "iterations"), 2: ("samples",)}
+"""The least value of numbers."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -151,15 +154,82 @@ class AuditConfig(TrainConfig):
     log_to: str = "none"
 
 
-def _check_names(config: TrainConfig) -> None:
-    """Raise ValueError for an unknown rule, option, task, reward or tracker, or a number too small."""
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Run:
+    """A run whose options were checked, with what they stand for."""
+
+    config: TrainConfig
+    """The options, every default filled in."""
+    rule: UpdateRule
+    trackers: list[str]
+    """The trackers, as transformers' report_to takes them."""
+    trl_options: dict[str, Any]
+    """Options of TRL's GRPOConfig beside those that follow from the run's own."""
+    folder: RunFolder
+    prompts: int
+    """Prompts a step, of all processes together."""
+    world: int
+    """The number of processes."""
+
+
+def resolved(config: TrainConfig, *, world: int = 1) -> Run:
+    """Check a config, and fill in every default that depends on model or task.
+
+    Args:
+        config: as it was asked for.
+        world: number of processes.
+
+    Raises:
+        ValueError: a name that is unknown (the nearest ones are given), or a number out of range.
+        OSError: an output that is a file.
+    """
     rule = rule_options.from_texts(config.rule, config.rule_options)
-    run_numbers.check_tempered_fraction(config.tempered_fraction, rule)
-    for label in ("steps", "micro_batches", "mini_batches", "iterations"):
-        if getattr(config, label) < 1:
-            raise ValueError(f"{label} must be at least 1, got {getattr(config, label)}")
-    if config.samples < 2:
-        raise ValueError(f"samples must be at least 2, got {config.samples}: rules compare them")
+    _check_names(config)
+    _check_numbers(config, rule)
+    name = Path(config.model).name
+    task = config.data.stem if config.data else config.task.replace(":", "-")
+    filled: dict[str, Any] = {
+        "prompts": 32 if config.model == "small-sums" else 4,
+        "learning_rate": LEARNING_RATES.get(
+            (config.model, config.task), LEARNING_RATES.get((config.model, None), DEFAULT_LEARNING_RATE)),
+        # Whole batches of samples: between them a resumed run would not continue exactly.
+        "save_every": round_up(max(1, config.steps // 4), config.iterations * config.mini_batches),
+        "output": Path("runs") / f"{name}-{task}-{config.rule.rpartition(':')[2]}-seed{config.seed}",
+    }
+    filled |= {key: given for key in filled if (given := getattr(config, key)) is not None}
+    folder, prompts = RunFolder(filled["output"]), filled["prompts"]
+    check_folders(folder.path / "run.json")
+    # A run that is there already may be read where its model is not.
+    if not folder.described():
+        models.check_name(config.model)
+    rows = prompts * config.samples
+    if rows % (config.micro_batches * world):
+        shares = f" x {world} processes" if world > 1 else ""
+        raise ValueError(
+            f"micro_batches {config.micro_batches}{shares} does not divide the step's {rows} "
+            f"completions ({prompts} prompts x {config.samples} samples)"
+        )
+    run_numbers.check_learning_rate(filled["learning_rate"], config.max_grad_norm)
+    if config.audit_every and world > 1:
+        raise ValueError("an audit runs in one process: start it without a launcher")
+    if config.device == "cuda" and not config.dry_run and not _has_gpu():
+        raise ValueError(
+            "device cuda asks for a GPU, and torch finds none: see that `nvidia-smi` lists it, or give "
+            "device auto or cpu"
+        )
+    trl_options = parse_trl_options(config.trl_options)
+    if trl_options.get("use_vllm") and importlib.util.find_spec("vllm") is None:
+        raise ValueError(
+            "use_vllm needs the package vllm, which is not installed: pip install 'trl[vllm]' on a "
+            "machine with a GPU, or give trl_options without it"
+        )
+    return Run(
+        config=dataclasses.replace(config, **filled), rule=rule, trackers=trackers(config),
+        trl_options=trl_options, folder=folder, prompts=prompts, world=world)
+
+
+def _check_names(config: TrainConfig) -> None:
+    """Raise ValueError for an unknown task, reward, number format or tracker."""
     if config.data is None:
         tasks.check_name(config.task)
     else:
@@ -177,82 +247,23 @@ def _check_names(config: TrainConfig) -> None:
                              "installed: install it, or give log_to none")
 
 
+def _check_numbers(config: TrainConfig, rule: UpdateRule) -> None:
+    """Raise ValueError for a number out of range."""
+    run_numbers.check_tempered_fraction(config.tempered_fraction, rule)
+    for least, names in LEAST.items():
+        for name in names:
+            value = getattr(config, name)
+            if value is not None and value < least:
+                reason = ": rules compare them" if name == "samples" else ""
+                raise ValueError(f"{name} must be at least {least}, got {value}{reason}")
+    check_reward_timeout(config.reward_timeout)
+
+
 def trackers(config: TrainConfig) -> list[str]:
     """Return the trackers of a run, as transformers' report_to takes them; none is an empty list."""
     given = (config.log_to,) if isinstance(config.log_to, str) else config.log_to
     names = [name.strip() for text in given for name in text.split(",")]
     return [] if names == ["none"] else names
-
-
-def resolved(config: TrainConfig, *, world: int | None = None) -> TrainConfig:
-    """Check the config and fill in every default that depends on model or task.
-
-    Args:
-        config: as it was asked for.
-        world: number of processes, those of the process group by default.
-
-    Raises:
-        ValueError: a name that is unknown (the nearest ones are given), or a number out of range.
-        OSError: an output that is a file.
-    """
-    if world is None:
-        from llm_bridge.running import ranks
-
-        world = ranks.count()
-    _check_names(config)
-    small = config.model == "small-sums"
-    rate = LEARNING_RATES.get(
-        (config.model, config.task),
-        LEARNING_RATES.get((config.model, None), DEFAULT_LEARNING_RATE),
-    )
-    name = Path(config.model).name
-    task = config.data.stem if config.data else config.task.replace(":", "-")
-    filled: dict[str, Any] = {
-        "prompts": 32 if small else 4,
-        "learning_rate": rate,
-        # Whole batches of samples: between them a resumed run would not continue exactly.
-        "save_every": round_up(
-            max(1, config.steps // 4), max(1, config.iterations * config.mini_batches)
-        ),
-        "output": Path("runs") / f"{name}-{task}-{config.rule.rpartition(':')[2]}-seed{config.seed}",
-    }
-    missing = {key: value for key, value in filled.items() if getattr(config, key) is None}
-    config = dataclasses.replace(config, **missing)
-    assert config.prompts is not None
-    assert config.output is not None
-    check_folders(config.output / "run.json")
-    # A run that is there already may be read where its model is not.
-    if not RunFolder(config.output).described():
-        models.check_name(config.model)
-    if config.prompts < 1:
-        raise ValueError(f"prompts must be at least 1, got {config.prompts}")
-    rows = config.prompts * config.samples
-    if rows % (config.micro_batches * world):
-        shares = f" x {world} processes" if world > 1 else ""
-        raise ValueError(
-            f"micro_batches {config.micro_batches}{shares} does not divide the step's {rows} "
-            f"completions ({config.prompts} prompts x {config.samples} samples)"
-        )
-    for label in ("audit_every", "account_every", "account_sequences", "save_every"):
-        if getattr(config, label) < 0:
-            raise ValueError(f"{label} must be at least 0, got {getattr(config, label)}")
-    check_reward_timeout(config.reward_timeout)
-    assert config.learning_rate is not None
-    run_numbers.check_learning_rate(config.learning_rate, config.max_grad_norm)
-    if config.audit_every and world > 1:
-        raise ValueError("an audit runs in one process: start it without a launcher")
-    if config.device == "cuda" and not config.dry_run and not _has_gpu():
-        raise ValueError(
-            "device cuda asks for a GPU, and torch finds none: see that `nvidia-smi` lists it, or give "
-            "device auto or cpu"
-        )
-    asks_vllm = parse_trl_options(config.trl_options).get("use_vllm")
-    if asks_vllm and importlib.util.find_spec("vllm") is None:
-        raise ValueError(
-            "use_vllm needs the package vllm, which is not installed: pip install 'trl[vllm]' on a "
-            "machine with a GPU, or give trl_options without it"
-        )
-    return config
 
 
 def round_up(number: int, multiple: int) -> int:

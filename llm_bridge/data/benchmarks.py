@@ -14,7 +14,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-from entropy_theory.support.stored import parsed, text_of
 from entropy_theory.support.user_errors import lookup, one_line
 from llm_bridge.data import rewards, tasks
 
@@ -168,16 +167,7 @@ def _from_folder(
             f"{folder} has neither {lines.name} nor {table.name}: put the {benchmark.size} problems of "
             f"{benchmark.hub} there, one a line as " '{"problem": ..., "answer": ...}'
         )
-    rows = []
-    # (`splitlines` would also cut at separators of Unicode, which may stand within a text.)
-    for number, line in enumerate(text_of(lines, encoding="utf-8-sig").split("\n"), start=1):
-        try:
-            row = parsed(line) if line.strip() else None
-        except ValueError as error:
-            raise ValueError(f"{lines}, line {number}: not valid JSON ({error})") from None
-        if row is not None:
-            rows.append(row)
-    return rows, str(lines)
+    return [row for _, row in tasks.json_lines(lines)], str(lines)
 
 
 def _from_hub(name: str, benchmark: Benchmark) -> tuple[list[dict[str, Any]], str]:
@@ -225,19 +215,26 @@ def final_answer(answer: Any) -> str:
     if "####" in text:
         text = text.rpartition("####")[2].strip().replace(",", "")
     if "\\boxed" in text:
-        text = _boxed(text)
+        inside = text.rpartition("\\boxed")[2].lstrip()
+        bare = inside[1:] if inside.startswith("{") else (inside.split() or [text])[0]
+        text = last_boxed(text) or bare
     is_plain = re.fullmatch(r"[-+]?[\d.,/ %]+", text) is not None
     return text if is_plain or "$" in text else f"${text}$"
 
 
-def _boxed(text: str) -> str:
-    """Return what the last \\boxed{...} holds, braces inside it included."""
-    inside = text.rpartition("\\boxed")[2].lstrip()
-    if not inside.startswith("{"):
-        return inside.split()[0] if inside else text
+def last_boxed(text: str) -> str | None:
+    r"""What stands in the last \boxed{...} of a text, braces balanced; None where there is none.
+
+    >>> last_boxed(r"so \boxed{1}, or rather \boxed{\frac{1}{2}}.")
+    '\\frac{1}{2}'
+    """
+    start = text.rfind("\\boxed{")
+    if start < 0:
+        return None
     depth = 0
-    for place, letter in enumerate(inside):
-        depth += {"{": 1, "}": -1}.get(letter, 0)
+    begin = start + len("\\boxed{")
+    for place in range(begin - 1, len(text)):
+        depth += {"{": 1, "}": -1}.get(text[place], 0)
         if depth == 0:
-            return inside[1:place]
-    return inside[1:]
+            return text[begin:place]
+    return None

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import functools
 import hashlib
 import json
 import math
@@ -30,8 +31,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 import numpy as np
 
 from entropy_theory.rounding import at_least
-from entropy_theory.support.stored import parsed
-from entropy_theory.support.user_errors import check_choice, need
+from entropy_theory.support.stored import parsed, text_of
+from entropy_theory.support.user_errors import check_choice, check_file, need
 from llm_bridge.data import rewards
 
 if TYPE_CHECKING:
@@ -232,42 +233,18 @@ def split_answers(total: int) -> list[str]:
     return [f"{a:02d}+{total - a:02d}" for a in range(100) if 0 <= total - a < 100]
 
 
-def _sum(split: Split, size: int, seed: int) -> Task:
-    return _arithmetic("sum", sum_items(), rewards.exact, 4, split, size, seed)
-
-
-def _split(split: Split, size: int, seed: int) -> Task:
-    return _arithmetic("split", split_items(), rewards.split, 6, split, size, seed)
-
-
-def _chain_sum(split: Split, size: int, seed: int) -> Task:
-    return _reasoning_gym("chain-sum", "chain_sum", ONE_DIGIT, 12, split, size, seed, bare=True)
-
-
-def _products(split: Split, size: int, seed: int) -> Task:
-    return _reasoning_gym("products", "products", ONE_DIGIT, 12, split, size, seed, bare=True)
-
-
 ONE_DIGIT = {"min_terms": 2, "max_terms": 2, "min_digits": 1, "max_digits": 1}
-
-BUILT_IN: dict[str, Callable[[Split, int, int], Task]] = {
-    "chain-sum": _chain_sum,
-    "products": _products,
-    "split": _split,
-    "sum": _sum,
-}
-
 
 def _arithmetic(
     name: str,
-    items: list[tuple[str, str]],
+    items: Callable[[], list[tuple[str, str]]],
     reward: rewards.RewardFunction,
     max_new_tokens: int,
     split: Split,
     size: int,
     seed: int,
 ) -> Task:
-    pool = [item for item in items if is_held_out(item[0]) == (split == "held-out")]
+    pool = [item for item in items() if is_held_out(item[0]) == (split == "held-out")]
     prompts, answers = zip(*_draw(pool, size, seed), strict=True)
     return Task(
         name=name, prompts=prompts, answers=answers, reward=reward, max_new_tokens=max_new_tokens
@@ -282,19 +259,18 @@ def _reasoning_gym(
     split: Split,
     size: int | None,
     seed: int,
-    bare: bool = False,
 ) -> Task:
     """Make a task of a reasoning-gym data set, with four worked examples before each item.
 
-    The examples are items of no split. A question is the item's bare expression: SmolLM2-135M then
-    solves four sums in ten, but if asked "Q: 4 - 1 =" only one in ten, no more than a constant answer
-    would. The reward is 1 where the data set's own scorer gives full marks to the completion's first
-    line.
+    The examples are items of no split. With options a question is the item's bare expression:
+    SmolLM2-135M then solves four sums in ten, but if asked "Q: 4 - 1 =" only one in ten, no more than a
+    constant answer would. The reward is 1 where the data set's own scorer gives full marks to the
+    completion's first line.
     """
     import reasoning_gym
 
     def asked(item: dict[str, Any]) -> str:
-        if bare:
+        if options:
             return f"{item['metadata']['expression']} ="
         return f"Q: {item['question'].strip()}\nA:"
 
@@ -343,6 +319,14 @@ def _reasoning_gym(
     )
 
 
+BUILT_IN: dict[str, Callable[[Split, int, int], Task]] = {
+    "chain-sum": functools.partial(_reasoning_gym, "chain-sum", "chain_sum", ONE_DIGIT, 12),
+    "products": functools.partial(_reasoning_gym, "products", "products", ONE_DIGIT, 12),
+    "split": functools.partial(_arithmetic, "split", split_items, rewards.split, 6),
+    "sum": functools.partial(_arithmetic, "sum", sum_items, rewards.exact, 4),
+}
+
+
 def _far_apart(seed: int) -> int:
     """Return a seed far from those of neighboring seeds.
 
@@ -353,14 +337,8 @@ def _far_apart(seed: int) -> int:
 
 
 def _from_file(path: Path, size: int | None, seed: int) -> Task:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise ValueError(f"cannot read task file {path} ({error.strerror}): check its path") from None
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not UTF-8 text ({error.reason} at byte {error.start})") from None
-    # (`splitlines` would also cut at separators of Unicode, which may stand within a text.)
-    items = list(_items(path, text.split("\n")))
+    check_file(path, "a JSONL file")
+    items = list(_items(path))
     if not items:
         raise ValueError(f'{path} has no items: put {{"prompt": ..., "answer": ...}} on each line')
     chosen = items if size is None else list(_draw(items, size, seed))
@@ -371,18 +349,22 @@ def _from_file(path: Path, size: int | None, seed: int) -> Task:
     )
 
 
-def _items(path: Path, lines: Iterable[str]) -> Iterator[tuple[str, str, float]]:
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
+def json_lines(path: Path) -> Iterator[tuple[int, Any]]:
+    """Yield the number and the value of each line of a JSONL file that is not empty."""
+    # (`splitlines` would also cut at separators of Unicode, which may stand within a text.)
+    for number, line in enumerate(text_of(path, encoding="utf-8-sig").split("\n"), start=1):
         try:
-            item = parsed(line)
+            if line.strip():
+                yield number, parsed(line)
         except ValueError as error:
             raise ValueError(f"{path}, line {number}: not valid JSON ({error})") from None
+
+
+def _items(path: Path) -> Iterator[tuple[str, str, float]]:
+    for number, item in json_lines(path):
         if not isinstance(item, dict):
-            raise ValueError(
-                f'{path}, line {number}: expected {{"prompt": ..., "answer": ...}}, got {line[:60]}'
-            )
+            raise ValueError(f'{path}, line {number}: expected {{"prompt": ..., "answer": ...}}, got '
+                             f"{json.dumps(item)[:60]}")
         for key in ("prompt", "answer"):
             if key not in item:
                 found = ", ".join(map(json.dumps, sorted(item))) or "nothing"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import torch
@@ -156,16 +156,18 @@ def join(first: dict[str, Any], second: dict[str, Any], *, pad_token: int) -> di
         columns = (first[name], second[name])
         if first[name].ndim < 2:
             joined[name] = torch.cat(columns) if first[name].ndim else first[name]
-            continue
-        width = max(column.shape[1] for column in columns)
-        fill = pad_token if name in ("prompt_ids", "completion_ids") else 0
-        joined[name] = torch.cat([
-            torch.nn.functional.pad(
-                column,
-                (width - column.shape[1], 0) if name.startswith("prompt_")
-                else (0, width - column.shape[1]),
-                value=fill,
-            )
-            for column in columns
-        ])
+        else:
+            joined[name] = stacked(name, columns, pad_token=pad_token)
     return joined
+
+
+def stacked(name: str, columns: Sequence[torch.Tensor], *, pad_token: int) -> torch.Tensor:
+    """Stack the rows of columns of a name, padded to the widest: prompts left, everything else right."""
+    width = max(column.shape[1] for column in columns)
+    fill = pad_token if name in ("prompt_ids", "completion_ids", "token_ids") else 0
+    return torch.cat([
+        torch.nn.functional.pad(
+            column,
+            (width - column.shape[1], 0) if name.startswith("prompt_") else (0, width - column.shape[1]),
+            value=fill)
+        for column in columns])

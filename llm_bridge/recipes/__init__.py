@@ -28,17 +28,16 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import tomllib
 import typing
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from entropy_theory.support.user_errors import check_choice, check_file, lookup
+from entropy_theory.support.typed_values import checked, read_toml
+from entropy_theory.support.user_errors import check_choice, lookup
 from entropy_theory.update_rules import rule_options
 from llm_bridge.commands.train_config import TrainConfig, parse_trl_options
 from llm_bridge.recipes.launcher import Launcher
-from llm_bridge.recipes.typed import checked
 
 FOLDER = Path(__file__).parent
 DEFAULT_RULE = TrainConfig().rule
@@ -232,11 +231,11 @@ def _launcher(name: str | None) -> Launcher:
     known = {known: FOLDER / "launchers" / f"{known}.toml" for known in launchers()}
     path = lookup(known, name, "launcher")
     kinds = {key: kind for key, kind in _kinds(Launcher).items() if key != "name"}
-    return Launcher(name=name, **checked(kinds, _toml(path), f"launcher {path.name}"))
+    return Launcher(name=name, **checked(kinds, read_toml(path, "a launcher"), f"launcher {path.name}"))
 
 
 def _read(path: Path) -> dict[str, Any]:
-    tables = _toml(path)
+    tables = read_toml(path, "a TOML file")
     for key, value in tables.items():
         check_choice(key, (*NAMED, *TABLES), f"key of {_called(path)}:")
         if key in TABLES:
@@ -263,20 +262,6 @@ def _is_ours(path: Path) -> bool:
 
 def _called(path: Path) -> str:
     return f"{'recipe' if _is_ours(path) else 'config file'} {path.name}"
-
-
-def _toml(path: Path) -> dict[str, Any]:
-    what = f"{'recipe' if _is_ours(path) else 'config file'} {path}"
-    if not _is_ours(path):
-        check_file(path, "a TOML file")
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ValueError(f"cannot read {what} ({error.strerror}): check its path") from None
-    except ValueError as error:  # a number of thousands of digits, too
-        raise ValueError(f"{what} is not TOML ({error})") from None
-    except RecursionError:
-        raise ValueError(f"{what} is nested too deeply: write it flatter") from None
 
 
 def _filled(tables: dict[str, Any], path: Path) -> dict[str, Any]:

@@ -28,14 +28,19 @@ def listing(
         (name, source, title, str(runs)) for name, source, title, runs in recipes.listed(folder)), json)
 
 
-def show(recipe: str, /, *, launcher: str | None = None, json: Path | None = None) -> None:
-    """Print the commands of each run of a recipe.
+def recipes_command(
+    recipe: tyro.conf.Positional[str] = "", /, *, launcher: str | None = None, json: Path | None = None
+) -> None:
+    """List the recipes, or print the commands of one recipe's runs.
 
     Args:
-        recipe: its name, or a .toml file.
+        recipe: its name, or a .toml file; all are listed by default.
         launcher: a launcher in place of the recipe's own (8-gpus, 5-machines).
-        json: write them to this file; "-" prints it.
+        json: write the list, or the commands, to this file; "-" prints it.
     """
+    if not recipe:
+        listing(json=json)
+        return
     with command_line.json_output(json) as write:
         found = recipes.load(recipe, launcher=launcher)
         print(f"# {found.title} ({found.source})")
@@ -47,22 +52,6 @@ def show(recipe: str, /, *, launcher: str | None = None, json: Path | None = Non
             runs[run] = found.launcher.commands(name, config.model, config.trl_options)
             print("\n".join(runs[run]))
         write({"title": found.title, "source": found.source, "fetch": fetch, "runs": runs})
-
-
-def recipes_command(
-    recipe: tyro.conf.Positional[str] = "", /, *, launcher: str | None = None, json: Path | None = None
-) -> None:
-    """List the recipes, or print the commands of one recipe's runs.
-
-    Args:
-        recipe: its name, or a .toml file; all are listed by default.
-        launcher: a launcher in place of the recipe's own (8-gpus, 5-machines).
-        json: write the list, or the commands, to this file; "-" prints it.
-    """
-    if recipe:
-        show(recipe, launcher=launcher, json=json)
-    else:
-        listing(json=json)
 
 
 def data(recipe: str, /) -> None:
@@ -86,7 +75,7 @@ def data(recipe: str, /) -> None:
 
 COMMANDS = {
     "list": Command(place=f"{__name__}:listing", summary="every recipe with its source"),
-    "show": Command(place=f"{__name__}:show", summary="the commands of a recipe's runs"),
+    "show": Command(place=f"{__name__}:recipes_command", summary="the commands of a recipe's runs"),
     "data": Command(place=f"{__name__}:data", summary="fetch a recipe's data set from the hub"),
 }
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entropy_theory.support import results
+from llm_bridge.data.benchmarks import last_boxed
 
 if TYPE_CHECKING:
     from llm_bridge.recipes import HubData
@@ -51,24 +52,6 @@ def items(data: HubData, rows: Iterable[Any]) -> Iterator[dict[str, str]]:
         yield {"prompt": prompt, "answer": found}
         if len(seen) == data.size:
             return
-
-
-def last_boxed(text: str) -> str | None:
-    r"""What stands in the last \boxed{...} of a text, braces balanced; None where there is none.
-
-    >>> last_boxed(r"so \boxed{1}, or rather \boxed{\frac{1}{2}}.")
-    '\\frac{1}{2}'
-    """
-    start = text.rfind("\\boxed{")
-    if start < 0:
-        return None
-    depth = 0
-    begin = start + len("\\boxed{")
-    for place in range(begin - 1, len(text)):
-        depth += {"{": 1, "}": -1}.get(text[place], 0)
-        if depth == 0:
-            return text[begin:place]
-    return None
 
 
 def _at(row: Any, path: str, name: str) -> Any:

@@ -16,6 +16,7 @@ import transformers
 
 from entropy_theory.support import results
 from llm_bridge.data import models, tasks
+from llm_bridge.objective.batches import stacked
 from llm_bridge.running import faults
 from llm_bridge.sampling import samplers
 from llm_bridge.sampling.drawing_options import check_numbers
@@ -272,17 +273,7 @@ def _join(parts: list[dict[str, Any]], tokenizer: Any, temperature: float) -> Sa
         if isinstance(columns[0], list):
             joined[name] = [item for column in columns for item in column]
             continue
-        width = max(column.shape[1] for column in columns)
-        fill = tokenizer.pad_token_id if name in ("prompt_ids", "token_ids") else 0
-        joined[name] = torch.cat([
-            torch.nn.functional.pad(
-                column,
-                (width - column.shape[1], 0) if name.startswith("prompt_")
-                else (0, width - column.shape[1]),
-                value=fill,
-            )
-            for column in columns
-        ])
+        joined[name] = stacked(name, columns, pad_token=tokenizer.pad_token_id)
     return SampledCompletions(**joined, temperature=temperature)
 
 

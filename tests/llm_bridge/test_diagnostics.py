@@ -9,7 +9,7 @@ from entropy_theory.performance_law import forecast
 from entropy_theory.token_batch import TokenBatch
 from llm_bridge import diagnostics
 from llm_bridge.analysis.ceiling import performance_ceiling
-from llm_bridge.analysis.covariance_table import covariance_table
+from llm_bridge.analysis.tokens import mean_covariances
 from llm_bridge.data import models
 from llm_bridge.running.step_log import StepLog
 from tests.llm_bridge.language_models import (
@@ -140,7 +140,7 @@ def test_forecasts_every_other_step_and_a_file(tmp_path):
     assert "at least 3 points" in records[3]["ceiling_doubts"][0]
 
 
-def test_covariance_table():
+def test_mean_covariances():
     """Means of the largest covariances, by count; padding does not count; few tokens are one token."""
     rng = np.random.default_rng(0)
     log_prob, advantage = rng.normal(size=(2, 50, 100))
@@ -152,7 +152,7 @@ def test_covariance_table():
     )
     x, y = log_prob[mask], advantage[mask]
     ordered = np.sort((x - x.mean()) * (y - y.mean()))[::-1]
-    found = covariance_table(batch, batch.log_prob, batch.advantage)
+    found = mean_covariances(batch, batch.log_prob, batch.advantage)
     n = len(ordered)
     assert 3900 < n < 4100
     for name, count in (("top_0.02%", 1), ("top_0.2%", int(0.002 * n)), ("top_2%", int(0.02 * n)),

@@ -16,7 +16,7 @@ from llm_bridge import recipes
 from llm_bridge.commands import train as training
 from llm_bridge.commands.train_config import TrainConfig, parse_trl_options, trackers
 from llm_bridge.recipes import hub_data
-from llm_bridge.recipes.__main__ import data, listing, show
+from llm_bridge.recipes.__main__ import data, listing, recipes_command
 from llm_bridge.trainer import InertRuleWarning, entropy_trainer
 from tests.llm_bridge.language_models import tiny_llama
 
@@ -113,7 +113,7 @@ def test_commands_are_the_launchers_own(capsys):
     """An option that `accelerate launch` or `trl vllm-serve` does not have."""
     from trl.scripts.vllm_serve import ScriptArguments
 
-    show("paper/aent-math", launcher="5-machines")
+    recipes_command("paper/aent-math", launcher="5-machines")
     title, fetched, server, start = capsys.readouterr().out.splitlines()
     assert title == "# AEnt (a) (AEnt, sections 4 and 5.1, and the authors' scripts)"
     assert fetched == "python -m llm_bridge.recipes data paper/aent-math"
@@ -123,7 +123,7 @@ def test_commands_are_the_launchers_own(capsys):
     parsed = launch_command_parser().parse_args(words)
     assert (parsed.num_processes, parsed.num_machines) == (32, 4)
     assert Path(parsed.config_file).is_file()
-    show("paper/aent-math", launcher="5-machines", json=Path("-"))
+    recipes_command("paper/aent-math", launcher="5-machines", json=Path("-"))
     found = json.loads(capsys.readouterr().out)
     assert found["fetch"] == [fetched]
     assert list(found["runs"].values()) == [[server, start]]
@@ -138,28 +138,17 @@ AEPO = "[rule]\nname = 'aepo'\n"
     [
         ("titel = 1", "", "unknown key of config file mine.toml: 'titel': did you mean title"),
         ("rule = 3", "", "config file mine.toml: rule must be a table, as in [rule]"),
-        ("launcher = '8-gpu'", "", "unknown launcher '8-gpu': did you mean 8-gpus"),
         ("launcher = '8-gpus'", "[train]\nprompts = 3", "24 completions a step are no multiple of 8"),
-        ("like = '_nothing'", "", "unknown recipe that mine.toml is like"),
-        ("minutes = '1'", "", "config file mine.toml: minutes must be a number, got '1'"),
         ("", "[train]\nstepss = 3",
          "key of config file mine.toml, [train]: 'stepss': did you mean steps"),
         ("", "[train]\nsteps = '3'",
          "config file mine.toml, [train]: steps must be a whole number, got '3'"),
-        ("", "[train]\nsteps = true", "steps must be a whole number, got True"),
         ("", "[train]\nlog-to = 'none'\nlog_to = 'none'", "log_to is given twice"),
         ("", "[rule]\nname = 'grpo'\nclip-hig = 1", "'clip_hig': did you mean clip_high"),
         ("", "[train]\noptimizer = 'adam'", "optimizer must be one of adamw, sgd, got 'adam'"),
         ("", "[train]\nrule = 'grpo'", "rule is not set here but by [rule] name"),
-        ("", "[rule]\nname = 'aepoo'", "unknown update rule 'aepoo': did you mean aepo"),
-        ("", AEPO + "targe = 1", "option of update rule 'aepo': 'targe': did you mean target"),
         ("", AEPO + "target = '1'", "rule option target must be a number, got '1'"),
-        ("", AEPO + "target = -1.0", "the target entropy must be at least 0 nats"),
-        ("", AEPO + "[rule.base]\nclip_hi = 1", "option of base of update rule 'aepo': 'clip_hi'"),
-        ("", AEPO + "[rule.target]\nx = 1", "option target of update rule 'aepo' has no options"),
-        ("", "[rule]\nclip = 1", 'needs a name, such as name = "grpo", got None'),
         ("", "[trl]\nwarmup = 3", "TRL's GRPOConfig 'warmup': did you mean warmup_steps"),
-        ("", "[trl]\nbf16 = 3", "TRL option bf16 must be"),
         ("", "[vary]\n'train.seed' = 3", "train.seed must be a list of values"),
         ("", "[vary]\n'rul.seed' = [3]", "unknown table to vary in mine.toml: 'rul': did you mean"),
         ("", "[train", "is not TOML"),

@@ -123,7 +123,7 @@ def test_malformed_line_is_named_with_its_number(tmp_path, line, message):
 def test_empty_and_missing_files(tmp_path):
     with pytest.raises(ValueError, match="has no items"):
         tasks.load(write(tmp_path / "empty.jsonl"))
-    with pytest.raises(ValueError, match=r"cannot read task file .*missing\.jsonl"):
+    with pytest.raises(ValueError, match=r"no such file: .*missing\.jsonl: name a JSONL file"):
         tasks.load(str(tmp_path / "missing.jsonl"))
     binary = tmp_path / "binary.jsonl"
     binary.write_bytes(b"\xff\xfe\x00")

@@ -41,7 +41,7 @@ def test_a_comparison_of_runs(tmp_path):
     is_escaped(comparison.page(runs, [comparison.summary(run) for run in runs]), times=10)
 
 
-def test_the_pages_of_an_audit():
+def test_the_page_of_an_audit():
     from llm_bridge.analysis import audit_pages
     from llm_bridge.analysis.tokens import AuditedTokens, covariance_table, entropy_by_token
 
@@ -69,12 +69,11 @@ def test_the_pages_of_an_audit():
         "entropy_by_token": [{"text": row.text, "count": row.count, "share": row.share}
                              for row in entropy_by_token([tokens], lambda _: SCRIPT)],
     }
-    is_escaped(audit_pages.map_page(found, tokens, lambda _: SCRIPT), times=8)
     found["covariance_by_difficulty"] = [
         {"accuracy": 0.5, "prompts": 1, **{
             key: 0.1 for name in ("covariance", "covariance_pg", "forecast")
             for key in (name, f"{name}_error")}}]
-    is_escaped(audit_pages.audit_page(found, [], lambda _: SCRIPT), times=8)
+    is_escaped(audit_pages.page(found, tokens, [], lambda _: SCRIPT), times=16)
 
 
 @SIZES

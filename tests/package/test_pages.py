@@ -25,7 +25,7 @@ from llm_bridge.commands.train_config import TrainConfig
 from llm_bridge.recipes import __main__ as recipes_commands
 from paper_figures import __main__ as paper_figures_commands
 from policy_entropy import __main__ as console
-from policy_entropy.completion import OPTIONS
+from policy_entropy.__main__ import OPTIONS
 from simulations import __main__ as simulations_commands
 from tests.warm import Warm
 

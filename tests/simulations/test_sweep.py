@@ -21,7 +21,7 @@ from simulations.problems import Bandit
 from simulations.problems.shared_parameters import coupled_features
 from simulations.sweeps import sweep
 from simulations.sweeps.cell import per_run_values
-from simulations.sweeps.file import line_of, read_sweep
+from simulations.sweeps.file import read_sweep
 from simulations.sweeps.plan import plan
 from tests.simulations import counting_cells
 from tests.simulations.test_store import ROOT, wait_until, without_time
@@ -411,57 +411,34 @@ def test_what_a_sweep_cannot_do_is_said_before_it_begins(write, tmp_path, capsys
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("n_starts", "n_start", r"line 1: unknown key 'n_start': did you mean n_starts"),
-        ("[problem]", "[problm]", r"line 3: unknown key 'problm': did you mean problem"),
-        ("n_actions = 6", 'kind = "token"', r"line 4: .*unknown kind of problem 'token': did you mean "
-         "tokens"),
-        ("n_actions = 6", "n_action = 6", r"line 4: .*unknown option of \[problem\]: 'n_action': "
-         "did you mean n_actions"),
-        ('name = "aepo"', 'name = "aepoo"', r"line 7: .*unknown update rule 'aepoo': did you mean aepo"),
-        ("clip_high", "clip_hig", r"line 8: .*unknown option of update rule 'grpo': 'clip_hig': "
-         "did you mean clip_high"),
-        ("rule.target", "rule.tarket", r"line 17: .*option of update rule 'aepo': 'tarket': did you mean "
+        ("n_starts", "n_start", "unknown key of .*: 'n_start': did you mean n_starts"),
+        ("n_starts = 2", "n_starts = 0", "n_starts must be at least 1, got 0"),
+        ("[rule]\n", "[rule\n", "is not TOML: .*line 6"),
+        ('[rule]\nname = "aepo"', "[rule]", r"\[rule\]: needs a name"),
+        ('name = "aepo"', 'name = "aepoo"', "unknown update rule 'aepoo': did you mean aepo"),
+        ('name = "aepo"', 'name = "aepo"\ntowards = "shorter"', "towards must be a table such as .*, got "
+         "'shorter'"),
+        ("rule.target", "rule.tarket", r"at n_correct = 1, tarket = .*\[rule\]: .*'tarket': did you mean "
          "target"),
-        ("steps = 40", 'steps = "many"', r"line 11: .*dynamics.steps must be a whole number, got 'many'"),
-        ("steps = 40", "steps = true", r"line 11: .*dynamics.steps must be a whole number, got True"),
-        ("steps = 40", "steps = [40, 50]", r"line 11: .*got \[40, 50\]; values to go over belong in "
-         r"\[grid\]: dynamics.steps"),
-        ("steps = 40", "steps = 0", r"line 10: .*\[dynamics\] steps must be at least 1, got 0"),
-        ("steps = 40", "seed = 4", r"line 11: .*unknown option of \[dynamics\]: 'seed'"),
-        ("{ group_size = 4 }", "{ group_siz = 4 }", r"line 13: .*'group_siz': did you mean group_size"),
-        ("{ group_size = 4 }", "8", r"line 13: .*must be a table such as .* or \"none\", got 8"),
-        ("[1, 3]", "[]", r"line 16: the axis problem.n_correct is empty"),
-        ("[1, 3]", "[1, 1]", r"line 16: the axis problem.n_correct has 1 twice"),
-        ("[1, 3]", "3", r"line 16: grid.problem.n_correct must be a list of values, got 3"),
-        ("[1, 3]", "[1, 7]", r"at n_correct = 7, .*n_correct must be between 1 and the 6 actions"),
-        ("[0.1, 0.5]", '[0.1, "fast"]', r"line 19: at .*dynamics.learning_rate must be a number, got "
-         "'fast'"),
-        ("problem.n_correct", "problem.n_actions", r"line 16: problem.n_actions is given twice"),
-        ("problem.n_correct", "n_starts", r"line 16: unknown table of the grid: 'n_starts'"),
-        ("problem.n_correct", "dynamics.targets", r"line 16: .*unknown option of \[dynamics\]"),
-        ("n_actions = 6", "n_actions = 6\n[features]\ncoupling = 1.0", r"line 5: .*\[features\] coupling "
-         r"must be in \[0, 1\), got 1.0"),
-        ("n_actions = 6", 'n_actions = 6\n[features]\nkind = "couple"', r"line 6: .*unknown kind of "
-         "features 'couple': did you mean coupled"),
-        ("n_actions = 6", "n_actions = 6\n[features]\nrnk = 3", r"line 6: .*unknown option of "
-         r"\[features\]: 'rnk': did you mean rank"),
-        ("n_actions = 6", "n_actions = 60000\n[features]\ncoupling = 0.2", r"line 5: .*features of 1 "
+        ("n_actions = 6", 'kind = "token"', r"unknown kind of .*\[problem\]: 'token': did you mean "
+         "tokens"),
+        ("steps = 40", 'steps = "many"', r"\[dynamics\]: steps must be a whole number, got 'many'"),
+        ("steps = 40", "steps = [40, 50]", r"got \[40, 50\]; values to go over belong in \[grid\]"),
+        ("steps = 40", "steps = 0", r"\[dynamics\]: steps must be at least 1, got 0"),
+        ("steps = 40", "seed = 4", r"unknown key of .*\[dynamics\]: 'seed'"),
+        ("{ group_size = 4 }", "{ group_siz = 4 }", r"\[dynamics.samples\]: 'group_siz': did you mean "
+         "group_size"),
+        ("{ group_size = 4 }", "8", r"must be a table such as .* or \"none\", got 8"),
+        ("steps = 40", "target_schedule = { points = [0, 1] }", r"points must be a list, each entry a "
+         r"list, each entry a number, got \[0, 1\]"),
+        ("[1, 3]", "[]", "the axis problem.n_correct is empty"),
+        ("[1, 3]", "[1, 1]", "the axis problem.n_correct has 1 twice"),
+        ("[1, 3]", "3", "grid.problem.n_correct must be a list of values, got 3"),
+        ("[1, 3]", "[1, 7]", "at n_correct = 7, .*n_correct must be between 1 and the 6 actions"),
+        ("problem.n_correct", "problem.n_actions", "problem.n_actions is given twice"),
+        ("problem.n_correct", "n_starts", "unknown table of the grid of .*: 'n_starts'"),
+        ("n_actions = 6", "n_actions = 60000\n[features]\ncoupling = 0.2", r"\[features\]: features of 1 "
          "states x 60000 actions: .* GB, more than half .* use fewer states and actions"),
-        ('name = "aepo"', 'name = "aepo"\ntowards = { name = "shorter" }', r"line 8: .*unknown target "
-         "'shorter': did you mean shorter-responses"),
-        ('name = "aepo"', 'name = "aepo"\ntowards = "shorter"', r"line 8: .*rule.towards must be a table "
-         "such as .*, got 'shorter'"),
-        ("steps = 40", 'target_schedule = { kind = "sin" }', r"line 11: .*unknown schedule 'sin': "
-         "did you mean sine"),
-        ("steps = 40", "target_schedule = { points = [[0, 1], [0, 2]] }", r"line 11: .*steps of points "
-         r"must rise, got \[0.0, 0.0\]"),
-        ("steps = 40", "target_schedule = { points = [0, 1] }", r"line 11: .*points must be a list, "
-         r"each entry a list, each entry a number, got \[0, 1\]"),
-        ("steps = 40", 'target_schedule = { kind = "sine", amplitude = 2 }', r"line 11: .*amplitude must "
-         "be from 0 to the middle"),
-        ("[rule]\n", "[rule\n", r"is not valid TOML: .*line 6"),
-        ("n_starts = 2", "n_starts = 0", r"line 1: n_starts must be at least 1, got 0"),
-        ('[rule]\nname = "aepo"', "[rule]", r"line 6: .*\[rule\] needs a name"),
     ],
 )
 def test_mistakes_in_a_file_are_one_line_that_says_where(write, capsys, old, new, message):
@@ -470,30 +447,11 @@ def test_mistakes_in_a_file_are_one_line_that_says_where(write, capsys, old, new
     path = write(text)
     with pytest.raises(ValueError, match=message) as raised:
         read_sweep(path)
-    assert str(raised.value).startswith(str(path))
+    assert str(path) in str(raised.value)
     with pytest.raises(SystemExit) as ended:
         run_command(lambda: main(["sweep", str(path)]))
     assert ended.value.code == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
-
-
-def test_the_line_of_a_path():
-    text = """\
-a = 1
-[b.c]
-d = 2
-e.f = { g = 3 }
-[[h]]
-i = 4
-[[h]]
-i = 5
-"j" . k = 6
-"""
-    places = {
-        ("a",): 1, ("b", "c"): 2, ("b", "c", "d"): 3, ("b", "c", "e", "f", "g"): 4,
-        ("h", 0, "i"): 6, ("h", 1, "i"): 8, ("h", 1, "j", "k"): 9, ("b",): 2, ("z",): None,
-    }
-    assert {path: line_of(text, path) for path in places} == places
 
 
 def test_a_missing_file_and_a_missing_cluster_are_errors_of_one_line(write, tmp_path, monkeypatch):
@@ -647,5 +605,5 @@ dynamics.learning_rate = [0.1, 0.2]
     _, lost = sweep.compute(found, tmp_path / "again", local_processes(1))
     assert "own.py has changed since the command began" in lost[0].message
     path.write_text('[rule]\nname = "on.py:Half"\n')
-    with pytest.raises(ValueError, match=r"line 2: update rule 'on.py:Half': no such file: on.py"):
+    with pytest.raises(ValueError, match=r"update rule 'on.py:Half': no such file: on\.py"):
         read_sweep(path)

@@ -30,8 +30,6 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_controllers_are_those_of_the_comparison() -> None:
-    assert figure.CONTROLLERS == holding_comparison.MAIN
-    assert figure.LAST == holding_comparison.LAST
     assert inputs.HELD_MODELS.keys() == holding_comparison.MODELS.keys()
     assert {task: model for task, (model, _) in inputs.HELD_MODELS.items()} == holding_comparison.MODELS
 
