@@ -342,7 +342,8 @@ def held_targets(
         folder, options = HELD_OF_PROMPTS if of_prompts else HELD_RUNS[model]
         path = results / folder / "result.json"
         command = f"python -m llm_bridge.commands.holding_comparison --output {path}{options}"
-        raise MissingInputError(f"{path} does not exist: run `{command}`")
+        raise MissingInputError(
+            f"{path} does not exist: run `{command}`, or draw in a checkout, which has a measured one")
     return list(found.values())
 
 
