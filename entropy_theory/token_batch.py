@@ -34,6 +34,8 @@ no right answer in the second batch          a step without AEPO's term; metric
 no second batch                              a step without AEPO's term; metric ``tempered_sequences``
                                              is 0
 ============================================ ======================================================
+
+Of a batch that is ``checked`` no value is looked at: what is said here of values does not hold.
 """
 
 from __future__ import annotations

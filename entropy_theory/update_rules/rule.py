@@ -20,14 +20,21 @@ from typing import Any, ClassVar, TypeVar, dataclass_transform
 from entropy_theory.array_types import Array, TokenColumn
 from entropy_theory.policy import array_like, namespace
 from entropy_theory.reads import EVERYTHING, POOLABLE
+from entropy_theory.support.user_errors import check_choice
 from entropy_theory.targets import TargetPolicy
-from entropy_theory.token_batch import TokenBatch
+from entropy_theory.token_batch import OPTIONAL_COLUMNS, TokenBatch
 
 Path = tuple[str | int, ...]
 """The way from a rule to a part of it: names of options, and places in a tuple of rules."""
-_FORMER = frozenset({"requires", "own_reads", "moves", "prepares_every_step", "refuses_samples"})
+_FORMER = frozenset({
+    "requires", "own_requires", "own_reads", "moves", "prepares_every_step", "refuses_samples",
+    "required_columns", "reads", "moved_state_functions", "pools_equal_rewards", "second_batch_options",
+    "clip_bounds", "length_normalization", "is_sequence_wise", "takes_tempered_alone", "changes_rewards",
+    "tells_prompts_apart", "needs_independent_logits",
+})
 """Declarations of former rules, without which such a rule would be run wrongly."""
-_HARMLESS = frozenset({"name", "needs", "warnings", "metrics", "_check"})
+STATE_TERMS = ("entropy", "clamped_entropy", "reference_kl")
+_HARMLESS = frozenset({"name", "warnings", "metrics", "_check"})
 """Methods that a subclass may define without computing other coefficients."""
 
 
@@ -49,6 +56,16 @@ class Needs:
     listing: str = ""
     """Why the rule cannot run on samples, with the remedy; "" where it can. It cannot where it takes an
     expectation that only a state listed exactly allows."""
+
+    def __post_init__(self) -> None:
+        known = {"columns": OPTIONAL_COLUMNS, "reads": EVERYTHING, "moves": STATE_TERMS}
+        for field_name, names in known.items():
+            given = getattr(self, field_name)
+            if isinstance(given, str):
+                raise TypeError(f"{field_name} of Needs must be several names, got {given!r}: "
+                                f"write {field_name}=({given!r},)")
+            for each in given:
+                check_choice(each, names, f"name in {field_name} of Needs")
 
     @property
     def pools(self) -> bool:
@@ -86,6 +103,9 @@ class UpdateRule(_Memory):
         if old := vars(cls).keys() & _FORMER:
             raise TypeError(f"{cls.__name__} declares {min(old)}, as rules did formerly: give it "
                             "_needs = Needs(...) instead (docs/how_to/rule.md)")
+        if "needs" in vars(cls):
+            raise TypeError(f"{cls.__name__} declares needs, which joins those of all its parts: "
+                            "name its own _needs (docs/how_to/rule.md)")
 
     def __post_init__(self) -> None:
         self._check()

@@ -105,14 +105,6 @@ def test_each_name_is_missed_where_it_is_not_declared(name):
     assert not any(reads_undeclared(rule, random_batch(seed), 1e-8) for seed in range(3))
 
 
-def test_what_is_no_name_at_all_is_told():
-    class Misspelt(Modifier):
-        name: ClassVar[str] = "misspelt"
-        _needs = Needs(reads={"log_probs"})
-
-    assert "unknown name 'log_probs'" in reads_undeclared(Misspelt(), random_batch(), 1e-8)
-
-
 def test_a_state_term_that_is_not_declared_is_told():
     """A trainer computes the gradients of those state functions alone that a rule says it moves."""
     class Bonus(Modifier):
@@ -169,11 +161,23 @@ def test_a_subclass_inherits_what_it_does_not_compute_anew():
     assert said == [{"ratio"}, {"ratio"}, EVERYTHING, {"ratio"}, EVERYTHING]
 
 
-def test_a_rule_that_declares_as_rules_did_formerly_is_refused():
-    """Its coefficients would be prepared once for several steps, or its columns not be there."""
-    with pytest.raises(TypeError, match="Old declares prepares_every_step"):
-        class Old(Grpo):
-            prepares_every_step = True
+@pytest.mark.parametrize("declaration", ["prepares_every_step", "clip_bounds", "needs"])
+def test_a_declaration_that_would_not_be_heard_is_refused(declaration):
+    """Its coefficients would be prepared once for several steps, clipped elsewhere, or lack columns."""
+    with pytest.raises(TypeError, match=f"Old declares {declaration}"):
+        type("Old", (Grpo,), {declaration: True})
+
+
+@pytest.mark.parametrize(("needs", "error", "message"), [
+    ({"columns": "entropy"}, TypeError, "several names, got 'entropy'"),
+    ({"columns": ("entrpy",)}, ValueError, "'entrpy': did you mean entropy"),
+    ({"moves": ("log_prob",)}, ValueError, "unknown name in moves of Needs 'log_prob'"),
+    ({"reads": {"stepp"}}, ValueError, "'stepp': did you mean step"),
+])
+def test_needs_that_nothing_is_called_are_refused(needs, error, message):
+    with pytest.raises(error, match=message):
+        Needs(**needs)
+
 
 
 def test_a_rule_reads_what_its_parts_read():
