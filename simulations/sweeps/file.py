@@ -152,6 +152,8 @@ def _alternatives(data: Mapping[str, Any], where: str) -> Iterator[Axis]:
         tables = data.get(name)
         if not isinstance(tables, list):
             continue
+        if not tables:
+            raise ValueError(f"{where}: {name} = [] leaves nothing to run: give it a table, or leave it out")
         labels = [_table(table, f"[[{name}]]", where).get("label", table.get("name")) for table in tables]
         if not all(isinstance(label, str) for label in labels):
             raise ValueError(f'{where}: each [[{name}]] needs a label = "a text of its own"')
@@ -290,4 +292,4 @@ def _labels(values: list[Any]) -> tuple[Any, ...]:
     numbers = all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values)
     if numbers:
         return tuple(values)
-    return tuple(v if isinstance(v, str) else json.dumps(v) for v in values)
+    return tuple(v if isinstance(v, str) else json.dumps(v, default=str) for v in values)
