@@ -28,16 +28,6 @@ def of_dtype(batch, dtype):
     return converted(batch, lambda column: column.astype(dtype) if column.dtype == float else column)
 
 
-def test_the_two_standard_deviations_of_a_group():
-    """Group 0 has mean 1/2 and squares 1/4, 1/4, 0; group 5 mean 3 and squares 1, 1, 4."""
-    batch = batch_of()
-    centered = np.array([0.5, -0.5, 0.0, -1.0, -1.0, 2.0])
-    for ddof, divisors in ((0, (3, 3)), (1, (2, 2))):
-        deviation = np.sqrt(np.repeat([0.5 / divisors[0], 6 / divisors[1]], 3))
-        found = advantages.group_normalized(batch, batch.mask, ddof=ddof)[:, 0]
-        np.testing.assert_allclose(found, centered / deviation, rtol=8 * FLOAT64)
-
-
 def test_groups_of_several_sizes_each_divide_by_their_own():
     """One answer, two and three; a lone answer has no signal, whatever divides it."""
     group = np.array([[1], [2], [2], [3], [3], [3]])

@@ -12,7 +12,6 @@ from entropy_theory.update_rules.bonus import base_and_bonus
 from entropy_theory.verification.rule_contract import random_batch
 from tests.tolerances import FLOAT64
 
-PLAIN = update_rules.get("reinforce")
 BONUS = update_rules.get("diverse-bonus", coefficient=0.7, base="reinforce")
 
 
@@ -172,11 +171,6 @@ def test_coefficients_divide_into_base_and_bonus(rule):
             np.testing.assert_allclose(
                 term, terms.get(name, 0) + value * units[name], atol=32 * FLOAT64)
     assert np.abs(unit).max() > 0.1 or max(np.abs(u).max() for u in units.values()) > 0.1
-
-
-def test_a_constant_coefficient_is_not_divided():
-    with pytest.raises(ValueError, match="'diverse-bonus' has no coefficient that is adapted"):
-        base_and_bonus(BONUS, by_hand())
 
 
 @pytest.mark.parametrize(("options", "message"), [

@@ -7,8 +7,6 @@ import mpmath
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from entropy_theory import entropy_change, policy
 from tests.tolerances import FLOAT64, ROUNDING
@@ -117,22 +115,6 @@ def test_slope_is_the_derivative_of_the_rate():
         np.testing.assert_allclose(slope, central, atol=1e-8, rtol=0)
 
 
-@pytest.mark.parametrize(
-    ("logits", "correct", "temperature", "sign"),
-    [
-        (weights(1, 2), mask(2, 2), 1.0, -1),
-        (weights(1, 2), mask(2, 2), math.inf, -1),
-        (weights(1, 1, 3), mask(3, 1, 3), 2.0, -1),
-        (weights(1, 1, 3), mask(3, 1, 3), 3.0, 1),
-        (weights(1, 4, 5), mask(3, 2), 1.0, 1),
-        (weights(2, 3), mask(2, 1), 0.2, 1),
-    ],
-)
-def test_rate_has_the_signs_of_the_known_counterexamples(logits, correct, temperature, sign):
-    """Corollary 4.4 is relative: one right answer on top falls at every T, a weak one rises."""
-    assert np.sign(entropy_change.tempered_reinforce_rate(logits, correct, temperature)) == sign
-
-
 def test_saturated_policies_do_not_fake_a_violation_of_theorem_4_3():
     """Naive c - C gives F'(1) <= 0 beside F(1) < 0 in thousands of saturated policies."""
     rng = np.random.default_rng(6)
@@ -145,30 +127,6 @@ def test_saturated_policies_do_not_fake_a_violation_of_theorem_4_3():
     falling = rate < -1e-150
     assert falling.sum() > 1000
     assert (slope[falling] > 0).all()
-
-
-@given(
-    st.lists(st.integers(1, 9), min_size=2, max_size=6),
-    st.integers(1, 62),
-)
-@settings(max_examples=300, deadline=None)
-def test_rate_is_negative_below_t0_and_positive_above(integers, code):
-    correct = np.array([(code >> a) & 1 for a in range(len(integers))], dtype=bool)
-    if not correct.any():
-        correct[0] = True
-    logits = weights(*integers)
-    crossing = float(entropy_change.sign_change_temperature(logits, correct))
-    if math.isnan(crossing):
-        for temperature in (0.5, 1.0, 2.0):
-            rate = entropy_change.tempered_reinforce_rate(logits, correct, temperature)
-            assert abs(rate) <= ROUNDING
-        return
-    # Away from the crossing and from T -> 0, where a gap of log 9/8 underflows nothing.
-    below, above = max(min(crossing, 50) / 1.5, 0.05), max(crossing * 1.5, 0.05)
-    if crossing > 0.1:
-        assert entropy_change.tempered_reinforce_rate(logits, correct, below) < 1e-16
-    if crossing < 1e3:
-        assert entropy_change.tempered_reinforce_rate(logits, correct, above) > -1e-16
 
 
 def test_known_sign_change_temperatures():
@@ -228,23 +186,6 @@ def test_sign_change_temperatures_in_float32():
         assert found == pytest.approx(expected, rel=1e-5)
 
 
-def test_values_are_centered_alike_above_and_below_the_limit_of_pairs(monkeypatch):
-    """With very many actions the mean is subtracted; each state by its own."""
-    logits, correct, _ = random_problem(8, 5)
-    by_pairs = [entropy_change.tempered_reinforce_rate(logits, correct, 1.4),
-                entropy_change.tempered_reinforce_rate_slope(logits, correct, 1.4)]
-    monkeypatch.setattr(entropy_change, "PAIRWISE_LIMIT", 5)
-    np.testing.assert_array_equal(
-        entropy_change.tempered_reinforce_rate(logits, correct, 1.4), by_pairs[0])
-    monkeypatch.setattr(entropy_change, "PAIRWISE_LIMIT", 4)
-    by_mean = [entropy_change.tempered_reinforce_rate(logits, correct, 1.4),
-               entropy_change.tempered_reinforce_rate_slope(logits, correct, 1.4)]
-    for found, expected in zip(by_mean, by_pairs, strict=True):
-        # Five terms below 20, centered twice.
-        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13)
-    assert (by_mean[0] != by_pairs[0]).any()
-
-
 def test_the_bound_by_hand_and_one_action_never_moves():
     """5/16 + log(e) / 10 times 9, and a policy of one action."""
     step = np.array([[1.0, 2.0, 2.0], [0.0, 0.0, 0.0]])
@@ -269,23 +210,6 @@ def test_a_step_that_carries_a_common_shift_changes_entropy_as_without_it():
     second, moved = (entropy_change.second_order(logits, 0.1 * step + shift) for shift in (0.0, 0.5))
     # As above, of a step of at most some nats whose entries are shifted by 0.5.
     np.testing.assert_allclose(moved, second, rtol=0, atol=1e-13)
-
-
-def test_a_mask_for_all_states_and_a_temperature_for_each():
-    logits, _, _ = random_problem(10, 4)
-    one = mask(4, 2, 3)
-    rate = entropy_change.tempered_reinforce_rate(logits, one, 1.3)
-    each = entropy_change.tempered_reinforce_rate(logits, np.tile(one, (200, 1)), np.full(200, 1.3))
-    np.testing.assert_array_equal(rate, each)
-    assert rate.shape == (200,)
-
-
-def test_the_default_learning_rate_is_one_and_the_slope_is_zero_at_infinity():
-    logits, correct, _ = random_problem(11, 4)
-    np.testing.assert_array_equal(
-        entropy_change.tempered_reinforce_step(logits, correct, 0.8),
-        entropy_change.tempered_reinforce_step(logits, correct, 0.8, 1.0))
-    assert (entropy_change.tempered_reinforce_rate_slope(logits, correct, math.inf) == 0).all()
 
 
 @pytest.mark.parametrize("gap", [1.0, 3.0, 8.0])

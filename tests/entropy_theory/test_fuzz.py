@@ -469,12 +469,6 @@ pairs = some(((3,), (4,), (9,), (12,), (2,), (0,), (3, 1))).flatmap(lambda shape
     "performance": some((shares, ordinary, finite, numbers)).flatmap(lambda p: arrays(shape, p))}))
 
 
-def between(result, performance, n_actions, n_correct):
-    low, high = result
-    assert (low <= high + 1e-12).all()
-    assert (high <= math.log(n_actions) * (1 + 1e-12) + 1e-12).all()
-
-
 LAWS = {
     "performance_law.law.fit": Call(function=fitted, arguments=pairs, check=is_law, nan=True),
     "performance_law.law.rivals": Call(function=law.rivals, arguments=pairs, check=has_rivals),

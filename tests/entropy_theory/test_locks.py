@@ -53,16 +53,6 @@ def test_a_second_process_waits_says_so_once_and_goes_on_when_the_first_is_kille
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_wait_is_told_in_a_sentence(tmp_path, capsys):
-    path = tmp_path / "run"
-    with locks.exclusive(path):
-        thread = threading.Thread(target=lambda: locks.exclusive(path).__enter__(), daemon=True)
-        thread.start()
-        thread.join(0.3)
-    thread.join(60)
-    assert capsys.readouterr().err == f"another process is at work on {path}: waiting for it to end\n"
-
-
 def test_a_lock_that_was_handed_on_is_held_until_the_last_holder_ends(tmp_path):
     """What a killed process has started still writes."""
     path = tmp_path / "run"

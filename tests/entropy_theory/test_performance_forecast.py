@@ -136,7 +136,6 @@ def test_noise_is_no_turn_and_no_bend():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"first": 0.0}, "first must be above 0"),
         ({"first": 1.5}, "first must be above 0 and at most 1"),
         ({"first": math.nan}, "first must be above 0"),
         ({"first": 0.03}, r"first 0.03 of 60 points is 2, .* use at least 0.05"),

@@ -55,24 +55,6 @@ def test_fields_fit_together(bandit):
         assert bandit["logits"] == [math.log(w) for w in bandit["weights"]]
 
 
-@settings(FAST, max_examples=30)
-@given(strategies.bandits(with_correct=False, with_step=True, exact=True, rate=st.just(2.0)))
-def test_fields_are_those_asked_for(bandit):
-    assert set(bandit) == {"weights", "logits", "step", "rate"}
-
-
-@settings(FAST, max_examples=30)
-@given(strategies.rewards(3))
-def test_rewards_are_in_the_unit_interval(rewards):
-    assert len(rewards) == 3
-    assert all(0 <= r <= 1 for r in rewards)
-
-
-def test_temperatures_must_bracket_one():
-    with pytest.raises(ValueError, match="low <= 1 <= high"):
-        strategies.temperatures(2, 3)
-
-
 TREES = strategies.token_trees(prompts=(1, 2), vectors={"step": st.floats(-1, 1)})
 
 
@@ -119,12 +101,3 @@ def test_token_batches_are_what_rules_read(batch):
 )
 def test_batches_have_what_rules_trip_over(trap):
     find(strategies.token_batches(), trap, settings=settings(FAST, phases=[Phase.generate]))
-
-
-@settings(FAST, max_examples=60)
-@given(strategies.saturated_logits(4), strategies.tied_logits(4))
-def test_saturated_and_tied(saturated, tied):
-    second, first = sorted(saturated)[-2:]
-    # The lead is added to the largest of the others, which rounds.
-    assert 20 - 1e-13 <= first - second <= 60 + 1e-13
-    assert set(tied) <= {0.0, 1.0}

@@ -92,21 +92,6 @@ def test_sampled_batch_scatters_like_the_listing():
         )
 
 
-def test_mean_entropy_is_per_sequence_then_over_sequences_and_leaves_tempered_rows_out():
-    entropy = np.array([[1.0, 3.0], [10.0, 99.0], [500.0, 500.0]])
-    mask = np.array([[True, True], [True, False], [True, True]])
-    ones = np.ones((3, 2))
-    batch = token_batch.TokenBatch(
-        log_prob=-ones, old_log_prob=-ones, reward=ones, mask=mask, weight=ones / 3,
-        entropy=entropy, sampling_temperature=np.array([[1.0], [1.0], [1.2]]) * ones,
-    )
-    assert token_batch.mean_entropy(batch) == pytest.approx((2 + 10) / 2)
-    with pytest.raises(ValueError, match="'entropy'"):
-        token_batch.mean_entropy(batch.replace(entropy=None))
-    with pytest.raises(ValueError, match="no ordinary"):
-        token_batch.mean_entropy(batch.replace(tempered=ones > 0))
-
-
 def test_listing_of_a_deterministic_policy_is_finite():
     """An action of probability 0 has log-probability -inf and must not spread NaN."""
     logits = np.array([[0.0, 1.0, -math.inf]])
@@ -117,31 +102,6 @@ def test_listing_of_a_deterministic_policy_is_finite():
         step = tabular.logit_step(logits, batch, rule)
         assert np.isfinite(step).all()
         assert step[0, 2] == 0
-
-
-def test_comparison_finds_the_planted_error():
-    """A run whose logits obey the tabular assumption errs by first order, and the other way round."""
-    rng = np.random.default_rng(2)
-    exact = rng.normal(size=50)
-    report = forecast.compare(exact / 0.1, exact, exact, exact)
-    assert report.slope["coefficients"] == pytest.approx(0.1)
-    assert report.tabular_error < 1e-15
-    bent = forecast.compare(exact / 0.1, exact + 0.2, exact, exact)
-    assert bent.first_order_error == pytest.approx(0.2)
-    assert forecast.compare(rng.normal(size=50), exact, exact, exact).dominant == (
-        "tabular assumption"
-    )
-    assert forecast.compare(exact + 0.2, exact + 0.2, exact, exact).dominant == "first order"
-    with pytest.raises(ValueError, match="'exact'"):
-        forecast.compare(exact, exact, exact * np.nan, exact)
-
-
-def test_state_terms_without_a_known_gradient_are_refused():
-    logits, reward = problem()
-    batch = tabular.listing(logits, reward)
-    terms = {"reference_kl": batch.weight}
-    with pytest.raises(ValueError, match="'reference_kl'"):
-        tabular.coefficient_step(logits, batch, batch.weight, terms)
 
 
 @pytest.mark.parametrize("backend", [np.asarray, torch.tensor])

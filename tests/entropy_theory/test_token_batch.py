@@ -62,11 +62,6 @@ def test_sums_and_weights_leave_out_what_is_masked_even_nan():
     assert token_batch.sequence_weight(batch, MASK & False).tolist() == [[0.0], [0.0], [0.0]]
 
 
-def test_a_column_of_one_position_is_its_own_value_per_sequence():
-    column = np.array([[3.0], [4.0]])
-    assert token_batch.sequence_value(column, column > 3.5) is column
-
-
 def test_a_value_that_varies_within_the_rows_asked_for_is_refused_by_name():
     column = np.array([[1.0, 1.0, 2.0], [3.0, 9.0, 9.0], [4.0, 4.0, 4.0]])
     assert token_batch.sequence_value(column, MASK, "group").tolist() == [[1.0], [3.0], [4.0]]

@@ -255,13 +255,6 @@ def test_logs_of_different_kinds_with_different_step_names_are_joined(tmp_path):
     assert_whole(read([entropy, reward]))
 
 
-def test_a_resumed_run_in_two_files_lets_the_later_value_count(tmp_path):
-    first = json_lines(tmp_path / "1.jsonl", [{**r, "reward": 0.0} if r["step"] > 5 else r
-                                              for r in records()[:7]])
-    second = json_lines(tmp_path / "2.jsonl", records()[5:])
-    assert_whole(read([first, second]), note="2 values of 'reward' are logged again")
-
-
 # ------------------------------------------------------------------ missing, uneven, unordered
 
 
