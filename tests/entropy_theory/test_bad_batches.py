@@ -8,7 +8,6 @@ import torch
 
 from entropy_theory import advantages, tabular, update_rules
 from entropy_theory.token_batch import (
-    TokenBatch,
     concatenate,
 )
 from entropy_theory.token_tree import TokenTree
@@ -231,47 +230,3 @@ def test_equal_names_of_metrics_are_all_shown():
     assert len([name for name in nested if name.endswith("clipped_fraction")]) == 3
     outer = get("clip-cov", ratio=0.1, lower=-9, base=get("kl-cov", ratio=0.3)).metrics(batch)
     assert outer["kl-cov.selected_fraction"] > outer["selected_fraction"] > 0
-
-
-def test_options_of_each_run_may_be_tensors():
-    batch = random_batch(22)
-    two = batch.replace(**{k: np.stack([c, c]) for k, c in batch._columns()})
-    for name, option in (("aepo", "alpha"), ("entropy-bonus", "coefficient"),
-                         ("reference-kl", "coefficient")):
-        ours = update_rules.get(name, **{option: np.array([0.1, 0.3])})
-        theirs = update_rules.get(name, **{option: torch.tensor([0.1, 0.3], dtype=torch.float64)})
-        # Torch sums in another order than NumPy: roundings.
-        np.testing.assert_allclose(theirs.scores(to_torch(two)).numpy(), ours.scores(two), rtol=1e-12)
-        for key, term in ours.state_terms(two).items():
-            other = theirs.state_terms(to_torch(two))[key]
-            np.testing.assert_allclose(other.numpy(), term, rtol=1e-12)
-
-
-@pytest.mark.parametrize("value", [np.nan, -np.inf, -1.7e308])
-def test_a_reference_that_counts_for_nothing_gives_no_score(value):
-    """A token of weight 0 is not looked at, and its score was NaN, which a weight of 0 does not mend."""
-    batch = TokenBatch(
-        log_prob=np.array([[-1.0], [1e308]]), old_log_prob=np.full((2, 1), -1.0),
-        reward=np.array([[1.0], [0.0]]), mask=np.ones((2, 1), dtype=bool),
-        weight=np.array([[1.0], [0.0]]), reference_log_prob=np.array([[-1.5], [value]]))
-    rule = update_rules.get("reference-kl")
-    with np.errstate(over="ignore"):
-        scores = rule.scores(rule.prepare(batch))
-        assert np.isfinite(scores).all()
-    weighed = batch.replace(weight=np.full((2, 1), 0.5), log_prob=batch.old_log_prob)
-    with np.errstate(over="ignore"), pytest.raises(ValueError, match="reference_log_prob"):
-        rule.prepare(weighed)
-
-
-@pytest.mark.parametrize("weight", [[0.0, 0.0, 0.0], [0.25, 0.25, 0.0]])
-def test_an_answer_that_counts_for_nothing_adds_nothing_to_a_spread(weight):
-    """The sum of its log-probabilities overflows, which a weight of 0 does not mend."""
-    log_prob = np.array([[-1.0, -1.0], [-2.0, -2.0], [-1e308, -1e308]])
-    batch = TokenBatch(
-        log_prob=log_prob, old_log_prob=log_prob, reward=np.ones((3, 2)),
-        mask=np.ones((3, 2), dtype=bool), weight=np.repeat(np.array(weight)[:, None], 2, axis=1))
-    rule = update_rules.get("diverse-bonus")
-    with np.errstate(over="ignore"):
-        spread, scores = rule.metrics(batch)["right_answer_spread"], rule.scores(rule.prepare(batch))
-    assert spread == (1.0 if any(weight) else 0.0)
-    assert np.isfinite(scores).all()

@@ -202,30 +202,6 @@ def test_network_chooses_by_score_times_effect(name):
     assert tabular_choice.prepared[f"{name}.selected"].sum() == 4
 
 
-def test_network_silences_by_the_band_in_the_papers_units():
-    rng = np.random.default_rng(4)
-    batch = tokens(-3 * rng.exponential(size=1000), rng.normal(size=1000))
-    batch = batch.replace(entropy_effect=rng.normal(size=(1000, 1)))
-    rule = update_rules.get(
-        "clip-cov", ratio=1.0, lower=1, upper=5, covariance="network",
-        base=update_rules.get("grpo", **WIDE))
-    covariance = selection.network_covariance(
-        batch, rule.base.scores(batch),
-        selection.token_covariance(batch, batch.old_log_prob, batch.advantage))
-    np.testing.assert_array_equal(rule.scores(batch) == 0, (covariance >= 1) & (covariance <= 5))
-
-
-@pytest.mark.parametrize("name", ["clip-cov", "kl-cov"])
-def test_without_the_column_network_is_refused_and_a_wrong_name_too(name):
-    batch = tokens([-1.0, -2.0], [1.0, -1.0])
-    wrapped = update_rules.get("entropy-bonus", base=update_rules.get(name, covariance="network"))
-    assert "entropy_effect" in wrapped.needs.columns
-    with pytest.raises(ValueError, match=f"'{name}' needs the column 'entropy_effect'"):
-        update_rules.get(name, covariance="network").prepare(batch)
-    with pytest.raises(ValueError, match=r"covariance.*'tabullar'"):
-        update_rules.get(name, covariance="tabullar")
-
-
 # ------------------------------------------------------------------------------- quotas, ids and shares
 
 

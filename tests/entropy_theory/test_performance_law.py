@@ -185,9 +185,3 @@ def test_a_sum_of_probabilities_may_be_off_by_rounding():
     assert pl.one_right_answer_entropy(above, 20) == 0
     with pytest.raises(ValueError, match=r"must be a probability, from 0 to 1, got 1\.001$"):
         pl.entropy_range(np.array([0.5, 1.001]), 20, 5)
-
-
-def test_a_spread_that_underflows_has_no_share_explained():
-    law = pl.fit(np.array([0.0, 0.0, 20.0]), np.array([0.0, 0.0, 1e-300]))
-    assert math.isnan(law.r_squared)
-    assert law.a < 0

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import ClassVar
-
 import numpy as np
 import pytest
 
@@ -12,24 +9,11 @@ from entropy_theory import update_rules
 from entropy_theory.controllers import ProportionalTemperature, TemperatureSwitch
 from entropy_theory.schedules import Points
 from entropy_theory.token_batch import TokenBatch
-from entropy_theory.update_rules.bonus import base_and_bonus
-from entropy_theory.update_rules.modifier import clip_bounds
-from entropy_theory.update_rules.rule import UpdateRule, map_options, strength
+from entropy_theory.update_rules.rule import strength
 from entropy_theory.verification.rule_contract import random_batch
 from tests.tolerances import ROUNDING
 
 get, combine = update_rules.get, update_rules.combine
-
-
-def test_a_rule_by_its_path_needs_a_name(tmp_path):
-    file = tmp_path / "mine.py"
-    head = ("from entropy_theory.update_rules.grpo import Grpo\n"
-            "from entropy_theory.update_rules.rule import UpdateRule\n")
-    file.write_text(
-        head + "class Named(Grpo):\n    name = 'named'\n\nclass Bare(UpdateRule):\n    pass\n")
-    assert update_rules.rule_class(f"{file}:Named").name == "named"
-    with pytest.raises(ValueError, match="has no name: put @update_rule"):
-        update_rules.rule_class(f"{file}:Bare")
 
 
 def test_the_outermost_coefficient_is_a_rules_strength():
@@ -39,16 +23,6 @@ def test_the_outermost_coefficient_is_a_rules_strength():
     assert strength(get("clip-cov", base=get("kl-cov", coefficient=0.4))) == 0.4
     assert strength(get("aepo", alpha=0.7)) == 0.7
     assert strength(combine(get("grpo"), get("kl-cov", coefficient=0.4))) == 0.4
-
-
-def test_a_sum_has_the_controllers_of_its_parts_wherever_they_stand():
-    aepo, held = get("aepo", target=0.3), get("entropy-bonus", target=0.2)
-    for rules in ((get("grpo"), aepo, held), (held, get("grpo"), aepo)):
-        both = combine(*rules)
-        assert both.controller() == aepo.controller()
-        assert both.coefficient_controller() == held.coefficient_controller()
-    assert combine(get("grpo"), get("reinforce")).controller() is None
-    assert combine(get("grpo"), get("reinforce")).coefficient_controller() is None
 
 
 @pytest.mark.parametrize("name", ["grpo", "gspo", "reinforce"])
@@ -86,32 +60,6 @@ def test_an_overlong_answer_is_worth_less_before_advantages_are_taken():
     shaped = get("grpo", overlong_buffer=3, max_length=5)
     by_hand = get("grpo").scores(batch.replace(reward=batch.reward + penalty))
     np.testing.assert_allclose(shaped.scores(batch), by_hand, rtol=1e-12)
-
-
-def test_clip_cov_reads_the_log_probabilities_it_is_told_to():
-    batch = random_batch(72, second_batch=False)
-    options = {"ratio": 0.3, "lower": 0.1, "upper": np.inf}
-    old, current = (get("clip-cov", cov_log_prob=which, **options) for which in ("old", "current"))
-    as_old = old.prepare(batch.replace(log_prob=batch.old_log_prob))
-    found = old.prepare(batch).prepared["clip-cov.candidate"]
-    moved = current.prepare(batch).prepared["clip-cov.candidate"]
-    live = old.base.scores(batch) != 0
-    np.testing.assert_array_equal(found, as_old.prepared["clip-cov.candidate"] & live)
-    assert (found != moved).any()
-
-
-def test_a_unit_of_the_bonus_is_the_difference_it_makes():
-    batch = random_batch(74, second_batch=False)
-    inner = get("entropy-bonus", coefficient=0.3, normalization="token-mean")
-    rule = combine(inner, get("entropy-bonus", target=0.4))
-    (scores, terms), (unit_scores, unit_terms) = base_and_bonus(rule, rule.prepare(batch))
-    np.testing.assert_array_equal(scores, 2 * inner.scores(batch))
-    np.testing.assert_allclose(terms["entropy"], inner.state_terms(batch)["entropy"], rtol=1e-12)
-    assert (unit_scores == 0).all()
-    alone = get("entropy-bonus", coefficient=1.0).state_terms(batch)["entropy"]
-    np.testing.assert_allclose(unit_terms["entropy"], alone, rtol=1e-12)
-    with pytest.raises(ValueError, match="has no coefficient that is adapted"):
-        base_and_bonus(inner, inner.prepare(batch))
 
 
 def test_aent_holds_a_target_by_forecasts_and_without_its_own_loop_alone():
@@ -190,18 +138,3 @@ def test_the_natural_gradient_leaves_a_state_where_one_action_is_left():
         mask=np.array([[True], [True], [False]]), weight=np.array([[1.0], [0.0], [0.0]]),
         state=np.array([[3], [3], [8]]), action=np.array([[0], [1], [0]]))
     assert get("natural-gradient").scores(batch)[:, 0].tolist() == [0.0, 0.0, 0.0]
-
-
-def test_bounds_of_rules_without_a_clip():
-    assert clip_bounds(get("reinforce")) == (0.2, 0.2)
-
-
-def test_an_option_that_is_made_by_the_rule_is_passed_over_and_those_after_it_are_not():
-    @dataclass(frozen=True, kw_only=True)
-    class Made(UpdateRule):
-        name: ClassVar[str] = "made"
-        half: float = field(init=False, default=0.5)
-        share: float = 0.25
-
-    found = map_options(Made(), lambda part, name, value: 2 * value)
-    assert (found.half, found.share) == (0.5, 0.5)

@@ -55,26 +55,6 @@ def test_step_is_the_gradient_of_the_objective_by_autograd(rule):
     np.testing.assert_allclose(step, parameter.grad.numpy(), atol=SAME_STEP, rtol=0)
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: repr(rule)[:40])
-def test_coefficient_forecast_is_the_first_order_change_of_a_tabular_step(rule):
-    """Forecast (i) summed over tokens = -Cov(log pi, dz) averaged over states, to rounding."""
-    logits, reward = problem(1)
-    batch = rule.prepare(batch_for(rule, logits, reward))
-    runs = np.arange(len(logits))[:, None, None]
-    statistics = forecast.state_statistics(
-        policy.log_softmax(logits)[runs, batch.state], batch.action
-    )
-    contributions = forecast.token_contributions(
-        batch, rule.scores(batch), rule.state_terms(batch), statistics
-    )
-    measure = np.where(batch.is_ordinary, batch.weight, 0.0)
-    announced = forecast.mean_entropy_forecast(batch.state, contributions, measure)
-    step = tabular.logit_step(logits, batch, rule)
-    expected = entropy_change.first_order(logits, step).mean(-1)
-    # Both sum some thirty terms of order 1: rounding is about 1e-15, a wrong term is of order 1e-2.
-    np.testing.assert_allclose(announced, expected, atol=1e-13, rtol=0)
-
-
 def test_sampled_batch_scatters_like_the_listing():
     """A sample drawn in the listing's proportions gives the listing's step."""
     logits = np.log(np.array([[[1.0, 2.0, 5.0]]]))

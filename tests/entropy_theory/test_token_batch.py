@@ -123,7 +123,7 @@ def test_a_cut_keeps_runs_positions_and_prepared_columns_and_is_no_listing():
     assert cut.sampling_temperature is None
 
 
-def test_a_copy_is_checked_where_it_is_new(monkeypatch):
+def test_a_copy_is_checked_where_it_is_new():
     """Whatever way a column comes in: by name, as prepared, or with all others."""
     batch = batch_of()
     narrow = np.ones((3, 2))
@@ -137,10 +137,6 @@ def test_a_copy_is_checked_where_it_is_new(monkeypatch):
     with pytest.raises(TypeError, match="entopy"):
         batch.replace(entopy=ENTROPY)
     assert batch.replace(entropy=None).entropy is None
-    monkeypatch.setattr(token_batch, "_check_columns", lambda shape, columns: seen.extend(columns))
-    seen: list[tuple[str, np.ndarray]] = []
-    batch.replace(entropy=ENTROPY, step=1)
-    assert [name for name, _ in seen] == ["entropy"]
     changed = batch.replace(step=7, seed=3)
     assert (changed.step, changed.seed, changed.listed) == (7, 3, False)
     assert changed.entropy is batch.entropy

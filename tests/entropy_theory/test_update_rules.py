@@ -22,7 +22,7 @@ from entropy_theory.verification.rule_contract import (
     random_batch,
     to_torch,
 )
-from tests.tolerances import FLOAT32, FLOAT64, SAME_STEP
+from tests.tolerances import FLOAT64, SAME_STEP
 
 TOKEN_MEAN = update_rules.get("grpo", normalization="token-mean")
 VARIANTS = [
@@ -31,36 +31,30 @@ VARIANTS = [
     ("grpo", {}),
     ("grpo", {"normalization": "token-mean", "std_ddof": 1}),
     ("grpo", {"normalization": "dr-grpo", "clip_low": 0.05, "clip_high": 0.1}),
-    ("aepo", {}),
-    ("aepo", {"alpha": 0.3, "normalize": "positives"}),
-    ("aepo", {"ablation": "advantage"}),
-    ("aepo", {"ablation": "untempered", "base": "grpo"}),
-    ("aepo", {"form": "code", "replaced_rows": 4, "base": TOKEN_MEAN}),
-    ("aepo", {"towards": ShorterResponses(per_token=0.7), "control": "proportional"}),
-    ("entropy-bonus", {"coefficient": 0.2}),
-    ("entropy-bonus", {"prompt_gain": 1.5, "base": "aepo"}),
-    ("diverse-bonus", {"coefficient": 0.2}),
-    ("diverse-bonus", {"normalization": "sequence-mean", "base": "aepo", "positive_reward": 0.5}),
-    ("diverse-bonus", {"normalization": "dr-grpo", "target": 0.6, "hold": "forecast"}),
-    ("diverse-bonus", {"target": 0.6, "prompt_gain": 0.5}),
     ("grpo", {"estimator": "leave-one-out", "dual_clip": 1.2}),
     ("grpo", {"dynamic_sampling": True, "overlong_buffer": 2, "max_length": 5}),
     ("grpo", {"estimator": "reinforce++"}),
     ("grpo", {"estimator": "reinforce++-baseline", "dynamic_sampling": True}),
     ("gspo", {"clip_low": 0.1, "clip_high": 0.1}),
-    ("clip-higher", {"normalization": "token-mean"}),
+    ("aepo", {}),
+    ("aepo", {"alpha": 0.3, "normalize": "positives", "ablation": "untempered"}),
+    ("aepo", {"ablation": "advantage", "base": "clip-higher"}),
+    ("aepo", {"form": "code", "replaced_rows": 4, "base": TOKEN_MEAN}),
+    ("aepo", {"towards": ShorterResponses(per_token=0.7), "control": "proportional"}),
+    ("entropy-bonus", {"prompt_gain": 1.5, "base": "aepo"}),
+    ("diverse-bonus", {"coefficient": 0.2}),
+    ("diverse-bonus", {"normalization": "sequence-mean", "base": "aepo", "positive_reward": 0.5}),
+    ("diverse-bonus", {"normalization": "dr-grpo", "target": 0.6, "hold": "forecast",
+                       "prompt_gain": 0.5}),
     ("entropy-advantage", {}),
-    ("reference-kl", {}),
     ("reference-kl", {"estimator": "k3", "coefficient": 0.1, "base": "reinforce"}),
     ("reference-kl", {"estimator": "k3-corrected"}),
     ("reference-kl", {"estimator": "k1", "placement": "reward"}),
     ("clip-cov", {"ratio": 0.1, "lower": 0.05}),
     ("clip-cov", {"ratio": 0.2, "lower": -5, "cov_log_prob": "current", "base": "aepo"}),
-    ("kl-cov", {"ratio": 0.1}),
     ("kl-cov", {"ratio": 0.2, "penalty": "k3", "base": "entropy-advantage"}),
     ("aent", {}),
-    ("aent", {"prompt_gain": 0.2}),
-    ("aent", {"adaptive": False, "base": "clip-higher", "removed_fraction": 0.2}),
+    ("aent", {"adaptive": False, "removed_fraction": 0.2, "prompt_gain": 0.2}),
 ]
 
 
@@ -73,7 +67,7 @@ def drawn_batches():
     """A large batch and what Hypothesis draws: ties, tokens of probability near 0 and 1."""
     found = []
 
-    @settings(max_examples=4, derandomize=True, database=None, deadline=None, phases=[Phase.generate])
+    @settings(max_examples=2, derandomize=True, database=None, deadline=None, phases=[Phase.generate])
     @given(token_batches(second_batch=True, prompts=(2, 3), group_size=(2, 3)))
     def draw(batch):
         found.append(batch)
@@ -85,7 +79,7 @@ def drawn_batches():
 def broken_clauses(rule):
     """Every clause, on a large batch and on the first that Hypothesis drew."""
     return {clause.name: violation for clause in CLAUSES if not clause.skip_reason(rule)
-            for batch in drawn_batches()[:4]
+            for batch in drawn_batches()[:2]
             if (violation := clause.broken(rule, batch, ACCURACY))}
 
 
@@ -104,7 +98,7 @@ LAYOUTS = {
 
 
 @pytest.mark.parametrize(("name", "options"), VARIANTS)
-def test_memory_order_changes_nothing_and_single_precision_rounds(name, options):
+def test_memory_order_and_runs_side_by_side_change_nothing(name, options):
     rule = update_rules.get(name, **options)
     batch = random_batch(70)
     ours = outputs(rule, batch, metrics=True)
@@ -112,41 +106,12 @@ def test_memory_order_changes_nothing_and_single_precision_rounds(name, options)
         for key, value in outputs(rule, converted(batch, layout), metrics=True).items():
             # Sums over another axis first: some dozens of terms of order 1, 1e-14 where they cancel.
             np.testing.assert_allclose(value, ours[key], rtol=1e-12, atol=1e-14, err_msg=key)
-    single = converted(random_batch(71), lambda c: c.astype(np.float32) if c.dtype == np.float64 else c)
-    double = converted(single, lambda c: c.astype(np.float64) if c.dtype == np.float32 else c)
-    exact = outputs(rule, double, metrics=True)
-    for rounded in (single, to_torch(single)):
-        for key, value in outputs(rule, rounded, metrics=True).items():
-            # Ratios of log-probabilities of a few nats, and sums over two dozen rows, each rounded.
-            accuracy = 200 * FLOAT32
-            np.testing.assert_allclose(value, exact[key], rtol=accuracy, err_msg=key,
-                                       atol=accuracy * max(np.max(np.abs(exact[key])), 1))
     runs = [random_batch(seed) for seed in (72, 73)]
     both = runs[0].replace(**{key: np.stack([column, dict(runs[1]._columns())[key]])
                               for key, column in runs[0]._columns()})
     for key, value in rule.metrics(both).items():  # One number a run: no sum or maximum is over runs.
         apart = [float(rule.metrics(run)[key]) for run in runs]
         np.testing.assert_allclose(value, apart, rtol=1e-12, err_msg=key)
-
-
-@pytest.mark.parametrize(("name", "options"), VARIANTS)
-def test_small_scores_are_as_accurate_as_large_ones(name, options):
-    """On torch, in another cut and order, on a leading axis; the contract looks at the largest alone."""
-    rule = update_rules.get(name, **options)
-    # Sums over two dozen rows in another order: a few hundred roundings of 2e-16, relative.
-    same = {"rtol": 1e-12, "atol": 0}
-    batch, other = random_batch(), random_batch(1)
-    ours, whole = outputs(rule, batch, metrics=True), outputs(rule, other, metrics=True)
-    for key, value in outputs(rule, to_torch(batch), metrics=True).items():
-        np.testing.assert_allclose(value, ours[key], **same, err_msg=key)
-    order = np.random.default_rng(2).permutation(other.mask.shape[-2])
-    shuffled = rule.prepare(other.take_sequences(order))
-    pieces = [rule.scores(shuffled.take_sequences(slice(k, k + 5))) for k in range(0, 24, 5)]
-    np.testing.assert_allclose(np.concatenate(pieces)[np.argsort(order)], whole["scores"], **same)
-    columns = dict(other._columns())
-    both = batch.replace(**{key: np.stack([column, columns[key]]) for key, column in batch._columns()})
-    for together, apart in zip(rule.scores(both), (ours, whole), strict=True):
-        np.testing.assert_allclose(together, apart["scores"], **same)
 
 
 def test_a_sum_of_rules_keeps_the_contract():
@@ -339,6 +304,7 @@ def test_exact_steps_of_a_symmetric_reward_are_policy_gradients():
         ("reference-kl", {"placement": "reward"}, "does not estimate"),
         ("reference-kl", {"estimator": "k4"}, "unknown estimator"),
         ("clip-cov", {"cov_log_prob": "new"}, "unknown cov_log_prob"),
+        ("kl-cov", {"covariance": "tabullar"}, "covariance.*'tabullar'"),
         ("kl-cov", {"penalty": "k1"}, "unknown penalty"),
         ("clip-cov", {"base": 3}, "must be an update rule"),
         ("aepo", {"target": "0.5"}, "target must be a number, got '0.5'"),
@@ -380,14 +346,6 @@ def test_a_ratio_that_overflows_gives_no_nan():
                        sampling_temperature=np.array([[1.0], [1.2]]))
     assert (update_rules.get("aepo").scores(batch) == 0).all()
     assert np.isfinite(update_rules.get("aepo").scores(to_torch(batch)).numpy()).all()
-
-
-def test_a_ratio_that_underflows_gives_no_nan():
-    """exp(-800) is 0, and what is clipped must not be divided by it."""
-    one = np.ones((2, 1))
-    batch = TokenBatch(log_prob=-800 * one, old_log_prob=-one, mask=one > 0, weight=one / 2,
-                       reward=np.array([[1.0], [0.0]]), advantage=-one)
-    assert (update_rules.get("grpo").scores(batch) == 0).all()
 
 
 def test_the_advantage_ablation_uses_the_advantage_of_its_base():
