@@ -7,9 +7,7 @@ import pytest
 import torch
 
 from entropy_theory import advantages, tabular, update_rules
-from entropy_theory.token_batch import (
-    concatenate,
-)
+from entropy_theory.token_batch import concatenate
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification.rule_contract import converted, random_batch, to_torch
 from tests.entropy_theory.test_update_rules import VARIANTS
@@ -48,6 +46,7 @@ def test_a_missing_column_and_an_empty_mask_are_named_in_any_part_and_run(rule):
     for empty in (batch.replace(mask=batch.mask & False), two.replace(mask=half)):
         with pytest.raises(ValueError, match="mask is False everywhere"):
             rule.prepare(empty)
+
 
 # ------------------------------------------------------------------ rewards
 
