@@ -36,6 +36,8 @@ def test_proportional_temperature_is_clipped_around_the_target():
     chosen = [float(ProportionalTemperature(target=0.5).observe(np.array(h)))
               for h in (0.0, 0.4, 0.5, 0.6, 3.0)]
     np.testing.assert_allclose(chosen, [1.2, 1.1, 1.0, 0.9, 0.8])
+    gained = ProportionalTemperature(target=0.5, gain=0.5)
+    assert float(gained.observe(np.array(0.3))) == pytest.approx(1.1)
 
 
 def test_aent_moves_only_outside_the_band_and_inside_the_box():
@@ -263,11 +265,6 @@ def test_the_switch_is_hot_below_its_target_alone():
     TemperatureSwitch(temperature_high=1.0, temperature_low=1.0)
 
 
-def test_a_gain_scales_the_temperature_around_one():
-    controller = ProportionalTemperature(target=0.5, gain=0.5)
-    assert float(controller.observe(np.array(0.3))) == pytest.approx(1.1)
-
-
 @pytest.mark.parametrize(("kind", "options", "message"), [
     (TemperatureSwitch, {"temperature_high": 0.0}, "temperature must be above 0"),
     (TemperatureSwitch, {"temperature_low": 1.3}, "swap them"),
@@ -276,6 +273,8 @@ def test_a_gain_scales_the_temperature_around_one():
     (AdaptiveCoefficient, {"entropy_low": 0.25}, "entropy_low 0.25 is above entropy_high 0.24"),
     (AdaptiveCoefficient, {"low": 0.1}, "coefficient_low 0.1 is above coefficient_high 0.009"),
     (AdaptiveCoefficient, {"warm_up_steps": -1}, "at least 0, got 0.002 and -1"),
+    (AdaptiveCoefficient, {"entropy_low": math.inf, "entropy_high": math.inf},
+     "only the other ends may be infinite"),
     (ForecastCoefficient, {"low": np.array([0.0, 3.0]), "high": np.array([0.0, 2.0])}, "swap them"),
 ])
 def test_settings_the_wrong_way_round_are_refused(kind, options, message):

@@ -68,17 +68,6 @@ def test_orders_of_convergence(n_actions):
     assert 2.8 < second < 3.2
 
 
-@pytest.mark.parametrize("n_actions", [2, 3, 50])
-@pytest.mark.parametrize("size", [0.01, 1.0, 10.0])
-def test_remainder_stays_below_its_bound(n_actions, size):
-    logits, _, step = random_problem(1, n_actions, scale=3.0)
-    error = np.abs(
-        entropy_change.exact(logits, size * step) - entropy_change.first_order(logits, size * step)
-    )
-    assert (error <= entropy_change.remainder_bound(n_actions, size * step)).all()
-    assert (error > 1e-3 * entropy_change.remainder_bound(n_actions, size * step)).any()
-
-
 @pytest.mark.parametrize("temperature", [0.3, 1.0, 1.2, 5.0, math.inf])
 def test_rate_is_the_first_order_change_of_the_step(temperature):
     """AEPO, Eqs. 5 and 6: F(T) = -Cov_pi(log pi, dz) for the tempered REINFORCE step dz."""

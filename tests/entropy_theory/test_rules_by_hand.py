@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from entropy_theory import advantages, forecast, policy, tabular, update_rules
-from entropy_theory.targets import ShorterResponses
+from entropy_theory.targets import Nucleus, ShorterResponses
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.modifier import clip_bounds, length_normalization
 from entropy_theory.verification.rule_contract import random_batch
@@ -224,6 +224,9 @@ def test_shorter_target_reweights_right_answers_within_their_prompt():
     # a prompt with one right answer keeps it, and one without stays without
     assert shorter[9] == pytest.approx(plain[9])
     assert (shorter[4:8] == 0).all()
+    for bad in (lambda: Nucleus(top_p=0.0), lambda: ShorterResponses(per_token=np.nan)):
+        with pytest.raises(ValueError, match=r"top_p|per_token"):
+            bad()
 
 
 def test_a_second_batch_is_for_the_part_of_a_sum_that_asked_for_it():

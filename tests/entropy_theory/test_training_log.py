@@ -81,18 +81,6 @@ def test_our_metrics_and_the_folder_that_holds_them(tmp_path):
     assert read([log], entropy="entropy_token_mean").entropy[0] == pytest.approx(ENTROPY[0] + 1)
 
 
-@pytest.mark.parametrize("names", [
-    {"step": "_step", "entropy": "train/entropy", "reward": "train/reward"},  # W&B history
-    {"step": "train/global_step", "entropy": "actor/entropy", "reward": "critic/rewards/mean"},
-    {"entropy": "policy_entropy", "reward": "train/pass@1"},
-    {"step": "Iteration", "entropy": "mean_entropy", "reward": "Mean_Reward"},
-])
-def test_columns_are_found_under_the_names_that_trainers_use(tmp_path, names):
-    run = read([json_lines(tmp_path / "history.jsonl", records(**names))])
-    assert_whole(run)
-    assert (run.entropy_name, run.performance_name) == (names["entropy"], names["reward"])
-
-
 @pytest.mark.parametrize(("engine", "entropy", "reward", "beside"), [
     ("verl", "actor/entropy", "critic/score/mean",
      {"timing_s/reward": 1.5, "critic/rewards/mean": 0.4, "critic/score/max": 1.0,

@@ -49,15 +49,8 @@ def test_a_rule_by_module():
     assert rule.name == "planted"
 
 
-@pytest.mark.usefixtures("file")
-def test_a_missing_file_is_told_with_the_folder_where_it_was_looked_for(tmp_path):
-    """A sweep's rule lies in the current folder, and not beside the sweep."""
-    with pytest.raises(ValueError, match=f"no_rules.py, looked for in {tmp_path.resolve()}: check"):
-        update_rules.get("no_rules.py:Half")
-
-
 @pytest.mark.parametrize(("path", "message"), [
-    ("no_rules.py:Half", r"update rule 'no_rules.py:Half': no such file: no_rules.py"),
+    ("no_rules.py:Half", "no such file: no_rules.py, looked for in /.*: check"),
     ("no_rules_here:Half", "cannot import module 'no_rules_here'"),
     ("my_rules.py:Haff", r"'my_rules.py' has no .* 'Haff'; it has Half, Nameless"),
     ("my_rules.py:number", "'number' of 'my_rules.py' is no subclass of UpdateRule"),
