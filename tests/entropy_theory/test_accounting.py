@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from entropy_theory import accounting, entropy_change, policy
-from entropy_theory.token_tree import TokenTree
 from simulations.problems.shared_parameters import coupled_features
 from tests.tolerances import FLOAT64, ROUNDING
 
@@ -62,24 +61,6 @@ def test_with_independent_logits_the_forecast_is_the_covariance():
         tabular = measure @ entropy_change.first_order(logits(theta), coefficients)
         assert found.forecast == pytest.approx(network, abs=64 * FLOAT64)
         assert (abs(found.forecast - tabular) < 64 * FLOAT64) == (coupling == 0)
-
-
-def test_on_a_token_tree_the_response_entropy_is_accounted_for():
-    """The response entropy, whose visitation moves with the policy: gradient by the tree's recursion."""
-    tree, rng = TokenTree(3, 3), np.random.default_rng(1)
-    start = rng.normal(size=(tree.n_states, 3))
-
-    def entropy(logits):
-        return float(tree.visitation(policy.softmax(logits)) @ policy.entropy(logits))
-
-    def gradient(logits):
-        return tree.expectation_gradient(policy.softmax(logits), -policy.log_softmax(logits))
-
-    parts = {"policy gradient": rng.normal(size=start.shape), "bonus": 0.5 * rng.normal(size=start.shape)}
-    found = accounting.of_step(entropy, gradient, start, parts)
-    assert found.converged
-    assert abs(found.residual) <= 0.02 * abs(found.measured)
-    assert abs(found.forecast - found.measured) > 0.02 * abs(found.measured)
 
 
 def sums_of(slope, start):

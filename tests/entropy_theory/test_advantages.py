@@ -28,16 +28,6 @@ def of_dtype(batch, dtype):
     return converted(batch, lambda column: column.astype(dtype) if column.dtype == float else column)
 
 
-def test_the_two_standard_deviations_of_a_group():
-    """Group 0 has mean 1/2 and squares 1/4, 1/4, 0; group 5 mean 3 and squares 1, 1, 4."""
-    batch = batch_of()
-    centered = np.array([0.5, -0.5, 0.0, -1.0, -1.0, 2.0])
-    for ddof, divisors in ((0, (3, 3)), (1, (2, 2))):
-        deviation = np.sqrt(np.repeat([0.5 / divisors[0], 6 / divisors[1]], 3))
-        found = advantages.group_normalized(batch, batch.mask, ddof=ddof)[:, 0]
-        np.testing.assert_allclose(found, centered / deviation, rtol=8 * FLOAT64)
-
-
 def test_groups_of_several_sizes_each_divide_by_their_own():
     """One answer, two and three; a lone answer has no signal, whatever divides it."""
     group = np.array([[1], [2], [2], [3], [3], [3]])
@@ -119,24 +109,6 @@ def test_group_statistics_are_over_the_rows_asked_for_alone():
     assert signal[:, 0].tolist() == [False, False, False, True, True, False]
     assert advantages.right_answers(batch, rows, 2.0)[:5, 0].tolist() == [False] * 3 + [True] * 2
     assert advantages.reward(batch, rows) is batch.reward
-
-
-def test_groups_of_any_ids_and_sizes_that_differ_between_runs():
-    rng = np.random.default_rng(2)
-    group = np.array([[9, -3, 9, 9, 4, -3, 9], [1, 1, 0, 0, 0, 2, 2]])[..., None]
-    reward, weight = rng.normal(size=group.shape), rng.random(group.shape)
-    ones = np.ones(group.shape)
-    batch = TokenBatch(log_prob=-ones, old_log_prob=-ones, reward=reward, mask=ones > 0,
-                       weight=weight / weight.sum(), group=group)
-    means, largest = (f(batch, batch.mask, batch.reward)[..., 0]
-                      for f in (advantages.group_mean, advantages.group_largest))
-    for run, ids in enumerate(group[..., 0]):
-        for row, number in enumerate(ids):
-            mine = ids == number
-            assert largest[run, row] == reward[run, mine].max()
-            np.testing.assert_allclose(
-                means[run, row], np.average(reward[run, mine, 0], weights=weight[run, mine, 0]),
-                rtol=0, atol=16 * FLOAT64)
 
 
 def test_an_action_never_taken_is_no_member_of_its_group():
@@ -283,34 +255,3 @@ def test_a_listing_is_told_by_its_probabilities_and_its_answers():
     with pytest.raises(ValueError, match="no listing"):
         check(batch.replace(**twice))
     check(batch.replace(**{**twice, "state": np.array([[0], [1]])}))
-
-
-def test_an_answer_is_the_last_token_of_its_run_where_rows_count():
-    """Answers of two tokens and of one, whose padding is alike: (state, action) of the last response
-    token tells them apart, in each run for itself, and rows that do not count repeat nothing."""
-    half = np.log(0.5)
-    mask = np.array([[True, True], [True, True], [True, False], [False, False]])
-    columns = {
-        "mask": mask, "weight": np.array([[0.25], [0.25], [0.5], [0.0]]) * np.ones((4, 2)),
-        "log_prob": half * mask, "state": np.array([[0, 1], [0, 1], [0, 9], [0, 9]]),
-        "action": np.array([[5, 0], [5, 1], [6, 0], [6, 0]])}
-    batch = batch_of(np.ones((4, 1)), None, positions=2, **columns)
-
-    def is_listing(one):
-        try:
-            advantages.check_listing(one, one.mask, one.log_prob, "no listing")
-        except ValueError:
-            return False
-        return True
-
-    assert is_listing(batch)
-    same = batch.replace(action=np.array([[5, 0], [6, 0], [6, 0], [6, 0]]))
-    assert not is_listing(same)
-    assert is_listing(same.replace(state=np.array([[0, 1], [0, 2], [0, 9], [0, 9]])))
-    runs = [batch, batch.replace(action=batch.action[[1, 0, 2, 3]])]
-    both = TokenBatch(**{name: np.stack([getattr(one, name) for one in runs])
-                         for name, _ in batch._columns()})
-    assert is_listing(both)
-    action = both.action.copy()
-    action[1, :2, 1] = 1
-    assert not is_listing(both.replace(action=action))

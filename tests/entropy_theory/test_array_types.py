@@ -34,9 +34,3 @@ def test_temperatures_and_correct_sets_broadcast(array):
         assert policy.entropy(logits, temperature).shape == (2,)
     correct = array(3) == 0
     assert entropy_change.tempered_reinforce_rate(logits, correct, 1.0).shape == (2,)
-
-
-def test_one_state_and_a_batch_of_batches_are_states():
-    """Leading axes are any number, none included."""
-    assert policy.entropy(np.zeros(3)).shape == ()
-    assert policy.entropy(np.zeros((4, 2, 3)), np.ones((4, 2))).shape == (4, 2)

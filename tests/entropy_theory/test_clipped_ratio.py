@@ -107,13 +107,6 @@ def test_weights_of_a_listing_may_sum_to_one_over_its_tokens():
     np.testing.assert_allclose(found[mask], [1.75] + [1.75 / 4] * 4, rtol=4 * FLOAT64)
 
 
-def test_with_one_position_every_mean_over_lengths_is_the_same():
-    one = batch_of(np.ones((3, 1), dtype=bool))
-    for normalization in ("token-mean", "sequence-mean", "dr-grpo"):
-        np.testing.assert_allclose(length_factor(one, one.mask, normalization), 1.0)
-    np.testing.assert_allclose(length_factor(one, one.mask, "dr-grpo", 4), 0.25)
-
-
 def test_unknown_normalizations_and_lengths_below_one_are_refused():
     with pytest.raises(ValueError, match="unknown normalization 'mean': use one of sequence-mean"):
         length_factor(batch_of(), MASK, "mean")

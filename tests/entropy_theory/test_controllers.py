@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 
 from entropy_theory.controllers import (
-    POWERLESS,
     AdaptiveCoefficient,
-    Controller,
     EntropyForecast,
     ForecastCoefficient,
     ProportionalTemperature,
@@ -38,6 +36,8 @@ def test_proportional_temperature_is_clipped_around_the_target():
     chosen = [float(ProportionalTemperature(target=0.5).observe(np.array(h)))
               for h in (0.0, 0.4, 0.5, 0.6, 3.0)]
     np.testing.assert_allclose(chosen, [1.2, 1.1, 1.0, 0.9, 0.8])
+    gained = ProportionalTemperature(target=0.5, gain=0.5)
+    assert float(gained.observe(np.array(0.3))) == pytest.approx(1.1)
 
 
 def test_aent_moves_only_outside_the_band_and_inside_the_box():
@@ -181,12 +181,6 @@ def test_without_power_or_with_the_wrong_sign_the_coefficient_stays(per_unit):
     assert controller.report()["coefficient_saturated"] == 0
 
 
-def test_a_forecast_of_the_wrong_sign_does_not_hold_the_target():
-    """What the tests above would miss if the controller did not read the sign."""
-    assert abs(plant(loop(), 0.2, 60)[-1] - 0.5) < 1e-2
-    assert abs(plant(loop(), 0.2, 60, sign=-1.0)[-1] - 0.5) > 0.5
-
-
 def test_forecasts_that_are_not_finite_are_refused():
     for base, per_unit in ((math.nan, 1.0), (0.0, math.inf), (math.inf, 1.0)):
         with pytest.raises(ValueError, match="forecast is not finite"):
@@ -209,17 +203,6 @@ def test_a_schedule_is_followed_without_lag_where_forecasts_are_exact(schedule, 
         (found - wanted)[1:], (found[1] - wanted[1]) * 0.9 ** np.arange(39), atol=1e-13)
 
 
-def test_a_jump_saturates_for_one_batch_and_winds_nothing_up():
-    """It asks for 0.5 nats in a batch, where the bound gives 0.04: then as towards a target at rest."""
-    schedule = Points(points=((19, 0.9), (20, 0.4)))
-    controller = loop(target_schedule=schedule, low=-0.6, high=0.6)
-    found = plant(controller, 0.9, 60)
-    # The batch of the jump; after it 0.05 nats and less are wanted, of which 0.04 are to be had.
-    assert 1 <= float(controller.saturated) <= 4
-    assert found[20] - found[19] == pytest.approx(-0.01 - 0.6 * 0.05)
-    assert abs(found[-1] - 0.4) < 0.5 * 0.9**30
-
-
 @pytest.mark.parametrize("name", ["switch", "proportional", "target", "forecast"])
 def test_every_controller_with_a_target_moves_it(name):
     controller = BUILD[name]()
@@ -236,45 +219,6 @@ def test_a_controller_without_target_refuses_a_schedule():
     controller = AdaptiveCoefficient(target_schedule=Points(points=((0, 0.8),)))
     with pytest.raises(ValueError, match="AdaptiveCoefficient has no target to move"):
         controller.aim(0)
-
-
-def test_a_two_sided_integral_rule_acts_below_zero_above_the_target_alone():
-    controller = TargetEntropyCoefficient(target=0.5, step=0.1, low=-0.15, high=0.12)
-    chosen = [float(controller.observe(np.array(h))) for h in (0.9, 0.9, 0.1, 0.1, 0.1, 0.1, 0.9)]
-    np.testing.assert_allclose(chosen, [-0.1, -0.15, 0, 0.05, 0.12, 0.12, 0], atol=1e-15)
-    assert controller.report()["coefficient_saturated"] == 3  # once below, twice above
-
-
-def test_a_one_sided_integral_rule_that_rests_at_zero_is_not_saturated():
-    controller = TargetEntropyCoefficient(target=0.5, step=0.1)
-    for _ in range(5):
-        controller.observe(np.array(0.9))
-    assert controller.report()["coefficient_saturated"] == 0
-
-
-@pytest.mark.parametrize("entropy", [0.0, 1e-12, math.log(50_000)])
-@pytest.mark.parametrize("name", BUILD)
-def test_the_ends_of_the_range_of_entropies_leave_settings_finite_and_bounded(name, entropy):
-    """A collapsed policy, whose forecasts vanish, and one that is uniform over a vocabulary."""
-    controller = BUILD[name]()
-    for _ in range(50):
-        chosen = float(controller.observe(np.array(entropy), EntropyForecast(
-            base=np.asarray(0.0), per_unit=np.asarray(0.0))))
-    low, high = {"switch": (0.8, 1.2), "proportional": (0.8, 1.2), "aent": (6e-4, 9e-3),
-                 "target": (0.0, 1.0), "forecast": (-0.4, 0.4)}[name]
-    assert low <= chosen <= high
-
-
-def test_a_controller_is_of_some_kind_and_says_what_it_reads():
-    with pytest.raises(TypeError, match="abstract"):
-        Controller()
-    declared = {name: (BUILD[name]().reads, BUILD[name]().takes_target, BUILD[name]().forecasts)
-                for name in BUILD}
-    assert declared == {
-        "switch": ("entropy", True, False), "proportional": ("entropy", True, False),
-        "aent": ("clamped_entropy", False, False), "target": ("entropy", True, False),
-        "forecast": ("entropy", True, True)}
-    assert BUILD["aent"]().report() == {}
 
 
 def counted(controller, *entropies):
@@ -321,89 +265,21 @@ def test_the_switch_is_hot_below_its_target_alone():
     TemperatureSwitch(temperature_high=1.0, temperature_low=1.0)
 
 
-def test_a_gain_scales_the_temperature_around_one():
-    controller = ProportionalTemperature(target=0.5, gain=0.5)
-    assert float(controller.observe(np.array(0.3))) == pytest.approx(1.1)
-
-
 @pytest.mark.parametrize(("kind", "options", "message"), [
     (TemperatureSwitch, {"temperature_high": 0.0}, "temperature must be above 0"),
-    (TemperatureSwitch, {"temperature_low": -1.0}, "temperature must be above 0"),
     (TemperatureSwitch, {"temperature_low": 1.3}, "swap them"),
-    (TemperatureSwitch, {"target": -1e-9}, r"at least 0 nats, got -1e-09"),
     (TargetEntropyCoefficient, {"target": np.array([0.5, -2.0])}, "at least 0 nats, got -2"),
-    (TargetEntropyCoefficient, {"low": 1.5}, "coefficient_low 1.5 is above coefficient_high 1.0"),
     (TargetEntropyCoefficient, {"step": -1e-9}, "coefficient_step must be at least 0"),
     (AdaptiveCoefficient, {"entropy_low": 0.25}, "entropy_low 0.25 is above entropy_high 0.24"),
     (AdaptiveCoefficient, {"low": 0.1}, "coefficient_low 0.1 is above coefficient_high 0.009"),
-    (AdaptiveCoefficient, {"rate": -1e-9}, "at least 0, got -1e-09 and 0"),
     (AdaptiveCoefficient, {"warm_up_steps": -1}, "at least 0, got 0.002 and -1"),
-    (ForecastCoefficient, {"low": 2.0}, "coefficient_low 2.0 is above coefficient_high 1.0"),
-    (ForecastCoefficient, {"target": -1.0}, "at least 0 nats, got -1"),
+    (AdaptiveCoefficient, {"entropy_low": math.inf, "entropy_high": math.inf},
+     "only the other ends may be infinite"),
+    (ForecastCoefficient, {"low": np.array([0.0, 3.0]), "high": np.array([0.0, 2.0])}, "swap them"),
 ])
 def test_settings_the_wrong_way_round_are_refused(kind, options, message):
     with pytest.raises(ValueError, match=message):
         kind(**options)
-
-
-def test_bounds_of_runs_may_differ_and_any_run_is_checked():
-    ForecastCoefficient(low=np.array([0.0, 1.0]), high=np.array([0.0, 2.0]))
-    with pytest.raises(ValueError, match="swap them"):
-        ForecastCoefficient(low=np.array([0.0, 3.0]), high=np.array([0.0, 2.0]))
-
-
-def test_a_schedule_aims_at_its_step_and_forward_to_the_next_observation():
-    controller = loop(target_schedule=Points(points=((0, 0.8), (10, 0.3))))
-    controller.aim(4)
-    assert controller.target == pytest.approx(0.6)
-    assert controller.target_change == pytest.approx(-0.05)
-    controller.aim(4, 2)
-    assert controller.target_change == pytest.approx(-0.1)
-    still = loop(target=0.7)
-    still.aim(4)
-    assert still.target == 0.7
-    assert still.target_change == 0.0
-
-
-def test_a_range_that_moves_entropy_by_a_billionth_has_power_and_less_has_none():
-    for per_unit, held in ((1.5e-9 / 18, 0.0), (0.5e-9 / 18, 1.0)):
-        controller = loop(coefficient=0.3)
-        controller.observe(np.asarray(0.2))
-        controller.observe(np.asarray(0.2), EntropyForecast(
-            base=np.asarray(0.0), per_unit=np.asarray(per_unit)))
-        assert float(controller.held) == held
-        # With so little power the bound is the answer.
-        assert float(controller.coefficient) == (0.3 if held else 9.0)
-        assert float(controller.saturated) == 1.0 - held
-    controller = loop(low=0.0, high=1.0)
-    controller.observe(np.asarray(0.2), EntropyForecast(
-        base=np.asarray(0.0), per_unit=np.asarray(POWERLESS)))
-    assert float(controller.held) == 1.0
-
-
-def test_a_coefficient_at_its_bound_is_not_beyond_it():
-    """What is wanted is 0.3 / 10 / 0.05 = 0.6, and the bound is a little more, or less; or exactly it."""
-    for bounds, saturated in (({"high": 0.6 + 1e-9}, 0), ({"high": 0.6 - 1e-9}, 1)):
-        controller = loop(**bounds)
-        controller.observe(np.asarray(0.2))
-        chosen = controller.observe(
-            np.asarray(0.2), EntropyForecast(base=np.asarray(0.0), per_unit=np.asarray(0.05)))
-        assert float(controller.saturated) == saturated
-        assert float(chosen) == pytest.approx(0.6, abs=2e-9)
-    forecast = EntropyForecast(base=np.asarray(0.0), per_unit=np.asarray(0.5))
-    for entropy, bounds in ((0.25, {"high": 0.5}), (0.75, {"low": -0.5})):
-        controller = loop(horizon=1.0, **bounds)
-        assert float(controller.observe(np.asarray(entropy), forecast)) == (0.5 - entropy) / 0.5
-        assert float(controller.saturated) == 0
-
-
-def test_the_report_of_forecasts_is_there_once_there_was_one():
-    controller = loop()
-    assert set(controller.report()) == {"coefficient_saturated", "coefficient_held"}
-    controller.observe(np.asarray(0.2))
-    controller.observe(np.asarray(0.2), EntropyForecast(base=np.asarray(0.1), per_unit=np.asarray(0.2)))
-    shown = controller.report()
-    assert (shown["forecast_base"], shown["forecast_per_unit"], shown["forecast_bias"]) == (0.1, 0.2, 0.0)
 
 
 def test_the_integral_rule_counts_only_moves_beyond_a_bound():
@@ -416,21 +292,3 @@ def test_the_integral_rule_counts_only_moves_beyond_a_bound():
     for expected, saturated in ((-0.25, 0), (-0.5, 0), (-0.5, 1)):
         assert float(two_sided.observe(np.array(0.5 + 1e-6))) == expected
         assert float(two_sided.saturated) == saturated
-
-
-@pytest.mark.parametrize("band", [(math.inf, math.inf), (-math.inf, -math.inf)])
-def test_a_band_at_infinity_is_refused(band):
-    """A rate of 0 times an infinite distance was a coefficient of NaN."""
-    with pytest.raises(ValueError, match="only the other ends may be infinite"):
-        AdaptiveCoefficient(entropy_low=band[0], entropy_high=band[1], rate=0.0)
-    wide = AdaptiveCoefficient(entropy_low=-math.inf, entropy_high=math.inf)
-    assert wide.observe(np.float64(0.5)) == wide.coefficient == 0.002
-
-
-def test_a_coefficient_that_is_not_finite_is_an_error():
-    """Nothing bounds it, and entropies leave the range of numbers."""
-    controller = ForecastCoefficient(coefficient=1.0, low=1.0, high=math.inf, feedback_horizon=1.0)
-    forecast = EntropyForecast(base=np.float64(1.0), per_unit=np.float64(1.0))
-    with np.errstate(all="ignore"), pytest.raises(ValueError, match="is not finite: the policy has"):
-        for entropy in (0.0, 1e308, 0.0, 0.0):
-            controller.observe(np.float64(entropy), forecast)

@@ -4,7 +4,6 @@ import dataclasses
 
 import numpy as np
 import pytest
-import torch
 
 from entropy_theory import policy, tabular, update_rules
 from entropy_theory.token_batch import TokenBatch
@@ -133,16 +132,6 @@ def test_keyed_numbers_are_uniform_and_the_same_on_torch():
     assert first.tolist() == splitmix(0, 0, 2)
 
 
-def test_kl_cov_penalizes_the_largest_and_breaks_ties_by_identity():
-    batch = tokens([0.0, -4.0, 0.0, -4.0, -2.0], [1.0, -1.0, 1.0, -1.0, 0.0], drift=0.1)
-    rule = update_rules.get("kl-cov", ratio=0.6)
-    order = np.array([4, 3, 1, 2, 0])
-    for rows in (np.arange(5), order):
-        cut = batch.take_sequences(rows)
-        chosen = rule.prepare(cut).prepared["kl-cov.selected"][:, 0]
-        assert sorted(rows[chosen]) == [0, 1, 2]
-
-
 @pytest.mark.parametrize(
     ("penalty", "slope"),
     [("absolute", np.sign), ("k2", lambda d: d), ("k3", np.expm1)],
@@ -155,37 +144,6 @@ def test_kl_cov_slope_is_the_derivative_of_its_penalty(penalty, slope):
     np.testing.assert_allclose(rule.scores(batch), expected, rtol=1e-13)
 
 
-def test_kl_cov_on_policy_is_its_base_and_says_so():
-    batch = random_batch(21, second_batch=False)
-    batch = batch.replace(log_prob=batch.old_log_prob)
-    for penalty in ("absolute", "k2", "k3"):
-        rule = update_rules.get("kl-cov", ratio=0.5, penalty=penalty)
-        np.testing.assert_array_equal(rule.scores(batch), rule.base.scores(batch))
-    assert any("no gradient" in w for w in rule.warnings(on_policy=True))
-    assert not rule.warnings(on_policy=False)
-
-
-def test_a_quota_below_one_token_is_said():
-    rule = update_rules.get("clip-cov")
-    assert "= 0 tokens" in rule.warnings(on_policy=False, tokens=4000)[0]
-    assert not rule.warnings(on_policy=False, tokens=5000)
-    assert not update_rules.get("clip-cov", at_least_one=True).warnings(
-        on_policy=False, tokens=10)
-
-
-def test_the_reference_code_picks_more_tokens_the_more_micro_batches():
-    """Why selection is over the whole step: one per micro-batch, however small the ratio."""
-    rng = np.random.default_rng(2)
-    batch = tokens(-3 * rng.exponential(size=800), rng.normal(size=800), drift=0.01)
-    rule = update_rules.get("kl-cov", ratio=2e-4, at_least_one=True)
-    whole = rule.prepare(batch).prepared["kl-cov.selected"].sum()
-    each = sum(
-        rule.prepare(batch.take_sequences(slice(k, k + 100))).prepared["kl-cov.selected"].sum()
-        for k in range(0, 800, 100)
-    )
-    assert (whole, each) == (1, 8)
-
-
 def test_current_log_probs_are_read_where_asked_for():
     batch = random_batch(22, second_batch=False)
     old, current = (update_rules.get("kl-cov", ratio=0.3, cov_log_prob=c)
@@ -195,27 +153,6 @@ def test_current_log_probs_are_read_where_asked_for():
     moved = current.prepare(batch).prepared["kl-cov.selected"]
     as_old = old.prepare(batch.replace(old_log_prob=batch.log_prob)).prepared["kl-cov.selected"]
     np.testing.assert_array_equal(moved, as_old)
-
-
-def test_two_runs_have_quotas_of_their_own():
-    one, two = random_batch(23, second_batch=False), random_batch(24, second_batch=False)
-    stacked = one.replace(**{k: np.stack([dict(one._columns())[k], dict(two._columns())[k]])
-                             for k, _ in one._columns()})
-    rule = update_rules.get("kl-cov", ratio=0.25)
-    both = rule.prepare(stacked).prepared["kl-cov.selected"]
-    for k, batch in enumerate((one, two)):
-        np.testing.assert_array_equal(both[k], rule.prepare(batch).prepared["kl-cov.selected"])
-
-
-def test_selection_is_the_same_on_torch():
-    batch = random_batch(25)
-    for name in ("clip-cov", "kl-cov"):
-        rule = update_rules.get(name, ratio=0.3, **({"lower": -9} if name == "clip-cov" else {}))
-        ours = rule.prepare(batch).prepared[f"{name}.selected"]
-        theirs = rule.prepare(to_torch(batch)).prepared[f"{name}.selected"]
-        assert isinstance(theirs, torch.Tensor)
-        np.testing.assert_array_equal(ours, theirs.numpy())
-        assert ours.any()
 
 
 # ------------------------------------------------------------------------------- covariance="network"
@@ -263,30 +200,6 @@ def test_network_chooses_by_score_times_effect(name):
     np.testing.assert_array_equal(
         rule.prepare(batch).prepared[f"{name}.selected"], scaled.prepared[f"{name}.selected"])
     assert tabular_choice.prepared[f"{name}.selected"].sum() == 4
-
-
-def test_network_silences_by_the_band_in_the_papers_units():
-    rng = np.random.default_rng(4)
-    batch = tokens(-3 * rng.exponential(size=1000), rng.normal(size=1000))
-    batch = batch.replace(entropy_effect=rng.normal(size=(1000, 1)))
-    rule = update_rules.get(
-        "clip-cov", ratio=1.0, lower=1, upper=5, covariance="network",
-        base=update_rules.get("grpo", **WIDE))
-    covariance = selection.network_covariance(
-        batch, rule.base.scores(batch),
-        selection.token_covariance(batch, batch.old_log_prob, batch.advantage))
-    np.testing.assert_array_equal(rule.scores(batch) == 0, (covariance >= 1) & (covariance <= 5))
-
-
-@pytest.mark.parametrize("name", ["clip-cov", "kl-cov"])
-def test_without_the_column_network_is_refused_and_a_wrong_name_too(name):
-    batch = tokens([-1.0, -2.0], [1.0, -1.0])
-    wrapped = update_rules.get("entropy-bonus", base=update_rules.get(name, covariance="network"))
-    assert "entropy_effect" in wrapped.needs.columns
-    with pytest.raises(ValueError, match=f"'{name}' needs the column 'entropy_effect'"):
-        update_rules.get(name, covariance="network").prepare(batch)
-    with pytest.raises(ValueError, match=r"covariance.*'tabullar'"):
-        update_rules.get(name, covariance="tabullar")
 
 
 # ------------------------------------------------------------------------------- quotas, ids and shares

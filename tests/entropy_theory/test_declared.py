@@ -12,7 +12,7 @@ from entropy_theory.policy import namespace
 from entropy_theory.reads import EVERYTHING, NOTHING
 from entropy_theory.token_batch import masked_sum
 from entropy_theory.update_rules.clip_higher import ClipHigher
-from entropy_theory.update_rules.declared import reads_undeclared, remembers
+from entropy_theory.update_rules.declared import reads_undeclared
 from entropy_theory.update_rules.grpo import Grpo
 from entropy_theory.update_rules.modifier import Modifier
 from entropy_theory.update_rules.reinforce import Reinforce
@@ -116,23 +116,6 @@ def test_a_state_term_that_is_not_declared_is_told():
     assert "it needs moves=('entropy',)" in broken(Bonus())["finite"]
     Bonus._needs = Needs(moves=("entropy",))
     assert "finite" not in broken(Bonus())
-
-
-class CountsSteps(Modifier):
-    """Reads the step at each call, and still remembers: the largest that it has seen."""
-
-    name: ClassVar[str] = "counts-steps"
-    _needs = Needs(reads={"step"})
-    seen: ClassVar[dict[str, int]] = {"step": 0}
-
-    def _scores(self, batch):
-        self.seen["step"] = max(self.seen["step"], batch.step)
-        return self.base.scores(batch) / (1 + self.seen["step"])
-
-
-def test_another_order_of_steps_is_asked_for():
-    """Asked twice in a row it says the same; only after a later step does it say something else."""
-    assert "asked again at step" in remembers(CountsSteps(), random_batch(), 0.0)
 
 
 def test_a_subclass_inherits_what_it_does_not_compute_anew():

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from entropy_theory.update_rules import described
-from entropy_theory.update_rules.entropy_bonus import EntropyBonus
 from entropy_theory.update_rules.reinforce import Reinforce
 from entropy_theory.update_rules.rule import UpdateRule
 
@@ -59,29 +58,6 @@ def test_annotations_that_python_has_evaluated_read_as_those_that_it_has_not():
     made = dataclasses.make_dataclass("Made", fields, bases=(UpdateRule,), frozen=True, kw_only=True)
     assert [option.kind for option in described.options(made)] == [
         "float", "float | None", "tuple[str, ...]", "UpdateRule", "Literal['a', 'b']"]
-
-
-def test_a_terminal_shows_name_text_module_and_options_in_this_order():
-    lines = described.as_text(Child).splitlines()
-    assert lines[0] == "child: What the child is."
-    assert lines[1] == ""
-    assert lines[2] == described.headline(Child) == (__doc__ or "").splitlines()[0]
-    options = lines[lines.index("given = none: it must be given  (int)"):]
-    assert options == [
-        "given = none: it must be given  (int)", "    Must be given.",
-        "silent = 0.5  (float)", "    No meaning follows this one's text: the next has none.",
-        "untold = 1.5  (float)", "base = reinforce  (UpdateRule)", "    The rule below.",
-        "names = ()  (tuple[str, ...])",
-    ]
-
-
-def test_a_rule_without_options_says_so_and_one_with_options_does_not():
-    bare = dataclasses.make_dataclass("Bare", [], bases=(UpdateRule,), frozen=True, kw_only=True,
-                                      namespace={"name": "bare", "__doc__": "Made without a file."})
-    bare.__module__ = __name__
-    assert described.as_text(bare).splitlines()[-1] == "It has no options."
-    assert "It has no options." not in described.as_text(EntropyBonus)
-    assert described.options(bare) == []
 
 
 def test_the_record_for_json_holds_the_same():

@@ -124,19 +124,3 @@ def test_offsets_that_are_not_numbers_are_named():
         rule.prepare(batch([np.nan, np.nan, 0.0, 0.0]))
     with pytest.raises(ValueError, match="'entropy-bonus' needs the column 'entropy'"):
         rule.prepare(batch().replace(entropy=None))
-
-
-def test_a_second_batch_alone_has_no_distance():
-    """No ordinary row is left of such a cut, and no mean of them."""
-    told = update_rules.get("entropy-bonus", prompt_gain=GAIN, **OPTIONS)
-    second = batch(tempered=True)
-    assert told.metrics(second)["prompt_shortfall"] == 0
-    assert (told.shortfall(second) == 0).all()
-
-
-def test_a_gain_without_a_common_coefficient_is_no_idle_bonus():
-    """Without both it is, and a warning says so."""
-    for gain, count in ((0.0, 1), (GAIN, 0)):
-        rule = update_rules.get("entropy-bonus", coefficient=0.0, prompt_gain=gain)
-        found = rule.warnings(on_policy=True)
-        assert sum("coefficient 0 and does nothing" in warning for warning in found) == count

@@ -6,9 +6,6 @@ import flint
 import mpmath
 import numpy as np
 import pytest
-import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from entropy_theory import entropy_change, policy
 from tests.tolerances import FLOAT64, ROUNDING
@@ -71,17 +68,6 @@ def test_orders_of_convergence(n_actions):
     assert 2.8 < second < 3.2
 
 
-@pytest.mark.parametrize("n_actions", [2, 3, 50])
-@pytest.mark.parametrize("size", [0.01, 1.0, 10.0])
-def test_remainder_stays_below_its_bound(n_actions, size):
-    logits, _, step = random_problem(1, n_actions, scale=3.0)
-    error = np.abs(
-        entropy_change.exact(logits, size * step) - entropy_change.first_order(logits, size * step)
-    )
-    assert (error <= entropy_change.remainder_bound(n_actions, size * step)).all()
-    assert (error > 1e-3 * entropy_change.remainder_bound(n_actions, size * step)).any()
-
-
 @pytest.mark.parametrize("temperature", [0.3, 1.0, 1.2, 5.0, math.inf])
 def test_rate_is_the_first_order_change_of_the_step(temperature):
     """AEPO, Eqs. 5 and 6: F(T) = -Cov_pi(log pi, dz) for the tempered REINFORCE step dz."""
@@ -117,22 +103,6 @@ def test_slope_is_the_derivative_of_the_rate():
         np.testing.assert_allclose(slope, central, atol=1e-8, rtol=0)
 
 
-@pytest.mark.parametrize(
-    ("logits", "correct", "temperature", "sign"),
-    [
-        (weights(1, 2), mask(2, 2), 1.0, -1),
-        (weights(1, 2), mask(2, 2), math.inf, -1),
-        (weights(1, 1, 3), mask(3, 1, 3), 2.0, -1),
-        (weights(1, 1, 3), mask(3, 1, 3), 3.0, 1),
-        (weights(1, 4, 5), mask(3, 2), 1.0, 1),
-        (weights(2, 3), mask(2, 1), 0.2, 1),
-    ],
-)
-def test_rate_has_the_signs_of_the_known_counterexamples(logits, correct, temperature, sign):
-    """Corollary 4.4 is relative: one right answer on top falls at every T, a weak one rises."""
-    assert np.sign(entropy_change.tempered_reinforce_rate(logits, correct, temperature)) == sign
-
-
 def test_saturated_policies_do_not_fake_a_violation_of_theorem_4_3():
     """Naive c - C gives F'(1) <= 0 beside F(1) < 0 in thousands of saturated policies."""
     rng = np.random.default_rng(6)
@@ -147,56 +117,20 @@ def test_saturated_policies_do_not_fake_a_violation_of_theorem_4_3():
     assert (slope[falling] > 0).all()
 
 
-@given(
-    st.lists(st.integers(1, 9), min_size=2, max_size=6),
-    st.integers(1, 62),
-)
-@settings(max_examples=300, deadline=None)
-def test_rate_is_negative_below_t0_and_positive_above(integers, code):
-    correct = np.array([(code >> a) & 1 for a in range(len(integers))], dtype=bool)
-    if not correct.any():
-        correct[0] = True
-    logits = weights(*integers)
-    crossing = float(entropy_change.sign_change_temperature(logits, correct))
-    if math.isnan(crossing):
-        for temperature in (0.5, 1.0, 2.0):
-            rate = entropy_change.tempered_reinforce_rate(logits, correct, temperature)
-            assert abs(rate) <= ROUNDING
-        return
-    # Away from the crossing and from T -> 0, where a gap of log 9/8 underflows nothing.
-    below, above = max(min(crossing, 50) / 1.5, 0.05), max(crossing * 1.5, 0.05)
-    if crossing > 0.1:
-        assert entropy_change.tempered_reinforce_rate(logits, correct, below) < 1e-16
-    if crossing < 1e3:
-        assert entropy_change.tempered_reinforce_rate(logits, correct, above) > -1e-16
-
-
-def test_known_sign_change_temperatures():
-    assert entropy_change.sign_change_temperature(weights(1, 2), mask(2, 2)) == math.inf
-    assert entropy_change.sign_change_temperature(weights(2, 3), mask(2, 1)) == 0.0
-    everything = entropy_change.sign_change_temperature(weights(1, 2, 4), mask(3, 1, 2, 3))
-    assert everything == pytest.approx(1.0, rel=ROUNDING)
-    uniform = entropy_change.sign_change_temperature(np.zeros(3), mask(3, 1, 2))
-    assert math.isnan(uniform)
-
-
-def test_torch_gives_what_numpy_gives():
-    logits, correct, step = random_problem(7, 5)
-    t_logits, t_correct, t_step = (torch.tensor(a) for a in (logits, correct, step))
-    pairs = [
-        (entropy_change.exact(logits, step), entropy_change.exact(t_logits, t_step)),
-        (entropy_change.second_order(logits, step), entropy_change.second_order(t_logits, t_step)),
-        (
-            entropy_change.tempered_reinforce_rate_slope(logits, correct, 1.3),
-            entropy_change.tempered_reinforce_rate_slope(t_logits, t_correct, 1.3),
-        ),
-        (
-            entropy_change.sign_change_temperature(logits, correct),
-            entropy_change.sign_change_temperature(t_logits, t_correct),
-        ),
-    ]
-    for ours, other in pairs:
-        np.testing.assert_allclose(ours, other.numpy(), rtol=1e-9, atol=1e-14)
+@pytest.mark.parametrize(("logits", "correct", "expected"), [
+    (weights(1, 2), mask(2, 2), math.inf),
+    (weights(2, 3), mask(2, 1), 0.0),
+    (weights(1, 2, 4), mask(3, 1, 2, 3), 1.0),
+    # Never taken: its share of F is 0 at every temperature.
+    (np.array([0.0, 1.0, -np.inf]), mask(3, 1, 2, 3), 1.0),
+    (np.zeros(3), mask(3, 1, 2), math.nan),
+    # 1/T must not overflow (warnings are errors here).
+    (np.arange(4, dtype=np.float32), mask(4, 4), math.inf),
+    (np.arange(4, dtype=np.float32), mask(4, 1), 0.0),
+])
+def test_known_sign_change_temperatures(logits, correct, expected):
+    found = entropy_change.sign_change_temperature(logits, correct)
+    assert found == pytest.approx(expected, rel=ROUNDING, nan_ok=True)
 
 
 def test_bad_input_is_named():
@@ -210,39 +144,6 @@ def test_bad_input_is_named():
         entropy_change.exact(np.zeros(3), np.array([0.0, np.nan, 0.0]))
     with pytest.raises(ValueError, match="n_actions"):
         entropy_change.remainder_bound(0, np.zeros(3))
-
-
-def test_actions_never_taken_do_not_move_the_sign_change_temperature():
-    """Their share of F is 0 at every temperature, whether they count as correct or not."""
-    full = entropy_change.sign_change_temperature(np.array([0.0, 1.0]), mask(2, 1, 2))
-    masked = entropy_change.sign_change_temperature(np.array([0.0, 1.0, -np.inf]), mask(3, 1, 2, 3))
-    assert full == pytest.approx(1.0, rel=ROUNDING)
-    assert masked == pytest.approx(1.0, rel=ROUNDING)
-
-
-def test_sign_change_temperatures_in_float32():
-    """1/T must not overflow (warnings are errors here)."""
-    logits = np.arange(4, dtype=np.float32)
-    for correct, expected in ((mask(4, 1, 2, 3, 4), 1.0), (mask(4, 4), math.inf), (mask(4, 1), 0.0)):
-        found = entropy_change.sign_change_temperature(logits, correct)
-        assert found == pytest.approx(expected, rel=1e-5)
-
-
-def test_values_are_centered_alike_above_and_below_the_limit_of_pairs(monkeypatch):
-    """With very many actions the mean is subtracted; each state by its own."""
-    logits, correct, _ = random_problem(8, 5)
-    by_pairs = [entropy_change.tempered_reinforce_rate(logits, correct, 1.4),
-                entropy_change.tempered_reinforce_rate_slope(logits, correct, 1.4)]
-    monkeypatch.setattr(entropy_change, "PAIRWISE_LIMIT", 5)
-    np.testing.assert_array_equal(
-        entropy_change.tempered_reinforce_rate(logits, correct, 1.4), by_pairs[0])
-    monkeypatch.setattr(entropy_change, "PAIRWISE_LIMIT", 4)
-    by_mean = [entropy_change.tempered_reinforce_rate(logits, correct, 1.4),
-               entropy_change.tempered_reinforce_rate_slope(logits, correct, 1.4)]
-    for found, expected in zip(by_mean, by_pairs, strict=True):
-        # Five terms below 20, centered twice.
-        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13)
-    assert (by_mean[0] != by_pairs[0]).any()
 
 
 def test_the_bound_by_hand_and_one_action_never_moves():
@@ -269,23 +170,6 @@ def test_a_step_that_carries_a_common_shift_changes_entropy_as_without_it():
     second, moved = (entropy_change.second_order(logits, 0.1 * step + shift) for shift in (0.0, 0.5))
     # As above, of a step of at most some nats whose entries are shifted by 0.5.
     np.testing.assert_allclose(moved, second, rtol=0, atol=1e-13)
-
-
-def test_a_mask_for_all_states_and_a_temperature_for_each():
-    logits, _, _ = random_problem(10, 4)
-    one = mask(4, 2, 3)
-    rate = entropy_change.tempered_reinforce_rate(logits, one, 1.3)
-    each = entropy_change.tempered_reinforce_rate(logits, np.tile(one, (200, 1)), np.full(200, 1.3))
-    np.testing.assert_array_equal(rate, each)
-    assert rate.shape == (200,)
-
-
-def test_the_default_learning_rate_is_one_and_the_slope_is_zero_at_infinity():
-    logits, correct, _ = random_problem(11, 4)
-    np.testing.assert_array_equal(
-        entropy_change.tempered_reinforce_step(logits, correct, 0.8),
-        entropy_change.tempered_reinforce_step(logits, correct, 0.8, 1.0))
-    assert (entropy_change.tempered_reinforce_rate_slope(logits, correct, math.inf) == 0).all()
 
 
 @pytest.mark.parametrize("gap", [1.0, 3.0, 8.0])
@@ -340,24 +224,6 @@ def test_a_small_step_from_the_uniform_policy_is_summed_without_the_error_of_its
             # A thousand terms of 5e-7, each rounded at eps x 1e-3 by itself: 2 eps / (1e-3 sqrt(1000)).
             assert float(entropy_change.exact(np.zeros(1000), step)) == pytest.approx(
                 float(expected), rel=2 * FLOAT64 / (1e-3 * math.sqrt(1000)), abs=0)
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_the_sign_change_goes_with_the_size_of_small_gaps(dtype):
-    """Logits size x (0, 1, 3, 4), the last wrong: -2 - y + y^3 = 0 at y = exp(size / T0)."""
-    size = 1e-15
-    logits = np.array([0.0, 1.0, 3.0, 4.0], dtype=dtype) * dtype(size)
-    found = float(entropy_change.sign_change_temperature(logits, mask(4, 1, 2, 3)))
-    # log(1/T) is near 34, where its rounding is 40 times that of T; probabilities are off by 1e-15.
-    assert found / size == pytest.approx(
-        1 / math.log(1.5213797068), rel=200 * float(np.finfo(dtype).eps) + 1e-9)
-
-
-def test_entropy_that_moves_at_one_end_alone_moves_one_way_at_every_temperature():
-    """So small are the logits that F is 0 at T = inf, or at T = 0, to the last number of the dtype."""
-    logits = np.array([-3.0, 3.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]) * 2.0**-700
-    assert entropy_change.sign_change_temperature(logits, mask(8, 1, 2)) == math.inf
-    assert entropy_change.sign_change_temperature(logits, mask(8, 1, 3)) == 0.0
 
 
 @pytest.mark.filterwarnings("ignore:overflow encountered")

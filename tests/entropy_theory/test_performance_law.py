@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import special
+from scipy import special, stats
 
 from entropy_theory import performance_law as pl
 from tests.tolerances import ROUNDING
@@ -47,18 +47,17 @@ def test_errors_agree_with_the_normal_equations():
     assert law.r_squared == pytest.approx(np.corrcoef(-np.exp(ENTROPY), performance)[0, 1] ** 2)
 
 
-@pytest.mark.parametrize("of_mean", [False, True])
-def test_intervals_cover_as_often_as_they_say(of_mean):
-    """Scatter left out of the prediction interval, or N for N - 2, moves the coverage by points."""
-    generator = np.random.default_rng(3)
-    runs, level, truth = 3000, 0.8, 0.9 - 0.2 * math.exp(0.2)
-    scatter = 0.03 * generator.standard_normal((runs, 8))
-    observed = truth + (0 if of_mean else 0.03 * generator.standard_normal(runs))
-    hits = 0
-    for k in range(runs):
-        low, high = pl.fit(ENTROPY, planted() + scatter[k, :7]).interval(0.2, level, of_mean=of_mean)
-        hits += bool(low <= np.broadcast_to(observed, runs)[k] <= high)
-    assert hits / runs == pytest.approx(level, abs=4 * math.sqrt(level * (1 - level) / runs))
+def test_an_interval_has_the_scatter_of_an_observation_and_of_the_mean_has_not():
+    """Student's t on N - 2 degrees of freedom, by the normal equations at one entropy."""
+    performance, place = planted(noise=1), np.array([-math.exp(0.2), 1.0])
+    design = np.stack([-np.exp(ENTROPY), np.ones(7)], axis=1)
+    solution, squares, *_ = np.linalg.lstsq(design, performance)
+    variance, share = squares[0] / 5, place @ np.linalg.inv(design.T @ design) @ place
+    for of_mean in (False, True):
+        half = stats.t.ppf(0.9, 5) * math.sqrt(variance * (share + (not of_mean)))
+        middle = place @ solution
+        assert pl.fit(ENTROPY, performance).interval(0.2, 0.8, of_mean=of_mean) == pytest.approx(
+            (middle - half, middle + half), rel=1e-9)
 
 
 def test_order_scale_and_offset_of_performance():
@@ -73,24 +72,12 @@ def test_order_scale_and_offset_of_performance():
     assert pl.fit(list(ENTROPY), list(planted())).a == pl.fit(ENTROPY, planted()).a
 
 
-def test_a_shift_of_entropy_scales_a_alone():
-    """H -> H + t turns a into a e^-t and leaves b: entropy per token and per sentence disagree on a."""
-    law, shifted = pl.fit(ENTROPY, planted(noise=1)), pl.fit(ENTROPY + 0.7, planted(noise=1))
-    assert (shifted.a, shifted.b) == pytest.approx((law.a * math.exp(-0.7), law.b))
-
-
 def test_collapsed_entropies_keep_their_digits():
     """e^H - 1 for H near 1e-9: an e^H rounded first leaves seven digits, and no slope at all below."""
     entropy = np.array([1e-9, 2e-9, 5e-9, 8e-9])
     law = pl.fit(entropy, 0.7 - 1e6 * np.expm1(entropy))
     assert law.a == pytest.approx(1e6, rel=1e-11)
     assert law.ceiling == pytest.approx(0.7, rel=1e-12)
-
-
-def test_the_largest_entropies_allowed_do_not_overflow():
-    law = pl.fit([299.0, 299.5, 300.0], [0.3, 0.2, 0.1])
-    assert np.isfinite([law.a, law.b, law.a_error, law.ceiling_error, law.rmse]).all()
-    assert all(np.isfinite(r.rmse) for r in pl.rivals([299.0, 299.5, 300.0], [0.3, 0.2, 0.1]))
 
 
 def test_autocorrelation_tells_a_smooth_run_from_scatter():
@@ -142,18 +129,6 @@ def test_exact_curve_of_one_right_answer():
     np.testing.assert_array_equal(pl.one_right_answer_entropy([0.0, 1.0], 2), [0.0, 0.0])
 
 
-@given(st.integers(2, 8), st.data())
-@settings(max_examples=200, deadline=None)
-def test_entropy_range_holds_every_policy(n, data):
-    weights = np.array(data.draw(st.lists(st.integers(1, 30), min_size=n, max_size=n)), dtype=float)
-    m = data.draw(st.integers(1, n))
-    policy = weights / weights.sum()
-    right = policy[:m].sum() if m < n else 1.0
-    low, high = pl.entropy_range(right, n, m)
-    entropy = special.entr(policy).sum()
-    assert low - 1e-12 <= entropy <= high + 1e-12
-
-
 def test_entropy_range_is_attained():
     """Its ends: one right and one wrong answer; uniform over both kinds. m = 1 ends on the curve."""
     low, high = pl.entropy_range(0.7, 5, 2)
@@ -168,20 +143,16 @@ def test_entropy_range_is_attained():
     [
         ([1.0, 0.5], [0.1, 0.2], "at least 3 points, got 2"),
         ([1.0, 0.5, 0.2], [0.1, 0.2], r"two lists of one length, got shapes \(3,\) and \(2,\)"),
-        ([[1.0, 0.5, 0.2]], [[0.1, 0.2, 0.3]], "two lists of one length"),
         ([1.0, math.nan, 0.2], [0.1, 0.2, 0.3], "entropy must be from 0 to 300 nats, got nan"),
-        ([1.0, math.inf, 0.2], [0.1, 0.2, 0.3], "entropy must be from 0 to 300 nats, got inf"),
-        ([1.0, -0.1, 0.2], [0.1, 0.2, 0.3], "entropy must be from 0 to 300 nats, got -0.1"),
         ([1.0, 900.0, 0.2], [0.1, 0.2, 0.3], "log the mean entropy per token"),
         ([1.0, 0.5, 0.2], [0.1, math.nan, 0.3], "performance must be finite, got nan at point 1"),
         ([0.5, 0.5, 0.5], [0.1, 0.2, 0.3], "entropy is constant at 0.5"),
-        ([0.0, 0.0, 0.0], [0.1, 0.2, 0.3], "entropy is constant at 0"),
     ],
 )
-@pytest.mark.parametrize("function", [pl.fit, pl.rivals])
-def test_bad_data_is_refused_in_one_sentence(function, entropy, performance, message):
-    with pytest.raises(ValueError, match=message):
-        function(entropy, performance)
+def test_bad_data_is_refused_in_one_sentence(entropy, performance, message):
+    for function in (pl.fit, pl.rivals):
+        with pytest.raises(ValueError, match=message):
+            function(entropy, performance)
 
 
 @pytest.mark.parametrize(
@@ -214,9 +185,3 @@ def test_a_sum_of_probabilities_may_be_off_by_rounding():
     assert pl.one_right_answer_entropy(above, 20) == 0
     with pytest.raises(ValueError, match=r"must be a probability, from 0 to 1, got 1\.001$"):
         pl.entropy_range(np.array([0.5, 1.001]), 20, 5)
-
-
-def test_a_spread_that_underflows_has_no_share_explained():
-    law = pl.fit(np.array([0.0, 0.0, 20.0]), np.array([0.0, 0.0, 1e-300]))
-    assert math.isnan(law.r_squared)
-    assert law.a < 0

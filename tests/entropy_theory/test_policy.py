@@ -7,18 +7,9 @@ import mpmath
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 
 from entropy_theory import policy
 from tests.tolerances import FLOAT32, FLOAT64, ROUNDING
-
-LOGITS = hnp.arrays(
-    np.float64,
-    hnp.array_shapes(min_dims=1, max_dims=3, min_side=1, max_side=6),
-    elements=st.sampled_from([0.0, 0.0, 1.0, -1.0, 50.0, -700.0]) | st.floats(-80, 80),
-)
 
 
 def arb_entropy(logits, temperature=1.0):
@@ -32,8 +23,8 @@ def arb_entropy(logits, temperature=1.0):
         flint.ctx.prec = precision
 
 
-@pytest.mark.parametrize("gap", [0.0, 1.0, 10.0, 30.0, 50.0, 300.0])
-@pytest.mark.parametrize("n_actions", [2, 10, 1000])
+@pytest.mark.parametrize("gap", [0.0, 1.0, 50.0, 300.0])
+@pytest.mark.parametrize("n_actions", [2, 1000])
 @pytest.mark.parametrize("offset", [0.0, 1e4])
 def test_entropy_at_collapse_matches_arb_in_float64(gap, n_actions, offset):
     """logsumexp - sum(p z) is 100 % off at gap 50; the rounding of the shifted logits is all we allow."""
@@ -43,8 +34,7 @@ def test_entropy_at_collapse_matches_arb_in_float64(gap, n_actions, offset):
     assert policy.entropy(logits) == pytest.approx(expected, rel=ROUNDING, abs=0)
 
 
-@pytest.mark.parametrize("gap", [10.0, 25.0, 30.0])
-@pytest.mark.parametrize("n_actions", [10, 151_936])
+@pytest.mark.parametrize(("gap", "n_actions"), [(10.0, 151_936), (30.0, 10), (30.0, 151_936)])
 def test_entropy_at_collapse_matches_arb_in_float32(gap, n_actions):
     """The float32 of LLM training: relative error stays near rounding for a vocabulary-sized state."""
     logits = np.zeros(n_actions, dtype=np.float32)
@@ -67,52 +57,12 @@ def test_actions_never_taken_do_not_poison_entropy_or_its_gradient():
     assert logits.grad[1] == 0
 
 
-@given(LOGITS)
-@settings(max_examples=200, deadline=None)
-def test_probabilities_sum_to_one_and_entropy_is_in_range(logits):
-    n_actions = logits.shape[-1]
-    total = policy.softmax(logits).sum(-1)
-    np.testing.assert_allclose(total, 1.0, rtol=0, atol=(n_actions + 90) * FLOAT64)
-    value = policy.entropy(logits)
-    assert (value >= 0).all()
-    assert (value <= math.log(n_actions) * (1 + ROUNDING) + 4 * FLOAT64).all()
-
-
-@given(LOGITS, st.floats(0.05, 20), st.sampled_from([-1000.0, 3.0, 1e5]))
-@settings(max_examples=200, deadline=None)
-def test_scaling_logits_and_temperature_together_changes_nothing(logits, temperature, shift):
-    """softmax(z / T) is softmax of z / T at temperature 1, and a common shift does not matter."""
-    direct = policy.log_softmax(logits, temperature)
-    scaled = policy.log_softmax(logits / temperature)
-    # Both round z / T once, at its own size.
-    scale = np.abs(logits / temperature).max() + 10
-    np.testing.assert_allclose(direct, scaled, rtol=0, atol=8 * scale * FLOAT64)
-    moved = policy.entropy(logits + shift)
-    lost = 4 * (np.abs(logits).max() + abs(shift)) * FLOAT64
-    np.testing.assert_allclose(moved, policy.entropy(logits), rtol=0, atol=lost * 200)
-
-
-def test_temperature_broadcasts_over_leading_axes_and_inf_is_uniform():
-    logits = np.array([[0.0, 1.0, -math.inf], [2.0, 0.0, 1.0]])
-    value = policy.entropy(logits, np.array([math.inf, 1.0]))
-    assert value[0] == pytest.approx(math.log(2), rel=ROUNDING)
-    assert value[1] == pytest.approx(arb_entropy(logits[1]), rel=ROUNDING)
-
-
 @pytest.mark.parametrize("temperature", [0.3, 1.0, 2.5])
 def test_numpy_and_torch_agree_to_rounding(temperature):
     logits = np.random.default_rng(1).normal(size=(4, 7)) * 5
     for function in (policy.log_softmax, policy.softmax, policy.entropy):
         other = function(torch.tensor(logits), temperature)
         np.testing.assert_allclose(function(logits, temperature), other.numpy(), rtol=1e-13)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_dtype_is_kept(dtype):
-    logits = np.zeros((2, 3), dtype=dtype)
-    assert policy.softmax(logits, 1.2).dtype == dtype
-    assert policy.entropy(logits).dtype == dtype
-    assert policy.clamped_entropy(logits, 0.4).dtype == dtype
 
 
 def test_clamped_entropy_removes_by_count_and_the_higher_index_among_ties():
@@ -127,37 +77,33 @@ def test_clamped_entropy_removes_by_count_and_the_higher_index_among_ties():
     assert policy.clamped_entropy(logits, 0.0) == policy.entropy(logits)
 
 
-def test_covariance_ignores_actions_of_probability_zero():
-    probabilities = np.array([0.25, 0.75, 0.0])
-    x = np.array([1.0, 2.0, -math.inf])
-    y = np.array([0.0, 4.0, math.nan])
-    assert policy.covariance(probabilities, x, y) == pytest.approx(0.25 * 0.75 * 1 * 4)
-
-
-@pytest.mark.parametrize(
-    ("logits", "message"),
-    [
-        ([0.0, math.nan], "nan at action 1 of state 0"),
-        ([math.inf, 0.0], "inf at action 0 of state 0"),
-        ([[0.0, 1.0], [-math.inf, -math.inf]], "-inf at action 0 of state 1"),
-        ([], "at least one action"),
-    ],
-)
-def test_bad_logits_are_named(logits, message):
+@pytest.mark.parametrize(("logits", "message"), [
+    (1.0, "at least one action"),
+    (np.zeros((2, 0)), "at least one action"),
+    ([-math.inf, math.inf], "inf at action 1 of state 0"),
+    ([[0.0, 1.0], [-math.inf, -math.inf]], "-inf at action 0 of state 1"),
+    ([[[0.0, -math.inf, 1.0], [0.0, 1.0, 2.0]], [[-math.inf, 3.0, math.nan], [math.inf, 0.0, 0.0]]],
+     "nan at action 2 of state 2"),
+])
+def test_the_first_bad_logit_is_named_and_not_another(logits, message, unchecked_shapes):
+    """The state that is bad, not the first, and in it NaN or +inf, not an action never taken."""
     with pytest.raises(ValueError, match=message):
         policy.entropy(np.array(logits, dtype=float))
 
 
-@pytest.mark.parametrize("temperature", [0, 0.0, -1.0, math.nan, np.array([1.0, 0.0])])
-def test_temperature_must_be_positive(temperature):
-    with pytest.raises(ValueError, match="temperature must be above 0"):
-        policy.softmax(np.zeros((2, 3)), temperature)
-
-
-@pytest.mark.parametrize("fraction", [-0.1, 1.0, math.nan])
-def test_removed_fraction_must_leave_an_action(fraction):
-    with pytest.raises(ValueError, match=r"removed_fraction must be in \[0, 1\)"):
-        policy.clamped_entropy(np.zeros(3), fraction)
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda: policy.softmax(np.zeros((2, 3)), np.array([1.0, 0.0])), "temperature must be above 0"),
+    (lambda: policy.softmax(np.zeros((2, 3)), math.nan), "temperature must be above 0"),
+    (lambda: policy.clamped_entropy(np.zeros(3), 1.0), r"removed_fraction must be in \[0, 1\)"),
+    (lambda: policy.clamped_entropy(np.zeros(3), math.nan), r"removed_fraction must be in \[0, 1\)"),
+    (lambda: policy.kept_actions(np.zeros(3), 1 - 1e-10), "leaves none of 3 actions"),
+    (lambda: policy.clamped_entropy(np.array([0.0, np.nan]), 0.3), "logits must not be NaN"),
+    (lambda: policy.as_float_array(torch.tensor([1j])), "real numbers are needed, got a tensor of"),
+    (lambda: policy.as_float_array(["a"]), "real numbers are needed, got an array of <U1"),
+])
+def test_bad_arguments_are_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
 
 
 @pytest.mark.parametrize("logits", [[0.0, 0.0, 0.0], [1.0, 1.0, 0.0], [3.0, 1.0, 3.0]])
@@ -170,11 +116,6 @@ def test_torch_gradients_are_right_at_ties(logits):
     (gradient,) = torch.autograd.grad(policy.entropy(z), z)
     expected = -pi * (log_pi + policy.entropy(np.array(logits)))
     np.testing.assert_allclose(gradient, expected, atol=8 * FLOAT64, rtol=0)
-
-
-def test_a_temperature_that_underflows_in_float32_is_greedy():
-    """Dividing by its zero would give 0 / 0 at the most likely action."""
-    np.testing.assert_array_equal(policy.softmax(np.float32([1.0, 2.0]), 1e-50), [0.0, 1.0])
 
 
 @mpmath.workdps(40)
@@ -244,31 +185,10 @@ def test_arrays_of_any_kind_become_floating_point_of_their_own_kind():
     assert policy.to_numpy(tracked).tolist() == [2.0, 4.0]
 
 
-def test_an_array_that_takes_numpys_brings_its_own_namespace():
-    """As the simulator's traced arrays do; where it stands among the arguments does not matter."""
-    class Taking:
-        absorbs_numpy = True
-
-        def __array_namespace__(self):
-            return "its own"
-
-    taking = Taking()
-    assert policy.namespace(np.zeros(1), taking) == "its own"
-    assert policy.as_float_array(taking) is taking
-
-
-@pytest.mark.parametrize("logits", [np.float64(1.0), np.zeros((2, 0))])
-def test_logits_without_an_action_are_refused(logits, unchecked_shapes):
-    with pytest.raises(ValueError, match="at least one action on the last axis"):
-        policy.entropy(logits)
-
-
 def test_every_number_of_actions_up_to_all_but_one_can_be_removed():
     logits = np.array([3.0, 1.0, 2.0])
     assert [int(policy.kept_actions(logits, share).sum()) for share in (0, 1 / 3, 2 / 3, 0.99)] == [
         3, 2, 1, 1]
-    with pytest.raises(ValueError, match="leaves none of 3 actions"):
-        policy.kept_actions(logits, 1 - 1e-10)
     stacked = policy.kept_actions(np.stack([logits, -logits]), 1 / 3)
     assert stacked.tolist() == [[True, False, True], [False, True, True]]
     clamped = policy.clamped_logits(np.stack([logits, -logits]), 1 / 3)
@@ -279,6 +199,9 @@ def test_covariance_is_of_each_state_with_its_own_means():
     p = np.array([[0.25, 0.75], [0.5, 0.5]])
     x, y = np.array([[1.0, 3.0], [0.0, 4.0]]), np.array([[2.0, 6.0], [10.0, 4.0]])
     np.testing.assert_allclose(policy.covariance(p, x, y), [0.1875 * 2 * 4, 0.25 * 4 * -6])
+    never = np.array([0.25, 0.75, 0.0])  # an action of probability 0 is ignored
+    assert policy.covariance(never, np.array([1.0, 2.0, -math.inf]), np.array([0.0, 4.0, math.nan])) == (
+        pytest.approx(0.1875 * 1 * 4))
 
 
 def test_covariance_keeps_its_digits_beside_large_means():
@@ -289,40 +212,3 @@ def test_covariance_keeps_its_digits_beside_large_means():
     # terms of at most 10 are rounded a few times.
     assert policy.covariance(p, 1e8 + x, 1e8 + y) == pytest.approx(
         float((p * x * y).sum() - (p * x).sum() * (p * y).sum()), abs=10 * 4 * FLOAT64)
-
-
-def test_the_first_bad_logit_is_named_and_not_another():
-    """The state that is bad, not the first, and in it NaN or +inf, not an action never taken."""
-    logits = np.array([[[0.0, -math.inf, 1.0], [0.0, 1.0, 2.0]],
-                       [[-math.inf, 3.0, math.nan], [math.inf, 0.0, 0.0]]])
-    with pytest.raises(ValueError, match="nan at action 2 of state 2"):
-        policy.entropy(logits)
-    with pytest.raises(ValueError, match="inf at action 1 of state 0"):
-        policy.entropy(np.array([-math.inf, math.inf]))
-
-
-@pytest.mark.parametrize(("values", "kind"), [
-    (torch.tensor([1j]), "a tensor of torch.complex64"), (["a"], "an array of <U1"),
-    ([1j], "an array of complex128")])
-def test_what_are_no_real_numbers_is_refused(values, kind):
-    with pytest.raises(ValueError, match=f"real numbers are needed, got {kind}"):
-        policy.as_float_array(values)
-
-
-def test_logits_that_are_no_numbers_have_no_clamped_entropy():
-    with pytest.raises(ValueError, match="logits must not be NaN: look for a diverged policy"):
-        policy.clamped_entropy(np.array([0.0, np.nan]), 0.3)
-
-
-@pytest.mark.parametrize("convert", [
-    lambda v: np.asarray(v, dtype=np.float16), lambda v: torch.tensor(v, dtype=torch.bfloat16)])
-def test_the_largest_numbers_of_16_bits_have_a_covariance(convert):
-    """A sum of thirds of the largest is beyond it, and infinity less infinity is no number."""
-    largest = float(np.finfo(np.float16).max)
-    third = convert([1 / 3, 1 / 3, 1 / 3])
-    found = policy.covariance(third, convert([largest] * 3), convert([0.5, 0.0, -0.5]))
-    assert found.dtype == third.dtype
-    # The thirds of bfloat16 add up to 1 within 2^-9, and a deviation of `largest` times that is left.
-    assert abs(float(found)) <= largest * 2.0**-9
-    spread = policy.covariance(third, convert([1.0, 0.0, -1.0]), convert([3.0, 0.0, -3.0]))
-    assert float(spread) == pytest.approx(2.0, rel=2.0**-7)

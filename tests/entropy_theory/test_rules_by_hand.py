@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from entropy_theory import advantages, forecast, policy, tabular, update_rules
-from entropy_theory.reads import EVERYTHING
-from entropy_theory.targets import Nucleus, ShorterResponses, TargetPolicy
+from entropy_theory.targets import Nucleus, ShorterResponses
+from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.modifier import clip_bounds, length_normalization
 from entropy_theory.verification.rule_contract import random_batch
 from tests.tolerances import SAME_STEP
@@ -32,24 +32,15 @@ def test_gspo_is_sequence_mean_grpo_on_policy_and_one_ratio_a_sequence_off_it():
     assert clipped.any()
 
 
-def test_clip_higher_lets_rare_tokens_rise_further():
+@pytest.mark.parametrize(("name", "options", "ratio", "advantage", "score"), [
+    ("grpo", {}, 1.25, 1.0, 0.0), ("clip-higher", {}, 1.25, 1.0, 1.25),
+    ("grpo", {"dual_clip": 3.0}, 2.9, -1.0, -2.9), ("grpo", {"dual_clip": 3.0}, 3.1, -1.0, 0.0)])
+def test_one_token_at_the_clips(name, options, ratio, advantage, score):
+    """A rare token rises further under clip-higher; a bad one that became likely is let be."""
     one = np.ones((1, 1))
-    batch = random_batch(31, second_batch=False).take_sequences(slice(0, 1))
-    batch = batch.replace(**{k: v[:, :1] for k, v in batch._columns()})
-    batch = batch.replace(log_prob=one * np.log(1.25), old_log_prob=0 * one, advantage=one,
-                          mask=one > 0, weight=one)
-    assert update_rules.get("grpo").scores(batch) == 0
-    assert update_rules.get("clip-higher").scores(batch) == pytest.approx(1.25)
-
-
-def test_dual_clip_stops_a_bad_token_that_became_likely():
-    one = np.ones((1, 1))
-    batch = random_batch(32, second_batch=False).take_sequences(slice(0, 1))
-    batch = batch.replace(**{k: v[:, :1] for k, v in batch._columns()})
-    for ratio, expected in ((2.9, -2.9), (3.1, 0.0)):
-        cut = batch.replace(log_prob=one * np.log(ratio), old_log_prob=0 * one, advantage=-one,
-                            mask=one > 0, weight=one)
-        assert update_rules.get("grpo", dual_clip=3.0).scores(cut) == pytest.approx(expected)
+    batch = TokenBatch(log_prob=one * np.log(ratio), old_log_prob=0 * one, reward=one, mask=one > 0,
+                       weight=one, advantage=advantage * one)
+    assert update_rules.get(name, **options).scores(batch) == pytest.approx(score)
 
 
 def test_dynamic_sampling_is_grpo_on_the_groups_with_signal_alone():
@@ -67,31 +58,6 @@ def test_dynamic_sampling_is_grpo_on_the_groups_with_signal_alone():
     nothing = batch.replace(reward=np.ones_like(reward))
     assert (rule.scores(nothing) == 0).all()
     assert rule.metrics(nothing)["groups_without_signal"] == 1
-
-
-def test_overlong_penalty_is_linear_over_the_buffer():
-    batch = random_batch(34, second_batch=False)
-    mask = np.arange(5) < np.array([1, 2, 3, 4, 5, 5, 5, 5, 5, 5, 5, 5])[:, None]
-    found = advantages.overlong_penalty(batch.replace(mask=mask), 5, 3)[:, 0]
-    np.testing.assert_allclose(found[:5], [0, 0, -1 / 3, -2 / 3, -1])
-    with pytest.raises(ValueError, match=r"1\.\.5"):
-        advantages.overlong_penalty(batch, 5, 6)
-
-
-def test_reinforce_plus_plus_by_hand():
-    batch = random_batch(35, second_batch=False)
-    r = batch.reward[:, :1]
-    weight = batch.weight.max(-1, keepdims=True)
-    weight = weight / weight.sum()
-    mean = (weight * r).sum()
-    std = np.sqrt((weight * (r - mean) ** 2).sum())
-    found = advantages.batch_normalized(batch, batch.mask)[:, :1]
-    np.testing.assert_allclose(found, (r - mean) / std, rtol=1e-12)
-    flat = batch.replace(reward=np.ones_like(batch.reward))
-    assert (advantages.batch_normalized(flat, batch.mask) == 0).all()
-    centered = r - r.reshape(3, 4).mean(1).repeat(4)[:, None]
-    found = advantages.group_centered_batch_normalized(batch, batch.mask)[:, :1]
-    np.testing.assert_allclose(found, centered / np.sqrt((centered**2).mean()), rtol=1e-12)
 
 
 def test_entropy_advantage_is_capped_and_never_reverses_a_sign():
@@ -152,15 +118,6 @@ def test_reference_kl_in_the_reward_is_the_gradient_of_the_penalized_objective()
     np.testing.assert_allclose(tabular.logit_step(logits, batch, rule), expected, atol=SAME_STEP)
 
 
-def test_k1_in_the_loss_would_penalize_nothing():
-    """Why it is refused: its expected step is zero."""
-    rng = np.random.default_rng(39)
-    logits = rng.normal(size=(1, 4))
-    batch = tabular.exact_batch(logits, np.ones((1, 4)))
-    step = tabular.logit_step(logits, batch, update_rules.get("reinforce"))
-    np.testing.assert_allclose(step, 0, atol=SAME_STEP)
-
-
 def test_aent_adds_the_gradient_of_the_clamped_entropy():
     rng = np.random.default_rng(40)
     logits = 2 * rng.normal(size=(2, 6))
@@ -181,29 +138,16 @@ def test_aent_adds_the_gradient_of_the_clamped_entropy():
     assert (alignment > 0).all()
 
 
-def test_a_controlled_coefficient_replaces_the_rules_own():
-    batch = random_batch(41, second_batch=False)
-    rule = update_rules.get("aent", coefficient=0.002)
-    column = np.full(batch.mask.shape, 0.5)
-    own = rule.state_terms(batch)["clamped_entropy"]
-    controlled = rule.state_terms(batch.replace(coefficient=column))["clamped_entropy"]
-    np.testing.assert_allclose(controlled, own * 250, rtol=1e-12)
-    constant = update_rules.get("aent", coefficient=0.002, adaptive=False)
-    fixed = constant.state_terms(batch.replace(coefficient=column))["clamped_entropy"]
-    np.testing.assert_array_equal(fixed, own)
-
-
 @pytest.mark.parametrize(
     "build",
     [
         lambda get, combine: combine(get("aent"), get("entropy-bonus", target=0.2)),
         lambda get, combine: get("aent", base=get("entropy-bonus", target=0.2)
                                  ).coefficient_controller(),
-        lambda get, combine: combine(get("aent"), get("aent", removed_fraction=0.1)),
     ],
 )
 def test_two_closed_loops_on_one_coefficient_are_refused(build):
-    with pytest.raises(ValueError, match=r"at most one|clamp differently"):
+    with pytest.raises(ValueError, match="at most one"):
         build(update_rules.get, update_rules.combine)
 
 
@@ -280,20 +224,6 @@ def test_shorter_target_reweights_right_answers_within_their_prompt():
     # a prompt with one right answer keeps it, and one without stays without
     assert shorter[9] == pytest.approx(plain[9])
     assert (shorter[4:8] == 0).all()
-
-
-def test_every_target_leaves_a_prompts_weight_alone():
-    batch = random_batch(52)
-    positive = (batch.reward >= 1).astype(float)
-    for target in (TargetPolicy(), Nucleus(), ShorterResponses(per_token=-3.0),
-                   ShorterResponses(per_token=500.0)):
-        weight = target.weights(batch, batch.tempered, positive)
-        for group in range(3):
-            rows = batch.tempered[:, 0] & (batch.group[:, 0] == group) & (positive[:, 0] > 0)
-            if rows.any() and not isinstance(target, ShorterResponses):
-                assert (weight[rows] == 1).all()
-            elif rows.any() and weight[rows].any():
-                assert weight[rows, 0].mean() == pytest.approx(1)
     for bad in (lambda: Nucleus(top_p=0.0), lambda: ShorterResponses(per_token=np.nan)):
         with pytest.raises(ValueError, match=r"top_p|per_token"):
             bad()
@@ -344,39 +274,6 @@ def test_clips_and_lengths_reach_through_modifiers():
     factor = batch.mask.sum() / (12 * batch.mask.sum(-1, keepdims=True))
     expected = rule.base.scores(batch) - 0.1 * factor * batch.mask
     np.testing.assert_allclose(rule.scores(batch), expected, rtol=1e-10)
-
-
-def test_groups_without_signal_stay_without_in_reinforce_plus_plus():
-    """Rewards of 0.1 whose mean rounds: no group has a signal, and none may be made of rounding."""
-    batch = random_batch(64, second_batch=False)
-    reward = np.repeat([0.1, 1.0, 0.3], 4)[:, None] * np.ones((12, 5))
-    found = advantages.group_centered_batch_normalized(batch.replace(reward=reward), batch.mask)
-    assert (found == 0).all()
-    assert (advantages.group_centered(batch.replace(reward=reward), batch.mask) == 0).all()
-
-
-def test_no_prompt_vanishes_under_a_steep_target():
-    """Lengths of another prompt do not enter: 50 nats apart, in float32's reach of nothing."""
-    batch = random_batch(65)
-    reward = np.concatenate([batch.reward[:12, 0], np.ones(12)])[:, None] * np.ones((24, 5))
-    positive = reward * batch.tempered
-    far = np.where(batch.group == 1, -2000.0, -0.1 * batch.mask.sum(-1, keepdims=True))
-
-    class Tilted(TargetPolicy):
-        def log_tilt(self, batch):
-            return far
-
-    weight = Tilted().weights(batch, batch.is_tempered, positive)[12:, 0]
-    np.testing.assert_allclose(weight.reshape(3, 4).mean(1), 1, rtol=1e-12)
-    assert Tilted().reads == EVERYTHING
-    assert not update_rules.get("aepo", towards=Tilted()).needs.pools
-
-
-def test_the_ablations_advantages_are_what_its_scores_use():
-    batch = random_batch(66)
-    ablated = update_rules.get("aepo", ablation="advantage")
-    shaped = update_rules.get("entropy-advantage", beta=0.0, base=ablated)
-    np.testing.assert_allclose(shaped.scores(batch), ablated.scores(batch), rtol=1e-12)
 
 
 def test_the_second_batch_is_judged_by_its_right_answers():

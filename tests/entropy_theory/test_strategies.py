@@ -17,29 +17,45 @@ FAST = settings(max_examples=400, derandomize=True, database=None, deadline=None
 BANDITS = strategies.bandits(actions=(2, 5), temperature=strategies.temperatures())
 
 
-def find_any(predicate):
-    return find(BANDITS, predicate, settings=FAST)
+TRAPS = {
+    "two actions": lambda b: len(b["logits"]) == 2,
+    "tie": lambda b: len(set(b["logits"])) < len(b["logits"]),
+    "saturated": lambda b: max(b["logits"]) - min(b["logits"]) > 20,
+    "one correct": lambda b: sum(b["correct"]) == 1 and len(b["correct"]) > 2,
+    "all correct": lambda b: all(b["correct"]) and len(b["correct"]) > 2,
+    "cold": lambda b: b["temperature"] < 0.5,
+    "hot": lambda b: b["temperature"] > 2,
+}
+BATCH_TRAPS = {
+    "groups": lambda b: len(np.unique(b.group)) > 1,
+    "second batch": lambda b: b.tempered.any(),
+    "ragged": lambda b: (~b.mask).any(),
+    "clips": lambda b: (np.exp(b.log_prob - b.old_log_prob) > 1.28)[b.mask].any(),
+    "equal rewards": lambda b: b.mask.shape[0] > 2 and (b.reward == b.reward[0, 0]).all(),
+}
 
 
-@pytest.mark.parametrize(
-    "trap",
-    [
-        lambda b: len(b["logits"]) == 2,
-        lambda b: len(set(b["logits"])) < len(b["logits"]),
-        lambda b: max(b["logits"]) - min(b["logits"]) > 20,
-        lambda b: sum(b["correct"]) == 1 and len(b["correct"]) > 2,
-        lambda b: all(b["correct"]) and len(b["correct"]) > 2,
-        lambda b: b["temperature"] < 0.5,
-        lambda b: b["temperature"] > 2,
-    ],
-    ids=["two actions", "tie", "saturated", "one correct", "all correct", "cold", "hot"],
-)
-def test_traps_are_drawn(trap):
-    find_any(trap)
+@pytest.mark.parametrize(("strategy", "traps"), [
+    (BANDITS, TRAPS), (strategies.token_batches(), BATCH_TRAPS)], ids=["bandits", "batches"])
+def test_what_theorems_and_rules_trip_over_is_drawn(strategy, traps):
+    missed = set(traps)
+
+    @settings(FAST, max_examples=150, phases=[Phase.generate])
+    @given(strategy)
+    def look(drawn):
+        missed.difference_update({name for name in missed if traps[name](drawn)})
+
+    look()
+    assert missed == set()
+
+
+def test_temperatures_must_bracket_one():
+    with pytest.raises(ValueError, match="low <= 1 <= high"):
+        strategies.temperatures(2, 3)
 
 
 def test_shrinks_to_small_integers():
-    simplest = find_any(lambda b: b["logits"][0] != b["logits"][1])
+    simplest = find(BANDITS, lambda b: b["logits"][0] != b["logits"][1], settings=FAST)
     assert sorted(simplest["weights"]) == [1, 2]
     assert simplest["temperature"] == 1.0
     assert sum(simplest["correct"]) == 1
@@ -53,24 +69,6 @@ def test_fields_fit_together(bandit):
     assert 0.05 <= bandit["temperature"] <= 20
     if "weights" in bandit:
         assert bandit["logits"] == [math.log(w) for w in bandit["weights"]]
-
-
-@settings(FAST, max_examples=30)
-@given(strategies.bandits(with_correct=False, with_step=True, exact=True, rate=st.just(2.0)))
-def test_fields_are_those_asked_for(bandit):
-    assert set(bandit) == {"weights", "logits", "step", "rate"}
-
-
-@settings(FAST, max_examples=30)
-@given(strategies.rewards(3))
-def test_rewards_are_in_the_unit_interval(rewards):
-    assert len(rewards) == 3
-    assert all(0 <= r <= 1 for r in rewards)
-
-
-def test_temperatures_must_bracket_one():
-    with pytest.raises(ValueError, match="low <= 1 <= high"):
-        strategies.temperatures(2, 3)
 
 
 TREES = strategies.token_trees(prompts=(1, 2), vectors={"step": st.floats(-1, 1)})
@@ -104,27 +102,3 @@ def test_token_batches_are_what_rules_read(batch):
     assert (batch.log_prob <= 0).all()
     assert len(np.unique(batch.sequence)) == batch.mask.shape[0]
     assert (batch.reward == batch.reward[:, :1]).all()
-
-
-@pytest.mark.parametrize(
-    "trap",
-    [
-        lambda b: len(np.unique(b.group)) > 1,
-        lambda b: b.tempered.any(),
-        lambda b: (~b.mask).any(),
-        lambda b: (np.exp(b.log_prob - b.old_log_prob) > 1.28)[b.mask].any(),
-        lambda b: b.mask.shape[0] > 2 and (b.reward == b.reward[0, 0]).all(),
-    ],
-    ids=["groups", "second batch", "ragged", "clips", "equal rewards"],
-)
-def test_batches_have_what_rules_trip_over(trap):
-    find(strategies.token_batches(), trap, settings=settings(FAST, phases=[Phase.generate]))
-
-
-@settings(FAST, max_examples=60)
-@given(strategies.saturated_logits(4), strategies.tied_logits(4))
-def test_saturated_and_tied(saturated, tied):
-    second, first = sorted(saturated)[-2:]
-    # The lead is added to the largest of the others, which rounds.
-    assert 20 - 1e-13 <= first - second <= 60 + 1e-13
-    assert set(tied) <= {0.0, 1.0}

@@ -55,26 +55,6 @@ def test_step_is_the_gradient_of_the_objective_by_autograd(rule):
     np.testing.assert_allclose(step, parameter.grad.numpy(), atol=SAME_STEP, rtol=0)
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: repr(rule)[:40])
-def test_coefficient_forecast_is_the_first_order_change_of_a_tabular_step(rule):
-    """Forecast (i) summed over tokens = -Cov(log pi, dz) averaged over states, to rounding."""
-    logits, reward = problem(1)
-    batch = rule.prepare(batch_for(rule, logits, reward))
-    runs = np.arange(len(logits))[:, None, None]
-    statistics = forecast.state_statistics(
-        policy.log_softmax(logits)[runs, batch.state], batch.action
-    )
-    contributions = forecast.token_contributions(
-        batch, rule.scores(batch), rule.state_terms(batch), statistics
-    )
-    measure = np.where(batch.is_ordinary, batch.weight, 0.0)
-    announced = forecast.mean_entropy_forecast(batch.state, contributions, measure)
-    step = tabular.logit_step(logits, batch, rule)
-    expected = entropy_change.first_order(logits, step).mean(-1)
-    # Both sum some thirty terms of order 1: rounding is about 1e-15, a wrong term is of order 1e-2.
-    np.testing.assert_allclose(announced, expected, atol=1e-13, rtol=0)
-
-
 def test_sampled_batch_scatters_like_the_listing():
     """A sample drawn in the listing's proportions gives the listing's step."""
     logits = np.log(np.array([[[1.0, 2.0, 5.0]]]))
@@ -92,21 +72,6 @@ def test_sampled_batch_scatters_like_the_listing():
         )
 
 
-def test_mean_entropy_is_per_sequence_then_over_sequences_and_leaves_tempered_rows_out():
-    entropy = np.array([[1.0, 3.0], [10.0, 99.0], [500.0, 500.0]])
-    mask = np.array([[True, True], [True, False], [True, True]])
-    ones = np.ones((3, 2))
-    batch = token_batch.TokenBatch(
-        log_prob=-ones, old_log_prob=-ones, reward=ones, mask=mask, weight=ones / 3,
-        entropy=entropy, sampling_temperature=np.array([[1.0], [1.0], [1.2]]) * ones,
-    )
-    assert token_batch.mean_entropy(batch) == pytest.approx((2 + 10) / 2)
-    with pytest.raises(ValueError, match="'entropy'"):
-        token_batch.mean_entropy(batch.replace(entropy=None))
-    with pytest.raises(ValueError, match="no ordinary"):
-        token_batch.mean_entropy(batch.replace(tempered=ones > 0))
-
-
 def test_listing_of_a_deterministic_policy_is_finite():
     """An action of probability 0 has log-probability -inf and must not spread NaN."""
     logits = np.array([[0.0, 1.0, -math.inf]])
@@ -119,29 +84,11 @@ def test_listing_of_a_deterministic_policy_is_finite():
         assert step[0, 2] == 0
 
 
-def test_comparison_finds_the_planted_error():
-    """A run whose logits obey the tabular assumption errs by first order, and the other way round."""
-    rng = np.random.default_rng(2)
-    exact = rng.normal(size=50)
-    report = forecast.compare(exact / 0.1, exact, exact, exact)
-    assert report.slope["coefficients"] == pytest.approx(0.1)
-    assert report.tabular_error < 1e-15
-    bent = forecast.compare(exact / 0.1, exact + 0.2, exact, exact)
-    assert bent.first_order_error == pytest.approx(0.2)
-    assert forecast.compare(rng.normal(size=50), exact, exact, exact).dominant == (
-        "tabular assumption"
-    )
-    assert forecast.compare(exact + 0.2, exact + 0.2, exact, exact).dominant == "first order"
-    with pytest.raises(ValueError, match="'exact'"):
-        forecast.compare(exact, exact, exact * np.nan, exact)
-
-
 def test_state_terms_without_a_known_gradient_are_refused():
     logits, reward = problem()
     batch = tabular.listing(logits, reward)
-    terms = {"reference_kl": batch.weight}
     with pytest.raises(ValueError, match="'reference_kl'"):
-        tabular.coefficient_step(logits, batch, batch.weight, terms)
+        tabular.coefficient_step(logits, batch, batch.weight, {"reference_kl": batch.weight})
 
 
 @pytest.mark.parametrize("backend", [np.asarray, torch.tensor])

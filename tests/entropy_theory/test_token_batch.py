@@ -62,11 +62,6 @@ def test_sums_and_weights_leave_out_what_is_masked_even_nan():
     assert token_batch.sequence_weight(batch, MASK & False).tolist() == [[0.0], [0.0], [0.0]]
 
 
-def test_a_column_of_one_position_is_its_own_value_per_sequence():
-    column = np.array([[3.0], [4.0]])
-    assert token_batch.sequence_value(column, column > 3.5) is column
-
-
 def test_a_value_that_varies_within_the_rows_asked_for_is_refused_by_name():
     column = np.array([[1.0, 1.0, 2.0], [3.0, 9.0, 9.0], [4.0, 4.0, 4.0]])
     assert token_batch.sequence_value(column, MASK, "group").tolist() == [[1.0], [3.0], [4.0]]
@@ -128,7 +123,7 @@ def test_a_cut_keeps_runs_positions_and_prepared_columns_and_is_no_listing():
     assert cut.sampling_temperature is None
 
 
-def test_a_copy_is_checked_where_it_is_new(monkeypatch):
+def test_a_copy_is_checked_where_it_is_new():
     """Whatever way a column comes in: by name, as prepared, or with all others."""
     batch = batch_of()
     narrow = np.ones((3, 2))
@@ -142,10 +137,6 @@ def test_a_copy_is_checked_where_it_is_new(monkeypatch):
     with pytest.raises(TypeError, match="entopy"):
         batch.replace(entopy=ENTROPY)
     assert batch.replace(entropy=None).entropy is None
-    monkeypatch.setattr(token_batch, "_check_columns", lambda shape, columns: seen.extend(columns))
-    seen: list[tuple[str, np.ndarray]] = []
-    batch.replace(entropy=ENTROPY, step=1)
-    assert [name for name, _ in seen] == ["entropy"]
     changed = batch.replace(step=7, seed=3)
     assert (changed.step, changed.seed, changed.listed) == (7, 3, False)
     assert changed.entropy is batch.entropy

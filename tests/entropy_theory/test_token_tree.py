@@ -11,8 +11,7 @@ from entropy_theory.policy import entropy, log_softmax, softmax
 from entropy_theory.token_tree import TokenTree
 from tests.tolerances import ROUNDING
 
-SHAPES = [(2, 1, False), (2, 3, False), (3, 2, False), (4, 2, False),
-          (2, 1, True), (2, 4, True), (3, 3, True), (4, 2, True)]
+SHAPES = [(2, 1, False), (3, 2, False), (2, 4, True), (3, 3, True)]
 
 
 def case(n_tokens, horizon, end_token, *lead):
@@ -115,19 +114,6 @@ def test_the_tree_is_read_off_the_logits():
     assert TokenTree(2, 5, True).n_states == 5  # one token goes on: the tree is a line
     with pytest.raises(ValueError, match=r"0\.\.8"):
         TokenTree(3, 2).path(9)
-
-
-def test_balls_give_the_same_numbers():
-    from entropy_theory.verification import arithmetic as ar
-    from entropy_theory.verification.instances import as_balls
-
-    weights = [[1, 2], [3, 1], [1, 1]]
-    balls = as_balls({"weights": weights, "reward": [1, 0, 0, 1]})
-    tree = TokenTree.of(balls.logits)
-    exact = tree.expectation_gradient(ar.softmax(balls.logits), tree.edge_reward(balls.reward))
-    p = softmax(np.log(np.array(weights, float)))
-    floats = tree.expectation_gradient(p, tree.edge_reward(np.array([1.0, 0, 0, 1])))
-    np.testing.assert_allclose(exact[0].astype(float), floats, rtol=1e-14, atol=1e-16)
 
 
 @pytest.mark.parametrize("end_token", [False, True])

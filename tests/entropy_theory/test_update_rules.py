@@ -6,23 +6,20 @@ import math
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import Phase, given, settings
 
-from entropy_theory import advantages, policy, tabular, update_rules
+from entropy_theory import policy, tabular, update_rules
 from entropy_theory.strategies import token_batches
 from entropy_theory.targets import ShorterResponses
-from entropy_theory.token_batch import TokenBatch, mean_entropy
+from entropy_theory.token_batch import TokenBatch
 from entropy_theory.verification.rule_contract import (
     ACCURACY,
     CLAUSES,
     check_rule,
-    converted,
-    outputs,
     random_batch,
     to_torch,
 )
-from tests.tolerances import FLOAT32, FLOAT64, SAME_STEP
+from tests.tolerances import FLOAT64, SAME_STEP
 
 TOKEN_MEAN = update_rules.get("grpo", normalization="token-mean")
 VARIANTS = [
@@ -31,36 +28,30 @@ VARIANTS = [
     ("grpo", {}),
     ("grpo", {"normalization": "token-mean", "std_ddof": 1}),
     ("grpo", {"normalization": "dr-grpo", "clip_low": 0.05, "clip_high": 0.1}),
-    ("aepo", {}),
-    ("aepo", {"alpha": 0.3, "normalize": "positives"}),
-    ("aepo", {"ablation": "advantage"}),
-    ("aepo", {"ablation": "untempered", "base": "grpo"}),
-    ("aepo", {"form": "code", "replaced_rows": 4, "base": TOKEN_MEAN}),
-    ("aepo", {"towards": ShorterResponses(per_token=0.7), "control": "proportional"}),
-    ("entropy-bonus", {"coefficient": 0.2}),
-    ("entropy-bonus", {"prompt_gain": 1.5, "base": "aepo"}),
-    ("diverse-bonus", {"coefficient": 0.2}),
-    ("diverse-bonus", {"normalization": "sequence-mean", "base": "aepo", "positive_reward": 0.5}),
-    ("diverse-bonus", {"normalization": "dr-grpo", "target": 0.6, "hold": "forecast"}),
-    ("diverse-bonus", {"target": 0.6, "prompt_gain": 0.5}),
     ("grpo", {"estimator": "leave-one-out", "dual_clip": 1.2}),
     ("grpo", {"dynamic_sampling": True, "overlong_buffer": 2, "max_length": 5}),
     ("grpo", {"estimator": "reinforce++"}),
     ("grpo", {"estimator": "reinforce++-baseline", "dynamic_sampling": True}),
     ("gspo", {"clip_low": 0.1, "clip_high": 0.1}),
-    ("clip-higher", {"normalization": "token-mean"}),
+    ("aepo", {}),
+    ("aepo", {"alpha": 0.3, "normalize": "positives", "ablation": "untempered"}),
+    ("aepo", {"ablation": "advantage", "base": "clip-higher"}),
+    ("aepo", {"form": "code", "replaced_rows": 4, "base": TOKEN_MEAN}),
+    ("aepo", {"towards": ShorterResponses(per_token=0.7), "control": "proportional"}),
+    ("entropy-bonus", {"prompt_gain": 1.5, "base": "aepo"}),
+    ("diverse-bonus", {"coefficient": 0.2}),
+    ("diverse-bonus", {"normalization": "sequence-mean", "base": "aepo", "positive_reward": 0.5}),
+    ("diverse-bonus", {"normalization": "dr-grpo", "target": 0.6, "hold": "forecast",
+                       "prompt_gain": 0.5}),
     ("entropy-advantage", {}),
-    ("reference-kl", {}),
     ("reference-kl", {"estimator": "k3", "coefficient": 0.1, "base": "reinforce"}),
     ("reference-kl", {"estimator": "k3-corrected"}),
     ("reference-kl", {"estimator": "k1", "placement": "reward"}),
     ("clip-cov", {"ratio": 0.1, "lower": 0.05}),
     ("clip-cov", {"ratio": 0.2, "lower": -5, "cov_log_prob": "current", "base": "aepo"}),
-    ("kl-cov", {"ratio": 0.1}),
     ("kl-cov", {"ratio": 0.2, "penalty": "k3", "base": "entropy-advantage"}),
     ("aent", {}),
-    ("aent", {"prompt_gain": 0.2}),
-    ("aent", {"adaptive": False, "base": "clip-higher", "removed_fraction": 0.2}),
+    ("aent", {"adaptive": False, "removed_fraction": 0.2, "prompt_gain": 0.2}),
 ]
 
 
@@ -73,7 +64,7 @@ def drawn_batches():
     """A large batch and what Hypothesis draws: ties, tokens of probability near 0 and 1."""
     found = []
 
-    @settings(max_examples=4, derandomize=True, database=None, deadline=None, phases=[Phase.generate])
+    @settings(max_examples=2, derandomize=True, database=None, deadline=None, phases=[Phase.generate])
     @given(token_batches(second_batch=True, prompts=(2, 3), group_size=(2, 3)))
     def draw(batch):
         found.append(batch)
@@ -85,7 +76,7 @@ def drawn_batches():
 def broken_clauses(rule):
     """Every clause, on a large batch and on the first that Hypothesis drew."""
     return {clause.name: violation for clause in CLAUSES if not clause.skip_reason(rule)
-            for batch in drawn_batches()[:4]
+            for batch in drawn_batches()[:2]
             if (violation := clause.broken(rule, batch, ACCURACY))}
 
 
@@ -96,57 +87,16 @@ def test_every_rule_keeps_the_contract(name, options):
     assert {c: violation for c, violation in broken.items() if (name, c) not in KNOWN} == {}
 
 
-LAYOUTS = {
-    "Fortran order": np.asfortranarray,
-    "backwards in memory": lambda c: np.ascontiguousarray(c[..., ::-1, ::-1])[..., ::-1, ::-1],
-    "torch, transposed": lambda c: torch.tensor(np.ascontiguousarray(c.T)).T,
-}
-
-
 @pytest.mark.parametrize(("name", "options"), VARIANTS)
-def test_memory_order_changes_nothing_and_single_precision_rounds(name, options):
+def test_metrics_are_one_number_a_run(name, options):
+    """No sum or maximum is over runs."""
     rule = update_rules.get(name, **options)
-    batch = random_batch(70)
-    ours = outputs(rule, batch, metrics=True)
-    for layout in LAYOUTS.values():
-        for key, value in outputs(rule, converted(batch, layout), metrics=True).items():
-            # Sums over another axis first: some dozens of terms of order 1, 1e-14 where they cancel.
-            np.testing.assert_allclose(value, ours[key], rtol=1e-12, atol=1e-14, err_msg=key)
-    single = converted(random_batch(71), lambda c: c.astype(np.float32) if c.dtype == np.float64 else c)
-    double = converted(single, lambda c: c.astype(np.float64) if c.dtype == np.float32 else c)
-    exact = outputs(rule, double, metrics=True)
-    for rounded in (single, to_torch(single)):
-        for key, value in outputs(rule, rounded, metrics=True).items():
-            # Ratios of log-probabilities of a few nats, and sums over two dozen rows, each rounded.
-            accuracy = 200 * FLOAT32
-            np.testing.assert_allclose(value, exact[key], rtol=accuracy, err_msg=key,
-                                       atol=accuracy * max(np.max(np.abs(exact[key])), 1))
     runs = [random_batch(seed) for seed in (72, 73)]
     both = runs[0].replace(**{key: np.stack([column, dict(runs[1]._columns())[key]])
                               for key, column in runs[0]._columns()})
-    for key, value in rule.metrics(both).items():  # One number a run: no sum or maximum is over runs.
+    for key, value in rule.metrics(both).items():
         apart = [float(rule.metrics(run)[key]) for run in runs]
         np.testing.assert_allclose(value, apart, rtol=1e-12, err_msg=key)
-
-
-@pytest.mark.parametrize(("name", "options"), VARIANTS)
-def test_small_scores_are_as_accurate_as_large_ones(name, options):
-    """On torch, in another cut and order, on a leading axis; the contract looks at the largest alone."""
-    rule = update_rules.get(name, **options)
-    # Sums over two dozen rows in another order: a few hundred roundings of 2e-16, relative.
-    same = {"rtol": 1e-12, "atol": 0}
-    batch, other = random_batch(), random_batch(1)
-    ours, whole = outputs(rule, batch, metrics=True), outputs(rule, other, metrics=True)
-    for key, value in outputs(rule, to_torch(batch), metrics=True).items():
-        np.testing.assert_allclose(value, ours[key], **same, err_msg=key)
-    order = np.random.default_rng(2).permutation(other.mask.shape[-2])
-    shuffled = rule.prepare(other.take_sequences(order))
-    pieces = [rule.scores(shuffled.take_sequences(slice(k, k + 5))) for k in range(0, 24, 5)]
-    np.testing.assert_allclose(np.concatenate(pieces)[np.argsort(order)], whole["scores"], **same)
-    columns = dict(other._columns())
-    both = batch.replace(**{key: np.stack([column, columns[key]]) for key, column in batch._columns()})
-    for together, apart in zip(rule.scores(both), (ours, whole), strict=True):
-        np.testing.assert_allclose(together, apart["scores"], **same)
 
 
 def test_a_sum_of_rules_keeps_the_contract():
@@ -164,35 +114,6 @@ def test_rules_of_listings_keep_the_contract(rule):
     found = check_rule(rule, repeats=1)
     assert {f.clause.name: f.detail for f in found if f.outcome == "broken"} == {}
     assert {f.clause.name for f in found if f.outcome == "skipped"} <= {"empty rows", "pooling"}
-
-
-@pytest.mark.parametrize(("name", "options"), VARIANTS)
-def test_a_rule_is_a_function_of_arrays_where_values_are_vouched_for(name, options):
-    """`torch.func.vmap` refuses what looks at a value, as a tracer and `jax.jit` do."""
-    rule = update_rules.get(name, **options)
-    runs = [to_torch(random_batch(seed)) for seed in (3, 4)]
-    runs = [run.replace(clamped_entropy=run.entropy, sampling_log_prob=run.old_log_prob) for run in runs]
-    names = [key for key, column in runs[0]._columns() if column.is_floating_point()]
-    mask = runs[0].mask
-
-    def scores(*columns):
-        given = runs[0].replace(**dict(zip(names, columns, strict=True)), checked=True)
-        return rule.scores(given), rule.state_terms(given)
-
-    both = [torch.stack([getattr(run, key) for run in runs]) for key in names]
-    found, terms = torch.func.vmap(scores)(*both)
-    for k, run in enumerate(runs):
-        alone = runs[0].replace(**{key: getattr(run, key) for key in names}, mask=mask)
-        torch.testing.assert_close(found[k], rule.scores(alone), rtol=1e-12, atol=1e-14)
-        for key, term in rule.state_terms(alone).items():
-            torch.testing.assert_close(terms[key][k], term, rtol=1e-12, atol=1e-14)
-
-
-def test_mean_entropy_does_not_depend_on_the_order_of_rows():
-    batch = random_batch(1)
-    shuffled = batch.take_sequences(np.random.default_rng(0).permutation(24))
-    # Two dozen terms of one sign, added in another order.
-    assert mean_entropy(shuffled) == pytest.approx(mean_entropy(batch), rel=1e-12)
 
 
 def test_grpo_by_hand():
@@ -217,26 +138,6 @@ def test_grpo_by_hand():
     assert metrics["clipped_fraction"] == pytest.approx(1 / 7)
 
 
-@pytest.mark.parametrize("bound", [1.2, 1.28, 0.8, 0.73])
-def test_a_ratio_exactly_at_the_bound_counts_as_unclipped(bound):
-    """exp(log r) may miss r by a rounding, on either side."""
-    one = np.ones((1, 1))
-    advantage = one if bound > 1 else -one
-    batch = TokenBatch(
-        log_prob=np.log(one * bound),
-        old_log_prob=0 * one,
-        reward=one,
-        mask=one > 0,
-        weight=one,
-        advantage=advantage,
-    )
-    epsilon = abs(bound - 1)
-    at_bound = update_rules.get("grpo", clip_low=epsilon, clip_high=epsilon)
-    assert at_bound.scores(batch)[0, 0] == pytest.approx(advantage[0, 0] * bound)
-    tighter = update_rules.get("grpo", clip_low=epsilon - 1e-5, clip_high=epsilon - 1e-5)
-    assert tighter.scores(batch)[0, 0] == 0
-
-
 @pytest.mark.parametrize("ddof", [0, 1])
 def test_expected_grpo_step_matches_enumeration_of_all_groups(ddof):
     """E = kappa(p) grad p: every ordered group of 3 samples of 3 actions, by brute force."""
@@ -257,19 +158,6 @@ def test_expected_grpo_step_matches_enumeration_of_all_groups(ddof):
     rule = update_rules.get("grpo", group_size=3, std_ddof=ddof)
     step = tabular.logit_step(logits, tabular.exact_batch(logits, reward), rule)
     np.testing.assert_allclose(step[0], expected, atol=16 * FLOAT64, rtol=0)
-
-
-@pytest.mark.parametrize("p", [1e-12, 1 - 1e-12])
-def test_kappa_tends_to_the_root_of_group_size_minus_one(p):
-    weight = np.array([[p], [1 - p]])
-    ones = np.ones((2, 1))
-    batch = TokenBatch(
-        log_prob=np.log(weight), old_log_prob=np.log(weight), mask=ones > 0, weight=weight,
-        reward=np.array([[1.0], [0.0]]),
-    )
-    value = advantages.expected_group_normalized(batch, batch.mask, group_size=8)
-    kappa = value[0, 0] - value[1, 0]
-    assert kappa == pytest.approx(math.sqrt(7), rel=1e-10)
 
 
 def test_aepo_without_alpha_is_grpo_and_ordinary_rows_ignore_the_second_batch():
@@ -302,15 +190,6 @@ def test_aepo_per_positive_normalization_divides_by_their_share():
     share = float(rule.metrics(batch)["tempered_positive_share"])
     by_samples = update_rules.get("aepo").scores(batch)[12:]
     np.testing.assert_allclose(rule.scores(batch)[12:] * share, by_samples, rtol=1e-12)
-
-
-def test_aepo_survives_a_second_batch_without_positives():
-    batch = random_batch(9)
-    batch = batch.replace(reward=np.where(batch.tempered, 0.0, batch.reward))
-    for normalize in ("samples", "positives"):
-        rule = update_rules.get("aepo", normalize=normalize)
-        assert (rule.scores(batch)[12:] == 0).all()
-        assert rule.metrics(batch)["tempered_positive_share"] == 0
 
 
 def test_aepo_ablations_are_what_table_3_prints():
@@ -388,6 +267,7 @@ def test_exact_steps_of_a_symmetric_reward_are_policy_gradients():
         ("reference-kl", {"placement": "reward"}, "does not estimate"),
         ("reference-kl", {"estimator": "k4"}, "unknown estimator"),
         ("clip-cov", {"cov_log_prob": "new"}, "unknown cov_log_prob"),
+        ("kl-cov", {"covariance": "tabullar"}, "covariance.*'tabullar'"),
         ("kl-cov", {"penalty": "k1"}, "unknown penalty"),
         ("clip-cov", {"base": 3}, "must be an update rule"),
         ("aepo", {"target": "0.5"}, "target must be a number, got '0.5'"),
@@ -421,18 +301,6 @@ def test_bad_batches_are_named():
         update_rules.get("reinforce", estimator="leave-one-out").prepare(lonely)
 
 
-def test_a_row_that_is_all_padding_does_not_touch_its_group():
-    """Distributed batches are padded with empty rows; 0 x NaN is NaN."""
-    batch = random_batch(15, second_batch=False)
-    mask = batch.mask.copy()
-    mask[3] = False
-    batch = batch.replace(mask=mask, weight=np.where(mask, 1 / mask.sum(), 0.0))
-    poisoned = batch.replace(reward=np.where(mask, batch.reward, np.nan))
-    for name, options in VARIANTS[2:5] + VARIANTS[12:16]:
-        rule = update_rules.get(name, **options)
-        np.testing.assert_array_equal(rule.scores(poisoned), rule.scores(batch))
-
-
 def test_a_ratio_that_overflows_gives_no_nan():
     """exp(800) is inf, and 0 x inf, clipped or with an advantage of 0, is NaN."""
     one = np.ones((2, 1))
@@ -441,19 +309,6 @@ def test_a_ratio_that_overflows_gives_no_nan():
                        sampling_temperature=np.array([[1.0], [1.2]]))
     assert (update_rules.get("aepo").scores(batch) == 0).all()
     assert np.isfinite(update_rules.get("aepo").scores(to_torch(batch)).numpy()).all()
-
-
-def test_a_ratio_that_underflows_gives_no_nan():
-    """exp(-800) is 0, and what is clipped must not be divided by it."""
-    one = np.ones((2, 1))
-    batch = TokenBatch(log_prob=-800 * one, old_log_prob=-one, mask=one > 0, weight=one / 2,
-                       reward=np.array([[1.0], [0.0]]), advantage=-one)
-    assert (update_rules.get("grpo").scores(batch) == 0).all()
-
-
-def test_the_entropy_bonus_keeps_the_second_batch_of_its_base():
-    rule = update_rules.get("entropy-bonus", base="aepo")
-    assert rule.controller() == update_rules.get("aepo").controller()
 
 
 def test_the_advantage_ablation_uses_the_advantage_of_its_base():
@@ -473,32 +328,3 @@ def test_estimators_that_count_rows_refuse_an_exact_listing(name, options):
     batch = tabular.listing(np.array([[0.0, 1.0, 2.0]]), np.array([[1.0, 0.0, 1.0]]))
     with pytest.raises(ValueError, match="equally weighted"):
         update_rules.get(name, **options).prepare(batch)
-
-
-def test_a_rule_that_needs_every_action_refuses_samples():
-    rule = update_rules.get("natural-gradient")
-    logits, reward = np.log([[1.0, 2.0, 5.0]]), np.array([[1.0, 0.0, 0.5]])
-    listed = tabular.exact_batch(logits, reward)
-    # A gradient preconditioned by the inverse Fisher matrix: A minus its mean over actions.
-    np.testing.assert_allclose(tabular.logit_step(logits, listed, rule),
-                               reward - reward.mean(), atol=8 * FLOAT64)
-    for rows in (np.array([0, 1, 1, 2]), np.array([0, 2])):
-        with pytest.raises(ValueError, match="every action of each state"):
-            rule.prepare(listed.take_sequences(rows))
-    with pytest.raises(ValueError, match="'state'"):
-        rule.prepare(random_batch(second_batch=False))
-
-
-def test_natural_gradient_survives_actions_of_no_probability():
-    logits, reward = np.array([[0.0, -800.0, -1.0]]), np.array([[0.0, 1.0, 1.0]])
-    step = tabular.logit_step(logits, tabular.exact_batch(logits, reward),
-                              update_rules.get("natural-gradient"))
-    # The action that cannot move takes no part in the mean: the other two move apart, by 1.
-    np.testing.assert_allclose(step, [[-0.5, 0.0, 0.5]], atol=8 * FLOAT64)
-
-
-def test_natural_gradient_keeps_the_odds_of_right_answers_after_the_wrong_ones_are_gone():
-    logits = np.array([[1.0, 0.0, -800.0, -900.0]])
-    batch = tabular.exact_batch(logits, np.array([[1.0, 1.0, 0.0, 0.0]]))
-    step = tabular.logit_step(logits, batch, update_rules.get("natural-gradient"))
-    assert abs(step[0, 0] - step[0, 1]) < 8 * FLOAT64

@@ -49,23 +49,13 @@ def test_a_rule_by_module():
     assert rule.name == "planted"
 
 
-@pytest.mark.usefixtures("file")
-def test_a_missing_file_is_told_with_the_folder_where_it_was_looked_for(tmp_path):
-    """A sweep's rule lies in the current folder, and not beside the sweep."""
-    with pytest.raises(ValueError, match=f"no_rules.py, looked for in {tmp_path.resolve()}: check"):
-        update_rules.get("no_rules.py:Half")
-
-
 @pytest.mark.parametrize(("path", "message"), [
-    ("no_rules.py:Half", r"update rule 'no_rules.py:Half': no such file: no_rules.py"),
+    ("no_rules.py:Half", "no such file: no_rules.py, looked for in /.*: check"),
     ("no_rules_here:Half", "cannot import module 'no_rules_here'"),
     ("my_rules.py:Haff", r"'my_rules.py' has no .* 'Haff'; it has Half, Nameless"),
     ("my_rules.py:number", "'number' of 'my_rules.py' is no subclass of UpdateRule"),
-    ("my_rules.py:dataclass", "'dataclass' of 'my_rules.py' is no subclass of UpdateRule"),
     ("my_rules.py:Nameless", "has no name: put @update_rule"),
-    ("./my_rules:Half", "no such file"),
     ("broken.py:Half", r"broken.py cannot be imported \(ZeroDivisionError"),
-    ("notes.txt:Half", "cannot import module"),
 ])
 @pytest.mark.usefixtures("file")
 def test_what_is_not_there_is_one_clear_error(path, message, tmp_path):
