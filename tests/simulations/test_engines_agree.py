@@ -37,7 +37,7 @@ def marked(case):
 EVERY_DAY = [marked(case) for case in DEFINED]
 GOLDEN = dict(np.load(engine_matrix.GOLDEN))
 DIAGONAL = [next(case for case in DEFINED if case.rule == rule and case.kind == kind
-                 and case.sampled == (place % 2 == 1 and not case.dynamics.rule.needs_listing))
+                 and case.sampled == (place % 2 == 1 and not case.dynamics.rule.needs.listing))
             for place, (rule, kind) in enumerate(zip(
                 engine_matrix.RULE_OF, itertools.cycle(["bandit", "prompts"]), strict=False))]
 
