@@ -47,14 +47,13 @@ def test_a_uniform_is_the_formula_of_the_docstring(seed, batch):
                 assert found[i, prompt, sample] == expected
 
 
-@pytest.mark.parametrize("vary", ["seed", "batch", "kind", "run", "prompt", "sample", "position"])
+@pytest.mark.parametrize("vary", ["batch", "kind", "run", "prompt", "sample", "position"])
 def test_uniforms_are_uniform_and_independent_along_every_part_of_their_key(vary):
     """40,000 neighbors: uniform by chi-square, and their pairs too (p above 1e-4, the seed fixed)."""
     n = 40_000
-    if vary in ("seed", "batch"):
+    if vary == "batch":
         lane = lanes(ORDINARY, np.arange(1), 1, 1)
-        keys = [batch_key(*((k, 1) if vary == "seed" else (0, k))) for k in range(n)]
-        u = np.array([uniforms(lane, key).item() for key in keys])
+        u = np.array([uniforms(lane, batch_key(0, k)).item() for k in range(n)])
     else:
         runs, prompts, samples = (n if vary == name else 1 for name in ("run", "prompt", "sample"))
         places = [(kind, p) for kind in range(2 if vary == "kind" else 1)
