@@ -5,7 +5,6 @@ import dataclasses
 import numpy as np
 import pytest
 
-from entropy_theory.policy import entropy
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.update_rules import combine, get
 from entropy_theory.update_rules.rule import components
@@ -30,17 +29,17 @@ def test_defaults_are_those_that_papers_runs_are_said_to_have():
         precision="float64", first_run=0)
 
 
-@pytest.mark.parametrize(("name", "least"), [
-    ("steps", 1), ("steps_per_batch", 1), ("record_every", 1), ("tail", 0), ("seed", 0),
-    ("first_run", 0),
-])
-def test_each_count_goes_down_to_its_least(name, least):
-    assert getattr(Dynamics(rule=GRPO, **{name: least}), name) == least
-    with pytest.raises(ValueError, match=f"{name} must be at least {least}, got {least - 1}"):
-        Dynamics(rule=GRPO, **{name: least - 1})
-
-
 @pytest.mark.parametrize(("options", "message"), [
+    ({"steps": 0}, "steps must be at least 1, got 0"),
+    ({"steps": 2.5}, "steps must be a whole number, got 2.5"),
+    ({"steps_per_batch": 0}, "steps_per_batch must be at least 1"),
+    ({"record_every": 0}, "record_every must be at least 1"),
+    ({"tail": -1}, "tail must be at least 0"),
+    ({"seed": -1}, "seed must be at least 0, got -1"),
+    ({"first_run": -1}, "first_run must be at least 0"),
+    ({"rule": "grpo"}, r"rule is an update rule, such as update_rules.get\('grpo'\), got 'grpo'"),
+    ({"rule": AEPO, "temperature": 1.2}, "'aepo' chooses the temperature"),
+    ({"rule": GRPO, "samples": Samples()}, "'grpo' takes an exact expectation and cannot be sampled"),
     ({"precision": "float16"}, "precision must be float64 or float32, got float16"),
     ({"engine": "jax"}, "unknown engine 'jax': use one of auto, numpy, compiled"),
     ({"learning_rate": (0.1, np.inf)}, "learning_rate must be finite"),
@@ -52,14 +51,6 @@ def test_each_count_goes_down_to_its_least(name, least):
 def test_what_cannot_be_simulated_is_refused_with_its_value(options, message):
     with pytest.raises(ValueError, match=message):
         Dynamics(**{"rule": get("reinforce"), **options})
-
-
-def test_what_can_be_simulated_is_not_refused():
-    for precision in ("float64", "float32"):
-        assert Dynamics(rule=GRPO, precision=precision).precision == precision
-    assert Dynamics(rule=get("reinforce"), temperature=1.5).temperature == 1.5
-    for rule in (AEPO, get("entropy-bonus", target=0.5)):
-        assert Dynamics(rule=rule, targets=(0.1, 0.2)).targets == (0.1, 0.2)
 
 
 def test_rows_are_summed_for_rules_that_promise_it_and_one_step_a_batch():
@@ -192,9 +183,9 @@ BONUS = {"target": 1.1, "prompt_gain": 2.0, "coefficient_low": -5.0, "coefficien
 
 
 @pytest.mark.parametrize("rule", [
-    get("entropy-bonus", hold="forecast", **BONUS), get("entropy-bonus", coefficient_step=0.05, **BONUS),
+    get("entropy-bonus", hold="forecast", **BONUS),
     get("aepo", target=1.4, control="proportional", base=get("entropy-bonus", prompt_gain=2.0)),
-], ids=["forecast", "integral", "temperature"])
+], ids=["forecast", "temperature"])
 def test_offsets_of_the_mean_move_the_target(rule):
     """Offsets of .2 at all prompts are a target .2 higher."""
     shifted = of_prompts(rule, target_offsets=tuple(o + 0.2 for o in OFFSETS))
@@ -202,14 +193,6 @@ def test_offsets_of_the_mean_move_the_target(rule):
     # Sums of four offsets, rounded in another order, over 60 steps.
     np.testing.assert_allclose(shifted, higher, rtol=0, atol=1e-9)
     assert np.abs(of_prompts(rule, target_offsets=OFFSETS) - higher).max() > 1e-3
-
-
-def test_each_prompt_has_its_own_offset():
-    rule = get("entropy-bonus", hold="forecast", **BONUS)
-    falling, rising = (entropy(of_prompts(rule, target_offsets=offsets)).mean(axis=0)
-                       for offsets in (OFFSETS, OFFSETS[::-1]))
-    assert (np.diff(falling) < -0.05).all()
-    assert (np.diff(rising) > 0.05).all()
 
 
 @pytest.mark.parametrize(("gain", "offsets", "message"), [

@@ -2,7 +2,6 @@
 
 import logging
 
-import numpy as np
 import pytest
 
 from entropy_theory.update_rules import get
@@ -71,9 +70,3 @@ def test_a_long_task_that_is_refused_runs_on_numpy_and_says_so_once(asked, caplo
     for _ in range(2):
         assert engine_for(long) == NumpyEngine(task=long)
     assert caplog.messages == ["'grpo' runs on NumPy, not compiled: 13 runs"]
-
-
-def test_numpy_takes_the_runs_of_a_block():
-    one = task(1, runs=3)
-    block = NumpyEngine(task=one).block(slice(1, 3), np.empty(0))
-    np.testing.assert_array_equal(block.logits, one.logits[1:])

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from entropy_theory.update_rules import get
-from simulations.engine import Dynamics, Samples, engines, simulate
+from simulations.engine import Dynamics, Samples, simulate
 from simulations.problems import Bandit
 from tests.adversarial_rules import Stateful, TailSensitive, Undeclared
 from tests.simulations import engine_matrix
@@ -140,18 +140,6 @@ def test_a_rule_that_is_not_what_it_declares_is_an_error(rule, told, engine):
     """Silently, rows would be summed that are not alike, and blocks of runs would share a count."""
     with pytest.raises(ValueError, match=told):
         simulate(np.zeros((2, 1, 4)), np.arange(4) < 1, Dynamics(rule=rule, steps=3, engine=engine))
-
-
-def test_why_a_long_run_is_left_to_numpy_is_said_once(monkeypatch, caplog):
-    monkeypatch.setattr(engines, "COMPILE_FROM_SECONDS", 0.0)
-    monkeypatch.setattr(engines, "SAY_FROM_SECONDS", 0.0)
-    monkeypatch.setattr(engines, "_said", set())
-    case = Case("clip-cov", "token tree", sampled=True)
-    for _ in range(2):
-        run(case)
-    said = [entry.getMessage() for entry in caplog.records if entry.name == engines.__name__]
-    assert len(said) == 1
-    assert "'clip-cov' runs on NumPy, not compiled: " in said[0]
 
 
 def test_the_page_says_which_engine_takes_what():

@@ -78,13 +78,6 @@ def test_graded_prompts_are_a_set_of_each_difficulty():
         graded_prompts(0)
 
 
-def test_a_vocabulary_sized_prompt_can_be_drawn():
-    problem = Bandit(n_actions=VOCABULARY, n_correct=3, accuracies=(0.2,))
-    logits = problem.starts(1, seed=0)
-    assert logits.shape == (1, 1, 151_936)
-    assert softmax(logits)[0, 0, :3].sum() == pytest.approx(0.2)
-
-
 def test_more_starts_than_memory_holds_are_refused_with_their_size():
     with pytest.raises(ValueError, match=r"1000000 starts of 1 x 151,936 actions: 1,215\.5 GB"):
         Bandit(n_actions=VOCABULARY).starts(10**6, seed=0)
@@ -93,11 +86,6 @@ def test_more_starts_than_memory_holds_are_refused_with_their_size():
 def test_ties_are_ties():
     logits = Bandit(family="ties", scale=0.7).starts(6, seed=0)
     assert all(len(np.unique(row)) < 20 for row in logits[:, 0])
-
-
-def test_given_logits_are_every_start():
-    problem = Bandit(n_actions=3, family="given", logits=(0.0, 1.0, 2.0))
-    np.testing.assert_array_equal(problem.starts(2, seed=0), [[[0, 1, 2]], [[0, 1, 2]]])
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from entropy_theory.tabular import exact_batch, listing, response_batch
-from entropy_theory.token_batch import TokenBatch, concatenate
+from entropy_theory.token_batch import TokenBatch
 from simulations.engine.rows import token_batch
 from simulations.engine.sampling import ORDINARY, TEMPERED
 from simulations.engine.tree_rows import draw_responses, sampled_responses
@@ -52,21 +52,6 @@ def test_a_draw_is_the_listed_row_of_its_action(kind, columns):
     np.testing.assert_array_equal(found.weight, np.full((RUNS, STATES * SAMPLES, 1), 1 / 12))
 
 
-def test_two_kinds_of_draws_follow_each_other():
-    drawn = draws(ORDINARY, TEMPERED)
-    both = token_batch(LOGITS, REWARD, ordinary=True, temperature=TEMPERATURE, draws=drawn, **ALL)
-    parts = [
-        token_batch(LOGITS, REWARD, ordinary=kind == ORDINARY,
-                    temperature=TEMPERATURE if kind == TEMPERED else None,
-                    draws={kind: drawn[kind]}, **ALL)
-        for kind in (ORDINARY, TEMPERED)
-    ]
-    expected = concatenate(parts)
-    every = np.broadcast_to(np.arange(2 * STATES * SAMPLES), (RUNS, 2 * STATES * SAMPLES))
-    assert_rows_of(both, expected, every, but=set())
-    assert both.is_tempered[0, :, 0].tolist() == [False] * 12 + [True] * 12
-
-
 @pytest.mark.parametrize(("ordinary", "temperature"), [(True, None), (True, TEMPERATURE),
                                                        (False, TEMPERATURE)])
 def test_without_draws_all_actions_are_listed(ordinary, temperature):
@@ -77,21 +62,8 @@ def test_without_draws_all_actions_are_listed(ordinary, temperature):
     assert_rows_of(found, expected, every, but=set())
 
 
-def test_one_state_is_one_group():
-    """Rules take a batch without the column for a single group."""
-    one = token_batch(LOGITS[:, :1], REWARD[:, :1], ordinary=True, temperature=None,
-                      draws={ORDINARY: draws(ORDINARY)[ORDINARY][:, :1]})
-    assert one.group is None
-    two = token_batch(LOGITS[:, :2], REWARD[:, :2], ordinary=True, temperature=None,
-                      draws={ORDINARY: draws(ORDINARY)[ORDINARY][:, :2]})
-    assert two.group is not None
-    assert two.group[0, :, 0].tolist() == [0] * SAMPLES + [1] * SAMPLES
-
-
-@pytest.mark.parametrize("columns", [{}, ALL], ids=["least", "all"])
-@pytest.mark.parametrize("n_prompts", [1, 2])
-@pytest.mark.parametrize("temperature", [None, TEMPERATURE])
-@pytest.mark.parametrize("end_token", [True, False])
+@pytest.mark.parametrize(("n_prompts", "temperature", "end_token", "columns"), [
+    (1, None, True, {}), (2, TEMPERATURE, False, ALL), (2, None, True, ALL)])
 def test_a_drawn_response_is_the_listed_row_of_it(n_prompts, temperature, end_token, columns):
     """Every column on the mask, of responses that end early and of those that do not."""
     problem = TokenProblem(n_tokens=3, horizon=3, n_correct=4, accuracies=(0.3,) * n_prompts,

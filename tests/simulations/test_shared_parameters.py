@@ -43,16 +43,6 @@ def test_independent_features_are_tabular(features):
     np.testing.assert_allclose(shared.entropy, tabular.entropy, atol=1e-12)
 
 
-def test_logits_stay_in_the_span_of_the_features():
-    """logits = start + features @ theta, with fewer parameters than logits."""
-    features = np.random.default_rng(0).normal(size=(30, 4)) / 2
-    run = trained(features)
-    moved = (run.final_logits - PROBLEM.starts(3, seed=0)).reshape(3, -1)
-    theta = np.linalg.lstsq(features, moved.T, rcond=None)[0]
-    np.testing.assert_allclose(features @ theta, moved.T, atol=1e-12)
-    assert np.abs(moved).max() > 0.1
-
-
 @pytest.mark.parametrize("between", COUPLINGS)
 def test_the_tabular_forecast_errs_by_the_coupling_and_the_others_do_not(between):
     """(i) - (ii) is the error of Assumption B.4: zero without coupling, linear in it for one step.

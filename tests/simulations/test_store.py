@@ -106,16 +106,7 @@ def test_a_failed_write_leaves_the_old_result(tmp_path, monkeypatch):
     xr.testing.assert_identical(before, result(experiment, tmp_path, seed=0))
 
 
-def test_an_unwritable_output_is_known_before_the_work(tmp_path):
-    calls = []
-    blocked = tmp_path / "a_file"
-    blocked.write_text("in the way")
-    with pytest.raises(OSError, match="choose another output directory"):
-        result(an_experiment(calls), blocked / "results")
-    assert calls == []
-
-
-@pytest.mark.parametrize("size", [0, 40, 500])
+@pytest.mark.parametrize("size", [0, 500])
 def test_a_file_cut_short_at_any_place_is_an_error_that_names_it(tmp_path, size):
     experiment = an_experiment([])
     result(experiment, tmp_path)

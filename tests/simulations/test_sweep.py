@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from entropy_theory.support.user_errors import run_command
 from entropy_theory.update_rules import get
 from simulations.__main__ import main
 from simulations.computing.cells import Keeper, outcomes
@@ -20,7 +19,6 @@ from simulations.engine import Dynamics, simulate
 from simulations.problems import Bandit
 from simulations.problems.shared_parameters import coupled_features
 from simulations.sweeps import sweep
-from simulations.sweeps.cell import per_run_values
 from simulations.sweeps.file import read_sweep
 from simulations.sweeps.plan import plan
 from tests.simulations import counting_cells
@@ -86,17 +84,6 @@ def test_a_sweep_is_what_single_runs_give(write, tmp_path):
     np.testing.assert_array_equal(dataset.step, [0, 10, 20, 30, 40])
 
 
-def test_runs_that_may_share_a_call_do(write, tmp_path):
-    """Target, learning rate and start are one a run; right answers and estimator are not."""
-    found = plan(read_sweep(write(SAMPLED)), tmp_path)
-    assert [len(cell.starts) for cell in found.cells] == [8, 8, 8, 8]
-    assert len({cell.problem.n_correct for cell in found.cells[:2]}) == 1
-    cell = found.cells[0]
-    assert cell.dynamics.targets == (0.25,) * 4 + (1.0,) * 4
-    assert cell.dynamics.learning_rate == (0.1, 0.1, 0.5, 0.5) * 2
-    assert cell.starts == ((0, 0), (0, 1)) * 4
-
-
 def test_seeds_share_a_call_only_where_nothing_else_is_random(write, tmp_path):
     text = SAMPLED + "seed = [0, 1]\n"
     sampled = plan(read_sweep(write(text)), tmp_path)
@@ -105,18 +92,6 @@ def test_seeds_share_a_call_only_where_nothing_else_is_random(write, tmp_path):
     assert len(exact.cells) == 4
     assert {seed for seed, _ in exact.cells[0].starts} == {0, 1}
     assert all(len({seed for seed, _ in cell.starts}) == 1 for cell in sampled.cells)
-
-
-def test_what_is_one_a_run():
-    rule = get("aepo", alpha=2.0, base=get("entropy-bonus", coefficient=0.1))
-    values = per_run_values(Dynamics(rule=rule, learning_rate=0.3))
-    assert values == {
-        ("learning_rate",): 0.3, ("rule", "target"): 0.5, ("rule", "alpha"): 2.0,
-        ("rule", "base", "coefficient"): 0.1, ("rule", "base", "prompt_gain"): 0.0,
-    }
-    # Two loops with a target: what the engine is given would go to both.
-    both = get("aepo", base=get("entropy-bonus", target=0.4))
-    assert ("rule", "target") not in per_run_values(Dynamics(rule=both))
 
 
 def test_rules_problems_and_seeds_as_axes(write, tmp_path):
@@ -236,14 +211,9 @@ rule.towards.per_token = [-2.0, 2.0]
     assert shorter < longer - 0.1
 
 
-@pytest.mark.parametrize(("added", "message"), [
-    ("[features]\ncoupling = 0.1", "'natural-gradient' is defined here for independent logits"),
-    ('[problem]\nkind = "tokens"', "'natural-gradient' is defined on answers of one token"),
-    ("[dynamics]\ntarget_schedule = { points = [[0, 1]] }", "'natural-gradient' has no controller"),
-])
-def test_combinations_that_are_not_defined_are_refused_when_read(write, added, message):
-    with pytest.raises(ValueError, match=message):
-        read_sweep(write(f'[rule]\nname = "natural-gradient"\n{added}\n'))
+def test_a_combination_that_is_not_defined_is_refused_when_read(write):
+    with pytest.raises(ValueError, match="'natural-gradient' is defined here for independent logits"):
+        read_sweep(write('[rule]\nname = "natural-gradient"\n[features]\ncoupling = 0.1\n'))
 
 
 def test_an_axis_gets_its_whole_path_where_its_name_is_taken(write, tmp_path):
@@ -280,16 +250,14 @@ def test_adding_to_an_axis_runs_only_what_is_new(write, tmp_path):
 def test_results_do_not_depend_on_the_number_of_workers(write, tmp_path):
     found = read_sweep(write(SAMPLED))
     datasets = []
-    for folder, backend in (("a", in_this_process), ("b", local_processes(1)),
-                            ("c", local_processes(3))):
+    for folder, backend in (("a", in_this_process), ("b", local_processes(2))):
         total = []
         watch = sweep.Watch(progress=total.append)
         dataset, lost = sweep.compute(found, tmp_path / folder, backend, watch)
         assert not lost
         assert sum(total) == plan(found, tmp_path / "none").updates
         datasets.append(dataset)
-    for other in datasets[1:]:
-        xr.testing.assert_identical(without_time(datasets[0]), without_time(other))
+    xr.testing.assert_identical(*(without_time(dataset) for dataset in datasets))
 
 
 def test_runs_that_diverge_are_named_and_the_others_kept(write, tmp_path, capsys):
@@ -396,15 +364,14 @@ def test_a_dry_run_says_what_there_is_to_do_and_does_nothing(write, tmp_path, ca
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("dry", [[], ["--dry-run"]])
-def test_what_a_sweep_cannot_do_is_said_before_it_begins(write, tmp_path, capsys, dry):
+def test_what_a_sweep_cannot_do_is_said_before_it_begins(write, tmp_path, capsys):
     """By a dry run as well, and without a progress bar before the error."""
     path = write(SAMPLED)
     with pytest.raises(ValueError, match="jobs must be at least 1, got 0"):
-        main(["sweep", str(path), "--jobs", "0", *dry])
+        main(["sweep", str(path), "--jobs", "0", "--dry-run"])
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match="file is a file, and must be a folder"):
-        main(["sweep", str(path), "--output", str(tmp_path / "file"), *dry])
+        main(["sweep", str(path), "--output", str(tmp_path / "file")])
     assert capsys.readouterr() == ("", "")
 
 
@@ -415,23 +382,17 @@ def test_what_a_sweep_cannot_do_is_said_before_it_begins(write, tmp_path, capsys
         ("n_starts = 2", "n_starts = 0", "n_starts must be at least 1, got 0"),
         ("[rule]\n", "[rule\n", "is not TOML: .*line 6"),
         ('[rule]\nname = "aepo"', "[rule]", r"\[rule\]: needs a name"),
-        ('name = "aepo"', 'name = "aepoo"', "unknown update rule 'aepoo': did you mean aepo"),
         ('name = "aepo"', 'name = "aepo"\ntowards = "shorter"', "towards must be a table such as .*, got "
          "'shorter'"),
         ("rule.target", "rule.tarket", r"at n_correct = 1, tarket = .*\[rule\]: .*'tarket': did you mean "
          "target"),
         ("n_actions = 6", 'kind = "token"', r"unknown kind of .*\[problem\]: 'token': did you mean "
          "tokens"),
-        ("steps = 40", 'steps = "many"', r"\[dynamics\]: steps must be a whole number, got 'many'"),
         ("steps = 40", "steps = [40, 50]", r"got \[40, 50\]; values to go over belong in \[grid\]"),
         ("steps = 40", "steps = 0", r"\[dynamics\]: steps must be at least 1, got 0"),
-        ("steps = 40", "seed = 4", r"unknown key of .*\[dynamics\]: 'seed'"),
-        ("{ group_size = 4 }", "{ group_siz = 4 }", r"\[dynamics.samples\]: 'group_siz': did you mean "
-         "group_size"),
         ("{ group_size = 4 }", "8", r"must be a table such as .* or \"none\", got 8"),
         ("steps = 40", "target_schedule = { points = [0, 1] }", r"points must be a list, each entry a "
          r"list, each entry a number, got \[0, 1\]"),
-        ("[1, 3]", "[]", "the axis problem.n_correct is empty"),
         ("[1, 3]", "[1, 1]", "the axis problem.n_correct has 1 twice"),
         ("[1, 3]", "3", "grid.problem.n_correct must be a list of values, got 3"),
         ("[1, 3]", "[1, 7]", "at n_correct = 7, .*n_correct must be between 1 and the 6 actions"),
@@ -441,17 +402,12 @@ def test_what_a_sweep_cannot_do_is_said_before_it_begins(write, tmp_path, capsys
          "states x 60000 actions: .* GB, more than half .* use fewer states and actions"),
     ],
 )
-def test_mistakes_in_a_file_are_one_line_that_says_where(write, capsys, old, new, message):
+def test_mistakes_in_a_file_are_named_with_their_place(write, old, new, message):
     assert old in SAMPLED
-    text = SAMPLED.replace(old, new, 1)
-    path = write(text)
+    path = write(SAMPLED.replace(old, new, 1))
     with pytest.raises(ValueError, match=message) as raised:
         read_sweep(path)
     assert str(path) in str(raised.value)
-    with pytest.raises(SystemExit) as ended:
-        run_command(lambda: main(["sweep", str(path)]))
-    assert ended.value.code == 2
-    assert len(capsys.readouterr().err.splitlines()) == 1
 
 
 def test_a_missing_file_and_a_missing_cluster_are_errors_of_one_line(write, tmp_path, monkeypatch):
@@ -554,17 +510,6 @@ def test_a_cluster_that_loses_a_worker_loses_nothing(tmp_path, dask):
         xr.testing.assert_identical(second[place], found[cell.number])
         np.testing.assert_array_equal(
             found[cell.number].x, np.random.default_rng(cell.number).normal(size=5))
-
-
-@pytest.mark.deep
-def test_a_sweep_on_a_cluster_is_that_of_local_processes(write, tmp_path, dask, capsys):
-    if len(dask.running()) < 1:
-        dask.worker()
-    path = write(SAMPLED)
-    assert main(["sweep", str(path), "--output", str(tmp_path / "a"), "--cluster", dask.address]) == 0
-    sweep.compute(read_sweep(path), tmp_path / "b")
-    found = [xr.load_dataset(tmp_path / name / "mine.nc", engine="scipy") for name in "ab"]
-    xr.testing.assert_identical(*(without_time(dataset) for dataset in found))
 
 
 def test_a_cluster_that_is_not_there_is_an_error_that_says_what_to_do(monkeypatch):

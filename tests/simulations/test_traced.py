@@ -70,44 +70,19 @@ def run_both(problem, steps=120, tolerance=1e-10):
 
 
 RULES = {
-    "reinforce": get("reinforce"),
-    "grpo": get("grpo"),
-    "gspo": get("gspo"),
-    "clip-higher": get("clip-higher", dynamic_sampling=True),
     "natural-gradient": get("natural-gradient"),
-    "entropy-bonus": get("entropy-bonus", coefficient=0.1),
-    "entropy-bonus towards a target": get("entropy-bonus", target=0.9, coefficient_step=0.01),
     "entropy-advantage": get("entropy-advantage"),
-    "reference-kl": get("reference-kl", coefficient=0.1, estimator="k3"),
-    "clip-cov": get("clip-cov", ratio=0.3, lower=-0.3, upper=5),
-    "kl-cov": get("kl-cov", ratio=0.3),
-    "aepo": get("aepo", target=0.9),
-    "aepo, proportional": get("aepo", target=0.9, control="proportional"),
     "aent": get("aent", coefficient=0.1, removed_fraction=0.4, warm_up_steps=20, coefficient_step=0.05,
                 coefficient_high=0.5, entropy_low=0.6, entropy_high=0.7),
     "sum": combine(get("reinforce"), get("aepo", base=get("clip-cov", ratio=0.2, lower=-0.3))),
 }
 
 
-@pytest.mark.parametrize("samples", [None, SAMPLES], ids=["exact", "sampled"])
-@pytest.mark.parametrize("name", RULES)
-def test_every_rule_gives_the_same_runs(name, samples):
-    """One prompt, right and wrong answers: a wrong operation, an order of ties or of draws, or a
-    controller that observes once too often would part the runs."""
-    rule = RULES[name]
-    if samples is not None and rule.needs.listing:
-        pytest.skip("is not defined on samples")
-    assert run_both(task(rule, samples=samples)).left is None
-
-
-@pytest.mark.parametrize("samples", [None, SAMPLES], ids=["exact", "sampled"])
-@pytest.mark.parametrize("name", ["clip-cov", "entropy-advantage", "natural-gradient"])
+@pytest.mark.parametrize(("name", "samples"), [
+    ("natural-gradient", None), ("aent", None), ("entropy-advantage", SAMPLES), ("sum", SAMPLES)])
 def test_several_prompts_with_graded_rewards(name, samples):
     """Means over a prompt's rows, and over all, would be mixed up."""
-    rule = RULES[name]
-    if samples is not None and rule.needs.listing:
-        pytest.skip("is not defined on samples")
-    assert run_both(task(rule, samples=samples, n_states=3, graded=True)).left is None
+    assert run_both(task(RULES[name], samples=samples, n_states=3, graded=True)).left is None
 
 
 @pytest.mark.parametrize("name", ["aent", "natural-gradient"])
@@ -128,12 +103,6 @@ def test_options_that_runs_do_not_share():
     run_both(task(rule, samples=SAMPLES,
                   target_schedule=lambda step: targets * (1 + 0.3 * math.sin(step / 9))))
     run_both(task(get("reinforce"), temperature=tuple(np.linspace(0.7, 1.3, N_RUNS)), samples=SAMPLES))
-
-
-def test_float32_logits_are_rounded_after_every_step():
-    problem = task(RULES["aent"], precision="float32")
-    ours = run_both(problem, steps=30, tolerance=2e-5)
-    assert ours.logits.dtype == np.float32
 
 
 # --------------------------------------------------------------------------------- users' rules
@@ -184,16 +153,13 @@ def early_and_late(scores, batch):
     return scores if batch.step < 25 else 0.5 * scores
 
 
-@pytest.mark.parametrize("samples", [None, SAMPLES], ids=["exact", "sampled"])
 @pytest.mark.parametrize(
     "change", [fading, with_numpy, in_place, sorted_scores, keyed_noise, early_and_late],
     ids=lambda change: change.__name__)
-def test_users_rules(change, samples):
+def test_users_rules(change):
     """Python's conditions on the step, NumPy's functions and changes in place mean what they say; a
     condition that were taken for granted would show after it flips."""
-    ours = run_both(task(Users(change=change), samples=samples))
-    assert ours.left is None
-    assert ours._traces == (2 if change in (fading, early_and_late) else 1)
+    assert run_both(task(Users(change=change), samples=SAMPLES)).left is None
 
 
 def asks_each_time(scores, batch):
@@ -284,8 +250,7 @@ def test_a_simulation_is_traced_by_blocks():
             getattr(found, name), getattr(expected, name), rtol=0, atol=1e-10, err_msg=name)
 
 
-@pytest.mark.parametrize("samples", [None, SAMPLES], ids=["exact", "sampled"])
-@pytest.mark.parametrize("rule", ["grpo", "aepo", "entropy-advantage"])
+@pytest.mark.parametrize(("rule", "samples"), [("aepo", SAMPLES), ("entropy-advantage", None)])
 def test_many_prompts_share_a_loop_over_states(rule, samples):
     """2,400 logits: prompts follow one another, and what all of them share is found before and after."""
     run_both(task(get(rule), samples=samples, n_states=120, n_actions=20, scale=2.0), steps=40)

@@ -7,7 +7,6 @@ import pytest
 
 from entropy_theory.update_rules import get
 from simulations.engine import Dynamics, Record, simulate
-from simulations.engine.trajectory import concatenate
 from simulations.problems import Bandit
 
 PROBLEM = Bandit(n_actions=5, n_correct=2, accuracies=(0.2, 0.5))
@@ -38,12 +37,6 @@ def test_by_default_there_is_one_k_and_neither_logits_nor_forecasts():
     assert run.logits.size == 0
 
 
-@pytest.mark.parametrize("name", ["pass_at", "distinct_of"])
-def test_counts_go_down_to_one(name):
-    one = (1, np.int64(1)) if name == "pass_at" else 1
-    assert getattr(Record(**{name: one}), name) == one
-
-
 @pytest.mark.parametrize("record", [NOTHING, ALL], ids=["least", "all"])
 def test_some_runs_are_taken_out_of_every_column(record):
     whole = recorded(slice(0, 5), record)
@@ -54,17 +47,3 @@ def test_some_runs_are_taken_out_of_every_column(record):
             continue
         runs = int(not (name.startswith(("tail_", "final_")) or name in ("saturated", "held")))
         np.testing.assert_array_equal(some[name], column.take([3, 1], axis=runs), err_msg=name)
-
-
-@pytest.mark.parametrize("record", [NOTHING, ALL], ids=["least", "all"])
-def test_blocks_join_to_what_the_runs_are_together(record):
-    """To the rounding of sums over five actions in another order; one block is itself."""
-    whole = recorded(slice(0, 5), record)
-    parts = [recorded(slice(0, 3), record), recorded(slice(3, 5), record)]
-    joined = leaves(concatenate(parts, whole.final_logits))
-    for name, column in leaves(whole).items():
-        if column is None:
-            assert joined[name] is None
-        else:
-            np.testing.assert_allclose(joined[name], column, rtol=0, atol=1e-13, err_msg=name)
-    assert concatenate(parts[:1], parts[0].final_logits) is parts[0]

@@ -64,17 +64,6 @@ class UntilSolved(UpdateRule):
         return xp.where(mean < per_run(self.threshold, mean), batch.reward, 0 * batch.reward)
 
 
-@update_rule("undeclared")
-class Undeclared(UpdateRule):
-    """Reads the log-probability where its coefficient is not 0, and does not say so."""
-
-    _needs = Needs(reads=NOTHING)
-    coefficient: Any = 0.0
-
-    def _scores(self, batch):
-        return batch.reward - per_run(self.coefficient, batch.log_prob) * batch.log_prob
-
-
 @update_rule("users")
 class Users(UpdateRule):
     """A rule of one function, which declares nothing."""
@@ -102,14 +91,6 @@ def test_options_by_run_of_a_users_rule_are_not_taken_for_scales():
     options = {"samples": Samples(group_size=40), "steps": 200}
     found = final(rule, "compiled", **options)
     np.testing.assert_allclose(found, final(rule, "numpy", **options), rtol=0, atol=rounding(200))
-
-
-@pytest.mark.parametrize("engine", ["numpy", "compiled"])
-def test_declarations_are_checked_where_options_act(engine):
-    """With 0 in the first run nothing was seen there, and rows that are not alike were summed."""
-    rule = Undeclared(coefficient=(0.0,) * (N_RUNS - 1) + (0.5,))
-    with pytest.raises(ValueError, match="declare 'log_prob'"):
-        final(rule, engine)
 
 
 def asks_for_the_type(batch):

@@ -23,7 +23,6 @@ from simulations.engine.traced.graph import (
     NotTraceable,
     View,
 )
-from simulations.engine.traced.vectors import OPERATIONS
 
 _OF_ALL = ("sum", "prod", "max", "min", "any", "all")
 _CHEAP = frozenset({
@@ -138,6 +137,9 @@ class Plan:
         return [found[number] for number in sorted(found)]
 
     def _check(self, live: Sequence[Node]) -> None:
+        # Beside the vectors stands llvmlite, which an installation may lack.
+        from simulations.engine.traced.vectors import OPERATIONS
+
         for node in live:
             if is_elementwise(node) and node.operation not in OPERATIONS:
                 raise NotTraceable(f"the operation {node.operation}")
