@@ -6,7 +6,6 @@ cluster.
 
 import importlib.util
 import inspect
-import re
 import tomllib
 from pathlib import Path
 
@@ -44,11 +43,3 @@ def test_another_trl_is_let_in_nowhere():
         with pytest.raises(ImportError, match=f"and {other} is installed: pip install '{pin}'$"):
             trl_release.check_release(other)
     trl_release.check_release("1.16.7")
-
-
-def test_trl_is_imported_in_one_place():
-    """Whose check of the release comes before all that another one lacks."""
-    root = Path(trl_release.__file__).parents[1]
-    found = [path.name for path in root.rglob("*.py")
-             if re.search(r"^\s*(from|import) trl\b", path.read_text(encoding="utf-8"), re.MULTILINE)]
-    assert found == ["trl_release.py"]
