@@ -136,24 +136,3 @@ def test_measured_changes_are_those_of_the_model(tmp_path, monkeypatch):
     assert step.measured == pytest.approx(watch.after - watch.before, abs=1e-12)
     # The account is of the audited rows alone.
     assert step.entropy_gradient == pytest.approx(step.first_order, abs=1e-12)
-
-
-def test_audit_every_other_step(tmp_path):
-    made = tabular_trainer(tmp_path, update_rules.get("grpo"), steps=4)
-    auditor = audit.Auditor(made, every=2)
-    made.add_callback(auditor)
-    made.train()
-    assert [step.step for step in auditor.steps] == [1, 3]
-    with pytest.raises(ValueError, match="N-th"):
-        audit.Auditor(made, every=0)
-
-
-def test_written_audits_are_read_back(tmp_path):
-    """A resumed run keeps the audited steps before its checkpoint."""
-    made = tabular_trainer(tmp_path, update_rules.get("grpo"))
-    auditor = audit.Auditor(made)
-    made.add_callback(auditor)
-    made.train()
-    audit.write(tmp_path / "audit.json", auditor.steps, {"seed": 0})
-    assert audit.read(tmp_path / "audit.json") == auditor.steps
-    assert audit.read(tmp_path / "none.json") == []

@@ -3,11 +3,9 @@
 import dataclasses
 import importlib.util
 import json
-import math
 import os
 import subprocess
 import sys
-import warnings
 from pathlib import Path
 
 import pytest
@@ -19,7 +17,7 @@ from entropy_theory.support import results
 from llm_bridge import __main__ as main
 from llm_bridge.commands import train as training
 from llm_bridge.commands.train_config import resolved
-from llm_bridge.running import checkpoints, step_log
+from llm_bridge.running import step_log
 from llm_bridge.trainer import controllers
 from llm_bridge.trainer import entropy_trainer as trainer_module
 from tests.llm_bridge.language_models import tiny_llama
@@ -85,14 +83,6 @@ def test_a_run_says_what_moved_its_entropy(config):
     assert "accounted" in found["closing"]
 
 
-def test_an_account_without_tokens_has_the_optimizers_parts_alone(config):
-    short = dataclasses.replace(config, steps=1, audit_every=0, save_every=0, save_model=False)
-    training.train(dataclasses.replace(short, account_every=1, account_tokens=False))
-    (record,) = numbers(config.output)
-    names = {name.removeprefix("accounted/") for name in record if name.startswith("accounted")}
-    assert names == {"accounted", "gradient", "rounding"}
-
-
 def interrupt(config, monkeypatch, step) -> None:
     """Run until ``step`` steps are logged, then die."""
     original = step_log.StepLog.append
@@ -130,20 +120,6 @@ def test_a_resumed_run_gives_the_numbers_of_an_uninterrupted_one(config, whole, 
     assert {record["temperature"] for record in numbers(uninterrupted)} == {0.8, 1.2}
 
 
-def test_a_damaged_checkpoint_is_passed_over(config, whole, tmp_path, monkeypatch, capsys):
-    """A kill during a save leaves half a folder: the checkpoint before it is used, with a warning."""
-    interrupt(config, monkeypatch, 5)
-    folder = tmp_path / "run" / "checkpoints"
-    saved = sorted(path.name for path in folder.iterdir() if path.name.startswith("checkpoint-"))
-    assert saved == ["checkpoint-2", "checkpoint-4"]
-    state = folder / "checkpoint-4" / "optimizer.pt"
-    state.write_bytes(state.read_bytes()[:-100])
-    assert checkpoints.last_whole(folder) == folder / "checkpoint-2"
-    assert "checkpoint-4 is incomplete" in capsys.readouterr().err
-    training.train(config)
-    assert numbers(tmp_path / "run") == numbers(Path(whole["output"]))
-
-
 def test_a_run_begun_on_a_gpu_is_not_continued_without_it(config, tmp_path, monkeypatch):
     """On a CPU it would go on in silence, to other numbers and with the CPU in its provenance."""
     interrupt(config, monkeypatch, 2)
@@ -152,67 +128,6 @@ def test_a_run_begun_on_a_gpu_is_not_continued_without_it(config, tmp_path, monk
     with pytest.raises(ValueError, match=r"began on NVIDIA H200, and torch finds no GPU now"):
         training.train(config)
     assert len(numbers(tmp_path / "run")) == 2
-
-
-def test_a_coefficient_is_resumed_where_it_was(config, tmp_path, monkeypatch):
-    """Two controllers, each with a file of its own in the checkpoint."""
-    rule = ("target=2.76", "base=entropy-bonus", "base.target=9", "base.coefficient_step=0.01")
-    config = dataclasses.replace(config, rule_options=rule, audit_every=0)
-    training.train(config)
-    again = dataclasses.replace(config, output=tmp_path / "again")
-    interrupt(again, monkeypatch, 5)
-    folder = tmp_path / "again" / "checkpoints" / "checkpoint-4"
-    state = results.read_json(folder / controllers.COEFFICIENT_STATE)
-    assert state["coefficient"] == numbers(tmp_path / "again")[3]["coefficient"]
-    assert (folder / controllers.CONTROLLER_STATE).exists()
-    training.train(again)
-    assert numbers(tmp_path / "again") == numbers(tmp_path / "run")
-    found = [record["coefficient"] for record in numbers(tmp_path / "run")]
-    assert found == pytest.approx([0.025, 0.035, 0.045, 0.055, 0.065, 0.075])
-
-
-@pytest.mark.parametrize("rule", ["clip-cov", "aent"])
-def test_rules_train_from_the_command(config, rule):
-    """A transformer, answers of unequal length, two steps a batch, two micro-batches."""
-    options = {"clip-cov": ("ratio=0.1", "lower=0", "cov_log_prob=current")}
-    found = training.train(dataclasses.replace(
-        config, rule=rule, rule_options=options.get(rule, ()), iterations=2, steps=2, audit_every=2,
-        save_every=0, save_model=False,
-    ))
-    records = numbers(config.output)
-    assert len(records) == 2
-    assert all(math.isfinite(record["forecast_entropy_change"]) for record in records)
-    if rule.endswith("-cov"):
-        assert all(0.05 < record["selected_fraction"] <= 0.1 for record in records)
-    if rule == "aent":
-        assert 0 < records[0]["clamped_entropy"] < records[0]["entropy"]
-    # The identity of the audit holds for every rule, clamped terms included.
-    assert found["audit"]["steps"]["identity_error"] < 1e-10
-
-
-def test_a_folder_of_an_older_version_is_known(config):
-    """Its run.json lacks options that came later: they were at their defaults."""
-    short = dataclasses.replace(config, steps=1, audit_every=0, save_every=0, save_model=False)
-    training.train(short)
-    found = results.read_json(config.output / "run.json")
-    del found["options"]["iterations"]
-    results.write_json(config.output / "run.json", found)
-    assert training.train(short)["status"] == "finished"
-    with pytest.raises(ValueError, match="iterations"):
-        training.train(dataclasses.replace(short, iterations=2))
-
-
-def test_a_seal_notices_every_change(tmp_path):
-    folder = tmp_path / "checkpoint-3"
-    (folder / "deep").mkdir(parents=True)
-    (folder / "deep" / "file").write_bytes(b"abc")
-    assert not checkpoints.is_whole(folder)
-    checkpoints.seal(folder)
-    assert checkpoints.is_whole(folder)
-    (folder / "deep" / "file").write_bytes(b"abd")
-    assert not checkpoints.is_whole(folder)
-    (folder / "deep" / "file").unlink()
-    assert not checkpoints.is_whole(folder)
 
 
 def test_a_finished_run_is_not_computed_again(config, monkeypatch, capsys):
@@ -251,18 +166,6 @@ def test_a_mended_command_may_use_the_folder_of_the_failed_one(config, mistake):
     found = training.train(short)
     assert (found["status"], found["options"]["samples"]) == ("finished", 4)
     assert results.read_json(config.output / "run.json")["options"] == found["options"]
-
-
-def test_an_interrupted_run_is_made_longer_exactly(config, monkeypatch):
-    """At a constant learning rate: the numbers are those of a run of so many steps from the start."""
-    plain = dataclasses.replace(config, audit_every=0, save_model=False)
-    interrupt(plain, monkeypatch, 5)
-    longer = dataclasses.replace(plain, steps=9, save_every=3)
-    found = training.train(longer)
-    other = dataclasses.replace(longer, output=config.output.parent / "whole")
-    training.train(other)
-    assert numbers(config.output) == numbers(other.output)
-    assert (found["options"]["steps"], found["options"]["save_every"]) == (9, 3)
 
 
 @pytest.mark.parametrize(("interrupted", "options", "message"), [
@@ -436,22 +339,6 @@ def test_a_tracker_that_is_not_set_up_is_one_error(config, monkeypatch):
     monkeypatch.setattr(integration_utils.TensorBoardCallback, "_init_summary_writer", refuses)
     with pytest.raises(ValueError, match=r"log_to tensorboard: .*\(nobody is logged in\).*log_to none"):
         training.train(dataclasses.replace(config, log_to="tensorboard", steps=1))
-
-
-def test_an_inert_rule_is_named_in_one_line(config, capsys):
-    """A sentence with the remedy, and not a line of Python's."""
-    arguments = ["--model", config.model, "--steps", "1", "--rule", "kl-cov", "--rule-options",
-                 "ratio=0.1", "--prompts", "2", "--samples", "4", "--output", str(config.output),
-                 "--log-to", "none", "--device", "cpu"]
-    with warnings.catch_warnings():
-        warnings.simplefilter("default")
-        main.train(arguments)
-        shown = warnings.showwarning
-    assert shown is warnings.showwarning  # other code's warnings are shown as before
-    lines = [line for line in capsys.readouterr().err.splitlines() if "no gradient" in line]
-    assert len(lines) == 1
-    assert lines[0].startswith("warning: 'kl-cov' has no gradient where every step is on-policy")
-    assert 0.05 < numbers(config.output)[0]["selected_fraction"] <= 0.1
 
 
 def test_a_folder_with_other_checkpoints_is_left_alone(config):

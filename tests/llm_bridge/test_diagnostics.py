@@ -35,7 +35,7 @@ def test_training_is_what_it_is_without(tmp_path):
         made = grpo_trainer(tmp_path / "run", model, tokenizer, steps=3, micro_batches=2, tokens=4,
                             optim="adamw_torch", learning_rate=1e-2)
         if watched:
-            diagnostics.attach(made, forecast_every=1)
+            diagnostics.attach(made, forecast_every=1, account_every=1, account_tokens=True)
         made.train()
         weights.append(torch.cat([p.detach().flatten() for p in model.parameters()]))
         logs.append(made.state.log_history)

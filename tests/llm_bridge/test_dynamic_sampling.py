@@ -47,11 +47,6 @@ def test_the_batch_is_filled_with_prompts_that_have_signal(tmp_path):
     assert made.state.log_history[0]["resampled_prompts"] >= 1
 
 
-def test_without_rounds_every_prompt_stays(tmp_path):
-    ((part,),) = recorded(dapo_trainer(tmp_path, rounds=0))
-    assert len(part.inputs["prompt_ids"][:, -1].unique()) == 3
-
-
 def test_a_resumed_run_draws_the_same_prompts(tmp_path):
     tables = []
     for folder, resumed in (("whole", None), ("again", tmp_path / "whole" / "checkpoint-2")):

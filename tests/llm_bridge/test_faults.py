@@ -68,11 +68,6 @@ def test_weights_alone_are_no_checkpoint_to_go_on_from(tmp_path, capsys):
             made().train(resume_from_checkpoint=checkpoint)
 
 
-def test_data_that_a_resumed_run_would_read_again_are_refused(tmp_path):
-    with pytest.raises(ValueError, match="ignore_data_skip=True is refused: a resumed run would read"):
-        tabular_trainer(tmp_path, update_rules.get("grpo"), ignore_data_skip=True)
-
-
 @pytest.mark.parametrize("place", ["torch.save", "seal"])
 def test_a_full_disk_leaves_no_half_written_checkpoint(tmp_path, monkeypatch, place):
     """Its space is free again, and the checkpoint before it is whole."""
@@ -180,18 +175,6 @@ def test_out_of_memory_names_what_to_change(tmp_path, place, kind):
         made.train()
 
 
-def test_out_of_memory_counts_the_rows_of_a_second_batch(tmp_path):
-    """They are beyond what per_device_train_batch_size says."""
-    made = tabular_trainer(tmp_path, update_rules.get("aepo"), fraction=1 / 3)
-
-    def fail(*_, **__):
-        raise OUT_OF_MEMORY[0]
-
-    made._compute_loss = fail
-    with pytest.raises(OSError, match="out of memory with 32 completions"):
-        made.train()
-
-
 def test_a_gpu_that_disappears_is_one_clear_error(tmp_path):
     with pytest.raises(OSError, match=r"GPU no longer answers \(CUDA error.*same command again"):
         failing(tmp_path, "_compute_loss", GPU_IS_LOST).train()
@@ -264,8 +247,3 @@ def test_a_gradient_in_deepspeed_s_buffers_is_checked(tmp_path, value):
     for fine in (deepspeed(value, optimizer_step_was_skipped=True), deepspeed(2.0),
                  deepspeed(torch.tensor(2.0)), deepspeed(None)):
         faults.check_gradient(model, fine, folder=tmp_path, step=1, rows=[])
-
-
-def test_a_skipped_step_is_on_record():
-    assert faults.skipped(accelerator(scaler=object(), optimizer_step_was_skipped=True)) == 1.0
-    assert faults.skipped(accelerator(scaler=None)) is None

@@ -12,14 +12,6 @@ from llm_bridge.commands import forecast_comparison as comparison
 from llm_bridge.commands.forecast_comparison import ForecastRun, ForecastsConfig, Size
 
 
-def test_runs_are_all_different_and_each_setting_has_every_seed():
-    runs = comparison.runs()
-    assert len(set(runs)) == len(runs) == len(comparison.SETTINGS) * len(comparison.SEEDS)
-    assert [run.seed for run in runs] == sorted(run.seed for run in runs)
-    assert {run.optimizer for run in runs} == {"adamw", "sgd"}
-    assert {run.task for run in runs} == {"split", "sum"}
-
-
 def test_what_is_there_is_not_made_again(tmp_path, monkeypatch):
     """A stopped comparison goes on, and another size begins anew."""
     made = []

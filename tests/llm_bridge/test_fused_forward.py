@@ -6,7 +6,6 @@ import transformers
 
 from entropy_theory import update_rules
 from llm_bridge.forward import fused_forward
-from llm_bridge.head import token_statistics
 from tests.llm_bridge.llama_steps import llama, llama_trainer, weights
 
 
@@ -30,34 +29,6 @@ def test_an_adapter_is_trained_as_with_logits(tmp_path, monkeypatch):
     for key, weight in expected.items():
         # PEFT keeps adapters in float32, whatever the model: steps of order 1 round at 1e-7.
         torch.testing.assert_close(after[key].double(), weight.double(), rtol=0, atol=1e-6)
-
-
-def test_under_autocast_only_the_factors_are_rounded():
-    """bfloat16 products, as autocast makes them; the logits are not rounded once more."""
-    hidden = torch.randn(5, 16, generator=torch.Generator().manual_seed(0))
-    module = torch.nn.Linear(16, 40)
-    ids, mask = torch.zeros(1, 5, dtype=torch.long), torch.ones(1, 5, dtype=torch.bool)
-
-    class Model(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.head = module
-
-        def get_output_embeddings(self):
-            return self.head
-
-    model = Model()
-    with torch.autocast("cpu", torch.bfloat16):
-        found = fused_forward.statistics(model, lambda: model.head(hidden[None]), ids, mask)
-    found.entropy.sum().backward()
-    narrow = [x.detach().bfloat16().float().requires_grad_() for x in (hidden, module.weight)]
-    expected = token_statistics.from_logits(narrow[0] @ narrow[1].T + module.bias.detach(), ids[0])
-    torch.testing.assert_close(found.entropy[0], expected.entropy, rtol=1e-6, atol=0)
-    expected.entropy.sum().backward()
-    assert module.weight.grad.dtype == torch.float32
-    # The logits' gradient is rounded to bfloat16 once, 2^-9, in each of five terms.
-    scale = float(narrow[1].grad.abs().max())
-    torch.testing.assert_close(module.weight.grad, narrow[1].grad, rtol=2**-8, atol=2**-8 * scale)
 
 
 def small(kind, **options):

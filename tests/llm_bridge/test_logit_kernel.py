@@ -8,7 +8,7 @@ from entropy_theory import policy, update_rules
 from llm_bridge.analysis import audit, kernel_record, tangent_kernel
 from llm_bridge.analysis import tokens as audited_tokens
 from llm_bridge.data import models
-from tests.llm_bridge.language_models import tabular, tabular_trainer, tiny_llama
+from tests.llm_bridge.language_models import tabular_trainer, tiny_llama
 
 ROUNDING = 1e-12
 """float64, sums of a few hundred products of size 1."""
@@ -47,18 +47,6 @@ def test_the_products_are_those_of_the_whole_jacobian(tmp_path):
     assert shape.diagonal == pytest.approx(expected.trace() / 6)
     assert shape.across_states > 0.005
     assert shape.diagonal_share + shape.within_share + shape.across_share == pytest.approx(1)
-
-
-def test_on_a_table_the_kernel_is_the_identity():
-    model, _ = tabular()
-    jacobian = tangent_kernel.LogitJacobian(model, [[3], [4], [5]])
-    found = tangent_kernel.measure(jacobian, np.array([[3, 4, 5], [3, 7, 8], [0, 1, 2]]))
-    assert np.array_equal(found.matrix(), np.eye(9))
-    shape = tangent_kernel.shape(found)
-    assert (shape.diagonal, shape.diagonal_spread, shape.diagonal_share) == (1, 0, 1)
-    assert (shape.within_state, shape.across_states, shape.across_share) == (0, 0, 0)
-    assert shape.contrast_within == pytest.approx(0, abs=ROUNDING)
-    assert shape.contrast_across == pytest.approx(0, abs=ROUNDING)
 
 
 def test_shape_of_a_planted_kernel():

@@ -10,7 +10,6 @@ import torch
 import transformers
 
 from entropy_theory.support import locks
-from llm_bridge.commands import pretrain
 from llm_bridge.data import models
 
 
@@ -38,27 +37,6 @@ def test_small_tokenizer_puts_bos_in_front_by_itself(small):
     assert tokenizer.decode(ids[0], skip_special_tokens=True) == "23+34="
     assert tokenizer.pad_token_id not in (None, tokenizer.eos_token_id)
     assert tokenizer.is_fast
-
-
-def test_checkpoint_settings_that_bend_the_distribution_are_dropped(small, tmp_path):
-    """A checkpoint with top-k, penalties and a missing pad token loads as plain pi^T sampling."""
-    model, tokenizer = small
-    model.save_pretrained(tmp_path)
-    tokenizer.pad_token = None
-    tokenizer.save_pretrained(tmp_path)
-    tokenizer.pad_token = pretrain.PAD
-    bent = transformers.GenerationConfig(
-        do_sample=True, temperature=0.6, top_k=20, top_p=0.8, min_p=0.1, repetition_penalty=1.3,
-        no_repeat_ngram_size=2, suppress_tokens=[5], typical_p=0.9,
-        eos_token_id=tokenizer.eos_token_id,
-    )
-    bent.save_pretrained(tmp_path)
-    loaded, own = models.load(str(tmp_path))
-    kept = loaded.generation_config
-    assert (kept.temperature, kept.top_k, kept.top_p, kept.repetition_penalty) == (1.0, 0, 1.0, 1.0)
-    for name in ("min_p", "no_repeat_ngram_size", "suppress_tokens", "typical_p"):
-        assert getattr(kept, name) is None
-    assert own.pad_token_id == own.eos_token_id
 
 
 def test_stop_token_ids_are_all_tokens_with_the_stop_text(small):

@@ -217,7 +217,7 @@ def one_process_step(runs, case: str, step: int) -> dict[str, torch.Tensor]:
         if len(runs[0][case]["steps"]) == 1 and bool(rows.any()):
             torch.testing.assert_close(
                 batch.weight[rows], torch.full_like(batch.weight[rows], 1 / int(rows.sum())))
-    if not rule.prepares_every_step:
+    if not rule.needs.every_step:
         sampled = batch_of(first.log_prob, first.entropy, first.clamped_entropy, step=sampled_at)
         batch = batch.with_prepared(**rule.prepare(sampled).prepared)
     policy_loss(batch, rule).backward()

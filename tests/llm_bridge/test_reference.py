@@ -7,10 +7,9 @@ import torch
 from accelerate import DistributedType
 
 from entropy_theory import policy, update_rules
-from llm_bridge.data import models
 from llm_bridge.trainer import reference
 from tests.llm_bridge.language_models import tabular as tabular_model
-from tests.llm_bridge.language_models import tabular_trainer, tiny_llama
+from tests.llm_bridge.language_models import tabular_trainer
 from tests.llm_bridge.recorded_steps import recorded
 
 
@@ -65,14 +64,3 @@ def test_a_model_of_a_name_is_loaded_as_trl_loads_it(tmp_path, monkeypatch):
     common = {**given, "trust_remote_code": True, "quantization_config": "4 bit"}
     assert asked == [("owner/name", common)] + [("owner/name", {**common, "device_map": None})] * 2
     assert given == {"dtype": "bfloat16", "revision": "v1"}
-
-
-def test_a_model_of_a_name_has_its_weights_as_reference(tmp_path):
-    folder = str(tiny_llama(tmp_path / "model"))
-    args = SimpleNamespace(
-        model_init_kwargs=None, trust_remote_code=False,
-        distributed_state=SimpleNamespace(distributed_type=DistributedType.NO),
-    )
-    found = reference.frozen_copy(folder, args).state_dict()
-    for name, tensor in models.load(folder)[0].state_dict().items():
-        torch.testing.assert_close(found[name], tensor, rtol=0, atol=0)

@@ -1,8 +1,6 @@
 """Guards resumption: a run interrupted and resumed is the uninterrupted one, or it is refused by name."""
 
-import dataclasses
 import itertools
-import json
 import logging
 import re
 from pathlib import Path
@@ -50,8 +48,7 @@ def weights(made):
 
 CASES = {
     "plain, Adam": ("grpo", {}, {"optim": "adamw_torch"}),
-    "SGD with momentum": ("grpo", {}, {"optim_args": "momentum=0.9"}),
-    "two micro-batches": ("gspo", SMALL["gspo"], {"micro_batches": 2}),
+    "SGD with momentum": ("gspo", SMALL["gspo"], {"optim_args": "momentum=0.9", "micro_batches": 2}),
     "AEPO's switch": ("aepo", {"target": 2.2}, {}),
     "AEPO's temperature, a moving target": (
         "aepo", {"target_schedule": schedule, "control": "proportional"}, {}),
@@ -184,21 +181,14 @@ def other_reward(completions, **_):
 @pytest.mark.parametrize(("changed", "said"), [
     ({"learning_rate": 0.2}, r"learning_rate was 0\.1, is 0\.2"),
     ({"seed": 7}, "seed was 42, is 7"),
-    ({"temperature": 0.5}, r"temperature was 1\.0, is 0\.5"),
     ({"samples": 4, "repeats": 2}, "num_generations was 8, is 4"),
     ({"repeats": 2}, "completions of a step's generation was 24, is 48"),
-    ({"num_iterations": 2}, "num_iterations was 1, is 2"),
     ({"optim": "sgd"}, "optim was adamw_torch, is sgd"),
-    ({"weight_decay": 0.1}, r"weight_decay was 0\.0, is 0\.1"),
-    ({"max_grad_norm": 1.0}, r"max_grad_norm was 0\.0, is 1\.0"),
     ({"resampling_rounds": 1}, "resampling_rounds was 0, is 1"),
     ({"reward": other_reward}, r'reward_funcs was \["low_digit"\], is \["other_reward"\]'),
     ({"rule": update_rules.get("gspo")}, "rule was Grpo, is Gspo"),
     ({"rule": update_rules.get("grpo", clip_low=0.1)}, r"rule\.clip_low was 0\.2, is 0\.1"),
-    ({"shuffle_dataset": True}, "shuffle_dataset was false, is true"),
     ({"max_steps": 2}, r"max_steps was 4, is 2 \(the checkpoint is that of step 2\)"),
-    ({"eval_on_start": True, "eval_dataset": datasets.Dataset.from_dict({"prompt": list(PROMPTS)})},
-     "eval_on_start was false, is true"),
 ])
 def test_an_option_that_would_change_the_run_is_refused_by_name(tmp_path, changed, said):
     """transformers keeps the old rate, takes the new temperature, and fails on the momentum of SGD."""
@@ -206,14 +196,6 @@ def test_an_option_that_would_change_the_run_is_refused_by_name(tmp_path, change
     again = of_four_steps(tmp_path, **{"optim": "adamw_torch", **changed})
     with pytest.raises(ValueError, match=rf"checkpoint-2 was made with.*{said}.*Give the old values"):
         again.train(resume_from_checkpoint=checkpoint)
-
-
-def test_all_that_differs_is_said_at_once(tmp_path):
-    checkpoint = saved(tmp_path)
-    again = of_four_steps(tmp_path, optim="adamw_torch", seed=7, learning_rate=0.3, logging_steps=5)
-    with pytest.raises(ValueError, match=r"learning_rate was.*; seed was") as caught:
-        again.train(resume_from_checkpoint=checkpoint)
-    assert "logging_steps" not in str(caught.value)
 
 
 def with_optimizer(made, **options):
@@ -252,8 +234,6 @@ def test_what_is_no_option_of_trl_is_compared_too(tmp_path):
 
 @pytest.mark.parametrize(("changed", "said"), [
     ({"logging_steps": 3}, "logging_steps was 1, is 3"),
-    ({"save_steps": 1}, "save_steps was 2, is 1"),
-    ({"run_name": "another"}, "run_name was .*, is another"),
     ({"micro_batches": 2}, "per_device_train_batch_size was 24, is 12; "
      "gradient_accumulation_steps was 1, is 2"),
 ])
@@ -321,16 +301,3 @@ def test_a_checkpoint_that_says_nothing_of_its_options_is_told(tmp_path, caplog)
     assert "checkpoint-2 does not say with which options it was made" in caplog.text
 
 
-def test_an_option_of_another_release_is_not_compared(tmp_path):
-    checkpoint = Path(saved(tmp_path))
-    state = json.loads((checkpoint / resuming.RUN_STATE).read_text())
-    state["made_with"]["gone"] = 1
-    del state["made_with"]["adam_beta1"]
-    (checkpoint / resuming.RUN_STATE).write_text(json.dumps(state))
-    of_four_steps(tmp_path, optim="adamw_torch").train(resume_from_checkpoint=str(checkpoint))
-
-
-def test_every_option_that_may_change_is_one_of_trls():
-    names = {field.name for field in dataclasses.fields(trl.GRPOConfig)}
-    later = set(resuming.trl_options.RENAMED.values())
-    assert resuming.FREE - {"processes"} - later <= names

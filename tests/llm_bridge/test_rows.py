@@ -6,17 +6,6 @@ from entropy_theory.token_batch import TokenBatch
 from llm_bridge.objective import batches
 
 
-def test_equal_prefixes_share_a_state_whatever_their_padding():
-    ids = torch.tensor([[0, 0, 5, 6, 7], [5, 6, 7, 9, 0], [0, 5, 6, 8, 9]])
-    mask = torch.tensor([[0, 0, 1, 1, 1], [1, 1, 1, 1, 0], [0, 1, 1, 1, 1]])
-    states = batches.prefix_states(ids, mask)
-    assert states[0, 4] == states[1, 2] == states[2, 3]  # 5 6
-    assert states[0, 5] == states[1, 3]  # 5 6 7
-    assert states[1, 4] == states[1, 5]  # padding on the right adds nothing
-    assert len(states[1, :5].unique()) == 5
-    assert states[2, 4] != states[1, 3]
-
-
 def test_many_prefixes_have_many_states():
     """A weak hash (of the token's low bits, say) would collide here."""
     generator = torch.Generator().manual_seed(0)

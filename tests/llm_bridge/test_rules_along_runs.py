@@ -9,7 +9,6 @@ import dataclasses
 import numpy as np
 import pytest
 import torch
-import transformers
 
 from entropy_theory import update_rules
 from entropy_theory.tabular import exact_batch
@@ -22,7 +21,6 @@ from llm_bridge.trainer import controllers
 from simulations.engine import Dynamics, Record, simulate
 from tests.adversarial_rules import HONEST, Fading
 from tests.llm_bridge.language_models import tabular_trainer
-from tests.llm_bridge.recorded_steps import Tables
 from tests.tolerances import FLOAT64
 
 STEPS, STATES, ACTIONS, RATE = 40, 2, 5, 0.6
@@ -190,33 +188,3 @@ def test_step_and_seed_are_the_simulators(tmp_path, mode):
         assert distinct(spies[1].seen[asked]) == expected
 
 
-def test_a_resumed_run_goes_on_counting(tmp_path):
-    """The second half of a run sees the second half of the steps."""
-    first = tabular_trainer(tmp_path, Spy(), steps=4, save_steps=2, save_strategy="steps")
-    first.add_callback(_StopAt(2))
-    first.train()
-    rule = Spy()
-    resumed = tabular_trainer(tmp_path, rule, steps=4, save_steps=2, save_strategy="steps")
-    resumed.train(resume_from_checkpoint=str(tmp_path / "checkpoint-2"))
-    assert distinct(rule.seen["scores"]) == [(2, 42), (3, 42)]
-
-
-class _StopAt(transformers.TrainerCallback):
-    def __init__(self, step: int):
-        self._step = step
-
-    def on_step_end(self, args, state, control, **_):
-        control.should_training_stop = state.global_step == self._step
-
-
-@pytest.mark.parametrize("options", [{}, {"num_iterations": 2}], ids=str)
-def test_a_rule_fades_in_training(tmp_path, options):
-    """A rule that fades out over three steps takes its whole step, two thirds, a third, and none."""
-    made = tabular_trainer(tmp_path, Fading(steps=3), steps=5, **options)
-    tables = Tables(made)
-    made.add_callback(tables)
-    made.train()
-    moved = [np.abs(after - before).max()
-             for before, after in zip(tables.found, tables.found[1:], strict=False)]
-    assert min(moved[:3]) > 1e-3
-    assert moved[3:] == [0, 0]

@@ -2,7 +2,6 @@
 and the next start goes on as if nothing had been."""
 
 import dataclasses
-import inspect
 import os
 import subprocess
 import sys
@@ -11,11 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
-import trl
 
-from llm_bridge.commands import train_config
 from llm_bridge.running import time_limit
-from llm_bridge.trainer import entropy_trainer
 from tests.llm_bridge.launched_runs import SECONDS, fork, numbers, seconds_since
 
 
@@ -39,19 +35,6 @@ def test_what_hangs_is_interrupted_and_what_is_done_in_time_is_not():
         pass
     assert time_limit.signal.getsignal(time_limit.SIGNAL) is before
     assert threading.active_count() == len(threading.enumerate())
-
-
-def test_a_reward_function_that_hangs_is_named_unless_one_asks_to_wait_for_ever():
-    """In every run, and before other ranks end it by their own time-out, which names nobody."""
-    defaults = [inspect.signature(entropy_trainer.EntropyTrainer).parameters["reward_timeout"].default,
-                train_config.TrainConfig().reward_timeout]
-    assert defaults == [time_limit.REWARDS] * 2
-    options = {field.name: field.default for field in dataclasses.fields(trl.GRPOConfig)}
-    ranks_wait = options["ddp_timeout"]
-    assert 0 < time_limit.REWARDS + time_limit.GRACE < ranks_wait
-    for wrong in (-1.0, float("inf"), float("nan")):
-        with pytest.raises(ValueError, match=r"reward_timeout must be at least 0 seconds, 0 for any"):
-            time_limit.check_reward_timeout(wrong)
 
 
 def test_what_never_comes_back_to_python_ends_with_the_process():

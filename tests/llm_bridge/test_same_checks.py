@@ -1,7 +1,5 @@
 """Guards that a script is refused what a command is refused, with the same words."""
 
-import dataclasses
-
 import datasets
 import pytest
 import torch
@@ -14,9 +12,8 @@ from llm_bridge.data import models, tasks
 from llm_bridge.data.rewards import exact
 from llm_bridge.evaluate_config import EvaluateConfig
 from llm_bridge.sampling import sampling
-from llm_bridge.sampling.sample_config import SampleConfig
 from llm_bridge.trainer import EntropyTrainer, grpo_config
-from tests.llm_bridge.language_models import PROMPTS, low_digit, tabular_trainer, tiny_llama
+from tests.llm_bridge.language_models import low_digit, tabular_trainer, tiny_llama
 
 
 @pytest.fixture(scope="module")
@@ -24,16 +21,15 @@ def folder(tmp_path_factory):
     return tiny_llama(tmp_path_factory.mktemp("llama") / "model")
 
 
-def llama_trainer(folder, output, prompts, *, reward=low_digit, dtype="float32", **options):
+def llama_trainer(folder, output, prompts, *, dtype="float32"):
     model, tokenizer = models.load(str(folder), dtype=dtype)
     models.sample_plainly(model, tokenizer)
     return EntropyTrainer(
-        model, [reward], rule=update_rules.get("grpo"), processing_class=tokenizer,
+        model, [low_digit], rule=update_rules.get("grpo"), processing_class=tokenizer,
         train_dataset=prompts if not isinstance(prompts, list)
         else datasets.Dataset.from_dict({"prompt": prompts}),
         args=grpo_config(output, use_cpu=True, per_device_train_batch_size=4, num_generations=2,
-                         max_completion_length=6, max_steps=1, disable_tqdm=True, save_strategy="no",
-                         **options))
+                         max_completion_length=6, max_steps=1, disable_tqdm=True, save_strategy="no"))
 
 
 def message(call) -> str:
@@ -42,31 +38,24 @@ def message(call) -> str:
     return str(caught.value)
 
 
-NUMBERS = [
+@pytest.mark.parametrize(("command", "script"), [
     ({"tempered_fraction": 0.5}, {"fraction": 0.5}),
-    ({"tempered_fraction": 2.0, "rule": "aepo"}, {"fraction": 2.0, "rule": "aepo"}),
-    ({"learning_rate": 0.0}, {"learning_rate": 0.0}),
-    ({"learning_rate": -1.0}, {"learning_rate": -1.0}),
     ({"learning_rate": float("nan")}, {"learning_rate": float("nan")}),
-    ({"learning_rate": float("inf")}, {"learning_rate": float("inf")}),
     ({"max_grad_norm": -1.0}, {"max_grad_norm": -1.0}),
-    ({"reward_timeout": -1.0}, {"reward_timeout": -1.0}),
-]
-
-
-@pytest.mark.parametrize(("command", "script"), NUMBERS, ids=lambda value: str(value))
+], ids=str)
 def test_numbers_of_a_run(tmp_path, folder, command, script):
-    options = dict(script)
-    rule, timeout = update_rules.get(options.pop("rule", "grpo")), options.pop("reward_timeout", None)
     said = message(lambda: resolved(TrainConfig(model=str(folder), output=tmp_path / "run", **command)))
+    assert message(lambda: tabular_trainer(tmp_path, update_rules.get("grpo"), **script)) == said
 
-    def make():
-        if timeout is None:
-            return tabular_trainer(tmp_path, rule, **options)
-        return EntropyTrainer("unused", [low_digit], grpo_config(tmp_path, use_cpu=True), rule=rule,
-                              reward_timeout=timeout)
 
-    assert message(make) == said
+@pytest.mark.parametrize("seconds", [-1.0, float("nan")])
+def test_a_time_limit_that_is_none(tmp_path, folder, seconds):
+    said = message(lambda: resolved(TrainConfig(
+        model=str(folder), output=tmp_path / "run", reward_timeout=seconds)))
+    assert "reward_timeout must be at least 0 seconds" in said
+    assert said == message(lambda: EntropyTrainer(
+        "unused", [low_digit], grpo_config(tmp_path, use_cpu=True), rule=update_rules.get("grpo"),
+        reward_timeout=seconds))
 
 
 def test_prompts_without_room(tmp_path, folder):
@@ -89,24 +78,23 @@ def test_prompts_without_room(tmp_path, folder):
     assert message(llama_trainer(folder, tmp_path, stream).train) == said
 
 
-def test_an_empty_prompt(tmp_path, folder):
+def test_an_empty_prompt(folder):
     """Also one among others, where the tokenizer puts no token in front."""
     model, tokenizer = models.load(str(folder))
     tokenizer.add_bos_token = False
     if tokenizer("").input_ids:
         pytest.skip("this tokenizer always writes its first token")
-    said = message(lambda: sampling.sample(model, tokenizer, ["1", ""], max_new_tokens=6))
-    assert "an empty prompt has no tokens" in said
+    with pytest.raises(ValueError, match="an empty prompt has no tokens"):
+        sampling.sample(model, tokenizer, ["1", ""], max_new_tokens=6)
 
 
 def test_weights_that_overflow(tmp_path, folder):
     said = message(lambda: resolved(TrainConfig(model=str(folder), dtype="float16", output=tmp_path)))
-    assert message(lambda: llama_trainer(folder, tmp_path, list(PROMPTS), dtype="float16")) == said
+    assert message(lambda: llama_trainer(folder, tmp_path, ["1"], dtype="float16")) == said
 
 
-@pytest.mark.parametrize("options", [
-    {"temperature": 0.0}, {"top_p": 0.0}, {"top_k": -1}, {"num_samples": 0}, {"batch_size": 0},
-    {"num_samples": 2, "k": (3,)}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{"top_p": 0.0}, {"top_k": -1}, {"num_samples": 2, "k": (3,)}], ids=str)
 def test_numbers_of_an_evaluation(folder, options):
     said = message(EvaluateConfig(model=str(folder), task="split", **options).check)
     model, tokenizer = models.load(str(folder))
@@ -115,43 +103,23 @@ def test_numbers_of_an_evaluation(folder, options):
     assert found == said
 
 
-@pytest.mark.parametrize("options", [
-    {"temperature": float("inf")}, {"num_samples": 0}, {"batch_size": 0}, {"max_new_tokens": 0}], ids=str)
-def test_numbers_of_a_draw(folder, options):
-    said = message(SampleConfig(model=str(folder), task="split", **options).check)
-    model, tokenizer = models.load(str(folder))
-    assert message(lambda: sampling.sample(model, tokenizer, ["1"], **options)) == said
-
-
 def texts(completions, **_):
     return ["1.0"] * len(completions)
-
-
-def nothing(completions, **_):
-    return [float("nan")] * len(completions)
-
-
-def too_few(completions, **_):
-    return [1.0]
 
 
 async def texts_later(completions, **_):
     return ["1.0"] * len(completions)
 
 
-@pytest.mark.parametrize("reward", [texts, nothing, too_few, texts_later])
-def test_rewards_that_are_no_numbers(tmp_path, folder, reward):
+@pytest.mark.parametrize("reward", [texts, texts_later])
+def test_rewards_that_are_no_numbers(tmp_path, reward):
     """A text that reads as a number passed, to fail in torch; what is asynchronous was not looked at."""
-    name = f"{__name__}:{reward.__name__}"
     found = message(tabular_trainer(tmp_path, update_rules.get("grpo"), reward=reward).train)
     assert f"reward function '{reward.__name__}' returned" in found
-    if reward is texts_later:
-        return
-    task = tasks.load("split", size=2, reward=name)
-    said = message(lambda: task.judge(["1", "2"], ["1", "2"], ["1", "2"]))
-    assert said.split("returned")[1].split("for")[0] == found.split("returned")[1].split("for")[0]
-    own = dataclasses.replace(task, reward=reward)
-    assert "returned" in message(lambda: own.judge(["1", "2"], ["1", "2"], ["1", "2"]))
+    if reward is texts:
+        task = tasks.load("split", size=2, reward=f"{__name__}:texts")
+        said = message(lambda: task.judge(["1", "2"], ["1", "2"], ["1", "2"]))
+        assert said.split("returned")[1].split("for")[0] == found.split("returned")[1].split("for")[0]
 
 
 def test_rewards_of_other_kinds_are_numbers(tmp_path):

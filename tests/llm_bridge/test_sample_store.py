@@ -83,8 +83,7 @@ def test_chunks_cover_everything_once():
 
 @pytest.mark.parametrize(
     ("changes", "named"),
-    [({"temperature": 0.5}, "temperature"), ({"seed": 2}, "seed"), ({"top_k": 1}, "top_k"),
-     ({"model_identity": "other"}, "model"), ({"num_samples": 4}, "num_samples")],
+    [({"temperature": 0.5}, "temperature"), ({"model_identity": "other"}, "model")],
 )
 def test_samples_of_something_else_are_refused(small, tmp_path, changes, named):
     path = tmp_path / "kept.jsonl"
@@ -133,9 +132,5 @@ def test_greedy_and_nucleus_sampling(small):
     head = set(ordered.indices[:size].tolist())
     drawn = sampling.sample(model, tokenizer, ["57="], num_samples=200, top_p=0.5, max_new_tokens=1)
     assert set(drawn.token_ids[:, 0].tolist()) == head
-    with pytest.raises(ValueError, match="top_p"):
-        sampling.sample(model, tokenizer, ["57="], top_p=0.0, max_new_tokens=4)
-    with pytest.raises(ValueError, match="top_k"):
-        sampling.sample(model, tokenizer, ["57="], top_k=-1, max_new_tokens=4)
     with pytest.raises(ValueError, match="'static' knows no top-p"):
         sampling.sample(model, tokenizer, ["57="], top_k=1, sampler="static", max_new_tokens=4)

@@ -31,14 +31,3 @@ def test_a_cell_of_each_sampler_is_measured_and_kept(sampling_benchmark, tmp_pat
         assert record["tokens_per_second"] > 0
         assert record["limit"] > 0
     assert "times_stock" in found["records"][1]
-
-
-def test_the_limit_counts_weights_once_and_every_sequences_keys_and_values(sampling_benchmark):
-    """By hand: one sequence of the 135M shape reads 2 x 30 layers x 3 heads x 64 numbers a position."""
-    config = sampling_benchmark.transformers.LlamaConfig(**sampling_benchmark.SHAPES["135M"])
-    kept = 2 * 30 * 3 * 64
-    assert 2 * config.num_key_value_heads * config.head_dim * config.num_hidden_layers == kept
-    model = sampling_benchmark.build("tiny", "cpu", 32)
-    weights = sum(p.numel() for p in model.parameters()) * 4
-    cache = 8 * (32 - 8) * 4 * (2 * 2 * 16) * 4
-    assert sampling_benchmark.limit(model, 8, 32, 16, 1e9) == pytest.approx(8e9 / (weights + cache))

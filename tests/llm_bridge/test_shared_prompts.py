@@ -3,8 +3,6 @@
 import contextlib
 import dataclasses
 import logging
-import math
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -13,9 +11,6 @@ import transformers
 from entropy_theory import update_rules
 from llm_bridge.forward import fused_forward, shared_prompts
 from llm_bridge.forward.policy_forward import Forward
-from llm_bridge.running import faults
-from llm_bridge.running.sharding import is_sharded
-from llm_bridge.trainer.scoring import Scoring
 from tests.llm_bridge.llama_steps import llama, llama_trainer, weights
 
 ROUNDING = 1e-6
@@ -179,17 +174,6 @@ def test_a_policy_that_trains_on_other_log_probs_than_it_scored_is_refused(
         assert torch.equal(weight, before[name])
 
 
-def test_rounding_in_16_bits_is_no_other_policy(tmp_path):
-    """The pass that scores and the one that trains see other shapes: their bfloat16 sums round
-    otherwise, and the run must go on."""
-    made = llama_trainer(
-        tmp_path, update_rules.get("grpo"), model=llama()[0].float(), bf16=True, micro_batches=4,
-        gradient_checkpointing=True, **OFF_POLICY,
-    )
-    assert moves(made)
-    assert list(made.scoring._rounding) == [0]  # measured, though a CPU may round both alike
-
-
 @pytest.mark.parametrize(("noise", "held", "is_refused"), [
     (0.2, False, True), (0.015, False, False), (0.2, True, False)])
 def test_noise_that_16_bits_do_not_explain_is_another_policy(
@@ -221,54 +205,3 @@ def test_noise_that_16_bits_do_not_explain_is_another_policy(
         made.train()
 
 
-def test_rounding_is_measured_on_the_same_tokens_in_as_many_calls_on_every_rank():
-    """Padding that is scored, a row whose tokens were cut away and which is not read, or scores of a
-    token beside those of its neighbor."""
-    calls = []
-
-    class Scores:
-        def statistics(self, _, rows):
-            calls.append((int(rows["prompt_mask"].min()), rows["completion_ids"].shape[1]))
-            scores = rows["completion_ids"] + 100.0 * rows["prompt_mask"].sum(-1, keepdim=True)
-            return SimpleNamespace(log_prob=scores, entropy=scores, clamped_entropy=None)
-
-    columns = {
-        "prompt_ids": torch.tensor([[0, 7, 7], [7, 7, 7], [7, 7, 7]]),
-        "prompt_mask": torch.tensor([[0, 1, 1], [1, 1, 1], [1, 1, 1]]),
-        "completion_ids": torch.arange(12).reshape(3, 4),
-        "completion_mask": torch.tensor([[1, 1, 0, 0], [0, 0, 0, 0], [1, 1, 1, 1]]),
-    }
-    scoring = Scoring(Scores(), batch_size=3, precision="bf16")
-    scoring.score(torch.nn.Linear(1, 1), columns, step=5)
-    assert calls == [(0, 4), (1, 2), (1, 4), (1, 4)]
-    assert scoring._rounding == {5: 0.0}
-    for row, found in ((0, math.inf), (2, 0.5 / 4**0.5)):
-        columns["completion_mask"][:2] = 0
-        scored = columns["old_log_prob"].clone()
-        scored[2, 1] += 0.5
-        first = {name: column[row : row + 1] for name, column in columns.items()}
-        assert scoring.difference_alone(None, first, scored[row : row + 1]) == found
-
-
-def test_rounding_is_that_of_the_coarsest_format():
-    double, half = torch.nn.Linear(2, 2).double(), torch.nn.Linear(2, 2).bfloat16()
-    both = torch.nn.ModuleList([double, half])
-    quantized = torch.nn.ParameterList([torch.nn.Parameter(
-        torch.zeros(2, dtype=torch.uint8), requires_grad=False)])
-    found = [faults.rounding(model, "no") for model in (double, half, both, quantized)]
-    assert found == pytest.approx([1e-3, 0.251, 0.251, 0.251], rel=1e-9)
-    assert faults.rounding(double, "bf16") == pytest.approx(0.251)
-    assert faults.rounding(double, "fp16") == pytest.approx(64 / 2048 + 1e-3)
-
-
-@pytest.mark.parametrize(("kind", "expected"), [
-    ("NO", False), ("MULTI_CPU", False), ("MULTI_GPU", False), ("FSDP", True), ("DEEPSPEED", True),
-    ("MEGATRON_LM", True),
-])
-def test_sharded_weights_are_told_by_how_ranks_work_together(kind, expected):
-    """FSDP2 and DeepSpeed leave nothing around the module that could be unwrapped."""
-    accelerator = SimpleNamespace(distributed_type=SimpleNamespace(value=kind))
-    model = torch.nn.Linear(2, 2)
-    assert is_sharded(accelerator, model) == expected
-    model.weight.ds_id = 0  # DeepSpeed's mark on a weight that it has cut
-    assert is_sharded(accelerator, model)

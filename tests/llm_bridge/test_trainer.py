@@ -5,9 +5,8 @@ import pytest
 import torch
 
 from entropy_theory import entropy_change, policy, tabular, update_rules
-from llm_bridge.forward.policy_forward import Forward
 from llm_bridge.trainer import draws
-from tests.llm_bridge.language_models import PROMPTS, tabular_trainer
+from tests.llm_bridge.language_models import tabular_trainer
 from tests.llm_bridge.recorded_steps import (
     SMALL,
     Tables,
@@ -161,46 +160,6 @@ def test_any_cut_into_micro_batches_selects_the_same_tokens(tmp_path, name, cov_
         assert found[0][0] == found[0][1]
 
 
-def test_groups_stay_whole_when_a_generation_takes_several_steps(tmp_path):
-    """Selection by the current policy with two steps a generation: each takes half of the rows, but
-    group means, covariances and shares are those of the whole generation, as with the old policy.
-
-    The learning rate is so small that the current policy stays the old one.
-    """
-    found = {}
-    for cov_log_prob in ("old", "current"):
-        rule = update_rules.get("kl-cov", ratio=0.2, cov_log_prob=cov_log_prob)
-        made = tabular_trainer(tmp_path, rule, micro_batches=4, steps=2, learning_rate=1e-12,
-                               gradient_accumulation_steps=2, steps_per_generation=4)
-        found[cov_log_prob] = recorded(made)
-    selections = {key: [selected(parts, "kl-cov.selected") for parts in steps]
-                  for key, steps in found.items()}
-    assert selections["old"] == selections["current"]
-    assert sum(len(step) for step in selections["old"]) == 4
-    for old, current in zip(found["old"], found["current"], strict=True):
-        for one, other in zip(old, current, strict=True):
-            torch.testing.assert_close(one.scores, other.scores, rtol=0, atol=1e-9)
-
-
-def test_the_coefficient_is_steered_by_what_the_rule_names(tmp_path):
-    """AEnt reads its clamped entropy over all rows, once a generation, and the log shows both."""
-    records = []
-    rule = update_rules.get("aent", warm_up_steps=0, coefficient=0.1, coefficient_high=9.0,
-                            coefficient_step=0.5, removed_fraction=0.4)
-    made = tabular_trainer(tmp_path, rule, micro_batches=2, steps=2, num_iterations=2,
-                           on_step=records.append)
-    logits = made.model.table.weight.detach().numpy().copy()
-    made.train()
-    states = [row[-1] for row in made.processing_class(list(PROMPTS)).input_ids]
-    clamped = policy.clamped_entropy(logits, 0.4)[states].mean()
-    assert records[0]["clamped_entropy"] == pytest.approx(clamped, abs=64 * FLOAT64)
-    expected = 0.1 - 0.5 * (clamped - 0.24)  # above the band: the bonus goes down
-    assert expected < 0
-    # The box's lower end.
-    assert [record["coefficient"] for record in records] == [pytest.approx(6e-4)] * 2
-    assert made.coefficient_controller.observations == 1
-
-
 def test_record_of_a_step(tmp_path):
     """Each number of metrics.jsonl, computed by other means."""
     records = []
@@ -230,34 +189,6 @@ def test_record_of_a_step(tmp_path):
     step = 0.5 * tabular.logit_step(before, batch, rule)
     change = entropy_change.first_order(before, step)[states].mean()
     assert record["forecast_entropy_change"] == pytest.approx(change, abs=SAME_STEP)
-
-
-@pytest.mark.parametrize(
-    ("rule", "steps", "options", "expected"),
-    [
-        # On-policy in one micro-batch: one forward pass a step, that of the loss.
-        ("grpo", 3, {}, 3),
-        # In four micro-batches, prepared beforehand: GRPO reads nothing of the policy, and is prepared
-        # without a pass; entropy-advantage reads the entropies of all rows, which takes one more.
-        ("grpo", 3, {"micro_batches": 4}, 3 * 4),
-        ("entropy-advantage", 3, {"micro_batches": 4}, 3 * (4 + 4)),
-        # TRL scores the policy that sampled, once, for both steps.
-        ("grpo", 2, {"num_iterations": 2}, 1 + 2),
-        ("aepo", 2, {"num_iterations": 2}, 2 + 2),
-    ],
-)
-def test_no_row_is_scored_twice(tmp_path, monkeypatch, rule, steps, options, expected):
-    calls = []
-    original = Forward.statistics
-    monkeypatch.setattr(
-        Forward, "statistics",
-        lambda self, *arguments: calls.append(1) or original(self, *arguments),
-    )
-    made = tabular_trainer(tmp_path, update_rules.get(rule), steps=steps, **options)
-    made.same_policy.begin = lambda: None
-    made.train()
-    # Rows of both batches share the forward passes of the loss.
-    assert len(calls) == expected
 
 
 @pytest.mark.parametrize("name", ["aepo", "aent"])

@@ -3,17 +3,13 @@
 import inspect
 
 import datasets
-import numpy as np
 import pytest
-import torch
 import transformers
 import trl
 
 from entropy_theory import update_rules
-from llm_bridge.commands import pretrain
 from llm_bridge.trainer import entropy_trainer, trl_options
 from tests.llm_bridge.language_models import PROMPTS, low_digit, tabular
-from tests.llm_bridge.recorded_steps import Tables
 
 
 def made(folder, train, *, reward=low_digit, arguments_of=lambda model: {}, eval_dataset=None, **options):
@@ -86,50 +82,6 @@ def test_a_users_own_sampling_is_what_is_judged_and_trained_on(tmp_path, monkeyp
     moved = (trainer.model.table.weight.detach() - before).sum(0)
     one, seven = trainer.processing_class.convert_tokens_to_ids(["1", "7"])
     assert moved[one] == moved.max() > 0 > moved.min() == moved[seven]
-
-
-def test_a_users_own_optimizer_makes_the_steps(tmp_path):
-    """With its own schedule: the second of two steps of the default one, at half the rate."""
-    plain = made(tmp_path, texts())
-    found = Tables(plain)
-    plain.add_callback(found)
-    plain.train()
-
-    def of(model):
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
-        rates = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 / (1 + step))
-        return {"optimizers": (optimizer, rates)}
-
-    own = made(tmp_path, texts(), arguments_of=of)
-    tables = Tables(own)
-    own.add_callback(tables)
-    own.train()
-    (start, second, end), (_, same, half) = found.found, tables.found
-    assert (second == same).all()
-    np.testing.assert_allclose(half - same, (end - second) / 2, rtol=0, atol=2**-50)
-    assert (second != start).any()
-
-
-def test_a_reward_model_judges_with_its_own_tokenizer(tmp_path):
-    """What it says of prompt and completion, as its tokenizer reads them, is the reward."""
-    torch.manual_seed(0)
-    tokenizer = pretrain.build_tokenizer()
-    judge = transformers.LlamaForSequenceClassification(transformers.LlamaConfig(
-        vocab_size=len(tokenizer), hidden_size=16, intermediate_size=32, num_hidden_layers=1,
-        num_attention_heads=2, num_key_value_heads=2, num_labels=1, initializer_range=0.5,
-        pad_token_id=tokenizer.pad_token_id))
-    trainer = made(tmp_path, texts(), reward=judge, arguments_of=lambda _: {
-        "reward_processing_classes": [tokenizer]})
-    trainer.train()
-    said = [prompt + completion for prompt, completion in zip(
-        trainer._logs["prompt"], trainer._logs["completion"], strict=True)]
-    read = tokenizer(said, return_tensors="pt", padding=True, padding_side="right",
-                     add_special_tokens=False)
-    read.pop("token_type_ids", None)
-    with torch.no_grad():
-        expected = judge(**read).logits
-    assert trainer.rewards.std() > 0
-    torch.testing.assert_close(trainer.rewards, expected, rtol=0, atol=1e-5)
 
 
 WITH_IMAGE = [{"role": "user", "content": [

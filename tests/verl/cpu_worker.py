@@ -1,4 +1,4 @@
-"""verl's worker of an actor, as a Ray actor without an accelerator."""
+"""verl's worker of an actor, without an accelerator."""
 
 import functools
 from typing import Any

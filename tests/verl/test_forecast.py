@@ -8,8 +8,7 @@ pytest.importorskip("verl")
 
 import torch
 
-from llm_bridge import verl_forecast, verl_plugin
-from llm_bridge.verl_worker import RuleTrainingWorker
+from llm_bridge import verl_forecast
 from tests.verl.test_configuration import ACTOR, configured
 from tests.verl.verl_batches import engine_data, hook, ours, random_batch
 
@@ -76,17 +75,3 @@ def test_a_step_that_is_not_taken_or_has_no_token_logs_nothing():
     assert weights.tolist() == pytest.approx([0.9] * 3)
     assert not made.optimizer._optimizer_step_pre_hooks
     assert not made.optimizer._optimizer_step_post_hooks
-
-
-def test_steps_are_counted_over_checkpoints_or_the_distance_is_refused():
-    worker = object.__new__(RuleTrainingWorker)
-    assert not worker._is_forecast_due()
-    worker._forecast_every = 3
-    due = []
-    for steps in range(7):
-        worker._steps_taken = steps
-        due.append(worker._is_forecast_due())
-    assert due == [True, False, False] * 2 + [True]
-    worker._steps_taken = None
-    with pytest.raises(ValueError, match=rf"forecast_every=3 counts.*{verl_plugin.WORKER}"):
-        worker._is_forecast_due()

@@ -1,5 +1,5 @@
 """Guards the rules, and llm_bridge/verl_forecast.py, on two ranks of verl: its actor's worker and its
-FSDP2 engine, on the CPU, without Ray and as its worker group under Ray.
+FSDP2 engine, on the CPU and without Ray.
 
 `cpu_platform` says what verl is told of the machine; all between the batch and the new weights is verl's.
 """
@@ -7,21 +7,15 @@ FSDP2 engine, on the CPU, without Ray and as its worker group under Ray.
 import contextlib
 import dataclasses
 import os
-import secrets
-import signal
 import socket
 import subprocess
 import sys
-import tempfile
-import time
-from pathlib import Path
 
 import pytest
 
 pytest.importorskip("verl")
 
 import numpy as np
-import psutil
 import torch
 import transformers
 from accelerate import Accelerator
@@ -55,73 +49,29 @@ SCORED = 1e-5
 """What float32 makes of a log-probability or an entropy of a token, nats, at most; checked below."""
 
 
-@contextlib.contextmanager
-def started(said, *command: object, **environment: str):
-    """A process in a session of its own, of which none is left after."""
-    with said.open("w") as text, subprocess.Popen(
-        [sys.executable, "-W", "ignore", "-m", *map(str, command)], stdout=text,
-        stderr=subprocess.STDOUT, start_new_session=True,
-        env={**os.environ, **worker_ranks.ENVIRONMENT, **environment},
-    ) as process:
-        try:
-            yield process
-        finally:
-            for one in of_session(process.pid):
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(one, signal.SIGKILL)
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    """What the two workers brought back, and the folder of the model that they began with.
 
-
-def of_session(number: int) -> list[int]:
-    """The processes of a session that run."""
-    found = []
-    for process in psutil.process_iter():
-        with contextlib.suppress(ProcessLookupError, psutil.Error):
-            if os.getsid(process.pid) == number and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(process.pid)
-    return found
-
-
-def without_ray(folder) -> None:
-    """Each rank is a process of ours, which hands it what a worker group of verl's would."""
+    Each rank is a process of ours, which hands its worker what a worker group of verl's would.
+    """
+    folder = tmp_path_factory.mktemp("workers")
+    worker_ranks.llama(folder / "model")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     said = [folder / f"rank-{rank}.txt" for rank in range(RANKS)]
     with contextlib.ExitStack() as stack:
-        ranks = [stack.enter_context(started(
-            path, "tests.verl.worker_ranks", folder, RANK=str(rank), WORLD_SIZE=str(RANKS),
-            MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))) for rank, path in enumerate(said)]
-        found = [rank.wait(timeout=LIMIT + 30) for rank in ranks]
-    assert found == [0] * RANKS, said[0].read_text()[-6000:]
-
-
-def under_ray(folder) -> None:
-    """The ranks are a RayWorkerGroup of verl's; Ray and they end with the process that asked for them."""
-    said = folder / "ray.txt"
-    with (
-        # Not in the folder: Ray's sockets lie there, whose paths have 107 characters at most.
-        tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as session,
-        # A token of its own, instead of a file in the home folder.
-        started(said, "tests.verl.ray_ranks", folder, RAY_TMPDIR=session, RAY_AUTH_MODE="token",
-                RAY_AUTH_TOKEN=secrets.token_hex(32)) as driver,
-    ):
-        ended = driver.wait(timeout=LIMIT + 30)
-        raylet = [path.read_text()[:1000] for path in Path(session).rglob("raylet.err")]
-        assert ended == 0, (said.read_text()[-6000:], *raylet)
-        for _ in range(100):
-            left = of_session(driver.pid)
-            if not left:
-                break
-            time.sleep(0.2)
-        assert left == []
-
-
-@pytest.fixture(scope="module", params=[without_ray, under_ray], ids=["ranks", "ray"])
-def found(request, tmp_path_factory):
-    """What the two workers brought back, and the folder of the model that they began with."""
-    folder = tmp_path_factory.mktemp("workers")
-    worker_ranks.llama(folder / "model")
-    request.param(folder)
+        ranks = [stack.enter_context(subprocess.Popen(
+            [sys.executable, "-W", "ignore", "-m", "tests.verl.worker_ranks", folder],
+            stdout=stack.enter_context(path.open("w")), stderr=subprocess.STDOUT,
+            env={**os.environ, **worker_ranks.ENVIRONMENT, "RANK": str(rank), "WORLD_SIZE": str(RANKS),
+                 "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}))
+            for rank, path in enumerate(said)]
+        for rank in ranks:
+            stack.callback(rank.kill)
+        ended = [rank.wait(timeout=LIMIT + 30) for rank in ranks]
+    assert ended == [0] * RANKS, said[0].read_text()[-6000:]
     return torch.load(folder / "found.pt", weights_only=True), folder / "model"
 
 

@@ -11,13 +11,8 @@ pytest.importorskip("vllm")
 
 import torch
 
-from entropy_theory import update_rules
 from llm_bridge.data import models
-from llm_bridge.head.token_statistics import from_logits
-from llm_bridge.objective import batches
-from llm_bridge.objective.loss import policy_loss
-from tests.llm_bridge.test_shared_prompts import assert_same
-from tests.vllm.test_colocated import IN_BFLOAT16, check_correction, log_prob_of, of_vllm, rms
+from tests.vllm.test_colocated import IN_BFLOAT16, log_prob_of, of_vllm, rms
 
 STEPS = range(3)
 
@@ -29,7 +24,7 @@ def model(folder):
 
 @pytest.fixture(scope="module")
 def runs(folder, tmp_path_factory):
-    """What each rank drew, its rows of each step, and the weights around the steps."""
+    """What each rank drew, and the weights at each step."""
     output = tmp_path_factory.mktemp("two_ranks")
     found = subprocess.run(
         [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2",
@@ -60,38 +55,3 @@ def test_each_rank_draws_from_the_weights_of_its_step(runs, model):
         assert rms(of_vllm(run["draws"][-2]) - stale) > 4 * IN_BFLOAT16
 
 
-def test_each_rank_corrects_its_rows(runs, model):
-    """By its own draws' log-probabilities, in its own order."""
-    for run in runs:
-        for step in STEPS:
-            check_correction(
-                model, run["parts"][step], run["draws"][2 * step], run["weights"][step],
-                is_first=step == 0)
-
-
-def test_the_step_of_two_ranks_is_that_of_one_process(runs, model):
-    """All rows of both in one batch, plain logits, corrections included: the group, its baseline and the
-    numbers of tokens are those of both ranks."""
-    rule = update_rules.get("aepo", alpha=1.0, target=0.1)
-    for step in STEPS:
-        whole = batches.join(*(run["parts"][step] for run in runs), pad_token=0)
-        before, after = (runs[0]["weights"][at] for at in (step, step + 1))
-        model.load_state_dict(before, strict=False)
-        model.zero_grad()
-        ids = torch.cat([whole["prompt_ids"], whole["completion_ids"]], dim=1)
-        present = torch.cat([whole["prompt_mask"], whole["completion_mask"]], dim=1)
-        logits = model(
-            input_ids=ids, attention_mask=present, position_ids=(present.cumsum(-1) - 1).clamp(min=0)
-        ).logits[:, whole["prompt_ids"].shape[1] - 1 : -1]
-        found = from_logits(logits, whole["completion_ids"])
-        batch = batches.token_batch(
-            {name: column for name, column in whole.items() if not name.startswith(batches.PREPARED)},
-            found.log_prob, found.entropy, step=step, seed=42)
-        assert len(batch.group.unique()) == 1
-        for rows in (batch.is_ordinary, batch.is_tempered):
-            torch.testing.assert_close(
-                batch.weight[rows], torch.full_like(batch.weight[rows], 1 / int(rows.sum())))
-        policy_loss(batch, rule, correction=whole["correction"]).backward()
-        expected = {name: -2.0 * weight.grad for name, weight in model.named_parameters()}
-        assert_same({name: after[name] - before[name] for name in before}, expected)
-        assert all(runs[1]["weights"][step + 1][name].equal(after[name]) for name in after)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from accelerate import Accelerator
 
 from entropy_theory import update_rules
 from entropy_theory.accounting import SHARE
@@ -244,32 +243,6 @@ def test_micro_batches_and_checkpointing_change_nothing(tmp_path):
             np.testing.assert_allclose(flat(one), flat(other), rtol=1e-4, atol=1e-7)
 
 
-def test_an_off_policy_step(tmp_path):
-    """The second step on a generation, with ratios, and the stale samples' states."""
-    found = accounted(small_llama(tmp_path, "sgd", num_iterations=2, steps=4))
-    for step in found.steps:
-        assert step.account.converged
-        assert step.tokens.gap < EXACT_IN_FLOAT32
-
-
-def test_both_heads_account_alike(tmp_path):
-    """Statistics from hidden states, chunk by chunk, and from logits: forecasts, accounts and each
-    token's part differ by the rounding of norms alone. Under Adam, which divides by gradients that
-    cancel, they differ by more."""
-    found = []
-    for fused in (True, False):
-        made = small_llama(tmp_path / str(fused), "sgd", steps=2)
-        if not fused:
-            made.forward._has_fused_head = lambda *_: False
-        found.append(accounted(made).steps)
-        if fused:
-            assert all(made.forward._fused.values())
-    for one, other in zip(*found, strict=True):
-        np.testing.assert_allclose(flat(one), flat(other), rtol=1e-4, atol=1e-7)
-        tokens, same = (torch.cat(step.tokens.by_token) for step in (one, other))
-        assert float((tokens - same).abs().sum()) < EXACT_IN_FLOAT32 * float(tokens.abs().sum())
-
-
 class NoForwardMode(torch.autograd.Function):
     """A kernel of a user's own, with a gradient alone."""
 
@@ -458,27 +431,6 @@ def test_tied_embeddings_count_once(tmp_path):
         assert step.tokens.gap < EXACT_IN_FLOAT32
 
 
-def test_a_padding_row_that_is_read_leaves_a_residual_that_is_told(tmp_path):
-    """torch gives a padding row no gradient as an input. A tied one moves, as a row of the head, and with
-    it what the model reads: no gradient says so, and the account does not pretend to."""
-    step = accounted(tied_llama(tmp_path, reads_padding=True)).steps[0]
-    assert not step.account.converged
-    assert abs(step.account.residual) > 0.1 * abs(step.account.measured)
-    assert not step.tokens.trusted
-
-
-def test_the_forecast_survives_16_bit_weights(tmp_path):
-    """Of the same step from the same weights: gradients of 8 bits, over a hundred tokens, and a scale
-    of what the steps are that a wrong addend would miss by its own size."""
-    found = []
-    for kind in (torch.float32, torch.bfloat16):
-        # Weights that both formats hold, so that the policies start alike.
-        model = llama()[0].bfloat16().to(kind)
-        made = small_llama(tmp_path / str(kind), "sgd", model=model, steps=1)
-        found.append(accounted(made, tokens=False).steps[0].forecast)
-    assert found[1] == pytest.approx(found[0], rel=0.2)
-
-
 # ------------------------------------------------------------------------------------------- errors
 
 
@@ -504,13 +456,6 @@ def test_any_optimizer_is_read_after_its_step(tmp_path):
         accounted(made)
 
 
-def test_a_frozen_model_is_refused(tmp_path):
-    made = small_llama(tmp_path, "sgd")
-    made.model.requires_grad_(False)
-    with pytest.raises(ValueError, match="no trainable parameter"):
-        entropy_gradient.EntropyGradient(made.model, made.accelerator)
-
-
 def test_entropies_without_gradient_are_refused(tmp_path):
     made = small_llama(tmp_path, "sgd")
     gradient = entropy_gradient.EntropyGradient(made.model, made.accelerator)
@@ -525,35 +470,6 @@ def test_distances_are_checked(tmp_path):
         Accountant(made, every=-1)
     with pytest.raises(ValueError, match="are 0"):
         Accountant(made, every=0)
-
-
-def test_every_other_step(tmp_path):
-    records = []
-    made = small_llama(tmp_path, "sgd", steps=4, on_step=records.append)
-    found = accounted(made, every=2)
-    assert [step and step.step for step in found.steps] == [1, None, 3, None]
-    assert ["accounted" in record for record in records] == [True, False, True, False]
-
-
-def test_passes_of_somebody_else_s_leave_everything_as_it_was():
-    """What verl's engine is made to do: without dropout, and into gradients of its own."""
-    model = torch.nn.Sequential(
-        torch.nn.Linear(4, 4), torch.nn.Dropout(0.5), torch.nn.Linear(4, 1)).double()
-    model.extra = torch.nn.Parameter(torch.ones(2, dtype=torch.float64))
-    kept = [torch.full_like(parameter, 7.0) for parameter in model.parameters()]
-    for parameter, grad in zip(model.parameters(), kept, strict=True):
-        parameter.grad = grad
-    rows = torch.arange(8.0, dtype=torch.float64).reshape(2, 4)
-    gradient = entropy_gradient.EntropyGradient(model, Accelerator(cpu=True))
-    with torch.no_grad():
-        slope = gradient.left_by(lambda: [model(row).sum().backward() for row in rows])
-    assert all(p.grad is grad for p, grad in zip(model.parameters(), kept, strict=True))
-    assert bool((torch.cat([grad.flatten() for grad in kept]) == 7).all())
-    assert all(module.training for module in model.modules())
-    expected = torch.autograd.grad(
-        model.eval()(rows).sum(), gradient.parameters, allow_unused=True, materialize_grads=True)
-    for mine, its in zip(slope.parts, expected, strict=True):
-        torch.testing.assert_close(mine, its, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.deep
