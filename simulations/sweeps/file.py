@@ -153,7 +153,8 @@ def _alternatives(data: Mapping[str, Any], where: str) -> Iterator[Axis]:
         if not isinstance(tables, list):
             continue
         if not tables:
-            raise ValueError(f"{where}: {name} = [] leaves nothing to run: give it a table, or leave it out")
+            raise ValueError(
+                f"{where}: {name} = [] leaves nothing to run: give it a table, or leave it out")
         labels = [_table(table, f"[[{name}]]", where).get("label", table.get("name")) for table in tables]
         if not all(isinstance(label, str) for label in labels):
             raise ValueError(f'{where}: each [[{name}]] needs a label = "a text of its own"')
