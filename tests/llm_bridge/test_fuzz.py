@@ -62,7 +62,8 @@ RUN = {"options": {"model": "small-sums", "task": "split", "rule": "grpo", "outp
        "status": "finished", "constant_answer_reward": 0.1, "world_size": 1}
 STEP = {"step": 1, "learning_rate": 0.1, "tokens": 3, "states": 2, "entropy": 1.0, "coefficients": 0.1,
         "coefficients_exact": 0.1, "first_order": 0.1, "exact": 0.1, "measured": 0.1,
-        "by_token": {"measured": [0.1]}}
+        "by_token": {"measured": [0.1]}, "second_order": 0.1, "entropy_gradient": 0.1, "accounted": 0.1,
+        "parts": {"gradient": 0.1}}
 AUDIT = {"provenance": {"config": None}, "steps": [STEP],
          "summary": {"steps": {"correlation": {"coefficients": 0.5}}, "tokens": {}}}
 EVALUATION = {"pass@1": 0.25, "pass@4": 0.5, "intervals": {"pass@1": [0.1, 0.3], "pass@4": [0.4, 0.6]}}
@@ -90,7 +91,7 @@ def kernel():
 @functools.cache
 def tokens():
     table = np.ones((2, 3))
-    names = ("log_prob", "entropy", "covariance", "forecast", "measured")
+    names = ("log_prob", "entropy", "covariance", "forecast", "measured", "attribution")
     return npz(step=1, learning_rate=0.1, prompt_ids=table.astype(int), prompt_mask=table > 0,
                token_ids=table.astype(int), mask=table > 0, reward=np.ones(2), advantage=np.ones(2),
                group=np.zeros(2, int), **dict.fromkeys(names, table))
