@@ -14,7 +14,7 @@
     check.py            the list of checks of a claim and what each may cost; `judge` runs them
     judged.py           the formula, or the code, that was judged
     ledger.py report.py verdicts as JSON and as tables; the accepted ledger
-    rule_contract.py    what every update rule must keep, a user's too
+    rule_contract.py    what every update rule must keep, a user's too: its clauses and batches
     expected_step.py    of what its expected step is the gradient
 
 One claim in one call: ``judge(claim)`` gives its `Verdict` (quick; ``judge(claim, FULL)`` at length).

@@ -15,7 +15,7 @@ from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.bonus import base_and_bonus
 from entropy_theory.update_rules.modifier import clip_bounds
 from entropy_theory.update_rules.rule import UpdateRule, map_options, strength
-from entropy_theory.verification.rule_contract import random_batch
+from entropy_theory.verification.rule_batches import random_batch
 from tests.tolerances import ROUNDING
 
 get, combine = update_rules.get, update_rules.combine
