@@ -1,7 +1,8 @@
 """How a claim is checked.
 
     claim.py            what a claim is: hypotheses, conclusion, mutants
-    instances.py        where it lives: strategies, samplers, small integers
+    instances.py        where it lives: strategies, samplers, small integers; drawn as bandit_policies.py,
+                        tree_policies.py
     arithmetic.py       softmax formulas that run in float64 and in ball arithmetic alike
     symbolic.py         the equations of a formula, decided by SymPy
     property_based.py   Hypothesis: thousands of instances, shrunk to the simplest violation
@@ -22,18 +23,12 @@ One claim in one call: ``judge(claim)`` gives its `Verdict` (quick; ``judge(clai
 
 from typing import NoReturn
 
+from entropy_theory.verification.bandit_policies import bandit_instances
 from entropy_theory.verification.check import FULL, QUICK, judge
 from entropy_theory.verification.claim import Claim, Condition, Mutant, PrintedStep, Statement, Step
-from entropy_theory.verification.instances import (
-    GRADED_REWARD,
-    Cases,
-    Instances,
-    Scalar,
-    Vector,
-    bandit_instances,
-    listed_instances,
-    tree_instances,
-)
+from entropy_theory.verification.drawn_fields import GRADED_REWARD, Scalar, Vector
+from entropy_theory.verification.instances import Cases, Instances, listed_instances
+from entropy_theory.verification.tree_policies import tree_instances
 
 __all__ = [
     "FULL",

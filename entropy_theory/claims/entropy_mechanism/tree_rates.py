@@ -28,7 +28,8 @@ from entropy_theory.verification.formula.terms import (
     reduced,
     rowwise,
 )
-from entropy_theory.verification.instances import Batch, with_rewards_in
+from entropy_theory.verification.instances import Batch
+from entropy_theory.verification.tree_policies import with_rewards_in
 
 STEP = Vector(name="step", low=-2.0, high=2.0, grid=(0, 1), range=ANY)
 """A logit step; what is tested with it is linear in it, so that -1 in the grid would add nothing."""
