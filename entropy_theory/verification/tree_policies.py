@@ -31,13 +31,7 @@ from entropy_theory.verification.formula.statement import (
     Parameters,
     Range,
 )
-from entropy_theory.verification.formula.terms import (
-    ACTIONS,
-    PROMPTS,
-    RESPONSES,
-    STATES,
-    Axes,
-)
+from entropy_theory.verification.formula.terms import ACTIONS, PROMPTS, RESPONSES, STATES, Axes
 from entropy_theory.verification.instances import Batch, Instances, Larger
 
 MOST_TREES = 3000
