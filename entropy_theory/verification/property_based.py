@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from entropy_theory.verification import certify
+from entropy_theory.verification.certify import record
 from entropy_theory.verification.claim import Evidence, Statement, Target
 from entropy_theory.verification.floats import describe, evaluate
 from entropy_theory.verification.instances import Instance, Instances, as_batch
-from entropy_theory.verification.search import record
 
 
 class _ViolationError(AssertionError):

@@ -148,7 +148,7 @@ def _evidence(outcome: Any, started: float, **fields: Any) -> Evidence:
 def _refutation(
     attack: _Attack, first: Violation, last: Violation, started: float, common: dict[str, Any]
 ) -> list[Evidence]:
-    simple, worst = record(*first), record(*last)
+    simple, worst = certify.record(*first), certify.record(*last)
     return [
         _evidence("fail", started, **common, counterexample=simple,
                   detail=f"{attack.flagged} candidates; simplest {describe(simple)}; "
@@ -237,14 +237,6 @@ def simplest_of(
         return certificate if certificate.status == "violated" else None
 
     return shrink(violates, instances, found, seconds)
-
-
-def record(instance: Instance, certificate: certify.Certificate) -> dict[str, Any]:
-    """Return a counterexample as the ledger stores it."""
-    data = to_json(instance)
-    if "weights" in data:
-        data.pop("logits", None)
-    return {**data, "margin_interval": certificate.interval}
 
 
 class _Attack:

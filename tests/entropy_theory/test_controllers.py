@@ -7,15 +7,14 @@ import numpy as np
 import pytest
 
 from entropy_theory.controllers import (
-    POWERLESS,
     AdaptiveCoefficient,
     Controller,
     EntropyForecast,
-    ForecastCoefficient,
     ProportionalTemperature,
     TargetEntropyCoefficient,
     TemperatureSwitch,
 )
+from entropy_theory.forecast_coefficient import POWERLESS, ForecastCoefficient
 from entropy_theory.schedules import Points, Sine
 
 BUILD = {

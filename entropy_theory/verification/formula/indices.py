@@ -8,12 +8,9 @@ from entropy_theory.verification.formula.terms import (
     ACTIONS,
     PROMPTS,
     STATES,
-    Axis,
     Term,
     UntraceableError,
 )
-
-STEPS, TIME = Axis("steps"), Axis("time")
 
 Index = tuple[str | None, ...]
 """The name of an entry along each axis; None where the axis has length one."""

@@ -8,13 +8,14 @@ from contextlib import contextmanager
 from fractions import Fraction
 
 from entropy_theory.verification.formula.definitions import Definition
-from entropy_theory.verification.formula.indices import STEPS, Index, aligned, picked
+from entropy_theory.verification.formula.indices import Index, aligned, picked
 from entropy_theory.verification.formula.rocq_words import BEYOND
 from entropy_theory.verification.formula.terms import (
     ACTIONS,
     PROMPTS,
     RESPONSES,
     STATES,
+    STEPS,
     Axis,
     Term,
 )

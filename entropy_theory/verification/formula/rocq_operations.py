@@ -96,7 +96,8 @@ def _mean(writer: Writing, term: Term, index: Index) -> tuple[str, int]:
         return f"mean_responses {writer.responses(p, index)} {row}", APPLY
     if p.axes[-1] is not ACTIONS:
         return writer.summed(p * values, index), APPLY
-    return f"mean n {writer.row(p, lead_of(p, index))} {writer.row(values, lead_of(values, index))}", APPLY
+    rows = " ".join(writer.row(x, lead_of(x, index)) for x in (p, values))
+    return f"mean n {rows}", APPLY
 
 
 def _covariance(writer: Writing, term: Term, index: Index) -> tuple[str, int]:

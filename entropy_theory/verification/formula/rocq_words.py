@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
-from entropy_theory.verification.formula.indices import STEPS, TIME
 from entropy_theory.verification.formula.terms import (
     ACTIONS,
     PROMPTS,
     RESPONSES,
     STATES,
+    STEPS,
+    TIME,
     Axes,
     Axis,
     Term,

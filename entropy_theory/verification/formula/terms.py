@@ -35,6 +35,7 @@ class Axis:
 
 ACTIONS, STATES = Axis("actions"), Axis("states")
 RESPONSES, PROMPTS = Axis("responses"), Axis("prompts")
+STEPS, TIME = Axis("steps"), Axis("time")
 
 Axes: TypeAlias = tuple[Axis | None, ...]
 """From the first to the last; None is an axis of length one, which broadcasts."""

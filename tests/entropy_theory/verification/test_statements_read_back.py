@@ -15,7 +15,7 @@ import pytest
 
 import entropy_theory
 from entropy_theory.claims import all_claims
-from entropy_theory.verification import Claim, Statement, kernel
+from entropy_theory.verification import Claim, Statement, proofs
 from entropy_theory.verification.floats import evaluate
 from entropy_theory.verification.formula import rocq_words
 from entropy_theory.verification.formula.statement import Formula, Parameter
@@ -147,7 +147,7 @@ def compared(text: str, statement: Statement, batch: Batch) -> str:
 
 
 STATEMENTS = {claim_id: (claim, established(claim)) for claim_id, claim in all_claims().items()
-              if kernel.proof_file(claim)}
+              if proofs.proof_file(claim)}
 """What the kernel is asked to prove; nobody sends it a printed statement that is false."""
 PROVED_BEYOND = [name for name, (_, statement) in STATEMENTS.items() if statement.beyond]
 
