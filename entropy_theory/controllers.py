@@ -314,16 +314,19 @@ def spread(value: Array, entropy: Array) -> Array:
 
 
 def check_interval(low_name: str, low: float, high_name: str, high: float) -> None:
+    """Raise ValueError where a lower bound is above its upper one."""
     if not np.all(np.asarray(low) <= np.asarray(high)):
         raise ValueError(f"{low_name} {low} is above {high_name} {high}: swap them")
 
 
 def check_finite(name: str, value: Array) -> None:
+    """Raise ValueError where a number is not finite."""
     if not np.all(np.isfinite(to_numpy(value))):
         raise ValueError(f"{name} must be finite, got {value}")
 
 
 def checked_entropy(entropy: Array) -> Array:
+    """Return a measured entropy as an array; raise ValueError where it is NaN."""
     xp = namespace(entropy)
     entropy = xp.asarray(entropy)
     if bool(xp.any(xp.isnan(entropy))):

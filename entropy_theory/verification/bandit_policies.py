@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from hypothesis import strategies as st
 
 from entropy_theory import strategies
 from entropy_theory.verification.drawn_fields import (
@@ -20,6 +20,7 @@ from entropy_theory.verification.drawn_fields import (
     sample_logits,
     sample_scalars,
     sample_vector,
+    scalar_entries,
     vector_entries,
 )
 from entropy_theory.verification.formula.statement import (
@@ -31,6 +32,58 @@ from entropy_theory.verification.instances import Batch, Instances, Larger
 
 MOST_VECTORS = 250
 """How many combinations of a vector's grid values are enumerated for one policy, at most."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Bandits:
+    """The arguments of `bandit_instances`, and the instances drawn from them."""
+
+    scalars: tuple[Scalar, ...]
+    actions: tuple[int, int]
+    correct: bool
+    step: bool
+    vectors: tuple[Vector, ...]
+
+    def _draw(self, generator: np.random.Generator, size: int, n: int) -> Batch:
+        batch: Batch = {"logits": sample_logits(generator, size, n)}
+        if self.correct:
+            batch["correct"] = sample_correct(generator, size, n)
+        if self.step:
+            scale = np.exp(generator.uniform(-4, 2.5, (size, 1)))
+            batch["step"] = scale * generator.standard_normal((size, n))
+        for vector in self.vectors:
+            batch[vector.name] = sample_vector(generator, vector, (size, n))
+        return {**batch, **sample_scalars(generator, self.scalars, size)}
+
+    def sample(self, generator: np.random.Generator, size: int) -> Batch:
+        return self._draw(generator, size, int(generator.integers(self.actions[0], self.actions[1] + 1)))
+
+    def sample_large(self, generator: np.random.Generator, size: int, n: int) -> Batch:
+        batch = self._draw(generator, size, n)
+        heavy = (generator.random(size) < 0.7) & (n > 2)
+        batch["logits"][heavy] = _two_heavy_actions(generator, int(heavy.sum()), n)
+        if self.step:
+            # Towards one of the two and away from the other: where curvature is largest.
+            apart = np.zeros((int(heavy.sum()), n))
+            apart[:, 0] = np.exp(generator.uniform(-6, 1, len(apart)))
+            apart[:, 1] = -apart[:, 0]
+            batch["step"][heavy] = apart
+        return batch
+
+    def enumerate(self, largest_total: int) -> Iterator[Batch]:
+        low, high = self.actions
+        for total in range(low, largest_total + 1):
+            for n in range(low, min(high, total, 5) + 1):
+                columns: dict[str, Iterable[Any]] = {"weights": _weights_with_total(total, n)}
+                if self.correct:
+                    columns["correct"] = masks(n)
+                if self.step:
+                    columns["step"] = _unit_steps(n)
+                for vector in self.vectors:
+                    columns[vector.name] = _grid_vectors(vector, n)
+                for scalar in self.scalars:
+                    columns[scalar.name] = map(float, scalar.grid)
+                yield from product(columns)
 
 
 def bandit_instances(
@@ -55,64 +108,18 @@ def bandit_instances(
     low, high = actions
     if not 2 <= low <= high:
         raise ValueError(f"actions must be 2 <= fewest <= most, got {actions}")
-
-    def draw(generator: np.random.Generator, size: int, n: int) -> Batch:
-        batch: Batch = {"logits": sample_logits(generator, size, n)}
-        if correct:
-            batch["correct"] = sample_correct(generator, size, n)
-        if step:
-            scale = np.exp(generator.uniform(-4, 2.5, (size, 1)))
-            batch["step"] = scale * generator.standard_normal((size, n))
-        for vector in vectors:
-            batch[vector.name] = sample_vector(generator, vector, (size, n))
-        return {**batch, **sample_scalars(generator, scalars, size)}
-
-    def sample(generator: np.random.Generator, size: int) -> Batch:
-        return draw(generator, size, int(generator.integers(low, high + 1)))
-
-    def sample_large(generator: np.random.Generator, size: int, n: int) -> Batch:
-        batch = draw(generator, size, n)
-        heavy = (generator.random(size) < 0.7) & (n > 2)
-        batch["logits"][heavy] = _two_heavy_actions(generator, int(heavy.sum()), n)
-        if step:
-            # Towards one of the two and away from the other: where curvature is largest.
-            apart = np.zeros((int(heavy.sum()), n))
-            apart[:, 0] = np.exp(generator.uniform(-6, 1, len(apart)))
-            apart[:, 1] = -apart[:, 0]
-            batch["step"][heavy] = apart
-        return batch
-
-    def enumerate_small(largest_total: int) -> Iterator[Batch]:
-        for total in range(low, largest_total + 1):
-            for n in range(low, min(high, total, 5) + 1):
-                columns: dict[str, Iterable[Any]] = {"weights": _weights_with_total(total, n)}
-                if correct:
-                    columns["correct"] = masks(n)
-                if step:
-                    columns["step"] = _unit_steps(n)
-                for vector in vectors:
-                    columns[vector.name] = _grid_vectors(vector, n)
-                for scalar in scalars:
-                    columns[scalar.name] = map(float, scalar.grid)
-                yield from product(columns)
-
-    fields: dict[str, Any] = {}
-    for scalar in scalars:
-        fields[scalar.name] = st.one_of(
-            st.sampled_from(scalar.grid), st.floats(scalar.low, scalar.high)
-        )
-    movable = ("logits", *(("step",) if step else ()), *(s.name for s in scalars))
+    drawn = _Bandits(scalars=scalars, actions=actions, correct=correct, step=step, vectors=vectors)
     return Instances(
         strategy=strategies.bandits(
             actions=actions, with_correct=correct, with_step=step,
-            vectors={v.name: vector_entries(v) for v in vectors}, **fields
+            vectors={v.name: vector_entries(v) for v in vectors}, **scalar_entries(scalars)
         ),
-        sample=sample,
-        enumerate=enumerate_small,
-        movable=movable,
+        sample=drawn.sample,
+        enumerate=drawn.enumerate,
+        movable=("logits", *(("step",) if step else ()), *(s.name for s in scalars)),
         ranges={s.name: (s.low, s.high) for s in scalars},
         families=f"{low}-{high} actions; Gaussian, tied, saturated, nearly tied and Dirichlet logits",
-        large=() if low == high else (Larger(unit="actions", fewest=low, draw=sample_large),),
+        large=() if low == high else (Larger(unit="actions", fewest=low, draw=drawn.sample_large),),
         parameters=Parameters(fields=(
             Parameter(name="logits", axes=(ACTIONS,)),
             *((Parameter(name="correct", axes=(ACTIONS,), kind="mask", nonempty=True),)

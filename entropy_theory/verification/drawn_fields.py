@@ -102,6 +102,7 @@ def sample_correct(generator: np.random.Generator, size: int, n: int) -> np.ndar
 def sample_scalars(
     generator: np.random.Generator, scalars: Sequence[Scalar], size: int
 ) -> Batch:
+    """Values of the scalars, each log-uniform in its range."""
     return {
         s.name: np.exp(generator.uniform(math.log(s.low), math.log(s.high), size)) for s in scalars
     }
@@ -117,7 +118,13 @@ def sample_vector(
     return np.where(only_exact | (generator.random(shape) < 0.2), exact, uniform)
 
 
+def scalar_entries(scalars: Sequence[Scalar]) -> dict[str, st.SearchStrategy[Any]]:
+    """A strategy for each of the scalars."""
+    return {s.name: st.one_of(st.sampled_from(s.grid), st.floats(s.low, s.high)) for s in scalars}
+
+
 def vector_entries(vector: Vector) -> st.SearchStrategy[float]:
+    """A strategy for one entry of a vector."""
     return st.one_of(
         st.sampled_from(vector.grid).map(float),
         st.floats(vector.low, vector.high, allow_subnormal=False),
@@ -132,5 +139,6 @@ def product(columns: Mapping[str, Iterable[Any]]) -> Iterator[Batch]:
 
 
 def masks(n: int) -> list[tuple[bool, ...]]:
+    """All masks of n entries but the empty one, the smallest sets first."""
     masks = [m for m in itertools.product((False, True), repeat=n) if any(m)]
     return sorted(masks, key=sum)

@@ -135,6 +135,7 @@ def _filled(batch: TokenBatch, rule: UpdateRule) -> TokenBatch:
 
 
 def poisoned(batch: TokenBatch) -> TokenBatch:
+    """Return the batch with other values on padding."""
     return batch.replace(**{
         name: np.where(batch.mask, getattr(batch, name), value).astype(getattr(batch, name).dtype)
         for name, value in _GARBAGE.items() if getattr(batch, name) is not None})

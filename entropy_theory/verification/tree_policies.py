@@ -6,10 +6,10 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from hypothesis import strategies as st
 
 from entropy_theory import strategies
 from entropy_theory.token_tree import TokenTree
@@ -23,6 +23,7 @@ from entropy_theory.verification.drawn_fields import (
     sample_logits,
     sample_scalars,
     sample_vector,
+    scalar_entries,
     vector_entries,
 )
 from entropy_theory.verification.formula.statement import (
@@ -38,6 +39,111 @@ MOST_TREES = 3000
 """How many combinations of integer weights are enumerated on one tree, at most."""
 LENGTHS = (1, 2, 3, 4, 5, 6, 8, 10)
 """Lengths of responses at which trees of the fewest tokens are tried too, as far as they stay small."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Trees:
+    """The arguments of `tree_instances`, and the instances drawn from them."""
+
+    scalars: tuple[Scalar, ...]
+    tokens: tuple[int, int]
+    horizon: tuple[int, int]
+    reward: Literal["correct", "graded"] | None
+    prompts: tuple[int, int] | None
+    vectors: tuple[Vector, ...]
+
+    def _shapes(self) -> list[tuple[TokenTree, int | None]]:
+        return [
+            (TokenTree(n_tokens, length), n_prompts)
+            for length in range(self.horizon[0], self.horizon[1] + 1)
+            for n_tokens in range(self.tokens[0], self.tokens[1] + 1)
+            for n_prompts in (range(self.prompts[0], self.prompts[1] + 1) if self.prompts else (None,))
+        ]
+
+    def sample(self, generator: np.random.Generator, size: int) -> Batch:
+        shapes = self._shapes()
+        return self._draw(generator, size, *shapes[int(generator.integers(len(shapes)))])
+
+    def _draw(
+        self, generator: np.random.Generator, size: int, tree: TokenTree, n_prompts: int | None
+    ) -> Batch:
+        many = size * (n_prompts or 1)
+        flat = sample_logits(generator, many * tree.n_states, tree.n_tokens)
+        shape = (size, *_lead(n_prompts))
+        batch: Batch = {"logits": flat.reshape(*shape, tree.n_states, tree.n_tokens)}
+        if self.reward == "correct":
+            drawn = sample_correct(generator, many, tree.n_responses)
+            batch["correct"] = drawn.reshape(*shape, -1)
+        elif self.reward == "graded":
+            batch["reward"] = sample_vector(generator, GRADED_REWARD, (*shape, tree.n_responses))
+        for vector in self.vectors:
+            batch[vector.name] = sample_vector(
+                generator, vector, (*shape, tree.n_states, tree.n_tokens))
+        return {**batch, **sample_scalars(generator, self.scalars, size)}
+
+    def _sample_large(self, generator: np.random.Generator, size: int, n: int) -> Batch:
+        """Trees of n tokens, of one level where n is large; half of them at the regularized optimum."""
+        tree = TokenTree(n, 1 if n > 6 else int(generator.integers(1, 4)))
+        batch = self._draw(generator, size, tree, None if self.prompts is None else 1)
+        if self.reward == "graded" and tree.horizon == 1 and "coefficient" in batch:
+            chosen = generator.random(size) < 0.5
+            one = np.zeros_like(batch["reward"])
+            one[..., 0] = 1
+            batch["coefficient"][chosen] = generator.uniform(0.5, 2.0, int(chosen.sum())) / math.log(n)
+            batch["reward"][chosen] = one[chosen]
+            scaled = one / batch["coefficient"].reshape(-1, *(1,) * (one.ndim - 1))
+            batch["logits"][chosen] = scaled.reshape(batch["logits"].shape)[chosen]
+        return batch
+
+    def larger(self) -> Iterator[Larger]:
+        """Yield the ways in which these trees can be larger."""
+        (least, shortest), prompts = (self.tokens[0], self.horizon[0]), self.prompts
+        one = prompts[0] if prompts else None
+        if least != self.tokens[1]:
+            yield Larger(unit="tokens", fewest=least, draw=self._sample_large)
+        if shortest < self.horizon[1]:
+            yield Larger(
+                unit="tokens long", fewest=shortest,
+                sizes=tuple(h for h in LENGTHS if least**h <= MOST_TREES),
+                draw=lambda generator, size, n: self._draw(generator, size, TokenTree(least, n), one))
+        if prompts and prompts[0] < prompts[1]:
+            yield Larger(
+                unit="prompts", fewest=prompts[0], sizes=(1, 2, 3, 4, 16),
+                draw=lambda generator, size, n: self._draw(
+                    generator, size, TokenTree(least, shortest), n))
+
+    def enumerate(self, largest_total: int) -> Iterator[Batch]:
+        """Weights 1 and 2 (later 3, ...) at each state, on trees with few enough instances."""
+        for largest in range(2, max(2, largest_total // 3) + 1):
+            for tree, n_prompts in self._shapes():
+                entries = (n_prompts or 1) * tree.n_states
+                rows = list(_state_weights(tree.n_tokens, largest))
+                if len(rows) ** entries <= MOST_TREES:
+                    shape = (*_lead(n_prompts), tree.n_states, tree.n_tokens)
+                    weights = (np.reshape(w, shape).tolist()
+                               for w in itertools.product(rows, repeat=entries)
+                               if largest == 2 or largest in itertools.chain(*w))
+                    yield from product({"weights": weights, **self._columns(tree, n_prompts)})
+
+    def _columns(self, tree: TokenTree, n_prompts: int | None) -> dict[str, Iterable[Any]]:
+        columns: dict[str, Iterable[Any]] = {}
+        outcomes = tree.n_responses * (n_prompts or 1)
+        response_shape = (*_lead(n_prompts), tree.n_responses)
+        if self.reward == "correct":
+            columns["correct"] = _small_masks(outcomes, response_shape)
+        elif self.reward == "graded":
+            columns["reward"] = [np.asarray(m, float).tolist()
+                                 for m in _small_masks(outcomes, response_shape)]
+        for vector in self.vectors:
+            columns[vector.name] = _unit_vectors(
+                vector, (*_lead(n_prompts), tree.n_states, tree.n_tokens))
+        for scalar in self.scalars:
+            columns[scalar.name] = map(float, scalar.grid)
+        return columns
+
+
+def _lead(n_prompts: int | None) -> tuple[int, ...]:
+    return () if n_prompts is None else (n_prompts,)
 
 
 def tree_instances(
@@ -63,104 +169,20 @@ def tree_instances(
         prompts: fewest and most prompts; for these and the horizon too, one number is no other.
         vectors: per (state, token) numbers, such as a logit step.
     """
-    shapes = [
-        (TokenTree(n_tokens, length), n_prompts)
-        for length in range(horizon[0], horizon[1] + 1)
-        for n_tokens in range(tokens[0], tokens[1] + 1)
-        for n_prompts in (range(prompts[0], prompts[1] + 1) if prompts else (None,))
-    ]
-
-    def lead(n_prompts: int | None) -> tuple[int, ...]:
-        return () if n_prompts is None else (n_prompts,)
-
-    def sample(generator: np.random.Generator, size: int) -> Batch:
-        return draw(generator, size, *shapes[int(generator.integers(len(shapes)))])
-
-    def draw(
-        generator: np.random.Generator, size: int, tree: TokenTree, n_prompts: int | None
-    ) -> Batch:
-        many = size * (n_prompts or 1)
-        flat = sample_logits(generator, many * tree.n_states, tree.n_tokens)
-        shape = (size, *lead(n_prompts))
-        batch: Batch = {"logits": flat.reshape(*shape, tree.n_states, tree.n_tokens)}
-        if reward == "correct":
-            drawn = sample_correct(generator, many, tree.n_responses)
-            batch["correct"] = drawn.reshape(*shape, -1)
-        elif reward == "graded":
-            batch["reward"] = sample_vector(generator, GRADED_REWARD, (*shape, tree.n_responses))
-        for vector in vectors:
-            batch[vector.name] = sample_vector(
-                generator, vector, (*shape, tree.n_states, tree.n_tokens))
-        return {**batch, **sample_scalars(generator, scalars, size)}
-
-    def sample_large(generator: np.random.Generator, size: int, n: int) -> Batch:
-        """Trees of n tokens, of one level where n is large; half of them at the regularized optimum."""
-        tree = TokenTree(n, 1 if n > 6 else int(generator.integers(1, 4)))
-        batch = draw(generator, size, tree, None if prompts is None else 1)
-        if reward == "graded" and tree.horizon == 1 and "coefficient" in batch:
-            chosen = generator.random(size) < 0.5
-            one = np.zeros_like(batch["reward"])
-            one[..., 0] = 1
-            batch["coefficient"][chosen] = generator.uniform(0.5, 2.0, int(chosen.sum())) / math.log(n)
-            batch["reward"][chosen] = one[chosen]
-            scaled = one / batch["coefficient"].reshape(-1, *(1,) * (one.ndim - 1))
-            batch["logits"][chosen] = scaled.reshape(batch["logits"].shape)[chosen]
-        return batch
-
-    (least, shortest), one = (tokens[0], horizon[0]), prompts[0] if prompts else None
-    larger = [] if least == tokens[1] else [Larger(unit="tokens", fewest=least, draw=sample_large)]
-    if shortest < horizon[1]:
-        larger.append(Larger(
-            unit="tokens long", fewest=shortest,
-            sizes=tuple(h for h in LENGTHS if least**h <= MOST_TREES),
-            draw=lambda generator, size, n: draw(generator, size, TokenTree(least, n), one)))
-    if prompts and prompts[0] < prompts[1]:
-        larger.append(Larger(
-            unit="prompts", fewest=prompts[0], sizes=(1, 2, 3, 4, 16),
-            draw=lambda generator, size, n: draw(generator, size, TokenTree(least, shortest), n)))
-
-    def enumerate_small(largest_total: int) -> Iterator[Batch]:
-        """Weights 1 and 2 (later 3, ...) at each state, on trees with few enough instances."""
-        for largest in range(2, max(2, largest_total // 3) + 1):
-            for tree, n_prompts in shapes:
-                entries = (n_prompts or 1) * tree.n_states
-                rows = list(_state_weights(tree.n_tokens, largest))
-                if len(rows) ** entries > MOST_TREES:
-                    continue
-                shape = (*lead(n_prompts), tree.n_states, tree.n_tokens)
-                columns: dict[str, Iterable[Any]] = {
-                    "weights": (np.reshape(w, shape).tolist()
-                                for w in itertools.product(rows, repeat=entries)
-                                if largest == 2 or largest in itertools.chain(*w))
-                }
-                outcomes = tree.n_responses * (n_prompts or 1)
-                response_shape = (*lead(n_prompts), tree.n_responses)
-                if reward == "correct":
-                    columns["correct"] = _small_masks(outcomes, response_shape)
-                elif reward == "graded":
-                    columns["reward"] = [np.asarray(m, float).tolist()
-                                         for m in _small_masks(outcomes, response_shape)]
-                for vector in vectors:
-                    columns[vector.name] = _unit_vectors(vector, shape)
-                for scalar in scalars:
-                    columns[scalar.name] = map(float, scalar.grid)
-                yield from product(columns)
-
-    fields: dict[str, Any] = {
-        s.name: st.one_of(st.sampled_from(s.grid), st.floats(s.low, s.high)) for s in scalars
-    }
+    drawn = _Trees(scalars=scalars, tokens=tokens, horizon=horizon, reward=reward, prompts=prompts,
+                   vectors=vectors)
     return Instances(
         strategy=strategies.token_trees(
             tokens=tokens, horizon=horizon, reward=reward, prompts=prompts,
-            vectors={v.name: vector_entries(v) for v in vectors}, **fields,
+            vectors={v.name: vector_entries(v) for v in vectors}, **scalar_entries(scalars),
         ),
-        sample=sample,
-        enumerate=enumerate_small,
+        sample=drawn.sample,
+        enumerate=drawn.enumerate,
         movable=("logits", *(v.name for v in vectors if v.range == ANY), *(s.name for s in scalars)),
         ranges={s.name: (s.low, s.high) for s in scalars},
         families=f"trees of {tokens[0]}-{tokens[1]} tokens, {horizon[0]}-{horizon[1]} long; Gaussian, "
                  "tied, saturated, nearly tied and Dirichlet logits",
-        large=tuple(larger),
+        large=tuple(drawn.larger()),
         parameters=_tree_parameters(scalars, tokens, reward, prompts is not None, vectors),
     )
 

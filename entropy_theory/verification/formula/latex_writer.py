@@ -167,6 +167,7 @@ class Writer:
 
 
 def symbol_of(name: str) -> str:
+    """The symbol of a parameter, or its name."""
     if name in SYMBOLS:
         return SYMBOLS[name]
     escaped = name.replace("_", r"\_")
@@ -174,15 +175,18 @@ def symbol_of(name: str) -> str:
 
 
 def word_of(name: str) -> str:
+    """The name of a function, with thin spaces."""
     return name.replace("_", r"\,")
 
 
 def with_places(text: str, places: list[str]) -> str:
+    """A text with the places of an entry below it."""
     written = [r"\varnothing" if p == "nil" else p.removesuffix("%nat") for p in places]
     return f"{text}_{{{','.join(written)}}}" if written else text
 
 
 def number_text(value: Fraction | bool) -> tuple[str, int]:
+    """A constant, and how tightly its outermost sign binds."""
     if isinstance(value, bool):
         return (r"\mathrm{true}" if value else r"\mathrm{false}"), ATOM
     if value.denominator == 1:

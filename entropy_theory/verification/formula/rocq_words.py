@@ -86,6 +86,7 @@ def size_names(axes: set[Axis]) -> list[str]:
 
 
 def sizes_of(parameters: Iterable[Term], body: Term) -> list[str]:
+    """The names of the sizes that a definition depends on."""
     return size_names(axes_of([*parameters, body]))
 
 

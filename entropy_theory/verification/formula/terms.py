@@ -56,6 +56,12 @@ class Operation:
     detail: Any = None
 
 
+def _operator(name: str) -> tuple[Callable[[Term, Any], Term], Callable[[Term, Any], Term]]:
+    """An operator of Python's, and the one that stands for it with its sides exchanged."""
+    return (lambda term, other: elementwise(name, term, other),
+            lambda term, other: elementwise(name, other, term))
+
+
 class Term:
     """An operation applied to terms; equal terms are one object.
 
@@ -127,29 +133,15 @@ class Term:
 
     # ------------------------------------------------------------ operators
 
-    def __add__(self, other: Any) -> Term:
-        return elementwise("add", self, other)
-
-    def __radd__(self, other: Any) -> Term:
-        return elementwise("add", other, self)
-
-    def __sub__(self, other: Any) -> Term:
-        return elementwise("subtract", self, other)
-
-    def __rsub__(self, other: Any) -> Term:
-        return elementwise("subtract", other, self)
-
-    def __mul__(self, other: Any) -> Term:
-        return elementwise("multiply", self, other)
-
-    def __rmul__(self, other: Any) -> Term:
-        return elementwise("multiply", other, self)
-
-    def __truediv__(self, other: Any) -> Term:
-        return elementwise("divide", self, other)
-
-    def __rtruediv__(self, other: Any) -> Term:
-        return elementwise("divide", other, self)
+    __add__, __radd__ = _operator("add")
+    __sub__, __rsub__ = _operator("subtract")
+    __mul__, __rmul__ = _operator("multiply")
+    __truediv__, __rtruediv__ = _operator("divide")
+    __pow__, __rpow__ = _operator("power")
+    __and__ = __rand__ = _operator("logical_and")[0]
+    __or__ = __ror__ = _operator("logical_or")[0]
+    __lt__, __gt__ = _operator("less")
+    __le__, __ge__ = _operator("less_equal")
 
     def __neg__(self) -> Term:
         return elementwise("negative", self)
@@ -157,34 +149,8 @@ class Term:
     def __abs__(self) -> Term:
         return elementwise("absolute", self)
 
-    def __pow__(self, exponent: Any) -> Term:
-        return elementwise("power", self, exponent)
-
-    def __rpow__(self, base: Any) -> Term:
-        return elementwise("power", base, self)
-
-    def __and__(self, other: Any) -> Term:
-        return elementwise("logical_and", self, other)
-
-    def __or__(self, other: Any) -> Term:
-        return elementwise("logical_or", self, other)
-
-    __rand__, __ror__ = __and__, __or__
-
     def __invert__(self) -> Term:
         return elementwise("logical_not", self)
-
-    def __lt__(self, other: Any) -> Term:
-        return elementwise("less", self, other)
-
-    def __le__(self, other: Any) -> Term:
-        return elementwise("less_equal", self, other)
-
-    def __gt__(self, other: Any) -> Term:
-        return elementwise("less", other, self)
-
-    def __ge__(self, other: Any) -> Term:
-        return elementwise("less_equal", other, self)
 
     def max(self, axis: int = -1) -> Term:
         """The largest entry along the last axis."""
