@@ -109,10 +109,11 @@ def bandit_instances(
     if not 2 <= low <= high:
         raise ValueError(f"actions must be 2 <= fewest <= most, got {actions}")
     drawn = _Bandits(scalars=scalars, actions=actions, correct=correct, step=step, vectors=vectors)
+    fields: dict[str, Any] = scalar_entries(scalars)
     return Instances(
         strategy=strategies.bandits(
             actions=actions, with_correct=correct, with_step=step,
-            vectors={v.name: vector_entries(v) for v in vectors}, **scalar_entries(scalars)
+            vectors={v.name: vector_entries(v) for v in vectors}, **fields
         ),
         sample=drawn.sample,
         enumerate=drawn.enumerate,
