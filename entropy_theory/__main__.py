@@ -17,7 +17,7 @@ from entropy_theory.claims import all_claims, claims_in_file
 from entropy_theory.support import command_line
 from entropy_theory.support.command_line import Command
 from entropy_theory.support.installed import installed, package_of
-from entropy_theory.support.results import plain, provenance, write_text
+from entropy_theory.support.results import plain, write_text
 from entropy_theory.support.user_code import module_of_file
 from entropy_theory.support.user_errors import (
     MissingExtraError,
@@ -27,7 +27,7 @@ from entropy_theory.support.user_errors import (
     run_command,
 )
 from entropy_theory.update_rules import GROUP, RULES, UpdateRule, described, rule_class
-from entropy_theory.verification import kernel, ledger, report, rule_contract
+from entropy_theory.verification import kernel, ledger, proofs, report, rule_contract
 from entropy_theory.verification.check import FULL, QUICK, Profile, checks
 from entropy_theory.verification.claim import Claim
 from entropy_theory.verification.expected_step import expected_step
@@ -173,7 +173,7 @@ def _show_accepted(claim: Claim) -> int:
     """Print a claim with the accepted ledger's verdict, where what checks it is not installed."""
     record = ledger.read_accepted()[claim.id]
     print("SymPy is not installed, so nothing is checked here: this is the accepted ledger's verdict")
-    report.print_claim(claim, kernel.evidence(claim), Verdict(
+    report.print_claim(claim, proofs.evidence(claim), Verdict(
         statement=record["verdict"], printed_proof=record["printed_proof"],
         counterexample=record["counterexample"], problems=(), instead=record["instead"]))
     return 0
@@ -233,7 +233,7 @@ def statement(claim_id: tyro.conf.Positional[str], /) -> int:
     Args:
         claim_id: which claim.
     """
-    print(kernel.statement_text(lookup(all_claims(), claim_id, "claim", LISTED_BY)), end="")
+    print(proofs.statement_text(lookup(all_claims(), claim_id, "claim", LISTED_BY)), end="")
     return 0
 
 
@@ -269,56 +269,8 @@ def prove(
             print(kernel.check_again(results.values()))
         write(results)
     if accept:
-        kernel.accept(all_claims().values())
+        proofs.accept(all_claims().values())
     return 0 if all(result.accepted for result in results.values()) else 1
-
-
-def fit(
-    logs: tyro.conf.Positional[tuple[Path, ...]],
-    /,
-    *,
-    entropy: str | None = None,
-    performance: str | None = None,
-    step: str | None = None,
-    run: str | None = None,
-    first: float = 1.0,
-    at: tuple[float, ...] = (),
-    within: float = 0.0,
-    level: float = 0.95,
-    json: Path | None = None,
-) -> int:
-    """Fit the law R = b - a e^H to your training log: forecasts, and when not to trust them.
-
-    Args:
-        logs: CSV (W&B's export of charts too), JSON lines (W&B's history too), a metrics.jsonl, a
-            trainer_state.json of Hugging Face, TensorBoard events, or a folder with one of these three;
-            several logs of one run are joined by step.
-        entropy: column of the mean token entropy in nats; by default the column is found by its name.
-        performance: column of the reward or the accuracy; by default found by its name.
-        step: column of the step; by default found by its name.
-        run: which run, where a log holds several.
-        first: share of the points, from the start, that the fit may see; the rest is forecast. The paper
-            uses 0.15.
-        at: entropies to forecast the performance for, beside 0 (the ceiling).
-        within: pair numbers logged at different steps, if at most so many steps apart.
-        level: confidence level of the intervals, between 0 and 1.
-        json: write the result to this file; "-" prints it.
-    """
-    # Here alone: the law takes half as long to import as all claims.
-    from entropy_theory.performance_law.forecast import forecast
-    from entropy_theory.performance_law.report import as_json, as_text
-    from entropy_theory.performance_law.training_log import read
-
-    for log in logs:
-        if not log.is_dir():
-            check_file(log, "a training log, or a folder of TensorBoard events")
-    with command_line.json_output(json) as write:
-        found = read(logs, entropy=entropy, performance=performance, step=step, run=run, within=within)
-        report = forecast(found.entropy, found.performance, at=at, first=first, level=level)
-        print(as_text(found, report))
-        config = {"logs": [str(log) for log in logs], "first": first, "within": within, "run": run}
-        write({"provenance": provenance(config=config), **as_json(found, report)})
-    return 0
 
 
 def _effort(profile: Effort, quick: bool, seed: int) -> Profile:
@@ -373,7 +325,7 @@ def _check(
     last.
     """
     proves = not _is_quick(effort) and kernel.rocq_version() is not None
-    if proves and any(map(kernel.proof_file, claims.values())):
+    if proves and any(map(proofs.proof_file, claims.values())):
         report.print_proofs(claims, jobs)
     plan = _jobs(claims, path, effort, accepted)
     with report.progress(claims) as on_evidence:
@@ -422,9 +374,9 @@ COMMANDS = {
         ("rules", "rules", "the update rules, or one with its options"),
         ("prove", "prove", "the proof kernel checks proofs"),
         ("statement", "statement", "a claim as the proof kernel reads it"),
-        ("fit", "fit", "the law R = b - a exp(H) on your training log"),
     )
-}
+} | {"fit": Command(place="entropy_theory.performance_law.command:fit",
+                     summary="the law R = b - a exp(H) on your training log")}
 
 
 def main() -> int:

@@ -106,6 +106,14 @@ def along_path(
         return Path(slope=mean, change=change, points=2, converged=done)
     # What is left of it is worth one pass more, not a third sum.
     del mean, start
+    return _halved(add_slope, project, accounts, most_points)
+
+
+def _halved(
+    add_slope: Callable[[Slope | None, float], Slope], project: Callable[[Slope], float],
+    accounts: Callable[[float], bool], most_points: int,
+) -> Path:
+    """Halve the intervals of the path until Simpson's rule accounts for the change, or points run out."""
     ends = add_slope(add_slope(None, 0.0), 1.0)
     ends *= 0.5
     change, intervals = project(ends), 1

@@ -142,15 +142,15 @@ class TemperatureSwitch(Controller):
 
     def observe(self, entropy: Array, forecast: EntropyForecast | None = None) -> Array:
         """The sampling temperature of the second batch; arguments and errors as `Controller`."""
-        self.entropy = entropy = _checked(entropy)
+        self.entropy = entropy = checked_entropy(entropy)
         xp = namespace(entropy)
         before, self.temperature = self.temperature, self._choose(entropy)
         ones = xp.ones_like(entropy)
         if before is None:
             self.unswitched = ones
         else:
-            same = self.temperature == _spread(before, entropy)
-            self.unswitched = xp.where(same, _spread(self.unswitched, entropy) + 1, ones)
+            same = self.temperature == spread(before, entropy)
+            self.unswitched = xp.where(same, spread(self.unswitched, entropy) + 1, ones)
         return self.temperature
 
     def report(self) -> dict[str, Array]:
@@ -180,8 +180,8 @@ class ProportionalTemperature(TemperatureSwitch):
 
     def __post_init__(self) -> None:
         TemperatureSwitch.__post_init__(self)
-        _check_finite("gain", self.gain)
-        _check_finite("target", self.target)
+        check_finite("gain", self.gain)
+        check_finite("target", self.target)
 
     def _choose(self, entropy: Array) -> Array:
         xp = namespace(entropy)
@@ -215,14 +215,14 @@ class AdaptiveCoefficient(Controller):
     observations: int = 0
 
     def __post_init__(self) -> None:
-        _check_interval("entropy_low", self.entropy_low, "entropy_high", self.entropy_high)
+        check_interval("entropy_low", self.entropy_low, "entropy_high", self.entropy_high)
         if self.entropy_low == math.inf or self.entropy_high == -math.inf:
             raise ValueError(
                 f"no entropy is between entropy_low {self.entropy_low} and entropy_high "
                 f"{self.entropy_high}: only the other ends may be infinite")
-        _check_interval("coefficient_low", self.low, "coefficient_high", self.high)
-        _check_finite("coefficient", self.coefficient)
-        _check_finite("coefficient_step", self.rate)
+        check_interval("coefficient_low", self.low, "coefficient_high", self.high)
+        check_finite("coefficient", self.coefficient)
+        check_finite("coefficient_step", self.rate)
         if not self.rate >= 0 or self.warm_up_steps < 0:
             raise ValueError(
                 "coefficient_step and warm_up_steps must be at least 0, got "
@@ -231,9 +231,9 @@ class AdaptiveCoefficient(Controller):
 
     def observe(self, entropy: Array, forecast: EntropyForecast | None = None) -> Array:
         """The next coefficient; arguments and errors as `Controller`."""
-        self.entropy = entropy = _checked(entropy)
+        self.entropy = entropy = checked_entropy(entropy)
         xp = namespace(entropy)
-        before = _spread(self.coefficient, entropy)
+        before = spread(self.coefficient, entropy)
         self.observations += 1
         if self.observations > self.warm_up_steps:
             below = xp.clip(entropy - self.entropy_low, None, 0.0)
@@ -269,10 +269,10 @@ class TargetEntropyCoefficient(Controller):
     """At how many observations the coefficient was to move beyond a bound."""
 
     def __post_init__(self) -> None:
-        _check_interval("coefficient_low", self.low, "coefficient_high", self.high)
+        check_interval("coefficient_low", self.low, "coefficient_high", self.high)
         checked_target(self.target)
-        _check_finite("coefficient", self.coefficient)
-        _check_finite("coefficient_step", self.step)
+        check_finite("coefficient", self.coefficient)
+        check_finite("coefficient_step", self.step)
         if not self.step >= 0:
             raise ValueError(f"coefficient_step must be at least 0, got {self.step}")
 
@@ -281,10 +281,10 @@ class TargetEntropyCoefficient(Controller):
 
     def observe(self, entropy: Array, forecast: EntropyForecast | None = None) -> Array:
         """The next coefficient; arguments and errors as `Controller`."""
-        self.entropy = entropy = _checked(entropy)
+        self.entropy = entropy = checked_entropy(entropy)
         xp = namespace(entropy)
         ones = xp.ones_like(entropy)
-        before, counted = _spread(self.coefficient, entropy), _spread(self.saturated, entropy)
+        before, counted = spread(self.coefficient, entropy), spread(self.saturated, entropy)
         wanted = at_most(entropy, array_like(self.target, entropy))
         moved = xp.where(wanted, before + self.step, before - self.step)
         # A one-sided coefficient that rests at 0 has nothing to do above the target.
@@ -299,132 +299,6 @@ class TargetEntropyCoefficient(Controller):
         return {"coefficient_saturated": self.saturated}
 
 
-POWERLESS = 1e-9
-"""Nats a batch: a coefficient whose whole range moves entropy by less needs a billion batches for a nat,
-and its forecast is rounding of the other terms' changes."""
-
-
-@dataclass(kw_only=True, slots=True)
-class ForecastCoefficient(Controller):
-    """The coefficient whose forecast change of entropy leads to the target in ``horizon`` batches.
-
-        wanted      = (target - H) / horizon + (next target - target),
-        coefficient = (wanted - base - bias) / per_unit, clipped to [low, high],
-
-    with base and per_unit exponential means of the forecasts (those of single batches are noise, and a
-    coefficient that follows it costs reward). What first order leaves is fed back slowly: bias is the
-    mean, over ``feedback_horizon`` batches, of the measured change less the forecast one. As the forecast
-    is that of the coefficient that acted, bounds wind nothing up. Where forecasts are exact but for a
-    constant the distance to the target shrinks by 1 - 1/horizon a batch, and the constant's part by
-    1 - 1/feedback_horizon, whether the target rests or moves: where the schedule leads is fed forward. A
-    jump asks for more than one batch can give; the coefficient is at its bound for that batch, counted.
-
-    - Two-sided: above the target the coefficient is below what holds entropy, and negative if ``low``
-      allows.
-    - Saturated: the coefficient wanted is beyond a bound. It is counted (``saturated``).
-    - Held: forecasts of the whole range [low, high] differ by at most ``POWERLESS``, or a larger
-      coefficient is forecast to lower entropy. The coefficient stays what it was, and it is counted
-      (``held``). So it does before the first forecast, uncounted.
-
-    Raises ValueError for bounds the wrong way round, a horizon below 1, a smoothing outside [0, 1), or a
-    target below 0.
-    """
-
-    state: ClassVar[tuple[str, ...]] = (
-        "coefficient", "entropy", "base", "per_unit", "bias", "saturated", "held")
-    takes_target: ClassVar[bool] = True
-    forecasts: ClassVar[bool] = True
-    coefficient: Array = 0.0
-    """The last coefficient; at first the one before any forecast."""
-    target: Array = 0.5
-    """Entropy to hold, nats; a scalar or one value a run."""
-    horizon: float = 20.0
-    smoothing: float = 0.9
-    """What is kept of the last mean when a forecast comes in."""
-    feedback_horizon: float = 200.0
-    """Over how many batches bias is a mean; inf for no feedback."""
-    low: float = 0.0
-    high: float = 1.0
-    entropy: Array | None = None
-    """The last entropy observed, nats."""
-    base: Array | None = None
-    """The mean of forecasts without the bonus, nats a batch; None before the first."""
-    per_unit: Array | None = None
-    """The mean of forecasts of a unit of coefficient, nats a batch; None before the first."""
-    bias: Array = 0.0
-    """The mean of what the forecasts missed, nats a batch."""
-    saturated: Array = 0.0
-    """At how many observations the coefficient wanted was beyond a bound."""
-    target_change: Array = 0.0
-    """By how much the target will have moved at the next observation, nats (`aim`)."""
-    held: Array = 0.0
-    """At how many observations the coefficient had no power, or the wrong sign of it, over entropy."""
-
-    def __post_init__(self) -> None:
-        _check_interval("coefficient_low", self.low, "coefficient_high", self.high)
-        checked_target(self.target)
-        _check_finite("coefficient", self.coefficient)
-        for name in ("horizon", "feedback_horizon"):
-            if not getattr(self, name) >= 1:
-                raise ValueError(f"{name} must be at least 1 batch, got {getattr(self, name)}")
-        if not 0 <= self.smoothing < 1:
-            raise ValueError(f"smoothing must be in [0, 1), got {self.smoothing}")
-
-    def _move(self, target: Array, following: Callable[[], Array]) -> None:
-        self.target, self.target_change = target, following() - target
-
-    def observe(self, entropy: Array, forecast: EntropyForecast | None = None) -> Array:
-        """The next coefficient; arguments and errors as `Controller`."""
-        entropy = _checked(entropy)
-        xp = namespace(entropy)
-        ones = xp.ones_like(entropy)
-        self.coefficient, self.bias, self.saturated, self.held = (
-            _spread(value, entropy)
-            for value in (self.coefficient, self.bias, self.saturated, self.held))
-        if forecast is not None:
-            self._learn(entropy, _spread(forecast.base, entropy), _spread(forecast.per_unit, entropy))
-        self.entropy = entropy
-        if self.base is None:
-            return self.coefficient
-        base, per_unit = (array_like(value, entropy) for value in (self.base, self.per_unit))
-        powerless = ~(per_unit * (self.high - self.low) > POWERLESS)
-        gap = array_like(self.target, entropy) - entropy
-        wanted = gap / self.horizon + array_like(self.target_change, entropy)
-        chosen = (wanted - base - self.bias) / xp.where(powerless, ones, per_unit)
-        beyond = ~powerless & ((chosen > self.high) | (chosen < self.low))
-        self.saturated = self.saturated + xp.astype(beyond, entropy.dtype)
-        self.held = self.held + xp.astype(powerless, entropy.dtype)
-        self.coefficient = xp.where(
-            powerless, self.coefficient, xp.clip(chosen, self.low, self.high))
-        if not bool(xp.all(xp.isfinite(self.coefficient))):
-            raise ValueError("the coefficient that leads to the target is not finite: the policy has "
-                             "diverged, or coefficient_low and coefficient_high bound nothing")
-        return self.coefficient
-
-    def _learn(self, entropy: Array, base: Array, per_unit: Array) -> None:
-        """Take in a forecast, and by how much the change since the last observation differs from it."""
-        xp = namespace(entropy)
-        if not bool(xp.all(xp.isfinite(base) & xp.isfinite(per_unit))):
-            raise ValueError("the entropy forecast is not finite: the policy has diverged")
-        if self.entropy is not None:
-            missed = (entropy - array_like(self.entropy, entropy)) - (base + self.coefficient * per_unit)
-            self.bias = self.bias + (missed - self.bias) / self.feedback_horizon
-        self.base = base if self.base is None else _mean(self.base, base, self.smoothing)
-        self.per_unit = (
-            per_unit if self.per_unit is None else _mean(self.per_unit, per_unit, self.smoothing))
-
-    def report(self) -> dict[str, Array]:
-        """Return what the coefficient follows from, and how often it could not.
-
-        These are ``forecast_base``, ``forecast_per_unit`` and ``forecast_bias`` (means, nats a batch)
-        once there was a forecast, ``coefficient_saturated`` and ``coefficient_held`` (counts so far).
-        """
-        found = {"forecast_base": self.base, "forecast_per_unit": self.per_unit,
-                 "forecast_bias": None if self.base is None else self.bias,
-                 "coefficient_saturated": self.saturated, "coefficient_held": self.held}
-        return {name: value for name, value in found.items() if value is not None}
-
-
 def checked_target(target: Array) -> Array:
     """Return a target entropy, scalar or [runs], nats; raise ValueError where it is below 0."""
     xp = namespace(target)
@@ -434,26 +308,25 @@ def checked_target(target: Array) -> Array:
     return target
 
 
-def _spread(value: Array, entropy: Array) -> Array:
+def spread(value: Array, entropy: Array) -> Array:
     """``value``, a number or one a run, as an array like ``entropy``."""
     return namespace(entropy).broadcast_to(array_like(value, entropy), entropy.shape)
 
 
-def _mean(before: Array, new: Array, kept: float) -> Array:
-    return kept * array_like(before, new) + (1 - kept) * new
-
-
-def _check_interval(low_name: str, low: float, high_name: str, high: float) -> None:
+def check_interval(low_name: str, low: float, high_name: str, high: float) -> None:
+    """Raise ValueError where a lower bound is above its upper one."""
     if not np.all(np.asarray(low) <= np.asarray(high)):
         raise ValueError(f"{low_name} {low} is above {high_name} {high}: swap them")
 
 
-def _check_finite(name: str, value: Array) -> None:
+def check_finite(name: str, value: Array) -> None:
+    """Raise ValueError where a number is not finite."""
     if not np.all(np.isfinite(to_numpy(value))):
         raise ValueError(f"{name} must be finite, got {value}")
 
 
-def _checked(entropy: Array) -> Array:
+def checked_entropy(entropy: Array) -> Array:
+    """Return a measured entropy as an array; raise ValueError where it is NaN."""
     xp = namespace(entropy)
     entropy = xp.asarray(entropy)
     if bool(xp.any(xp.isnan(entropy))):

@@ -14,6 +14,7 @@ counterexample can be checked by hand:
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -155,8 +156,7 @@ def token_trees(
     lead = () if n_prompts is None else (n_prompts,)
 
     def table(entry: SearchStrategy[Any], *shape: int) -> Any:
-        size = math.prod(shape)
-        return np.reshape(draw(st.lists(entry, min_size=size, max_size=size)), shape).tolist()
+        return _drawn(draw, entry, *shape).tolist()
 
     shape = (*lead, tree.n_states, tree.n_tokens)
     case: dict[str, Any] = {}
@@ -204,8 +204,7 @@ def token_batches(
         second_batch: with tempered rows (True), without (False), or either (None).
 
     Returns:
-        A `TokenBatch` with entropies, a reference policy, sequence ids and groups; weights are 1/N
-        of each batch.
+        A `TokenBatch` with entropies, a reference policy, sequence ids and groups; weights are 1/N.
     """
     n_prompts, size = draw(st.integers(*prompts)), draw(st.integers(*group_size))
     width = draw(st.integers(*positions))
@@ -213,9 +212,7 @@ def token_batches(
     sequences = n_prompts * size
     token_reward = _graded_reward() if graded else st.sampled_from((0.0, 1.0))
 
-    def table(entry: SearchStrategy[Any], *shape: int) -> np.ndarray:
-        count = math.prod(shape)
-        return np.reshape(draw(st.lists(entry, min_size=count, max_size=count)), shape)
+    table = functools.partial(_drawn, draw)
 
     def rows(tempered: bool, first: int) -> TokenBatch:
         shape = (sequences, width)
@@ -240,8 +237,12 @@ def token_batches(
             sequence=np.broadcast_to(first + ids, shape),
         )
 
-    ordinary = rows(False, 0)
-    return concatenate([ordinary, rows(True, sequences)]) if has_second else ordinary
+    return concatenate([rows(False, 0), rows(True, sequences)]) if has_second else rows(False, 0)
+
+
+def _drawn(draw: DrawFn, entry: SearchStrategy[Any], *shape: int) -> np.ndarray:
+    size = math.prod(shape)
+    return np.reshape(draw(st.lists(entry, min_size=size, max_size=size)), shape)
 
 
 def _logit() -> SearchStrategy[float]:

@@ -42,16 +42,14 @@ def listing(
     Args:
         logits: [..., states, actions].
         reward: [..., states, actions] (or broadcastable), the reward of each action.
-        temperature: None for ordinary rows. Given (scalar or [...], one value a run), the rows are
-            those of a second batch sampled at that temperature.
+        temperature: None for ordinary rows, else those of a second batch sampled at it (scalar or [...]).
         reference_logits: [..., states, actions] of a reference policy, for ``reference_log_prob``.
         removed_fraction: share of the actions that ``clamped_entropy`` leaves out
             (`UpdateRule.removed_fraction`); with 0 the batch has no such column.
         effects: whether the batch has the column ``entropy_effect``, exact for independent logits.
 
     Returns:
-        A TokenBatch of [..., states * actions, 1], states uniformly weighted, each state its own
-        group, with ``entropy``, ``sampling_temperature``, ``tempered``, ``state`` and ``action``.
+        A TokenBatch [..., states * actions, 1]: states weigh the same, and each is its own group.
 
     Raises:
         ValueError: as `policy.shift_logits`; logits without a state axis.
@@ -62,48 +60,51 @@ def listing(
         raise ValueError(
             f"logits are [..., states, actions], one of each at least, got shape {tuple(logits.shape)}")
     n_states, n_actions = logits.shape[-2:]
-    runs = logits.shape[:-2]
-    rows = (*runs, n_states * n_actions, 1)
+    rows = (*logits.shape[:-2], n_states * n_actions, 1)
 
     def column(values: Array) -> Array:
         return xp.reshape(xp.broadcast_to(values, logits.shape), rows)
 
-    reward = xp.asarray(reward, dtype=logits.dtype)
-    log_prob = log_softmax(logits)
-    ones = xp.ones_like(logits)
-    sampling_temperature = ones
-    sampling_log_prob = log_prob
-    if temperature is not None:
-        per_run = xp.asarray(temperature, dtype=logits.dtype)
-        per_state = xp.broadcast_to(per_run[..., None] if per_run.ndim else per_run,
-                                    logits.shape[:-1])
-        sampling_log_prob = log_softmax(logits, per_state)
-        sampling_temperature = ones * per_state[..., None]
+    log_prob, ones = log_softmax(logits), xp.ones_like(logits)
+    sampling_log_prob, per_state = _sampling(logits, temperature)
+    reference = _reference(logits, reference_logits)
     device = array_api_compat.device(logits)
-    states = xp.broadcast_to(xp.arange(n_states, device=device)[:, None], logits.shape)
-    actions = xp.broadcast_to(xp.arange(n_actions, device=device), logits.shape)
+    states, actions = xp.arange(n_states, device=device)[:, None], xp.arange(n_actions, device=device)
     return TokenBatch(
         log_prob=column(log_prob),
         old_log_prob=column(log_prob),
-        reward=column(reward),
+        reward=column(xp.asarray(reward, dtype=logits.dtype)),
         mask=column(ones > 0),
         weight=column(xp.exp(sampling_log_prob) / n_states),
         entropy=column(entropy(logits)[..., None]),
         clamped_entropy=(
-            column(clamped_entropy(logits, removed_fraction)[..., None]) if removed_fraction else None
-        ),
-        reference_log_prob=(
-            None if reference_logits is None
-            else column(log_softmax(xp.asarray(reference_logits, dtype=logits.dtype)))
-        ),
+            column(clamped_entropy(logits, removed_fraction)[..., None]) if removed_fraction else None),
+        reference_log_prob=None if reference is None else column(reference),
         sampling_log_prob=column(sampling_log_prob),
-        sampling_temperature=column(sampling_temperature),
+        sampling_temperature=column(ones * per_state[..., None]),
         tempered=column((ones > 0) if temperature is not None else (ones < 0)),
         entropy_effect=column(entropy_effects(logits)) if effects else None,
         group=None if n_states == 1 else column(states),
         state=column(states),
         action=column(actions),
     )
+
+
+def _sampling(logits: Array, temperature: Array | None) -> tuple[Array, Array]:
+    """(log-probabilities at the temperature, the temperature of each state); 1 where none is given."""
+    xp = namespace(logits)
+    if temperature is None:
+        return log_softmax(logits), xp.ones_like(logits[..., 0])
+    per_run = xp.asarray(temperature, dtype=logits.dtype)
+    per_state = xp.broadcast_to(per_run[..., None] if per_run.ndim else per_run, logits.shape[:-1])
+    return log_softmax(logits, per_state), per_state
+
+
+def _reference(logits: Array, reference_logits: Array | None) -> Array | None:
+    """Log-probabilities of the reference policy, if there is one."""
+    if reference_logits is None:
+        return None
+    return log_softmax(namespace(logits).asarray(reference_logits, dtype=logits.dtype))
 
 
 def entropy_effects(logits: Array) -> Array:
@@ -150,76 +151,72 @@ def response_batch(
         removed_fraction: as `listing`.
 
     Returns:
-        A TokenBatch [..., prompts * responses, horizon]. The weight of a token is the probability of its
-        response over the number of prompts and the mean length of a response, so that weights sum to 1
-        as those of N sampled tokens, 1/N each, do.
+        A TokenBatch [..., prompts * responses, horizon]. A token's weight is its response's probability
+        over the number of prompts and the mean length of a response, so that weights sum to 1.
 
     Raises:
         ValueError: as `TokenTree.of` and `policy.shift_logits`; states that are no whole number of trees.
     """
     logits = as_float_array(logits)
     xp = namespace(logits)
-    reward = xp.asarray(reward, dtype=logits.dtype)
     if tree is None:
-        tree, reward = TokenTree.of(logits), reward[..., None, :]
-    n_prompts, left = divmod(logits.shape[-2], tree.n_states)
-    if left or not n_prompts:
-        raise ValueError(
-            f"{logits.shape[-2]} states are no whole number of trees of {tree.n_states} states")
-    device = array_api_compat.device(logits)
-    paths = tree.paths()
-    prompt = np.repeat(np.arange(n_prompts), tree.n_responses)
-    mask = xp.asarray(np.tile(paths.mask, (n_prompts, 1)), device=device)
-    state = np.tile(paths.state, (n_prompts, 1)) + tree.n_states * prompt[:, None]
-    state, action, group = (
-        xp.asarray(column, device=device)
-        for column in (state, np.tile(paths.token, (n_prompts, 1)),
-                       np.repeat(prompt[:, None], tree.horizon, axis=1))
-    )
+        tree, reward = TokenTree.of(logits), xp.asarray(reward, dtype=logits.dtype)[..., None, :]
+    n_prompts, mask, state, action, group = _response_tokens(logits, tree)
     shape = (*logits.shape[:-2], *state.shape)
 
     def column(values: Array) -> Array:
         return xp.broadcast_to(values, shape)
 
-    def of_tokens(table: Array) -> Array:
-        return table[..., state, action]
-
-    def of_states(values: Array) -> Array:
-        return values[..., state]
-
-    log_prob = log_softmax(logits)
-    tempered = temperature is not None
-    sampling, per_run = log_prob, xp.ones_like(logits[..., :1, 0])
-    if temperature is not None:
-        per_run = per_run * xp.asarray(temperature, dtype=logits.dtype)[..., None]
-        sampling = log_softmax(logits, per_run)
-    taken = of_tokens(sampling)
-    chance = xp.exp(xp.sum(xp.where(mask, taken, 0 * taken), axis=-1, keepdims=True))
-    counted = xp.where(mask, chance, 0 * chance)
+    log_prob = log_softmax(logits)[..., state, action]
+    sampling, per_state = _sampling(logits, temperature)
+    reference = _reference(logits, reference_logits)
+    taken = sampling[..., state, action]
     per_response = xp.broadcast_to(
-        reward, (*logits.shape[:-2], n_prompts, tree.n_responses))
+        xp.asarray(reward, dtype=logits.dtype), (*logits.shape[:-2], n_prompts, tree.n_responses))
     return TokenBatch(
-        log_prob=of_tokens(log_prob),
-        old_log_prob=of_tokens(log_prob),
+        log_prob=log_prob,
+        old_log_prob=log_prob,
         reward=column(xp.reshape(per_response, (*shape[:-1], 1))),
         mask=column(mask),
-        weight=column(chance / xp.sum(counted, axis=(-2, -1), keepdims=True)),
-        entropy=of_states(entropy(logits)),
+        weight=column(_token_weights(taken, mask)),
+        entropy=entropy(logits)[..., state],
         clamped_entropy=(
-            of_states(clamped_entropy(logits, removed_fraction)) if removed_fraction else None
-        ),
-        reference_log_prob=(
-            None if reference_logits is None
-            else of_tokens(log_softmax(xp.asarray(reference_logits, dtype=logits.dtype)))
-        ),
+            clamped_entropy(logits, removed_fraction)[..., state] if removed_fraction else None),
+        reference_log_prob=None if reference is None else reference[..., state, action],
         sampling_log_prob=taken,
-        sampling_temperature=column(per_run[..., None]),
-        tempered=column(mask | True if tempered else mask & False),
+        sampling_temperature=column(per_state[..., :1, None]),
+        tempered=column(mask & False if temperature is None else mask | True),
         group=None if n_prompts == 1 else column(group),
         state=column(state),
         action=column(action),
         listed=True,
     )
+
+
+def _response_tokens(logits: Array, tree: TokenTree) -> tuple[int, Array, Array, Array, Array]:
+    """(number of prompts, then mask, state, token and prompt of the tokens of all responses)."""
+    n_prompts, left = divmod(logits.shape[-2], tree.n_states)
+    if left or not n_prompts:
+        raise ValueError(
+            f"{logits.shape[-2]} states are no whole number of trees of {tree.n_states} states")
+    paths = tree.paths()
+    prompt = np.repeat(np.arange(n_prompts), tree.n_responses)
+    found = (
+        np.tile(paths.mask, (n_prompts, 1)),
+        np.tile(paths.state, (n_prompts, 1)) + tree.n_states * prompt[:, None],
+        np.tile(paths.token, (n_prompts, 1)), np.repeat(prompt[:, None], tree.horizon, axis=1),
+    )
+    xp, device = namespace(logits), array_api_compat.device(logits)
+    mask, state, action, group = (xp.asarray(column, device=device) for column in found)
+    return n_prompts, mask, state, action, group
+
+
+def _token_weights(log_prob: Array, mask: Array) -> Array:
+    """The probability of each response, such that its tokens' weights sum to 1 over all responses."""
+    xp = namespace(log_prob)
+    chance = xp.exp(xp.sum(xp.where(mask, log_prob, 0 * log_prob), axis=-1, keepdims=True))
+    counted = xp.where(mask, chance, 0 * chance)
+    return chance / xp.sum(counted, axis=(-2, -1), keepdims=True)
 
 
 def logit_step(

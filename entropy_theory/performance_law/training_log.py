@@ -114,13 +114,7 @@ def read(
             fewer than 3 steps with both numbers.
         OSError: a path that cannot be opened.
     """
-    if not paths:
-        raise ValueError("no log given: name a CSV, a metrics.jsonl or a folder of TensorBoard events")
-    if entropy is not None and entropy == performance:
-        raise ValueError(f"column '{entropy}' is given for both the entropy and the performance: name "
-                         "another with --entropy or --performance")
-    if not within >= 0:
-        raise ValueError(f"within must be at least 0 steps, got {within}")
+    _check_asked(paths, entropy, performance, within)
     log = _read_all(paths, step)
     where = ", ".join(str(path) for path in paths)
     rows = _of_run(log, run, (entropy, performance), where)
@@ -150,6 +144,18 @@ def read(
         performance_name=performance_name, notes=tuple(dict.fromkeys(notes)),
         others={"entropy": more, "performance": further},
     )
+
+
+def _check_asked(
+    paths: Sequence[Path], entropy: str | None, performance: str | None, within: float
+) -> None:
+    if not paths:
+        raise ValueError("no log given: name a CSV, a metrics.jsonl or a folder of TensorBoard events")
+    if entropy is not None and entropy == performance:
+        raise ValueError(f"column '{entropy}' is given for both the entropy and the performance: name "
+                         "another with --entropy or --performance")
+    if not within >= 0:
+        raise ValueError(f"within must be at least 0 steps, got {within}")
 
 
 def _check_unasked(

@@ -5,7 +5,7 @@ The coefficient is a constant, or, with a ``target``, adapted by a closed loop o
 - ``hold="integral"``: up by ``coefficient_step`` while entropy is at or below the target, down and
   without effect while it is above (Skywork-OR1, arXiv 2505.22312; TRL);
 - ``hold="forecast"``: such that the entropy change forecast of the rule with and without the bonus is
-  what leads to the target in ``horizon`` batches (`controllers.ForecastCoefficient`).
+  what leads to the target in ``horizon`` batches (`ForecastCoefficient`).
 
 With ``prompt_gain`` each prompt has a coefficient of its own,
 
@@ -28,7 +28,8 @@ import numpy as np
 
 from entropy_theory import advantages
 from entropy_theory.array_types import Array, TokenColumn, TokenMask
-from entropy_theory.controllers import Controller, ForecastCoefficient, TargetEntropyCoefficient
+from entropy_theory.controllers import Controller, TargetEntropyCoefficient
+from entropy_theory.forecast_coefficient import ForecastCoefficient
 from entropy_theory.policy import namespace, to_numpy
 from entropy_theory.schedules import Schedule
 from entropy_theory.support.user_errors import check_choice

@@ -1,7 +1,8 @@
 """How a claim is checked.
 
     claim.py            what a claim is: hypotheses, conclusion, mutants
-    instances.py        where it lives: strategies, samplers, small integers
+    instances.py        where it lives: strategies, samplers, small integers; drawn as bandit_policies.py,
+                        tree_policies.py
     arithmetic.py       softmax formulas that run in float64 and in ball arithmetic alike
     symbolic.py         the equations of a formula, decided by SymPy
     property_based.py   Hypothesis: thousands of instances, shrunk to the simplest violation
@@ -13,8 +14,9 @@
     verdict.py          the verdict, from the evidence alone
     check.py            the list of checks of a claim and what each may cost; `judge` runs them
     judged.py           the formula, or the code, that was judged
+    proofs.py kernel.py what belongs to a proof in Rocq, and what the kernel says of it
     ledger.py report.py verdicts as JSON and as tables; the accepted ledger
-    rule_contract.py    what every update rule must keep, a user's too
+    rule_contract.py    what every update rule must keep, a user's too: its clauses and batches
     expected_step.py    of what its expected step is the gradient
 
 One claim in one call: ``judge(claim)`` gives its `Verdict` (quick; ``judge(claim, FULL)`` at length).
@@ -22,18 +24,12 @@ One claim in one call: ``judge(claim)`` gives its `Verdict` (quick; ``judge(clai
 
 from typing import NoReturn
 
+from entropy_theory.verification.bandit_policies import bandit_instances
 from entropy_theory.verification.check import FULL, QUICK, judge
 from entropy_theory.verification.claim import Claim, Condition, Mutant, PrintedStep, Statement, Step
-from entropy_theory.verification.instances import (
-    GRADED_REWARD,
-    Cases,
-    Instances,
-    Scalar,
-    Vector,
-    bandit_instances,
-    listed_instances,
-    tree_instances,
-)
+from entropy_theory.verification.drawn_fields import GRADED_REWARD, Scalar, Vector
+from entropy_theory.verification.instances import Cases, Instances, listed_instances
+from entropy_theory.verification.tree_policies import tree_instances
 
 __all__ = [
     "FULL",

@@ -17,15 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from entropy_theory.token_tree import TokenTree
-from entropy_theory.verification.formula.terms import (
-    broadcast,
-    careful,
-    elementwise,
-    is_term,
-    operation,
-    reduced,
-    rowwise,
-)
+from entropy_theory.verification.formula.functions import operation, reduced, rowwise
+from entropy_theory.verification.formula.terms import broadcast, careful, elementwise, is_term
 from entropy_theory.verification.formula.terms import constant as constant_term
 from entropy_theory.verification.formula.trees import SymbolicTree
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from entropy_theory.verification.arithmetic import (
     UndecidedComparisonError,
 )
 from entropy_theory.verification.claim import Relation, Statement
-from entropy_theory.verification.instances import Instance, as_balls
+from entropy_theory.verification.instances import Instance, as_balls, to_json
 
 Status = Literal["violated", "holds", "outside", "undecided"]
 
@@ -185,3 +185,11 @@ def holds(value: Reals | Mask, relation: Relation) -> bool | None:
     if False in answers:
         return False
     return None if None in answers else True
+
+
+def record(instance: Instance, certificate: Certificate) -> dict[str, Any]:
+    """Return a counterexample as the ledger stores it."""
+    data = to_json(instance)
+    if "weights" in data:
+        data.pop("logits", None)
+    return {**data, "margin_interval": certificate.interval}

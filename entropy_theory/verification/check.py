@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from entropy_theory.verification import certify, kernel, symbolic
+from entropy_theory.verification import certify, proofs, symbolic
 from entropy_theory.verification.claim import (
     Claim,
     Evidence,
@@ -206,7 +206,7 @@ def _step_check(step: Step, target: Target, profile: Profile) -> Check:
 def _accepted_target(claim: Claim) -> Target | None:
     """Which of the claim's statements the kernel has accepted."""
     try:
-        accepted = [e.target for e in kernel.evidence(claim) if e.outcome == "pass"]
+        accepted = [e.target for e in proofs.evidence(claim) if e.outcome == "pass"]
     except OSError:  # The check of the kernel's word reports it.
         return None
     return accepted[0] if accepted else None
@@ -214,11 +214,11 @@ def _accepted_target(claim: Claim) -> Target | None:
 
 def _kernel_checks(claim: Claim, profile: Profile) -> list[Check]:
     """One check, where the claim has a proof: what the kernel says of it."""
-    if kernel.proof_file(claim) is None:
+    if proofs.proof_file(claim) is None:
         return []
     target: Target = "statement" if claim.repair is None else "repair"
     return [Check(method="kernel", target=target, name="", limit=profile.check_seconds,
-                  run=lambda: kernel.evidence(claim))]
+                  run=lambda: proofs.evidence(claim))]
 
 
 def _recheck(claim: Claim, stored: dict[str, Any], profile: Profile) -> Check:

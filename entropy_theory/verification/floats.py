@@ -100,3 +100,19 @@ def _short(value: Any) -> str:
     if isinstance(value, list):
         return f"({','.join(_short(v) for v in value)})"
     return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def refuse_mixed(
+    statement: Statement, batch: Batch, margins: np.ndarray, meets: np.ndarray
+) -> None:
+    """Raise a ValueError unless the last instance has by itself the margin that it has in its batch."""
+    last = {name: column[-1:] for name, column in batch.items()}
+    alone, meets_alone = evaluate(statement, last)
+    # Sums of another length may round otherwise, and a margin may be a difference of large numbers.
+    if meets_alone[0] != meets[-1] or not np.isclose(
+            alone[0], margins[-1], rtol=1e-6, atol=1e-9, equal_nan=True):
+        raise ValueError(
+            f"the margin of {describe(to_json(pick(last, 0)))} is {alone[0]:g} by itself and "
+            f"{margins[-1]:g} among {len(margins)} instances: the first axis of a field is the "
+            "instances', its last the actions', so the number of actions is i.logits.shape[-1], not "
+            "len(i.logits)")

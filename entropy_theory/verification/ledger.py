@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from entropy_theory.support.results import provenance, read_json, write_json
-from entropy_theory.verification import kernel
+from entropy_theory.verification import proofs
 from entropy_theory.verification.claim import Claim, Evidence
 from entropy_theory.verification.floats import describe, evaluate
 from entropy_theory.verification.formula.latex import formula_or_none
@@ -42,7 +42,7 @@ def entry(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) -> dict[
         "instead": verdict.instead,
         "printed_proof": verdict.printed_proof,
         "proof": _proof(claim, verdict),
-        "axioms": list(kernel.axioms(claim)) if "proved" in _standings(claim, verdict) else [],
+        "axioms": list(proofs.axioms(claim)) if "proved" in _standings(claim, verdict) else [],
         "evidence": [
             {"method": e.method, "outcome": e.outcome, "detail": e.detail, "cases": e.cases,
              "seconds": round(e.seconds, 3), "target": e.target, "name": e.name}
@@ -141,7 +141,7 @@ def _proof(claim: Claim, verdict: Verdict) -> dict[str, str] | None:
     """The file with the kernel's proof and the digest of what it accepted, where that is the verdict."""
     if "proved" not in _standings(claim, verdict):
         return None
-    proof = kernel.proof_of(claim)
+    proof = proofs.proof_of(claim)
     if proof is None:
         return None
     return {"kernel": "Rocq", "file": f"entropy_theory/formal/claims/{proof.module.replace('.', '/')}.v",

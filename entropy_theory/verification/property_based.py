@@ -6,12 +6,15 @@ import time
 from typing import Any
 
 import numpy as np
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import seed as seeded
+from hypothesis import target as steer
 
 from entropy_theory.verification import certify
+from entropy_theory.verification.certify import record
 from entropy_theory.verification.claim import Evidence, Statement, Target
 from entropy_theory.verification.floats import describe, evaluate
 from entropy_theory.verification.instances import Instance, Instances, as_batch
-from entropy_theory.verification.search import record
 
 
 class _ViolationError(AssertionError):
@@ -33,24 +36,11 @@ def check_property(
     Without ``shrink`` the first violation is reported as drawn (enough to reject a mutant). Seed 0 draws
     what Hypothesis derives from the test itself.
     """
-    from hypothesis import HealthCheck, Phase, given, settings
-    from hypothesis import seed as seeded
-    from hypothesis import target as steer
-
     started = time.monotonic()
     counts = {"met": 0, "drawn": 0, "equalities": 0}
     violations: list[tuple[Instance, certify.Certificate]] = []
 
-    @settings(
-        max_examples=examples,
-        derandomize=True,
-        database=None,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-        phases=(Phase.generate, Phase.target, *((Phase.shrink,) if shrink else ())),
-        print_blob=False,
-        report_multiple_bugs=False,
-    )
+    @_settings(examples, shrink)
     @given(instances.strategy)
     def run(instance: Instance) -> None:
         counts["drawn"] += 1
@@ -71,29 +61,42 @@ def check_property(
             violations.append((instance, certificate))
             raise _ViolationError
 
-    outcome: Any = "pass"
+    outcome = "pass"
     try:
         (seeded(seed)(run) if seed else run)()
     except _ViolationError:
         outcome = "fail"
-    seconds = time.monotonic() - started
-    cases, met = counts["drawn"], counts["met"]
+    common: dict[str, Any] = {"method": "property", "cases": counts["drawn"], "target": target,
+                              "seconds": time.monotonic() - started}
     if outcome == "fail":
         # Hypothesis runs the shrunk example last.
         data = record(*violations[-1])
-        return [Evidence(method="property", outcome="fail", cases=cases, seconds=seconds, target=target,
-                         counterexample=data,
+        return [Evidence(**common, outcome="fail", counterexample=data,
                          detail=f"Hypothesis, shrunk: {describe(data)}, "
                                 f"margin {data['margin_interval']}")]
+    return [_no_violation(common, **counts)]
+
+
+def _settings(examples: int, shrink: bool) -> settings:
+    return settings(
+        max_examples=examples,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        phases=(Phase.generate, Phase.target, *((Phase.shrink,) if shrink else ())),
+        print_blob=False,
+        report_multiple_bugs=False,
+    )
+
+
+def _no_violation(common: dict[str, Any], met: int, drawn: int, equalities: int) -> Evidence:
     if met == 0:
-        return [Evidence(method="property", outcome="vacuous", cases=cases, seconds=seconds,
-                         target=target,
-                         detail=f"vacuous: none of {cases} examples meets the hypotheses")]
-    if counts["equalities"]:
-        why = (f"Hypothesis: {counts['equalities']} of {met} examples may be exact equalities, where the "
+        return Evidence(**common, outcome="vacuous",
+                        detail=f"vacuous: none of {drawn} examples meets the hypotheses")
+    if equalities:
+        why = (f"Hypothesis: {equalities} of {met} examples may be exact equalities, where the "
                "strict statement fails")
-        return [Evidence(method="property", outcome="undecided", cases=cases, seconds=seconds,
-                         target=target, left_open=why, detail=why)]
-    return [Evidence(method="property", outcome="pass", cases=cases, seconds=seconds, target=target,
-                     searched=f"{met} Hypothesis examples",
-                     detail=f"Hypothesis: {met} of {cases} examples met the hypotheses, none failed")]
+        return Evidence(**common, outcome="undecided", left_open=why, detail=why)
+    return Evidence(**common, outcome="pass", searched=f"{met} Hypothesis examples",
+                    detail=f"Hypothesis: {met} of {drawn} examples met the hypotheses, none failed")

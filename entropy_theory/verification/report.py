@@ -12,7 +12,7 @@ from rich.table import Table
 
 from entropy_theory.support import cores
 from entropy_theory.support.console import Console
-from entropy_theory.verification import kernel
+from entropy_theory.verification import kernel, proofs
 from entropy_theory.verification.check import QUICK, checks
 from entropy_theory.verification.claim import Claim, Evidence, Statement, Target
 from entropy_theory.verification.floats import describe
@@ -166,11 +166,11 @@ def _print_kernel(
     heading("Proof kernel")
     for e in found:
         line(f"{e.outcome}: {e.detail}")
-    path = kernel.proof_file(claim)
+    path = proofs.proof_file(claim)
     line(f"proof: {path}")
     try:
-        line(f"assumes: {', '.join(kernel.axioms(claim)) or 'nothing'}")
-        for row in kernel.statement_text(claim).splitlines():
+        line(f"assumes: {', '.join(proofs.axioms(claim)) or 'nothing'}")
+        for row in proofs.statement_text(claim).splitlines():
             line(row, 4)
     except UntraceableError as error:
         line(f"no formula: {error}")

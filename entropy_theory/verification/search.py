@@ -18,7 +18,7 @@ import numpy as np
 
 from entropy_theory.verification import certify, sizes
 from entropy_theory.verification.claim import Evidence, Statement, Target
-from entropy_theory.verification.floats import describe, evaluate, is_candidate
+from entropy_theory.verification.floats import describe, evaluate, is_candidate, refuse_mixed
 from entropy_theory.verification.instances import (
     Batch,
     Instance,
@@ -97,9 +97,7 @@ def search(
     deadline = time.thread_time() + effort.seconds
     attack = _Attack(statement, instances)
     for witness in witnesses:
-        attack.met += certify.check_instance(statement, witness).status != "outside"
-        attack.cases += 1
-        attack.certify(witness)
+        attack.witness(witness)
     simplest, reached = _enumerate(attack, instances, effort, deadline)
     simplest = simplest or next(iter(attack.violations), None)
     random_cases = 0 if instances.finite or (first_only and attack.violations) else effort.random_cases
@@ -111,9 +109,7 @@ def search(
     ]
     extremes = sorted([*climbed, *starts], key=lambda entry: entry[0], reverse=True)
     rechecked = _certify_worst(attack, extremes[:RECHECKED])
-    missing: list[str] = []
-    if not attack.violations:
-        missing = sizes.try_larger(attack, instances, effort.sizes, seed)
+    missing = [] if attack.violations else sizes.try_larger(attack, instances, effort.sizes, seed)
     for instance in () if attack.violations else attack.infinite:
         attack.certify(instance, -np.inf)
 
@@ -123,8 +119,7 @@ def search(
                           f"{attack.cases} instances meets the hypotheses")]
     hardness = f"{instances.families}, one by one" if instances.finite else (
         f"all integer weights of total <= {reached}, {drawn} random ({instances.families}), "
-        f"{len(climbed)} local ascents"
-    )
+        f"{len(climbed)} local ascents")
     common["searched"] = attack.sizes_said() + hardness + f"; {attack.met} met the hypotheses"
     if attack.violations:
         first, last = simplest or attack.violations[0], attack.violations[-1]
@@ -132,13 +127,17 @@ def search(
             first = simplest_of(statement, instances, first, max(2.0, effort.seconds))
         return _refutation(attack, first, last, started, common)
     missing += _hardly_searched(attack, instances, reached, drawn, random_cases)
-    vacuous = ""
-    if tight is not None:
-        batch = instances.sample(np.random.default_rng([seed, 2]), DRAWN)
-        margins, meets = evaluate(statement, batch)
-        usual = float(np.median(margins[meets])) if meets.any() else 0.0
-        vacuous = why_vacuous(statement, instances, attack.margins, batch, usual if tight else None)
+    vacuous = "" if tight is None else _says_nothing(attack, seed, tight)
     return [_no_violation(attack, missing, extremes, rechecked, started, common, vacuous)]
+
+
+def _says_nothing(attack: _Attack, seed: int, tight: bool) -> str:
+    """Why the statement may say nothing, judged on instances of their own."""
+    batch = attack.instances.sample(np.random.default_rng([seed, 2]), DRAWN)
+    margins, meets = evaluate(attack.statement, batch)
+    usual = float(np.median(margins[meets])) if meets.any() else 0.0
+    return why_vacuous(attack.statement, attack.instances, attack.margins, batch,
+                       usual if tight else None)
 
 
 def _evidence(outcome: Any, started: float, **fields: Any) -> Evidence:
@@ -148,7 +147,7 @@ def _evidence(outcome: Any, started: float, **fields: Any) -> Evidence:
 def _refutation(
     attack: _Attack, first: Violation, last: Violation, started: float, common: dict[str, Any]
 ) -> list[Evidence]:
-    simple, worst = record(*first), record(*last)
+    simple, worst = certify.record(*first), certify.record(*last)
     return [
         _evidence("fail", started, **common, counterexample=simple,
                   detail=f"{attack.flagged} candidates; simplest {describe(simple)}; "
@@ -208,22 +207,6 @@ def _certify_worst(attack: _Attack, candidates: list[tuple[float, Instance]]) ->
     return len(candidates)
 
 
-def _refuse_mixed(
-    statement: Statement, batch: Batch, margins: np.ndarray, meets: np.ndarray
-) -> None:
-    """Raise a ValueError unless the last instance has by itself the margin that it has in its batch."""
-    last = {name: column[-1:] for name, column in batch.items()}
-    alone, meets_alone = evaluate(statement, last)
-    # Sums of another length may round otherwise, and a margin may be a difference of large numbers.
-    if meets_alone[0] != meets[-1] or not np.isclose(
-            alone[0], margins[-1], rtol=1e-6, atol=1e-9, equal_nan=True):
-        raise ValueError(
-            f"the margin of {describe(to_json(pick(last, 0)))} is {alone[0]:g} by itself and "
-            f"{margins[-1]:g} among {len(margins)} instances: the first axis of a field is the "
-            "instances', its last the actions', so the number of actions is i.logits.shape[-1], not "
-            "len(i.logits)")
-
-
 def simplest_of(
     statement: Statement, instances: Instances, found: Violation, seconds: float
 ) -> Violation:
@@ -237,14 +220,6 @@ def simplest_of(
         return certificate if certificate.status == "violated" else None
 
     return shrink(violates, instances, found, seconds)
-
-
-def record(instance: Instance, certificate: certify.Certificate) -> dict[str, Any]:
-    """Return a counterexample as the ledger stores it."""
-    data = to_json(instance)
-    if "weights" in data:
-        data.pop("logits", None)
-    return {**data, "margin_interval": certificate.interval}
 
 
 class _Attack:
@@ -270,7 +245,7 @@ class _Attack:
         margins, meets = evaluate(self.statement, batch)
         if self.may_mix and len(margins) > 1:
             self.may_mix = False
-            _refuse_mixed(self.statement, batch, margins, meets)
+            refuse_mixed(self.statement, batch, margins, meets)
         candidates = meets & is_candidate(self.statement, margins)
         self.cases += len(margins)
         self.met += int(np.sum(meets))
@@ -285,6 +260,12 @@ class _Attack:
             self.infinite += [pick(batch, int(index)) for index in np.flatnonzero(
                 meets & np.isposinf(margins))[: INFINITE - len(self.infinite)]]
         return margins, meets, candidates
+
+    def witness(self, instance: Instance) -> None:
+        """Try an instance that was given."""
+        self.met += certify.check_instance(self.statement, instance).status != "outside"
+        self.cases += 1
+        self.certify(instance)
 
     def certify(self, instance: Instance, margin: float = 0.0) -> bool:
         """Whether balls prove a violation at this instance; if so it is kept."""

@@ -9,8 +9,8 @@ from typing import Any
 
 from entropy_theory.claims import claims_of, module_names
 from entropy_theory.support.results import read_json
-from entropy_theory.verification import kernel
 from entropy_theory.verification import ledger as accepted_ledger
+from entropy_theory.verification import proofs
 from entropy_theory.verification.claim import Claim, Statement
 from entropy_theory.verification.floats import describe
 from entropy_theory.verification.formula.latex import formula_or_none
@@ -165,7 +165,7 @@ def _proof(claim: Claim, record: Mapping[str, Any]) -> list[str]:
              f"rests on the {record['axioms'] or 'kernel alone'}. `python -m entropy_theory prove "
              f"{claim.id}` checks it again.", ""]
     return [*lines, f"Digest of statement, proof and library: `{proof['digest'][:16]}`.", "",
-            folded("The statement as the kernel reads it", fenced(kernel.statement_text(claim), "coq")),
+            folded("The statement as the kernel reads it", fenced(proofs.statement_text(claim), "coq")),
             folded(f"The proof: {proof['file']}", included(ROOT / proof["file"], "coq"))]
 
 

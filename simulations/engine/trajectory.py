@@ -89,7 +89,7 @@ class Trajectory:
     """How often the temperature changed in the tail, [runs]."""
     saturated: ByRun
     """The number of batches at which the coefficient that would hold the target was out of bounds,
-    [runs]; 0 without a controller that says so (`controllers.ForecastCoefficient`)."""
+    [runs]; 0 without a controller that says so (`ForecastCoefficient`)."""
     held: ByRun
     """The number of batches at which the coefficient had no power over entropy and stayed, [runs]."""
     logits: np.ndarray

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from entropy_theory.claims import all_claims
-from entropy_theory.verification import Claim, Condition, Statement, kernel, ledger
+from entropy_theory.verification import Claim, Condition, Statement, kernel, ledger, proofs
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.check import QUICK
 from entropy_theory.verification.floats import evaluate
@@ -181,7 +181,7 @@ HEADER = "From Coq Require Import Reals.\nFrom Statements.{source} Require {name
 
 def of_proof(claim: Claim, folder: Path) -> Iterator[Sabotage]:
     """Sabotages of the kernel's proof; files are written to ``folder``."""
-    proof = kernel.proof_of(claim)
+    proof = proofs.proof_of(claim)
     if proof is None:
         return
     source, _, name = proof.module.partition(".")
@@ -198,7 +198,7 @@ def of_proof(claim: Claim, folder: Path) -> Iterator[Sabotage]:
 def verdict_of(claim: Claim) -> str:
     """How well the claim's statement is established by kernel and adversary, quickly."""
     statement = established(claim)
-    accepted = any(e.outcome == "pass" for e in kernel.evidence(claim))
+    accepted = any(e.outcome == "pass" for e in proofs.evidence(claim))
     if accepted and NEVER not in statement.conditions:
         return "proved"
     try:
@@ -263,8 +263,8 @@ def sabotage_all(
         for sabotage in of_statement(claim):
             yield attacked(sabotage, before, accepted)
     plans = [(claim, [*of_statement(claim), *of_proof(claim, folder / "proofs")]) for claim in proved]
-    if kernel.BUILD.exists():
-        shutil.copytree(kernel.BUILD, folder / "build")  # a library that is compiled stays so
+    if proofs.BUILD.exists():
+        shutil.copytree(proofs.BUILD, folder / "build")  # a library that is compiled stays so
     # One sabotage of each claim at a time: each has the module names of its claim.
     for turn in range(max((len(plan) for _, plan in plans), default=0)):
         now = [plan[turn] for _, plan in plans if turn < len(plan)]

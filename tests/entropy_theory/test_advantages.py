@@ -10,7 +10,7 @@ import pytest
 
 from entropy_theory import advantages, rounding
 from entropy_theory.token_batch import TokenBatch
-from entropy_theory.verification.rule_contract import converted
+from entropy_theory.verification.rule_batches import converted
 from tests.tolerances import FLOAT32, FLOAT64
 
 GROUP = np.array([[0], [0], [0], [5], [5], [5]])

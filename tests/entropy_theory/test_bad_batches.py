@@ -9,7 +9,7 @@ import torch
 from entropy_theory import advantages, tabular, update_rules
 from entropy_theory.token_batch import concatenate
 from entropy_theory.token_tree import TokenTree
-from entropy_theory.verification.rule_contract import converted, random_batch, to_torch
+from entropy_theory.verification.rule_batches import converted, random_batch, to_torch
 from tests.entropy_theory.test_update_rules import VARIANTS
 
 EVERY_RULE = pytest.mark.parametrize(("name", "options"), VARIANTS)

@@ -9,11 +9,11 @@ import pytest
 from entropy_theory.controllers import (
     AdaptiveCoefficient,
     EntropyForecast,
-    ForecastCoefficient,
     ProportionalTemperature,
     TargetEntropyCoefficient,
     TemperatureSwitch,
 )
+from entropy_theory.forecast_coefficient import POWERLESS, ForecastCoefficient
 from entropy_theory.schedules import Points, Sine
 
 BUILD = {

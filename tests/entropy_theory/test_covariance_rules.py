@@ -9,7 +9,7 @@ from entropy_theory import policy, tabular, update_rules
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import selection
 from entropy_theory.update_rules.clip_cov import fraction
-from entropy_theory.verification.rule_contract import random_batch, to_torch
+from entropy_theory.verification.rule_batches import random_batch, to_torch
 from tests.tolerances import FLOAT64
 
 WIDE = {"clip_low": np.inf, "clip_high": np.inf, "normalization": "token-mean"}

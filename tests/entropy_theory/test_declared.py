@@ -17,13 +17,8 @@ from entropy_theory.update_rules.grpo import Grpo
 from entropy_theory.update_rules.modifier import Modifier
 from entropy_theory.update_rules.reinforce import Reinforce
 from entropy_theory.update_rules.rule import Needs, components, map_options
-from entropy_theory.verification.rule_contract import (
-    CONDITIONED,
-    _batches,
-    _refusal,
-    check_rule,
-    random_batch,
-)
+from entropy_theory.verification.rule_batches import batches_for, random_batch
+from entropy_theory.verification.rule_contract import CONDITIONED, _refusal, check_rule
 from tests.adversarial_rules import HONEST, Stateful, Undeclared
 
 RULES = [
@@ -47,7 +42,7 @@ def less(rule, name):
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_nothing_is_declared_in_vain(rule):
     """What is declared and not read would keep a rule from being pooled or compiled."""
-    batches = [batch for batch in _batches(rule, 3, seed=0) if not _refusal(rule, batch)]
+    batches = [batch for batch in batches_for(rule, 3, seed=0) if not _refusal(rule, batch)]
     for name in rule.needs.reads - {*rule.needs.columns}:
         told = (reads_undeclared(less(rule, name), batch, CONDITIONED) for batch in batches)
         assert any(told), name

@@ -9,7 +9,7 @@ from entropy_theory import policy, tabular, update_rules
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.update_rules.bonus import base_and_bonus
-from entropy_theory.verification.rule_contract import random_batch
+from entropy_theory.verification.rule_batches import random_batch
 from tests.tolerances import FLOAT64
 
 BONUS = update_rules.get("diverse-bonus", coefficient=0.7, base="reinforce")

@@ -21,6 +21,7 @@ from entropy_theory import (
     advantages,
     controllers,
     entropy_change,
+    forecast_coefficient,
     policy,
     tabular,
     update_rules,
@@ -358,7 +359,7 @@ def are_within(result, kind, options, **_):
     for setting in result:
         if kind is controllers.AdaptiveCoefficient and options.get("warm_up_steps"):
             continue  # the coefficient given stays until it moves
-        if kind is controllers.ForecastCoefficient:
+        if kind is forecast_coefficient.ForecastCoefficient:
             low, high = min(low, options.get("coefficient", 0.0)), max(
                 high, options.get("coefficient", 0.0))
         assert low <= setting <= high
@@ -370,7 +371,7 @@ CONTROLLERS = {
     controllers.AdaptiveCoefficient: (
         "coefficient", "entropy_low", "entropy_high", "rate", "low", "high"),
     controllers.TargetEntropyCoefficient: ("coefficient", "target", "step", "low", "high"),
-    controllers.ForecastCoefficient: (
+    forecast_coefficient.ForecastCoefficient: (
         "coefficient", "target", "horizon", "smoothing", "feedback_horizon", "low", "high"),
 }
 LOOPS = {

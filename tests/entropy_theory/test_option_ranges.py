@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from entropy_theory import controllers, update_rules
+from entropy_theory import controllers, forecast_coefficient, update_rules
 from entropy_theory.targets import TargetPolicy
 
 GRPO = {"clip_low": 0.2, "clip_high": 0.2, "normalization": "sequence-mean", "std_ddof": 0,
@@ -70,7 +70,7 @@ def test_defaults_are_those_that_results_were_computed_with(name):
         "high": 9e-3, "warm_up_steps": 0, "observations": 0}),
     (controllers.TargetEntropyCoefficient, {
         "coefficient": 0.0, "target": 0.2, "step": 5e-3, "low": 0.0, "high": 1.0, "saturated": 0.0}),
-    (controllers.ForecastCoefficient, {
+    (forecast_coefficient.ForecastCoefficient, {
         "coefficient": 0.0, "target": 0.5, "horizon": 20.0, "smoothing": 0.9, "feedback_horizon": 200.0,
         "low": 0.0, "high": 1.0, "bias": 0.0, "saturated": 0.0, "target_change": 0.0, "held": 0.0}),
 ])

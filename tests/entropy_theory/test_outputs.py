@@ -9,7 +9,7 @@ import pytest
 
 from entropy_theory import update_rules
 from entropy_theory.update_rules.outputs import difference, outputs
-from entropy_theory.verification.rule_contract import random_batch, to_torch
+from entropy_theory.verification.rule_batches import random_batch, to_torch
 
 
 def scores(values):

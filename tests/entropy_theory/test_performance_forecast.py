@@ -8,7 +8,7 @@ import pytest
 from scipy import signal, stats
 
 from entropy_theory import performance_law
-from entropy_theory.__main__ import fit
+from entropy_theory.performance_law.command import fit
 from entropy_theory.performance_law.forecast import _at, _bend, _turn, effective_points, forecast
 from entropy_theory.performance_law.report import as_json, as_text
 from entropy_theory.performance_law.training_log import LoggedRun, read

@@ -13,7 +13,7 @@ from entropy_theory.controllers import (
     TemperatureSwitch,
 )
 from entropy_theory.token_batch import TokenBatch
-from entropy_theory.verification.rule_contract import converted, to_torch
+from entropy_theory.verification.rule_batches import converted, to_torch
 
 OPTIONS = {
     "reinforce": [{"estimator": "reinforce++"}], "grpo": [

@@ -10,7 +10,7 @@ from entropy_theory.controllers import ProportionalTemperature, TemperatureSwitc
 from entropy_theory.schedules import Points
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.rule import strength
-from entropy_theory.verification.rule_contract import random_batch
+from entropy_theory.verification.rule_batches import random_batch
 from tests.tolerances import ROUNDING
 
 get, combine = update_rules.get, update_rules.combine

@@ -7,7 +7,7 @@ from entropy_theory import advantages, forecast, policy, tabular, update_rules
 from entropy_theory.targets import Nucleus, ShorterResponses
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.modifier import clip_bounds, length_normalization
-from entropy_theory.verification.rule_contract import random_batch
+from entropy_theory.verification.rule_batches import random_batch
 from tests.tolerances import SAME_STEP
 
 

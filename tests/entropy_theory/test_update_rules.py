@@ -12,13 +12,9 @@ from entropy_theory import policy, tabular, update_rules
 from entropy_theory.strategies import token_batches
 from entropy_theory.targets import ShorterResponses
 from entropy_theory.token_batch import TokenBatch
-from entropy_theory.verification.rule_contract import (
-    ACCURACY,
-    CLAUSES,
-    check_rule,
-    random_batch,
-    to_torch,
-)
+from entropy_theory.verification.rule_batches import random_batch, to_torch
+from entropy_theory.verification.rule_clauses import CLAUSES
+from entropy_theory.verification.rule_contract import ACCURACY, check_rule
 from tests.tolerances import FLOAT64, SAME_STEP
 
 TOKEN_MEAN = update_rules.get("grpo", normalization="token-mean")

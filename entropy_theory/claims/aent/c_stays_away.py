@@ -41,9 +41,11 @@ from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Ball, Reals
 from entropy_theory.verification.certify import precision
 from entropy_theory.verification.claim import experiment, variant
+from entropy_theory.verification.formula.definitions import definition
+from entropy_theory.verification.formula.functions import computed_by
 from entropy_theory.verification.formula.limits import at_every_step, run
 from entropy_theory.verification.formula.statement import ANY
-from entropy_theory.verification.formula.terms import Term, computed_by, definition
+from entropy_theory.verification.formula.terms import Term
 
 # ---------------------------------------------------------------- numbers
 

@@ -38,9 +38,10 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import implies
 from entropy_theory.verification.formula.statement import Range
-from entropy_theory.verification.formula.terms import definition, elementwise
+from entropy_theory.verification.formula.terms import elementwise
 
 REMOVED = Scalar(
     name="removed_fraction", low=0.05, high=0.95, grid=(Fraction(1, 2), Fraction(1, 3)),

@@ -22,7 +22,7 @@ from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.formula.statement import POSITIVE
-from entropy_theory.verification.instances import tree_instances
+from entropy_theory.verification.tree_policies import tree_instances
 
 TEMPERATURE = Scalar(name="temperature", low=1.01, high=20.0, grid=(2,), range=POSITIVE)
 

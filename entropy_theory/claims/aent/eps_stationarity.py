@@ -28,8 +28,8 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.drawn_fields import GRADED_REWARD
 from entropy_theory.verification.formula.statement import Range
-from entropy_theory.verification.instances import GRADED_REWARD
 
 CALM_RATE = Scalar(
     name="learning_rate", low=0.01, high=0.4, grid=(Fraction(2, 5), Fraction(1, 10)),

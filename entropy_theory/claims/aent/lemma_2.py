@@ -15,8 +15,8 @@ from entropy_theory.verification import Cases, Claim, Mutant, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.drawn_fields import Vector
 from entropy_theory.verification.formula.statement import ANY
-from entropy_theory.verification.instances import Vector
 
 # One number per (state, token); a baseline uses the entry of the first token only.
 NUMBERS = Vector(name="baseline", low=-2.0, high=2.0, grid=(0, 1, -1), range=ANY)

@@ -22,8 +22,8 @@ from entropy_theory.verification import Cases, Claim, Mutant, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.drawn_fields import Vector
 from entropy_theory.verification.formula.statement import ANY
-from entropy_theory.verification.instances import Vector
 
 STEP = Vector(name="step", low=-4.0, high=4.0, grid=(0, 1, -1), range=ANY)
 

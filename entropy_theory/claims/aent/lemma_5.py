@@ -34,14 +34,10 @@ from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Real, Reals
 from entropy_theory.verification.certify import precision
 from entropy_theory.verification.claim import experiment, variant
+from entropy_theory.verification.formula.definitions import definition
+from entropy_theory.verification.formula.functions import computed_by
 from entropy_theory.verification.formula.limits import for_every
-from entropy_theory.verification.formula.terms import (
-    ACTIONS,
-    STATES,
-    Term,
-    computed_by,
-    definition,
-)
+from entropy_theory.verification.formula.terms import ACTIONS, STATES, Term
 from entropy_theory.verification.instances import Margin
 
 

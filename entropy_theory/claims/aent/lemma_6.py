@@ -35,8 +35,8 @@ from entropy_theory.verification import Cases, Claim, Mutant, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.statement import ANY
-from entropy_theory.verification.formula.terms import definition
 
 Constant = Callable[[Cases], Reals]
 """An instance to C_lambda(q), one number per prompt [..., prompts]."""

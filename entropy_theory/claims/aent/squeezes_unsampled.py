@@ -27,8 +27,8 @@ from entropy_theory.verification import Cases, Claim, Mutant, Scalar, Statement,
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.statement import POSITIVE
-from entropy_theory.verification.formula.terms import definition
 
 SIZE = Scalar(name="size", low=2.0**-6, high=32.0, grid=(1, Fraction(1, 4), 8), range=POSITIVE)
 

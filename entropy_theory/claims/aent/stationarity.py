@@ -17,7 +17,8 @@ from entropy_theory.claims.aent import token_mdp as mdp
 from entropy_theory.claims.extensions.gradient_entropy_bounds import value_gradient
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.formula.terms import definition, is_term
+from entropy_theory.verification.formula.definitions import definition
+from entropy_theory.verification.formula.terms import is_term
 
 Constant = Callable[[Reals, Reals], Reals]
 """(logits, reward) -> C(q) [batch, prompts]."""

@@ -24,16 +24,13 @@ import numpy as np
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
+from entropy_theory.verification.drawn_fields import GRADED_REWARD, Scalar, Vector
+from entropy_theory.verification.formula.definitions import definition
+from entropy_theory.verification.formula.functions import operation
 from entropy_theory.verification.formula.statement import ANY, POSITIVE, Range
-from entropy_theory.verification.formula.terms import definition, is_term, operation
-from entropy_theory.verification.instances import (
-    GRADED_REWARD,
-    Instances,
-    Scalar,
-    Vector,
-    tree_instances,
-    with_rewards_in,
-)
+from entropy_theory.verification.formula.terms import is_term
+from entropy_theory.verification.instances import Instances
+from entropy_theory.verification.tree_policies import tree_instances, with_rewards_in
 
 COEFFICIENT = Scalar(
     name="coefficient", low=0.02, high=10.0, grid=(1, Fraction(1, 4)), range=POSITIVE

@@ -41,8 +41,9 @@ from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import experiment, variant
 from entropy_theory.verification.formula import limits
+from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.statement import POSITIVE
-from entropy_theory.verification.formula.terms import Term, definition
+from entropy_theory.verification.formula.terms import Term
 
 GRPO_WEIGHT = Scalar(name="grpo_weight", low=0.01, high=10.0, grid=(1,), range=POSITIVE)
 

@@ -17,7 +17,7 @@ from entropy_theory.claims.extensions.entropy_ceiling import count, gap
 from entropy_theory.claims.extensions.solved_face import conditional_entropy
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.formula.terms import definition
+from entropy_theory.verification.formula.definitions import definition
 
 
 def advantage_step(logits: Reals, correct: Mask, temperature: Reals) -> Reals:

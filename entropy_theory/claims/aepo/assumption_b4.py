@@ -18,8 +18,8 @@ from entropy_theory.claims.aepo.tempered_reinforce import TEMPERATURE, unit_step
 from entropy_theory.verification import Cases, Claim, Condition, Statement, Vector, bandit_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
+from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.statement import ANY
-from entropy_theory.verification.formula.terms import definition
 
 SHARED = Vector(name="shared", low=-1.5, high=1.5, grid=(0, 1, -1), range=ANY)
 

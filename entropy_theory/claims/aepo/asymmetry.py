@@ -41,8 +41,9 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import experiment, without
+from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.statement import Range
-from entropy_theory.verification.formula.terms import Term, definition
+from entropy_theory.verification.formula.terms import Term
 
 HIGH = Scalar(name="temperature_high", low=1.02, high=1.3, grid=(Fraction(6, 5),),
               range=Range(low=1, open_low=True))

@@ -30,8 +30,8 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.statement import POSITIVE
-from entropy_theory.verification.formula.terms import definition
 
 COEFFICIENT = Scalar(name="coefficient", low=0.05, high=5.0, grid=(1, Fraction(1, 4)), range=POSITIVE)
 SOME_WRONG = Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1))

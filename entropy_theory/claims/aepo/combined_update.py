@@ -33,9 +33,10 @@ from entropy_theory.verification import Cases, Claim, Mutant, Scalar, Statement,
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import has_derivative, implies
 from entropy_theory.verification.formula.statement import POSITIVE, Range
-from entropy_theory.verification.formula.terms import Term, definition
+from entropy_theory.verification.formula.terms import Term
 
 GRPO_WEIGHT = Scalar(name="grpo_weight", low=0.01, high=10.0, grid=(1, 3), range=POSITIVE)
 ALPHA = Scalar(name="alpha", low=0.01, high=50.0, grid=(1, 40), range=POSITIVE)

@@ -28,8 +28,8 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.statement import ANY, POSITIVE
-from entropy_theory.verification.formula.terms import definition
 
 ADVANTAGE = Vector(name="advantage", low=-2.0, high=2.0, grid=(1, -1, 2), range=ANY)
 BETA = Scalar(name="beta", low=0.01, high=1.0, grid=(1, Fraction(1, 4)), range=POSITIVE)

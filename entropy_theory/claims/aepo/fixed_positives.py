@@ -39,8 +39,9 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import implies
-from entropy_theory.verification.formula.terms import Term, definition, elementwise
+from entropy_theory.verification.formula.terms import Term, elementwise
 
 
 @definition

@@ -17,7 +17,7 @@ from entropy_theory.verification import Cases, Claim, Mutant, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
-from entropy_theory.verification.instances import tree_instances
+from entropy_theory.verification.tree_policies import tree_instances
 
 
 def _expected_entropy(i: Cases, per_token: bool) -> Reals:

@@ -29,7 +29,7 @@ from entropy_theory.verification import Cases, Claim, Condition, Mutant, Stateme
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
-from entropy_theory.verification.instances import tree_instances
+from entropy_theory.verification.tree_policies import tree_instances
 
 
 def _gradients(i: Cases) -> tuple[Reals, Reals, Reals]:

@@ -15,8 +15,9 @@ from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import Vector
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.formula.terms import definition, operation
-from entropy_theory.verification.instances import UNIT
+from entropy_theory.verification.drawn_fields import UNIT
+from entropy_theory.verification.formula.definitions import definition
+from entropy_theory.verification.formula.functions import operation
 
 STOP = 0
 REWARD = Vector(name="reward", low=0.0, high=1.0, grid=(0, 1), range=UNIT)

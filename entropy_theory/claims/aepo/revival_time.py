@@ -41,8 +41,9 @@ from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Real, Reals
 from entropy_theory.verification.claim import experiment, variant
 from entropy_theory.verification.formula import limits
+from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.statement import POSITIVE, Range
-from entropy_theory.verification.formula.terms import Term, definition
+from entropy_theory.verification.formula.terms import Term
 
 
 def slowness(gap: Reals | Real, temperature: Reals | Real) -> Reals:

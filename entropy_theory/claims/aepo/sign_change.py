@@ -19,7 +19,7 @@ from entropy_theory.claims.aepo.tempered_reinforce import excess, rate
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import Condition
-from entropy_theory.verification.formula.terms import definition
+from entropy_theory.verification.formula.definitions import definition
 
 
 @definition

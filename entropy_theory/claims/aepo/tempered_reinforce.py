@@ -16,10 +16,11 @@ import numpy as np
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import Condition
+from entropy_theory.verification.drawn_fields import Scalar
+from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import has_derivative
 from entropy_theory.verification.formula.statement import POSITIVE, Range
-from entropy_theory.verification.formula.terms import Term, definition
-from entropy_theory.verification.instances import Scalar
+from entropy_theory.verification.formula.terms import Term
 
 TEMPERATURE = Scalar(
     name="temperature", low=0.05, high=20.0,

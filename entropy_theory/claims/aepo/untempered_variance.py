@@ -24,7 +24,8 @@ from entropy_theory.verification import Cases, Claim, Condition, Mutant, Stateme
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.terms import Term, definition
+from entropy_theory.verification.formula.definitions import definition
+from entropy_theory.verification.formula.terms import Term
 
 ALL_RIGHT = Condition(latex="every action is correct (the state is solved)",
                       value=lambda i: np.all(i.correct, axis=-1))

@@ -40,7 +40,7 @@ from entropy_theory.verification import Cases, Claim, Condition, Mutant, Stateme
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.terms import definition
+from entropy_theory.verification.formula.definitions import definition
 
 INSTANCES = bandit_instances(THRESHOLD, actions=(2, 5), correct=False, vectors=(REWARD,))
 

@@ -25,8 +25,9 @@ from entropy_theory.verification import Cases, Claim, Condition, Instances, Muta
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.statement import POSITIVE, Parameter, Parameters
-from entropy_theory.verification.formula.terms import ACTIONS, definition
+from entropy_theory.verification.formula.terms import ACTIONS
 from entropy_theory.verification.instances import Batch, drawn_by
 
 MOST_WRONG = 7

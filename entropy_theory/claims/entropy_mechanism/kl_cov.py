@@ -58,9 +58,10 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import for_every, has_derivative
 from entropy_theory.verification.formula.statement import ANY, POSITIVE
-from entropy_theory.verification.formula.terms import ACTIONS, definition
+from entropy_theory.verification.formula.terms import ACTIONS
 from entropy_theory.verification.instances import Instance
 
 THRESHOLD = Scalar(name="lower", low=0.01, high=2.0, grid=(Fraction(1, 64), Fraction(1, 2)),

@@ -15,7 +15,7 @@ import numpy as np
 
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.formula.terms import definition
+from entropy_theory.verification.formula.definitions import definition
 
 
 @definition

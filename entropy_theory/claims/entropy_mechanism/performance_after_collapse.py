@@ -36,10 +36,12 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import experiment, variant
+from entropy_theory.verification.drawn_fields import GRADED_REWARD
+from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import has_derivative
 from entropy_theory.verification.formula.statement import POSITIVE
-from entropy_theory.verification.formula.terms import Term, definition
-from entropy_theory.verification.instances import GRADED_REWARD, Instance
+from entropy_theory.verification.formula.terms import Term
+from entropy_theory.verification.instances import Instance
 
 
 def _settling(case: Instance) -> Instance:

@@ -31,8 +31,8 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.statement import ANY, POSITIVE
-from entropy_theory.verification.formula.terms import definition
 
 OTHER = Vector(name="other", low=-3.0, high=3.0, grid=(0, 1), range=ANY)
 SOME_WRONG = Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1))

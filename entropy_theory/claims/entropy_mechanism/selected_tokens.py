@@ -31,8 +31,9 @@ from entropy_theory.verification import Cases, Claim, Condition, Instances, Muta
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.statement import POSITIVE, Parameter, Parameters, Range
-from entropy_theory.verification.formula.terms import ACTIONS, definition
+from entropy_theory.verification.formula.terms import ACTIONS
 from entropy_theory.verification.instances import Batch
 
 # ---------------------------------------------------------------- batches of tokens

@@ -26,9 +26,10 @@ from entropy_theory.claims.aepo.tempered_reinforce import own_covariance
 from entropy_theory.verification import Cases, Condition, Vector, bandit_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
+from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import has_derivative
 from entropy_theory.verification.formula.statement import ANY
-from entropy_theory.verification.formula.terms import Term, definition, elementwise
+from entropy_theory.verification.formula.terms import Term, elementwise
 from entropy_theory.verification.instances import Instance
 
 

@@ -18,8 +18,8 @@ from entropy_theory.verification import Cases, Scalar
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import Condition
+from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.statement import POSITIVE
-from entropy_theory.verification.formula.terms import definition
 
 WIDTH = 5
 """omega_high / omega_low of the paper."""

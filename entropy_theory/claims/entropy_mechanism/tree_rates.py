@@ -17,18 +17,13 @@ from hypothesis import strategies as st
 from entropy_theory.verification import Instances, Scalar, Vector, tree_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
+from entropy_theory.verification.formula.definitions import definition
+from entropy_theory.verification.formula.functions import operation, reduced, rowwise
 from entropy_theory.verification.formula.limits import along, for_every, has_derivative
 from entropy_theory.verification.formula.statement import ANY
-from entropy_theory.verification.formula.terms import (
-    ACTIONS,
-    STATES,
-    Term,
-    definition,
-    operation,
-    reduced,
-    rowwise,
-)
-from entropy_theory.verification.instances import Batch, with_rewards_in
+from entropy_theory.verification.formula.terms import ACTIONS, STATES, Term
+from entropy_theory.verification.instances import Batch
+from entropy_theory.verification.tree_policies import with_rewards_in
 
 STEP = Vector(name="step", low=-2.0, high=2.0, grid=(0, 1), range=ANY)
 """A logit step; what is tested with it is linear in it, so that -1 in the grid would add nothing."""

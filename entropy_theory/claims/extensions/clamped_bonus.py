@@ -32,9 +32,10 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import for_every, has_derivative
 from entropy_theory.verification.formula.statement import Range
-from entropy_theory.verification.formula.terms import ACTIONS, definition
+from entropy_theory.verification.formula.terms import ACTIONS
 
 FLOOR = Scalar(name="floor", low=0.001, high=1.0,
                grid=(Fraction(7, 20), Fraction(7, 9), Fraction(1, 7)),

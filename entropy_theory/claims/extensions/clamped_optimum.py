@@ -27,7 +27,7 @@ from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.terms import definition
+from entropy_theory.verification.formula.definitions import definition
 
 
 @definition

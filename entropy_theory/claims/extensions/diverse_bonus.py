@@ -34,13 +34,14 @@ from entropy_theory.verification import Cases, Claim, Condition, Mutant, Stateme
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import (
     equal,
     has_derivative,
     has_gradient,
     implies,
 )
-from entropy_theory.verification.formula.terms import Term, definition
+from entropy_theory.verification.formula.terms import Term
 
 SOURCE = "Extension: a bonus on the entropy among right answers"
 

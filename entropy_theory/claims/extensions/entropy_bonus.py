@@ -31,9 +31,10 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Real, Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import for_every, has_derivative, implies
 from entropy_theory.verification.formula.statement import POSITIVE, Range
-from entropy_theory.verification.formula.terms import definition, elementwise
+from entropy_theory.verification.formula.terms import elementwise
 
 SHARE = Scalar(name="share", low=0.01, high=1.0, grid=(1, Fraction(1, 2)),
                range=Range(low=0, open_low=True, high=1))

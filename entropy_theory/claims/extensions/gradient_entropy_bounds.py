@@ -26,8 +26,10 @@ from entropy_theory.verification import Cases, Claim, Mutant, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.definitions import definition
+from entropy_theory.verification.formula.functions import computed_by
 from entropy_theory.verification.formula.limits import has_gradient
-from entropy_theory.verification.formula.terms import Term, computed_by, definition
+from entropy_theory.verification.formula.terms import Term
 from entropy_theory.verification.instances import Margin
 
 # ---------------------------------------------------------------- numbers

@@ -24,6 +24,8 @@ from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.drawn_fields import GRADED_REWARD, Vector
+from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import (
     TIME,
     entry,
@@ -32,8 +34,7 @@ from entropy_theory.verification.formula.limits import (
     implies,
 )
 from entropy_theory.verification.formula.statement import ANY
-from entropy_theory.verification.formula.terms import ACTIONS, Term, constant, definition
-from entropy_theory.verification.instances import GRADED_REWARD, Vector
+from entropy_theory.verification.formula.terms import ACTIONS, Term, constant
 
 VELOCITY = Vector(name="velocity", low=-3.0, high=3.0, grid=(0, 1, -1), range=ANY)
 

@@ -27,9 +27,9 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.drawn_fields import Vector
+from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.statement import ANY
-from entropy_theory.verification.formula.terms import definition
-from entropy_theory.verification.instances import Vector
 
 # The correct set of an instance serves as the set of sampled tokens.
 ADVANTAGE = Vector(name="advantage", low=-2.0, high=2.0, grid=(0, 1, -1), range=ANY)

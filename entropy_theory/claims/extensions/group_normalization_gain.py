@@ -39,6 +39,7 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import Condition, variant
+from entropy_theory.verification.formula.functions import operation
 from entropy_theory.verification.formula.limits import (
     at_every_step,
     for_every,
@@ -46,7 +47,7 @@ from entropy_theory.verification.formula.limits import (
     implies,
     number_of,
 )
-from entropy_theory.verification.formula.terms import ACTIONS, Term, elementwise, operation
+from entropy_theory.verification.formula.terms import ACTIONS, Term, elementwise
 
 GROUPS = (2, 3, 4)
 BOUND_GROUPS = (4, 8, 16, 64)

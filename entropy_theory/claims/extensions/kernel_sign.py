@@ -36,6 +36,8 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.drawn_fields import sample_logits
+from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import (
     TIME,
     entry,
@@ -44,14 +46,8 @@ from entropy_theory.verification.formula.limits import (
     implies,
 )
 from entropy_theory.verification.formula.statement import POSITIVE, Parameter, Parameters
-from entropy_theory.verification.formula.terms import (
-    ACTIONS,
-    PROMPTS,
-    Term,
-    constant,
-    definition,
-)
-from entropy_theory.verification.instances import Batch, drawn_by, sample_logits
+from entropy_theory.verification.formula.terms import ACTIONS, PROMPTS, Term, constant
+from entropy_theory.verification.instances import Batch, drawn_by
 
 SCALE = Scalar(name="scale", low=0.01, high=100.0, grid=(1, Fraction(1, 2)), range=POSITIVE)
 """c, the kernel of a table: each logit moves by c times its own gradient."""

@@ -41,6 +41,7 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Real, Reals
 from entropy_theory.verification.claim import experiment, variant
+from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import (
     TIME,
     entry,
@@ -50,7 +51,7 @@ from entropy_theory.verification.formula.limits import (
     implies,
 )
 from entropy_theory.verification.formula.statement import POSITIVE
-from entropy_theory.verification.formula.terms import ACTIONS, Term, definition
+from entropy_theory.verification.formula.terms import ACTIONS, Term
 
 
 @definition

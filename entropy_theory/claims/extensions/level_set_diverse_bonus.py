@@ -50,9 +50,10 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Real, Reals
 from entropy_theory.verification.claim import experiment, variant
+from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import equal, has_derivative, implies
 from entropy_theory.verification.formula.statement import ANY
-from entropy_theory.verification.formula.terms import Term, definition
+from entropy_theory.verification.formula.terms import Term
 
 
 @definition

@@ -18,9 +18,9 @@ from fractions import Fraction
 from entropy_theory.verification import Cases, Claim, Scalar, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
+from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import has_derivative
 from entropy_theory.verification.formula.statement import Range
-from entropy_theory.verification.formula.terms import definition
 
 STRENGTH = Scalar(name="strength", low=0.001, high=1.0, grid=(1, Fraction(1, 2), Fraction(1, 10)),
                   range=Range(low=0, open_low=True, high=1))

@@ -33,6 +33,7 @@ from entropy_theory.verification import Cases, Claim, Condition, Mutant, Scalar,
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import (
     TIME,
     entry,
@@ -42,7 +43,7 @@ from entropy_theory.verification.formula.limits import (
     implies,
 )
 from entropy_theory.verification.formula.statement import POSITIVE
-from entropy_theory.verification.formula.terms import ACTIONS, STATES, Term, constant, definition
+from entropy_theory.verification.formula.terms import ACTIONS, STATES, Term, constant
 
 ELAPSED = Scalar(name="elapsed", low=2.0**-6, high=8.0, grid=(1, Fraction(1, 4)), range=POSITIVE)
 

@@ -33,6 +33,7 @@ from entropy_theory.verification import Cases, Claim, Mutant, Scalar, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import experiment, variant
+from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import (
     STEPS,
     after,
@@ -45,7 +46,7 @@ from entropy_theory.verification.formula.limits import (
     tends_to,
 )
 from entropy_theory.verification.formula.statement import POSITIVE
-from entropy_theory.verification.formula.terms import ACTIONS, STATES, Term, definition
+from entropy_theory.verification.formula.terms import ACTIONS, STATES, Term
 
 LOWEST = Scalar(name="lowest", low=0.05, high=1.0, grid=(Fraction(1, 2),), range=POSITIVE)
 """The least temperature of a run."""

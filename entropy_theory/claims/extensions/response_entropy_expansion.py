@@ -32,9 +32,9 @@ from entropy_theory.verification import Cases, Claim, Mutant, Scalar, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import along, has_derivative
 from entropy_theory.verification.formula.statement import POSITIVE
-from entropy_theory.verification.formula.terms import definition
 
 SIZE = Scalar(name="size", low=2.0**-8, high=8.0, grid=(1, Fraction(1, 64)), range=POSITIVE)
 

@@ -35,9 +35,10 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import has_derivative
 from entropy_theory.verification.formula.statement import Range
-from entropy_theory.verification.formula.terms import Term, definition
+from entropy_theory.verification.formula.terms import Term
 
 
 @definition

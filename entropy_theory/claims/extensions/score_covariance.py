@@ -34,6 +34,7 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import experiment, variant
+from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import (
     TIME,
     entry,
@@ -42,7 +43,7 @@ from entropy_theory.verification.formula.limits import (
     implies,
 )
 from entropy_theory.verification.formula.statement import ANY, POSITIVE
-from entropy_theory.verification.formula.terms import ACTIONS, Term, constant, definition
+from entropy_theory.verification.formula.terms import ACTIONS, Term, constant
 
 FIRST = Vector(name="first_feature", low=-2.0, high=2.0, grid=(0, 1, -1), range=ANY)
 SECOND = Vector(name="second_feature", low=-2.0, high=2.0, grid=(0, 1), range=ANY)

@@ -37,8 +37,9 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import for_every, implies
-from entropy_theory.verification.formula.terms import Term, definition
+from entropy_theory.verification.formula.terms import Term
 
 
 def _rate(i: Cases) -> Reals:

@@ -21,7 +21,8 @@ from entropy_theory.claims.aepo.reward_improvement import conditional
 from entropy_theory.claims.aepo.tempered_reinforce import rate
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Real, Reals
-from entropy_theory.verification.formula.terms import Operation, definition, is_term, make
+from entropy_theory.verification.formula.definitions import definition
+from entropy_theory.verification.formula.terms import Operation, is_term, make
 
 
 @definition

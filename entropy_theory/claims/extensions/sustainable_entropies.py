@@ -51,6 +51,7 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import experiment, variant
+from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import (
     at_every_step,
     for_every,
@@ -58,7 +59,7 @@ from entropy_theory.verification.formula.limits import (
     limsup_at_most,
 )
 from entropy_theory.verification.formula.statement import POSITIVE, Range
-from entropy_theory.verification.formula.terms import Term, definition
+from entropy_theory.verification.formula.terms import Term
 
 STEPS = 2
 

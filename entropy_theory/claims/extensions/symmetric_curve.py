@@ -36,9 +36,10 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import equal, for_every, implies
 from entropy_theory.verification.formula.statement import POSITIVE
-from entropy_theory.verification.formula.terms import ACTIONS, Term, definition
+from entropy_theory.verification.formula.terms import ACTIONS, Term
 
 
 def symmetric_start(i: Cases) -> Reals:

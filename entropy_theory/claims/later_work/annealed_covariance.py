@@ -39,9 +39,10 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import experiment, variant
+from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import has_derivative, implies
 from entropy_theory.verification.formula.statement import POSITIVE, Range
-from entropy_theory.verification.formula.terms import Term, definition
+from entropy_theory.verification.formula.terms import Term
 
 SHARE = Scalar(name="share", low=0.01, high=1.0, grid=(1, Fraction(1, 2)),
                range=Range(low=0, open_low=True, high=1))

@@ -30,8 +30,9 @@ from entropy_theory.verification import Cases, Claim, Condition, Mutant, Stateme
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import has_derivative
-from entropy_theory.verification.formula.terms import definition, elementwise
+from entropy_theory.verification.formula.terms import elementwise
 
 
 @definition

@@ -40,9 +40,10 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import has_derivative
 from entropy_theory.verification.formula.statement import ANY
-from entropy_theory.verification.formula.terms import definition, elementwise
+from entropy_theory.verification.formula.terms import elementwise
 from entropy_theory.verification.instances import Margin
 
 REWARD = Vector(name="reward", low=0.0, high=1.0, grid=(0, 1, Fraction(3, 4)), range=ANY)

@@ -29,9 +29,9 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import for_every, has_derivative
 from entropy_theory.verification.formula.statement import POSITIVE
-from entropy_theory.verification.formula.terms import definition
 from entropy_theory.verification.instances import Margin
 
 SIZE = Scalar(name="size", low=0.01, high=20.0, grid=(1, 4), range=POSITIVE)

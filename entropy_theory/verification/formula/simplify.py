@@ -9,14 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
-from entropy_theory.verification.formula.terms import (
-    Definition,
-    Operation,
-    Term,
-    constant,
-    elementwise,
-    make,
-)
+from entropy_theory.verification.formula.definitions import Definition
+from entropy_theory.verification.formula.terms import Operation, Term, constant, elementwise, make
 
 
 class Simplifier:

@@ -11,16 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from entropy_theory.verification.formula import rocq, terms
+from entropy_theory.verification.formula import rocq, rocq_words, terms
 from entropy_theory.verification.formula.evaluate import Numbers
 from entropy_theory.verification.formula.simplify import Simplifier
-from entropy_theory.verification.formula.terms import (
-    ACTIONS,
-    Axes,
-    Kind,
-    Term,
-    UntraceableError,
-)
+from entropy_theory.verification.formula.terms import ACTIONS, Axes, Kind, Term, UntraceableError
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -210,7 +204,7 @@ def refuse_if_long(relations: Iterable[Relation]) -> None:
     Raises:
         UntraceableError: the formula has more than `LONGEST` symbols.
     """
-    length = sum(rocq.length(r.term) for r in relations)
+    length = sum(rocq_words.length(r.term) for r in relations)
     if length > LONGEST:
         raise UntraceableError(f"a formula of {length:.1e} symbols; give its parts names "
                                "(`definition`) or write repeated steps as a run")
@@ -231,10 +225,11 @@ def _rocq(formula: Formula, name: str) -> str:
     conclusions = [_proposition(writer, conclusion_in)]
     conclusions += [writer.for_all(term, None) for term in beyond]
     conclusion = " /\\\n  ".join(map(_bracketed, conclusions)) if beyond else conclusions[0]
-    axes = rocq.axes_of([*(r.term for r in relations), *(p.term for p in fields)])
-    sizes = rocq.size_names(axes)
+    axes = rocq_words.axes_of([*(r.term for r in relations), *(p.term for p in fields)])
+    sizes = rocq_words.size_names(axes)
     binders = [f"({' '.join(sizes)} : nat)"] if sizes else []
-    binders += [f"({rocq.identifier(p.name)} : {rocq.type_of(p.axes, p.kind)})" for p in fields]
+    binders += [f"({rocq_words.identifier(p.name)} : {rocq_words.type_of(p.axes, p.kind)})"
+                for p in fields]
     premises = [*_size_ranges(formula.parameters, sizes), *_rows(formula.parameters, used), *hypotheses]
     text = " ->\n  ".join([*(_bracketed(p) for p in premises), conclusion])
     quantified = f"forall {' '.join(binders)},\n  " if binders else ""
@@ -259,10 +254,10 @@ def _rows(parameters: Parameters, used: set[str]) -> list[str]:
     """That the parameters are one of the listed rows, in which those not used are left out."""
 
     def values(name: str, value: Fraction | tuple[Fraction, ...]) -> list[str]:
-        name = rocq.identifier(name)
+        name = rocq_words.identifier(name)
         if isinstance(value, Fraction):
-            return [f"{name} = {rocq.constant_text(value)}"]
-        return [f"{name} {k}%nat = {rocq.constant_text(v)}" for k, v in enumerate(value)]
+            return [f"{name} = {rocq_words.constant_text(value)}"]
+        return [f"{name} {k}%nat = {rocq_words.constant_text(v)}" for k, v in enumerate(value)]
 
     lines = [" /\\ ".join(text for name, value in row if name in used for text in values(name, value))
              for row in parameters.rows]
@@ -271,9 +266,9 @@ def _rows(parameters: Parameters, used: set[str]) -> list[str]:
 
 def _ranges(parameter: Parameter) -> list[str]:
     """Hypotheses on the range of one parameter."""
-    name, axes = rocq.identifier(parameter.name), [a for a in parameter.axes if a is not None]
-    names = [rocq.BINDERS[axis][0] for axis in axes]
-    inside = "".join(f"forall {k}, {rocq.INSIDE[axis].format(k)} -> "
+    name, axes = rocq_words.identifier(parameter.name), [a for a in parameter.axes if a is not None]
+    names = [rocq_words.BINDERS[axis][0] for axis in axes]
+    inside = "".join(f"forall {k}, {rocq_words.INSIDE[axis].format(k)} -> "
                      for axis, k in zip(axes, names, strict=True))
     entry = " ".join([name, *names])
     if parameter.kind == "mask":
@@ -281,8 +276,8 @@ def _ranges(parameter: Parameter) -> list[str]:
             return []
         if axes == [ACTIONS]:
             return [f"nonempty n {name}"]
-        last = rocq.INSIDE[axes[-1]].format(names[-1])
-        lead = "".join(f"forall {k}, {rocq.INSIDE[axis].format(k)} -> "
+        last = rocq_words.INSIDE[axes[-1]].format(names[-1])
+        lead = "".join(f"forall {k}, {rocq_words.INSIDE[axis].format(k)} -> "
                        for axis, k in zip(axes[:-1], names, strict=False))
         return [f"{lead}exists {names[-1]}, {last} /\\ {entry} = true"]
     bounds = parameter.range
@@ -290,7 +285,7 @@ def _ranges(parameter: Parameter) -> list[str]:
     for bound, is_open, form in ((bounds.low, bounds.open_low, "{1} {0} {2}"),
                                  (bounds.high, bounds.open_high, "{2} {0} {1}")):
         if bound is not None:
-            number = rocq.constant_text(Fraction(bound))
+            number = rocq_words.constant_text(Fraction(bound))
             lines.append(inside + form.format("<" if is_open else "<=", number, entry))
     return lines
 

@@ -11,8 +11,6 @@ What cannot be written as a term (a loop that depends on values, an index that i
 
 from __future__ import annotations
 
-import functools
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -37,6 +35,7 @@ class Axis:
 
 ACTIONS, STATES = Axis("actions"), Axis("states")
 RESPONSES, PROMPTS = Axis("responses"), Axis("prompts")
+STEPS, TIME = Axis("steps"), Axis("time")
 
 Axes: TypeAlias = tuple[Axis | None, ...]
 """From the first to the last; None is an axis of length one, which broadcasts."""
@@ -55,6 +54,12 @@ class Operation:
     name: str
     evaluate: Callable[..., Any] | None = None
     detail: Any = None
+
+
+def _operator(name: str) -> tuple[Callable[[Term, Any], Term], Callable[[Term, Any], Term]]:
+    """An operator of Python's, and the one that stands for it with its sides exchanged."""
+    return (lambda term, other: elementwise(name, term, other),
+            lambda term, other: elementwise(name, other, term))
 
 
 class Term:
@@ -128,29 +133,15 @@ class Term:
 
     # ------------------------------------------------------------ operators
 
-    def __add__(self, other: Any) -> Term:
-        return elementwise("add", self, other)
-
-    def __radd__(self, other: Any) -> Term:
-        return elementwise("add", other, self)
-
-    def __sub__(self, other: Any) -> Term:
-        return elementwise("subtract", self, other)
-
-    def __rsub__(self, other: Any) -> Term:
-        return elementwise("subtract", other, self)
-
-    def __mul__(self, other: Any) -> Term:
-        return elementwise("multiply", self, other)
-
-    def __rmul__(self, other: Any) -> Term:
-        return elementwise("multiply", other, self)
-
-    def __truediv__(self, other: Any) -> Term:
-        return elementwise("divide", self, other)
-
-    def __rtruediv__(self, other: Any) -> Term:
-        return elementwise("divide", other, self)
+    __add__, __radd__ = _operator("add")
+    __sub__, __rsub__ = _operator("subtract")
+    __mul__, __rmul__ = _operator("multiply")
+    __truediv__, __rtruediv__ = _operator("divide")
+    __pow__, __rpow__ = _operator("power")
+    __and__ = __rand__ = _operator("logical_and")[0]
+    __or__ = __ror__ = _operator("logical_or")[0]
+    __lt__, __gt__ = _operator("less")
+    __le__, __ge__ = _operator("less_equal")
 
     def __neg__(self) -> Term:
         return elementwise("negative", self)
@@ -158,34 +149,8 @@ class Term:
     def __abs__(self) -> Term:
         return elementwise("absolute", self)
 
-    def __pow__(self, exponent: Any) -> Term:
-        return elementwise("power", self, exponent)
-
-    def __rpow__(self, base: Any) -> Term:
-        return elementwise("power", base, self)
-
-    def __and__(self, other: Any) -> Term:
-        return elementwise("logical_and", self, other)
-
-    def __or__(self, other: Any) -> Term:
-        return elementwise("logical_or", self, other)
-
-    __rand__, __ror__ = __and__, __or__
-
     def __invert__(self) -> Term:
         return elementwise("logical_not", self)
-
-    def __lt__(self, other: Any) -> Term:
-        return elementwise("less", self, other)
-
-    def __le__(self, other: Any) -> Term:
-        return elementwise("less_equal", self, other)
-
-    def __gt__(self, other: Any) -> Term:
-        return elementwise("less", other, self)
-
-    def __ge__(self, other: Any) -> Term:
-        return elementwise("less_equal", other, self)
 
     def max(self, axis: int = -1) -> Term:
         """The largest entry along the last axis."""
@@ -349,73 +314,6 @@ _CAREFUL: dict[str, Callable[..., Any]] = {}
 # ---------------------------------------------------------------- operations along axes
 
 
-def operation(result: Callable[..., Axes], kind: Kind = "real") -> Callable[[Any], Any]:
-    """Make a function of arrays one of terms too.
-
-    Args:
-        result: the axes of the terms given -> the axes of the result; an argument of None is left out.
-        kind: what the result holds.
-    """
-
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        signature = inspect.signature(function)
-
-        @functools.wraps(function)
-        def wrapper(*arguments: Any, **options: Any) -> Any:
-            if not is_term(*arguments, *options.values()):
-                return function(*arguments, **options)
-            bound = signature.bind(*arguments, **options).arguments
-            given = {name: constant(value) for name, value in bound.items() if value is not None}
-            names = tuple(given)
-            return make(
-                Operation(function.__name__,
-                          lambda *values: function(**dict(zip(names, values, strict=True))), names),
-                tuple(given.values()), result(*given.values()), kind,
-            )
-
-        return wrapper
-
-    return decorate
-
-
-def computed_by(careful: Callable[..., Any]) -> Callable[[Any], Any]:
-    """Give a formula a way to its numbers that loses no digits where the formula as written would.
-
-    The decorated function is what formulas say; ``careful``, with the same arguments, computes the same
-    numbers, and they are what the decorated function returns for arrays.
-    """
-
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        signature = inspect.signature(function)
-
-        @functools.wraps(function)
-        def wrapper(*given: Any, **options: Any) -> Any:
-            arguments = tuple(signature.bind(*given, **options).arguments.values())
-            if not is_term(*arguments):
-                return careful(*arguments)
-            body = function(*arguments)
-            return make(Operation("computed", careful, body), tuple(map(constant, arguments)),
-                        body.axes, body.kind)
-
-        return wrapper
-
-    return decorate
-
-
-def rowwise(*terms: Term) -> Axes:
-    """Axes of a result with a number for each entry: those of all arguments, scalars aside.
-
-    A temperature has the shape of the batch without the last axis.
-    """
-    return broadcast(*(t for t in terms if t.kind == "mask" or t.axes)) if any(
-        t.axes for t in terms) else ()
-
-
-def reduced(*terms: Term) -> Axes:
-    """Axes of a result with one number for each row."""
-    return rowwise(*terms)[:-1]
-
-
 def reduction(name: str, term: Term, axis: Any) -> Term:
     """A reduction of numpy's along the last axis."""
     if axis not in (-1, len(term.axes)):
@@ -454,80 +352,6 @@ def _index(term: Term, index: tuple[Any, ...]) -> Term:
 
 def _is_whole(entry: Any) -> bool:
     return isinstance(entry, slice) and entry == slice(None)
-
-
-# ---------------------------------------------------------------- definitions with a name
-
-
-@dataclass(frozen=True, slots=True)
-class Definition:
-    """A function with a name of its own in formulas.
-
-    Attributes:
-        name: as shown and as written for the kernel.
-        parameters: its formal parameters, fields of their names.
-        body: what it computes.
-        doc: its docstring's first line.
-    """
-
-    name: str
-    parameters: tuple[Term, ...]
-    body: Term
-    doc: str
-
-
-_DEFINITIONS: dict[Any, Definition] = {}
-
-
-def definition(function: Callable[..., Any]) -> Any:
-    """Give a function its name in formulas: there it is applied by name and defined once.
-
-    Arguments that are not terms (a sign, a flag, None) are part of which function it is.
-    """
-    signature = inspect.signature(function)
-
-    @functools.wraps(function)
-    def wrapper(*arguments: Any, **options: Any) -> Any:
-        if not is_term(*arguments, *options.values()):
-            return function(*arguments, **options)
-        bound = signature.bind(*arguments, **options)
-        bound.apply_defaults()
-        given = {k: v for k, v in bound.arguments.items() if isinstance(v, Term)}
-        fixed = {k: v for k, v in bound.arguments.items() if not isinstance(v, Term)}
-        defined = _defined(function, signature, given, fixed)
-        return make(Operation("call", detail=defined), tuple(given.values()), defined.body.axes,
-                    defined.body.kind)
-
-    return wrapper
-
-
-def _defined(
-    function: Callable[..., Any], signature: inspect.Signature, given: Mapping[str, Term],
-    fixed: Mapping[str, Any],
-) -> Definition:
-    key = (function, tuple((k, t.axes, t.kind) for k, t in given.items()), tuple(fixed.items()))
-    try:
-        known = _DEFINITIONS.get(key)
-    except TypeError as error:
-        raise UntraceableError(f"{function.__name__} with an argument that is no constant") from error
-    if known is None:
-        formal = {name: field(name, term.axes, term.kind) for name, term in given.items()}
-        body = function(**{**fixed, **formal})
-        if not isinstance(body, Term):
-            raise UntraceableError(f"{function.__name__}, which returns no term")
-        unusual = [f"{name}_{_word(value)}" for name, value in fixed.items()
-                   if value is not signature.parameters[name].default]
-        missing = [f"without_{name}" for name, value in fixed.items()
-                   if value is None and signature.parameters[name].default is None]
-        known = Definition("_".join([function.__name__.strip("_"), *missing, *unusual]),
-                           tuple(formal.values()), body, (function.__doc__ or "").split("\n")[0])
-        _DEFINITIONS[key] = known
-    return known
-
-
-def _word(value: Any) -> str:
-    name = getattr(value, "__name__", str(value))
-    return "".join(c if c.isalnum() else "_" for c in name.replace("-", "minus "))
 
 
 # ---------------------------------------------------------------- numpy's functions

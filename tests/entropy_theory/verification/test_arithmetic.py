@@ -10,7 +10,8 @@ from entropy_theory import entropy_change, policy
 from entropy_theory.claims.aepo import tempered_reinforce as tr
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.certify import precision
-from entropy_theory.verification.instances import as_balls, sample_correct, sample_logits
+from entropy_theory.verification.drawn_fields import sample_correct, sample_logits
+from entropy_theory.verification.instances import as_balls
 
 
 @pytest.fixture

@@ -12,7 +12,8 @@ from entropy_theory.verification.check import _unlike
 from entropy_theory.verification.formula import limits
 from entropy_theory.verification.formula.latex import formula_text
 from entropy_theory.verification.formula.terms import UntraceableError
-from entropy_theory.verification.instances import as_balls, as_floats, tree_instances
+from entropy_theory.verification.instances import as_balls, as_floats
+from entropy_theory.verification.tree_policies import tree_instances
 
 CLAIMS = all_claims()
 RATED = bandit_instances(Scalar(name="rate", low=0.1, high=1.0, grid=(1,)), correct=False)

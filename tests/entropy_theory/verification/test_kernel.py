@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from entropy_theory.claims import all_claims, claims_in_file
-from entropy_theory.verification import Claim, Statement, bandit_instances, kernel
+from entropy_theory.verification import Claim, Statement, bandit_instances, kernel, proofs
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.check import QUICK, judge
 
@@ -21,9 +21,9 @@ needs_rocq = pytest.mark.skipif(kernel.rocq_version() is None, reason="Rocq is n
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """With the library that `prove` has compiled, where it has: it is compiled again if it changed."""
-    found = tmp_path_factory.mktemp("project") / kernel.BUILD
-    if kernel.BUILD.is_dir():
-        shutil.copytree(kernel.BUILD, found)
+    found = tmp_path_factory.mktemp("project") / proofs.BUILD
+    if proofs.BUILD.is_dir():
+        shutil.copytree(proofs.BUILD, found)
     return found
 
 
@@ -36,7 +36,7 @@ def example(tmp_path_factory):
     blocks = re.findall(r"```coq\n(.*?)```", text, re.DOTALL)
     (place / "at_least_zero.v").write_text(blocks[1])
     (claim,) = claims_in_file(place / "my_claims.py").values()
-    assert blocks[0].strip() in kernel.statement_text(claim)
+    assert blocks[0].strip() in proofs.statement_text(claim)
     return claim
 
 
@@ -52,10 +52,10 @@ def test_the_worked_example_is_proved(example, folder, monkeypatch):
     result = kernel.prove([example], folder=folder)[example.id]
     assert result.accepted, result.message
     assert set(result.axioms) <= set(kernel.AXIOMS)
-    (said,) = kernel.evidence(example, folder)
+    (said,) = proofs.evidence(example, folder)
     assert said.outcome == "pass"
     assert "not re-checked" not in said.detail
-    monkeypatch.chdir(folder.parents[len(kernel.BUILD.parts) - 1])
+    monkeypatch.chdir(folder.parents[len(proofs.BUILD.parts) - 1])
     assert judge(example, QUICK).statement == "proved"
 
 
@@ -84,7 +84,7 @@ def test_what_is_no_proof_is_refused_with_file_and_line(example, folder, tmp_pat
     result = kernel.prove([claim], folder=folder)[claim.id]
     assert not result.accepted
     assert told in result.message
-    (said,) = kernel.evidence(claim, folder)
+    (said,) = proofs.evidence(claim, folder)
     assert said.outcome == "fail"
 
 
@@ -134,7 +134,7 @@ def test_no_axiom_passes_for_one_of_the_classical_reals(example, folder, tmp_pat
     """By a name that is printed like theirs, by flags, by what a file leaves open: for falsehoods."""
     claims = [example]
     for claim_id, (before, by, _) in SPOOFS.items():
-        module = kernel.module_name(claim_id)
+        module = proofs.module_name(claim_id)
         name = module.partition(".")[2]
         path = tmp_path / f"{name}.v"
         path.write_text(
@@ -149,7 +149,7 @@ def test_no_axiom_passes_for_one_of_the_classical_reals(example, folder, tmp_pat
     for claim_id, (_, _, why) in SPOOFS.items():
         assert re.search(why, results[claim_id].message, re.DOTALL), results[claim_id].message
     for claim in claims[1:]:
-        (said,) = kernel.evidence(claim, folder)
+        (said,) = proofs.evidence(claim, folder)
         assert said.outcome == "fail", claim.id
 
 
@@ -166,7 +166,7 @@ def test_the_independent_checker_has_the_last_word_on_a_proof_of_a_users_own(
 
 def test_words_of_a_claim_stay_in_the_comment_of_its_statement(example):
     for source in ("a *) Axiom b : False. (* c", "**)) Axiom b : False. (*("):
-        text = kernel.statement_text(dataclasses.replace(example, source=source))
+        text = proofs.statement_text(dataclasses.replace(example, source=source))
         header = text.partition("From Coq")[0]
         assert header.count("(*") == header.count("*)") == 1
 
@@ -179,24 +179,24 @@ def test_a_changed_statement_is_not_the_accepted_one(tmp_path, monkeypatch):
                   statement=Statement(latex="", margin=lambda i: ar.entropy(i.logits)),
                   proof_file=str(path))
     record = tmp_path / "accepted.json"
-    monkeypatch.setattr(kernel, "accepted_path", lambda: record)
-    (said,) = kernel.evidence(claim, tmp_path / "nowhere")
+    monkeypatch.setattr(proofs, "accepted_path", lambda: record)
+    (said,) = proofs.evidence(claim, tmp_path / "nowhere")
     assert said.outcome == "skipped"
-    proof = kernel.proof_of(claim)
-    kernel.write_json(record, {"proofs": {claim.id: {
+    proof = proofs.proof_of(claim)
+    proofs.write_json(record, {"proofs": {claim.id: {
         "accepted": True, "digest": proof.digest, "axioms": [], "message": "", "rocq": "8.16.1"}}})
-    (said,) = kernel.evidence(claim, tmp_path / "nowhere")
+    (said,) = proofs.evidence(claim, tmp_path / "nowhere")
     assert said.outcome == "pass"
     assert "not re-checked here" in said.detail
-    assert kernel.INSTALL in said.detail
+    assert proofs.INSTALL in said.detail
     for other in (
         dataclasses.replace(claim.statement, margin=lambda i: ar.entropy(i.logits) + 1),
         dataclasses.replace(claim.statement, relation=">"),
     ):
-        (said,) = kernel.evidence(dataclasses.replace(claim, statement=other), tmp_path / "nowhere")
+        (said,) = proofs.evidence(dataclasses.replace(claim, statement=other), tmp_path / "nowhere")
         assert said.outcome == "skipped"
     path.write_text("Theorem proved : True. Proof. trivial. Qed.")
-    (said,) = kernel.evidence(claim, tmp_path / "nowhere")
+    (said,) = proofs.evidence(claim, tmp_path / "nowhere")
     assert said.outcome == "skipped"
 
 
@@ -230,17 +230,17 @@ def test_without_rocq_there_is_one_error_with_the_remedy(example, monkeypatch, t
 
 
 def test_every_proof_belongs_to_a_claim():
-    names = {kernel.module_name(claim_id) for claim_id in all_claims()}
+    names = {proofs.module_name(claim_id) for claim_id in all_claims()}
     found = {f"{path.parent.name}.{path.stem}"
-             for path in (kernel.formal_folder() / "claims").rglob("*.v")}
+             for path in (proofs.formal_folder() / "claims").rglob("*.v")}
     assert found <= names, found - names
 
 
 def test_every_proof_is_the_accepted_one():
     """What is committed was accepted as it stands: statement, proof and library."""
-    accepted = kernel.read_accepted()
+    accepted = proofs.read_accepted()
     for claim in all_claims().values():
-        proof = kernel.proof_of(claim)
+        proof = proofs.proof_of(claim)
         if proof is not None:
             assert accepted[claim.id]["accepted"]
             assert accepted[claim.id]["digest"] == proof.digest, claim.id
@@ -248,7 +248,7 @@ def test_every_proof_is_the_accepted_one():
 
 
 def test_no_proof_admits_anything():
-    for path in kernel.formal_folder().rglob("*.v"):
+    for path in proofs.formal_folder().rglob("*.v"):
         text = re.sub(r"\(\*.*?\*\)", "", path.read_text(), flags=re.DOTALL)
         assert not re.search(r"\b(Admitted|admit|Axiom|Parameter|Conjecture)\b", text), path
 
@@ -256,7 +256,7 @@ def test_no_proof_admits_anything():
 def test_every_proof_names_its_statement():
     """The kernel accepts what is convertible to the statement; a reader should see the same name."""
     for claim in all_claims().values():
-        proof = kernel.proof_of(claim)
+        proof = proofs.proof_of(claim)
         if proof is not None:
             name = f"Statements.{proof.module}.{proof.part}"
             assert f"\nTheorem proved : {name}.\n" in proof.path.read_text(), proof.path

@@ -19,12 +19,8 @@ from entropy_theory.token_batch import masked_sum
 from entropy_theory.update_rules.modifier import Modifier
 from entropy_theory.update_rules.natural_gradient import NaturalGradient
 from entropy_theory.update_rules.rule import Needs
-from entropy_theory.verification.rule_contract import (
-    check_rule,
-    entropy_effect,
-    random_batch,
-    rules_in,
-)
+from entropy_theory.verification.rule_batches import random_batch
+from entropy_theory.verification.rule_contract import check_rule, entropy_effect, rules_in
 
 
 class Planted(Modifier):
@@ -242,7 +238,7 @@ def test_what_raises_is_broken_and_what_refuses_everything_too():
 
 
 def test_torch_is_skipped_where_it_is_not(monkeypatch):
-    find = "entropy_theory.verification.rule_contract.importlib.util.find_spec"
+    find = "entropy_theory.verification.rule_clauses.importlib.util.find_spec"
     monkeypatch.setattr(find, lambda name: None)
     found = {f.clause.name: f for f in check_rule(NumberTimesBoolean(), repeats=1)}
     assert (found["torch"].outcome, found["torch"].detail) == ("skipped", "torch is not installed")

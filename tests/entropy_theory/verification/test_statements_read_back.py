@@ -15,9 +15,9 @@ import pytest
 
 import entropy_theory
 from entropy_theory.claims import all_claims
-from entropy_theory.verification import Claim, Statement, kernel
+from entropy_theory.verification import Claim, Statement, proofs
 from entropy_theory.verification.floats import evaluate
-from entropy_theory.verification.formula import rocq
+from entropy_theory.verification.formula import rocq_words
 from entropy_theory.verification.formula.statement import Formula, Parameter
 from entropy_theory.verification.formula.terms import ACTIONS, PROMPTS, RESPONSES, STATES
 from entropy_theory.verification.formula.trees import HORIZON
@@ -78,7 +78,7 @@ def given(formula: Formula, sizes: Mapping[Any, int], fields: Mapping[str, np.nd
     values: dict[str, Any] = {names[axis]: sizes[axis] for axis in names if axis in sizes}
     for p in formula.parameters.fields:
         if p.name in fields:
-            values[rocq.identifier(p.name)] = entries(fields[p.name][0], p, sizes.get(ACTIONS, 0))
+            values[rocq_words.identifier(p.name)] = entries(fields[p.name][0], p, sizes.get(ACTIONS, 0))
     return values
 
 
@@ -147,7 +147,7 @@ def compared(text: str, statement: Statement, batch: Batch) -> str:
 
 
 STATEMENTS = {claim_id: (claim, established(claim)) for claim_id, claim in all_claims().items()
-              if kernel.proof_file(claim)}
+              if proofs.proof_file(claim)}
 """What the kernel is asked to prove; nobody sends it a printed statement that is false."""
 PROVED_BEYOND = [name for name, (_, statement) in STATEMENTS.items() if statement.beyond]
 

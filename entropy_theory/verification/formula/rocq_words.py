@@ -1,0 +1,120 @@
+"""The words of the proof kernel: its notations, types, names and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+
+from entropy_theory.verification.formula.terms import (
+    ACTIONS,
+    PROMPTS,
+    RESPONSES,
+    STATES,
+    STEPS,
+    TIME,
+    Axes,
+    Axis,
+    Term,
+)
+
+SUM, PRODUCT, POWER, APPLY, ATOM = 50, 40, 30, 10, 0
+"""Levels of the notations in Rocq; arguments of applications are atoms."""
+BINDERS: Mapping[Axis, str] = {
+    ACTIONS: "abcdefg", STATES: "suvw", RESPONSES: "yxw", PROMPTS: "qrk", STEPS: "ijl"}
+SUMS: Mapping[Axis, str] = {
+    ACTIONS: "sum n", STATES: "sum_states n h", RESPONSES: "sum_responses n h", PROMPTS: "sum prompts",
+}
+TYPES: Mapping[Axis, str] = {
+    ACTIONS: "nat", STATES: "state", RESPONSES: "state", PROMPTS: "nat", STEPS: "nat",
+                                TIME: "R"}
+INSIDE: Mapping[Axis, str] = {
+    ACTIONS: "({0} < n)%nat", STATES: "state_of n h {0}", RESPONSES: "response_of n h {0}",
+    PROMPTS: "({0} < prompts)%nat",
+}
+BEYOND = ("has_derivative", "limsup_at_most", "tends_to", "for_every", "at_every_step", "implies")
+RESERVED = {"n", "h", "prompts", "sum", "mean", "exp", "ln", "entropy", "covariance", "softmax"}
+
+
+def type_of(axes: Axes, kind: str) -> str:
+    """The type of a parameter or of a definition's result."""
+    named = tuple(axis for axis in axes if axis is not None)
+    if kind == "real" and named == (ACTIONS,):
+        return "vector"
+    if kind == "mask" and named == (ACTIONS,):
+        return "mask"
+    if kind == "real" and named == (STATES, ACTIONS):
+        return "state -> vector"
+    return " -> ".join([*(TYPES[axis] for axis in named), "R" if kind == "real" else "bool"])
+
+
+def length(term: Term) -> float:
+    """The number of symbols of a term that is written out."""
+    known: dict[int, float] = {}
+
+    def of(t: Term) -> float:
+        if id(t) not in known:
+            known[id(t)] = 1 + sum(map(of, t.arguments))
+        return known[id(t)]
+
+    return of(term)
+
+
+def axes_of(terms: Iterable[Term]) -> set[Axis]:
+    """All axes that terms have or speak of, arguments included."""
+    seen: set[int] = set()
+    found: set[Axis] = set()
+    left = list(terms)
+    while left:
+        term = left.pop()
+        if id(term) in seen:
+            continue
+        seen.add(id(term))
+        found |= {axis for axis in term.axes if axis is not None}
+        if term.operation.name == "size":
+            found.add(term.operation.detail)
+        left += term.arguments
+        if term.operation.name == "call":
+            left += [term.operation.detail.body, *term.operation.detail.parameters]
+    return found
+
+
+def size_names(axes: set[Axis]) -> list[str]:
+    """The names of the numbers of actions, of tokens in a response, and of prompts."""
+    names = ["n"] if axes & {ACTIONS, STATES, RESPONSES} else []
+    names += ["h"] if axes & {STATES, RESPONSES} else []
+    return names + (["prompts"] if PROMPTS in axes else [])
+
+
+def sizes_of(parameters: Iterable[Term], body: Term) -> list[str]:
+    """The names of the sizes that a definition depends on."""
+    return size_names(axes_of([*parameters, body]))
+
+
+def identifier(name: str) -> str:
+    """A parameter's name, apart from the names of the library."""
+    return f"{name}_" if name in RESERVED else name
+
+
+def is_closed(text: str) -> bool:
+    """Whether every bracket is closed in the text, and none before it is opened."""
+    depth = 0
+    for character in text:
+        depth += (character == "(") - (character == ")")
+        if depth < 0:
+            return False
+    return depth == 0
+
+
+def constant_text(value: Fraction) -> str:
+    """A rational number."""
+    return constant_entry(value)[0]
+
+
+def constant_entry(value: Fraction | bool) -> tuple[str, int]:
+    """A constant, and how tightly its outermost sign binds."""
+    if isinstance(value, bool):
+        return ("true" if value else "false"), ATOM
+    if value.denominator == 1:
+        return (str(value.numerator), ATOM) if value >= 0 else (f"- {-value.numerator}", 35)
+    sign = "- " if value < 0 else ""
+    return f"{sign}{abs(value.numerator)} / {value.denominator}", PRODUCT
