@@ -16,13 +16,13 @@ from typing import Any
 import array_api_compat.numpy as compat
 import numpy as np
 
-from simulations.engine.traced.graph import (
+from simulations.engine.traced.graph import Graph
+from simulations.engine.traced.intervals import Interval
+from simulations.engine.traced.views import (
     BOOLEAN,
     INTEGER,
     NUMPY,
     REDUCTIONS,
-    Graph,
-    Interval,
     NotTraceable,
     View,
     broadcast,

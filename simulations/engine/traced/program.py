@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from simulations.engine.traced.graph import FLOAT, Node, View
 from simulations.engine.traced.instructions import NAME, NARROW
 from simulations.engine.traced.nodes import Nodes
 from simulations.engine.traced.plan import Loop, Step, is_result, length
 from simulations.engine.traced.vectors import DOUBLE
 from simulations.engine.traced.vectors import INTEGER as WORD
+from simulations.engine.traced.views import FLOAT, Node, View
 
 __all__ = ["NAME", "Program", "program"]
 
