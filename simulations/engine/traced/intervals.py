@@ -24,6 +24,7 @@ class Interval:
 
 
 def of_values(array: np.ndarray) -> Interval:
+    """Return the interval of the numbers in an array."""
     if array.dtype == np.bool_:
         array = array.astype(np.int64)
     nan = bool(np.isnan(array).any()) if array.dtype.kind == "f" else False
@@ -34,10 +35,12 @@ def of_values(array: np.ndarray) -> Interval:
 
 
 def with_zero(x: Interval) -> Interval:
+    """Widen an interval until 0 is in it."""
     return Interval(min(x.low, 0), max(x.high, 0), x.nan)
 
 
 def of_reduction(operation: str, x: Interval, n: int) -> Interval:
+    """Return the interval of a reduction of n numbers in x."""
     if operation in ("max", "min"):
         return x
     if operation in ("any", "all"):
