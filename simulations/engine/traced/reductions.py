@@ -17,7 +17,6 @@ from simulations.engine.traced.views import (
     INTEGER,
     REDUCTIONS,
     NotTraceable,
-    View,
 )
 
 
@@ -29,12 +28,8 @@ def _axes(x: Traced, axis: Any) -> tuple[int, ...]:
 
 
 def _reduction(operation: str, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    numpy = getattr(np, operation)
     with np.errstate(all="ignore"):
-        if operation in ("argmax", "argmin"):
-            example = np.asarray(numpy(x.example, axis=axis, keepdims=keepdims))
-        else:
-            example = np.asarray(numpy(x.example, axis=axis, keepdims=keepdims))
+        example = np.asarray(getattr(np, operation)(x.example, axis=axis, keepdims=keepdims))
     if x.is_constant:
         return Traced(x.trace, example, None)
     axes = _axes(x, axis)
@@ -48,10 +43,6 @@ def _reduction(operation: str, x: Any, axis: Any = None, keepdims: bool = False)
         raise NotTraceable("the largest of booleans")
     view = graph.convert(x.recorded, kind)
     view = graph.reduce(operation, view, tuple(a - 1 for a in axes))
-    return _on_reduced(x, view, example)
-
-
-def _on_reduced(x: Traced, view: View, example: np.ndarray) -> Traced:
     return Traced(x.trace, example, view.at(view.index.reshape(example.shape[1:])))
 
 
