@@ -13,7 +13,7 @@ import trl
 
 from entropy_theory import update_rules
 from llm_bridge.data import generation_settings
-from llm_bridge.trainer import entropy_trainer, options, trl_options
+from llm_bridge.trainer import entropy_trainer, options, sampling_options, trl_options
 from tests.llm_bridge.language_models import tabular as tabular_model
 from tests.llm_bridge.language_models import tabular_trainer
 from tests.llm_bridge.llama_steps import llama, llama_trainer
@@ -303,9 +303,9 @@ def test_what_vllm_would_be_told_last_is_refused(given):
     """TRL updates the request with them: a temperature would be that of the second batch too."""
     trainer = SimpleNamespace(use_vllm=True, args=SimpleNamespace(generation_kwargs=given))
     with pytest.raises(ValueError, match=next(iter(given))):
-        options.check_plain_sampling(trainer)
+        sampling_options.check_plain_sampling(trainer)
     trainer.args.generation_kwargs = {"stop": ["x"], "top_p": 1.0}
-    options.check_plain_sampling(trainer)
+    sampling_options.check_plain_sampling(trainer)
 
 
 @pytest.mark.parametrize(("strategy", "every"), [("steps", 0.375), ("steps", 3), ("epoch", 2)])
