@@ -336,7 +336,7 @@ def test_a_generation_setting_of_a_later_release_is_refused_unless_unset(tmp_pat
     """What it would do to the samples nobody here knows."""
     model, _ = tabular_model()
     monkeypatch.setattr(generation_settings, "PLAIN_SAMPLING", {
-        name: allowed for name, allowed in options.PLAIN_SAMPLING.items() if name != "top_h"})
+        name: allowed for name, allowed in generation_settings.PLAIN_SAMPLING.items() if name != "top_h"})
     tabular_trainer(tmp_path, update_rules.get("grpo"), model=model)
     model.generation_config.top_h = 0.4
     with pytest.raises(ValueError, match=r"generation setting top_h=0\.4 would bend the samples"):
