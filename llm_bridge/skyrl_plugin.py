@@ -30,8 +30,8 @@ from entropy_theory import update_rules
 from entropy_theory.update_rules import UpdateRule, rule_options
 from entropy_theory.update_rules.diverse_bonus import DiverseBonus
 from entropy_theory.update_rules.rule import components, map_options
-from llm_bridge import verl_plugin as shared
-from llm_bridge.verl_plugin import PREFIX
+from llm_bridge import verl_batches, verl_rules
+from llm_bridge.verl_rules import PREFIX
 
 ENTRYPOINT = "trainer.override_entrypoint="
 
@@ -67,8 +67,8 @@ def make_rule(name: str, options: Mapping[str, Any]) -> UpdateRule:
     table = {"name": name, **options}
     rule = rule_options.from_table(table)
     for path, part in components(rule):
-        for option in shared.options_of(table, path):
-            if option == "normalization" or option in shared.advantage_options(part):
+        for option in verl_rules.options_of(table, path):
+            if option == "normalization" or option in verl_rules.advantage_options(part):
                 place = "loss_reduction" if option == "normalization" else "advantage_estimator"
                 raise ValueError(
                     f"option {option} of '{part.name}' is SkyRL's under SkyRL: set "
@@ -93,7 +93,7 @@ def _lacking(rule: UpdateRule) -> str:
         return "it reads rewards and prompts, which SkyRL does not show to a policy loss"
     if columns := sorted({*rule.needs.columns, *rule.needs.moves}):
         return f"it reads {', '.join(columns)}, which SkyRL does not show to a policy loss"
-    if shared.needs_whole_batch(rule):
+    if verl_rules.needs_whole_batch(rule):
         return ("it takes statistics over the whole mini-batch, and SkyRL shows a policy loss one "
                 "micro-batch of one rank")
     if "step" in rule.needs.reads:
@@ -111,7 +111,8 @@ def _is_proportional(rule: UpdateRule) -> bool:
     mask = torch.ones_like(old, dtype=torch.bool)
     advantages = torch.tensor([[1.5], [-0.5]], dtype=torch.float64)
     scores = [
-        rule.scores(rule.prepare(shared.token_batch(old, old + drift, scale * advantages, mask, seed=0)))
+        rule.scores(rule.prepare(
+            verl_batches.token_batch(old, old + drift, scale * advantages, mask, seed=0)))
         for scale in (1.0, 2.0**-12)]
     return torch.equal(scores[1], scores[0] * 2.0**-12)
 
@@ -123,7 +124,7 @@ def rule_of(config: Any, name: str) -> UpdateRule:
         ValueError: as `make_rule`, a sampling temperature other than 1, an option of SkyRL that the
             rule does not read, or one that would add a second term to the rule's objective.
     """
-    rule = make_rule(name, shared.plain(getattr(config, "rule_options", {})))
+    rule = make_rule(name, verl_rules.plain(getattr(config, "rule_options", {})))
     for path, default in _UNREAD.items():
         value = functools.reduce(getattr, path.split("."), config)
         if value != default:
@@ -156,8 +157,8 @@ def policy_loss_for(name: str) -> Callable[..., tuple[torch.Tensor, dict[str, An
 
         rule = rule_of(config, name)
         mask = torch.ones_like(log_probs) if loss_mask is None else loss_mask
-        batch = shared.token_batch(old_log_probs, log_probs, advantages, mask, seed=0)
-        by_token, metrics = shared.objective_and_metrics(batch, rule)
+        batch = verl_batches.token_batch(old_log_probs, log_probs, advantages, mask, seed=0)
+        by_token, metrics = verl_batches.objective_and_metrics(batch, rule)
         loss, mask, corrected = off_policy_correction_utils.apply_off_policy_correction(
             -by_token, old_log_probs, rollout_logprobs, mask, config.off_policy_correction)
         return ppo_utils.reduce_loss(loss, mask), {**metrics, **corrected}

@@ -15,12 +15,8 @@ import numpy as np
 import torch
 
 from entropy_theory.update_rules import UpdateRule
-from llm_bridge.verl_plugin import (
-    PREFIX,
-    clamped_entropy_of,
-    of_all_ranks,
-    shown_clamped_entropy,
-)
+from llm_bridge.verl_batches import clamped_entropy_of, of_all_ranks, shown_clamped_entropy
+from llm_bridge.verl_rules import PREFIX
 
 
 def sequence_means(column: torch.Tensor, mask: torch.Tensor) -> list[float]:

@@ -22,7 +22,7 @@ from accelerate import DistributedType
 from llm_bridge.accounting.entropy_gradient import EntropyGradient
 from llm_bridge.accounting.optimizer_step import UnreadableStepError, readable
 from llm_bridge.accounting.step_accountant import StepAccountant
-from llm_bridge.verl_plugin import of_all_ranks
+from llm_bridge.verl_batches import of_all_ranks
 
 
 def check_engine(engine: Any) -> None:

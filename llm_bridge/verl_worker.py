@@ -23,15 +23,8 @@ from verl.workers.utils.losses import ppo_loss
 
 from entropy_theory.support import results
 from llm_bridge import verl_coefficient, verl_forecast
-from llm_bridge.verl_plugin import (
-    PREFIX,
-    WORKER,
-    add_columns,
-    check_actor,
-    check_temperature,
-    rule_loss,
-    rule_of,
-)
+from llm_bridge.verl_plugin import add_columns, rule_loss
+from llm_bridge.verl_rules import PREFIX, WORKER, check_actor, check_temperature, rule_of
 
 
 class RuleTrainingWorker(TrainingWorker):
@@ -57,7 +50,7 @@ class RuleTrainingWorker(TrainingWorker):
     def set_loss_fn(self, loss_fn: Any) -> None:
         """Set the loss as verl does; one that would look up one of our rules becomes `rule_loss`.
 
-        Raises ValueError as `verl_plugin.check_actor` and `verl_forecast.check_engine`.
+        Raises ValueError as `verl_rules.check_actor` and `verl_forecast.check_engine`.
         """
         config = getattr(loss_fn, "keywords", {}).get("config")
         if config is not None and config.policy_loss.loss_mode.startswith(PREFIX):

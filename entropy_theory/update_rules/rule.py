@@ -34,13 +34,17 @@ _FORMER = frozenset({
 })
 """Declarations of former rules, without which such a rule would be run wrongly."""
 STATE_TERMS = ("entropy", "clamped_entropy", "reference_kl")
+"""The state functions whose gradients a rule may add."""
 _HARMLESS = frozenset({"name", "warnings", "metrics", "_check"})
 """Methods that a subclass may define without computing other coefficients."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Needs:
-    """What a rule needs of whoever runs it; the defaults hold for every rule that needs no more."""
+    """The columns and guarantees that a rule asks of its caller.
+
+    The defaults are safe for every rule; naming fewer `reads` makes the simulator faster.
+    """
 
     columns: tuple[str, ...] = ()
     """Optional columns of a TokenBatch that the rule cannot do without."""
@@ -199,7 +203,7 @@ class UpdateRule(_Memory):
 
     @property
     def _needs(self) -> Needs:
-        """What the rule itself needs, as its options are; those it is made of tell their own."""
+        """The needs of this rule with its options, without those of the rules that it is made of."""
         return Needs()
 
     def _check(self) -> None:

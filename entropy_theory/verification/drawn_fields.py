@@ -47,7 +47,7 @@ class _Drawn:
         said = f"'{self.name}' is drawn from {self.low} to {self.high} and {self.grid}"
         if not self.name.isidentifier():
             # Formulas, the kernel's too, call it by this name.
-            raise ValueError(f"'{self.name}' is no name of a field: use letters, digits and _")
+            raise ValueError(f"'{self.name}' cannot name a field: use letters, digits and _")
         if not self.grid:
             raise ValueError(f"{said}: give its grid a value, the simplest first")
         if not all(map(math.isfinite, (self.low, self.high, *self.grid))):

@@ -15,7 +15,7 @@ from entropy_theory import policy, tabular
 from entropy_theory.token_batch import OPTIONAL_COLUMNS, TokenBatch
 from entropy_theory.update_rules.declared import reads_undeclared, remembers
 from entropy_theory.update_rules.outputs import difference, first, outputs, place
-from entropy_theory.update_rules.rule import UpdateRule
+from entropy_theory.update_rules.rule import STATE_TERMS, UpdateRule
 from entropy_theory.verification.rule_batches import converted, left_padded, poisoned, to_torch
 
 ROUNDING = 1e-12
@@ -26,7 +26,6 @@ rule may divide by what nearly cancels, or take a root."""
 STEEPEST = 1e3
 """The largest slope of a score that a rule's own numbers explain: it divides by spreads of rewards and of
 covariances, which are not below 0.001 in the contract's batches unless they are 0."""
-STATE_TERMS = ("entropy", "clamped_entropy", "reference_kl")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

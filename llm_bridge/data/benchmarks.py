@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from entropy_theory.support.user_errors import lookup, one_line
-from llm_bridge.data import rewards, tasks
+from llm_bridge.data import rewards, task_file, tasks
 
 FOLDER_VARIABLE = "LLM_BRIDGE_BENCHMARKS"
 QUESTIONS = ("prompt", "problem", "question")
@@ -167,7 +167,7 @@ def _from_folder(
             f"{folder} has neither {lines.name} nor {table.name}: put the {benchmark.size} problems of "
             f"{benchmark.hub} there, one a line as " '{"problem": ..., "answer": ...}'
         )
-    return [row for _, row in tasks.json_lines(lines)], str(lines)
+    return [row for _, row in task_file.json_lines(lines)], str(lines)
 
 
 def _from_hub(name: str, benchmark: Benchmark) -> tuple[list[dict[str, Any]], str]:
@@ -197,7 +197,7 @@ def _item(row: Any, where: str) -> tuple[str, str]:
         )
     answer = final_answer(answer)
     for name, text in (("question", question), ("answer", answer)):
-        tasks.check_letters(text, f"{where}: the {name}")
+        task_file.check_letters(text, f"{where}: the {name}")
     return question, answer
 
 

@@ -21,8 +21,6 @@ import collections
 import dataclasses
 import functools
 import hashlib
-import json
-import math
 import random
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -31,9 +29,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 import numpy as np
 
 from entropy_theory.rounding import at_least
-from entropy_theory.support.stored import parsed, text_of
 from entropy_theory.support.user_errors import check_choice, check_file, need
 from llm_bridge.data import rewards
+from llm_bridge.data.task_file import items_of
 
 if TYPE_CHECKING:
     import datasets
@@ -338,7 +336,7 @@ def _far_apart(seed: int) -> int:
 
 def _from_file(path: Path, size: int | None, seed: int) -> Task:
     check_file(path, "a JSONL file")
-    items = list(_items(path))
+    items = list(items_of(path))
     if not items:
         raise ValueError(f'{path} has no items: put {{"prompt": ..., "answer": ...}} on each line')
     chosen = items if size is None else list(_draw(items, size, seed))
@@ -347,59 +345,6 @@ def _from_file(path: Path, size: int | None, seed: int) -> Task:
         name=str(path), prompts=prompts, answers=answers, reward=rewards.math_equal,
         max_new_tokens=256, target_offsets=offsets if any(offsets) else (),
     )
-
-
-def json_lines(path: Path) -> Iterator[tuple[int, Any]]:
-    """Yield the number and the value of each line of a JSONL file that is not empty."""
-    # (`splitlines` would also cut at separators of Unicode, which may stand within a text.)
-    for number, line in enumerate(text_of(path, encoding="utf-8-sig").split("\n"), start=1):
-        try:
-            if line.strip():
-                yield number, parsed(line)
-        except ValueError as error:
-            raise ValueError(f"{path}, line {number}: not valid JSON ({error})") from None
-
-
-def _items(path: Path) -> Iterator[tuple[str, str, float]]:
-    for number, item in json_lines(path):
-        if not isinstance(item, dict):
-            raise ValueError(f'{path}, line {number}: expected {{"prompt": ..., "answer": ...}}, got '
-                             f"{json.dumps(item)[:60]}")
-        for key in ("prompt", "answer"):
-            if key not in item:
-                found = ", ".join(map(json.dumps, sorted(item))) or "nothing"
-                raise ValueError(f'{path}, line {number}: no "{key}", only {found}')
-        prompt, answer = item["prompt"], item["answer"]
-        if not isinstance(prompt, str) or not prompt:
-            raise ValueError(f'{path}, line {number}: "prompt" must be a non-empty string')
-        if isinstance(answer, bool) or not isinstance(answer, (str, int, float)):
-            raise ValueError(f'{path}, line {number}: "answer" must be a string or a number')
-        if isinstance(answer, float) and not math.isfinite(answer):
-            raise ValueError(f'{path}, line {number}: "answer" must be a finite number, got {answer}')
-        offset = as_nats(item.get("target_offset", 0.0))
-        if offset is None:
-            raise ValueError(f'{path}, line {number}: "target_offset" must be a finite number of nats')
-        for key, value in (("prompt", prompt), ("answer", str(answer))):
-            check_letters(value, f'{path}, line {number}: "{key}"')
-        yield prompt, str(answer), offset
-
-
-def check_letters(text: str, where: str) -> None:
-    """Raise ValueError, saying where, for text that is none: JSON can hold half of a surrogate pair."""
-    if any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise ValueError(
-            f"{where} holds half of a surrogate pair, which is no letter: correct its \\u escape")
-
-
-def as_nats(value: Any) -> float | None:
-    """Return a finite number as a float, None for anything else (a truth value is no number)."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    try:
-        found = float(value)
-    except OverflowError:
-        return None
-    return found if math.isfinite(found) else None
 
 
 def _draw(items: list[_Item], size: int, seed: int) -> Iterator[_Item]:

@@ -10,7 +10,7 @@ import torch
 
 from entropy_theory.update_rules import UpdateRule
 from entropy_theory.update_rules.bonus import tells_prompts_apart
-from llm_bridge.data.tasks import as_nats
+from llm_bridge.data.task_file import as_nats
 from llm_bridge.objective.batches import prefix_states
 
 KEPT = ("prompt_ids", "prompt_mask", "completion_ids", "completion_mask", "num_items_in_batch")

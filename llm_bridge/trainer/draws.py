@@ -17,7 +17,7 @@ from llm_bridge.forward import evaluation_mode
 from llm_bridge.running.sharding import is_sharded
 from llm_bridge.sampling import logits_processors
 from llm_bridge.sampling.group_sampling import sample_groups
-from llm_bridge.trainer.options import samples_plainly
+from llm_bridge.trainer.sampling_options import samples_plainly
 from llm_bridge.trainer.trl_release import unwrap_model_for_generation
 
 

@@ -59,14 +59,9 @@ from llm_bridge.trainer.generation import Generation
 from llm_bridge.trainer.options import (
     InertRuleWarning,
     check_config,
-    check_continuous_batching,
-    check_plain_sampling,
-    check_resampling,
     check_rule,
     check_samples_and_loss,
-    check_second_batch,
     check_text,
-    check_tools,
     grpo_config,
     longest_completion,
     warn_of_inertness,
@@ -74,6 +69,13 @@ from llm_bridge.trainer.options import (
 )
 from llm_bridge.trainer.records import StepRecords
 from llm_bridge.trainer.same_policy import SamePolicy
+from llm_bridge.trainer.sampling_options import (
+    check_continuous_batching,
+    check_plain_sampling,
+    check_resampling,
+    check_second_batch,
+    check_tools,
+)
 from llm_bridge.trainer.scoring import Scoring
 from llm_bridge.trainer.translation import from_trl
 from llm_bridge.trainer.trl_release import GRPOTrainer, is_async_callable

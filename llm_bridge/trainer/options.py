@@ -19,22 +19,13 @@ import torch
 
 from entropy_theory.update_rules import UpdateRule
 from entropy_theory.update_rules.modifier import length_normalization
-from entropy_theory.update_rules.rule import second_batch_options
-from llm_bridge.data.generation_settings import PLAIN_SAMPLING, settings_that_bend
 from llm_bridge.forward.evaluation_mode import declared_noise
-from llm_bridge.sampling import logits_processors, sampling
+from llm_bridge.sampling import sampling
 from llm_bridge.trainer import run_numbers, trl_options
 from llm_bridge.trainer.translation import NORMALIZATIONS, from_trl
 from llm_bridge.trainer.trl_release import GRPOConfig
 
 logger = logging.getLogger(__name__)
-
-HARMLESS_IN_VLLM = (
-    "stop", "stop_token_ids", "include_stop_str_in_output", "detokenize", "skip_special_tokens",
-    "spaces_between_special_tokens",
-)
-"""What ``generation_kwargs`` may ask of vLLM beside the neutral values of `PLAIN_SAMPLING`: they are its
-last word, over the temperature of a second batch as well."""
 
 OF_SGD = ("momentum", "dampening", "weight_decay", "nesterov")
 """What transformers reads of ``optim_args`` for ``optim="sgd"``."""
@@ -268,140 +259,3 @@ def warn_of_inertness(trainer: Any) -> None:
     if trainer.accelerator.is_main_process:
         for message in found:
             warnings.warn(message, InertRuleWarning, stacklevel=4)
-
-
-def check_plain_sampling(trainer: Any) -> None:
-    """Raise ValueError unless what is sampled is pi^T: nothing cut, penalized, forced or suppressed.
-
-    Generation fills whatever a configuration leaves unset from the checkpoint's own.
-    """
-    given = trainer.args.generation_kwargs or {}
-    if trainer.use_vllm:
-        bent = {name: value for name, value in given.items()
-                if name in PLAIN_SAMPLING and value not in PLAIN_SAMPLING[name]}
-        for name, value in given.items():
-            if name == "temperature" or name not in (*PLAIN_SAMPLING, *HARMLESS_IN_VLLM):
-                raise ValueError(
-                    f"generation_kwargs[{name!r}]={value!r} would be the last word on what vLLM samples, "
-                    "behind the back of the rule and its second batch: leave it out (for a temperature "
-                    "there is the option temperature)")
-    else:
-        config, _ = trainer.model._prepare_generation_config(trainer.generation_config)
-        bent = settings_that_bend(config)
-        bent.pop("temperature", None)
-        if config.temperature != trainer.temperature:
-            raise ValueError(
-                f"generation_kwargs['temperature']={given.get('temperature')!r} is not the policy's, "
-                f"{trainer.temperature}: leave it out, and set the option temperature")
-    for name, value in bent.items():
-        raise ValueError(
-            f"generation setting {name}={value!r} would bend the samples away from the policy whose "
-            "entropy is measured, or cut them off: set it to "
-            f"{PLAIN_SAMPLING.get(name, (None,))[0]!r} in the model's generation_config")
-
-
-def check_continuous_batching(trainer: Any) -> None:
-    """Raise ValueError where continuous batching would round the weights, hang, or repeat its draws.
-
-    TRL casts the model before it samples (``GRPOTrainer._generate_single_turn``); transformers seeds
-    torch with what the sampler's options say, at every generation.
-    """
-    args = trainer.args
-    if not args.use_transformers_continuous_batching:
-        return
-    without = "or leave out use_transformers_continuous_batching"
-    dtype = torch.bfloat16 if args.bf16 else torch.float16 if args.fp16 else None
-    if dtype and any(weight.dtype != dtype for weight in trainer.model.parameters()):
-        option = "bf16" if args.bf16 else "fp16"
-        raise ValueError(
-            f"use_transformers_continuous_batching with {option}=True: TRL would round the weights that "
-            f"are trained to {dtype} before it samples, in place and for good. Set {option}=False, "
-            f"{without}")
-    plugin = trainer.accelerator.state.deepspeed_plugin
-    shards = "FSDP" if trainer.is_fsdp_enabled else (
-        "ds3_gather_for_generation=False" if plugin is not None and plugin.zero_stage == 3
-        and not args.ds3_gather_for_generation else None)
-    if shards:
-        raise ValueError(
-            f"use_transformers_continuous_batching under {shards}: each rank calls the model as often as "
-            "its own completions need, each call gathers weights from all ranks, and they would wait for "
-            f"each other for ever. Keep weights whole (data parallelism), {without}")
-    seed = (args.transformers_continuous_batching_config or {}).get("seed")
-    if seed is not None:
-        raise ValueError(
-            f"transformers_continuous_batching_config['seed']={seed!r} would draw every generation of "
-            "the run with the same random numbers: leave it out (the option seed makes runs repeatable)")
-
-
-def check_tools(trainer: Any) -> None:
-    """Raise ValueError where ranks sample together, and would wait for the one whose tools are called.
-
-    A rank turns to the sampler again as often as its own completions call tools
-    (``GRPOTrainer._tool_call_loop``).
-    """
-    args, plugin = trainer.args, trainer.accelerator.state.deepspeed_plugin
-    if not trainer.tools or trainer.accelerator.num_processes == 1:
-        return
-    shared = (
-        "under FSDP" if trainer.is_fsdp_enabled
-        else "under ZeRO-3" if plugin is not None and plugin.zero_stage == 3
-        else None if not trainer.use_vllm
-        else "with a vLLM server" if args.vllm_mode == "server"
-        else "with vllm_tensor_parallel_size" if args.vllm_tensor_parallel_size > 1
-        else None)
-    if shared:
-        raise ValueError(
-            f"tools {shared}: all ranks sample together, each rank samples once more whenever its own "
-            "completions call a tool, and they would wait for each other for ever. Keep weights whole "
-            "(data parallelism), with samplers of the ranks' own, or leave out tools")
-
-
-def samples_plainly(trainer: Any) -> bool:
-    """Whether generation, as set now, draws from pi^T and ends at the stop tokens, and no more."""
-    if trainer.args.generation_kwargs or trainer.args.cache_implementation:
-        return False
-    if logits_processors.in_use(trainer.generating_model):
-        return False
-    config, _ = trainer.model._prepare_generation_config(trainer.generation_config)
-    stops = config.eos_token_id
-    stops = stops if isinstance(stops, (list, tuple)) else [stops]
-    bent = settings_that_bend(config).keys() - {"temperature"}
-    return set(stops) == set(trainer.eos_token_ids) and not bent
-
-
-def check_resampling(trainer: Any) -> None:
-    """Raise ValueError where dynamic sampling would cut a group, or has no prompts to draw from."""
-    rounds, size = trainer.resampling_rounds, trainer.num_generations
-    if not isinstance(rounds, int) or rounds < 0:
-        raise ValueError(f"resampling_rounds must be an integer of at least 0, got {rounds!r}")
-    rows = trainer.args.per_device_train_batch_size * trainer.args.steps_per_generation
-    if rounds and rows % size:
-        raise ValueError(
-            f"resampling_rounds {rounds} needs whole prompts on every rank: make "
-            f"per_device_train_batch_size x steps_per_generation ({rows}) a multiple of "
-            f"num_generations ({size})"
-        )
-    if rounds and not hasattr(trainer.train_dataset, "__len__"):
-        raise ValueError("resampling_rounds draws prompts at random: give a train_dataset with a "
-                         "length, not a stream")
-
-
-def check_second_batch(trainer: Any) -> None:
-    """Raise ValueError for an option of the rule's target that the sampler in use does not have."""
-    batched = trainer.args.use_transformers_continuous_batching
-    sampler = trainer.vllm_generation if trainer.use_vllm else trainer.generation_config
-    for name, value in second_batch_options(trainer.rule).items():
-        if name == "logits_processor":
-            if not isinstance(value, (list, tuple)) or not all(map(callable, value)):
-                raise ValueError(f"logits_processor of a target must be a list, got {value!r}")
-            known = not (trainer.use_vllm or batched)
-        else:
-            # Of all others, transformers says that it drops them, and samples without.
-            known = hasattr(sampler, name) and (not batched or name in ("top_k", "top_p"))
-        if not known:
-            kind = "continuous batching" if batched else type(sampler).__name__
-            raise ValueError(
-                f"the target of update rule '{trainer.rule.name}' samples with {name}, which "
-                f"{kind} does not know: choose another target, or plain generation (use_vllm=False, "
-                "use_transformers_continuous_batching=False)"
-            )

@@ -36,7 +36,7 @@ REPLACEMENTS = (
     (re.compile(r"\\(math(?:bb|bf|cal|rm|sf|it))\s+([A-Za-z0-9])"), r"\\\1{\2}"),
     (re.compile(r"\\iff\b"), r"\\Leftrightarrow"),
     (re.compile(r"\\implies\b"), r"\\Rightarrow"),
-    # In braces an operator is no binary one, which would be spaced.
+    # mathtext puts space around a binary operator; in braces it takes the sign for a letter.
     (re.compile(r"([\^_])\s*(\*|\\star|\\ast|[+-])(?![a-zA-Z])"), r"\1{\2}"),
     (re.compile(r"\\(?:limits|nolimits|displaystyle|textstyle)\b"), ""),
 )

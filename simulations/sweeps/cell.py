@@ -94,8 +94,9 @@ def per_run_values(dynamics: Dynamics) -> dict[tuple[str, ...], float]:
     one_loop = sum(loop is not None and loop.takes_target for loop in loops) == 1
     moves = dynamics.target_schedule is not None or any(
         loop is not None and loop.target_schedule is not None for loop in loops)
-    if one_loop and not moves and getattr(rule, "target", None) is not None:
-        found["rule", "target"] = rule.target  # type: ignore[attr-defined]
+    target = getattr(rule, "target", None)
+    if one_loop and not moves and target is not None:
+        found["rule", "target"] = target
     for path, part in components(rule):
         names = [step for step in path if isinstance(step, str)]
         if len(names) == len(path):  # The terms of a sum have no names.

@@ -13,7 +13,7 @@ from entropy_theory.controllers import (
     TargetEntropyCoefficient,
     TemperatureSwitch,
 )
-from entropy_theory.forecast_coefficient import POWERLESS, ForecastCoefficient
+from entropy_theory.forecast_coefficient import ForecastCoefficient
 from entropy_theory.schedules import Points, Sine
 
 BUILD = {

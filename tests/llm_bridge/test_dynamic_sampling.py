@@ -8,8 +8,7 @@ import pytest
 import torch
 
 from entropy_theory import update_rules
-from llm_bridge.trainer import dynamic_sampling
-from llm_bridge.trainer import options as trainer_options
+from llm_bridge.trainer import dynamic_sampling, sampling_options
 from tests.llm_bridge.language_models import low_digit, tabular_trainer
 from tests.llm_bridge.recorded_steps import recorded
 
@@ -94,9 +93,9 @@ def test_groups_cut_between_ranks_and_streams_are_refused():
     args = SimpleNamespace(per_device_train_batch_size=12, steps_per_generation=1)
     made = SimpleNamespace(resampling_rounds=1, num_generations=8, args=args, train_dataset=iter(()))
     with pytest.raises(ValueError, match=r"whole prompts on every rank.*\(12\)"):
-        trainer_options.check_resampling(made)
+        sampling_options.check_resampling(made)
     args.steps_per_generation = 2
     with pytest.raises(ValueError, match="not a stream"):
-        trainer_options.check_resampling(made)
+        sampling_options.check_resampling(made)
     made.resampling_rounds = 0
-    trainer_options.check_resampling(made)
+    sampling_options.check_resampling(made)

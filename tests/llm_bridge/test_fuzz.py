@@ -26,7 +26,7 @@ from llm_bridge.objective import batches, loss
 from llm_bridge.running import checkpoints, run_folder
 from llm_bridge.running.sample_store import SampleStore
 from llm_bridge.running.step_log import StepLog
-from llm_bridge.verl_plugin import make_rule
+from llm_bridge.verl_rules import make_rule
 from policy_entropy.__main__ import main
 from tests.entropy_theory.test_fuzz import batches as token_batches
 from tests.fuzzing import (
@@ -163,7 +163,7 @@ READERS = {
         read=audited_tokens.read, name="tokens.npz", document=None, write=lambda _: tokens()),
     "analysis.kernel_record.read": Reader(
         read=kernel_record.read, name="kernel.npz", document=None, write=lambda _: kernel()),
-    "verl_plugin.make_rule": Reader(
+    "verl_rules.make_rule": Reader(
         read=lambda path: make_rule("clip-cov", json.loads(path.read_text("utf-8"))),
         name="options.json", document={"ratio": 0.1, "base": {"name": "grpo", "clip_high": 0.3}},
         write=as_json, names_file=False, errors=(ValueError, OSError, TypeError, RecursionError)),

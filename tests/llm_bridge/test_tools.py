@@ -19,7 +19,7 @@ from llm_bridge.objective.loss import detached
 from llm_bridge.objective.micro_batch import loss_of
 from llm_bridge.trainer import entropy_trainer
 from llm_bridge.trainer import records as step_records
-from llm_bridge.trainer.options import check_tools
+from llm_bridge.trainer.sampling_options import check_tools
 from tests.llm_bridge.llama_steps import plain_statistics, weights
 from tests.llm_bridge.test_shared_prompts import ROUNDING, assert_same
 

@@ -11,7 +11,7 @@ import trl
 
 from entropy_theory import update_rules
 from llm_bridge.data import generation_settings
-from llm_bridge.trainer import entropy_trainer, options, trl_options
+from llm_bridge.trainer import entropy_trainer, sampling_options, trl_options
 from tests.llm_bridge.language_models import tabular as tabular_model
 from tests.llm_bridge.language_models import tabular_trainer
 from tests.llm_bridge.llama_steps import llama, llama_trainer
@@ -170,9 +170,9 @@ def test_what_vllm_would_be_told_last_is_refused(given):
     """TRL updates the request with them: a temperature would be that of the second batch too."""
     trainer = SimpleNamespace(use_vllm=True, args=SimpleNamespace(generation_kwargs=given))
     with pytest.raises(ValueError, match=next(iter(given))):
-        options.check_plain_sampling(trainer)
+        sampling_options.check_plain_sampling(trainer)
     trainer.args.generation_kwargs = {"stop": ["x"], "top_p": 1.0}
-    options.check_plain_sampling(trainer)
+    sampling_options.check_plain_sampling(trainer)
 
 
 @pytest.mark.parametrize(("strategy", "every"), [("steps", 0.375), ("steps", 3), ("epoch", 2)])
@@ -203,7 +203,7 @@ def test_a_generation_setting_of_a_later_release_is_refused_unless_unset(tmp_pat
     """What it would do to the samples nobody here knows."""
     model, _ = tabular_model()
     monkeypatch.setattr(generation_settings, "PLAIN_SAMPLING", {
-        name: allowed for name, allowed in options.PLAIN_SAMPLING.items() if name != "top_h"})
+        name: allowed for name, allowed in generation_settings.PLAIN_SAMPLING.items() if name != "top_h"})
     tabular_trainer(tmp_path, update_rules.get("grpo"), model=model)
     model.generation_config.top_h = 0.4
     with pytest.raises(ValueError, match=r"generation setting top_h=0\.4 would bend the samples"):

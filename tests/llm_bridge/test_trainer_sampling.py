@@ -15,8 +15,7 @@ from entropy_theory import policy, update_rules
 from entropy_theory.targets import Nucleus, TargetPolicy
 from llm_bridge.data import models
 from llm_bridge.sampling import logits_processors
-from llm_bridge.trainer import draws, entropy_trainer
-from llm_bridge.trainer import options as trainer_options
+from llm_bridge.trainer import draws, entropy_trainer, sampling_options
 from tests.llm_bridge.language_models import PROMPTS, low_digit, tabular_trainer, tiny_llama
 from tests.llm_bridge.recorded_steps import recorded
 from tests.tolerances import FLOAT64
@@ -142,7 +141,7 @@ def test_a_logits_processor_is_refused_where_it_would_not_act(tmp_path):
     made = tabular_trainer(tmp_path, rule)
     made.use_vllm, made.vllm_generation = True, SimpleNamespace(logits_processor=None)
     with pytest.raises(ValueError, match=r"logits_processor, .*use_vllm=False"):
-        trainer_options.check_second_batch(made)
+        sampling_options.check_second_batch(made)
 
     class Single(TargetPolicy):
         def generation_options(self):
@@ -208,10 +207,10 @@ def test_continuous_batching_needs_whole_weights(fsdp, stage, gathers, refused):
             use_transformers_continuous_batching=True, bf16=False, fp16=False,
             ds3_gather_for_generation=gathers, transformers_continuous_batching_config=None))
     if refused is None:
-        trainer_options.check_continuous_batching(made)
+        sampling_options.check_continuous_batching(made)
         return
     with pytest.raises(ValueError, match=rf"{refused}: .* wait for each other"):
-        trainer_options.check_continuous_batching(made)
+        sampling_options.check_continuous_batching(made)
 
 
 def test_the_switch_reads_the_true_entropy(tmp_path):

@@ -24,11 +24,14 @@ pytest.importorskip("llvmlite")
 
 from simulations.engine.block import RefusedError
 from simulations.engine.traced import machine, traced_runs
-from simulations.engine.traced.arrays import NAMESPACE, Trace, TracedInteger
-from simulations.engine.traced.graph import INTEGER, Interval, NotTraceable
+from simulations.engine.traced.arrays import Trace
+from simulations.engine.traced.functions import NAMESPACE
+from simulations.engine.traced.integers import TracedInteger
+from simulations.engine.traced.intervals import Interval
 from simulations.engine.traced.plan import Step
 from simulations.engine.traced.program import program
 from simulations.engine.traced.traced_runs import TracedRuns
+from simulations.engine.traced.views import INTEGER, NotTraceable
 
 SAMPLES = Samples(group_size=5, tempered=7)
 N_RUNS = 19

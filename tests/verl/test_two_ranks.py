@@ -151,7 +151,7 @@ def one_process(case, run, model):
             old_now, log_prob, torch.tensor(advantages)[rows, None], mask[rows][:, :width],
             entropy=now.entropy, clamped_entropy=now.clamped_entropy,
             reference_log_prob=reference[rows][:, :width], coefficient=coefficient, step=step, seed=SEED)
-        batch = batch.with_prepared(**verl_plugin._prepared(batch, rule))
+        batch = batch.with_prepared(**verl_plugin.prepared_columns(batch, rule))
         model.zero_grad()
         policy_loss(batch, rule).backward()
         accounts.append(accounted(model, rows, rule, batch.mask, optimizer))

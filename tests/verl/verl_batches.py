@@ -104,7 +104,7 @@ def hook(batch: Batch, config: ActorConfig, *, mode="token-mean", info=None, wei
 def first_step(rule, *, loss_agg_mode, config, rollout_is_weights, **columns):
     """What the policy loss of a rule does, where the step is known to be the first."""
     batch = verl_plugin.token_batch(**columns, step=0, seed=config.data_loader_seed)
-    batch = batch.with_prepared(**verl_plugin._prepared(batch, rule))
+    batch = batch.with_prepared(**verl_plugin.prepared_columns(batch, rule))
     return verl_plugin._loss_and_metrics(
         batch, rule, loss_agg_mode, config.global_batch_info, rollout_is_weights)
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from simulations.engine.traced.graph import BOOLEAN, FLOAT, INTEGER, PIECE, Node, View
 from simulations.engine.traced.plan import Plan, Step, is_result, space_of
 from simulations.engine.traced.vectors import DOUBLE, Vectors
 from simulations.engine.traced.vectors import INTEGER as WORD
+from simulations.engine.traced.views import BOOLEAN, FLOAT, INTEGER, PIECE, Node, View
 
 NAME = "advance"
 NARROW = ir.FloatType()

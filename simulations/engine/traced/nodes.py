@@ -8,11 +8,11 @@ from typing import Any
 
 from llvmlite import ir
 
-from simulations.engine.traced.graph import BOOLEAN, FLOAT, INTEGER, PIECE, Node, NotTraceable
 from simulations.engine.traced.instructions import PIECEWISE, Instructions
 from simulations.engine.traced.plan import is_result, length
 from simulations.engine.traced.vectors import DOUBLE
 from simulations.engine.traced.vectors import INTEGER as WORD
+from simulations.engine.traced.views import BOOLEAN, FLOAT, INTEGER, PIECE, Node, NotTraceable
 
 _ANY_ORDER, _ORDERED = ("reassoc", "contract", "nsz"), ("nnan", "nsz")
 """What LLVM may assume of sums and of maxima of numbers, to take them as vectors."""

@@ -13,16 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from simulations.engine.traced.graph import (
-    MANY,
-    NUMPY,
-    SHORT,
-    Graph,
-    Interval,
-    Node,
-    NotTraceable,
-    View,
-)
+from simulations.engine.traced.elementwise import ElementwiseGraph
+from simulations.engine.traced.intervals import Interval
+from simulations.engine.traced.views import MANY, NUMPY, SHORT, Node, NotTraceable, View
 
 _OF_ALL = ("sum", "prod", "max", "min", "any", "all")
 _CHEAP = frozenset({
@@ -40,7 +33,7 @@ class Step:
     controllers have chosen for it already) and "target".
     """
 
-    graph: Graph
+    graph: ElementwiseGraph
     n_logits: int
     n_states: int
     along_actions: bool

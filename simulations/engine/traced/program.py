@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from simulations.engine.traced.graph import FLOAT, Node, View
 from simulations.engine.traced.instructions import NAME, NARROW
 from simulations.engine.traced.nodes import Nodes
 from simulations.engine.traced.plan import Loop, Step, is_result, length
 from simulations.engine.traced.vectors import DOUBLE
 from simulations.engine.traced.vectors import INTEGER as WORD
+from simulations.engine.traced.views import FLOAT, Node, View
 
 __all__ = ["NAME", "Program", "program"]
 
@@ -197,8 +197,8 @@ class _Writer(Nodes):
         self._here, self.vectors = None, self.wide
         for node, index, space in self.cleared:
             base = self._offset(self.work, WORD(self.slots[node.number]))
-            self._nest(space, lambda at: self._store(
-                self._offset(base, self._read(index, at, space)), DOUBLE(0.0), FLOAT))  # noqa: B023
+            self._nest(space, lambda at, base=base, index=index, space=space: self._store(
+                self._offset(base, self._read(index, at, space)), DOUBLE(0.0), FLOAT))
 
     def _pass(self, loops: list[Loop]) -> None:
         """Write loops, those of one state after another where there are several."""

@@ -21,19 +21,16 @@ from entropy_theory.update_rules import UpdateRule
 from simulations.engine.runs import Runs
 from simulations.engine.sampling import GOLDEN, MULTIPLIERS, ORDINARY, TEMPERED, lanes, seed_key
 from simulations.engine.traced import sums
-from simulations.engine.traced.arrays import NAMESPACE, Trace, Traced, TracedInteger
-from simulations.engine.traced.graph import (
-    BOOLEAN,
-    FLOAT,
-    INTEGER,
-    LARGEST_LOGIT,
-    Interval,
-    NotTraceable,
-    View,
-)
+from simulations.engine.traced.arrays import Trace, Traced
+from simulations.engine.traced.functions import NAMESPACE
+from simulations.engine.traced.integers import TracedInteger
+from simulations.engine.traced.intervals import Interval
 from simulations.engine.traced.plan import Step
+from simulations.engine.traced.views import BOOLEAN, FLOAT, INTEGER, NotTraceable, View
 
 xp = NAMESPACE
+LARGEST_LOGIT = 1e300
+"""Compiled steps stop before a logit beyond this, so that differences of logits are finite."""
 SEARCHED = 16
 """The largest number of actions for which a draw is compared with all running sums, not searched."""
 LONG, FEW = 64, 4

@@ -11,11 +11,11 @@ from functools import reduce
 
 import numpy as np
 
-from simulations.engine.traced.graph import (
+from simulations.engine.traced.graph import Graph
+from simulations.engine.traced.intervals import Interval
+from simulations.engine.traced.views import (
     MANY,
     NUMPY,
-    Graph,
-    Interval,
     Node,
     View,
     arguments_of,

@@ -24,9 +24,10 @@ from simulations.engine.block import RefusedError, StepMeasures, diverged
 from simulations.engine.declarations import is_ours
 from simulations.engine.runs import Runs
 from simulations.engine.task import Task
-from simulations.engine.traced.graph import Interval, NotTraceable
+from simulations.engine.traced.intervals import Interval
 from simulations.engine.traced.plan import Step
 from simulations.engine.traced.step import loops, state, traced_step
+from simulations.engine.traced.views import NotTraceable
 
 MOST_LOGITS = 2**20
 """The largest number of logits of a run that is traced."""
@@ -205,7 +206,7 @@ class _Code:
     by_run: np.ndarray
     """The constants that runs do not share, [runs, numbers]."""
     choices: tuple[Interval, ...]
-    """What each controller's choice before the first step must lie in."""
+    """The range in which each controller's choice before the first step must lie."""
 
     @property
     def n_runs(self) -> int:

@@ -1,4 +1,4 @@
-"""What the kernel is asked to prove says what is searched: its text is read back and computed."""
+"""The text of each statement that the kernel is sent is read back, and equals the formula that is searched."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def compared(text: str, statement: Statement, batch: Batch) -> str:
 
 STATEMENTS = {claim_id: (claim, established(claim)) for claim_id, claim in all_claims().items()
               if proofs.proof_file(claim)}
-"""What the kernel is asked to prove; nobody sends it a printed statement that is false."""
+"""The statements that are sent to the kernel; printed statements that are false are not."""
 PROVED_BEYOND = [name for name, (_, statement) in STATEMENTS.items() if statement.beyond]
 
 

@@ -1,0 +1,249 @@
+"""Update rules under verl: those it can run, the options that stay theirs, what its actor has to give."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from entropy_theory.rounding import near
+from entropy_theory.update_rules import UpdateRule, rule_options
+from entropy_theory.update_rules.bonus import tells_prompts_apart
+from entropy_theory.update_rules.combine import Combined
+from entropy_theory.update_rules.diverse_bonus import DiverseBonus
+from entropy_theory.update_rules.entropy_advantage import EntropyAdvantage
+from entropy_theory.update_rules.entropy_bonus import EntropyBonus
+from entropy_theory.update_rules.grpo import Grpo
+from entropy_theory.update_rules.modifier import Modifier
+from entropy_theory.update_rules.reference_kl import ReferenceKl
+from entropy_theory.update_rules.reinforce import Reinforce
+from entropy_theory.update_rules.rule import components, map_options
+from llm_bridge.objective.loss import clamped_fraction
+
+PREFIX = "entropy-theory/"
+"""The prefix of the rules' names in verl's registry, and of their columns in verl's batches."""
+STEP = "optimizer_step"
+"""The key, in a mini-batch, of the number of the optimizer step about to be taken."""
+COEFFICIENT = "adapted_coefficient"
+"""The key, in a mini-batch, of the coefficient that the rule's controller chose for its batch."""
+WORKER = "actor_rollout_ref.model.external_lib=llm_bridge.verl_worker"
+
+# verl's own settings of clips and covariances, with their defaults.
+_UNREAD = {
+    "clip_ratio": 0.2, "clip_ratio_low": 0.2, "clip_ratio_high": 0.2, "clip_ratio_c": 3.0,
+    "policy_loss.clip_cov_ratio": 2e-4, "policy_loss.clip_cov_lb": 1.0,
+    "policy_loss.clip_cov_ub": 5.0, "policy_loss.kl_cov_ratio": 2e-4, "policy_loss.ppo_kl_coef": 0.1,
+}
+
+
+def rule_of(policy_loss: Any) -> UpdateRule:
+    """Return the rule that a PolicyLossConfig names.
+
+    Raises ValueError as `make_rule`.
+    """
+    options = plain(policy_loss.get("rule_options") or {})
+    return cached_rule(policy_loss.get("loss_mode"), json.dumps(options, sort_keys=True))
+
+
+@functools.lru_cache(maxsize=64)
+def cached_rule(loss_mode: str, options: str) -> UpdateRule:
+    """Return the rule of a loss mode with options as JSON."""
+    return make_rule(loss_mode.removeprefix(PREFIX), json.loads(options))
+
+
+def make_rule(name: str, options: Mapping[str, Any]) -> UpdateRule:
+    """Make the update rule as it runs under verl: one number a token, normalized by verl alone.
+
+    Raises:
+        ValueError: a rule that verl cannot run, an option that verl decides, or as
+            `update_rules.get`.
+    """
+    table = {"name": name, **options}
+    rule = rule_options.from_table(table)
+    for path, part in components(rule):
+        _check_given(part, options_of(table, path))
+    tempering = [part.name for _, part in components(rule) if part.controller() is not None]
+    if tempering:
+        raise ValueError(
+            f"update rule '{tempering[-1]}' does not run under verl: it needs a second batch, sampled at "
+            "another temperature, and verl's trainers sample one: train with "
+            "llm_bridge.trainer.entropy_trainer.EntropyTrainer")
+    if rule.needs.listing:
+        raise ValueError(f"update rule '{name}' does not run under verl: {rule.needs.listing}")
+    if any(isinstance(part, DiverseBonus) for _, part in components(rule)):
+        raise ValueError(
+            f"update rule '{name}' does not run under verl: it needs to know which answers of a prompt "
+            "are right, and verl shows a policy loss neither rewards nor prompts: train with "
+            "llm_bridge.trainer.entropy_trainer.EntropyTrainer")
+    if tells_prompts_apart(rule):
+        raise ValueError(
+            f"update rule '{name}' with prompt_gain does not run under verl: it needs to know which "
+            "answers are to one prompt, and verl shows a policy loss no prompts: leave prompt_gain 0, or "
+            "train with llm_bridge.trainer.entropy_trainer.EntropyTrainer")
+    controller = rule.coefficient_controller()
+    if controller is not None and controller.forecasts:
+        raise ValueError(
+            f"the coefficient of '{rule.name}' with hold 'forecast' needs, at every optimizer step, the "
+            "part of the forecast that a unit of the coefficient makes up, and the worker under verl "
+            "forecasts whole steps (forecast_every): take hold 'integral', or train with "
+            "llm_bridge.trainer.entropy_trainer.EntropyTrainer")
+    if "entropy_effect" in rule.needs.columns:
+        raise ValueError(
+            f"update rule '{name}' with covariance 'network' does not run under verl: the effect of each "
+            "token on entropy takes passes of its own through the whole mini-batch, which verl's engine "
+            "does not make before a step: take covariance 'tabular', or train with "
+            "llm_bridge.trainer.entropy_trainer.EntropyTrainer")
+    needing = [part.name for _, part in components(rule) if part.needs.columns]
+    if needs_whole_batch(rule) and needing:
+        raise ValueError(
+            f"'{rule.name}' selects tokens before the forward pass, when the columns that its base "
+            f"'{needing[-1]}' reads are not there yet: take another base"
+        )
+    # Without length factors: verl's loss_agg_mode puts them in.
+    return map_options(rule,
+        lambda part, option, value: "token-mean" if option == "normalization" else value)
+
+
+_SEQUENCE_WISE = {kind._prepare for kind in (
+    UpdateRule, Modifier, Combined, Reinforce, Grpo, EntropyBonus, EntropyAdvantage, ReferenceKl)}
+"""How rules prepare whose sequences do not see each other."""
+
+
+def options_of(table: Any, path: Sequence[str | int]) -> Mapping[str, Any]:
+    """Return the options that were given for a part of a rule."""
+    for step in path:
+        table = table.get(step) if isinstance(table, Mapping) else None
+    return table if isinstance(table, Mapping) else {}
+
+
+def _check_given(rule: UpdateRule, options: Mapping[str, Any]) -> None:
+    """Raise ValueError for options that verl decides, or overrules."""
+    if "normalization" in options:
+        raise ValueError(
+            f"option normalization of '{rule.name}' is verl's under verl: set "
+            "actor_rollout_ref.actor.loss_agg_mode"
+        )
+    overruled = [option for option in options if option in advantage_options(rule)]
+    if overruled:
+        raise ValueError(
+            f"option {overruled[0]} of '{rule.name}' is about advantages, which verl computes: set "
+            "algorithm.adv_estimator and the options beside it"
+        )
+    if isinstance(rule, ReferenceKl) and rule.placement == "reward":
+        raise ValueError(
+            "placement 'reward' of 'reference-kl' is verl's under verl: set algorithm.use_kl_in_reward"
+        )
+
+
+def needs_whole_batch(rule: UpdateRule) -> bool:
+    """Whether the rule, or one that it builds on, takes statistics over the whole mini-batch.
+
+    Scores are elementwise, so that it is what rules prepare that may see other sequences. With advantages
+    given and means over tokens some of ours do not.
+    """
+    return tells_prompts_apart(rule) or any(
+        type(part)._prepare not in _SEQUENCE_WISE for _, part in components(rule))
+
+
+def advantage_options(rule: UpdateRule) -> tuple[str, ...]:
+    """Return the rule's options about advantages, which a batch that brings its own overrules."""
+    if isinstance(rule, Modifier):
+        return ()
+    return ("estimator", "std_ddof", "dynamic_sampling", "overlong_buffer", "group_size", "max_length")
+
+
+def needs_model_output(rule: UpdateRule) -> bool:
+    """Whether the rule reads more than verl shows to a policy loss."""
+    return bool({*rule.needs.columns, *rule.needs.moves})
+
+
+def check_unread(config: Any, rule: UpdateRule) -> None:
+    """Raise ValueError for options of verl's that are set and that the rule does not read."""
+    for path, default in _UNREAD.items():
+        value: Any = config
+        for name in path.split("."):
+            value = value.get(name)
+        if value is not None and value != default:
+            raise ValueError(
+                f"'{PREFIX}{rule.name}' does not read verl's option {path}={value}: leave it at "
+                f"{default} and give the rule's own option in policy_loss.rule_options"
+            )
+
+
+def plain(options: Any) -> Any:
+    """Convert nested mappings and lists, those of OmegaConf too, to dicts and lists."""
+    if isinstance(options, Mapping):
+        return {str(name): plain(value) for name, value in options.items()}
+    if not isinstance(options, str) and hasattr(options, "__iter__"):
+        return [plain(value) for value in options]
+    return options
+
+
+def check_actor(config: Any, rule: UpdateRule) -> None:
+    """Raise ValueError unless verl's actor gives what the rule reads, and adds nothing to it."""
+    check_unread(config, rule)
+    entropic = "entropy" in rule.needs.columns or bool(rule.needs.moves)
+    if config.entropy_coeff != 0:
+        raise ValueError(
+            f"entropy_coeff={config.entropy_coeff} would add a term to '{PREFIX}{rule.name}': leave "
+            "it at 0 and use 'entropy-theory/entropy-bonus' with the rule as its base"
+        )
+    if entropic and not config.calculate_entropy:
+        raise ValueError(
+            f"'{PREFIX}{rule.name}' reads entropies: set actor_rollout_ref.actor.calculate_entropy=true"
+        )
+    if clamped_fraction(rule) is not None and config.strategy not in ("fsdp", "fsdp2"):
+        raise ValueError(
+            f"'{PREFIX}{rule.name}' needs all logits of a token on one rank, which strategy="
+            f"{config.strategy} does not have: set actor_rollout_ref.actor.strategy=fsdp2"
+        )
+    if "reference_log_prob" in rule.needs.columns and not config.use_kl_loss:
+        raise ValueError(
+            f"'{PREFIX}{rule.name}' reads the reference policy: set "
+            "actor_rollout_ref.actor.use_kl_loss=true and kl_loss_coef=0, so that verl runs it"
+        )
+    if config.use_kl_loss and config.kl_loss_coef != 0:
+        raise ValueError(
+            f"kl_loss_coef={config.kl_loss_coef} would add a term to '{PREFIX}{rule.name}': set it to "
+            "0 and use 'entropy-theory/reference-kl' with the rule as its base"
+        )
+    if rule.needs.every_step:
+        raise ValueError(
+            f"cov_log_prob='current' of '{rule.name}' needs log-probabilities of the whole mini-batch "
+            "before its forward passes: use 'old'"
+        )
+
+
+def known_step(rule: UpdateRule, step: int | None) -> int:
+    """Return the step, or 0 where it is not known and the rule does not read it."""
+    if step is None and "step" in rule.needs.reads:
+        raise ValueError(
+            f"'{PREFIX}{rule.name}' depends on the optimizer step, and nobody has counted them: set "
+            f"{WORKER}, and continue from checkpoints that were written with it"
+        )
+    return 0 if step is None else step
+
+
+def known_coefficient(rule: UpdateRule, coefficient: float | None) -> float | None:
+    """Return the coefficient that a controller chose, or None where the rule adapts none."""
+    if rule.coefficient_controller() is None:
+        return None
+    if coefficient is None:
+        raise ValueError(
+            f"the coefficient of '{PREFIX}{rule.name}' adapts to the entropy of the whole batch before "
+            f"its first step, which nobody has observed: set {WORKER}, and train by train_mini_batch"
+        )
+    return coefficient
+
+
+def check_temperature(data: Any) -> None:
+    """Raise ValueError for samples that are scored at another temperature than 1."""
+    temperature = torch.as_tensor(data["temperature"])
+    if not bool(near(temperature.double(), 1.0).all()):
+        raise ValueError(
+            f"verl scores at the sampling temperature ({temperature.max():g}), and rules read "
+            "log-probabilities at temperature 1: set actor_rollout_ref.rollout.temperature=1"
+        )
