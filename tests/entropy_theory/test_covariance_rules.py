@@ -275,6 +275,17 @@ def test_covariances_are_over_the_ordinary_rows_and_zero_elsewhere():
     assert (selection.network_covariance(still, advantage, found) == 0).all()
 
 
+@pytest.mark.parametrize(("name", "options"), [
+    ("kl-cov", {}), ("clip-cov", {"lower": -99.0, "upper": 99.0})])
+def test_the_largest_share_takes_no_token_of_a_second_batch(name, options):
+    """Its covariances stand as 0, above those of half of the ordinary tokens."""
+    batch = random_batch(79)
+    prepared = update_rules.get(name, ratio=1.0, **options).prepare(batch)
+    selected = prepared.prepared[f"{name}.selected"]
+    assert selected[batch.is_ordinary].any()
+    assert not selected[~batch.is_ordinary].any()
+
+
 @pytest.mark.parametrize(("name", "share", "tokens_of_a_step", "warned"), [
     ("clip-cov", 0.1, 9, True), ("clip-cov", 0.1, 10, False), ("kl-cov", 0.1, 9, True),
     ("kl-cov", 0.1, 10, False), ("kl-cov", 0.1, None, False)])

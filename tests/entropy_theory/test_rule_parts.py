@@ -94,6 +94,15 @@ def test_a_bonus_on_a_sum_that_has_one_adds_to_it():
     np.testing.assert_allclose(found, one, rtol=ROUNDING)
 
 
+def test_a_constant_coefficient_is_not_the_one_that_a_controller_chose():
+    """In a sum with a bonus that is held, whose coefficient the whole batch carries."""
+    batch = random_batch(76, second_batch=False)
+    chosen = batch.replace(coefficient=np.full(batch.mask.shape, 0.7))
+    rule = get("entropy-bonus", coefficient=0.2)
+    np.testing.assert_array_equal(
+        rule.state_terms(chosen)["entropy"], rule.state_terms(batch)["entropy"])
+
+
 def test_what_a_clip_silences_is_counted_among_ordinary_tokens():
     """Ratio 2: a bad token at dual_clip 2 is not beyond it; one without advantage is never clipped."""
     ones = np.ones((3, 1))

@@ -82,6 +82,8 @@ def test_rows_are_ordinary_or_tempered_by_temperature_unless_told():
     assert (told.is_tempered == (MASK & (np.array([[True], [False], [False]])))).all()
     assert not batch_of().is_tempered.any()
     assert (batch_of().is_ordinary == MASK).all()
+    # What controllers read.
+    assert token_batch.mean_entropy(batch) == token_batch.mean_entropy(batch.take_sequences([0]))
 
 
 def test_batches_that_differ_in_more_than_their_sequences_are_not_joined():

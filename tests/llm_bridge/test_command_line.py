@@ -41,7 +41,7 @@ def configured(model: str, output: Path) -> training.TrainConfig:
         model=model, task="split", rule="aepo",
         reward="tests.llm_bridge.language_models:low_digit",
         rule_options=("target=2.76",), steps=6, prompts=4, samples=4, micro_batches=2,
-        learning_rate=1e-2, audit_every=2, save_every=2, device="cpu", log_to="none",
+        learning_rate=1e-2, audit_every=1, save_every=2, device="cpu", log_to="none",
         output=output,
     )
 
@@ -245,6 +245,16 @@ def test_a_full_disk_is_one_clear_error(config, monkeypatch, place):
     monkeypatch.setattr(trainer_module.EntropyTrainer, place, save)
     with pytest.raises(OSError, match=r"no space left for .*another output directory"):
         training.train(dataclasses.replace(config, steps=2, audit_every=0))
+
+
+def test_the_options_of_a_run_reach_trl(config):
+    """One that is left out has TRL's default in silence, which often is ours too."""
+    options = {"max_grad_norm": 0.25, "learning_rate": 0.5, "seed": 6}
+    run = resolved(dataclasses.replace(config, iterations=3, optimizer="sgd", **options))
+    found = training.options_of_trl(run, max_new_tokens=7)
+    wanted = options | {"num_iterations": 3, "optim": "sgd", "num_generations": 4, "max_steps": 6,
+                        "max_completion_length": 7, "gradient_accumulation_steps": 2}
+    assert found.items() >= wanted.items()
 
 
 def test_data_of_a_users_own(config, tmp_path):

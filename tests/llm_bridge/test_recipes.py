@@ -159,10 +159,10 @@ def test_tables_are_filled_from_below_and_varied(tmp_path):
     """A recipe whose own value is overwritten by the file it is like; a combination left out."""
     (tmp_path / "_below.toml").write_text(
         "title = 'below'\nsource = 's'\n[train]\nsteps = 7\nprompts = 5\n"
-        "[rule]\nname = 'aepo'\nalpha = 2\n"
+        "[rule]\nname = 'aepo'\nalpha = 2\n[trl]\nwarmup_steps = 3\n"
     )
     (tmp_path / "mine.toml").write_text(
-        "title = 'mine'\nlike = '_below'\n[train]\nsteps = 9\n"
+        "title = 'mine'\nlike = '_below'\n[train]\nsteps = 9\n[trl]\ntop_k = 5\n"
         "[vary]\n'rule.target' = [0.5, 1]\n'train.seed' = [0, 1]\n"
     )
     found = recipes.load(str(tmp_path / "mine.toml"))
@@ -170,6 +170,7 @@ def test_tables_are_filled_from_below_and_varied(tmp_path):
     assert list(found.runs) == [f"mine-target{t}-seed{s}" for t in ("0.5", "1") for s in (0, 1)]
     last = found.runs["mine-target1-seed1"]
     assert (last.steps, last.prompts, last.seed) == (9, 5, 1)
+    assert parse_trl_options(last.trl_options) == {"warmup_steps": 3, "top_k": 5}
     rule = rule_options.from_texts(last.rule, last.rule_options)
     assert (rule.target, rule.alpha) == (1, 2)
 

@@ -1,5 +1,6 @@
 """Guards what llm_bridge/trainer/entropy_trainer.py samples: the policy, and AEPO's second batch."""
 
+import dataclasses
 from types import SimpleNamespace
 
 import datasets
@@ -14,6 +15,7 @@ from trl.generation import vllm_client
 from entropy_theory import policy, update_rules
 from entropy_theory.targets import Nucleus, TargetPolicy
 from llm_bridge.data import models
+from llm_bridge.objective.micro_batch import contributions
 from llm_bridge.sampling import logits_processors
 from llm_bridge.trainer import draws, entropy_trainer, sampling_options
 from tests.llm_bridge.language_models import PROMPTS, low_digit, tabular_trainer, tiny_llama
@@ -263,3 +265,12 @@ def test_no_correction_for_the_sampler_reaches_the_second_batch(tmp_path):
         assert made.generation_config.temperature == 1.2
     assert made.vllm_importance_sampling_correction
     assert made.generation_config.temperature == 1.0
+
+
+def test_a_forecast_counts_what_the_sampler_is_corrected_by(tmp_path):
+    """As the loss does: where it is 2, the step and its forecast are twice as large."""
+    ((part,),) = recorded(tabular_trainer(tmp_path, update_rules.get("grpo")))
+    plain = contributions(part)
+    assert (plain != 0).any()
+    inputs = part.inputs | {"correction": torch.full_like(part.scores, 2.0)}
+    assert torch.equal(contributions(dataclasses.replace(part, inputs=inputs)), 2 * plain)

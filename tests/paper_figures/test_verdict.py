@@ -42,6 +42,8 @@ def test_what_was_not_measured_is_not_met(relation: Relation) -> None:
     ([criterion(False), criterion(True, "a")], "core claim fails", ("a",), ()),
     ([criterion(True, "a"), criterion(False, "b"), criterion(False, "a")], "core claim fails", (),
      ("a", "b")),
+    ([criterion(False, "a"), criterion(True, "a"), criterion(True, "b")], "holds under a condition",
+     ("b",), ("a",)),
 ])
 def test_the_rule(
     criteria: list[Criterion], verdict: str, holds: tuple[str, ...], fails: tuple[str, ...]

@@ -125,3 +125,12 @@ def test_code_is_kept_for_the_same_task_alone(monkeypatch):
                            for engine in ("compiled", "numpy"))
         assert_same(expected, found)
     assert len(traced) == 5
+
+
+def test_code_is_not_kept_for_another_reference(monkeypatch):
+    """The policy at the start, which is the reference, is a constant of the code."""
+    monkeypatch.setattr(traced_runs, "_KEPT", {})
+    dynamics = Dynamics(rule=RULES["kl"], steps=20)
+    for scale in (1.0, 3.0):
+        start = scale * np.random.default_rng(5).normal(size=(2, 1, 5))
+        assert_same(*both(start, np.arange(5) < 2, dynamics))

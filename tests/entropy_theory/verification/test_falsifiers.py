@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from entropy_theory.claims import all_claims
-from entropy_theory.verification import Condition, Statement, check
+from entropy_theory.verification import Claim, Condition, Mutant, Statement, check
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.floats import evaluate
 from entropy_theory.verification.property_based import check_property
@@ -157,6 +157,17 @@ def test_unmeetable_hypotheses_are_vacuous_not_passed():
                   check_property(vacuous, planted.POLICIES, 20)[0]):
         assert found.outcome == "vacuous"
         assert "meets the hypotheses" in found.detail
+
+
+def test_a_mutant_that_nothing_can_judge_is_not_rejected():
+    """No instance meets its hypotheses: that is no violation."""
+    never = Condition(latex="1 < 0", value=lambda i: -1 + 0 * i.logits[..., 0])
+    mutant = Mutant(
+        name="never", statement=dataclasses.replace(planted.AT_MOST_LOG_N, conditions=(never,)))
+    claim = Claim(id="mine.claim", source="a test", title="", instances=planted.POLICIES,
+                  statement=planted.AT_MOST_LOG_N, mutants=(mutant,))
+    (found,) = check.run_check(check.checks(claim, planted.TINY)[-1])
+    assert (found.name, found.outcome) == ("never", "fail")
 
 
 def test_a_nan_margin_is_an_error_that_shows_the_instance():

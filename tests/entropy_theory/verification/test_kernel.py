@@ -200,6 +200,14 @@ def test_a_changed_statement_is_not_the_accepted_one(tmp_path, monkeypatch):
     assert said.outcome == "skipped"
 
 
+def test_what_the_kernel_said_of_another_proof_is_not_put_on_record(example, tmp_path, monkeypatch):
+    monkeypatch.setattr(proofs, "accepted_path", lambda: tmp_path / "accepted.json")
+    for digest, kept in (("another", []), (proofs.proof_of(example).digest, [example.id])):
+        proofs.write_json(tmp_path / "checked.json", {"proofs": {example.id: {"digest": digest}}})
+        proofs.accept([example], folder=tmp_path)
+        assert list(proofs.read_accepted()) == kept
+
+
 def test_assumptions_are_read_to_the_last_line():
     """A check that was switched off has no type after a colon, and is an assumption all the same."""
     known = "Axioms:\nsig_not_dec\n  : forall P : Prop,\n    {~ ~ P} + {~ P}\n"

@@ -54,6 +54,13 @@ class MeanOverPadding(Planted):
     _needs = Needs(every_step=True)
 
 
+class ReadsTheFirstPlace(Planted):
+    """Which is padding where a row is padded on the left."""
+
+    def _scores(self, batch):
+        return self.base.scores(batch) * (1 + batch.reward[..., :1])
+
+
 class CountsRows(Planted):
     def _prepare(self, batch):
         return self.base.prepare(batch).with_prepared(
@@ -186,6 +193,7 @@ def broken(rule):
     (BaselineOfTheMicroBatch, {"cut"}),
     (NumberTimesBoolean, {"torch", "float32"}),
     (MeanOverPadding, {"padding", "empty rows"}),
+    (ReadsTheFirstPlace, {"padding"}),
     (CountsRows, {"empty rows"}),
     (DividesByTheSpread, {"finite", "equal rewards"}),
     (ForgotToRequire, {"columns"}),
