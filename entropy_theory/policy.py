@@ -135,7 +135,7 @@ def shift_logits(logits: BroadcastLogits, temperature: Temperature = 1.0) -> Shi
     if not bool(xp.all(xp.isfinite(top))):
         raise ValueError(
             "logits must be finite or -inf (an action never taken), with one finite logit in each "
-            f"state; found {_first_bad_state(xp, logits, top)}: look for a diverged or fully "
+            f"state; found {_first_bad_state(logits, top)}: look for a diverged or fully "
             "masked policy"
         )
     return _shift(logits, top_index, top, temperature)
@@ -384,7 +384,7 @@ def covariance(probabilities: Values, x: Values, y: Values) -> PerState:
     return xp.sum(probabilities * (x - mean_x) * (y - mean_y), axis=-1)
 
 
-def _first_bad_state(xp: Any, logits: Array, top: Array) -> str:
+def _first_bad_state(logits: Array, top: Array) -> str:
     state = int(np.flatnonzero(~np.isfinite(to_numpy(top)))[0])
     row = to_numpy(logits).reshape(-1, logits.shape[-1])[state]
     action = int(np.flatnonzero(np.isnan(row) | (row == math.inf) | np.isneginf(row).all())[0])

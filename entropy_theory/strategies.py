@@ -37,27 +37,6 @@ def logits(n_actions: int) -> SearchStrategy[list[float]]:
     return st.lists(_logit(), min_size=n_actions, max_size=n_actions)
 
 
-def tied_logits(n_actions: int, levels: int = 2) -> SearchStrategy[list[float]]:
-    """Logits with few distinct values: exact ties, the uniform policy included."""
-    entry = st.integers(0, levels - 1).map(float)
-    return st.lists(entry, min_size=n_actions, max_size=n_actions)
-
-
-def saturated_logits(n_actions: int, gap: float = 20.0) -> SearchStrategy[list[float]]:
-    """Logits whose largest leads the second by ``gap`` to 3 ``gap``: an all but deterministic policy.
-
-    There formulas for entropy lose their digits, and the signs of differences drown in rounding.
-    """
-    rest = st.lists(st.floats(-5, 5, allow_subnormal=False), min_size=n_actions - 1,
-                    max_size=n_actions - 1)
-
-    def build(others: list[float], lead: float, place: int) -> list[float]:
-        top = max(others) + lead
-        return [*others[:place], top, *others[place:]]
-
-    return st.builds(build, rest, st.floats(gap, 3 * gap), st.integers(0, n_actions - 1))
-
-
 def correct_sets(n_actions: int) -> SearchStrategy[list[bool]]:
     """Masks of the correct actions: never empty, one action and all actions included."""
     return st.lists(st.booleans(), min_size=n_actions, max_size=n_actions).filter(any)

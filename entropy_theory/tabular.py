@@ -45,7 +45,7 @@ def listing(
         temperature: None for ordinary rows, else those of a second batch sampled at it (scalar or [...]).
         reference_logits: [..., states, actions] of a reference policy, for ``reference_log_prob``.
         removed_fraction: share of the actions that ``clamped_entropy`` leaves out
-            (`UpdateRule.removed_fraction`); with 0 the batch has no such column.
+            (`Needs.removed_fraction`); with 0 the batch has no such column.
         effects: whether the batch has the column ``entropy_effect``, exact for independent logits.
 
     Returns:

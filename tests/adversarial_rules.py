@@ -75,4 +75,3 @@ class Stateful(Modifier):
 
 
 HONEST = (Fading, TailSensitive, LogProbSensitive)
-MISTAKEN = (Stateful, Undeclared)

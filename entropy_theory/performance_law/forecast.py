@@ -209,7 +209,7 @@ def _of_the_form(
     ceiling: Forecast,
 ) -> list[str]:
     doubts = []
-    bend = _bend(np.expm1(entropy), performance, law)
+    bend = _bend(np.expm1(entropy), performance)
     if bend is not None:
         place = math.log1p(bend)
         doubts.append(
@@ -292,7 +292,7 @@ def _turn(entropy: np.ndarray) -> str | None:
     return f"rises and then falls again, by {fall.max():.3g} nats"
 
 
-def _bend(x: np.ndarray, performance: np.ndarray, law: PerformanceLaw) -> float | None:
+def _bend(x: np.ndarray, performance: np.ndarray) -> float | None:
     """Where a significant parabola turns within the inner nine tenths of ``x``; None without one."""
     n = len(x)
     if n < LEAST_POINTS:

@@ -8,12 +8,10 @@ import os
 import reprlib
 import types
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from entropy_theory.support.user_errors import one_line
 
-NUMBER: Final = float
-"""The form of a finite number, whole ones included; true and false are none."""
 WORDS = {str: "a text", int: "a whole number", float: "a finite number", bool: "true or false",
          dict: "an object", list: "a list", types.NoneType: "null"}
 

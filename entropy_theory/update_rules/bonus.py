@@ -196,30 +196,3 @@ def root_mean_square(batch: TokenBatch, rows: TokenMask, column: TokenColumn) ->
     total = xp.sum(weight, axis=(-2, -1))
     square = xp.sum(weight * largest * largest, axis=(-2, -1))
     return xp.sqrt(square / xp.where(total > 0, total, xp.ones_like(total)))
-
-
-Coefficients = tuple[TokenColumn, dict[str, TokenColumn]]
-"""Scores and state terms."""
-
-
-def base_and_bonus(rule: UpdateRule, batch: TokenBatch) -> tuple[Coefficients, Coefficients]:
-    """Divide a rule's coefficients into those without the adapted bonus, and those of a unit of it.
-
-    Args:
-        rule: a rule that has a `UpdateRule.coefficient_controller`.
-        batch: a prepared batch of it.
-
-    Raises:
-        ValueError: a rule whose coefficient is a constant.
-    """
-    if rule.coefficient_controller() is None:
-        raise ValueError(
-            f"'{rule.name}' has no coefficient that is adapted: give its bonus a target, or divide it by "
-            "hand")
-    xp = namespace(batch.log_prob)
-    zeros = xp.zeros_like(batch.log_prob)
-    without, unit = (
-        (rule.scores(at), rule.state_terms(at))
-        for at in (batch.replace(coefficient=zeros), batch.replace(coefficient=zeros + 1)))
-    terms = {name: unit[1][name] - without[1].get(name, zeros) for name in unit[1]}
-    return without, (unit[0] - without[0], terms)

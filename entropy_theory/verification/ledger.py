@@ -42,7 +42,7 @@ def entry(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) -> dict[
         "instead": verdict.instead,
         "printed_proof": verdict.printed_proof,
         "proof": _proof(claim, verdict),
-        "axioms": list(proofs.axioms(claim)) if "proved" in _standings(claim, verdict) else [],
+        "axioms": list(proofs.axioms(claim)) if "proved" in _standings(verdict) else [],
         "evidence": [
             {"method": e.method, "outcome": e.outcome, "detail": e.detail, "cases": e.cases,
              "seconds": round(e.seconds, 3), "target": e.target, "name": e.name}
@@ -132,14 +132,14 @@ def _how_to_accept(claim_ids: Iterable[str]) -> list[str]:
     return [f"to accept them as they are now: policy-entropy verify {ids} --update-ledger"] if ids else []
 
 
-def _standings(claim: Claim, verdict: Verdict) -> tuple[str, ...]:
+def _standings(verdict: Verdict) -> tuple[str, ...]:
     return (verdict.statement, verdict.instead) if verdict.instead else (
         ("proved",) if verdict.statement == "first-order" else (verdict.statement,))
 
 
 def _proof(claim: Claim, verdict: Verdict) -> dict[str, str] | None:
     """The file with the kernel's proof and the digest of what it accepted, where that is the verdict."""
-    if "proved" not in _standings(claim, verdict):
+    if "proved" not in _standings(verdict):
         return None
     proof = proofs.proof_of(claim)
     if proof is None:

@@ -126,7 +126,7 @@ def search(
         if simplest is None and not first_only:
             first = simplest_of(statement, instances, first, max(2.0, effort.seconds))
         return _refutation(attack, first, last, started, common)
-    missing += _hardly_searched(attack, instances, reached, drawn, random_cases)
+    missing += _hardly_searched(attack, instances, drawn, random_cases)
     vacuous = "" if tight is None else _says_nothing(attack, seed, tight)
     return [_no_violation(attack, missing, extremes, rechecked, started, common, vacuous)]
 
@@ -183,9 +183,7 @@ def _no_violation(
                      detail=f"no violation: {hardness}{worst_margin}{doubts}")
 
 
-def _hardly_searched(
-    attack: _Attack, instances: Instances, reached: int, drawn: int, asked: int
-) -> list[str]:
+def _hardly_searched(attack: _Attack, instances: Instances, drawn: int, asked: int) -> list[str]:
     """The parts of the search that were cut short, in words."""
     found = []
     if attack.cut_short and instances.finite:

@@ -58,7 +58,7 @@ class SampleStore:
         self._head = json.dumps({"samples_of": results.plain(identity)}, sort_keys=True) + "\n"
         self._lines: dict[tuple[int, int], Line] = {}
         if path is not None and path.exists():
-            self._read(path, results.plain(identity))
+            self._read(path)
 
     def lines(self) -> list[Line]:
         """Return all completions, ordered by prompt and sample."""
@@ -91,7 +91,7 @@ class SampleStore:
                 "command to go on"
             ) from error
 
-    def _read(self, path: Path, identity: dict[str, Any]) -> None:
+    def _read(self, path: Path) -> None:
         head, *rest = text_of(path).split("\n")
         known = json.loads(self._head)["samples_of"]
         try:

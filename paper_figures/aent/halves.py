@@ -10,14 +10,10 @@ from matplotlib.axes import Axes
 from paper_figures.drawing.style import REFERENCE
 from simulations.experiments.aent_coefficient import HALVES, PROFILES
 
-__all__ = ["BAND", "HALVES", "STAYS", "shade", "starts_in_band", "tidy"]
+__all__ = ["BAND", "HALVES", "shade", "tidy"]
 
 BAND = PROFILES["default"].band
 """The band of the clamped entropy, nats, which is the same in all profiles."""
-TAIL = PROFILES["default"].tail
-"""Share of each half's steps, at its end, over which time in the band is counted, in all profiles."""
-STAYS = 0.3
-"""Share of the tail in the band, before the change, that counts as staying."""
 
 
 def tidy(dataset: xarray.Dataset, prefix: str, settings: list[str]) -> pandas.DataFrame:
@@ -36,13 +32,6 @@ def tidy(dataset: xarray.Dataset, prefix: str, settings: list[str]) -> pandas.Da
     frame["step"] += np.where(frame["half"] == HALVES[1], steps, 0)
     shares = dataset[f"{prefix}_in_band"].to_dataframe(name="in_band").reset_index()
     return pandas.concat([frame, shares], ignore_index=True).assign(change=float(steps))
-
-
-def starts_in_band(table: pandas.DataFrame) -> pandas.Series:
-    """Return the share of the first half's tail in the band, by start, of the runs of one setting."""
-    rows = table[(table["half"] == HALVES[0]) & (table["quantity"] == "entropy")]
-    tail = rows[rows["step"] >= (1 - TAIL) * rows["change"]]
-    return tail["value"].between(*BAND).groupby(tail["start"]).mean()
 
 
 def shade(panel: Axes, table: pandas.DataFrame, quantity: str) -> None:

@@ -34,7 +34,6 @@ POINTS = 40
 EXPLAINED = 0.95
 """The share of the variance that the law must explain for us to say that a curve follows it."""
 SHOWN_FAMILIES = 3
-TOKEN, RESPONSE = "token", "response"
 COLUMNS = ["panel", "series", "size", "start", "of", "entropy", "reward", "a", "b", "r_squared", "rmse",
            "largest_miss", "best_form"]
 

@@ -46,8 +46,8 @@ EXPLAINED = 0.1
 """A forecast explains the entropy changes if it leaves at most this share of them unexplained."""
 HOLDS = 0.1
 """Logits count as independent if what they are judged by is below this share of the mean diagonal."""
-WITHIN, ACROSS = ("diagonal_spread", "within_state"), ("across_states", "contrast_across")
-"""What logits of a state are judged by, as Assumption B.4 is, and what those of different states are."""
+WITHIN = ("diagonal_spread", "within_state")
+"""The measures by which the logits of a state count as independent, as Assumption B.4 takes them."""
 COMMAND = (
     "python -m llm_bridge audit --model small-sums --task split --rule grpo --optimizer sgd "
     "--max-grad-norm 0 --learning-rate 1e-4 --steps 3 --kernel-actions 3 "

@@ -17,7 +17,6 @@ from paper_figures.data.inputs import MEASURED
 
 MODELS = Path("build") / "gpu" / "models"
 """The folder of pretrained and trained models, which are too large to be kept with the results."""
-HIDDEN_SIZES = (32, 64, 128, 256, 512)
 
 FIRST = ("first-grpo", "first-aepo", "first-diverse-bonus", "first-forecast")
 """Recipes of gpu-small of which every seed comes before any other run."""

@@ -106,8 +106,7 @@ class Dynamics:
 
     @property
     def pools(self) -> bool:
-        """Whether rows of equal reward are summed (`Needs.pools`), which needs a batch
-        for each step."""
+        """Whether rows of equal reward are summed (`Needs.pools`), which needs a batch for each step."""
         return self.rule.needs.pools and self.steps_per_batch == 1
 
     def take_runs(self, n_runs: int, part: slice) -> Dynamics:
@@ -139,5 +138,5 @@ def _cut_targets(targets: Any, n_runs: int, part: slice) -> Any:
 
 def cut_options(rule: UpdateRule, n_runs: int, part: slice) -> UpdateRule:
     """Return the rule with its options, and those of the rules it is made of, cut to some runs."""
-    return map_options(rule,
-        lambda _, name, value: value if isinstance(value, str) else _cut(value, n_runs, part))
+    return map_options(
+        rule, lambda _, name, value: value if isinstance(value, str) else _cut(value, n_runs, part))

@@ -2,7 +2,7 @@
 
 One step of a tabular policy needs, for each state and action, only the share of the batch that took
 the action: a probability in exact expectation, a count over G for sampled responses. Most rules see
-rewards and weighted means only (`UpdateRule.needs.pools`), so all answers of a state with the
+rewards and weighted means only (`Needs.pools`), so all answers of a state with the
 same reward may stand as one row: two rows a state where answers are right or wrong. The rule itself is
 asked about those rows; that is what makes many runs at once cheap. Rules that see more are asked about
 all rows.

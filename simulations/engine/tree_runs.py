@@ -2,7 +2,7 @@
 
 A step is taken in one of three ways, which a test compares:
 
-- rules that see a response's reward and length only (`UpdateRule.needs.pools`) are asked about
+- rules that see a response's reward and length only (`Needs.pools`) are asked about
   one row for each pair of them, and backward recursion carries the coefficients to every state:
   the step is d(s) pi(a|s) (Q - V) with the response's score in place of its reward. Its cost is that of
   the logits;

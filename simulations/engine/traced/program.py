@@ -196,9 +196,13 @@ class _Writer(Nodes):
         self._nest(loop.space, body, starts, ends)
         self._here, self.vectors = None, self.wide
         for node, index, space in self.cleared:
-            base = self._offset(self.work, WORD(self.slots[node.number]))
-            self._nest(space, lambda at, base=base, index=index, space=space: self._store(
-                self._offset(base, self._read(index, at, space)), DOUBLE(0.0), FLOAT))
+            self._zero_sums(node, index, space)
+
+    def _zero_sums(self, node: Node, index: View, space: tuple[int, ...]) -> None:
+        """Write zeros where an index put sums of a node."""
+        base = self._offset(self.work, WORD(self.slots[node.number]))
+        self._nest(space, lambda at: self._store(
+            self._offset(base, self._read(index, at, space)), DOUBLE(0.0), FLOAT))
 
     def _pass(self, loops: list[Loop]) -> None:
         """Write loops, those of one state after another where there are several."""

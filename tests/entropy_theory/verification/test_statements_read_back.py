@@ -1,4 +1,4 @@
-"""The text of each statement for the kernel, read back, equals the formula that is searched."""
+"""The text of each statement that the kernel is sent is read back, and equals the formula searched."""
 
 from __future__ import annotations
 

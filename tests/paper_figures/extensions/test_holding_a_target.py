@@ -15,7 +15,7 @@ from paper_figures.data import inputs
 from paper_figures.extensions import holding_a_target as figure
 from tests.paper_figures.extensions.held_runs import record, write
 
-FORECAST, INTEGRAL = "forecast, diverse bonus", "integral, diverse bonus"
+FORECAST = "forecast, diverse bonus"
 
 
 @pytest.fixture
