@@ -57,7 +57,7 @@ FORECAST: dict[str, Any] = {
     "hold": "forecast", "coefficient_low": -2.0, "coefficient_high": 2.0, "horizon": 5.0,
     "feedback_horizon": 10.0}
 RULE_OF: dict[str, UpdateRule] = {
-    **{name: get(name, **options) for name, options in OPTIONS.items()},
+    **{name: get(name, **OPTIONS.get(name, {})) for name in (*OPTIONS, *RULES)},
     "entropy-bonus, constant": get("entropy-bonus", coefficient=0.1),
     "entropy-bonus, forecast": get("entropy-bonus", target=0.9, **FORECAST),
     "entropy-bonus, each prompt": get(
@@ -332,11 +332,6 @@ def read_speeds(path: Path) -> dict[tuple[str, str], tuple[float, float]]:
     """From the JSON of ``benchmarks/simulator.py``."""
     return {(row["rule"], row["kind"]): (float(np.median(row["compiled"])), float(row["numpy"]))
             for row in json.loads(path.read_text())["every_rule"]}
-
-
-def check_registered() -> bool:
-    """Whether every registered rule is among the cases."""
-    return set(RULES) <= {rule.name for rule in RULE_OF.values()}
 
 
 def write_golden() -> None:
