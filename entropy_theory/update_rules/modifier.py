@@ -28,7 +28,7 @@ class Modifier(UpdateRule):
             raise ValueError(
                 f"'{self.name}' modifies itself further down: give it once, or add two rules with combine"
             )
-        self._check()
+        UpdateRule.__post_init__(self)
 
     def controller(self) -> Any | None:
         return self.base.controller()

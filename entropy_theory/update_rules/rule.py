@@ -113,6 +113,7 @@ class UpdateRule(_Memory):
 
     def __post_init__(self) -> None:
         self._check()
+        _ = self.needs  # Kept from here on: `torch.compile` could not follow how they are found.
 
     @property
     def needs(self) -> Needs:

@@ -14,8 +14,6 @@ from tests.llm_bridge.llama_steps import llama
 from tests.llm_bridge.recorded_steps import SMALL
 from tests.tolerances import FLOAT64
 
-pytestmark = pytest.mark.deep
-
 CASES = {
     **{name: (name, SMALL.get(name, {})) for name in update_rules.RULES},
     "entropy-bonus, integral": ("entropy-bonus", {"target": 0.5}),
@@ -110,6 +108,7 @@ def in_a_process_of_its_own(function, *cases: str) -> None:
     assert done.returncode == 0, done.stderr[-3000:]
 
 
+@pytest.mark.deep
 def test_every_rules_loss_is_one_graph():
     """Where a value is read back a compiled step falls apart, and waits for the GPU."""
     in_a_process_of_its_own(one_graph, *CASES)
