@@ -200,7 +200,7 @@ def _in_one_line(show: Any, kind: type[Warning]) -> Any:
 
 def evaluate(arguments: list[str], prog: str = "python -m llm_bridge evaluate") -> None:
     """Evaluate a model on a task."""
-    from llm_bridge.evaluate_config import EvaluateConfig
+    from llm_bridge.sampling.drawing_options import EvaluateConfig
 
     config = command_line.parse(EvaluateConfig, arguments, prog=prog)
     config.check()
@@ -214,7 +214,7 @@ def evaluate(arguments: list[str], prog: str = "python -m llm_bridge evaluate") 
 
 def sample(arguments: list[str], prog: str = "python -m llm_bridge sample") -> None:
     """Draw completions."""
-    from llm_bridge.sampling.sample_config import SampleConfig
+    from llm_bridge.sampling.drawing_options import SampleConfig
 
     config = command_line.parse(SampleConfig, arguments, prog=prog)
     config.check()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import os
 import time
@@ -18,10 +19,9 @@ import transformers
 from entropy_theory.rounding import at_least, near
 from entropy_theory.support import locks, results
 from llm_bridge.data import benchmarks, models, tasks
-from llm_bridge.evaluate_config import EvaluateConfig, ks_of
 from llm_bridge.running.sample_store import Line, SampleStore
 from llm_bridge.sampling import sampling
-from llm_bridge.sampling.drawing_options import check_numbers
+from llm_bridge.sampling.drawing_options import Drawing, EvaluateConfig, ks_of
 
 BATCHES_A_CHUNK = 4
 """The number of batches between two writes of the samples, which a kill may cost."""
@@ -88,35 +88,22 @@ def bootstrap_interval(
 
 
 def evaluate(
-    model: Any,
-    tokenizer: Any,
-    task: tasks.Task,
-    *,
-    num_samples: int = 8,
-    temperature: float = 1.0,
-    top_p: float = 1.0,
-    top_k: int = 0,
-    ks: Sequence[int] | None = None,
-    seed: int = 0,
-    batch_size: int = 32,
-    progress: bool = False,
-    keep: Path | None = None,
-    model_identity: Any = None,
-    sampler: str = "auto",
+    model: Any, tokenizer: Any, task: tasks.Task, *, ks: Sequence[int] | None = None,
+    progress: bool = False, keep: Path | None = None, model_identity: Any = None, **options: Any,
 ) -> dict[str, Any]:
-    """Sample every prompt ``num_samples`` times and judge the completions.
+    """Sample every prompt of a task and judge the completions.
 
-    A completion counts as right where its reward is 1 (or more): pass@k is about being right,
-    avg@n about the reward.
+    A completion counts as right where its reward is 1 (or more, up to rounding): pass@k is about being
+    right, avg@n about the reward.
 
     Args:
-        top_p, top_k: as of `sampling.sample`.
         ks: the k of pass@k; default the powers of two up to ``num_samples``.
         progress: whether to show a progress bar on standard error.
         keep: a JSONL file of judged completions (`sample_store`); a killed evaluation goes on from
             it, to the same numbers.
         model_identity: JSON-like data that distinguish this model from others in that file.
-        sampler: as of `sampling.sample`.
+        options: of `Drawing`, with 8 samples of each prompt by default; the task has its own length
+            limit and stop text.
 
     Returns:
         JSON-like: ``pass@1`` and each ``pass@k``, ``avg@n`` (mean reward), each with a bootstrap
@@ -125,54 +112,58 @@ def evaluate(
         ``length`` (tokens), ``ended`` (share of completions that ended before the length limit),
         ``distinct_completions`` (of each prompt's samples, on average), ``constant_answer`` (the
         most common answer and what always giving it would score), ``rewards`` (the smallest and the
-        largest), ``seconds``. ``pass@k`` counts as right what has a reward of 1, up to rounding, or more.
+        largest), ``seconds``.
 
     Raises:
         ValueError: a k above ``num_samples``; samples of something else in ``keep``; otherwise as
             `sampling.sample` and the task's reward.
     """
-    check_numbers(temperature, top_p=top_p, top_k=top_k, num_samples=num_samples, batch_size=batch_size)
-    ks = ks_of(ks, num_samples)
+    how = Drawing(**{
+        "num_samples": 8, **options, "max_new_tokens": task.max_new_tokens, "stop": task.stop})
+    ks, count = ks_of(ks, how.num_samples), how.num_samples
     started = time.monotonic()
-    how = {"temperature": temperature, "top_p": top_p, "top_k": top_k}
+    identity = dataclasses.asdict(how)
+    del identity["stop"]  # the task's, with its prompts
     store = SampleStore(keep, {
         "model": model_identity, "task": task.name, "reward": task.reward.__name__,
         "prompts": results.config_key([task.prompts, task.answers, task.stop]),
-        "max_new_tokens": task.max_new_tokens, "num_samples": num_samples, "seed": seed,
-        "batch_size": batch_size, "sampler": sampler,
-        "ends": models.end_token_ids(model, tokenizer), **how,
+        "ends": models.end_token_ids(model, tokenizer), **identity,
     })
-    chunks = _chunks(len(task.prompts), num_samples, BATCHES_A_CHUNK * batch_size)
+    chunks = _chunks(len(task.prompts), count, BATCHES_A_CHUNK * how.batch_size)
     for i in rich.progress.track(
         list(store.keep_whole(chunks)), description="sampling",
         console=rich.console.Console(stderr=True), disable=not progress,
     ):
-        store.append(_draw_chunk(
-            model, tokenizer, task, chunks[i], seed=chunk_seed(seed, i), batch_size=batch_size,
-            sampler=sampler, **how,
-        ))
-    lines = store.lines()
-    rewards = np.array([line.reward for line in lines], dtype=float).reshape(-1, num_samples)
-    correct = at_least(rewards, 1.0).sum(axis=1)
-    per_prompt = {f"pass@{k}": np.atleast_1d(pass_at_k(num_samples, correct, k)) for k in ks}
-    per_prompt[f"avg@{num_samples}"] = rewards.mean(axis=1)
-    answer, score = task.constant_answer()
+        store.append(_draw_chunk(model, tokenizer, task, chunks[i], dataclasses.replace(
+            how, seed=chunk_seed(how.seed, i))))
     return {
-        "task": task.name,
-        "prompts": len(task.prompts),
-        "num_samples": num_samples,
-        **how,
+        "task": task.name, "prompts": len(task.prompts), "num_samples": count,
+        **{name: getattr(how, name) for name in ("temperature", "top_p", "top_k")},
+        **_measured(store.lines(), task, how, ks),
+        "seconds": round(time.monotonic() - started, 2),
+    }
+
+
+def _measured(
+    lines: Sequence[Line], task: tasks.Task, how: Drawing, ks: Sequence[int]
+) -> dict[str, Any]:
+    count = how.num_samples
+    rewards = np.array([line.reward for line in lines], dtype=float).reshape(-1, count)
+    correct = at_least(rewards, 1.0).sum(axis=1)
+    per_prompt = {f"pass@{k}": np.atleast_1d(pass_at_k(count, correct, k)) for k in ks}
+    per_prompt[f"avg@{count}"] = rewards.mean(axis=1)
+    answer, score = task.constant_answer()
+    completions = np.array([line.completion for line in lines], dtype=object).reshape(-1, count)
+    return {
         **{name: float(values.mean()) for name, values in per_prompt.items()},
         "intervals": {
-            name: bootstrap_interval(values, seed=seed) for name, values in per_prompt.items()
+            name: bootstrap_interval(values, seed=how.seed) for name, values in per_prompt.items()
         },
-        "entropy": float(np.mean([line.entropy for line in lines])),
-        "length": float(np.mean([line.length for line in lines])),
-        "ended": float(np.mean([line.ended for line in lines])),
-        "distinct_completions": _mean_distinct([line.completion for line in lines], num_samples),
+        **{name: float(np.mean([getattr(line, name) for line in lines]))
+           for name in ("entropy", "length", "ended")},
+        "distinct_completions": sum(len(set(group)) for group in completions) / len(completions),
         "constant_answer": {"answer": answer, "score": score},
         "rewards": [float(rewards.min()), float(rewards.max())],
-        "seconds": round(time.monotonic() - started, 2),
     }
 
 
@@ -198,26 +189,23 @@ def chunk_seed(seed: int, chunk: int) -> int:
 
 
 def _draw_chunk(
-    model: Any, tokenizer: Any, task: tasks.Task, chunk: list[tuple[int, int]], *, seed: int,
-    batch_size: int, **how: Any,
+    model: Any, tokenizer: Any, task: tasks.Task, chunk: list[tuple[int, int]], how: Drawing
 ) -> list[Line]:
     chosen = sorted({prompt for prompt, _ in chunk})
+    how = dataclasses.replace(how, num_samples=len(chunk) // len(chosen))
     drawn = sampling.sample(
-        model, tokenizer, [task.prompts[i] for i in chosen], num_samples=len(chunk) // len(chosen),
-        max_new_tokens=task.max_new_tokens, seed=seed, stop=task.stop, batch_size=batch_size, **how,
-    )
+        model, tokenizer, [task.prompts[i] for i in chosen], **dataclasses.asdict(how))
     answers = [task.answers[prompt] for prompt, _ in chunk]
     rewards = task.judge(drawn.prompts, drawn.completions, answers)
     lengths = drawn.lengths()
     entropy = (drawn.entropy.sum(-1) / lengths).tolist()
-    columns = zip(
-        chunk, drawn.completions, rewards, lengths.tolist(), entropy,
-        _ended(drawn, models.stop_token_ids(model, tokenizer, task.stop)), strict=True,
-    )
+    last = drawn.token_ids.gather(-1, lengths[:, None] - 1)[:, 0]
+    ended = torch.isin(last, torch.tensor(models.stop_token_ids(model, tokenizer, task.stop)))
     return [
         Line(prompt=prompt, sample=sample, completion=completion, reward=float(reward),
-             length=length, entropy=entropy, ended=ended)
-        for (prompt, sample), completion, reward, length, entropy, ended in columns
+             length=length, entropy=nats, ended=end)
+        for (prompt, sample), completion, reward, length, nats, end in zip(
+            chunk, drawn.completions, rewards, lengths.tolist(), entropy, ended.tolist(), strict=True)
     ]
 
 
@@ -240,16 +228,11 @@ def _evaluated(config: EvaluateConfig, protocol: benchmarks.Protocol | None) -> 
     model, tokenizer = models.load(config.model, dtype=config.dtype, device=config.device)
     if config.chat_template:
         task = tasks.with_chat_template(task, tokenizer)
-    assert config.num_samples is not None
-    assert config.temperature is not None
-    assert config.top_p is not None
-    assert config.top_k is not None
     measured = evaluate(
-        model, tokenizer, task, num_samples=config.num_samples, temperature=config.temperature,
-        top_p=config.top_p, top_k=config.top_k, ks=config.k, seed=config.seed,
-        batch_size=config.batch_size, progress=True, sampler=config.sampler,
+        model, tokenizer, task, ks=config.k, progress=True,
         keep=config.output.with_suffix(".samples.jsonl") if config.output else None,
         model_identity=[config.model, config.dtype, config.device, _weights(config.model)],
+        **dataclasses.asdict(config.drawing()),
     )
     found = {
         "model": config.model,
@@ -306,17 +289,3 @@ def summary(found: dict[str, Any]) -> str:
         f"{constant['score']:.3f} ({found['prompts']} prompts, {found['seconds']:.1f} s)"
     ) + (f"\nrewards are from {low:g} to {high:g}, and pass@k counts as right those of at least 1: "
          "if an answer is right at another reward, scale the reward function" if unusual else "")
-
-
-def _ended(drawn: sampling.SampledCompletions, stop_ids: list[int]) -> list[bool]:
-    last = drawn.token_ids.gather(-1, drawn.lengths()[:, None] - 1)
-    found: list[bool] = torch.isin(last, torch.tensor(stop_ids))[:, 0].tolist()
-    return found
-
-
-def _mean_distinct(completions: list[str], num_samples: int) -> float:
-    groups = [
-        completions[start : start + num_samples]
-        for start in range(0, len(completions), num_samples)
-    ]
-    return sum(len(set(group)) for group in groups) / len(groups)

@@ -57,8 +57,8 @@ OPTIONS = {
     "sweep": "simulations.__main__:SweepCommand",
     "train": "llm_bridge.commands.train_config:TrainConfig",
     "audit": "llm_bridge.commands.train_config:AuditConfig",
-    "evaluate": "llm_bridge.evaluate_config:EvaluateConfig",
-    "sample": "llm_bridge.sampling.sample_config:SampleConfig",
+    "evaluate": "llm_bridge.sampling.drawing_options:EvaluateConfig",
+    "sample": "llm_bridge.sampling.drawing_options:SampleConfig",
     "compare": "llm_bridge.analysis.comparison:CompareConfig",
 }
 """Where the options are of those commands that read the command line themselves."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import typing
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -37,8 +38,7 @@ class Line:
     """Whether it ended before the length limit."""
 
 
-LINE = {"prompt": int, "sample": int, "completion": str, "reward": float, "length": int,
-        "entropy": float, "ended": bool}
+LINE = typing.get_type_hints(Line)
 """The form of a line (`stored.check_form`)."""
 
 

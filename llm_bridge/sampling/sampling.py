@@ -19,8 +19,7 @@ from llm_bridge.data import models, tasks
 from llm_bridge.objective.batches import stacked
 from llm_bridge.running import faults
 from llm_bridge.sampling import samplers
-from llm_bridge.sampling.drawing_options import check_numbers
-from llm_bridge.sampling.sample_config import SampleConfig
+from llm_bridge.sampling.drawing_options import Drawing, SampleConfig
 from llm_bridge.sampling.samplers.batch import score
 
 
@@ -63,20 +62,7 @@ class SampledCompletions:
 
 
 def sample(
-    model: Any,
-    tokenizer: Any,
-    prompts: list[str],
-    *,
-    num_samples: int = 1,
-    temperature: float = 1.0,
-    max_new_tokens: int = 64,
-    seed: int = 0,
-    stop: str | None = None,
-    batch_size: int = 32,
-    progress: bool = False,
-    sampler: str = "auto",
-    top_p: float = 1.0,
-    top_k: int = 0,
+    model: Any, tokenizer: Any, prompts: list[str], *, progress: bool = False, **options: Any
 ) -> SampledCompletions:
     """Draw completions from pi^T = softmax(logits / T), token by token.
 
@@ -85,77 +71,65 @@ def sample(
 
     Args:
         prompts: texts, tokenized as the tokenizer does by itself, special tokens included.
-        num_samples: number of completions for each prompt.
-        temperature: T, finite and above 0.
-        max_new_tokens: largest number of tokens of a completion.
-        seed: equal arguments and seed give equal samples.
-        stop: a completion also ends after the first token whose text contains this.
-        batch_size: number of sequences generated at once; samplers that do their own batching see all
-            at once, and their completions are scored in batches of this size.
         progress: whether to show a progress bar on standard error.
-        sampler: a name of `llm_bridge.sampling.samplers`, or "auto".
-        top_p: draw from the smallest set of tokens that holds this much of pi^T; 1: from all. With
-            this or ``top_k`` the sampler is "generate", and the log-probabilities stay those of pi
-            and of the whole of pi^T.
-        top_k: draw from the so many most probable tokens; 0: from all, 1: the most probable.
+        options: of `Drawing`: ``num_samples``, ``temperature`` and so on.
 
     Raises:
-        ValueError: a temperature that is not finite and above 0, no prompts, a count below 1, a
-            prompt that leaves no room for a completion, prompts of unequal lengths for a model that
-            counts positions from the padding on, or a sampler that is unknown or cannot be used; as
-            `models.end_token_ids`.
+        ValueError: as `Drawing`, no prompts, a prompt that leaves no room for a completion, prompts of
+            unequal lengths for a model that counts positions from the padding on, or a sampler that is
+            unknown or cannot be used; as `models.end_token_ids`.
         OSError: memory runs out, or the GPU is lost.
     """
-    _check(prompts, temperature, num_samples, max_new_tokens, batch_size)
-    stop_ids = models.stop_token_ids(model, tokenizer, stop)
-    check_room(model, tokenizer, prompts, max_new_tokens)
-    _, chosen = samplers.choose(_truncating(sampler, top_p, top_k), model)
+    how = Drawing(**options)
+    if not prompts:
+        raise ValueError("no prompts to sample from: give at least one")
+    stop_ids = models.stop_token_ids(model, tokenizer, how.stop)
+    check_room(model, tokenizer, prompts, how.max_new_tokens)
+    chosen = samplers.choose("generate" if how.is_cut else how.sampler, model)
     config = models.plain_generation(tokenizer, stop_ids)
-    config.max_new_tokens = max_new_tokens
-    config.top_p, config.top_k = top_p, top_k
+    config.max_new_tokens, config.top_p, config.top_k = how.max_new_tokens, how.top_p, how.top_k
     encoded = tokenizer(prompts, return_tensors="pt", padding=True, padding_side="left")
-    at_once = len(prompts) * num_samples if chosen.takes_all else batch_size
+    at_once = len(prompts) * how.num_samples if chosen.takes_all else how.batch_size
     own_config, was_training = model.generation_config, model.training
     devices = [model.device] if model.device.type == "cuda" else []
     kept: dict[Any, Any] = {}
-    settings = faults.sampling_settings(at_once, max_new_tokens)
+    parts = []
     with (
-        faults.device_errors_named(settings), torch.random.fork_rng(devices=devices), torch.no_grad(),
+        faults.device_errors_named(faults.sampling_settings(at_once, how.max_new_tokens)),
+        torch.random.fork_rng(devices=devices), torch.no_grad(),
     ):
-        torch.manual_seed(seed)
+        torch.manual_seed(how.seed)
         # generate fills what a config leaves unset from the model's own.
         model.generation_config = config
         model.eval()
         try:
             _check_padding(model, encoded)
-            parts = []
             for rows, copies in rich.progress.track(
-                list(_batches(len(prompts), num_samples, at_once)),
-                description="sampling",
-                console=rich.console.Console(stderr=True),
-                disable=not progress,
+                list(_batches(len(prompts), how.num_samples, at_once)), description="sampling",
+                console=rich.console.Console(stderr=True), disable=not progress,
             ):
                 width = int(encoded.attention_mask[rows].sum(-1).max())
                 batch = samplers.PromptBatch(
                     ids=encoded.input_ids[rows, -width:].to(model.device),
                     mask=encoded.attention_mask[rows, -width:].to(model.device),
-                    copies=copies, temperature=temperature, max_new_tokens=max_new_tokens,
+                    copies=copies, temperature=how.temperature, max_new_tokens=how.max_new_tokens,
                     stop_ids=stop_ids, pad_id=tokenizer.pad_token_id,
-                    length=encoded.input_ids.shape[1] + max_new_tokens, seed=seed,
+                    length=encoded.input_ids.shape[1] + how.max_new_tokens, seed=how.seed,
                 )
-                part = _sample_batch(model, tokenizer, chosen, batch, kept, batch_size)
+                part = _sample_batch(model, tokenizer, chosen, batch, kept, how.batch_size)
                 part["prompts"] = [prompt for prompt in prompts[rows] for _ in range(copies)]
                 parts.append(part)
         finally:
             model.generation_config = own_config
             model.train(was_training)
-    return _join(parts, tokenizer, temperature)
+    return _join(parts, tokenizer, how.temperature)
 
 
 def sample_command(config: SampleConfig) -> list[dict[str, Any]]:
-    """Draw completions as ``config`` says; one JSON object a line, with reward and log-probability.
+    """Draw completions as ``config`` asks, and write them out.
 
-    Returns the objects.
+    Returns:
+        For each completion its prompt, reward, log-probability and length, JSON-like.
     """
     if config.output is not None:
         results.check_writable(config.output)
@@ -167,24 +141,20 @@ def sample_command(config: SampleConfig) -> list[dict[str, Any]]:
     model, tokenizer = models.load(config.model, dtype=config.dtype, device=config.device)
     if config.chat_template:
         task = tasks.with_chat_template(task, tokenizer)
-    drawn = sample(
-        model, tokenizer, list(task.prompts), num_samples=config.num_samples,
-        temperature=config.temperature, max_new_tokens=task.max_new_tokens, seed=config.seed,
-        stop=task.stop, batch_size=config.batch_size, progress=True, sampler=config.sampler,
-    )
+    how = config.drawing(max_new_tokens=task.max_new_tokens, stop=task.stop)
+    drawn = sample(model, tokenizer, list(task.prompts), progress=True, **dataclasses.asdict(how))
     answers = [answer for answer in task.answers for _ in range(config.num_samples)]
-    judged = task.judge(drawn.prompts, drawn.completions, answers)
     columns = zip(
-        drawn.prompts, drawn.completions, answers, judged, drawn.log_prob.sum(-1).tolist(),
-        drawn.lengths().tolist(), strict=True,
+        drawn.prompts, drawn.completions, answers, task.judge(drawn.prompts, drawn.completions, answers),
+        drawn.log_prob.sum(-1).tolist(), drawn.lengths().tolist(), strict=True,
     )
     names = ("prompt", "completion", "answer", "reward", "log_prob", "length")
     found = [dict(zip(names, row, strict=True)) for row in columns]
-    lines = [json.dumps(record) for record in found]
+    text = "\n".join(json.dumps(record) for record in found)
     if config.output is None:
-        print("\n".join(lines))
+        print(text)
         return found
-    results.write_text(config.output, "\n".join(lines) + "\n")
+    results.write_text(config.output, text + "\n")
     results.write_json(
         config.output.with_suffix(".provenance.json"),
         results.provenance(
@@ -192,18 +162,8 @@ def sample_command(config: SampleConfig) -> list[dict[str, Any]]:
             packages=("torch", "transformers", "reasoning-gym"),
         ),
     )
-    print(f"{len(lines)} completions in {config.output}", file=sys.stderr)
+    print(f"{len(found)} completions in {config.output}", file=sys.stderr)
     return found
-
-
-def _truncating(sampler: str, top_p: float, top_k: int) -> str:
-    """Return the sampler that can draw from a part of pi^T; any one if all of pi^T is asked for."""
-    check_numbers(None, top_p=top_p, top_k=top_k)
-    if top_p == 1 and top_k == 0:
-        return sampler
-    if sampler not in ("auto", "generate"):
-        raise ValueError(f"sampler '{sampler}' knows no top-p or top-k: use 'generate'")
-    return "generate"
 
 
 def _batches(prompts: int, num_samples: int, batch_size: int) -> Iterator[tuple[slice, int]]:
@@ -275,15 +235,6 @@ def _join(parts: list[dict[str, Any]], tokenizer: Any, temperature: float) -> Sa
             continue
         joined[name] = stacked(name, columns, pad_token=tokenizer.pad_token_id)
     return SampledCompletions(**joined, temperature=temperature)
-
-
-def _check(
-    prompts: list[str], temperature: float, num_samples: int, max_new_tokens: int, batch_size: int
-) -> None:
-    check_numbers(temperature, num_samples=num_samples, max_new_tokens=max_new_tokens,
-                  batch_size=batch_size)
-    if not prompts:
-        raise ValueError("no prompts to sample from: give at least one")
 
 
 def _check_padding(model: Any, encoded: Any) -> None:

@@ -10,8 +10,8 @@ from llm_bridge.commands import train as training
 from llm_bridge.commands.train_config import TrainConfig, resolved
 from llm_bridge.data import models, tasks
 from llm_bridge.data.rewards import exact
-from llm_bridge.evaluate_config import EvaluateConfig
 from llm_bridge.sampling import sampling
+from llm_bridge.sampling.drawing_options import EvaluateConfig
 from llm_bridge.trainer import EntropyTrainer, grpo_config
 from tests.llm_bridge.language_models import low_digit, tabular_trainer, tiny_llama
 

@@ -268,7 +268,7 @@ def test_graphs_on_cuda_draw_from_the_tempered_policy(temperature):
 
 def test_auto_takes_generate_on_a_cpu_and_names_are_checked(small):
     model, tokenizer = small
-    assert samplers.choose("auto", model)[0] == "generate"
+    assert samplers.choose("auto", model) is samplers.SAMPLERS["generate"]
     for name, message in (
         ("statik", r"unknown sampler \(or auto\) 'statik': did you mean static"),
         ("vllm", "sampler vllm cannot be used: (vllm is not installed|this build of).*; take auto"),

@@ -50,7 +50,7 @@ SAMPLERS: dict[str, Sampler] = {
 }
 
 
-def choose(name: str, model: Any) -> tuple[str, Sampler]:
+def choose(name: str, model: Any) -> Sampler:
     """Return the sampler of that name; "auto" is static on a GPU if the model allows it, else generate.
 
     "auto" never takes vLLM, which samples the weights in the model's folder, not those in memory.
@@ -65,4 +65,4 @@ def choose(name: str, model: Any) -> tuple[str, Sampler]:
     reason = sampler.obstacle(model)
     if reason is not None:
         raise ValueError(f"sampler {name} cannot be used: {reason}; take auto")
-    return name, sampler
+    return sampler
