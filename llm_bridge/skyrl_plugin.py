@@ -27,9 +27,7 @@ from typing import Any
 import torch
 
 from entropy_theory import update_rules
-from entropy_theory.update_rules import UpdateRule, rule_options
-from entropy_theory.update_rules.diverse_bonus import DiverseBonus
-from entropy_theory.update_rules.rule import components, map_options
+from entropy_theory.update_rules import UpdateRule
 from llm_bridge import verl_batches, verl_rules
 from llm_bridge.verl_rules import PREFIX
 
@@ -58,50 +56,28 @@ def algorithm_config() -> type[Any]:
 
 
 def make_rule(name: str, options: Mapping[str, Any]) -> UpdateRule:
-    """Make the update rule as it runs under SkyRL: one number a token, normalized by SkyRL alone.
-
-    Raises:
-        ValueError: a rule that SkyRL cannot run, an option that SkyRL decides, or as
-            `update_rules.get`.
-    """
-    table = {"name": name, **options}
-    rule = rule_options.from_table(table)
-    for path, part in components(rule):
-        for option in verl_rules.options_of(table, path):
-            if option == "normalization" or option in verl_rules.advantage_options(part):
-                place = "loss_reduction" if option == "normalization" else "advantage_estimator"
-                raise ValueError(
-                    f"option {option} of '{part.name}' is SkyRL's under SkyRL: set "
-                    f"trainer.algorithm.{place}")
-    if lacking := _lacking(rule):
-        raise ValueError(
-            f"update rule '{name}' does not run under SkyRL: {lacking}: train with "
-            "llm_bridge.trainer.entropy_trainer.EntropyTrainer, or in verl if it runs there")
-    # Without length factors: SkyRL's loss_reduction is in the advantages.
-    return map_options(rule,
-        lambda part, option, value: "token-mean" if option == "normalization" else value)
+    """Make the update rule as it runs under SkyRL. Raises ValueError as `verl_rules.make_rule`."""
+    return verl_rules.make_rule(name, options, SKYRL)
 
 
 def _lacking(rule: UpdateRule) -> str:
-    """Say what the rule needs and SkyRL's policy losses are not shown; nothing if they are shown all."""
-    parts = [part for _, part in components(rule)]
-    if any(part.controller() is not None for part in parts):
-        return "it needs a second batch, sampled at another temperature, and SkyRL samples one"
-    if rule.needs.listing:
-        return rule.needs.listing
-    if any(isinstance(part, DiverseBonus) for part in parts):
-        return "it reads rewards and prompts, which SkyRL does not show to a policy loss"
+    why = ""
     if columns := sorted({*rule.needs.columns, *rule.needs.moves}):
-        return f"it reads {', '.join(columns)}, which SkyRL does not show to a policy loss"
-    if verl_rules.needs_whole_batch(rule):
-        return ("it takes statistics over the whole mini-batch, and SkyRL shows a policy loss one "
-                "micro-batch of one rank")
-    if "step" in rule.needs.reads:
-        return "it reads the number of the optimizer step, which SkyRL does not tell a policy loss"
-    if not _is_proportional(rule):
-        return ("its score is not proportional to the advantage, which SkyRL divides by the size of the "
-                "mini-batch before it shows it to a policy loss, without the size")
-    return ""
+        why = f"it reads {', '.join(columns)}, which SkyRL does not show to a policy loss"
+    elif verl_rules.needs_whole_batch(rule):
+        why = ("it takes statistics over the whole mini-batch, and SkyRL shows a policy loss one "
+               "micro-batch of one rank")
+    elif "step" in rule.needs.reads:
+        why = "it reads the number of the optimizer step, which SkyRL does not tell a policy loss"
+    elif not _is_proportional(rule):
+        why = ("its score is not proportional to the advantage, which SkyRL divides by the size of the "
+               "mini-batch before it shows it to a policy loss, without the size")
+    return why and f"{why}: {verl_rules.ELSEWHERE}, or in verl if it runs there"
+
+
+SKYRL = verl_rules.Engine(
+    name="SkyRL", normalization="trainer.algorithm.loss_reduction",
+    advantages="trainer.algorithm.advantage_estimator", lacking=_lacking)
 
 
 def _is_proportional(rule: UpdateRule) -> bool:

@@ -17,35 +17,26 @@ from llm_bridge.verl_rules import PREFIX, WORKER
 
 def token_batch(
     old_log_prob: torch.Tensor, log_prob: torch.Tensor, advantages: torch.Tensor,
-    response_mask: torch.Tensor, *, entropy: torch.Tensor | None = None,
-    clamped_entropy: torch.Tensor | None = None,
-    reference_log_prob: torch.Tensor | None = None, coefficient: float | None = None, step: int = 0,
-    seed: int,
+    response_mask: torch.Tensor, *, coefficient: float | None = None, step: int = 0, seed: int,
+    **further: Any,
 ) -> TokenBatch:
     """Return verl's columns [sequences, positions] as update rules read them.
 
     A sequence's id comes from its old log-probabilities: the same in any order, on any rank, in any
     cut. Rewards are not shown by verl; no rule that runs here reads them. The run's seed is
-    ``actor.data_loader_seed``, the only one that verl shows to a worker.
+    ``actor.data_loader_seed``, the only one that verl shows to a worker. Further columns have the names
+    of a TokenBatch's.
     """
     mask = response_mask.bool()
     bits = old_log_prob.detach().double().contiguous().view(torch.int64)
     weight = mask.to(log_prob.dtype) / mask.sum().clamp(min=1)
     advantages = advantages.expand(log_prob.shape).to(log_prob.dtype)
     return TokenBatch(
-        log_prob=log_prob,
-        old_log_prob=old_log_prob.detach(),
-        reward=advantages,
-        advantage=advantages,
-        mask=mask,
-        weight=weight,
-        entropy=entropy,
-        clamped_entropy=clamped_entropy,
-        reference_log_prob=reference_log_prob,
+        log_prob=log_prob, old_log_prob=old_log_prob.detach(), reward=advantages, advantage=advantages,
+        mask=mask, weight=weight, step=step, seed=seed,
         coefficient=None if coefficient is None else torch.full_like(weight, coefficient),
         sequence=prefix_states(bits, mask)[:, -1:].expand(mask.shape),
-        step=step,
-        seed=seed,
+        **further,
     )
 
 

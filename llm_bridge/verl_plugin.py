@@ -58,7 +58,6 @@ from llm_bridge.verl_rules import (
     PREFIX,
     STEP,
     WORKER,
-    advantage_options,
     cached_rule,
     check_actor,
     check_temperature,
@@ -68,17 +67,11 @@ from llm_bridge.verl_rules import (
     make_rule,
     needs_model_output,
     needs_whole_batch,
-    options_of,
     plain,
     rule_of,
 )
 
-__all__ = [
-    "COEFFICIENT", "PREFIX", "STEP", "WORKER", "add_columns", "advantage_options", "check_actor",
-    "check_temperature", "clamped_entropy_of", "make_rule", "needs_whole_batch", "objective_and_metrics",
-    "of_all_ranks", "options_of", "plain", "policy_loss_config", "policy_loss_for",
-    "prepared_columns", "register", "rule_loss", "rule_of", "shown_clamped_entropy", "token_batch",
-]
+__all__ = ["add_columns", "make_rule", "policy_loss_config", "policy_loss_for", "register", "rule_loss"]
 
 Loss = tuple[torch.Tensor, dict[str, Any]]
 
@@ -191,12 +184,36 @@ def rule_loss(
     """
     _need_verl()
     from verl.utils.metric import AggregationType, Metric
-    from verl.workers.utils.padding import no_padding_2_padding
 
     rule = rule_of(config.policy_loss)
     if student_logits is not None:
         return {"clamped_entropy": clamped_entropy_of(student_logits, data, rule)}
     check_actor(config, rule)
+    info = config.global_batch_info
+    for name in ("dp_size", "batch_num_tokens", "global_batch_size"):
+        info[name] = data[name]
+    info["loss_scale_factor"] = config.loss_scale_factor
+    batch, correction = _micro_batch(config, rule, model_output, data)
+    loss, metrics = _loss_and_metrics(batch, rule, config.loss_agg_mode, info, correction)
+    # Shares of tokens become those of the mini-batch: summed over micro-batches, averaged over ranks.
+    share = info["dp_size"] * float(batch.mask.sum()) / info["batch_num_tokens"]
+    found = {
+        name: Metric(value=value * share, aggregation=AggregationType.SUM)
+        for name, value in metrics.items()
+    }
+    found["actor/pg_loss"] = Metric(value=loss, aggregation=AggregationType.SUM)
+    if batch.coefficient is not None:
+        found["actor/coefficient"] = Metric(
+            value=float(batch.coefficient[0, 0]), aggregation=AggregationType.MEAN)
+    return loss, found
+
+
+def _micro_batch(
+    config: Any, rule: UpdateRule, model_output: Any, data: Any
+) -> tuple[TokenBatch, torch.Tensor | None]:
+    """Return a micro-batch as rules read it, and verl's correction of the sampler's probabilities."""
+    from verl.workers.utils.padding import no_padding_2_padding
+
     log_prob = no_padding_2_padding(model_output["log_probs"], data)
     entropy = (
         no_padding_2_padding(model_output["entropy"], data) if "entropy" in model_output else None
@@ -204,10 +221,6 @@ def rule_loss(
     clamped = (
         None if clamped_fraction(rule) is None else shown_clamped_entropy(model_output, data, rule)
     )
-    info = config.global_batch_info
-    for name in ("dp_size", "batch_num_tokens", "global_batch_size"):
-        info[name] = data[name]
-    info["loss_scale_factor"] = config.loss_scale_factor
     present = [str(name) for name in data.keys()]  # noqa: SIM118, a TensorDict iterates over rows
     columns = {name: data[name] for name in present if name.startswith(PREFIX)}
     fields = ["response_mask", "old_log_probs", "advantages"]
@@ -232,20 +245,7 @@ def rule_loss(
             f"'{PREFIX}{rule.name}' selects tokens over the whole mini-batch, and this micro-batch "
             f"lacks the columns that say which: set {WORKER}"
         )
-    loss, metrics = _loss_and_metrics(
-        batch, rule, config.loss_agg_mode, info, padded.get("rollout_is_weights", None)
-    )
-    # Shares of tokens become those of the mini-batch: summed over micro-batches, averaged over ranks.
-    share = info["dp_size"] * float(batch.mask.sum()) / info["batch_num_tokens"]
-    found = {
-        name: Metric(value=value * share, aggregation=AggregationType.SUM)
-        for name, value in metrics.items()
-    }
-    found["actor/pg_loss"] = Metric(value=loss, aggregation=AggregationType.SUM)
-    if batch.coefficient is not None:
-        found["actor/coefficient"] = Metric(
-            value=float(batch.coefficient[0, 0]), aggregation=AggregationType.MEAN)
-    return loss, found
+    return batch, padded.get("rollout_is_weights", None)
 
 
 def add_columns(

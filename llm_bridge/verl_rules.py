@@ -1,10 +1,11 @@
-"""Update rules under verl: those it can run, the options that stay theirs, what its actor has to give."""
+"""Update rules under verl and SkyRL: which run, with which options, and what verl's actor has to give."""
 
 from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -30,6 +31,7 @@ STEP = "optimizer_step"
 COEFFICIENT = "adapted_coefficient"
 """The key, in a mini-batch, of the coefficient that the rule's controller chose for its batch."""
 WORKER = "actor_rollout_ref.model.external_lib=llm_bridge.verl_worker"
+ELSEWHERE = "train with llm_bridge.trainer.entropy_trainer.EntropyTrainer"
 
 # verl's own settings of clips and covariances, with their defaults.
 _UNREAD = {
@@ -54,57 +56,85 @@ def cached_rule(loss_mode: str, options: str) -> UpdateRule:
     return make_rule(loss_mode.removeprefix(PREFIX), json.loads(options))
 
 
-def make_rule(name: str, options: Mapping[str, Any]) -> UpdateRule:
-    """Make the update rule as it runs under verl: one number a token, normalized by verl alone.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Engine:
+    """An engine that computes advantages and normalizes losses by itself."""
+
+    name: str
+    normalization: str
+    """Its option for the normalization."""
+    advantages: str
+    """Its option for the advantages."""
+    lacking: Callable[[UpdateRule], str]
+    """A function that names what a rule needs and the engine does not give, and a remedy; "" if nothing
+    is missing."""
+
+
+def make_rule(name: str, options: Mapping[str, Any], engine: Engine | None = None) -> UpdateRule:
+    """Make the update rule as it runs under an engine: one number a token, normalized by it alone.
+
+    Args:
+        name: of the rule.
+        options: the rule's.
+        engine: verl by default.
 
     Raises:
-        ValueError: a rule that verl cannot run, an option that verl decides, or as
+        ValueError: a rule that the engine cannot run, an option that it decides, or as
             `update_rules.get`.
     """
+    engine = VERL if engine is None else engine
     table = {"name": name, **options}
     rule = rule_options.from_table(table)
-    for path, part in components(rule):
-        _check_given(part, options_of(table, path))
-    tempering = [part.name for _, part in components(rule) if part.controller() is not None]
-    if tempering:
-        raise ValueError(
-            f"update rule '{tempering[-1]}' does not run under verl: it needs a second batch, sampled at "
-            "another temperature, and verl's trainers sample one: train with "
-            "llm_bridge.trainer.entropy_trainer.EntropyTrainer")
-    if rule.needs.listing:
-        raise ValueError(f"update rule '{name}' does not run under verl: {rule.needs.listing}")
-    if any(isinstance(part, DiverseBonus) for _, part in components(rule)):
-        raise ValueError(
-            f"update rule '{name}' does not run under verl: it needs to know which answers of a prompt "
-            "are right, and verl shows a policy loss neither rewards nor prompts: train with "
-            "llm_bridge.trainer.entropy_trainer.EntropyTrainer")
-    if tells_prompts_apart(rule):
-        raise ValueError(
-            f"update rule '{name}' with prompt_gain does not run under verl: it needs to know which "
-            "answers are to one prompt, and verl shows a policy loss no prompts: leave prompt_gain 0, or "
-            "train with llm_bridge.trainer.entropy_trainer.EntropyTrainer")
-    controller = rule.coefficient_controller()
-    if controller is not None and controller.forecasts:
-        raise ValueError(
-            f"the coefficient of '{rule.name}' with hold 'forecast' needs, at every optimizer step, the "
-            "part of the forecast that a unit of the coefficient makes up, and the worker under verl "
-            "forecasts whole steps (forecast_every): take hold 'integral', or train with "
-            "llm_bridge.trainer.entropy_trainer.EntropyTrainer")
-    if "entropy_effect" in rule.needs.columns:
-        raise ValueError(
-            f"update rule '{name}' with covariance 'network' does not run under verl: the effect of each "
-            "token on entropy takes passes of its own through the whole mini-batch, which verl's engine "
-            "does not make before a step: take covariance 'tabular', or train with "
-            "llm_bridge.trainer.entropy_trainer.EntropyTrainer")
-    needing = [part.name for _, part in components(rule) if part.needs.columns]
-    if needs_whole_batch(rule) and needing:
-        raise ValueError(
-            f"'{rule.name}' selects tokens before the forward pass, when the columns that its base "
-            f"'{needing[-1]}' reads are not there yet: take another base"
-        )
-    # Without length factors: verl's loss_agg_mode puts them in.
+    parts = components(rule)
+    for path, part in parts:
+        for option in options_of(table, path):
+            decided = {"normalization": engine.normalization,
+                       **dict.fromkeys(advantage_options(part), engine.advantages)}
+            if option in decided:
+                raise ValueError(f"option {option} of '{part.name}' is {engine.name}'s under "
+                                 f"{engine.name}: set {decided[option]}")
+    if any(part.controller() is not None for _, part in parts):
+        why = (f"it needs a second batch, sampled at another temperature, and {engine.name}'s trainers "
+               f"sample one: {ELSEWHERE}")
+    elif rule.needs.listing:
+        why = rule.needs.listing
+    elif any(isinstance(part, DiverseBonus) for _, part in parts):
+        why = ("it reads which answers of a prompt are right, and a policy loss is not shown rewards and "
+               f"prompts: {ELSEWHERE}")
+    else:
+        why = engine.lacking(rule)
+    if why:
+        raise ValueError(f"update rule '{name}' does not run under {engine.name}: {why}")
+    # Without length factors: the engine puts them in.
     return map_options(rule,
         lambda part, option, value: "token-mean" if option == "normalization" else value)
+
+
+def _lacking(rule: UpdateRule) -> str:
+    for _, part in components(rule):
+        if isinstance(part, ReferenceKl) and part.placement == "reward":
+            return "placement 'reward' is verl's: set algorithm.use_kl_in_reward"
+    if tells_prompts_apart(rule):
+        return ("prompt_gain needs to know which answers are to one prompt, and verl shows a policy loss "
+                f"no prompts: leave prompt_gain 0, or {ELSEWHERE}")
+    controller = rule.coefficient_controller()
+    if controller is not None and controller.forecasts:
+        return ("hold 'forecast' needs, at every optimizer step, the part of the forecast that a unit of "
+                "the coefficient makes up, and the worker forecasts whole steps (forecast_every): take "
+                f"hold 'integral', or {ELSEWHERE}")
+    if "entropy_effect" in rule.needs.columns:
+        return ("covariance 'network' takes passes of its own through the whole mini-batch, which verl's "
+                f"engine does not make before a step: take covariance 'tabular', or {ELSEWHERE}")
+    needing = [part.name for _, part in components(rule) if part.needs.columns]
+    if needs_whole_batch(rule) and needing:
+        return ("it selects tokens before the forward pass, when the columns that its base "
+                f"'{needing[-1]}' reads are not there yet: take another base")
+    return ""
+
+
+VERL = Engine(
+    name="verl", normalization="actor_rollout_ref.actor.loss_agg_mode",
+    advantages="algorithm.adv_estimator and the options beside it", lacking=_lacking)
 
 
 _SEQUENCE_WISE = {kind._prepare for kind in (
@@ -117,25 +147,6 @@ def options_of(table: Any, path: Sequence[str | int]) -> Mapping[str, Any]:
     for step in path:
         table = table.get(step) if isinstance(table, Mapping) else None
     return table if isinstance(table, Mapping) else {}
-
-
-def _check_given(rule: UpdateRule, options: Mapping[str, Any]) -> None:
-    """Raise ValueError for options that verl decides, or overrules."""
-    if "normalization" in options:
-        raise ValueError(
-            f"option normalization of '{rule.name}' is verl's under verl: set "
-            "actor_rollout_ref.actor.loss_agg_mode"
-        )
-    overruled = [option for option in options if option in advantage_options(rule)]
-    if overruled:
-        raise ValueError(
-            f"option {overruled[0]} of '{rule.name}' is about advantages, which verl computes: set "
-            "algorithm.adv_estimator and the options beside it"
-        )
-    if isinstance(rule, ReferenceKl) and rule.placement == "reward":
-        raise ValueError(
-            "placement 'reward' of 'reference-kl' is verl's under verl: set algorithm.use_kl_in_reward"
-        )
 
 
 def needs_whole_batch(rule: UpdateRule) -> bool:
