@@ -12,12 +12,10 @@ adds to TRL's log, at every optimizer step,
   (log pi - mean)(A - mean);
 - the performance ceiling that the law R = b - a e^H announces from the steps so far, its interval, and
   whether the fit is to be trusted;
-- with ``account_every``, at every N-th step, forecast (i') and the account of `llm_bridge.accounting`:
-  what the step was to do to the mean entropy of its own states by the entropy's gradient and the
-  optimizer's state, the measured change, and its parts; both sums so far and their correlation. Such a
-  step costs three forward and two backward passes more, on the rows of ``account_sequences``; with
-  ``account_tokens`` the gradient's part is also divided over answers above and below their group's mean,
-  by a forward pass with dual numbers (about three plain ones) on all rows.
+- with ``account_every``, at every N-th step, forecast (i') and the account of `llm_bridge.accounting`,
+  both sums so far and their correlation. Such a step costs three forward and two backward passes more,
+  on the rows of ``account_sequences``, and with ``account_tokens`` a forward pass with dual numbers
+  (about three plain ones) on all rows.
 
 The coefficients are not computed from a formula but read off: minus the gradient that reaches each
 token's log-probability and entropy in the trainer's own backward pass is weight x score and
@@ -29,10 +27,10 @@ that it draws no random number: the weights that come out are the same to the la
 from __future__ import annotations
 
 import copy
-import functools
+import dataclasses
 import logging
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 import numpy as np
@@ -42,9 +40,8 @@ from transformers import TrainerCallback
 from entropy_theory import forecast
 from entropy_theory.forecast import StateStatistics
 from entropy_theory.token_batch import TokenBatch, mean_entropy
-from llm_bridge.accounting.entropy_gradient import EntropyGradient, StepRows, check_accelerator
-from llm_bridge.accounting.optimizer_step import Clipping, readable
-from llm_bridge.accounting.step_accountant import Accounted, StepAccountant, TokenEffects
+from llm_bridge.accounting.step_accountant import Accounted
+from llm_bridge.accounting.step_accounts import Pass, StepAccount, StepAccounts
 from llm_bridge.analysis.ceiling import Ceiling, performance_ceiling
 from llm_bridge.analysis.tokens import mean_covariances
 from llm_bridge.forward import evaluation_mode
@@ -101,12 +98,12 @@ class Diagnostics(TrainerCallback):
     ):
         if isinstance(trainer, EntropyTrainer):
             raise ValueError("an EntropyTrainer logs its own forecast: attach to a GRPOTrainer")
-        for name, value in (("forecast_every", forecast_every), ("account_every", account_every)):
-            if not _is_whole(value, least=0):
-                raise ValueError(f"{name} must be a whole number of at least 0, got {value!r}")
-        if account_sequences is not None and not _is_whole(account_sequences, least=1):
-            raise ValueError("account_sequences must be a whole number of at least 1, or None for all, "
-                             f"got {account_sequences!r}")
+        for name, value, least in (
+            ("forecast_every", forecast_every, 0), ("account_every", account_every, 0),
+            ("account_sequences", 1 if account_sequences is None else account_sequences, 1),
+        ):
+            if type(value) is not int or value < least:
+                raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
         for name, given in (("account_tokens", account_tokens),
                             ("account_sequences", account_sequences is not None)):
             if given and not account_every:
@@ -136,14 +133,12 @@ class Diagnostics(TrainerCallback):
         self._parts: list[dict[str, torch.Tensor]] = []
         self._reward: float | None = None
         self._learning_rate = 0.0
-        self._account_every, self._account_reads = account_every, account_reads
-        self._account_sequences, self._account_tokens = account_sequences, account_tokens
-        self._clipping = Clipping(trainer.accelerator) if account_every else None
-        self._gradient: EntropyGradient | None = None
-        self._calls: list[Callable[[slice], TokenStatistics]] = []
-        self._before: StepAccountant | None = None
-        self._accounted: Accounted | None = None
-        self._by_answer: dict[str, float] = {}
+        self._calls: list[Callable[[Any], TokenStatistics]] = []
+        self._accounts = None if not account_every else _Accounts(
+            trainer, lambda: zip(self._parts, self._calls, strict=True), every=account_every,
+            tokens=account_tokens, reads=account_reads, sequences=account_sequences)
+        if self._accounts is not None:
+            trainer.add_callback(self._accounts)
         self.forecasts: list[float] = []
         self.measured: list[float] = []
         """Forecast (i') and measured change of each accounted step, nats."""
@@ -172,8 +167,10 @@ class Diagnostics(TrainerCallback):
         if kwargs.get("pixel_values") is not None:
             raise ValueError("diagnostics do not support prompts with images: train without them")
         part: dict[str, torch.Tensor] = {}
-        if self._is_due():
-            part |= self._distributions(model, input_ids, attention_mask, logits_to_keep)
+        if self._every > 0 and self._trainer.state.global_step % self._every == 0:
+            with evaluation_mode.entered(model), torch.no_grad():
+                state = self._statistics(input_ids, attention_mask, logits_to_keep, model).state
+            part |= {name: getattr(state, name) for name in STATISTICS}
         with evaluation_mode.watched(self._modules()) as seen:
             found = self._score(model, input_ids, attention_mask, logits_to_keep, *args, **kwargs)
         if seen.drawing:
@@ -186,9 +183,8 @@ class Diagnostics(TrainerCallback):
         states = prefix_states(input_ids, attention_mask)
         part["state"] = states[:, input_ids.shape[1] - logits_to_keep : -1]
         self._parts.append(part)
-        if self._is_accounted():
-            self._calls.append(lambda rows: self._statistics(
-                input_ids[rows], attention_mask[rows], logits_to_keep))
+        self._calls.append(lambda rows: self._statistics(
+            input_ids[rows], attention_mask[rows], logits_to_keep))
         return found
 
     def _modules(self) -> list[torch.nn.Module]:
@@ -236,18 +232,6 @@ class Diagnostics(TrainerCallback):
         part["advantage"] = advantage.detach().expand(mask.shape).to(part["log_prob"].dtype)
         return loss
 
-    def _distributions(
-        self, model: Any, input_ids: Any, attention_mask: Any, logits_to_keep: int
-    ) -> dict[str, torch.Tensor]:
-        """Compute the sums over the vocabulary that the forecast needs, at the trainer's temperature."""
-        model.eval()
-        try:
-            with torch.no_grad():
-                found = self._statistics(input_ids, attention_mask, logits_to_keep, model)
-        finally:
-            model.train()
-        return {name: getattr(found.state, name) for name in STATISTICS}
-
     def _statistics(
         self, input_ids: Any, attention_mask: Any, logits_to_keep: int, model: Any = None
     ) -> TokenStatistics:
@@ -276,92 +260,16 @@ class Diagnostics(TrainerCallback):
         self._reward = kept.get("last_reward")
         # TRL logs means over the steps since its last log, and its checkpoint has none of them.
         self._trainer._metrics["train"].update(kept.get("pending", {}))
-        if self._account_every:
-            check_accelerator(self._trainer.accelerator)
-            if self._account_reads == "before":
-                readable(self._trainer.optimizer)
-            self._gradient = EntropyGradient(self._trainer.model, self._trainer.accelerator)
-
-    def on_step_begin(self, *_: Any, **__: Any) -> None:
-        """Forget the step before."""
-        self._before, self._accounted, self._calls, self._by_answer = None, None, [], {}
-        if self._clipping is not None:
-            self._clipping.factor = 1.0
+        if self._accounts is not None:
+            self._accounts.check()
 
     def on_pre_optimizer_step(self, *_: Any, **__: Any) -> None:
-        """Note the learning rate of the step about to be taken, and forecast it."""
+        """Note the learning rate of the step about to be taken."""
         self._learning_rate = self._trainer._get_learning_rate()
-        if not self._calls or self._gradient is None or self._clipping is None:
-            return
-        masks = self._measured_masks()
-        lengths = [mask.sum(-1, keepdim=True) for mask in masks]
-        (count,) = self._gradient.sum_over_ranks([float(sum(int((n > 0).sum()) for n in lengths))])
-        if not count:
-            return
-        rows = [
-            StepRows(
-                statistics=functools.partial(call, slice(None)),
-                measure=torch.where(mask, 1 / (length.clamp(min=1).double() * count), 0.0),
-                # The gradients hold all weights and scales; an objective is minus a loss.
-                moved={name: -part[f"by_{name}"] for name in ("log_prob", "entropy")},
-            )
-            for call, part, mask, length in zip(
-                self._calls, self._parts, masks, lengths, strict=True)
-        ]
-        reads = self._account_reads == "before"
-        self._before = StepAccountant(
-            self._gradient, rows, self._trainer.optimizer if reads else None,
-            clip=self._clipping.factor, measured=self._measured(rows))
-
-    def _measured_masks(self) -> list[torch.Tensor]:
-        """The masks of the step's micro-batches, without the rows whose entropy is not measured."""
-        left, masks = self._account_sequences, []
-        for part in self._parts:
-            mask = part["mask"]
-            if left is not None:
-                mask = mask & (torch.arange(len(mask), device=mask.device) < left)[:, None]
-                left = max(0, left - len(mask))
-            masks.append(mask)
-        return masks
-
-    def _measured(self, rows: list[StepRows]) -> list[StepRows] | None:
-        """Cut off the rows of a step whose entropy is not measured; None where all of it is."""
-        left = self._account_sequences
-        if left is None:
-            return None
-        found = []
-        for call, part in zip(self._calls, rows, strict=True):
-            if not left:
-                break
-            cut = slice(0, min(left, len(part.measure)))
-            left -= cut.stop
-            found.append(StepRows(
-                statistics=functools.partial(call, cut), measure=part.measure[cut],
-                moved={name: column[cut] for name, column in part.moved.items()}))
-        return found
-
-    def on_optimizer_step(self, *_: Any, **__: Any) -> None:
-        """Account for the step that was taken."""
-        if self._before is not None:
-            self._accounted = self._before.finish(tokens=self._account_tokens)
-            self._before = None
-            if self._accounted.tokens is not None:
-                self._by_answer = self._divided(self._accounted.tokens)
-
-    def _divided(self, effects: TokenEffects) -> dict[str, float]:
-        """Add up the tokens of all ranks by the sign of their advantage, nats."""
-        assert self._gradient is not None
-        signs = [torch.sign(part["advantage"]) for part in self._parts]
-        whole = self._gradient.sum_over_ranks([
-            sum(float(effect[sign == wanted].sum(dtype=torch.float64))
-                for effect, sign in zip(effects.by_token, signs, strict=True))
-            for wanted in (1, -1)
-        ])
-        return dict(zip((BETTER, WORSE), whole, strict=True))
 
     def on_step_end(self, args: Any, state: Any, *_: Any, **__: Any) -> None:
         """Record the step that was just taken."""
-        parts, self._parts = self._parts, []
+        parts, self._parts, self._calls = self._parts, [], []
         self._record(parts)
         self._keep_state(state, {name: list(values) for name, values
                                  in self._trainer._metrics["train"].items() if name.startswith(PREFIX)})
@@ -409,35 +317,21 @@ class Diagnostics(TrainerCallback):
 
     def _account(self) -> dict[str, Any]:
         """Say what the step's account found, and how the forecasts have done so far."""
-        if self._accounted is None:
+        found = None if self._accounts is None else self._accounts.current
+        if found is None or found.account is None:
             return {}
-        account, tokens = self._accounted.account, self._accounted.tokens
-        self.forecasts.append(account.forecast)
-        self.measured.append(account.measured)
-        found = {
-            "entropy_gradient": account.forecast,
-            "measured_entropy_change": account.measured,
-            "accounted": account.accounted,
-            "accounted_converged": account.converged,
-            **{f"accounted/{name}": value for name, value in account.parts.items()},
+        self.forecasts.append(found.forecast)
+        self.measured.append(found.account.measured)
+        record = {
+            **{name: value for name, value in found.metrics().items() if value is not None},
+            "accounted_converged": found.account.converged,
             "entropy_gradient_cumulative": math.fsum(self.forecasts),
             "measured_entropy_change_cumulative": math.fsum(self.measured),
         }
-        if tokens is not None:
-            found |= {f"accounted/{name}": value for name, value in self._by_answer.items()}
-            found["accounted_token_gap"] = tokens.gap
-            found["accounted_token_rounding"] = tokens.rounding
         if len(self.forecasts) > 2 and np.std(self.forecasts) > 0 and np.std(self.measured) > 0:
-            found["entropy_gradient_correlation"] = float(
+            record["entropy_gradient_correlation"] = float(
                 np.corrcoef(self.forecasts, self.measured)[0, 1])
-        return found
-
-    def _is_accounted(self) -> bool:
-        every = self._account_every
-        return every > 0 and self._trainer.state.global_step % every == 0
-
-    def _is_due(self) -> bool:
-        return self._every > 0 and self._trainer.state.global_step % self._every == 0
+        return record
 
     def _forecast(self, batch: TokenBatch) -> float | None:
         """Return forecast (i) of the mean entropy, per sequence and then over sequences, nats."""
@@ -459,8 +353,31 @@ class Diagnostics(TrainerCallback):
         return float(change) * self._learning_rate / self._trainer.temperature**2
 
 
-def _is_whole(value: Any, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+class _Accounts(StepAccounts):
+    """The accounts of a watched trainer's steps, whose rows are those that its loss scored."""
+
+    def __init__(self, trainer: Any, seen: Callable[[], Iterable[Any]], **options: Any):
+        super().__init__(trainer, **options)
+        self._seen_parts = seen
+
+    def passes(self) -> list[Pass]:
+        """Return the micro-batches of the step."""
+        return [
+            # The gradients hold all weights and scales; an objective is minus a loss.
+            Pass(batch=_as_batch([part]), statistics=call,
+                 moved={name: -part[f"by_{name}"] for name in ("log_prob", "entropy")})
+            for part, call in self._seen_parts()
+        ]
+
+    def _completed(self, accounted: Accounted, found: StepAccount) -> StepAccount:
+        """Add up the tokens of all ranks by the sign of their advantage, nats."""
+        if accounted.tokens is None:
+            return found
+        signs = [torch.sign(part["advantage"]) for part, _ in self._seen_parts()]
+        return dataclasses.replace(found, tokens=accounted.tokens, by_answer=self._of_all_ranks({
+            name: sum(float(effect[sign == wanted].sum(dtype=torch.float64))
+                      for effect, sign in zip(accounted.tokens.by_token, signs, strict=True))
+            for name, wanted in ((BETTER, 1), (WORSE, -1))}))
 
 
 def _as_batch(parts: list[dict[str, torch.Tensor]]) -> TokenBatch:

@@ -14,13 +14,9 @@ from typing import Any
 import torch
 
 from entropy_theory.token_batch import TokenBatch
-from llm_bridge.accounting.entropy_gradient import (
-    EntropyGradient,
-    StepRows,
-    check_accelerator,
-    token_shares,
-)
+from llm_bridge.accounting.entropy_gradient import EntropyGradient
 from llm_bridge.accounting.optimizer_step import scalings
+from llm_bridge.accounting.step_rows import StepRows, check_accelerator, token_shares
 from llm_bridge.forward.policy_forward import COLUMNS
 
 

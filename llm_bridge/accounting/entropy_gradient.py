@@ -24,7 +24,6 @@ import math
 import operator
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -34,8 +33,8 @@ from torch.distributed.tensor import DTensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from entropy_theory.rounding import FORWARD_ROUNDINGS
-from entropy_theory.token_batch import TokenBatch, sequence_weight
 from llm_bridge.accounting.optimizer_step import local, working
+from llm_bridge.accounting.step_rows import Slope, StepRows, sum_over_ranks
 from llm_bridge.forward import evaluation_mode
 from llm_bridge.head.token_statistics import TokenStatistics
 from llm_bridge.running import faults
@@ -45,41 +44,6 @@ logger = logging.getLogger(__name__)
 
 NORMS = 2.0**-24
 """The rounding of float32, in which norms compute even where the weights are float64."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class StepRows:
-    """Rows of a step that go through the model together."""
-
-    statistics: Callable[[], TokenStatistics]
-    """One forward pass: the statistics of the rows' tokens under the weights as they are."""
-    measure: torch.Tensor
-    """[sequences, positions]: the weight of each token's state in the mean; the weights of all rows of
-    all ranks sum to 1."""
-    moved: Mapping[str, torch.Tensor]
-    """What the step's loss multiplies the gradients of the tokens' statistics with (names of
-    `TokenStatistics`), [sequences, positions] each; its sign is that of the objective."""
-
-
-class Slope:
-    """Numbers shaped like the trainable parameters, the rank's own part, in float32 at least."""
-
-    def __init__(self, parts: list[torch.Tensor]):
-        self.parts = parts
-
-    def __iadd__(self, other: Slope) -> Slope:
-        for mine, its in zip(self.parts, other.parts, strict=True):
-            mine += its
-        return self
-
-    def __imul__(self, factor: float) -> Slope:
-        for mine in self.parts:
-            mine *= factor
-        return self
-
-    def copy(self) -> Slope:
-        """Return a slope of its own, with the same numbers."""
-        return Slope([part.clone() for part in self.parts])
 
 
 class EntropyGradient:
@@ -118,12 +82,10 @@ class EntropyGradient:
     def rounding_of_derivatives(self) -> float:
         """What rounding may make of `derivatives`: the sum of all errors over the sum of all sizes.
 
-        A derivative of a log-probability goes through the layers of the log-probability itself, and so
-        does the gradient that gives its direction, so that of its own size it is off by as many roundings
-        as that is of 1: `FORWARD_ROUNDINGS`. It is an allowance: tokens that nearly cancel within
-        themselves are off by more. Measured beside the next finer format (30 steps of random Llamas of
-        1 to 16 layers) errors added up to 5 to 57 roundings in float32, and to 2 to 46 in bfloat16, once
-        209. A difference is off by as much of 1 twice, over a change of `_move` each way.
+        A derivative of a log-probability goes through the layers of the log-probability itself, so that
+        of its own size it is off by as many roundings as that is of 1: `FORWARD_ROUNDINGS`, more than
+        was measured (2 to 57). Tokens that nearly cancel within themselves are off by more. A difference
+        is off by as much of 1 twice, over a change of `_move` each way.
         """
         each = FORWARD_ROUNDINGS * self._roundoff_of_products
         if not self._has_no_forward_mode:
@@ -144,10 +106,7 @@ class EntropyGradient:
 
     @property
     def _move(self) -> float:
-        """By how much a symmetric difference moves the mean entropy each way, nats.
-
-        It balances what rounding and the third derivative make of the difference.
-        """
+        """By how much a symmetric difference moves the mean entropy each way, nats."""
         return max(self.roundoff, NORMS) ** (1 / 3)
 
     def zero(self) -> Slope:
@@ -268,11 +227,9 @@ class EntropyGradient:
     ) -> list[dict[str, torch.Tensor]]:
         """Differentiate the statistics of each token along a direction of the parameters.
 
-        By forward-mode differentiation where the model allows it: one pass with dual numbers, at the
-        cost of about three. Where it does not (a kernel without a forward mode, told once), and on
-        several processes, by a symmetric difference: two passes, with an error that no width makes
-        small where the direction leads through sharp bends, as Adam's scaling does on a large
-        model (`TokenEffects.gap` says how large). The weights are as they were after.
+        By one pass with dual numbers, at the cost of about three. Where the model has no forward mode
+        (which is told once), and on several processes, by a symmetric difference: two passes, with an
+        error that may be large (`TokenEffects.gap`). The weights are as they were after.
 
         Args:
             rows: rows of a step; the statistics are those named in ``StepRows.moved``.
@@ -347,10 +304,7 @@ class EntropyGradient:
 
     def sum_over_ranks(self, numbers: Sequence[float]) -> list[float]:
         """Sum each number over all ranks, in one operation."""
-        if self._accelerator.num_processes == 1:
-            return list(numbers)
-        column = torch.tensor(numbers, dtype=torch.float64, device=self._accelerator.device)
-        return self._accelerator.reduce(column, "sum").tolist()
+        return sum_over_ranks(self._accelerator, numbers)
 
     def _add_gradient(
         self, total: Slope, value: torch.Tensor, *, retain_graph: bool = False
@@ -421,31 +375,6 @@ def _tangent(column: torch.Tensor) -> torch.Tensor:
     if found is None:
         raise NotImplementedError("its statistics carry no derivative")
     return found
-
-
-def token_shares(batch: TokenBatch, rows: torch.Tensor | None = None) -> tuple[torch.Tensor, float]:
-    """What each token's state weighs in the mean entropy, before it is divided by the rows' weight."""
-    ordinary: Any = batch.is_ordinary
-    if rows is not None:
-        ordinary = ordinary & rows[:, None]
-    length = ordinary.sum(-1, keepdim=True).clamp(min=1)
-    weight: Any = sequence_weight(batch, ordinary)
-    weight = weight.detach().double()
-    return torch.where(ordinary, weight / length, 0.0), float(weight.sum())
-
-
-def check_accelerator(accelerator: Any) -> None:
-    """Raise ValueError for a kind of distribution whose steps cannot be accounted for."""
-    if accelerator.distributed_type.value == "DEEPSPEED":
-        raise ValueError(
-            "DeepSpeed keeps gradients and the optimizer's state to itself, so that its steps cannot be "
-            "accounted for: train with DDP or FSDP2, or without an account"
-        )
-    if accelerator.scaler is not None:
-        raise ValueError(
-            "float16 autocast scales the loss and may skip a step, which cannot be accounted for: train "
-            "in bfloat16 or float32 (bf16=True, or fp16=False), or without an account"
-        )
 
 
 def _mean(entropy: torch.Tensor, measure: torch.Tensor) -> torch.Tensor:

@@ -22,8 +22,9 @@ def attach(trainer: Any) -> None:
     controller = trainer.coefficient_controller
     if controller is None or not controller.forecasts or trainer.entropy_forecast is not None:
         return
-    forecasts = _Forecasts(Accountant(trainer, every=0, forecast_every=1, forecast_unit=True,
-                                      published=False))
+    accountant = Accountant(trainer, every=0, forecast_every=1, forecast_unit=True)
+    accountant.is_published = False
+    forecasts = _Forecasts(accountant)
     trainer.add_callback(forecasts.accountant)
     trainer.add_callback(forecasts)
     trainer.entropy_forecast = forecasts

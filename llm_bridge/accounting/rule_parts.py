@@ -1,7 +1,7 @@
 """Divides what a rule multiplies the gradients of tokens with: by the rules it is made of, and per unit.
 
 Everything here is coefficients, weights included: [sequences, positions] by the name of the statistic
-whose gradient they multiply (`entropy_gradient.StepRows.moved`).
+whose gradient they multiply (`step_rows.StepRows.moved`).
 """
 
 from __future__ import annotations

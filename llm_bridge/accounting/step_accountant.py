@@ -30,8 +30,9 @@ import torch
 from entropy_theory import accounting
 from entropy_theory.accounting import Account
 from entropy_theory.rounding import FORWARD_ROUNDINGS
-from llm_bridge.accounting.entropy_gradient import EntropyGradient, Slope, StepRows
+from llm_bridge.accounting.entropy_gradient import EntropyGradient
 from llm_bridge.accounting.optimizer_step import OptimizerStep, local, working
+from llm_bridge.accounting.step_rows import Slope, StepRows
 
 WHOLE, ROUNDING = "step", "rounding"
 """The only part of a step that is read after it, and what the addends of one read before leave."""
@@ -161,18 +162,14 @@ class StepAccountant:
             for place, addends in self._step.addends(None))
         return self._clip * factor * gradient.sum_over_ranks([power])[0]
 
-    def finish(
-        self, *, tokens: bool = True, share: float = accounting.SHARE,
-        most_points: int = accounting.MOST_POINTS,
-    ) -> Accounted:
+    def finish(self, *, tokens: bool = True, **path: Any) -> Accounted:
         """Account for the step, once it is taken; asked for once.
 
         Weights of 16 bits have no points between those before and after a step: their path has these two.
 
         Args:
             tokens: whether tokens are told apart, where the step was read before it was taken.
-            share: as `accounting.along_path`.
-            most_points: as `accounting.along_path`.
+            path: ``share`` and ``most_points`` of `accounting.along_path`.
         """
         gradient, start = self._gradient, self._start
         parameters = gradient.parameters
@@ -201,9 +198,8 @@ class StepAccountant:
             self.forecast_parts = {WHOLE: project(self._slope[0])}
         try:
             path = accounting.along_path(
-                self._slope.pop(), add_slope, project, measured, share=share, most_points=most_points,
-                rounding=self._rounding(), ends_only=ends_only,
-            )
+                self._slope.pop(), add_slope, project, measured, rounding=self._rounding(),
+                ends_only=ends_only, **path)
             if self._step is None:
                 parts = {WHOLE: path.change}
             else:

@@ -13,8 +13,9 @@ import transformers
 from entropy_theory import update_rules
 from entropy_theory.accounting import SHARE
 from llm_bridge.accounting import entropy_gradient, rule_parts, step_accountant
-from llm_bridge.accounting.accountant import Accountant, step_rows
+from llm_bridge.accounting.accountant import Accountant, passes_of
 from llm_bridge.accounting.optimizer_step import UnreadableStepError
+from llm_bridge.accounting.step_accounts import rows_of
 from llm_bridge.analysis import tokens as audited_tokens
 from llm_bridge.objective.batches import map_columns
 from llm_bridge.objective.micro_batch import contributions
@@ -146,7 +147,7 @@ def test_a_unit_of_the_coefficient_is_what_its_tokens_add_up_to(tmp_path, rule, 
     class Look(transformers.TrainerCallback):
         def on_pre_optimizer_step(self, *_, **__):
             # A step accountant of its own, whose tokens are told apart whatever the first did.
-            every, measured, _ = step_rows(made, accountant._choose)
+            every, measured, _ = rows_of(passes_of(made), made.accelerator, accountant._choose)
             own = step_accountant.StepAccountant(
                 accountant.gradient, every, made.optimizer, clip=accountant._clipping.factor,
                 measured=measured, keeps_weights=False)

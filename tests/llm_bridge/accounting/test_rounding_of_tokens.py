@@ -9,9 +9,10 @@ import torch
 import transformers
 
 from entropy_theory import update_rules
-from llm_bridge.accounting.accountant import step_rows
+from llm_bridge.accounting.accountant import passes_of
 from llm_bridge.accounting.entropy_gradient import EntropyGradient, StepRows
 from llm_bridge.accounting.step_accountant import LARGEST_GAP, StepAccountant
+from llm_bridge.accounting.step_accounts import rows_of
 from tests.llm_bridge.llama_steps import llama, llama_trainer
 
 FINER = {torch.bfloat16: torch.float32, torch.float32: torch.float64}
@@ -38,7 +39,7 @@ class Formats(transformers.TrainerCallback):
         model = type(own)(own.config)
         model.load_state_dict(own.state_dict())
         model.to(dtype)
-        every, _, _ = step_rows(made)
+        every, _, _ = rows_of(passes_of(made), made.accelerator)
         rows = [
             StepRows(statistics=lambda part=part: made.forward.statistics(model, part.inputs),
                      measure=one.measure, moved=one.moved)
