@@ -8,11 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from entropy_theory.support import results
 from entropy_theory.support.stored import parsed
-from llm_bridge.analysis.stored_arrays import read_arrays
+from llm_bridge.analysis.stored_arrays import read_record, write_arrays
 from llm_bridge.analysis.tangent_kernel import RUNGS, Kernel, Ladder, climb, shape
 
 
@@ -30,33 +28,19 @@ class KernelRecord:
 def write(path: Path, record: KernelRecord) -> None:
     """Write a record, whole or not at all."""
     ladder: dict[str, Any] = {f"rung {name}": column for name, column in record.ladder.rungs.items()}
-    with results.atomic_path(path) as temporary:
-        np.savez_compressed(
-            temporary, step=record.step, values=record.kernel.values,
-            actions=record.kernel.actions, measured=record.ladder.measured,
-            prefixes=json.dumps(record.prefixes), **ladder,
-        )
+    write_arrays(path, {
+        "step": record.step, "values": record.kernel.values, "actions": record.kernel.actions,
+        "measured": record.ladder.measured, "prefixes": json.dumps(record.prefixes), **ladder})
 
 
 def read(path: Path) -> KernelRecord:
-    """Read a record.
-
-    Raises:
-        ValueError: a file that is missing or damaged, or holds another record.
-    """
-    columns = read_arrays(path)
-    try:
-        return KernelRecord(
-            step=int(columns["step"]),
-            kernel=Kernel(values=columns["values"], actions=columns["actions"]),
-            ladder=Ladder(
-                rungs={name: columns[f"rung {name}"] for name in RUNGS},
-                measured=columns["measured"],
-            ),
-            prefixes=parsed(str(columns["prefixes"])),
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{path} is no record of a logit kernel ({error}): audit again") from None
+    """Read a record. Raises ValueError as `stored_arrays.read_record`."""
+    return read_record(path, lambda columns: KernelRecord(
+        step=int(columns["step"]), prefixes=parsed(str(columns["prefixes"])),
+        kernel=Kernel(values=columns["values"], actions=columns["actions"]),
+        ladder=Ladder(rungs={name: columns[f"rung {name}"] for name in RUNGS},
+                      measured=columns["measured"]),
+    ), "a logit kernel")
 
 
 def summary(records: Sequence[KernelRecord]) -> dict[str, Any]:

@@ -1,13 +1,39 @@
-"""Reads the arrays that an audit has stored."""
+"""Keeps the arrays of an audited step in a file, whole or not at all."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 
+from entropy_theory.support import results
 
-def read_arrays(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
+Record = TypeVar("Record")
+
+
+def write_arrays(path: Path, columns: dict[str, Any]) -> None:
+    """Write arrays by name as an .npz file."""
+    with results.atomic_path(path) as temporary:
+        np.savez_compressed(temporary, **columns)
+
+
+def read_record(path: Path, made_of: Callable[[dict[str, Any]], Record], what: str) -> Record:
+    """Read what `write_arrays` wrote, and make a record of it.
+
+    Raises:
+        ValueError: a file that is missing or damaged, or holds something else than ``what``.
+    """
+    columns = read_arrays(path)
+    try:
+        return made_of(columns)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path} is no record of {what} ({error}): audit again") from None
+
+
+def read_arrays(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read the arrays of an .npz file, by name; objects, which only a pickle can hold, are refused.
 
     Raises:

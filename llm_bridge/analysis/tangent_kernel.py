@@ -65,17 +65,12 @@ class KernelShape:
     """Mean of the diagonal; Assumption B.4 has 1."""
     diagonal_spread: float
     """Standard deviation of the diagonal over its mean; 0 where it is constant."""
-    diagonal_range: tuple[float, float]
     within_state: float
     """Root mean square of the entries of two actions of a state, over the mean diagonal."""
     across_states: float
     """Root mean square of the entries of two states, over the mean diagonal."""
     diagonal_share: float
     """Share of the sum of all squared entries that lies on the diagonal; 1 under B.4."""
-    within_share: float
-    """Share of that sum that lies off the diagonal, within states."""
-    across_share: float
-    """Share of that sum that lies between states."""
     contrast_within: float
     """How far the kernel of differences is from k' times the identity's within states: root mean square
     over k'. Differences are each state's logits less their mean over its actions; only they can move
@@ -95,7 +90,6 @@ def shape(kernel: Kernel) -> KernelShape:
     same_state = (place[:, None] // actions) == (place // actions)
     off = place[:, None] != place
     squares = matrix**2
-    total = float(squares.sum())
 
     def relative(where: np.ndarray) -> float:
         return float(np.sqrt(squares[where].mean())) / mean if where.any() else 0.0
@@ -108,12 +102,9 @@ def shape(kernel: Kernel) -> KernelShape:
     return KernelShape(
         diagonal=mean,
         diagonal_spread=float(diagonal.std()) / mean,
-        diagonal_range=(float(diagonal.min()), float(diagonal.max())),
         within_state=relative(same_state & off),
         across_states=relative(~same_state),
-        diagonal_share=float((diagonal**2).sum()) / total,
-        within_share=float(squares[same_state & off].sum()) / total,
-        across_share=float(squares[~same_state].sum()) / total,
+        diagonal_share=float((diagonal**2).sum() / squares.sum()),
         contrast_within=float(np.sqrt((left[same_state] ** 2).mean())),
         contrast_across=float(np.sqrt((left[~same_state] ** 2).mean())) if states > 1 else 0.0,
     )

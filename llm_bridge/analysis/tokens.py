@@ -23,10 +23,9 @@ import numpy as np
 
 from entropy_theory import advantages, policy
 from entropy_theory.rounding import at_least
-from entropy_theory.support import results
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import selection
-from llm_bridge.analysis.stored_arrays import read_arrays
+from llm_bridge.analysis.stored_arrays import read_record, write_arrays
 
 if TYPE_CHECKING:
     import torch
@@ -143,24 +142,14 @@ def _shares(batch: TokenBatch, contribution: torch.Tensor) -> np.ndarray:
 
 def write(path: Path, tokens: AuditedTokens) -> None:
     """Write a record, whole or not at all."""
-    with results.atomic_path(path) as temporary:
-        columns = {f.name: getattr(tokens, f.name) for f in dataclasses.fields(tokens)}
-        np.savez_compressed(temporary, **columns)
+    write_arrays(path, {f.name: getattr(tokens, f.name) for f in dataclasses.fields(tokens)})
 
 
 def read(path: Path) -> AuditedTokens:
-    """Read a record.
-
-    Raises:
-        ValueError: a file that is missing or damaged, or holds another record.
-    """
-    columns: dict[str, Any] = read_arrays(path)
-    try:
-        for name, kind in (("step", int), ("learning_rate", float)):
-            columns[name] = kind(columns[name])
-        return AuditedTokens(**columns)
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{path} is no record of audited tokens ({error}): audit again") from None
+    """Read a record. Raises ValueError as `stored_arrays.read_record`."""
+    return read_record(path, lambda columns: AuditedTokens(**columns | {
+        "step": int(columns["step"]), "learning_rate": float(columns["learning_rate"])}),
+        "audited tokens")
 
 
 # --------------------------------------------------------------------------------------- the tables
