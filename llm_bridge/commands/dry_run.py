@@ -18,44 +18,23 @@ import transformers
 from llm_bridge.commands.train import options_of_trl, task_of
 from llm_bridge.commands.train_config import Run
 from llm_bridge.data import models, tasks
-from llm_bridge.head import per_token
 from llm_bridge.trainer.options import check_config, check_rule, grpo_config
 
 
-def memory(
-    shape: Any, *, dtype: torch.dtype, adamw: bool, reference: bool, tokens: int, chunked: bool,
-    on_gpu: bool,
-) -> dict[str, int]:
-    """Estimate the bytes that a process holds, by their use.
-
-    Weights, gradients and optimizer state are exact for weights of one number format. What is left out is
-    in the plan; weights are counted whole, however they are sharded.
+def memory(shape: Any, *, dtype: torch.dtype, adamw: bool, reference: bool) -> int:
+    """Return the bytes of a process's weights, gradients, optimizer state and reference model, unsharded.
 
     Args:
         shape: the model's configuration.
         dtype: the number format of the weights.
         adamw: whether the optimizer keeps two moments, and a counter for each tensor.
         reference: whether a frozen copy of the starting model is kept.
-        tokens: of the completions of a micro-batch.
-        chunked: whether the head works on a chunk of tokens at a time, or holds all logits.
-        on_gpu: where; a chunk is larger there.
     """
     with torch.device("meta"):  # shapes without data
         model = transformers.AutoModelForCausalLM.from_config(shape, dtype=dtype)
     tensors = list(model.parameters())
     weights = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
-    vocabulary, features = model.get_output_embeddings().weight.shape
-    if chunked:
-        elements = per_token.CHUNK_ELEMENTS["cuda" if on_gpu else "cpu"]
-        tokens = min(tokens, max(per_token.LEAST_ROWS, elements // vocabulary))
-    return {
-        "weights": weights,
-        "gradients": weights,
-        "optimizer": 2 * weights + 4 * len(tensors) if adamw else 0,
-        "reference model": weights if reference else 0,
-        # In float32: logits and their gradient, and the gradient of the head's weight.
-        "head's logits and gradients": 4 * vocabulary * (2 * tokens + features),
-    }
+    return (2 + 2 * adamw + reference) * weights + 4 * len(tensors) * adamw
 
 
 def plan(run: Run) -> str:
@@ -76,21 +55,21 @@ def plan(run: Run) -> str:
     second = config.tempered_fraction if rule.controller() is not None else 0.0
     completions = round(run.prompts * config.samples * (1 + second))
     rows = -(-completions // (world * config.micro_batches))
-    on_gpu = config.device == "cuda" or (config.device == "auto" and torch.cuda.is_available())
     shape = shape_of(config.model)
-    estimate = [f"memory: not estimated, since no config.json of {config.model} is on this machine"]
+    estimate = f"not estimated, since no config.json of {config.model} is on this machine"
     if shape is not None:
-        estimate = _memory_lines(memory(
+        held = memory(
             shape, dtype=models.torch_dtype(config.dtype), adamw=config.optimizer == "adamw",
-            reference="reference_log_prob" in rule.needs.columns, tokens=rows * task.max_new_tokens,
-            chunked=not asked.get("cast_lm_head_to_fp32"), on_gpu=on_gpu))
+            reference="reference_log_prob" in rule.needs.columns)
+        estimate = (f"{held / 2**30:.3f} GiB a process for weights, gradients, optimizer and reference\n"
+                    "  model, without activations, logits, keys and values, and what sharding saves")
     return "\n".join([
         f"plan: {rule.name} on {task.name}, {config.model} in {config.dtype}, {world} "
         f"process{'es' if world > 1 else ''}",
         f"  a process   {rows} rows at once, {config.micro_batches} micro-batches, "
         f"{-(-run.prompts * config.samples * config.mini_batches // world)} sampled at once",
         *_step_lines(run, task, completions, second),
-        "", *estimate, "", "Nothing was loaded, downloaded or written.",
+        "", f"memory: {estimate}", "", "Nothing was loaded, downloaded or written.",
     ])
 
 
@@ -115,12 +94,6 @@ def _step_lines(run: Run, task: tasks.Task, completions: int, second: float) -> 
         if every:
             lines.append(f"  {name}: every {every} steps")
     return lines
-
-
-def _memory_lines(parts: dict[str, int]) -> list[str]:
-    shown = ", ".join(f"{name} {size / 2**30:.3f}" for name, size in parts.items() if size)
-    return [f"memory of a process: {sum(parts.values()) / 2**30:.3f} GiB ({shown}), without activations,",
-            "  keys and values, what libraries take, and what sharding saves"]
 
 
 def shape_of(name: str) -> Any:
