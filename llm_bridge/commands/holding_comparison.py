@@ -149,76 +149,48 @@ Design: TypeAlias = Literal[
     "smoke", "small", "medium", "each-prompt", "pretrained-small", "pretrained"]
 
 
-def design(name: Design) -> list[HeldRun]:
-    """List the runs of a design; of the small model's, a larger one begins with those of the smaller.
-
-    Args:
-        name: "smoke" is one run of each main controller; "small" five seeds of it; "medium" the main
-            controllers at four further targets, the moving ones, two further learning rates, with other
-            prompts and on a second task;
-            "each-prompt" two targets at once, for two kinds of prompts;
-            "pretrained" what a pretrained model is asked for, on a GPU; "pretrained-small" five seeds of
-            one further target of it, which a CPU makes in hours if steps are few and small.
-    """
-    if name.startswith("pretrained"):
-        return list(_pretrained_small() if name == "pretrained-small" else _pretrained())
-    if name == "each-prompt":
-        return list(_of_all(OF_EACH_PROMPT, [
-            {"low": 0.6, "offset": 0.2, "prompt_gain": gain} for gain in GAINS]))
-    small = list(_small())
-    if name == "smoke":
-        return [run for run in small if run.seed == 0]
-    if name == "small":
-        return small
-    return [*small, *_medium()]
-
-
-def _small() -> Iterator[HeldRun]:
-    """A step down, which shows how two targets are held and how fast a new one is followed."""
-    for seed in SEEDS:
-        for controller in MAIN:
-            yield HeldRun(controller=controller, shape="step", seed=seed)
-
-
-def _medium() -> Iterator[HeldRun]:
-    """Seed after seed, each setting by all controllers in turn: whatever has run is balanced."""
-    settings: list[dict[str, Any]] = [
+_RATE = LEARNING_RATES["smollm2-135m-instruct", None]
+# Between the entropy that SmolLM2 starts from, 0.7, and none, where its reward leads.
+_ON_CHAIN_SUM: dict[str, Any] = {
+    "task": "chain-sum", "low": 0.3, "high": 0.6, "learning_rate": _RATE}
+SETTINGS: dict[Design, tuple[tuple[str, ...], list[dict[str, Any]]]] = {
+    # A step down shows how two targets are held, and how fast a new one is followed.
+    "small": (MAIN, [{"shape": "step"}]),
+    "medium": (MAIN, [
         *({"low": target} for target in (0.2, 0.6, 1.0, 1.2)),
         *({"shape": shape} for shape in ("ramp", "sine")),
         *({"low": 0.6, "learning_rate": rate} for rate in (1e-4, 1e-3)),
         {"low": 0.6, "other_prompts": True},
         *({"low": target, "task": "sum", "learning_rate": 1e-4} for target in (0.2, 0.6, 1.0)),
-    ]
-    yield from _of_all(MAIN, settings)
-
-
-def _pretrained() -> Iterator[HeldRun]:
-    """Targets between the entropy that SmolLM2 starts from, 0.7, and none, where its reward leads."""
-    common: dict[str, Any] = {"task": "chain-sum", "low": 0.3, "high": 0.6}
-    rate = LEARNING_RATES["smollm2-135m-instruct", None]
-    changes: list[dict[str, Any]] = [
+    ]),
+    "each-prompt": (OF_EACH_PROMPT, [
+        {"low": 0.6, "offset": 0.2, "prompt_gain": gain} for gain in GAINS]),
+    # Midway between the entropy that SmolLM2 starts from and where it ends by itself.
+    "pretrained-small": (PRETRAINED, [{"task": "chain-sum", "low": 0.4, "learning_rate": _RATE}]),
+    "pretrained": (PRETRAINED, [{**_ON_CHAIN_SUM, **changed} for changed in (
         *({"low": target} for target in (0.3, 0.6)),
         *({"shape": shape} for shape in ("step", "ramp", "sine")),
-        *({"learning_rate": rate * factor} for factor in (0.3, 3)),
+        *({"learning_rate": _RATE * factor} for factor in (0.3, 3)),
         {"other_prompts": True},
-    ]
-    yield from _of_all(
-        PRETRAINED, [{"learning_rate": rate, **common, **changed} for changed in changes])
+    )]),
+}
+"""The controllers of each design, and the settings that each of them has in turn; "medium" has those of
+"small" too."""
 
 
-def _pretrained_small() -> Iterator[HeldRun]:
-    """A target midway between the entropy that SmolLM2 starts from and where it ends by itself."""
-    rate = LEARNING_RATES["smollm2-135m-instruct", None]
-    yield from _of_all(PRETRAINED, [{"task": "chain-sum", "low": 0.4, "learning_rate": rate}])
+def design(name: Design) -> list[HeldRun]:
+    """List the runs of a design, seed after seed, so that whatever has run is balanced.
 
-
-def _of_all(
-    controllers: tuple[str, ...], settings: list[dict[str, Any]]
-) -> Iterator[HeldRun]:
-    for seed in SEEDS:
-        for setting in settings:
-            for controller in controllers:
-                yield HeldRun(controller=controller, seed=seed, **setting)
+    Args:
+        name: a design of `SETTINGS`, or "smoke", one run of each main controller. A CPU makes
+            "pretrained-small" in hours if steps are few and small; "pretrained" is for a GPU.
+    """
+    if name == "smoke":
+        return [run for run in design("small") if run.seed == 0]
+    controllers, settings = SETTINGS[name]
+    runs = [HeldRun(controller=controller, seed=seed, **setting)
+            for seed in SEEDS for setting in settings for controller in controllers]
+    return [*design("small"), *runs] if name == "medium" else runs
 
 
 def run(held: HeldRun, size: Size, folder: Path, device: Device = "cpu") -> dict[str, Any]:
@@ -239,7 +211,7 @@ def run(held: HeldRun, size: Size, folder: Path, device: Device = "cpu") -> dict
     ))
     model, tokenizer, task = model_and_task(checked)
     if held.other_prompts:
-        task = _changing(task)
+        task = _taken(task, _changing(task))
     if held.offset:
         task = dataclasses.replace(task, target_offsets=tuple(
             -held.offset if is_other(held.task, prompt) else held.offset for prompt in task.prompts))
@@ -256,8 +228,9 @@ def run(held: HeldRun, size: Size, folder: Path, device: Device = "cpu") -> dict
     found = evaluated(held_out)
     of_kinds = {}
     if held.offset:
-        of_kinds = {f"entropy_{name}": _short(evaluated(_of_kind(held_out, other))["entropy"])
-                    for name, other in (("higher", False), ("lower", True))}
+        kinds = {name: _taken(held_out, _of_kind(held_out, other))
+                 for name, other in (("higher", False), ("lower", True))}
+        of_kinds = {f"entropy_{name}": _short(evaluated(kind)["entropy"]) for name, kind in kinds.items()}
     series = {key: [_short(step.get(key)) for step in steps] for key in SERIES}
     series["target"] = [_short(schedule(step)) for step in range(len(steps))]
     return {
@@ -287,25 +260,22 @@ def is_other(task: Task, prompt: str) -> bool:
     return "-" in prompt.rpartition("\n")[2]
 
 
-def _of_kind(task: tasks.Task, other: bool) -> tasks.Task:
-    """Return the task with the prompts of one kind alone."""
-    kept = [i for i, prompt in enumerate(task.prompts)
+def _of_kind(task: tasks.Task, other: bool) -> list[int]:
+    """Return the places of the prompts of one kind."""
+    return [i for i, prompt in enumerate(task.prompts)
             if is_other(cast(Task, task.name), prompt) == other]
-    return dataclasses.replace(task, prompts=tuple(task.prompts[i] for i in kept),
-                               answers=tuple(task.answers[i] for i in kept))
 
 
-def _changing(task: tasks.Task) -> tasks.Task:
-    """Return a task of as many prompts, all `other <is_other>` ones in the second half."""
-    other = [is_other(cast(Task, task.name), prompt) for prompt in task.prompts]
-    half = len(other) // 2
-    chosen = []
-    for late, number in ((False, half), (True, len(other) - half)):
-        kept = [i for i, found in enumerate(other) if found == late]
-        chosen += list(itertools.islice(itertools.cycle(kept), number))
-    return dataclasses.replace(
-        task, prompts=tuple(task.prompts[i] for i in chosen),
-        answers=tuple(task.answers[i] for i in chosen))
+def _changing(task: tasks.Task) -> list[int]:
+    """Return as many places, those of `other <is_other>` prompts all in the second half."""
+    half = len(task.prompts) // 2
+    return [place for late, number in ((False, half), (True, len(task.prompts) - half))
+            for place in itertools.islice(itertools.cycle(_of_kind(task, late)), number)]
+
+
+def _taken(task: tasks.Task, places: list[int]) -> tasks.Task:
+    return dataclasses.replace(task, prompts=tuple(task.prompts[i] for i in places),
+                               answers=tuple(task.answers[i] for i in places))
 
 
 def summary(series: dict[str, list[Any]]) -> dict[str, float | None]:
