@@ -107,13 +107,8 @@ class Task:
 
 
 def load(
-    name: str,
-    *,
-    split: Split = "train",
-    size: int | None = None,
-    seed: int = 0,
-    reward: str | None = None,
-    max_new_tokens: int | None = None,
+    name: str, *, split: Split = "train", size: int | None = None, seed: int = 0,
+    reward: str | None = None, max_new_tokens: int | None = None,
 ) -> Task:
     """Load a task by name, or from a JSONL file. Equal arguments give equal tasks.
 
@@ -234,13 +229,8 @@ def split_answers(total: int) -> list[str]:
 ONE_DIGIT = {"min_terms": 2, "max_terms": 2, "min_digits": 1, "max_digits": 1}
 
 def _arithmetic(
-    name: str,
-    items: Callable[[], list[tuple[str, str]]],
-    reward: rewards.RewardFunction,
-    max_new_tokens: int,
-    split: Split,
-    size: int,
-    seed: int,
+    name: str, items: Callable[[], list[tuple[str, str]]], reward: rewards.RewardFunction,
+    max_new_tokens: int, split: Split, size: int, seed: int,
 ) -> Task:
     pool = [item for item in items() if is_held_out(item[0]) == (split == "held-out")]
     prompts, answers = zip(*_draw(pool, size, seed), strict=True)
@@ -250,13 +240,8 @@ def _arithmetic(
 
 
 def _reasoning_gym(
-    task_name: str,
-    dataset_name: str,
-    options: dict[str, Any],
-    max_new_tokens: int,
-    split: Split,
-    size: int | None,
-    seed: int,
+    task_name: str, dataset_name: str, options: dict[str, Any], max_new_tokens: int, split: Split,
+    size: int | None, seed: int,
 ) -> Task:
     """Make a task of a reasoning-gym data set, with four worked examples before each item.
 
@@ -307,14 +292,8 @@ def _reasoning_gym(
 
     reward.__name__ = task_name
     prompts, answers = zip(*chosen, strict=True)
-    return Task(
-        name=task_name,
-        prompts=prompts,
-        answers=answers,
-        reward=reward,
-        max_new_tokens=max_new_tokens,
-        stop="\n",
-    )
+    return Task(name=task_name, prompts=prompts, answers=answers, reward=reward,
+                max_new_tokens=max_new_tokens, stop="\n")
 
 
 BUILT_IN: dict[str, Callable[[Split, int, int], Task]] = {

@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 import transformers
+from torch.nn.utils.rnn import pad_sequence
 
 from llm_bridge.data.kv_cache import cache_argument
 
@@ -41,17 +42,13 @@ def sample_groups(
         return None
     device = model.device
     distinct = [(ids, len(list(same))) for ids, same in itertools.groupby(map(tuple, prompts))]
-    width = max(len(ids) for ids, _ in distinct)
-    tokens = torch.zeros(len(distinct), width, dtype=torch.long)
-    mask = torch.zeros(len(distinct), width, dtype=torch.long)
-    for place, (ids, _) in enumerate(distinct):
-        tokens[place, width - len(ids) :] = torch.tensor(ids)
-        mask[place, width - len(ids) :] = 1
-    tokens, mask = tokens.to(device), mask.to(device)
+    tokens, mask = (
+        pad_sequence([row(ids) for ids, _ in distinct], batch_first=True, padding_side="left").to(device)
+        for row in (torch.tensor, lambda ids: torch.ones(len(ids), dtype=torch.long)))
     cache = transformers.DynamicCache(config=model.config)
     with torch.no_grad():
         logits = _next_logits(model, tokens, mask, cache)
-        if cache.get_seq_length() != width:
+        if cache.get_seq_length() != tokens.shape[1]:
             return None
         copies = torch.tensor([count for _, count in distinct], device=device)
         owner = torch.arange(len(distinct), device=device).repeat_interleave(copies)

@@ -91,12 +91,11 @@ def sample(
     encoded = tokenizer(prompts, return_tensors="pt", padding=True, padding_side="left")
     at_once = len(prompts) * how.num_samples if chosen.takes_all else how.batch_size
     own_config, was_training = model.generation_config, model.training
-    devices = [model.device] if model.device.type == "cuda" else []
     kept: dict[Any, Any] = {}
     parts = []
     with (
         faults.device_errors_named(faults.sampling_settings(at_once, how.max_new_tokens)),
-        torch.random.fork_rng(devices=devices), torch.no_grad(),
+        torch.random.fork_rng([model.device] if model.device.type == "cuda" else []), torch.no_grad(),
     ):
         torch.manual_seed(how.seed)
         # generate fills what a config leaves unset from the model's own.
@@ -116,9 +115,8 @@ def sample(
                     stop_ids=stop_ids, pad_id=tokenizer.pad_token_id,
                     length=encoded.input_ids.shape[1] + how.max_new_tokens, seed=how.seed,
                 )
-                part = _sample_batch(model, tokenizer, chosen, batch, kept, how.batch_size)
-                part["prompts"] = [prompt for prompt in prompts[rows] for _ in range(copies)]
-                parts.append(part)
+                parts.append(_sample_batch(model, tokenizer, chosen, batch, kept, how.batch_size) | {
+                    "prompts": [prompt for prompt in prompts[rows] for _ in range(copies)]})
         finally:
             model.generation_config = own_config
             model.train(was_training)

@@ -164,9 +164,22 @@ class EntropyTrainer(GRPOTrainer):
         draws.seed_sampler(self)
         return_unrounded(self.accelerator)
         check_samples_and_loss(self)
-        if self.aux_loss_enabled:
-            raise ValueError("set router_aux_loss_coef=0: the router's loss is no part of the rule")
-        self.rule = rule
+        self.tempered_fraction, self.resampling_rounds = tempered_fraction, resampling_rounds
+        self.reward_timeout = reward_timeout
+        self._take(rule, frozen)
+        check_resampling(self)
+        check_plain_sampling(self)
+        check_continuous_batching(self)
+        check_tools(self)
+        check_second_batch(self)
+        warn_of_inertness(self)
+        self.add_callback(StepRecords(self, on_step))
+        holding.attach(self)
+        entropy_effects.attach(self)
+
+    def _take(self, rule: UpdateRule, frozen: Any) -> None:
+        """Make what trains by the rule, with a frozen copy of the starting model where it reads one."""
+        args, self.rule = self.args, rule
         self.controller = rule.controller()
         self.coefficient_controller = rule.coefficient_controller()
         self.entropy_forecast: controllers.Forecaster | None = None
@@ -176,7 +189,6 @@ class EntropyTrainer(GRPOTrainer):
         self.keeps_logits: Callable[[], bool] = lambda: False
         self.before_backward: list[Callable[[TokenBatch], None]] = []
         self.entropy_account: Any = None
-        self.tempered_fraction, self.resampling_rounds = tempered_fraction, resampling_rounds
         adapted = hasattr(self.accelerator.unwrap_model(self.model), "peft_config")
         # Any other start is replaced by the checkpoint's weights.
         self.start = resuming.start_of(
@@ -184,8 +196,6 @@ class EntropyTrainer(GRPOTrainer):
         self.made_with: dict[str, Any] = {}
         self.log_to_restore: dict[str, Any] | None = None
         self.train_sampler: Any = None
-        self.reward_timeout = reward_timeout
-        check_resampling(self)
         self.steps_per_batch = args.steps_per_generation // args.gradient_accumulation_steps
         self.rewards: torch.Tensor | None = None
         self.forward = Forward(
@@ -197,15 +207,7 @@ class EntropyTrainer(GRPOTrainer):
             precision=self.accelerator.mixed_precision,
         )
         self.same_policy = SamePolicy(self)
-        self.generation = Generation(self, tempered_fraction=tempered_fraction)
-        check_plain_sampling(self)
-        check_continuous_batching(self)
-        check_tools(self)
-        check_second_batch(self)
-        warn_of_inertness(self)
-        self.add_callback(StepRecords(self, on_step))
-        holding.attach(self)
-        entropy_effects.attach(self)
+        self.generation = Generation(self)
 
     @property
     def generating_model(self) -> Any:

@@ -24,10 +24,9 @@ class Generation:
 
     Args:
         trainer: an EntropyTrainer whose rule, options and scoring are in place.
-        tempered_fraction: share of the prompts that the second batch answers again.
     """
 
-    def __init__(self, trainer: Any, *, tempered_fraction: float):
+    def __init__(self, trainer: Any):
         self._trainer, args = trainer, trainer.args
         self._place = Place(
             rank=trainer.accelerator.process_index, ranks=trainer.accelerator.num_processes,
@@ -35,7 +34,7 @@ class Generation:
             group_size=trainer.num_generations,
         )
         self._tempered_rows = 0 if trainer.controller is None else draws.count_tempered_rows(
-            tempered_fraction, rows=self._place.rows, splits=args.steps_per_generation,
+            trainer.tempered_fraction, rows=self._place.rows, splits=args.steps_per_generation,
             group_size=trainer.num_generations,
         )
         self._log = draws.TrainingLog(trainer)

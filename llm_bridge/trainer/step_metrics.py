@@ -42,7 +42,6 @@ def step_metrics(
         batch: the rows, with prepared columns "answer" and, if the rule has one, "forecast".
     """
     entropy: Any = batch.entropy
-    groups: Any = batch.group
     rows = batch.is_ordinary
     if not bool(batch.mask.any()):
         return dict.fromkeys(ALWAYS) | {"usable_fraction": 0.0}
@@ -61,24 +60,18 @@ def step_metrics(
     own = {name: float(value) for name, value in rule.metrics(batch).items()}
     present = rows.any(-1)
     ordinary = len(present) if batch.tempered is None else int((~batch.tempered[:, 0]).sum())
-    group, answer = groups[present, 0], batch.prepared["answer"][present, 0]
-    pairs = torch.unique(torch.stack([group, answer]), dim=1).shape[1]
-    prompts, place = torch.unique(group, return_inverse=True)
-    reward: Any = batch.reward.expand(batch.mask.shape)[present, 0]
-    best = reward.new_full((len(prompts),), -torch.inf).scatter_reduce(0, place, reward, "amax")
     covariance = token_covariance(batch, batch.log_prob, advantages.group_normalized(batch, rows))
     found = {
         "reward": float((weight * batch.reward[:, :1]).sum() / weight.sum()),
         "entropy": float(mean_entropy(batch)),
         "entropy_token_mean": float(masked_sum(entropy, rows) / tokens),
         "forecast_entropy_change": change,
-        "distinct_answers": pairs / len(prompts),
+        **_of_prompts(batch, present),
         "tempered_positive_share": None,
         "groups_without_signal": float(advantages.equal_reward_groups(batch, rows)),
         "clipped_fraction": None,
         "mean_length": float(rows.sum() / present.sum()),
         "usable_fraction": float(present.sum()) / ordinary,
-        "best_reward": float(best.mean()),
         "covariance": float(masked_sum(batch.weight * covariance, rows) / masked_sum(batch.weight, rows)),
     }
     if batch.clamped_entropy is not None:
@@ -87,3 +80,14 @@ def step_metrics(
         surplus = batch.log_prob - batch.reference_log_prob
         found["reference_kl"] = float(masked_sum(surplus, rows) / tokens)
     return {**found, **own}
+
+
+def _of_prompts(batch: TokenBatch, present: torch.Tensor) -> dict[str, float | None]:
+    """Return metrics of prompts and their samples, of the rows that have tokens."""
+    group: Any = batch.group
+    group, answer = group[present, 0], batch.prepared["answer"][present, 0]
+    pairs = torch.unique(torch.stack([group, answer]), dim=1).shape[1]
+    prompts, place = torch.unique(group, return_inverse=True)
+    reward: Any = batch.reward.expand(batch.mask.shape)[present, 0]
+    best = reward.new_full((len(prompts),), -torch.inf).scatter_reduce(0, place, reward, "amax")
+    return {"distinct_answers": pairs / len(prompts), "best_reward": float(best.mean())}
