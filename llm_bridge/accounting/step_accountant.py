@@ -162,14 +162,14 @@ class StepAccountant:
             for place, addends in self._step.addends(None))
         return self._clip * factor * gradient.sum_over_ranks([power])[0]
 
-    def finish(self, *, tokens: bool = True, **path: Any) -> Accounted:
+    def finish(self, *, tokens: bool = True, **along: Any) -> Accounted:
         """Account for the step, once it is taken; asked for once.
 
         Weights of 16 bits have no points between those before and after a step: their path has these two.
 
         Args:
             tokens: whether tokens are told apart, where the step was read before it was taken.
-            path: ``share`` and ``most_points`` of `accounting.along_path`.
+            along: ``share`` and ``most_points`` of `accounting.along_path`.
         """
         gradient, start = self._gradient, self._start
         parameters = gradient.parameters
@@ -199,7 +199,7 @@ class StepAccountant:
         try:
             path = accounting.along_path(
                 self._slope.pop(), add_slope, project, measured, rounding=self._rounding(),
-                ends_only=ends_only, **path)
+                ends_only=ends_only, **along)
             if self._step is None:
                 parts = {WHOLE: path.change}
             else:

@@ -19,7 +19,6 @@ from llm_bridge.analysis.tangent_kernel import LadderBuilder, LogitJacobian, mea
 from llm_bridge.forward.policy_forward import COLUMNS
 from llm_bridge.objective.batches import map_columns
 from llm_bridge.objective.micro_batch import MicroBatch, contributions
-from llm_bridge.trainer.entropy_trainer import EntropyTrainer
 
 CHUNK_ELEMENTS = 2**21
 KEPT_TOKENS = 400
@@ -86,7 +85,7 @@ class StepSnapshot:
     """The log-probabilities at the audited states of the current step, before it is taken."""
 
     def __init__(
-        self, trainer: EntropyTrainer, choose: Choice, details: Details | None = None
+        self, trainer: Any, choose: Choice, details: Details | None = None
     ):
         self._trainer, self._details = trainer, details
         parts = trainer.micro_batches

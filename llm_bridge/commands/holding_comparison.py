@@ -167,12 +167,12 @@ SETTINGS: dict[Design, tuple[tuple[str, ...], list[dict[str, Any]]]] = {
         {"low": 0.6, "offset": 0.2, "prompt_gain": gain} for gain in GAINS]),
     # Midway between the entropy that SmolLM2 starts from and where it ends by itself.
     "pretrained-small": (PRETRAINED, [{"task": "chain-sum", "low": 0.4, "learning_rate": _RATE}]),
-    "pretrained": (PRETRAINED, [{**_ON_CHAIN_SUM, **changed} for changed in (
-        *({"low": target} for target in (0.3, 0.6)),
-        *({"shape": shape} for shape in ("step", "ramp", "sine")),
-        *({"learning_rate": _RATE * factor} for factor in (0.3, 3)),
-        {"other_prompts": True},
-    )]),
+    "pretrained": (PRETRAINED, [
+        *(_ON_CHAIN_SUM | {"low": target} for target in (0.3, 0.6)),
+        *(_ON_CHAIN_SUM | {"shape": shape} for shape in ("step", "ramp", "sine")),
+        *(_ON_CHAIN_SUM | {"learning_rate": _RATE * factor} for factor in (0.3, 3)),
+        _ON_CHAIN_SUM | {"other_prompts": True},
+    ]),
 }
 """The controllers of each design, and the settings that each of them has in turn; "medium" has those of
 "small" too."""

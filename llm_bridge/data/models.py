@@ -16,6 +16,7 @@ such settings, and names them. The end tokens that it declares stay (`end_token_
 from __future__ import annotations
 
 import difflib
+import inspect
 import logging
 import os
 import shutil
@@ -373,3 +374,16 @@ def _cannot_load(name: str, local: bool, error: Exception) -> str:
         f"cannot load model '{name}' from the hub: {reason.rstrip('.')} ({_nearest(name)}): check "
         "the id and the connection, or give a bundled name or a local folder"
     )
+
+
+def cache_argument(function: Callable[..., Any], past: Any) -> dict[str, Any]:
+    """Return the argument that holds the past: ``cache``, before transformers 5.24 ``past_key_values``.
+
+    Args:
+        function: what takes it: a model, within an adapter or not, or a function.
+        past: a cache of transformers.
+    """
+    asked = getattr(function, "get_base_model", lambda: function)()
+    asked = getattr(type(asked), "forward", asked)
+    named = "cache" in inspect.signature(asked).parameters
+    return {"cache" if named else "past_key_values": past}

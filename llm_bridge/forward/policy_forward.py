@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 import torch
 import transformers
 
-from llm_bridge.data.kv_cache import cache_argument
+from llm_bridge.data.models import cache_argument
 from llm_bridge.forward import fused_forward, shared_prompts
 from llm_bridge.head.token_statistics import TokenStatistics, from_logits
 from llm_bridge.running.sharding import is_sharded

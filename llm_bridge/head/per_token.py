@@ -20,9 +20,8 @@ import torch
 from torch.autograd import forward_ad
 
 from llm_bridge.array_types import HeadBias, HeadWeight, Hidden, TokenColumns, TokenIds, TokenMask
-from llm_bridge.head.row_kernels import rows_on
 from llm_bridge.head.row_statistics import CLAMPED_COLUMNS, COLUMNS, Clamp, row_tangent
-from llm_bridge.head.token_statistics import TokenStatistics, from_columns
+from llm_bridge.head.token_statistics import TokenStatistics, from_columns, rows_on
 
 CHUNK_ELEMENTS = {"cpu": 2**22, "cuda": 2**27}
 """The number of logits of a chunk: 16 MiB on a CPU, 512 MiB on a GPU, where products of fewer rows would

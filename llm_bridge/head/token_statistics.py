@@ -8,13 +8,15 @@ no [tokens, vocabulary] table is alive except the logits and their gradient.
 from __future__ import annotations
 
 import dataclasses
+import functools
+from types import ModuleType
 from typing import Any
 
 import torch
 
 from entropy_theory.forecast import StateStatistics
 from llm_bridge.array_types import PerToken, TokenIds, TokenLogits
-from llm_bridge.head.row_kernels import rows_on
+from llm_bridge.head import row_statistics
 from llm_bridge.head.row_statistics import CLAMPED_COLUMNS, COLUMNS, Clamp, row_tangent
 
 CHUNK_ELEMENTS = 2**22
@@ -145,3 +147,22 @@ class _Statistics(torch.autograd.Function):
 def _chunks(logits: torch.Tensor, *columns: torch.Tensor) -> Any:
     size = max(1, CHUNK_ELEMENTS // logits.shape[-1])
     return zip(logits.split(size), *(column.split(size) for column in columns), strict=True)
+
+
+def rows_on(device: torch.device) -> ModuleType:
+    """Return the module whose `row_statistics` and `row_gradient` serve this device."""
+    if device.type == "cuda" and has_triton():
+        from llm_bridge.head import triton_rows
+
+        return triton_rows
+    return row_statistics
+
+
+@functools.cache
+def has_triton() -> bool:
+    """Whether Triton is installed."""
+    try:
+        import triton  # noqa: F401
+    except ImportError:
+        return False
+    return True

@@ -14,7 +14,7 @@ import torch
 import transformers
 from torch.nn.utils.rnn import pad_sequence
 
-from llm_bridge.data.kv_cache import cache_argument
+from llm_bridge.data.models import cache_argument
 
 KEPT_SHARE = 0.8
 """Ended rows are dropped once the others are fewer than this share: dropping copies the cache."""
@@ -43,8 +43,8 @@ def sample_groups(
     device = model.device
     distinct = [(ids, len(list(same))) for ids, same in itertools.groupby(map(tuple, prompts))]
     tokens, mask = (
-        pad_sequence([row(ids) for ids, _ in distinct], batch_first=True, padding_side="left").to(device)
-        for row in (torch.tensor, lambda ids: torch.ones(len(ids), dtype=torch.long)))
+        pad_sequence(list(map(torch.tensor, rows)), batch_first=True, padding_side="left").to(device)
+        for rows in ([ids for ids, _ in distinct], [[1] * len(ids) for ids, _ in distinct]))
     cache = transformers.DynamicCache(config=model.config)
     with torch.no_grad():
         logits = _next_logits(model, tokens, mask, cache)

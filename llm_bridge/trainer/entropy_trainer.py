@@ -42,7 +42,7 @@ from transformers.trainer_utils import get_last_checkpoint
 from entropy_theory.support import results
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import UpdateRule
-from llm_bridge.accounting import entropy_effects, holding
+from llm_bridge.accounting import rule_needs
 from llm_bridge.data import rewards
 from llm_bridge.forward import evaluation_mode
 from llm_bridge.forward.policy_forward import Forward
@@ -62,13 +62,13 @@ from llm_bridge.trainer.options import (
     check_rule,
     check_samples_and_loss,
     check_text,
+    from_trl,
     grpo_config,
     longest_completion,
     warn_of_inertness,
     without_penalty,
 )
 from llm_bridge.trainer.records import StepRecords
-from llm_bridge.trainer.same_policy import SamePolicy
 from llm_bridge.trainer.sampling_options import (
     check_continuous_batching,
     check_plain_sampling,
@@ -76,8 +76,7 @@ from llm_bridge.trainer.sampling_options import (
     check_second_batch,
     check_tools,
 )
-from llm_bridge.trainer.scoring import Scoring
-from llm_bridge.trainer.translation import from_trl
+from llm_bridge.trainer.scoring import SamePolicy, Scoring
 from llm_bridge.trainer.trl_release import GRPOTrainer, is_async_callable
 
 __all__ = [
@@ -174,8 +173,7 @@ class EntropyTrainer(GRPOTrainer):
         check_second_batch(self)
         warn_of_inertness(self)
         self.add_callback(StepRecords(self, on_step))
-        holding.attach(self)
-        entropy_effects.attach(self)
+        rule_needs.attach(self)
 
     def _take(self, rule: UpdateRule, frozen: Any) -> None:
         """Make what trains by the rule, with a frozen copy of the starting model where it reads one."""

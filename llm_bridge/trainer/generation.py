@@ -10,7 +10,8 @@ import torch
 from entropy_theory.token_batch import TokenBatch
 from llm_bridge.objective.batches import join
 from llm_bridge.objective.loss import detached
-from llm_bridge.trainer import controllers, draws, dynamic_sampling, preparation
+from llm_bridge.trainer import columns as made_columns
+from llm_bridge.trainer import controllers, draws, dynamic_sampling
 from llm_bridge.trainer.columns import OFFSET, Place, target_offsets, with_rule_columns
 from llm_bridge.trainer.scoring import OF_THE_POLICY, unscored
 
@@ -104,10 +105,10 @@ class Generation:
 
     def prepare_again(self, micro_batches: list[Columns]) -> None:
         """Prepare the rule on the rows of the whole generation, under the policy as it is now."""
-        columns = preparation.whole(micro_batches)
+        columns = made_columns.whole(micro_batches)
         policy = self._trainer.scoring.statistics(self._trainer.model, columns)
         self._prepare(columns, self._complete(columns, policy))
-        preparation.deal_out(columns, micro_batches)
+        made_columns.deal_out(columns, micro_batches)
 
     def prepared(self, batch: TokenBatch) -> TokenBatch:
         """Prepare the rows of a whole optimizer step from the forward pass that they are trained on."""
@@ -194,7 +195,7 @@ class Generation:
         is_unscored: bool = False,
     ) -> TokenBatch:
         trainer = self._trainer
-        return preparation.world_batch(
+        return made_columns.world_batch(
             columns, policy, accelerator=trainer.accelerator, step=trainer.state.global_step,
             seed=trainer.args.seed, is_unscored=is_unscored,
         )
@@ -205,10 +206,10 @@ class Generation:
         """Add what a rule reads of rows that were scored, and gather the rows of all ranks."""
         if self._needs_effects:
             trainer = self._trainer
-            batch = preparation.own_batch(
+            batch = made_columns.own_batch(
                 columns, None, step=trainer.state.global_step, seed=trainer.args.seed)
             columns["entropy_effect"] = trainer.entropy_effects(columns, batch)
         return self._world(columns, policy)
 
     def _prepare(self, columns: Columns, world: TokenBatch) -> None:
-        preparation.prepare(self._trainer.rule, columns, world, rank=self._place.rank)
+        made_columns.prepare(self._trainer.rule, columns, world, rank=self._place.rank)

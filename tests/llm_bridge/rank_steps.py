@@ -27,7 +27,8 @@ from llm_bridge.data import models
 from llm_bridge.forward.policy_forward import Forward
 from llm_bridge.objective import batches
 from llm_bridge.running import ranks
-from llm_bridge.trainer import entropy_trainer, preparation, reference
+from llm_bridge.trainer import columns as made_columns
+from llm_bridge.trainer import entropy_trainer, reference
 from tests.llm_bridge import accelerators, collectives
 from tests.llm_bridge.language_models import (
     ScoringFromLogits,
@@ -225,7 +226,7 @@ class Watched(transformers.TrainerCallback):
 def steps(folder: Path, case: str) -> dict[str, Any]:
     """A case's rows and weights, the collectives that it made, and its calls of the model."""
     records: list[dict[str, Any]] = []
-    calls, gathers, call, gather = [], [], Forward._call, preparation.gathered
+    calls, gathers, call, gather = [], [], Forward._call, made_columns.gathered
     made = made_ready(folder, case, on_step=records.append)
     watched = Watched(made)
 
@@ -242,7 +243,7 @@ def steps(folder: Path, case: str) -> dict[str, Any]:
     with contextlib.ExitStack() as stack:
         if case in DAILY:
             stack.enter_context(mock.patch.object(Forward, "_call", counted))
-            stack.enter_context(mock.patch.object(preparation, "gathered", gathered))
+            stack.enter_context(mock.patch.object(made_columns, "gathered", gathered))
             found = stack.enter_context(collectives.recorded())
         made.train()
     return {"steps": watched.steps, "weights": watched.weights, "records": records,

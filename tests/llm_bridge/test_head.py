@@ -15,8 +15,8 @@ from torch.autograd import forward_ad
 
 from entropy_theory import policy
 from llm_bridge import head
-from llm_bridge.head import per_token, row_kernels, row_statistics, token_statistics
-from llm_bridge.head.row_kernels import has_triton
+from llm_bridge.head import per_token, row_statistics, token_statistics
+from llm_bridge.head.token_statistics import has_triton
 from tests.tolerances import FLOAT32, FLOAT64
 
 VOCABULARY, FEATURES = 37, 5
@@ -320,15 +320,15 @@ def test_rows_on_another_device_are_a_cpus(monkeypatch, fraction):
 
 
 def test_a_gpu_is_served_by_triton_where_it_is_installed(monkeypatch):
-    assert row_kernels.rows_on(torch.device("cpu")) is row_statistics
-    monkeypatch.setattr(row_kernels, "has_triton", lambda: False)
-    assert row_kernels.rows_on(torch.device("cuda")) is row_statistics
+    assert token_statistics.rows_on(torch.device("cpu")) is row_statistics
+    monkeypatch.setattr(token_statistics, "has_triton", lambda: False)
+    assert token_statistics.rows_on(torch.device("cuda")) is row_statistics
     served = ModuleType("served")
     monkeypatch.setitem(sys.modules, "llm_bridge.head.triton_rows", served)
     monkeypatch.setattr(head, "triton_rows", served, raising=False)
-    monkeypatch.setattr(row_kernels, "has_triton", lambda: True)
-    assert row_kernels.rows_on(torch.device("cuda")) is served
-    assert row_kernels.rows_on(torch.device("cpu")) is row_statistics
+    monkeypatch.setattr(token_statistics, "has_triton", lambda: True)
+    assert token_statistics.rows_on(torch.device("cuda")) is served
+    assert token_statistics.rows_on(torch.device("cpu")) is row_statistics
 
 
 def test_triton_is_installed_if_it_can_be_imported(monkeypatch):

@@ -1,4 +1,4 @@
-"""Guards llm_bridge/forward/evaluation_mode.py and llm_bridge/trainer/same_policy.py.
+"""Guards llm_bridge/forward/evaluation_mode.py and llm_bridge/trainer/scoring.py.
 
 What a model does in training alone, on whatever option or module, is no part of the policy that drew.
 """

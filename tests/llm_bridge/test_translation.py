@@ -1,4 +1,4 @@
-"""Guards llm_bridge/trainer/translation.py: the rule that TRL's options describe takes the step of TRL's
+"""Guards llm_bridge/trainer/options.py: the rule that TRL's options describe takes the step of TRL's
 own loss. What departs is in test_departures.py.
 """
 

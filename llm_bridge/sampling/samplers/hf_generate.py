@@ -8,7 +8,7 @@ import torch
 import transformers
 
 from entropy_theory import policy
-from llm_bridge.data.kv_cache import cache_argument
+from llm_bridge.data.models import cache_argument
 from llm_bridge.sampling.samplers.batch import PromptBatch, Tokens, positions
 
 GENERATION = transformers.GenerationMixin.prepare_inputs_for_generation

@@ -18,7 +18,7 @@ import transformers
 from transformers.cache_utils import StaticLayer
 
 from entropy_theory import policy
-from llm_bridge.data.kv_cache import cache_argument
+from llm_bridge.data.models import cache_argument
 from llm_bridge.sampling.samplers.batch import PromptBatch, Tokens, positions
 
 WARM_UP_STEPS = 3

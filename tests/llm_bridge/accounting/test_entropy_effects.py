@@ -1,4 +1,4 @@
-"""Guards llm_bridge/accounting/entropy_effects.py: what is said of a token is what its own move does."""
+"""Guards llm_bridge/accounting/rule_needs.py: what is said of a token is what its own move does."""
 
 import numpy as np
 import pytest
