@@ -29,7 +29,6 @@ import torch
 from entropy_theory.token_batch import TokenBatch
 from llm_bridge.accounting import rule_parts
 from llm_bridge.accounting.entropy_gradient import EntropyGradient
-from llm_bridge.accounting.response_change import response_change
 from llm_bridge.accounting.step_accountant import Accounted, StepAccountant, TokenEffects
 from llm_bridge.accounting.step_accounts import Choice, Pass, StepAccount, StepAccounts
 from llm_bridge.accounting.step_rows import Slope, token_shares
@@ -116,7 +115,6 @@ class Accountant(StepAccounts):
         trainer, before = self._trainer, self.current
         found = dataclasses.replace(
             found,
-            response_change=response_change(self._measured, accounted.log_prob, trainer.accelerator),
             coefficient=rule_parts.coefficient(trainer.rule, trainer.micro_batches),
             change_per_coefficient=None if before is None else before.change_per_coefficient,
         )

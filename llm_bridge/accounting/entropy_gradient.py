@@ -190,14 +190,11 @@ class EntropyGradient:
             total = self.whole(total)
         return self.sum_over_ranks([value])[0], total
 
-    def mean_entropy(self, rows: Sequence[StepRows]) -> tuple[float, list[TokenStatistics]]:
-        """Take the mean entropy of the rows, and what was seen of each token: a forward pass alone."""
-        seen = self.statistics(rows)
-        values = [
-            float(_sum(statistics.entropy, part.measure))
-            for statistics, part in zip(seen, rows, strict=True)
-        ]
-        return self.sum_over_ranks([math.fsum(values)])[0], seen
+    def mean_entropy(self, rows: Sequence[StepRows]) -> float:
+        """Take the mean entropy of the rows: a forward pass alone."""
+        values = [float(_sum(seen.entropy, part.measure))
+                  for seen, part in zip(self.statistics(rows), rows, strict=True)]
+        return self.sum_over_ranks([math.fsum(values)])[0]
 
     def statistics(self, rows: Sequence[StepRows]) -> list[TokenStatistics]:
         """What a pass without gradient and in evaluation mode sees of each token."""

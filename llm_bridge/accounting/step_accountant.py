@@ -79,8 +79,6 @@ class Accounted:
 
     account: Account
     tokens: TokenEffects | None
-    log_prob: list[torch.Tensor]
-    """Log-probabilities of tokens after the step, for each of the rows on which entropy is measured."""
 
 
 class StepAccountant:
@@ -176,7 +174,7 @@ class StepAccountant:
         assert start is not None, "the weights before the step were not kept"
         end = [local(p).clone() for p in parameters]
         ends_only = any(weights.element_size() < 4 for weights in end)
-        entropy, seen = gradient.mean_entropy(self._measured)
+        entropy = gradient.mean_entropy(self._measured)
 
         def difference(place: int) -> torch.Tensor:
             return working(end[place]) - working(start[place])
@@ -217,8 +215,7 @@ class StepAccountant:
                 forecast_parts=self.forecast_parts, parts=parts, measured=measured,
                 points=path.points, converged=path.converged,
             ),
-            tokens=effects, log_prob=[statistics.log_prob for statistics in seen],
-        )
+            tokens=effects)
 
     def _rounding(self) -> float:
         """What rounding alone changes of the difference of two means, nats.

@@ -46,9 +46,6 @@ class StepAccount:
     account: Account | None = None
     """The measured change and its parts; None before the step, and where only a forecast was asked
     for."""
-    response_change: float | None = None
-    """The change of the entropy of whole responses to first order, visitation included, with a bias of
-    its own samples (`response_change`); None without a prompt of two samples."""
     coefficient: float | None = None
     """The rule's coefficient in this step; None where it has none."""
     change_per_coefficient: float | None = None
@@ -79,7 +76,6 @@ class StepAccount:
             found |= {
                 "measured_entropy_change": self.account.measured,
                 "accounted": self.account.accounted,
-                "response_entropy_change": self.response_change,
             }
             found |= {f"accounted/{name}": value for name, value in self.account.parts.items()}
         for values in (self.by_rule, self.by_answer):
@@ -141,7 +137,6 @@ class StepAccounts(TrainerCallback):
         self._clipping = Clipping(trainer.accelerator)
         self._gradient: EntropyGradient | None = None
         self._snapshot: StepAccountant | None = None
-        self._measured: list[TokenBatch] = []
 
     @property
     def gradient(self) -> EntropyGradient:
@@ -174,7 +169,7 @@ class StepAccounts(TrainerCallback):
         rows = rows_of(self.passes(), trainer.accelerator, self._choose)
         if rows is None:
             return
-        every, measured, self._measured = rows
+        every, measured = rows
         self._snapshot = StepAccountant(
             self.gradient, every, trainer.optimizer if reads_before else None,
             clip=self._clipping.factor, keeps_weights=self._is_accounted() or not reads_before,
@@ -223,11 +218,11 @@ class StepAccounts(TrainerCallback):
 
 def rows_of(
     passes: Sequence[Pass], accelerator: Any, choose: Choice | None = None
-) -> tuple[list[StepRows], list[StepRows], list[TokenBatch]] | None:
+) -> tuple[list[StepRows], list[StepRows]] | None:
     """Return the rows of a step, for passes through its model; None if none is measured.
 
     Returns:
-        All rows; those on which entropy is measured; and these as a batch for each of the latter.
+        All rows, and those on which entropy is measured.
     """
     kept = [torch.ones(len(one.batch.mask), dtype=torch.bool) for one in passes]
     if choose is not None and passes:
@@ -245,8 +240,8 @@ def rows_of(
         for one, (measure, _) in zip(passes, shares, strict=True)
     ]
     if choose is None:
-        return every, every, [one.batch for one in passes]
-    measured, batches = [], []
+        return every, every
+    measured = []
     for one, rows, places in zip(passes, every, kept, strict=True):
         if not bool(places.any()):
             continue
@@ -254,5 +249,4 @@ def rows_of(
         measured.append(StepRows(
             statistics=functools.partial(one.statistics, index), measure=rows.measure[index],
             moved={name: column[index] for name, column in rows.moved.items()}))
-        batches.append(one.batch.take_sequences(index))
-    return every, measured, batches
+    return every, measured

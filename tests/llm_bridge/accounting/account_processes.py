@@ -34,7 +34,6 @@ def data_parallel(folder: Path) -> None:
         "measured": made.entropy_account.account.measured,
         "unit": made.entropy_account.change_per_coefficient,
         "by_rule": made.entropy_account.by_rule, "gap": made.entropy_account.tokens.gap,
-        "response": made.entropy_account.response_change,
     }, folder / f"data-parallel-{dist.get_rank()}.pt")
 
 

@@ -169,23 +169,6 @@ def step_batch(parts):
     return map_columns(lambda *columns: torch.cat(columns), *(p.batch for p in parts))
 
 
-def test_response_change_by_hand(tmp_path):
-    """Minus the sample covariance (G - 1 below) of each prompt's samples, averaged over prompts."""
-    made = tabular_trainer(tmp_path, update_rules.get("grpo"), micro_batches=2)
-    found = accounted(made)
-    ((step,), (parts,)) = found.steps, found.parts
-    batch = step_batch(parts)
-    table = torch.log_softmax(made.model.table.weight.detach(), -1)
-    states = torch.cat([p.inputs["prompt_ids"][:, -1] for p in parts])
-    before, after = batch.log_prob[:, 0], table[states, batch.action[:, 0]]
-    covariances = [
-        np.cov(before[batch.group[:, 0] == g], (after - before)[batch.group[:, 0] == g])[0, 1]
-        for g in torch.unique(batch.group)
-    ]
-    assert len(covariances) == 3
-    assert step.response_change == pytest.approx(-np.mean(covariances), abs=EXACT)
-
-
 # -------------------------------------------------------------------------------- shared parameters
 
 
@@ -321,7 +304,6 @@ def test_the_account_is_that_of_the_rows_and_weights_of_the_step(tmp_path, count
     assert step.account.converged
     assert sum(len(effect) for effect in step.tokens.by_token) == 24
     assert step.tokens.gap < EXACT_IN_FLOAT32
-    assert step.response_change is None or math.isfinite(step.response_change)
     with pytest.raises(ValueError, match="sequences must be at least 1"):
         Accountant(made, sequences=0)
 

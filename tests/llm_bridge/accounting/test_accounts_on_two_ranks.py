@@ -38,7 +38,6 @@ def test_rows_on_two_ranks_make_one_account(two_ranks):
     assert one["measured"] == pytest.approx(change, abs=EXACT)
     assert sum(one["parts"].values()) == pytest.approx(change, rel=0.02)
     assert one["gap"] < 1e-4
-    assert one["response"] == found[1]["response"]
     assert 0.5 * one["unit"] > 1e-3
 
 
