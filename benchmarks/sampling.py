@@ -45,7 +45,7 @@ GRIDS = {
     "cpu": (("tiny",), (8, 64), (32,), 16),
 }
 """Shapes, batches, contexts, new tokens."""
-OFFERED = ("trl", "generate", "static", "continuous")
+OFFERED = ("trl", "generate", "static")
 
 
 def build(shape: str, device: str, longest: int) -> Any:

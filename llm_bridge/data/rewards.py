@@ -132,15 +132,13 @@ def finite_or_unjudged(
         ValueError: a wrong number of rewards, or one that is neither None nor a finite number.
     """
 
-    def reward(prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[Any]:
-        rewards = function(prompts=prompts, completions=completions, **columns)
-        return looked_over(rewards, name, prompts, completions, may_be_none=True)
+    def seen(rewards: Any, options: dict[str, Any]) -> list[Any]:
+        return looked_over(rewards, name, options["prompts"], options["completions"], may_be_none=True)
 
-    async def later(prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[Any]:
-        rewards = await function(prompts=prompts, completions=completions, **columns)
-        return looked_over(rewards, name, prompts, completions, may_be_none=True)
+    async def later(**options: Any) -> list[Any]:
+        return seen(await function(**options), options)
 
-    return later if is_async else reward
+    return later if is_async else lambda **options: seen(function(**options), options)
 
 
 def looked_over(

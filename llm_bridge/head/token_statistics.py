@@ -82,13 +82,6 @@ def from_columns(columns: list[PerToken]) -> TokenStatistics:
     return TokenStatistics(**found)
 
 
-def mark_constants(ctx: Any, columns: tuple[torch.Tensor, ...]) -> None:
-    """Tell autograd which columns of an autograd function's result carry no gradient."""
-    names = (COLUMNS + CLAMPED_COLUMNS)[: len(columns)]
-    pairs = zip(names, columns, strict=True)
-    ctx.mark_non_differentiable(*(c for name, c in pairs if name not in DIFFERENTIABLE))
-
-
 def working_precision(logits: torch.Tensor) -> torch.Tensor:
     """Return ``logits`` in float32, or as they are if they are wider."""
     return logits if logits.dtype == torch.float64 else logits.float()
@@ -110,7 +103,8 @@ class _Statistics(torch.autograd.Function):
         ctx.save_for_forward(logits, token_ids, *kept)
         # Forward-mode derivatives refuse results that are views.
         columns = tuple(column.clone() for column in torch.cat(parts, dim=1))
-        mark_constants(ctx, columns)
+        named = zip(COLUMNS + CLAMPED_COLUMNS, columns, strict=False)
+        ctx.mark_non_differentiable(*(c for name, c in named if name not in DIFFERENTIABLE))
         return columns
 
     @staticmethod

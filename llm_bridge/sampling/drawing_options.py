@@ -80,7 +80,7 @@ class DrawingOptions:
     """Where the model runs: cpu or cuda."""
     batch_size: int = 32
     """Sequences generated at once."""
-    sampler: Literal["auto", "generate", "static", "continuous", "trl", "vllm"] = "auto"
+    sampler: Literal["auto", "generate", "static", "trl", "vllm"] = "auto"
     """How to sample; auto: static on a GPU, else generate; with top-p or top-k, generate."""
 
     def drawing(self, **also: Any) -> Drawing:

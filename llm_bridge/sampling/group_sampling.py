@@ -50,8 +50,7 @@ def sample_groups(
         logits = _next_logits(model, tokens, mask, cache)
         if cache.get_seq_length() != tokens.shape[1]:
             return None
-        copies = torch.tensor([count for _, count in distinct], device=device)
-        owner = torch.arange(len(distinct), device=device).repeat_interleave(copies)
+        owner = torch.repeat_interleave(torch.tensor([count for _, count in distinct], device=device))
         cache.batch_select_indices(owner)
         logits, mask = logits[owner], mask[owner]
         found = torch.zeros(len(owner), max_new_tokens, dtype=torch.long, device=device)

@@ -17,7 +17,7 @@ from llm_bridge.sampling import samplers, sampling
 from llm_bridge.sampling.samplers import static_cache
 from tests.llm_bridge.language_models import tabular as tabular_model
 
-HERE = ("generate", "static", "continuous", "trl")
+HERE = ("generate", "static", "trl")
 """Samplers that run on a CPU."""
 PROMPTS = ["23+34=", "57=", "123=", "08+99="]
 
@@ -44,7 +44,7 @@ def teacher_forced(model, samples, temperature=1.0):
 @pytest.mark.parametrize(
     ("temperature", "num_samples", "sampler"),
     [(0.7, 1, "generate"), (1.6, 6, "generate"), (1.0, 6, "static"), (0.7, 6, "static"),
-     (0.7, 6, "trl"), (1.0, 6, "continuous")],
+     (0.7, 6, "trl")],
 )
 def test_records_match_a_teacher_forced_forward(small, temperature, num_samples, sampler):
     """Prompts of several lengths (padding, positions), prompts cached for several samples or not."""
@@ -94,7 +94,7 @@ def chi_square_p_value(samples, probabilities):
 
 @pytest.mark.parametrize(
     ("temperature", "sampler"),
-    [(0.6, "generate"), (1.7, "static"), (1.0, "trl"), (0.6, "continuous")],
+    [(0.6, "generate"), (1.7, "static"), (1.0, "trl")],
 )
 def test_first_two_tokens_follow_the_tempered_policy(small, temperature, sampler):
     """Chi-square against exact enumeration: top-k, top-p or a wrong temperature would show.
@@ -156,7 +156,7 @@ def test_seed_decides_and_the_global_state_is_untouched(small, sampler):
 
 @pytest.mark.parametrize(
     ("batch_size", "sampler"),
-    [(2, "generate"), (7, "static"), (7, "continuous"), (64, "trl")],
+    [(2, "generate"), (7, "static"), (64, "trl")],
 )
 def test_rows_are_all_samples_of_a_prompt_then_the_next(small, batch_size, sampler):
     """Batches smaller than, unequal to and larger than a prompt's samples; shapes and padding."""
@@ -278,8 +278,6 @@ def test_auto_takes_generate_on_a_cpu_and_names_are_checked(small):
     tabular, _ = tabular_model()
     with pytest.raises(ValueError, match="static cannot be used: TabularLanguageModel does not work"):
         samplers.choose("static", tabular)
-    with pytest.raises(ValueError, match="continuous cannot be used: TabularLanguageModel has no"):
-        samplers.choose("continuous", tabular)
 
 
 def test_statistics_that_do_not_wait_are_those_of_policy():

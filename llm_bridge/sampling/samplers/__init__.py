@@ -2,7 +2,6 @@
 
     generate      Hugging Face generate, a prompt's keys and values computed once for all its samples
     static        our own loop on a static cache; on a GPU each token replays one CUDA graph
-    continuous    transformers' continuous batching: finished sequences make room for waiting ones
     trl           generate as TRL's GRPOTrainer calls it, every row from its prompt on
     vllm          vLLM, where it is installed, on the weights in the model's folder
 
@@ -17,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from entropy_theory.support.user_errors import lookup
-from llm_bridge.sampling.samplers import continuous, hf_generate, static_cache, vllm_engine
+from llm_bridge.sampling.samplers import hf_generate, static_cache, vllm_engine
 from llm_bridge.sampling.samplers.batch import PromptBatch, Tokens
 
 __all__ = ["SAMPLERS", "PromptBatch", "Sampler", "Tokens", "choose"]
@@ -42,9 +41,6 @@ class Sampler:
 SAMPLERS: dict[str, Sampler] = {
     "generate": Sampler(draw=hf_generate.draw, obstacle=lambda model: None),
     "static": Sampler(draw=static_cache.draw, obstacle=static_cache.obstacle),
-    "continuous": Sampler(
-        draw=continuous.draw, obstacle=continuous.obstacle, takes_all=True
-    ),
     "trl": Sampler(draw=hf_generate.draw_as_trl, obstacle=lambda model: None),
     "vllm": Sampler(draw=vllm_engine.draw, obstacle=vllm_engine.obstacle, takes_all=True),
 }

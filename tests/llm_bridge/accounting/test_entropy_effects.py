@@ -88,5 +88,5 @@ def test_on_a_transformer_a_token_moves_entropy_by_its_effect(tmp_path, optim):
 
 
 def test_under_verl_a_network_covariance_is_one_clear_error():
-    with pytest.raises(ValueError, match="covariance 'network' does not run under verl"):
+    with pytest.raises(ValueError, match="does not run under verl: covariance 'network'"):
         verl_plugin.make_rule("clip-cov", {"covariance": "network"})
