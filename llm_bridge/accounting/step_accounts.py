@@ -98,7 +98,7 @@ class Pass:
     statistics: Callable[[Any], TokenStatistics]
     """A function of an index of rows: their statistics under the weights as they are."""
     moved: Mapping[str, torch.Tensor]
-    """As `StepRows.moved`."""
+    """The coefficients, as in `StepRows.moved`."""
 
 
 class StepAccounts(TrainerCallback):
