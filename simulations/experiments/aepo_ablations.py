@@ -4,10 +4,6 @@ Ablation (2) draws the second batch at T = 1; ablation (3) keeps its temperature
 by group-normalized advantages in place of rewards. Both collapse, says the paper: (2) because the
 untempered gradient has the larger variance, (3) because negative samples counteract the positive ones.
 GRPO, AEPO and both ablations run from the same starts, exactly and from as many samples each.
-
-Seen: both collapse. (2) does so in the mean, before any variance: nothing in it steers entropy
-(claims ``aepo.ablation-2``, ``aepo.untempered-variance``). In (3) the entropy among right answers never
-rises either (claims ``aepo.ablation-3``, ``aepo.negatives-cancel``).
 """
 
 from __future__ import annotations

@@ -10,12 +10,6 @@ The speeds are computed for the policy at rest, heated or cooled to each entropy
 running anything; from them follow the time of a step (the integral of 1/speed) and the shortest period
 of a sine that can be followed (`shortest_period`). The proportional control of the paper's later
 version (T = 1 + target - H, clipped) is run beside the switch.
-
-Seen: the switch follows what is slower than the speeds at rest, a step or so behind, and turns faster
-sines into triangles. Real policies are not heated evenly: right answers that lie far down come back
-late (a time like e^{D/T}), and nearly tied ones are slow to part, so that some starts rest on plateaus
-near the logarithms of whole numbers and take several times as long. Proportional control is smoother
-and slower.
 """
 
 from __future__ import annotations

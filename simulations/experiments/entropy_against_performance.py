@@ -13,14 +13,6 @@ kinds of prompt sets with several accepted answers each:
 What is reported is pass@k before a judge: of the answers that the training verifier accepts only the
 ``passing`` likeliest of the start pass, all of them or fewer, as on a benchmark that tells sound answers
 from lucky ones.
-
-What is seen: before the verifier itself entropy is all but free on solved prompts (it costs some speed),
-and pays where right answers are rare, since the control samples hot while the easy prompts keep the
-mean entropy below its target. Before a stricter judge pass@1 falls with entropy, which is then spread
-over answers that do not pass, while pass@64 rises. So the printed curve of pass@1 needs both: rare
-right answers to find, and a judge stricter than the verifier; how strict it is decides where the best
-target lies. GRPO given as many samples is beaten at high targets only, where AEPO's second batch finds
-what the first does not.
 """
 
 from __future__ import annotations

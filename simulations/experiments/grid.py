@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
+from simulations.computing.store import Progress, map_cells
+from simulations.computing.workers import CellFunction
 from simulations.engine.trajectory import Trajectory
 from simulations.problems.bandits import Bandit
 
@@ -27,6 +30,24 @@ LONG_NAMES = {
     "tail_spread": "standard deviation of entropy over the tail, nats",
     "tail_reward": "mean probability of a right answer over the tail",
 }
+
+
+def over(
+    function: CellFunction, axes: Mapping[str, Sequence[Any]], config: Any, seed: int,
+    progress: Progress,
+) -> xr.Dataset:
+    """Compute a cell for each combination of values, and join them along the axes, the first outermost.
+
+    Args:
+        function: a function of a cell (config, seed, *values), and of ``progress``; see `map_cells`.
+        axes: the values of each axis, by its name; they become its coordinates.
+        config, seed, progress: as those of `Experiment.compute`.
+    """
+    cells = [(config, seed, *values) for values in itertools.product(*axes.values())]
+    parts = map_cells(function, cells, progress)
+    for name, values in reversed(list(axes.items())):
+        parts = [xr.concat(parts[i : i + len(values)], name) for i in range(0, len(parts), len(values))]
+    return parts[0].assign_coords({name: list(values) for name, values in axes.items()})
 
 
 @dataclass(frozen=True, slots=True)

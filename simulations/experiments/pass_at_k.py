@@ -12,9 +12,6 @@ so the trained policy is ahead at every k. The base overtakes where something ta
 - shared parameters: logits = own part + a part common to all prompts (an answer is a strategy that may
   suit any prompt), so that what common prompts reinforce presses on the rare ones. ``sharing`` is the
   inner product of the gradients of one answer's logit at two prompts; the theory has 0 (Assumption B.4).
-
-With sharing, pass@1024 falls while pass@1 rises, as AEPO reports of GRPO. AEPO, ahead at pass@1, falls
-as far here, which is not what it reports of itself; an entropy bonus falls less and recovers.
 """
 
 from __future__ import annotations

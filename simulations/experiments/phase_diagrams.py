@@ -16,10 +16,6 @@ stands what was to be expected of them without training by the rule:
   (*explodes*). With one right answer it also says where entropy collapses. With several, no positive
   coefficient collapses for good, but unlikely right answers come back in a time like
   e^D/(2 eta coefficient D) (the speed of claim ``extension.entropy-bonus-two-actions``).
-
-Seen: AEPO's two lines, which have no constant to fit, tell the three outcomes apart; the explosion of
-a bonus is where its fixed point says. The collapse of a bonus among several right answers is ordered
-by its line, but begins well below it: the bonus acts before the gap has opened.
 """
 
 from __future__ import annotations
