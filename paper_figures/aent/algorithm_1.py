@@ -1,9 +1,5 @@
 """AEnt, Algorithm 1: adaptive entropy regularization with token space clamping.
 
-What the paper shows: the algorithm's steps. The printed box is not in the text we had;
-section 4.3 says in words what it does, from which the rows here are put together, with Eqs. 4.1 and 4.2
-as reconstructed.
-
 What we run: each step beside the function that does it, and a run of the algorithm on a tabular
 problem, global step by global step: clamped entropy, its band, and the coefficient, which is compared
 with what Eq. 4.1 gives from the logged entropies. A global step draws one batch and takes four
@@ -98,8 +94,7 @@ def draw(table: pandas.DataFrame) -> Figure:
         left.plot(table["step"], table[column], **look)
         end = table[["step", column]].iloc[-1]
         labels.append((float(end["step"]), float(end[column]), name, look["color"]))
-    left.set(xlabel="global step", ylabel="entropy (nats)", ylim=(0, None))
-    left.set_title("entropy and its band")
+    left.set(xlabel="global step", ylabel="entropy (nats)", ylim=(0, None), title="entropy and its band")
     left.margins(x=0)
     label_ends(left, labels)
     right.plot(table["step"], table["formula"], color="#000000", linestyle="none", marker="o",
@@ -107,8 +102,7 @@ def draw(table: pandas.DataFrame) -> Figure:
     right.plot(table["step"], table["coefficient"], **SERIES[0])
     right.axhline(RULE.coefficient_low, **REFERENCE)
     right.annotate("circles: Eq. 4.1", (0.4, 0.3), xycoords="axes fraction", fontsize=7)
-    right.set(xlabel="global step", ylabel=r"coefficient $\lambda$", ylim=(0, None))
-    right.set_title("coefficient")
+    right.set(xlabel="global step", ylabel=r"coefficient $\lambda$", ylim=(0, None), title="coefficient")
     right.margins(x=0)
     return figure
 

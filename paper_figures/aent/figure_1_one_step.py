@@ -1,12 +1,5 @@
 """AEnt, Figure 1: what an entropy bonus lifts, with and without clamping.
 
-What the paper shows: the policy after one step of policy optimization with no entropy control, with the
-entropy bonus and with the clamped one (caption and numbers are not in the text we had). From its text:
-without control the likely, locally optimal tokens grow and the rare optimal ones are squeezed; the
-clamped bonus lifts them. Its third version trains on a synthetic MDP of 100,000 actions instead: the
-fewer are optimal, the less the entropy bonus gains, while the clamped one gains at any number (values
-read off the authors' plot).
-
 What we run: one exact step on ten tokens; GRPO from sampled groups on vocabularies of 10,000 to
 1,000,000 tokens with 15, 5 and 1 optimal ones, each bonus at its best coefficient. Start,
 coefficients, clamping and learning rate are ours, for the paper's are not known.
@@ -132,10 +125,10 @@ def draw(table: pandas.DataFrame) -> Figure:
     for treatment, rows in curves.groupby("treatment", sort=False):
         look = LOOKS[str(treatment)]
         labels.append((*draw_median(axes[0, 1], rows, look, band=(0, 1)), str(treatment), look["color"]))
-    axes[0, 1].set(ylim=(0, 1.04), xlabel="optimizer step", ylabel="expected reward (0 to 1)")
+    axes[0, 1].set(
+        ylim=(0, 1.04), xlabel="optimizer step", ylabel="expected reward (0 to 1)",
+        title=f"{curves['vocabulary'].iloc[0]:,.0f} tokens, {curves['optimal'].iloc[0]:.0f} optimal")
     axes[0, 1].margins(x=0)
-    axes[0, 1].set_title(
-        f"{curves['vocabulary'].iloc[0]:,.0f} tokens, {curves['optimal'].iloc[0]:.0f} optimal")
     label_ends(axes[0, 1], labels)
     ends = table[table["panel"] == "end"]
     here = ends[ends["vocabulary"] == methods.VOCABULARY]
@@ -155,8 +148,8 @@ def _draw_tokens(panel: Axes, rows: pandas.DataFrame) -> None:
         labels.append((float(line["x"].iloc[-1]), float(line["y"].iloc[-1]), treatment, look["color"]))
     panel.axhline(1, **REFERENCE)
     panel.set_xticks([1, 4.5, 8], ["1\nlocal", "4, 5\noptimal", "6 to 10\nuseless"])
-    panel.set(xlabel="token, likeliest first", ylabel="probability\nafter / before")
-    panel.set_title("one exact step, ten tokens")
+    panel.set(xlabel="token, likeliest first", ylabel="probability\nafter / before",
+              title="one exact step, ten tokens")
     label_ends(panel, labels)
 
 

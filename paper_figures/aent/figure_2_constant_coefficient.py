@@ -1,9 +1,5 @@
 """AEnt, Figure 2: a constant entropy coefficient that stops fitting in the middle of training.
 
-What the paper shows (from its text; the text we had has no caption and no step): a run with a constant
-coefficient. "The entropy stabilizes in the early period, but starts to drastically fluctuate after step"
-..., "while the policy performance saturates"; the coefficient "is not adjusted to change such a trend".
-
 What we run: GRPO with a clamped-entropy bonus of several constant coefficients on prompts of graded
 difficulty; midway the prompts are replaced by others with fewer right answers. That change is ours, and
 what follows it is our doing: it is shown and told, but does not count as reproduction. The band is the

@@ -1,9 +1,5 @@
 """AEnt, Figure 4: policy entropy during training under GRPO, EntReg and AEnt.
 
-What the paper shows (from its text; the text we had has no captions): entropy against step for the runs
-of Figure 3. In (a), after the collapse time, "the policy entropy of GRPO largely depletes and the
-entropy of EntReg starts to drastically fluctuate, while AEnt's policy entropy is kept stable".
-
 What we run: as for Figure 3, with the full entropy of the policy.
 """
 

@@ -1,10 +1,5 @@
 """AEnt, Figure 5: adaptive against constant coefficient.
 
-What the paper shows (from its text, which calls the third plot one of Figure 6; the text we had has no
-captions): test score, response length and entropy under the adaptive and under a constant coefficient.
-Scores are alike; the constant "fails to stabilize policy entropy in the mid of training", entropy and
-response length blow up together, and the adaptive coefficient prevents both.
-
 What we run: GRPO with the clamped bonus under constants and under Eq. 4.1 on tabular prompts that are
 replaced midway by harder ones, reward and clamped entropy; and the coefficient that the controller
 chooses. Answers there are single tokens; whether length goes with entropy is looked at along GRPO runs
@@ -167,8 +162,8 @@ def draw(table: pandas.DataFrame) -> Figure:
         shade(panel, tabular, quantity)
         panel.margins(x=0)
         panel.set(xlabel="optimizer step", ylabel=label,
-                  ylim=(0, 1.04 if quantity == "reward" else None))
-        panel.set_title(f"{quantity}, on tabular prompts")
+                  ylim=(0, 1.04 if quantity == "reward" else None),
+                  title=f"{quantity}, on tabular prompts")
         label_ends(panel, labels)
     _draw_lengths(axes[1, 1], lengths(table))
     if len(real):
@@ -196,8 +191,8 @@ def _draw_lengths(panel: Axes, lines: dict[str, pandas.DataFrame]) -> None:
                        str(SERIES[i]["color"])))
     panel.invert_xaxis()  # training goes from left to right
     panel.margins(x=0.02)
-    panel.set(xlabel="entropy (nats), falling", ylabel="response length\n(tokens)")
-    panel.set_title("GRPO on token trees")
+    panel.set(xlabel="entropy (nats), falling", ylabel="response length\n(tokens)",
+              title="GRPO on token trees")
     label_ends(panel, labels)
 
 

@@ -1,10 +1,5 @@
 """AEnt, Figure 6: how much of the vocabulary to clamp.
 
-What the paper shows (from its text; the text we had has no caption): performance under several clamping
-percentages p. "A too large or too small p can result in non-optimal gains", a larger p reduces the bias
-"while running the risk to leave out valuable tokens", and AEnt is ahead of the baselines "with
-different choices of p".
-
 What we run: sampled GRPO with a clamped bonus on prompts whose right answers are rare at the start, over
 shares p and constant coefficients, p = 0 being the full bonus; and, exactly, the coefficient at which the
 optimum of reward plus bonus gives away half of the reward, over p, for vocabularies up to 151,936.

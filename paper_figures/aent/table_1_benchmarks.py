@@ -1,9 +1,5 @@
 """AEnt, Table 1: six benchmarks after GRPO, EntReg and AEnt.
 
-What the paper shows: AEnt, GRPO and GRPO with an entropy bonus (EntReg) in two settings; "AEnt
-outperforms the baselines on average, and on 5 out of the 6 benchmarks across the two different
-experimental settings". No averages are printed; they are computed here.
-
 What we run: in place of benchmarks the synthetic MDP at several sizes and sparsities (the reward after
 training, bonuses at their best constant coefficient, AEnt with the paper's p = 1/3 of the tokens removed
 and, as a row that decides nothing, clamped to the tokens that an oracle gives); and language models where

@@ -1,8 +1,5 @@
 """AEPO, Section 5.2: performance rises and then falls as the target entropy grows.
 
-What the paper shows: of targets 0.25, 0.5, 0.75 and 1.0 the second has the best average of seven
-benchmarks (Table 3).
-
 What we run: AEPO at several targets from sampled groups, on solved prompts, on prompts whose right
 answers are rare, and on the same with shared parameters; pass@1 before judges who pass all answers that
 training rewards, or only the likeliest of them.
@@ -108,8 +105,7 @@ def _draw_paper(panel: Axes, rows: pandas.DataFrame) -> None:
     panel.plot(rows["x"], rows["y"], marker="o", markersize=4, color="black")
     grpo = float(rows["grpo"].iloc[0])
     panel.axhline(grpo, **REFERENCE)
-    panel.set(xlabel="target entropy (nats)", ylabel="average pass@1 (%)")
-    panel.set_title("printed (Table 3)")
+    panel.set(xlabel="target entropy (nats)", ylabel="average pass@1 (%)", title="printed (Table 3)")
     edge = panel.get_xlim()[1]
     label_ends(panel, [(edge, float(rows["y"].iloc[-1]), "AEPO", "black"),
                        (edge, grpo, "GRPO", "#555555")])
@@ -125,8 +121,7 @@ def _draw_family(panel: Axes, rows: pandas.DataFrame, family: str) -> None:
         panel.fill_between(line["x"], line["y"] - line["error"], line["y"] + line["error"],
                            color=look["color"], alpha=0.15, linewidth=0)
         labels.append((float(line["y"].iloc[-1]), f"{passing:g} pass", str(look["color"])))
-    panel.set(xlabel="target entropy (nats)", ylabel="pass@1 (%)")
-    panel.set_title(TITLES.get(family, family))
+    panel.set(xlabel="target entropy (nats)", ylabel="pass@1 (%)", title=TITLES.get(family, family))
     edge = panel.get_xlim()[1]
     label_ends(panel, [(edge, *label) for label in labels])
 

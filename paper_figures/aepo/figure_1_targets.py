@@ -1,9 +1,5 @@
 """AEPO, Figure 1: five target entropies.
 
-What the paper shows: five runs under AEPO (of a model that is not named) that differ only in the
-target; each run's entropy oscillates around its own. "By adjusting only the parameter, entropy can be
-controlled at different levels."
-
 What we run: AEPO's printed update in exact expectation on 20-answer bandits, from several starts,
 with one right answer and with several; and language models where runs with several targets
 exist (``--profile full``, ``make gpu``).
@@ -143,9 +139,8 @@ def _draw_curves(panel: Axes, curves: pandas.DataFrame, size: int, top: float) -
         textcoords="offset points", ha="right", va="bottom", fontsize=7, color="#555555",
     )
     step_axis(panel, curves["x"])
-    panel.set_ylim(-0.03 * top, top)
-    panel.set_ylabel("entropy (nats)")
-    panel.set_title("one right answer" if size == 1 else f"{size} right answers")
+    panel.set(ylim=(-0.03 * top, top), ylabel="entropy (nats)",
+              title="one right answer" if size == 1 else f"{size} right answers")
     if size > 1 or curves.loc[curves["x"] == curves["x"].max(), "y"].max() >= COLLAPSED:
         label_ends(panel, labels)
     else:  # the ends coincide: no label could tell them apart
@@ -167,8 +162,8 @@ def _draw_tails(panel: Axes, tail: pandas.DataFrame) -> None:
                    markeredgewidth=0.8)
         highest = group.loc[group["x"] == limit, "y"].max()
         labels.append((limit * 1.03, highest, f"|A*| = {size:g}", SERIES[i]["color"]))
-    panel.set(xlabel="target entropy (nats)", ylabel="entropy at the end (nats)")
-    panel.set_title("held where on the diagonal")
+    panel.set(xlabel="target entropy (nats)", ylabel="entropy at the end (nats)",
+              title="held where on the diagonal")
     label_ends(panel, labels)
 
 
@@ -182,9 +177,8 @@ def _draw_alphas(panel: Axes, shares: pandas.DataFrame) -> None:
     panel.set_xscale("log")
     panel.set_xticks(sorted(shares["x"].unique()), [f"{x:g}" for x in sorted(shares["x"].unique())])
     panel.minorticks_off()
-    panel.set(xlabel="alpha (weight of the tempered term)", ylim=(-0.03, 1.05))
-    panel.set_ylabel("share of targets held")
-    panel.set_title("targets below the ceiling, by alpha")
+    panel.set(xlabel="alpha (weight of the tempered term)", ylim=(-0.03, 1.05),
+              ylabel="share of targets held", title="targets below the ceiling, by alpha")
     label_ends(panel, labels)
 
 

@@ -1,8 +1,5 @@
 """AEPO, Figure 2: entropy under temperature-controlled REINFORCE.
 
-What the paper shows: REINFORCE on samples drawn at a high temperature raises entropy (of a
-model that is not named), at a low temperature lowers it, and the rise is typically slower than the fall.
-
 What we run: the same rule alone (binary reward, no baseline) on 20-answer bandits, one temperature a
 run, from several starts at three accuracies, in exact expectation.
 """
@@ -120,8 +117,7 @@ def _draw_curves(panel: Axes, curves: pandas.DataFrame, size: int, accuracy: flo
             (middle.index[-1], middle.iloc[-1], f"T = {temperature:g}", str(look["color"]))
         )
     step_axis(panel, curves["x"])
-    panel.set_ylim(-0.05, None)
-    panel.set_ylabel("entropy (nats)")
+    panel.set(ylim=(-0.05, None), ylabel="entropy (nats)")
     answers = "one right answer" if size == 1 else f"{size} right answers"
     panel.set_title(f"{answers}, accuracy {accuracy:g}")
     label_ends(panel, labels)

@@ -1,8 +1,5 @@
 """AEPO, Figure 3: entropy regularization against AEPO.
 
-What the paper shows: with an entropy bonus, training often goes to one of two extremes, collapse or
-explosion of entropy; AEPO keeps it in a stable range.
-
 What we run: GRPO plus coefficient x entropy over a range of coefficients, and AEPO at several
 targets, from the same starts on 20-answer bandits, in exact expectation; and language models where
 three of these were trained in one setting (``make gpu``).
@@ -150,9 +147,9 @@ def _draw_trained(panel: Axes, rows: pandas.DataFrame, quantity: str) -> None:
         end = draw_median(panel, rows[rows["method"] == method], look, band=(0, 1))
         labels.append((*end, str(method), str(look["color"])))
     unit = " (nats per token)" if quantity == "entropy" else ""
-    panel.set(xlabel="optimizer step", ylabel=quantity + unit, ylim=(0, None))
-    panel.set_xlim(rows["x"].min(), rows["x"].max())
-    panel.set_title(str(rows["run_setting"].iloc[0]).partition(",")[0])
+    panel.set(xlabel="optimizer step", ylabel=quantity + unit, ylim=(0, None),
+              xlim=(rows["x"].min(), rows["x"].max()),
+              title=str(rows["run_setting"].iloc[0]).partition(",")[0])
     label_ends(panel, labels)
 
 
@@ -181,8 +178,8 @@ def _draw_curves(panel: Axes, curves: pandas.DataFrame, size: int) -> None:
     panel.axhline(np.log(size), **REFERENCE)
     panel.annotate(f"log {size}", (0.98, np.log(size)), xycoords=("axes fraction", "data"),
                    xytext=(0, 2), textcoords="offset points", ha="right", fontsize=6.5, color="#555555")
-    panel.set_ylabel("entropy (nats)")
-    panel.set_title("one right answer" if size == 1 else f"{size} right answers")
+    panel.set(ylabel="entropy (nats)",
+              title="one right answer" if size == 1 else f"{size} right answers")
     label_ends(panel, labels)
 
 
@@ -207,9 +204,8 @@ def _draw_tails(panel: Axes, tails: pandas.DataFrame) -> None:
             shown.append(float(tick))
     panel.set_xticks(shown, [f"{t:g}" for t in shown])
     panel.minorticks_off()
-    panel.set(xlabel=f"bonus (logarithmic from {smallest:g})",
-              ylabel="entropy at the end (nats)")
-    panel.set_title("entropy under a bonus")
+    panel.set(xlabel=f"bonus (logarithmic from {smallest:g})", ylabel="entropy at the end (nats)",
+              title="entropy under a bonus")
     label_ends(panel, labels)
 
 
@@ -231,9 +227,8 @@ def _draw_cost(panel: Axes, table: pandas.DataFrame) -> None:
                        f"|A*| = {size:g}", str(look["color"])))
     panel.annotate("stars: AEPO", (0.04, 0.16), xycoords="axes fraction", fontsize=7)
     panel.annotate("lines: bonus", (0.04, 0.06), xycoords="axes fraction", fontsize=7)
-    panel.set(xlabel="entropy at the end (nats)", ylabel="P(right answer) at the end",
-              ylim=(0, 1.06))
-    panel.set_title("what entropy costs")
+    panel.set(xlabel="entropy at the end (nats)", ylabel="P(right answer) at the end", ylim=(0, 1.06),
+              title="what entropy costs")
     label_ends(panel, labels)
 
 

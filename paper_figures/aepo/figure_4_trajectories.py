@@ -1,9 +1,5 @@
 """AEPO, Figure 4: entropy under AEPO, GRPO, Entropy-Reg and Entropy-Adv.
 
-What the paper shows: entropy of four runs of a model that is not named; AEPO's stays "around a
-moderate level". What the other lines do is not said of each: the text has GRPO and the other baselines
-hampered by entropy collapse.
-
 What we run: the four rules with Table 4's settings from the same starts on 20-answer bandits, in exact
 expectation, with one right answer and with several; and language models where at least two of the rules
 were trained in one setting (``make gpu``).
@@ -150,8 +146,7 @@ def _draw_entropies(panel: Axes, rows: pandas.DataFrame, target: float) -> None:
                    textcoords="offset points", fontsize=6.5, color="#555555")
     panel.set(ylabel="entropy (nats)", ylim=(-0.03 * rows["y"].max(), None))
     if not panel.get_xlabel():
-        panel.set_xlabel("optimizer step")
-        panel.set_xlim(rows["x"].min(), rows["x"].max())
+        panel.set(xlabel="optimizer step", xlim=(rows["x"].min(), rows["x"].max()))
     label_ends(panel, [(*end, rule, str(compared.LOOKS[rule]["color"])) for rule, end in ends.items()])
 
 

@@ -1,8 +1,5 @@
 """AEPO, Table 1: seven benchmarks under GRPO, Entropy-Reg, Entropy-Adv and AEPO.
 
-What the paper shows: pass@1 of three models of 4 to 7 billion parameters, two of them trained with each
-rule, Qwen3-4B with GRPO and AEPO; AEPO has the highest average of each, 1.4 to 2.3 points above GRPO.
-
 What we run: the four rules from sampled groups on families of bandits in place of benchmarks; AEPO and
 GRPO with equally many samples, before judges as strict as the training's verifier and stricter;
 and language models where at least two of the rules were trained in one setting (``make gpu``).

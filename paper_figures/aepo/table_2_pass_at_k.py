@@ -1,8 +1,5 @@
 """AEPO, Table 2: pass@k of the base model, GRPO and AEPO, and pass@1024 during training.
 
-What the paper shows: GRPO loses pass@k against the base for every large k, its pass@1024 falling
-throughout; AEPO keeps more of it, rises, and passes the base at k = 1024 on AIME24.
-
 What we run: policies over 20 prompts from rare to common, from sampled groups, pass@k exact; prompts
 whose logits are their own, and prompts that share parameters.
 """

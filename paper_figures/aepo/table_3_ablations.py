@@ -1,8 +1,5 @@
 """AEPO, Table 3: target entropies, and AEPO without temperature (2) or with advantages (3).
 
-What the paper shows: of four targets 0.5 has the best average; without temperature, and with advantages
-in place of rewards on the second batch, entropy collapses and the average is below GRPO's.
-
 What we run: GRPO, AEPO and both ablations on 20-answer bandits from the same starts, in exact
 expectation, and from equally many samples; AEPO at several targets from samples, before judges as
 strict as the training's verifier and stricter; language models where ablations were trained.
@@ -221,9 +218,8 @@ def draw(table: pandas.DataFrame) -> Figure:
         panel.annotate(f"target {target:g}", (0.98, target), xycoords=("axes fraction", "data"),
                        xytext=(0, 3), textcoords="offset points", ha="right", fontsize=6.5,
                        color="#555555")
-        panel.set(xlabel="step", ylabel="entropy (nats)", ylim=(-0.05, None))
-        panel.set_xlim(0, rows["x"].max())
-        panel.set_title(title)
+        panel.set(xlabel="step", ylabel="entropy (nats)", ylim=(-0.05, None), xlim=(0, rows["x"].max()),
+                  title=title)
         label_ends(panel, [(*end, SHORT[v], str(LOOKS[v]["color"])) for v, end in ends.items()])
     return figure
 

@@ -1,7 +1,5 @@
 """AEPO, Table 4: implementation settings, and where paper and code differ.
 
-What the paper shows: one table of settings; in its text the values have slipped by a row.
-
 What we set beside it: the settings of the recipe that would rerun the paper, of the one for a single
 GPU, and the defaults of the rules, each read from its file; and what the authors' code does otherwise.
 """

@@ -8,10 +8,6 @@ What we compute: the rate F(T) of the entropy change per unit learning rate, ove
 temperature, for policies whose right and wrong logits lie at the quantiles of a normal distribution;
 its sign and the temperature T0 at which that changes. Hatched is where the corollary is false: where
 a higher temperature than 1 gives less than F(1), or a lower one more.
-
-Whether it holds: the theorem does, everywhere. The corollary fails in part of the region where F(1) is
-positive already, and in a sliver where it is not. And T0, which it does not speak of, decides whether
-entropy rises at all: with one right answer temperature never changes the sign.
 """
 
 from __future__ import annotations
@@ -144,9 +140,7 @@ def _draw_map(panel: Axes, cells: pandas.DataFrame) -> None:
         inside = sign * rates.to_numpy() > 0
         if inside.mean() > 0.04:
             _write_inside(panel, name, inside, accuracy, temperature)
-    panel.set_xscale("logit")
-    panel.set_yscale("log")
-    panel.set(xlim=(accuracy[0], accuracy[-1]), ylim=(bottom, top))
+    panel.set(xscale="logit", yscale="log", xlim=(accuracy[0], accuracy[-1]), ylim=(bottom, top))
     panel.set_xticks([0.01, 0.1, 0.5, 0.9, 0.99], ["0.01", "0.1", "0.5", "0.9", "0.99"])
     panel.set_yticks([0.3, 0.5, 0.8, 1.2, 2, 4], ["0.3", "0.5", "0.8", "1.2", "2", "4"])
     panel.minorticks_off()

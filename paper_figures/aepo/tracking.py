@@ -1,15 +1,8 @@
 """AEPO, Section 1: a target that moves.
 
-What the paper shows: no figure; its introduction says that AEPO "is even theoretically capable of
-approximating arbitrary functions" with its entropy.
-
 What we run: AEPO in exact expectation with a target that steps, ramps and swings, from policies that
 the same control has held at rest; beside the switch between two temperatures the proportional control
 of the paper's later version.
-
-Whether it holds: for functions that are slow and stay below log |A*|. Temperature moves entropy at a
-limited speed, which is known beforehand; a faster sine is flattened, and a target out of reach is
-never reached.
 """
 
 from __future__ import annotations
@@ -134,8 +127,7 @@ def _draw_steps(panel: Axes, rows: pandas.DataFrame, ceiling: float) -> None:
         end = draw_median(panel, curves[curves["control"] == "switch"], look, band=(0, 1))
         labels.append((*end, shape.removeprefix("step "), str(look["color"])))
     panel.set(xlabel="steps since the target moved", ylabel="entropy (nats)", ylim=(0, None),
-              xlim=(0, rows["x"].max()))
-    panel.set_title("steps")
+              xlim=(0, rows["x"].max()), title="steps")
     label_ends(panel, labels)
 
 
@@ -148,8 +140,8 @@ def _draw_sines(panel: Axes, rows: pandas.DataFrame) -> None:
         curves = rows[(rows["shape"] == shape) & (rows["control"] == "switch")]
         end = draw_median(panel, curves, look, band=(0, 1))
         labels.append((*end, f"{shape} steps", str(look["color"])))
-    panel.set(xlabel="periods", ylabel="entropy (nats)", ylim=(0, None), xlim=(0, SHOWN_CYCLES))
-    panel.set_title("sines, by period")
+    panel.set(xlabel="periods", ylabel="entropy (nats)", ylim=(0, None), xlim=(0, SHOWN_CYCLES),
+              title="sines, by period")
     label_ends(panel, labels)
 
 
@@ -181,12 +173,10 @@ def _draw_ramps(panel: Axes, rows: pandas.DataFrame) -> None:
         look = {**SERIES[i], "marker": MARKERS[i], "markersize": 3}
         end = draw_median(panel, rows[rows["shape"] == way], look, band=(0, 1))
         labels.append((*end, way, str(look["color"])))
-    panel.set_xscale("log")
-    panel.set_yscale("log")
+    panel.set(xscale="log", yscale="log")
     low, high = rows["x"].min(), rows["x"].max()
     panel.plot([low, high], [low, high], **TARGET)
-    panel.set(xlabel="speed of the target (nats a step)", ylabel="speed of entropy")
-    panel.set_title("ramps")
+    panel.set(xlabel="speed of the target (nats a step)", ylabel="speed of entropy", title="ramps")
     label_ends(panel, labels)
 
 

@@ -35,8 +35,7 @@ def draw_by_size(
         labels.append((mean.index[-1], mean.iloc[-1], SHORT.get(str(family), str(family)),
                        str(SERIES[i]["color"])))
     sizes = sorted(rows["size"].unique())
-    panel.set_xscale("log")
-    panel.set_yscale(scale)
+    panel.set(xscale="log", yscale=scale)
     panel.set_xticks(sizes, [f"{size:.0f}" for size in sizes])
     panel.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
     panel.set_xlabel("answers to a prompt")

@@ -1,8 +1,5 @@
 """Cui et al., Figure 10: a KL penalty to the starting model at several coefficients.
 
-What the paper shows: beta x KL(policy, reference) added to the loss of Qwen2.5-7B at 0.001, 0.01, 0.05
-and 0.1. The penalty holds entropy, "at the cost of performance drop".
-
 What we run: the same rule from nothing to too much on tabular prompts, each with logits of its own and
 with parameters shared by all, groups of eight sampled; and the small transformer where runs with several
 coefficients exist.

@@ -1,9 +1,5 @@
 """Cui et al., Figure 11: GRPO, clip-higher, Clip-Cov and KL-Cov in entropy, length and accuracy.
 
-What the paper shows: on Qwen2.5-7B and 32B, Clip-Cov and KL-Cov keep entropy from collapse, make
-responses longer, and end with more accuracy than GRPO. More entropy at equal *steps* may only mean slower
-learning: `extensions.covariance_rules_on_the_curve` compares at equal accuracy.
-
 What we run: the four rules on tabular prompts (groups of eight sampled, four optimizer steps a batch,
 strongest settings of Figure 12), each with logits of its own and with parameters shared by all; the
 length of responses on token trees where length says nothing about the reward; and a small transformer

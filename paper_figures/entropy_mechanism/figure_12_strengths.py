@@ -1,9 +1,5 @@
 """Cui et al., Figure 12: entropy under Clip-Cov and KL-Cov of several strengths.
 
-What the paper shows: entropy of Qwen2.5-7B under Clip-Cov with clip ratios of 2, 4, 5 and 7 (presumably
-times 1e-4) and under KL-Cov with coefficients of 0, 0.05, 0.1, 0.5 and 1: the stronger, the more entropy,
-so that entropy can be chosen.
-
 What we run: both rules from nothing to a large share of the tokens (a step has a hundred, the paper's a
 million) on tabular prompts, each with logits of its own and with parameters shared by all; and the small
 transformer where runs of several strengths exist.

@@ -1,9 +1,5 @@
 """Cui et al., Figure 7: the law's coefficients against the size of the model.
 
-What the paper shows: a and b of R = b - a e^H for Qwen2.5 of 0.5 to 32 billion parameters lie on lines
-in the logarithm of size (a from 0 to 0.35, b from 0.1 to 0.8; the lines are not printed), so that those
-of large models could be told from small ones.
-
 What we run: GRPO in exact expectation on 20-answer prompts, two of them right. Two things can stand for
 size: what a model knows at the start (right answers stand s nats higher; losses fall as powers of size,
 so s grows with its logarithm), and how many parameters all prompts share (logits linear in d random

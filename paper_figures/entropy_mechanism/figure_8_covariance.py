@@ -1,10 +1,5 @@
 """Cui et al., Figure 8: entropy difference against covariance, and covariance by difficulty.
 
-What the paper shows: along on-policy GRPO of Qwen2.5-7B the entropy difference of a step and the
-covariance Cov(log pi, pi A) of Theorem 1 follow each other (left; "matched exactly" in the abstract),
-the covariance "stays mostly positive", and easier prompts (batch accuracy 7/8 against 4/8 and 1/8) have
-larger ones (right).
-
 What we run: prompts of graded difficulty under the policy gradient, the natural gradient and GRPO, in
 exact expectation, and GRPO on samples; every step's measured change beside the theorem's. Covariances
 by batch accuracy along GRPO: the theorem's own, and the estimate from eight samples without the factor
@@ -219,12 +214,10 @@ def _draw_errors(panel: Axes, changes: pandas.DataFrame) -> None:
         labels.append((rest.index[-1], rest.iloc[-1],
                        f"{rule.removeprefix('GRPO, ')} (×{factor:.1f})", str(SERIES[i]["color"])))
     rates = sorted(changes["learning_rate"].unique())
-    panel.set_xscale("log")
-    panel.set_yscale("log")
+    panel.set(xscale="log", yscale="log")
     panel.set_xticks(rates, [f"{rate:g}" for rate in rates])
     panel.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
-    panel.set(xlabel="learning rate", ylabel="relative error")
-    panel.set_title("what factor × theorem leaves")
+    panel.set(xlabel="learning rate", ylabel="relative error", title="what factor × theorem leaves")
     label_ends(panel, labels)
 
 
@@ -248,8 +241,8 @@ def _draw_tokens(panel: Axes, rows: pandas.DataFrame) -> None:
         labels.append((group["x"].iloc[-1], group["y"].iloc[-1], f"{ANNOUNCEMENTS[str(name)]}, {length}",
                        str(SERIES[i]["color"])))
     panel.set_xticks(sorted(rows["x"].unique()))
-    panel.set(xlabel="tokens of a response, at most", ylabel="relative error", ylim=(-0.03, None))
-    panel.set_title("policy gradient, longer responses")
+    panel.set(xlabel="tokens of a response, at most", ylabel="relative error", ylim=(-0.03, None),
+              title="policy gradient, longer responses")
     label_ends(panel, labels)
 
 

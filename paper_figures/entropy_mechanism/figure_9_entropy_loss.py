@@ -1,9 +1,5 @@
 """Cui et al., Figure 9: an entropy bonus at several coefficients.
 
-What the paper shows: adding coefficient x entropy to the objective of Qwen2.5-7B at 1e-4, 1e-3, 5e-3 and
-1e-2. Small coefficients hardly change anything, the largest makes entropy explode, and none gains
-accuracy: "sensitive to coefficients, no performance gain".
-
 What we run: the same rule from nothing to too much on tabular prompts, each with logits of its own and
 with parameters shared by all, groups of eight sampled; and the small transformer where runs with several
 coefficients exist. Coefficients reach further than the paper's, whose runs of 2,400 steps have eight to

@@ -1,9 +1,5 @@
 """Cui et al., Figures 1, 3 and 4: reward against entropy, and the law R = b - a e^H.
 
-What the paper shows: validation performance against policy entropy of 11 models on mathematics (Figure
-3) and of several on code (Figure 4), each with its fitted curve R = -a e^H + b; Figure 1 sums them up.
-"Performance is traded from entropy". How well the curves fit is not printed.
-
 What we run: GRPO in exact expectation. What stands for models and tasks: five families of prompts (one
 or several right answers, start of equal or graded difficulty) of 10, 30 or 100 answers, run on the
 paper's schedule (the first twelfth consumes 73 % of the entropy). Responses of one to four tokens, of
@@ -116,8 +112,7 @@ def draw(table: pandas.DataFrame) -> Figure:
         _draw_family(panel, *(of[name][of[name]["series"] == family] for name in ("curve", "fit")))
         panel.set_title(family)
     draw_by_size(flat[len(families)], of["fit"], "rmse", scale="log")
-    flat[len(families)].set_ylabel("rms miss (reward)")
-    flat[len(families)].set_title("how far the law misses")
+    flat[len(families)].set(ylabel="rms miss (reward)", title="how far the law misses")
     if "model" in of:
         _draw_models(flat[len(families) + 1], of["model"], of["model fit"])
     _draw_tokens(flat[count - 1], of["token fit"])
@@ -153,8 +148,8 @@ def _draw_family(panel: Axes, curves: pandas.DataFrame, fits: pandas.DataFrame) 
                        (rows["entropy"].max(), rows["reward"].min()), xytext=(3, -2),
                        textcoords="offset points", va="top", fontsize=7, color=str(look["color"]),
                        annotation_clip=False)
-    panel.set(xlabel="entropy (nats)", ylabel="P(right answer)", ylim=(-0.13, 1.08))
-    panel.set_xlim(0, float(curves["entropy"].max()) * 1.14)
+    panel.set(xlabel="entropy (nats)", ylabel="P(right answer)", ylim=(-0.13, 1.08),
+              xlim=(0, float(curves["entropy"].max()) * 1.14))
 
 
 def _draw_tokens(panel: Axes, fits: pandas.DataFrame) -> None:

@@ -1,10 +1,5 @@
 """Cui et al., Table 1: the mean covariance of the tokens with the largest.
 
-What the paper shows: the tokens of the first training step of Qwen2.5-7B ranked by
-(log pi - mean log pi)(A - mean A), and the mean of the top 0.02 % to 50 % and of all. "The average is
-small but positive; there are outliers with high covariance (500x mean value)". Hence rules that act on
-few tokens.
-
 What we run: the same table of sampled responses in the tabular world, each token from a state of its own,
 a response right if its first token is; over the sharpness of the states and the length of responses.
 """
@@ -145,8 +140,7 @@ def draw(table: pandas.DataFrame) -> Figure:
     left.annotate("printed", (tops[1], printed[tops[1]] / printed[UPPER]), xytext=(7, 3),
                   textcoords="offset points", fontsize=7)
     left.set(xscale="log", yscale="log", xlabel="share of the tokens, largest first",
-             ylabel="mean covariance\nover that of the top half")
-    left.set_title("nearest shape of each length")
+             ylabel="mean covariance\nover that of the top half", title="nearest shape of each length")
     _bottom(right)
     label_ends(right, labels)
     return figure
@@ -155,8 +149,8 @@ def draw(table: pandas.DataFrame) -> Figure:
 def _bottom(panel: Axes) -> None:
     panel.axhline(ALIKE, **REFERENCE)
     panel.set(xlabel="mean negative log-probability (nats)", ylim=(0, None),
-              ylabel="largest factor from\nprinted ratios, less 1")
-    panel.set_title("distance to the printed shape")
+              ylabel="largest factor from\nprinted ratios, less 1",
+              title="distance to the printed shape")
 
 
 def _tokens(length: int) -> str:

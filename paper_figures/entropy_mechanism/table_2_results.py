@@ -1,9 +1,5 @@
 """Cui et al., Table 2: GRPO, clip-higher, Clip-Cov and KL-Cov on seven benchmarks.
 
-What the paper shows: accuracies of Qwen2.5-7B and 32B after training with each rule. Clip-Cov and KL-Cov
-are above GRPO in the average, at both sizes. All eight printed averages differ from the mean of their
-row by more than rounding, and at 7B the means reverse the order of Clip-Cov and KL-Cov.
-
 What we run: the four rules on small transformers, several optimizer steps a generation: accuracy of the
 samples over the last tenth of training and, where trained models were evaluated, avg@n at T = 0.6 and
 greedy, as the paper evaluates. The recipes of paper/ rerun it at its size.

@@ -155,8 +155,8 @@ def _draw_exponents(panel: Axes, found: pandas.DataFrame) -> None:
     panel.errorbar(exponents["measured"], place, xerr=spread, linestyle="none", marker=MARKERS[0],
                    markersize=3.4, color=SERIES[0]["color"], markerfacecolor="none", elinewidth=0.7)
     panel.set_yticks(place, [_brief(str(name)) for name in exponents["algorithm"]], fontsize=6.5)
-    panel.set(xlabel="exponent of P(wrong)", ylim=(-0.7, len(exponents) - 0.3))
-    panel.set_title("| predicted  ○ measured")
+    panel.set(xlabel="exponent of P(wrong)", ylim=(-0.7, len(exponents) - 0.3),
+              title="| predicted  ○ measured")
 
 
 def _brief(algorithm: str) -> str:

@@ -65,8 +65,7 @@ def draw(table: pandas.DataFrame) -> Figure:
         panel.remove()
     for panel, family in zip(axes[0], families, strict=False):
         draw_rules(panel, equal[equal["family"] == family], "nats beyond GRPO", gap=True)
-        panel.set_xlabel("accuracy (0 to 1)")
-        panel.set_title(sweeps.name(str(family)))
+        panel.set(xlabel="accuracy (0 to 1)", title=sweeps.name(str(family)))
     _dots(axes[1, 0], table[table["panel"] == "families"], "nats beyond GRPO")
     axes[1, 0].set_title("entropy at equal accuracy")
     _dots(axes[1, 1], table[table["panel"] == "at equal entropy"], "accuracy beyond GRPO")

@@ -5,11 +5,6 @@ entropy must fall. To first order entropy falls by eta Cov(log pi, pi A) under t
 and by eta Cov(log pi, A) under the natural gradient (NPG); both signs are properties of the problem
 (where right answers are likelier than wrong ones). Shares of positive covariances are counted over
 random problems: five families of logits and several numbers of right answers.
-
-What is seen: prompts with an accuracy of 0.05 are negative, easy ones positive, whatever the family (in
-between the family and the theorem decide); training makes its own prompts positive as it goes; a policy
-that is right as often as it is confident (one right answer) need not be positive prompt by prompt, but
-its batches are. So "always positive" is what trained models look like.
 """
 
 from __future__ import annotations
@@ -84,8 +79,7 @@ def draw(table: pandas.DataFrame) -> Figure:
     _draw_batches(axes[1, 0], table[table["panel"] == "batch"])
     _draw_training(axes[1, 1], table[(table["panel"] == "training")])
     for row in axes:
-        row[0].set_ylabel("share positive")
-        row[0].set_ylim(-0.03, 1.05)
+        row[0].set(ylabel="share positive", ylim=(-0.03, 1.05))
         for panel in row:
             panel.axhline(0.5, **{**REFERENCE, "linewidth": 0.6})
     return figure

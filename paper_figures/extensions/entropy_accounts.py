@@ -178,9 +178,7 @@ def _draw_causes(panel: Axes, causes: pandas.DataFrame) -> None:
         labels.append((float(group["x"].iloc[-1]), float(group["y"].iloc[-1]),
                        str(name).replace("_", " "), str(look["color"])))
     panel.axhline(0, **REFERENCE)
-    panel.set_title("by cause")
-    panel.set_xlabel("step")
-    panel.set_ylabel("change so far (nats)")
+    panel.set(title="by cause", xlabel="step", ylabel="change so far (nats)")
     label_ends(panel, labels)
 
 
@@ -198,10 +196,8 @@ def _draw_chosen(panel: Axes, chosen: pandas.DataFrame) -> None:
         panel.fill_between(median.index, of_steps.quantile(0.25), of_steps.quantile(0.75),
                            color=look["color"], alpha=0.2, linewidth=0)
         labels.append((float(median.index[-1]), float(median.iloc[-1]), label, str(look["color"])))
-    panel.set_title("tokens chosen by")
-    panel.set_xlabel("share of the tokens chosen")
-    panel.set_ylabel("share of decreases")
-    panel.set_ylim(0, 1.05)
+    panel.set(title="tokens chosen by", xlabel="share of the tokens chosen", ylabel="share of decreases",
+              ylim=(0, 1.05))
     label_ends(panel, labels)
 
 

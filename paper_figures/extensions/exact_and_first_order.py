@@ -3,11 +3,6 @@
 The papers forecast entropy by its first order, -Cov(log pi, step) (AEPO, Theorem 4.3; Cui et al., Lemma
 1). Here three kinds of step are scaled up from random 20-answer policies: what the policy gradient does
 while the right answer is rare, what it does near collapse, and what an entropy bonus does there.
-
-What is seen: each order is off by its own power of the step. But how far it carries, and whether it
-even has the sign, depends on the direction. Where learning first raises entropy, the first order goes
-on rising when the exact change has turned. Near collapse a step back from it grows exponentially in the
-logits, and no expansion at the collapsed policy sees that.
 """
 
 from __future__ import annotations

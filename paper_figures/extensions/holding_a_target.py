@@ -311,19 +311,18 @@ def draw(table: pandas.DataFrame) -> Figure:
     for (reward, passes), task in zip(axes, tasks, strict=False):
         here = own[(own["task"] == task) & own["shape"].isin(("constant", "step"))]
         draw_front(reward, here[here["panel"] == "held"], "reward")
-        reward.set(xlabel="entropy held (nats)", ylabel="reward")
-        reward.set_title(f"{task}: reward (dotted: targets)")
+        reward.set(xlabel="entropy held (nats)", ylabel="reward",
+                   title=f"{task}: reward (dotted: targets)")
         draw_front(passes, here[here["panel"] == "run"], "pass_at_k")
-        passes.set(xlabel="entropy at last (nats)", ylabel=f"held-out {K}")
-        passes.set_title(f"{task}: {K} of new prompts")
+        passes.set(xlabel="entropy at last (nats)", ylabel=f"held-out {K}",
+                   title=f"{task}: {K} of new prompts")
     split = rows[(rows["task"] == "split") & (rows["panel"] == "held")]
     by_target, by_rate = axes[-1]
     _draw_distances(by_target, own[own["task"] == "split"].query("panel == 'held'"), "target")
-    by_target.set(xlabel="target (nats)")
-    by_target.set_title("split: distance by target")
+    by_target.set(xlabel="target (nats)", title="split: distance by target")
     _draw_distances(by_rate, split[split["target"] == RATES_AT], "learning_rate")
-    by_rate.set(xlabel="learning rate", xscale="log")
-    by_rate.set_title(f"split at {RATES_AT:g} nats: by learning rate")
+    by_rate.set(xlabel="learning rate", xscale="log",
+                title=f"split at {RATES_AT:g} nats: by learning rate")
     if split["learning_rate"].nunique() == 1:
         by_rate.remove()
     shown = [name for name in _present(rows) if name in DRAWN]

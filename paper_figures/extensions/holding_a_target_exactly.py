@@ -146,11 +146,11 @@ def draw(table: pandas.DataFrame) -> Figure:
         draw_median(axes[0, 2], below.groupby(["learning_rate", "start"])["deviation"].mean()
                     .reset_index(), look, x="learning_rate", y="deviation", band=(0, 1))
     axes[0, 0].axvline(most, **REFERENCE)
-    axes[0, 0].set(xlabel="target (nats)", ylabel="distance (nats)", yscale="log")
-    axes[0, 0].set_title("distance from the target")
+    axes[0, 0].set(xlabel="target (nats)", ylabel="distance (nats)", yscale="log",
+                   title="distance from the target")
     axes[0, 1].axvline(most, **REFERENCE)
-    axes[0, 1].set(xlabel="mean entropy (nats)", ylabel="P(wrong answer)", yscale="log")
-    axes[0, 1].set_title("what it costs")
+    axes[0, 1].set(xlabel="mean entropy (nats)", ylabel="P(wrong answer)", yscale="log",
+                   title="what it costs")
     axes[0, 2].set(xlabel="learning rate", xscale="log", ylabel="distance (nats)", yscale="log")
     axes[0, 2].set_xticks(rates, [f"{rate:g}" for rate in rates])
     axes[0, 2].xaxis.set_minor_locator(NullLocator())
@@ -168,9 +168,8 @@ def _draw_moving(panel: Axes, rows: pandas.DataFrame, shape: str) -> None:
         draw_median(panel, rows[rows["controller"] == name], plain, x="step", y="value", band=None)
     target = rows[rows["controller"] == "target"].sort_values("step")
     panel.plot(target["step"], target["value"], color="#000000", linewidth=1.6, alpha=0.45)
-    panel.set(xlabel="step", ylabel="entropy (nats)", ylim=(0, 2.6))
+    panel.set(xlabel="step", ylabel="entropy (nats)", ylim=(0, 2.6), title=f"a {shape}")
     panel.margins(x=0)
-    panel.set_title(f"a {shape}")
 
 
 FIGURE = PaperFigure(

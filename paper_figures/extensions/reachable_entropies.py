@@ -142,8 +142,8 @@ def _draw_plane(panel: Axes, table: pandas.DataFrame) -> None:
     panel.axvline(np.log(drawn), **REFERENCE)
     panel.annotate(f"log {drawn}", (np.log(drawn), 0.5), xytext=(-2, 0), textcoords="offset points",
                    fontsize=6.5, ha="right", color="#555555")
-    panel.set(xlabel="entropy (nats)", ylabel="P(right answer)", ylim=(0, 1.03), xlim=(0, None))
-    panel.set_title(f"ends of runs, m = {drawn}")
+    panel.set(xlabel="entropy (nats)", ylabel="P(right answer)", ylim=(0, 1.03), xlim=(0, None),
+              title=f"ends of runs, m = {drawn}")
 
 
 def _draw_held(panel: Axes, held: pandas.DataFrame, n: int) -> None:
@@ -157,8 +157,8 @@ def _draw_held(panel: Axes, held: pandas.DataFrame, n: int) -> None:
         rows = held[held["held"] == value]
         panel.plot(rows["x"], rows["y"], linestyle="none", marker="o", markersize=3.2,
                    color=SERIES[0]["color"], markerfacecolor=face, markeredgewidth=0.7)
-    panel.set(xlabel="right answers m", ylabel="entropy (nats)", ylim=(-0.1, np.log(n) + 0.15))
-    panel.set_title("● held  ○ not held")
+    panel.set(xlabel="right answers m", ylabel="entropy (nats)", ylim=(-0.1, np.log(n) + 0.15),
+              title="● held  ○ not held")
 
 
 def _draw_ceiling(panel: Axes, ceilings: pandas.DataFrame) -> None:
@@ -167,8 +167,8 @@ def _draw_ceiling(panel: Axes, ceilings: pandas.DataFrame) -> None:
         panel.plot(rows["x"], rows["y"], **look)
         labels.append((float(rows["x"].iloc[-1]), float(rows["y"].iloc[-1]), f"m = {int(size)}",
                        str(look["color"])))
-    panel.set(xlabel="gap, right − wrong (nats)", ylabel="ceiling (nats)", ylim=(-0.1, None))
-    panel.set_title("highest later entropy")
+    panel.set(xlabel="gap, right − wrong (nats)", ylabel="ceiling (nats)", ylim=(-0.1, None),
+              title="highest later entropy")
     panel.margins(x=0)
     label_ends(panel, labels)
 

@@ -4,10 +4,6 @@ AEPO, Eq. 1, divides each response by its length, and proposes (Section 7) to ai
 shorter responses; Dr.GRPO and DAPO change the length factor of GRPO. Here length says nothing about the
 reward: the first token decides whether a response is right and all that follows is wording, so that
 whatever moves length is the objective.
-
-What is seen: a mean over each response makes right responses shorter and wrong ones longer; token-mean
-and Dr.GRPO move neither in exact expectation, to rounding (single runs from samples do drift).
-AEPO's second batch shortens right responses by itself, and its tilt sets how far.
 """
 
 from __future__ import annotations

@@ -1,15 +1,8 @@
 """A small transformer trained with GRPO and with AEPO: entropy, reward, distinct answers.
 
-What the papers show: entropy collapses under GRPO and is held by AEPO, on 7-billion-parameter models
-(AEPO, Figures 1 and 4). What we run: the same update rules on the bundled 0.8 M-parameter
-transformer, on ``split`` (many right answers to each prompt) and ``sum`` (one). Whether the finding
-reproduces is read off the first and last tenth of each run: entropy against its own start, AEPO's against
-GRPO's and against its target, and in how many steps AEPO heated, that is tried to raise entropy. Beside
-every reward stands what a constant answer would score.
-
-What is seen, with one seed: entropy falls under AEPO too, which heats in most steps. With many right
-answers it ends well above GRPO's, near the target; with one it starts below the target and ends further
-below, no higher than GRPO's. So AEPO keeps more where right answers differ, and holds nothing with one.
+The same update rules on the bundled 0.8 M-parameter transformer, on ``split`` (many right answers to each
+prompt) and ``sum`` (one). Compared are the first and last tenth of each run: entropy with its own start,
+AEPO's with GRPO's and with its target. Beside every reward stands what a constant answer would score.
 """
 
 from __future__ import annotations

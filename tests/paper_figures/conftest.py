@@ -7,9 +7,13 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas
 import pytest
 
 from paper_figures.data import inputs
+
+DATA: dict[str, pandas.DataFrame] = {}
+"""The data of figures on smoke simulations, by name."""
 
 
 def write_run(
@@ -36,6 +40,24 @@ def write_run(
         for i, h in enumerate(entropies)
     ]
     (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+@pytest.fixture
+def results(request: pytest.FixtureRequest, simulated: Callable[..., Path]) -> Path:
+    """A results folder with the smoke simulations that the figure of the test's module needs."""
+    folder, drawn = simulated(), request.module.figure.FIGURE
+    while drawn.name not in DATA:
+        try:
+            DATA[drawn.name] = drawn.data(folder)
+        except inputs.MissingInputError as error:
+            simulated(error.experiment.replace("-", "_"))
+    return folder
+
+
+@pytest.fixture
+def table(request: pytest.FixtureRequest, results: Path) -> pandas.DataFrame:
+    """The data of the figure of the test's module."""
+    return DATA[request.module.figure.FIGURE.name].copy()
 
 
 @pytest.fixture(scope="session")

@@ -2,21 +2,9 @@
 
 import json
 
-import pytest
-
 from paper_figures.aent import figure_3_scores as figure
 from paper_figures.aent import methods
 from tests.paper_figures.conftest import write_run
-
-
-@pytest.fixture(scope="module")
-def results(simulated):
-    return simulated("aent_one_step", "intervention_sweeps")
-
-
-@pytest.fixture
-def table(results):
-    return methods.data(results)
 
 
 def test_lines_of_other_numbers_change_the_verdict(table):

@@ -1,9 +1,5 @@
 """Guards paper_figures/extensions/following_a_target.py."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from paper_figures.data import inputs
@@ -14,7 +10,7 @@ OFF = {"AEPO": 0.1, "fast integral, diverse bonus": 0.05, "forecast, diverse bon
 
 
 @pytest.fixture
-def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def written(tmp_path, monkeypatch):
     """Runs of three controllers, among which AEPO follows the ramp best, the integral rule all else."""
     monkeypatch.setattr(inputs, "MEASURED", tmp_path / "measured")
     write(tmp_path / "holding-a-target", [
@@ -26,7 +22,7 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_only_targets_that_move_are_followed(written: Path) -> None:
+def test_only_targets_that_move_are_followed(written):
     """One that rests well praised for following."""
     write(written / "holding-a-target-more", [
         record(name, seed, 0.01 if name == "forecast, diverse bonus" else off, low=low, shape="constant")
@@ -38,6 +34,6 @@ def test_only_targets_that_move_are_followed(written: Path) -> None:
     assert [one.met for one in figure.finding(two).criteria] == [True]
 
 
-def test_few_runs_rank_nothing(written: Path) -> None:
+def test_few_runs_rank_nothing(written):
     table = figure.data(written)
     assert figure.finding(table[table["shape"] == "ramp"]).verdict == "awaits runs"

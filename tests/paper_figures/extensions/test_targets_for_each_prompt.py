@@ -1,10 +1,5 @@
 """Guards paper_figures/extensions/targets_for_each_prompt.py."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from paper_figures.data import inputs
@@ -14,7 +9,7 @@ from tests.paper_figures.extensions.held_runs import record, write
 NAMES = ("forecast, entropy bonus", "fast integral, diverse bonus")
 
 
-def of_prompts(name: str, gain: float, seed: int, apart: float) -> dict[str, Any]:
+def of_prompts(name, gain, seed, apart):
     """A run whose kinds of prompts end ``apart`` nats apart around 0.4; a tenth of a seed is noise."""
     made = record(name, seed, 0.0, shape="constant", reward=0.7 - 0.05 * gain + 0.03 * seed * (gain > 0))
     made["run"] |= {"offset": 0.2, "prompt_gain": gain}
@@ -25,7 +20,7 @@ def of_prompts(name: str, gain: float, seed: int, apart: float) -> dict[str, Any
 
 
 @pytest.fixture
-def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def written(tmp_path, monkeypatch):
     """Three seeds of two controllers at two gains, and a run whose prompts share a target."""
     monkeypatch.setattr(inputs, "MEASURED", tmp_path / "measured")
     write(tmp_path / "holding-a-target-each-prompt", [
@@ -35,7 +30,7 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_numbers_are_those_of_the_runs(written: Path) -> None:
+def test_numbers_are_those_of_the_runs(written):
     """The first half of the steps in a mean, kinds changed about, or a shared target's run among them."""
     table = figure.data(written)
     assert len(table) == len(table.attrs["inputs"]) == 12
@@ -51,7 +46,7 @@ def test_numbers_are_those_of_the_runs(written: Path) -> None:
     assert "three papers" not in figure.FIGURE.paper
 
 
-def test_without_runs_the_command_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_runs_the_command_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(inputs, "MEASURED", tmp_path / "measured")
     write(tmp_path / "holding-a-target", [record(NAMES[0], 0, 0.1)])
     command = r"each-prompt/result\.json .* --design each-prompt"
