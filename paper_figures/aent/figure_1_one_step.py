@@ -16,8 +16,9 @@ from matplotlib.figure import Figure
 
 from paper_figures.aent import methods
 from paper_figures.data import inputs, paper_numbers
-from paper_figures.drawing.bands import draw_median
-from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels
+from paper_figures.data.tables import stacked
+from paper_figures.drawing.bands import draw_lines
+from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels, value_ticks
 from paper_figures.drawing.table import Table
 from paper_figures.figure import Finding, PaperFigure
 from paper_figures.verdict import Criterion, Headline
@@ -44,8 +45,7 @@ def data(results: Path) -> pandas.DataFrame:
     """
     paper_numbers.read(__file__)  # recorded as read; `tables` shows them
     dataset = inputs.simulation(results, "aent_one_step")
-    parts = [_tokens(dataset), _training(dataset)]
-    return pandas.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
+    return stacked([_tokens(dataset), _training(dataset)], COLUMNS)
 
 
 def _tokens(dataset: xarray.Dataset) -> pandas.DataFrame:
@@ -121,10 +121,7 @@ def draw(table: pandas.DataFrame) -> Figure:
     figure, axes = panels(2, 2, height=2.25)
     _draw_tokens(axes[0, 0], table[table["panel"] == "token"])
     curves = table[table["panel"] == "curve"]
-    labels = []
-    for treatment, rows in curves.groupby("treatment", sort=False):
-        look = LOOKS[str(treatment)]
-        labels.append((*draw_median(axes[0, 1], rows, look, band=(0, 1)), str(treatment), look["color"]))
+    labels = draw_lines(axes[0, 1], curves, "treatment", LOOKS, band=(0, 1))
     axes[0, 1].set(
         ylim=(0, 1.04), xlabel="optimizer step", ylabel="expected reward (0 to 1)",
         title=f"{curves['vocabulary'].iloc[0]:,.0f} tokens, {curves['optimal'].iloc[0]:.0f} optimal")
@@ -163,9 +160,7 @@ def _draw_ends(panel: Axes, rows: pandas.DataFrame, x: str, label: str) -> None:
             marker=MARKERS[i], markersize=3.5, **{**look, "linewidth": 1.1})
         labels.append((float(middle.index[-1]), float(middle.iloc[-1]), treatment, look["color"]))
     panel.set_xscale("log")
-    ticks = sorted(rows[x].unique())
-    panel.set_xticks(ticks, [f"{tick:,.0f}" for tick in ticks])
-    panel.minorticks_off()
+    value_ticks(panel, rows[x], "{:,.0f}")
     panel.set(ylim=(0, 1.04), xlabel=label, ylabel="reward at the end")
     label_ends(panel, labels)
 

@@ -19,7 +19,7 @@ from paper_figures.aent import methods
 from paper_figures.aent.halves import HALVES, shade, tidy
 from paper_figures.data import inputs, training_curves
 from paper_figures.data.training_curves import Choice
-from paper_figures.drawing.bands import draw_median
+from paper_figures.drawing.bands import draw_lines
 from paper_figures.drawing.style import SERIES, label_ends, panels
 from paper_figures.figure import Finding, PaperFigure
 from paper_figures.verdict import Criterion, Headline
@@ -124,12 +124,9 @@ def draw(table: pandas.DataFrame) -> Figure:
         here = table[table["world"] == world]
         lines = [f"{c:g}" for c in picks] if world == "tabular" else list(here["line"].unique())
         for panel, quantity in zip(row, ("entropy", "reward"), strict=True):
-            labels = []
-            for look, line in zip(SERIES, training_curves.evenly(lines), strict=False):
-                rows = here[(here["line"] == line) & (here["quantity"] == quantity)]
-                if len(rows):
-                    end = draw_median(panel, rows, look, x="step", y="value", band=(0, 1))
-                    labels.append((*end, line, str(look["color"])))
+            looks = dict(zip(training_curves.evenly(lines), SERIES, strict=False))
+            labels = draw_lines(panel, here[here["quantity"] == quantity], "line", looks, x="step",
+                                y="value", band=(0, 1))
             panel.margins(x=0)
             panel.set_xlabel("optimizer step")
             if world == "tabular":
@@ -138,12 +135,9 @@ def draw(table: pandas.DataFrame) -> Figure:
             label_ends(panel, labels)
         row[0].set_ylabel("clamped entropy (nats)" if world == "tabular" else "entropy (nats)")
         row[1].set_ylabel("reward (0 to 1)")
-        if world == "tabular":
-            row[0].set_title("entropy, on tabular prompts")
-            row[1].set_title("reward, on the same")
-        else:
-            row[0].set_title(training_curves.in_two_lines(world))
-            row[1].set_title("reward, on the same")
+        row[0].set_title("entropy, on tabular prompts" if world == "tabular"
+                         else training_curves.in_two_lines(world))
+        row[1].set_title("reward, on the same")
     return figure
 
 

@@ -16,7 +16,6 @@ from paper_figures.verdict import Criterion, Headline
 DEPLETED = 0.05  # share of its starting entropy
 LATE = 0.5  # share of the steps, at the end, over which entropy is called stable or not
 STABLE = 0.25  # relative change over that time, below which it is
-ALIKE = 1.25  # ratio of two fluctuations, either way, up to which they are called alike
 CALMER = 0.5  # of EntReg's fluctuation: the paper has one "drastically fluctuate", the other "stable"
 
 

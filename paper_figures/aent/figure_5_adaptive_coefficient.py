@@ -20,7 +20,7 @@ from paper_figures.aent.halves import BAND, HALVES, shade, tidy
 from paper_figures.aent.methods import AENT_FREE
 from paper_figures.data import inputs, training_curves
 from paper_figures.data.training_curves import Choice
-from paper_figures.drawing.bands import draw_median
+from paper_figures.drawing.bands import draw_lines
 from paper_figures.drawing.style import MARKERS, SERIES, label_ends, panels
 from paper_figures.figure import Finding, PaperFigure
 from paper_figures.verdict import Criterion, Headline
@@ -152,13 +152,10 @@ def draw(table: pandas.DataFrame) -> Figure:
         f"constant {shares.loc['constant'].index[-1]:g}"]))
     tabular = table[table["world"] == "tabular"]
     for panel, (quantity, label) in zip(axes.flat, QUANTITIES.items(), strict=False):
-        labels = []
-        for look, line in zip(SERIES, lines, strict=False):
-            rows = tabular[(tabular["line"] == line) & (tabular["quantity"] == quantity)]
-            if len(rows):
-                end = draw_median(panel, rows, look, x="step", y="value", band=(0, 1))
-                labels.append((*end, line.partition(" ")[2] if "constant" in line else "adaptive",
-                               str(look["color"])))
+        labels = draw_lines(
+            panel, tabular[tabular["quantity"] == quantity], "line",
+            dict(zip(lines, SERIES, strict=False)), x="step", y="value", band=(0, 1),
+            name=lambda line: line.partition(" ")[2] if "constant" in line else "adaptive")
         shade(panel, tabular, quantity)
         panel.margins(x=0)
         panel.set(xlabel="optimizer step", ylabel=label,
@@ -169,12 +166,10 @@ def draw(table: pandas.DataFrame) -> Figure:
     if len(real):
         drawn = {name: REAL[name] for name in ("entropy", "mean_length")}
         for panel, (quantity, label) in zip(axes.flat[4:], drawn.items(), strict=True):
-            labels = []
-            for look, line in zip(SERIES, real["line"].unique(), strict=False):
-                rows = real[(real["line"] == line) & (real["quantity"] == quantity)]
-                if len(rows):
-                    end = draw_median(panel, rows, look, x="step", y="value", band=(0, 1))
-                    labels.append((*end, line.replace("constant ", ""), str(look["color"])))
+            labels = draw_lines(
+                panel, real[real["quantity"] == quantity], "line",
+                dict(zip(real["line"].unique(), SERIES, strict=False)), x="step", y="value", band=(0, 1),
+                name=lambda line: line.replace("constant ", ""))
             panel.margins(x=0)
             panel.set(xlabel="optimizer step", ylabel=label)
             label_ends(panel, labels)

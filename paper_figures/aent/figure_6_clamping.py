@@ -15,6 +15,7 @@ import xarray
 from matplotlib.figure import Figure
 
 from paper_figures.data import inputs, training_curves
+from paper_figures.data.tables import stacked
 from paper_figures.data.training_curves import Choice
 from paper_figures.drawing.style import MARKERS, SERIES, label_ends, panels
 from paper_figures.entropy_mechanism.drawing import fill_rows
@@ -48,9 +49,7 @@ def data(results: Path) -> pandas.DataFrame:
         ends = training_curves.ends(runs[runs["metric"] == "reward"])
         parts.append(pandas.DataFrame({
             "panel": "runs", "line": ends["setting"], "x": ends["strength"], "y": ends["last"]}))
-    table = pandas.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
-    table.attrs["inputs"] = runs.attrs.get("inputs", {})
-    return table
+    return stacked(parts, COLUMNS, runs)
 
 
 def _swept(values: xarray.DataArray, panel: str) -> pandas.DataFrame:

@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 
 from paper_figures.data import inputs, training_curves
 from paper_figures.data.training_curves import Choice
-from paper_figures.drawing.bands import draw_median
+from paper_figures.drawing.bands import draw_lines
 from paper_figures.drawing.style import SERIES, label_ends, panels
 from paper_figures.verdict import Criterion
 
@@ -165,13 +165,7 @@ def draw(table: pandas.DataFrame, quantity: str, label: str, top: float | None) 
     figure, axes = panels(1, len(names), height=2.3)
     for panel, world in zip(axes[0], names, strict=True):
         here = table[(table["world"] == world) & (table["quantity"] == quantity)]
-        labels = []
-        for method in METHODS:
-            rows = here[here["method"] == method]
-            if rows.empty:
-                continue
-            x, y = draw_median(panel, rows, LOOKS[method], x="step", y="value", band=(0, 1))
-            labels.append((x, y, method, str(LOOKS[method]["color"])))
+        labels = draw_lines(panel, here, "method", LOOKS, x="step", y="value", band=(0, 1))
         panel.set(ylim=(0, top), xlabel="optimizer step")
         panel.margins(x=0)
         name = str(here["family"].iloc[0])

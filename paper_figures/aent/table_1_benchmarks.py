@@ -14,6 +14,7 @@ import pandas
 
 from paper_figures.aent import methods
 from paper_figures.data import inputs, paper_numbers, training_curves
+from paper_figures.data.tables import stacked
 from paper_figures.drawing.table import Table
 from paper_figures.figure import Finding, PaperFigure
 from paper_figures.verdict import Criterion, Headline
@@ -40,9 +41,7 @@ def data(results: Path) -> pandas.DataFrame:
             "origin": "training", "title": ends["setting"], "row": ends["label"],
             "column": ends["metric"].map({"reward": "reward (0 to 1)", "entropy": "entropy (nats)"}),
             "value": ends["last"], "low": ends["low"], "high": ends["high"], "seeds": ends["seeds"]}))
-    table = pandas.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
-    table.attrs["inputs"] = runs.attrs.get("inputs", {})
-    return table
+    return stacked(parts, COLUMNS, runs)
 
 
 def _mdp(results: Path) -> pandas.DataFrame:

@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 
 from paper_figures.aepo import table_1_benchmarks, table_3_ablations
 from paper_figures.data import inputs, paper_numbers
+from paper_figures.data.tables import stacked
 from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels
 from paper_figures.figure import Finding, PaperFigure
 from paper_figures.verdict import Criterion, Headline
@@ -50,7 +51,7 @@ def data(results: Path) -> pandas.DataFrame:
         **{name: 100 * last[name] for name in ("rise", "rise_error", "fall", "fall_error")},
     })
     frame = measured.to_dataframe().reset_index().rename(columns={"target": "x"})
-    return pandas.concat([_paper(), frame], ignore_index=True).reindex(columns=COLUMNS)
+    return stacked([_paper(), frame], COLUMNS)
 
 
 def _paper() -> pandas.DataFrame:

@@ -14,7 +14,9 @@ import xarray
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from paper_figures.aepo.compared import right_answers
 from paper_figures.data import inputs
+from paper_figures.drawing.bands import draw_lines
 from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels, step_axis
 from paper_figures.figure import Finding, PaperFigure
 from paper_figures.verdict import Criterion, Headline
@@ -106,20 +108,10 @@ def draw(table: pandas.DataFrame) -> Figure:
 
 
 def _draw_curves(panel: Axes, curves: pandas.DataFrame, size: int, accuracy: float) -> None:
-    labels = []
-    for look, (temperature, group) in zip(SERIES, curves.groupby("temperature"), strict=False):
-        by_step = group.groupby("x")["y"]
-        middle = by_step.median()
-        panel.plot(middle.index, middle, **look)
-        panel.fill_between(middle.index, by_step.quantile(0.1), by_step.quantile(0.9),
-                           color=look["color"], alpha=0.13, linewidth=0)
-        labels.append(
-            (middle.index[-1], middle.iloc[-1], f"T = {temperature:g}", str(look["color"]))
-        )
+    labels = draw_lines(panel, curves, "temperature", name="T = {:g}".format)
     step_axis(panel, curves["x"])
     panel.set(ylim=(-0.05, None), ylabel="entropy (nats)")
-    answers = "one right answer" if size == 1 else f"{size} right answers"
-    panel.set_title(f"{answers}, accuracy {accuracy:g}")
+    panel.set_title(f"{right_answers(size)}, accuracy {accuracy:g}")
     label_ends(panel, labels)
 
 

@@ -16,10 +16,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from entropy_theory.update_rules.aepo import Aepo
+from paper_figures.aepo import compared
+from paper_figures.aepo.compared import right_answers
 from paper_figures.data import inputs, training_curves
+from paper_figures.data.tables import stacked
 from paper_figures.data.training_curves import Choice
-from paper_figures.drawing.bands import draw_median
-from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels, step_axis
+from paper_figures.drawing.bands import draw_lines
+from paper_figures.drawing.style import MARKERS, SERIES, label_ends, level, panels, step_axis
 from paper_figures.figure import Finding, PaperFigure
 from paper_figures.verdict import Criterion, Headline
 from simulations.experiments.aepo_figure_3 import EXPLODED
@@ -51,10 +54,8 @@ def data(results: Path) -> pandas.DataFrame:
     dataset = inputs.simulation(results, "aepo_figure_3")
     runs = training_curves.first(
         training_curves.read(results, CHOICES, metrics=("entropy", "reward"), least=3))
-    parts = [_curves(dataset), *_tails(dataset), *([] if runs.empty else [_trained(runs)])]
-    table = pandas.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
-    table.attrs["inputs"] = runs.attrs["inputs"]
-    return table
+    parts = [_curves(dataset), *_tails(dataset), _trained(runs)]
+    return stacked(parts, COLUMNS, runs)
 
 
 def _trained(runs: pandas.DataFrame) -> pandas.DataFrame:
@@ -108,7 +109,7 @@ def finding(table: pandas.DataFrame) -> Finding:
         ends = here[(here["method"] == "aepo") & (here["panel"] == "entropy")]
         tails = ends.groupby("setting")["y"].median()
         held = np.abs(tails - tails.index.to_numpy()) <= 0.05
-        where = "with one right answer" if size == 1 else f"with {size} right answers"
+        where = f"with {right_answers(size)}"
         criteria += [
             *(Criterion(says=f"share of the runs with a bonus {said}", relation=">", threshold=0,
                         value=float(runs[kind].mean()), where=where)
@@ -141,11 +142,8 @@ def draw(table: pandas.DataFrame) -> Figure:
 
 
 def _draw_trained(panel: Axes, rows: pandas.DataFrame, quantity: str) -> None:
-    labels = []
     order = rows.drop_duplicates("method").sort_values("setting", na_position="last")["method"]
-    for look, method in zip(SERIES, order, strict=False):
-        end = draw_median(panel, rows[rows["method"] == method], look, band=(0, 1))
-        labels.append((*end, str(method), str(look["color"])))
+    labels = draw_lines(panel, rows, "method", dict(zip(order, SERIES, strict=False)), band=(0, 1))
     unit = " (nats per token)" if quantity == "entropy" else ""
     panel.set(xlabel="optimizer step", ylabel=quantity + unit, ylim=(0, None),
               xlim=(rows["x"].min(), rows["x"].max()),
@@ -154,32 +152,18 @@ def _draw_trained(panel: Axes, rows: pandas.DataFrame, quantity: str) -> None:
 
 
 def _draw_curves(panel: Axes, curves: pandas.DataFrame, size: int) -> None:
-    labels = []
-    for look, (method, setting) in zip(
-        (*SERIES[1:DRAWN_COEFFICIENTS + 1], SERIES[0]),
-        [("bonus", s) for s in sorted(curves[curves["method"] == "bonus"]["setting"].unique())]
-        + [("aepo", s) for s in curves[curves["method"] == "aepo"]["setting"].unique()],
-        strict=False,
-    ):
-        group = curves[(curves["method"] == method) & (curves["setting"] == setting)]
-        by_step = group.groupby("x")["y"]
-        middle = by_step.median()
-        style = {**look, "linewidth": 2.2 if method == "aepo" else 1.2}
-        if method == "aepo":
-            style.update(SERIES[0])
-        panel.plot(middle.index, middle, **style)
-        panel.fill_between(middle.index, by_step.quantile(0.1), by_step.quantile(0.9),
-                           color=style["color"], alpha=0.13, linewidth=0)
-        text = (f"AEPO, target {setting:g}" if method == "aepo" else
-                f"bonus {setting:g}" if setting else "no bonus")
-        labels.append((middle.index[-1], middle.iloc[-1], text, str(style["color"])))
+    bonus, aepo = (curves[curves["method"] == method] for method in ("bonus", "aepo"))
+    thin = [{**look, "linewidth": 1.2} for look in SERIES[1:DRAWN_COEFFICIENTS + 1]]
+    labels = draw_lines(panel, bonus, "setting", dict(zip(sorted(set(bonus["setting"])), thin,
+                                                          strict=False)),
+                        name=lambda coefficient: f"bonus {coefficient:g}" if coefficient else "no bonus")
+    labels += draw_lines(panel, aepo, "setting", dict.fromkeys(aepo["setting"], compared.LOOKS["AEPO"]),
+                         name="AEPO, target {:g}".format)
     step_axis(panel, curves["x"])
     panel.set_ylim(-0.08, None)
-    panel.axhline(np.log(size), **REFERENCE)
-    panel.annotate(f"log {size}", (0.98, np.log(size)), xycoords=("axes fraction", "data"),
-                   xytext=(0, 2), textcoords="offset points", ha="right", fontsize=6.5, color="#555555")
+    level(panel, np.log(size), f"log {size}", above=2)
     panel.set(ylabel="entropy (nats)",
-              title="one right answer" if size == 1 else f"{size} right answers")
+              title=right_answers(size))
     label_ends(panel, labels)
 
 

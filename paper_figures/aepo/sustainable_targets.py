@@ -14,7 +14,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from paper_figures.data import inputs
-from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, marked, panels
+from paper_figures.drawing.style import (
+    MARKERS,
+    REFERENCE,
+    SERIES,
+    label_ends,
+    marked,
+    panels,
+    value_ticks,
+)
 from paper_figures.figure import Finding, PaperFigure
 from paper_figures.verdict import Criterion, Headline
 
@@ -75,7 +83,7 @@ def draw(table: pandas.DataFrame) -> Figure:
     shares = table[table["panel"] == "alpha"]
     axes[0, 0].set_xscale("log")
     _draw_shares(axes[0, 0], shares, "setting", "{}")
-    _ticks(axes[0, 0], shares["x"])
+    value_ticks(axes[0, 0], shares["x"])
     axes[0, 0].set(xlabel="alpha", ylabel="share of targets held", title="by alpha and setting")
     targets = table[table["panel"] == "target"]
     axes[0, 1].axvline(1, **REFERENCE)
@@ -85,7 +93,7 @@ def draw(table: pandas.DataFrame) -> Figure:
     starts = table[table["panel"] == "start"]
     axes[1, 0].set_xscale("logit")
     _draw_shares(axes[1, 0], starts, "peakedness", "spread {:g}")
-    _ticks(axes[1, 0], starts["x"])
+    value_ticks(axes[1, 0], starts["x"])
     axes[1, 0].set(xlabel="accuracy of the start", ylabel="share of starts",
                    title="by start and its spread")
     _draw_chatter(axes[1, 1], table[table["panel"] == "chatter"])
@@ -101,12 +109,6 @@ def _draw_shares(panel: Axes, rows: pandas.DataFrame, by: str, name: str) -> Non
     panel.set_ylim(-0.04, 1.04)
     edge = panel.get_xlim()[1]
     label_ends(panel, [(edge, *label) for label in labels], size=6.5)
-
-
-def _ticks(panel: Axes, values: pandas.Series) -> None:
-    shown = sorted(values.unique())
-    panel.set_xticks(shown, [f"{x:g}" for x in shown])
-    panel.minorticks_off()
 
 
 def _draw_chatter(panel: Axes, rows: pandas.DataFrame) -> None:

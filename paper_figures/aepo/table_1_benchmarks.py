@@ -15,6 +15,7 @@ import xarray
 
 from paper_figures.aepo import compared
 from paper_figures.data import inputs, paper_numbers, training_curves
+from paper_figures.data.tables import stacked
 from paper_figures.drawing.table import Table, estimate
 from paper_figures.figure import Finding, PaperFigure
 from paper_figures.verdict import Criterion, Headline
@@ -46,11 +47,7 @@ def data(results: Path) -> pandas.DataFrame:
         _equal_samples(inputs.simulation(results, "entropy_against_performance")),
     ]
     runs = compared.runs(results)
-    if not runs.empty:
-        parts.append(_training(runs))
-    table = pandas.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
-    table.attrs["inputs"] = runs.attrs["inputs"]
-    return table
+    return stacked([*parts, _training(runs)], COLUMNS, runs)
 
 
 def _bandits(dataset: xarray.Dataset) -> pandas.DataFrame:

@@ -16,9 +16,10 @@ from matplotlib.figure import Figure
 
 from paper_figures.aepo import compared
 from paper_figures.data import inputs, paper_numbers, training_curves
+from paper_figures.data.tables import stacked
 from paper_figures.data.training_curves import Choice
-from paper_figures.drawing.bands import draw_median
-from paper_figures.drawing.style import REFERENCE, SERIES, label_ends, panels
+from paper_figures.drawing.bands import draw_lines
+from paper_figures.drawing.style import SERIES, label_ends, level, panels
 from paper_figures.drawing.table import Table, estimate
 from paper_figures.figure import Finding, PaperFigure
 from paper_figures.verdict import Criterion, Headline
@@ -60,9 +61,7 @@ def data(results: Path) -> pandas.DataFrame:
     ]
     runs = compared.runs(results, CHOICES)
     runs = runs[runs["setting"].isin(runs.loc[runs["label"].str.endswith(ABLATED), "setting"])]
-    if not runs.empty:
-        parts.append(_training(runs))
-    table = pandas.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
+    table = stacked([*parts, _training(runs)], COLUMNS)
     table.attrs.update(target=float(ablations.attrs["target"]), inputs=training_curves.provenance(runs))
     return table
 
@@ -212,15 +211,11 @@ def draw(table: pandas.DataFrame) -> Figure:
     shown = ((exact[exact["column"] == most], f"{most} right answers, exact"),
              (table[table["panel"] == "sampled"], "from samples, mixed prompts"))
     for panel, (rows, title) in zip(axes[0], shown, strict=True):
-        ends = {v: draw_median(panel, rows[rows["row"] == v], LOOKS[v]) for v in VARIANTS}
-        target = float(table.attrs["target"])
-        panel.axhline(target, **REFERENCE)
-        panel.annotate(f"target {target:g}", (0.98, target), xycoords=("axes fraction", "data"),
-                       xytext=(0, 3), textcoords="offset points", ha="right", fontsize=6.5,
-                       color="#555555")
+        labels = draw_lines(panel, rows, "row", {v: LOOKS[v] for v in VARIANTS}, name=SHORT.__getitem__)
+        level(panel, float(table.attrs["target"]), f"target {table.attrs['target']:g}")
         panel.set(xlabel="step", ylabel="entropy (nats)", ylim=(-0.05, None), xlim=(0, rows["x"].max()),
                   title=title)
-        label_ends(panel, [(*end, SHORT[v], str(LOOKS[v]["color"])) for v, end in ends.items()])
+        label_ends(panel, labels)
     return figure
 
 

@@ -27,6 +27,7 @@ from entropy_theory.entropy_change import (
     tempered_reinforce_rate_slope,
 )
 from entropy_theory.update_rules.aepo import Aepo
+from paper_figures.aepo.compared import right_answers
 from paper_figures.data import inputs
 from paper_figures.drawing.style import REFERENCE, panels
 from paper_figures.figure import Finding, PaperFigure
@@ -107,8 +108,7 @@ def draw(table: pandas.DataFrame) -> Figure:
     for panel, (size, peakedness) in zip(axes.flat, families, strict=True):
         chosen = (table["right_answers"] == size) & (table["peakedness"] == peakedness)
         _draw_map(panel, table[chosen])
-        answers = "one right answer" if size == 1 else f"{size} right answers"
-        panel.set_title(f"{answers}, logit spread {peakedness:g}")
+        panel.set_title(f"{right_answers(size)}, logit spread {peakedness:g}")
         panel.label_outer()
     return figure
 

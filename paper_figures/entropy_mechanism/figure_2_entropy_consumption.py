@@ -17,7 +17,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from paper_figures.data import inputs
-from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels
+from paper_figures.data.tables import stacked
+from paper_figures.drawing.bands import draw_lines
+from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, level, panels
 from paper_figures.entropy_mechanism import model_runs
 from paper_figures.figure import Finding, PaperFigure
 from paper_figures.verdict import Criterion, Headline
@@ -49,10 +51,7 @@ def data(results: Path) -> pandas.DataFrame:
     long_runs = inputs.simulation(results, "collapse", "exact")
     runs = model_runs.curves(results)
     parts = [_shares(curves), _lengths(long_runs), _models(runs)]
-    table = pandas.concat([part for part in parts if not part.empty], ignore_index=True)
-    table = table.reindex(columns=COLUMNS)
-    table.attrs["inputs"] = runs.attrs.get("inputs", {})
-    return table
+    return stacked(parts, COLUMNS, runs)
 
 
 def consumed(values: np.ndarray) -> np.ndarray:
@@ -209,17 +208,9 @@ def _draw_gain(panel: Axes, shares: pandas.DataFrame) -> None:
 
 
 def _draw_lengths(panel: Axes, lengths: pandas.DataFrame) -> None:
-    labels = []
-    for look, (name, rows) in zip(SERIES, lengths.groupby("series", sort=False), strict=False):
-        by_length = rows.groupby("x")["y"]
-        mean = by_length.mean()
-        panel.plot(mean, **look)
-        panel.fill_between(mean.index, by_length.min(), by_length.max(), color=look["color"],
-                           alpha=0.15, linewidth=0)
-        labels.append((mean.index[-1], mean.iloc[-1], str(name), str(look["color"])))
-    panel.axhline(PRINTED["entropy", FIRST], **REFERENCE)
-    panel.annotate("paper", (0.02, PRINTED["entropy", FIRST]), xycoords=("axes fraction", "data"),
-                   xytext=(0, 2), textcoords="offset points", fontsize=7, color="#555555")
+    looks = dict(zip(lengths["series"].unique(), SERIES, strict=False))
+    labels = draw_lines(panel, lengths, "series", looks, center="mean", band=(0, 1))
+    level(panel, PRINTED["entropy", FIRST], "paper", x=0.02, above=2, size=7)
     panel.set(xscale="log", xlabel="steps of the run", ylabel="share of entropy consumed",
               ylim=(0, 1.04), title="in the first twelfth of a run")
     label_ends(panel, labels)

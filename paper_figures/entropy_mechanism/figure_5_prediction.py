@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 
 from entropy_theory import performance_law as law
 from paper_figures.data import inputs
+from paper_figures.data.tables import stacked
 from paper_figures.drawing.style import REFERENCE, SERIES, panels
 from paper_figures.entropy_mechanism import model_runs
 from paper_figures.entropy_mechanism.drawing import draw_by_size, fill_rows
@@ -52,9 +53,7 @@ def data(results: Path) -> pandas.DataFrame:
         parts.append(announce(one.entropy.values, one.reward.values).assign(
             panel="curve", series=family, size=size, start=start))
     parts += _models(runs)
-    table = pandas.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
-    table.attrs["inputs"] = runs.attrs.get("inputs", {})
-    return table
+    return stacked(parts, COLUMNS, runs)
 
 
 def _errors(dataset: xarray.Dataset) -> pandas.DataFrame:

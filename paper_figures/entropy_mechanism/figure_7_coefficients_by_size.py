@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 
 from entropy_theory import performance_law as law
 from paper_figures.data import inputs, training_curves
+from paper_figures.data.tables import stacked
 from paper_figures.data.training_curves import Choice
 from paper_figures.drawing.style import MARKERS, SERIES, panels
 from paper_figures.figure import Finding, PaperFigure
@@ -33,8 +34,6 @@ WIDTH = "hidden-"
 COEFFICIENTS = ("a", "b", "ceiling")
 LINEAR = 0.8
 """The R^2 from which on we call a coefficient a line in log size."""
-STILL = 0.1
-"""The largest change, as a share of the first value, at which we call a coefficient unmoved."""
 COLUMNS = ["stand_in", "size", "start", *COEFFICIENTS, "reward"]
 
 
@@ -42,10 +41,7 @@ def data(results: Path) -> pandas.DataFrame:
     """Return columns stand_in, size, start, a, b, ceiling (b - a), reward (at the end); a row a run."""
     dataset = inputs.simulation(results, "performance_law_coefficients", "exact")
     models = _models(results)
-    parts = [part for part in (_simulated(dataset), models) if not part.empty]
-    table = pandas.concat(parts, ignore_index=True)[COLUMNS]
-    table.attrs["inputs"] = models.attrs.get("inputs", {})
-    return table
+    return stacked([_simulated(dataset), models], COLUMNS, models)
 
 
 def _simulated(dataset: xarray.Dataset) -> pandas.DataFrame:

@@ -20,7 +20,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from paper_figures.data import inputs
+from paper_figures.data.tables import stacked
 from paper_figures.data.training_curves import told_apart
+from paper_figures.drawing.bands import draw_lines
 from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels
 from paper_figures.entropy_mechanism import model_runs
 from paper_figures.entropy_mechanism.drawing import fill_rows
@@ -53,8 +55,7 @@ def data(results: Path) -> pandas.DataFrame:
     trees = inputs.simulation(results, "covariance_identity_on_trees")
     models, provenance = _models(results)
     parts = [_changes(identity), _difficulty(identity), _tokens(trees), models]
-    table = pandas.concat([part for part in parts if not part.empty], ignore_index=True)
-    table = table.reindex(columns=COLUMNS)
+    table = stacked(parts, COLUMNS)
     table.attrs["inputs"] = provenance
     return table
 
@@ -223,11 +224,7 @@ def _draw_errors(panel: Axes, changes: pandas.DataFrame) -> None:
 
 def _draw_difficulty(panel: Axes, rows: pandas.DataFrame) -> None:
     """Draw covariances by difficulty, means over numbers of right answers."""
-    labels = []
-    for look, (accuracy, group) in zip(SERIES, rows.groupby("group"), strict=False):
-        mean = group.groupby("x")["y"].mean()
-        panel.plot(mean, **look)
-        labels.append((mean.index[-1], mean.iloc[-1], f"{accuracy:g}", str(look["color"])))
+    labels = draw_lines(panel, rows, "group", center="mean", band=None, name="{:g}".format)
     panel.axhline(0, **REFERENCE)
     panel.set(xlabel="step", ylabel="covariance (nats)")
     panel.margins(x=0)

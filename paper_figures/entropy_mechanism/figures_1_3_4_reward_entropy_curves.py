@@ -19,7 +19,9 @@ from matplotlib.figure import Figure
 
 from entropy_theory import performance_law as law
 from paper_figures.data import inputs
-from paper_figures.drawing.style import MARKERS, SERIES, label_ends, panels
+from paper_figures.data.tables import stacked
+from paper_figures.drawing.bands import draw_lines
+from paper_figures.drawing.style import MARKERS, SERIES, label_ends, marked, panels
 from paper_figures.entropy_mechanism import model_runs
 from paper_figures.entropy_mechanism.drawing import draw_by_size, fill_rows
 from paper_figures.figure import Finding, PaperFigure
@@ -46,9 +48,7 @@ def data(results: Path) -> pandas.DataFrame:
     trees = inputs.simulation(results, "performance_law_on_trees")
     runs = model_runs.curves(results, least_steps=20)
     parts = [*_curves(dataset), _token_fits(trees), *_models(runs)]
-    table = pandas.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
-    table.attrs["inputs"] = runs.attrs.get("inputs", {})
-    return table
+    return stacked(parts, COLUMNS, runs)
 
 
 def _curves(dataset: xarray.Dataset) -> list[pandas.DataFrame]:
@@ -153,11 +153,9 @@ def _draw_family(panel: Axes, curves: pandas.DataFrame, fits: pandas.DataFrame) 
 
 
 def _draw_tokens(panel: Axes, fits: pandas.DataFrame) -> None:
-    labels = []
-    for i, ((of, length), rows) in enumerate(fits.groupby(["of", "series"])):
-        mean = rows.groupby("size")["rmse"].mean()
-        panel.plot(mean, marker=MARKERS[i], markersize=3.5, **SERIES[i])
-        labels.append((mean.index[-1], mean.iloc[-1], f"{of}, {length}", str(SERIES[i]["color"])))
+    fits = fits.assign(name=fits["of"] + ", " + fits["series"])
+    looks = {name: {**marked(i), "markersize": 3.5} for i, name in enumerate(sorted(set(fits["name"])))}
+    labels = draw_lines(panel, fits, "name", looks, x="size", y="rmse", center="mean", band=None)
     panel.set_xticks(sorted(fits["size"].unique()))
     panel.set(xlabel="tokens of a response, at most", ylabel="rms miss (reward)", ylim=(0, None))
     panel.locator_params(axis="y", nbins=4)

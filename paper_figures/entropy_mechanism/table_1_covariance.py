@@ -27,7 +27,6 @@ ALIKE = 0.2
 """The largest factor between ratios, minus 1, that still counts as the printed shape."""
 HUNDREDS = 100
 """How many times the mean of all the largest must be: the paper's "500x mean value" in its order."""
-ROUNDING = 0.0005  # of the printed means
 ADVANTAGES = {"group-normalized": "GRPO's advantages", "group-centered": "not divided by their deviation"}
 COLUMNS = ["advantage", "length", "sharpness", "share", "value", "surprise", "top_of_wrong"]
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pandas
 
 from paper_figures.data import inputs, paper_numbers, training_curves
+from paper_figures.data.tables import stacked
 from paper_figures.drawing.table import Table
 from paper_figures.entropy_mechanism.methods import BASE, LOOKS, METHODS, RUNS
 from paper_figures.figure import Finding, PaperFigure
@@ -39,10 +40,7 @@ def data(results: Path) -> pandas.DataFrame:
     ours = training_curves.ends(runs).rename(
         columns={"setting": "block", "label": "row", "metric": "column", "last": "value"})
     evaluated = _evaluations(results, runs)
-    parts = [part for part in (paper, ours.assign(origin="ours"), evaluated) if not part.empty]
-    table = pandas.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
-    table.attrs["inputs"] = runs.attrs["inputs"] if len(runs) else {}
-    return table
+    return stacked([paper, ours.assign(origin="ours"), evaluated], COLUMNS, runs if len(runs) else None)
 
 
 def _evaluations(results: Path, runs: pandas.DataFrame) -> pandas.DataFrame:

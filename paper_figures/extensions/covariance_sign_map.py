@@ -17,8 +17,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from paper_figures.data import inputs
-from paper_figures.drawing.bands import draw_median
-from paper_figures.drawing.style import REFERENCE, SERIES, label_ends, panels
+from paper_figures.drawing.bands import draw_line, draw_lines
+from paper_figures.drawing.style import REFERENCE, SERIES, label_ends, panels, value_ticks
 from paper_figures.figure import Finding, PaperFigure
 from paper_figures.verdict import Criterion, Headline
 
@@ -86,10 +86,8 @@ def draw(table: pandas.DataFrame) -> Figure:
 
 
 def _draw_forms(panel: Axes, rows: pandas.DataFrame) -> None:
-    labels = []
-    for look, (form, group) in zip(SERIES, rows.groupby("form", sort=False), strict=False):
-        labels.append((*draw_median(panel, group, look, y="share", band=(0, 1)), str(form),
-                       str(look["color"])))
+    looks = dict(zip(rows["form"].unique(), SERIES, strict=False))
+    labels = draw_lines(panel, rows, "form", looks, y="share", band=(0, 1))
     panel.margins(x=0)
     label_ends(panel, labels)
 
@@ -102,11 +100,9 @@ def _draw_batches(panel: Axes, rows: pandas.DataFrame) -> None:
         group = rows[(rows["competence"] == value) & (rows["form"] == "PG")]
         # One band only: five would hide one another.
         band = (0.0, 1.0) if value == CALIBRATED else None
-        labels.append((*draw_median(panel, group, look, y="share", band=band), f"β = {value:g}",
+        labels.append((*draw_line(panel, group, look, y="share", band=band), f"β = {value:g}",
                        str(look["color"])))
-    sizes = sorted(rows["x"].unique())
-    panel.set_xticks(sizes, [f"{size:g}" for size in sizes])
-    panel.minorticks_off()
+    value_ticks(panel, rows["x"])
     panel.margins(x=0)
     label_ends(panel, labels)
 
@@ -117,7 +113,7 @@ def _draw_training(panel: Axes, rows: pandas.DataFrame) -> None:
     for i, (look, (rule, group)) in enumerate(zip(SERIES, rules, strict=False)):
         # Each rule's own theorem: NPG's for the natural gradient.
         group = group[group["form"] == ("NPG" if rule == "NPG" else "PG")]
-        draw_median(panel, group, look, y="share", band=(0, 1))
+        draw_line(panel, group, look, y="share", band=(0, 1))
         panel.annotate(str(rule), (0.95, 0.08 + 0.1 * i), xycoords="axes fraction", ha="right",
                        fontsize=7, color=look["color"])
 

@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 
 from entropy_theory import entropy_change, policy
 from paper_figures.data import inputs
-from paper_figures.drawing.bands import draw_median
-from paper_figures.drawing.style import REFERENCE, SERIES, panels
+from paper_figures.drawing.bands import draw_line
+from paper_figures.drawing.style import REFERENCE, SERIES, level, panels
 from paper_figures.figure import Finding, PaperFigure
 from paper_figures.verdict import Criterion, Headline
 
@@ -117,7 +117,7 @@ def _draw_change(panel: Axes, rows: pandas.DataFrame, *, labels: bool) -> None:
     panel.set_ylim(low - reach, high + reach)
     for i, (look, name) in enumerate(zip(SERIES, ("exact", *ORDERS), strict=False)):
         width = 2.2 if name == "exact" else 1.3
-        draw_median(panel, rows, {**look, "linewidth": width}, x="size", y=name, band=None)
+        draw_line(panel, rows, {**look, "linewidth": width}, x="size", y=name, band=None)
         if labels:
             panel.annotate(ORDERS.get(name, name), (0.06, 0.88 - 0.12 * i), fontsize=7,
                            xycoords="axes fraction", color=look["color"])
@@ -128,11 +128,9 @@ def _draw_change(panel: Axes, rows: pandas.DataFrame, *, labels: bool) -> None:
 
 def _draw_errors(panel: Axes, off: pandas.DataFrame) -> None:
     for look, name in zip(SERIES[1:], ORDERS, strict=False):
-        draw_median(panel, off, look, x="size", y=name)
-    panel.axhline(TOLERANCE, **REFERENCE)
+        draw_line(panel, off, look, x="size", y=name)
     panel.set(xscale="log", yscale="log", ylim=(1e-5, 30))
-    panel.annotate(f"{TOLERANCE:.0%}", (0.02, TOLERANCE), xycoords=("axes fraction", "data"),
-                   xytext=(0, 2), textcoords="offset points", fontsize=6.5, color="#555555")
+    level(panel, TOLERANCE, f"{TOLERANCE:.0%}", x=0.02, above=2)
 
 
 FIGURE = PaperFigure(

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 from paper_figures.data import inputs
-from paper_figures.drawing.bands import draw_median
+from paper_figures.drawing.bands import draw_line
 from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, panels
 from paper_figures.drawing.table import Table
 from paper_figures.figure import Finding, PaperFigure
@@ -139,11 +139,11 @@ def draw(table: pandas.DataFrame) -> Figure:
     for name, look in LOOKS.items():
         rows = rest[rest["controller"] == name]
         middle = rows[rows["learning_rate"] == rates[len(rates) // 2]]
-        draw_median(axes[0, 0], middle, look, x="target", y="deviation", band=(0, 1))
+        draw_line(axes[0, 0], middle, look, x="target", y="deviation", band=(0, 1))
         mean = middle.groupby("target")[["mean_entropy", "reward"]].mean()
         axes[0, 1].plot(mean["mean_entropy"], 1 - mean["reward"], **look)
         below = rows[rows["target"] < most]
-        draw_median(axes[0, 2], below.groupby(["learning_rate", "start"])["deviation"].mean()
+        draw_line(axes[0, 2], below.groupby(["learning_rate", "start"])["deviation"].mean()
                     .reset_index(), look, x="learning_rate", y="deviation", band=(0, 1))
     axes[0, 0].axvline(most, **REFERENCE)
     axes[0, 0].set(xlabel="target (nats)", ylabel="distance (nats)", yscale="log",
@@ -165,7 +165,7 @@ def draw(table: pandas.DataFrame) -> Figure:
 def _draw_moving(panel: Axes, rows: pandas.DataFrame, shape: str) -> None:
     for name, look in LOOKS.items():
         plain = {key: value for key, value in look.items() if not key.startswith("marker")}
-        draw_median(panel, rows[rows["controller"] == name], plain, x="step", y="value", band=None)
+        draw_line(panel, rows[rows["controller"] == name], plain, x="step", y="value", band=None)
     target = rows[rows["controller"] == "target"].sort_values("step")
     panel.plot(target["step"], target["value"], color="#000000", linewidth=1.6, alpha=0.45)
     panel.set(xlabel="step", ylabel="entropy (nats)", ylim=(0, 2.6), title=f"a {shape}")

@@ -23,12 +23,11 @@ from matplotlib.figure import Figure
 from scipy.special import entr
 
 from paper_figures.data import inputs
+from paper_figures.drawing.bands import draw_lines
 from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels
 from paper_figures.figure import Finding, PaperFigure
 from paper_figures.verdict import Criterion, Headline
 
-ROUNDING = 1e-9
-"""How far rounding may put a mean of entropies outside a range that holds each of them, nats."""
 CLEAR = 0.01
 """How far above log m, in nats, a run must end to count as above it."""
 GAPS = np.linspace(-1.0, 10.0, 56)
@@ -162,11 +161,7 @@ def _draw_held(panel: Axes, held: pandas.DataFrame, n: int) -> None:
 
 
 def _draw_ceiling(panel: Axes, ceilings: pandas.DataFrame) -> None:
-    labels = []
-    for look, (size, rows) in zip(SERIES, ceilings.groupby("right_answers"), strict=False):
-        panel.plot(rows["x"], rows["y"], **look)
-        labels.append((float(rows["x"].iloc[-1]), float(rows["y"].iloc[-1]), f"m = {int(size)}",
-                       str(look["color"])))
+    labels = draw_lines(panel, ceilings, "right_answers", band=None, name="m = {:.0f}".format)
     panel.set(xlabel="gap, right − wrong (nats)", ylabel="ceiling (nats)", ylim=(-0.1, None),
               title="highest later entropy")
     panel.margins(x=0)

@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 
 from entropy_theory import entropy_change
 from paper_figures.data import inputs
-from paper_figures.drawing.bands import draw_median
+from paper_figures.drawing.bands import draw_line
 from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, panels
 from paper_figures.figure import Finding, PaperFigure
 from paper_figures.verdict import Criterion, Headline
@@ -154,7 +154,7 @@ def draw(table: pandas.DataFrame) -> Figure:
 
 def _draw_shares(panel: Axes, share: pandas.DataFrame) -> None:
     for i, (look, (kind, title)) in enumerate(zip(SERIES, KINDS.items(), strict=False)):
-        draw_median(panel, share[share["kind"] == kind], look)
+        draw_line(panel, share[share["kind"] == kind], look)
         panel.annotate(title, (0.04, 0.05 + 0.1 * i), xycoords="axes fraction", fontsize=6.5,
                        color=look["color"])
     panel.axhline(1, **REFERENCE)

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pandas
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from paper_figures.data import training_curves
-from paper_figures.drawing.style import REFERENCE, SERIES, panels
+from paper_figures.drawing.style import SERIES, level, panels
 from paper_figures.figure import Finding, MissingInputError, PaperFigure
 from paper_figures.verdict import Criterion, Headline
 
@@ -103,17 +103,10 @@ def draw(table: pandas.DataFrame) -> Figure:
     return figure
 
 
-def _constant_line(panel: object, table: pandas.DataFrame) -> None:
+def _constant_line(panel: Axes, table: pandas.DataFrame) -> None:
     constant = table[table["metric"] == training_curves.CONSTANT]["value"]
-    if constant.empty:
-        return
-    level = float(np.mean(constant))
-    panel.axhline(level, **REFERENCE)  # type: ignore[attr-defined]
-    panel.annotate(  # type: ignore[attr-defined]
-        f"constant answer {level:.2f}", (0.98, level), xycoords=("axes fraction", "data"),
-        xytext=(0, 2), textcoords="offset points", ha="right", va="bottom", fontsize=7,
-        color="#555555",
-    )
+    if len(constant):
+        level(panel, constant.mean(), f"constant answer {constant.mean():.2f}", above=2, size=7)
 
 
 FIGURE = PaperFigure(

@@ -21,10 +21,8 @@ import xarray as xr
 
 from entropy_theory.update_rules import get
 from simulations.computing.store import Experiment, Progress
-from simulations.engine.dynamics import Dynamics
-from simulations.engine.simulation import simulate
 from simulations.engine.trajectory import Trajectory
-from simulations.experiments.grid import Grid
+from simulations.experiments.grid import Grid, trained
 from simulations.experiments.phase_diagrams import face_rates
 from simulations.problems.bandits import Bandit
 
@@ -140,11 +138,7 @@ def _aepo(
     high, low, size = setting
     rule = get("aepo", alpha=alpha, temperature_high=high, temperature_low=low,
                base=get("grpo", group_size=size))
-    dynamics = Dynamics(
-        rule=rule, learning_rate=config.learning_rate, steps=config.steps,
-        targets=tuple(targets.tolist()), record_every=config.record_every, seed=seed,
-    )
-    return simulate(logits, correct, dynamics, progress=progress)
+    return trained(logits, correct, rule, config, seed, progress, targets=tuple(targets.tolist()))
 
 
 def _scan(config: Config, seed: int, progress: Progress) -> xr.Dataset:

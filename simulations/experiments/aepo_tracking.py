@@ -24,9 +24,8 @@ from entropy_theory.entropy_change import tempered_reinforce_rate
 from entropy_theory.policy import entropy
 from entropy_theory.update_rules import get
 from simulations.computing.store import Experiment, Progress
-from simulations.engine.dynamics import Dynamics
-from simulations.engine.simulation import simulate
 from simulations.engine.trajectory import Record, Trajectory
+from simulations.experiments.grid import trained
 from simulations.problems.bandits import Bandit
 
 CONTROLS = ("switch", "proportional")
@@ -87,20 +86,12 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
             temperature_low=config.temperature_low, control=control,
             base=get("grpo", group_size=config.group_size),
         )
-        dynamics = Dynamics(
-            rule=rule,
-            learning_rate=config.learning_rate,
-            steps=config.rest + config.moving,
+        run = trained(
+            np.tile(starts, (len(targets), 1, 1)), problem.correct, rule, config, seed, progress,
+            record=Record(logits=True), steps=config.rest + config.moving,
             target_schedule=lambda step: np.repeat(
                 [target(max(step - config.rest, 0)) for target in targets.values()],
-                config.n_starts),
-            record_every=config.record_every,
-            seed=seed,
-        )
-        run = simulate(
-            np.tile(starts, (len(targets), 1, 1)), problem.correct, dynamics,
-            record=Record(logits=True), progress=progress,
-        )
+                config.n_starts))
         parts.append(_measured(run, targets, config))
     dataset = xr.concat(parts, dim="control").assign_coords(control=list(CONTROLS))
     dataset["target"] = (("shape", "time"), np.asarray(

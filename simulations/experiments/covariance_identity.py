@@ -17,11 +17,10 @@ from entropy_theory import entropy_change
 from entropy_theory.policy import log_softmax, softmax
 from entropy_theory.update_rules import UpdateRule, get
 from simulations.computing.store import Experiment, Progress
-from simulations.engine.dynamics import Dynamics
 from simulations.engine.sampling import Samples
-from simulations.engine.simulation import simulate
 from simulations.engine.trajectory import Record
 from simulations.experiments.covariance_sign_map import covariances
+from simulations.experiments.grid import trained
 from simulations.problems.bandits import Bandit
 
 SAMPLED = "GRPO, sampled"
@@ -73,15 +72,10 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     rates = np.repeat(config.learning_rates, len(starts))
     changes = []
     for name, rule in rules(config).items():
-        run = simulate(
-            logits, correct,
-            Dynamics(
-                rule=rule, learning_rate=tuple((config.n_prompts * rates).tolist()),
-                steps=config.steps, record_every=1, seed=seed,
-                samples=Samples(group_size=config.group_size) if name == SAMPLED else None,
-            ),
-            record=Record(logits=True), progress=progress,
-        )
+        run = trained(
+            logits, correct, rule, config, seed, progress, record=Record(logits=True), record_every=1,
+            learning_rate=tuple((config.n_prompts * rates).tolist()),
+            samples=Samples(group_size=config.group_size) if name == SAMPLED else None)
         assert run.logits is not None
         found = _changes(run.logits, correct, rates)
         changes.append(found.reshape(len(CHANGES), config.steps, *shape))

@@ -10,9 +10,12 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from entropy_theory.update_rules import UpdateRule
 from simulations.computing.store import Progress, map_cells
 from simulations.computing.workers import CellFunction
-from simulations.engine.trajectory import Trajectory
+from simulations.engine.dynamics import Dynamics
+from simulations.engine.simulation import simulate
+from simulations.engine.trajectory import Record, Trajectory
 from simulations.problems.bandits import Bandit
 
 CURVES = ("entropy", "reward", "temperature", "entropy_within_correct")
@@ -48,6 +51,25 @@ def over(
     for name, values in reversed(list(axes.items())):
         parts = [xr.concat(parts[i : i + len(values)], name) for i in range(0, len(parts), len(values))]
     return parts[0].assign_coords({name: list(values) for name, values in axes.items()})
+
+
+def trained(
+    starts: np.ndarray, correct: np.ndarray, rule: UpdateRule, config: Any, seed: int,
+    progress: Progress, *, record: Record | None = None, features: np.ndarray | None = None,
+    **dynamics: Any,
+) -> Trajectory:
+    """Train runs with the learning rate, steps and records of an experiment's config.
+
+    Args:
+        starts, correct, record, features, progress: as those of `simulate`.
+        rule, seed: of the `Dynamics`.
+        config: the experiment's.
+        dynamics: further options of the `Dynamics`, or others than the config's.
+    """
+    names = ("learning_rate", "steps", "record_every")
+    options = {name: getattr(config, name) for name in names if name not in dynamics} | dynamics
+    return simulate(starts, correct, Dynamics(rule=rule, seed=seed, **options), record=record,
+                    features=features, progress=progress)
 
 
 @dataclass(frozen=True, slots=True)

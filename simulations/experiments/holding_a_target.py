@@ -26,10 +26,8 @@ from entropy_theory.schedules import Points, Sine
 from entropy_theory.tracking import second_half, steps_to_follow, stretches, tracked
 from entropy_theory.update_rules import UpdateRule, get
 from simulations.computing.store import Experiment, Progress
-from simulations.engine.dynamics import Dynamics
 from simulations.engine.sampling import Samples
-from simulations.engine.simulation import simulate
-from simulations.experiments.grid import over
+from simulations.experiments.grid import over, trained
 from simulations.problems.bandits import Bandit
 
 CONTROLLERS = (
@@ -109,13 +107,11 @@ def _train(cell: tuple[Config, int, str, float], progress: Progress) -> xr.Datas
     problem = Bandit(
         n_actions=config.n_actions, n_correct=config.n_correct, accuracies=config.accuracies)
     targets = list(shapes(config).values())
-    dynamics = Dynamics(
-        rule=rule(controller, config), learning_rate=learning_rate, steps=config.steps,
-        samples=Samples(group_size=config.group_size), record_every=1, seed=seed,
-        target_schedule=lambda step: np.repeat([target(step) for target in targets], config.n_starts),
-    )
     starts = np.tile(problem.starts(config.n_starts, seed), (len(targets), 1, 1))
-    run = simulate(starts, problem.correct, dynamics, progress=progress)
+    run = trained(
+        starts, problem.correct, rule(controller, config), config, seed, progress,
+        learning_rate=learning_rate, record_every=1, samples=Samples(group_size=config.group_size),
+        target_schedule=lambda step: np.repeat([target(step) for target in targets], config.n_starts))
     shape = (len(targets), config.n_starts)
     entropy = run.entropy.T.reshape(*shape, -1)
     aims = [np.array([target(int(step)) for step in run.step]) for target in targets]

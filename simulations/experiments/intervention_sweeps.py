@@ -17,11 +17,9 @@ import xarray as xr
 
 from entropy_theory.update_rules import UpdateRule, get
 from simulations.computing.store import Experiment, Progress
-from simulations.engine.dynamics import Dynamics
 from simulations.engine.sampling import Samples
-from simulations.engine.simulation import simulate
 from simulations.experiments.curves import resample
-from simulations.experiments.grid import over
+from simulations.experiments.grid import over, trained
 from simulations.problems.bandits import Bandit
 from simulations.problems.shared_parameters import random_features
 
@@ -130,14 +128,11 @@ def _train(cell: tuple[Config, int, str, str, int], progress: Progress) -> xr.Da
     if family.n_features is not None:
         features = random_features(len(problem.accuracies), problem.n_actions, family.n_features,
                                    seed=(seed, 1))
-    run = simulate(
-        problem.starts(config.n_starts, seed), problem.correct,
-        Dynamics(rule=chosen, learning_rate=family.learning_rate,
-                 steps=steps, steps_per_batch=config.steps_per_batch, seed=seed,
-                 samples=Samples(group_size=config.group_size),
-                 record_every=max(steps // config.n_records, 1)),
-        features=features, progress=progress,
-    )
+    run = trained(
+        problem.starts(config.n_starts, seed), problem.correct, chosen, config, seed, progress,
+        features=features, learning_rate=family.learning_rate, steps=steps,
+        record_every=max(steps // config.n_records, 1), steps_per_batch=config.steps_per_batch,
+        samples=Samples(group_size=config.group_size))
     end = np.full(config.n_starts, float(steps))
     curves = {name: resample(run.step, getattr(run, name), end, config.n_records + 1).T
               for name in ("entropy", "reward")}

@@ -21,11 +21,9 @@ import xarray as xr
 from entropy_theory import performance_law as law
 from entropy_theory.update_rules import UpdateRule, get
 from simulations.computing.store import Experiment, Progress
-from simulations.engine.dynamics import Dynamics
 from simulations.engine.sampling import Samples
-from simulations.engine.simulation import simulate
 from simulations.experiments.curves import mean_interval, value_when_reached
-from simulations.experiments.grid import over
+from simulations.experiments.grid import over, trained
 from simulations.problems.bandits import Bandit
 
 BASE = "GRPO"
@@ -142,18 +140,11 @@ def _train(cell: tuple[Config, int, str, str, str], progress: Progress) -> xr.Da
     pace = 0.5 if rule == HALF_STEP else 1.0
     if rule == "natural gradient":
         pace = 0.1  # it moves rare answers as fast as likely ones; its curve does not depend on the pace
-    run = simulate(
-        problem.starts(config.n_starts, seed), problem.correct,
-        Dynamics(
-            rule=rules(config, mode)[rule], learning_rate=pace * config.learning_rate,
-            steps=config.steps, record_every=config.record_every,
-            steps_per_batch=config.steps_per_batch if sampled else 1,
-            samples=Samples(group_size=config.group_size, tempered=config.tempered)
-            if sampled else None,
-            seed=seed + (rule == OTHER_SAMPLES),
-        ),
-        progress=progress,
-    )
+    run = trained(
+        problem.starts(config.n_starts, seed), problem.correct, rules(config, mode)[rule], config,
+        seed + (rule == OTHER_SAMPLES), progress, learning_rate=pace * config.learning_rate,
+        steps_per_batch=config.steps_per_batch if sampled else 1,
+        samples=Samples(group_size=config.group_size, tempered=config.tempered) if sampled else None)
     shares = np.asarray(config.shares)
     entropy, reward = run.entropy, run.reward
     missing = 1 - (1 - reward[0])[:, None] * shares

@@ -31,11 +31,9 @@ from entropy_theory.entropy_change import tempered_reinforce_rate
 from entropy_theory.policy import entropy
 from entropy_theory.update_rules import UpdateRule, get
 from simulations.computing.store import Experiment, Progress
-from simulations.engine.dynamics import Dynamics
-from simulations.engine.simulation import simulate
 from simulations.engine.trajectory import Trajectory
 from simulations.experiments.aepo_figure_3 import COLLAPSED, EXPLODED
-from simulations.experiments.grid import Grid
+from simulations.experiments.grid import Grid, trained
 from simulations.problems.bandits import Bandit
 
 TOLERANCE = 0.05
@@ -281,11 +279,8 @@ def _run(
     *,
     targets: tuple[float, ...] | None = None,
 ) -> Trajectory:
-    dynamics = Dynamics(
-        rule=rule, learning_rate=config.learning_rate, steps=config.steps, targets=targets,
-        record_every=config.steps, seed=seed,
-    )
-    return simulate(grid.logits, grid.correct, dynamics, progress=progress)
+    return trained(grid.logits, grid.correct, rule, config, seed, progress, targets=targets,
+                   record_every=config.steps)
 
 
 EXPERIMENT = Experiment(

@@ -15,11 +15,9 @@ import xarray as xr
 
 from entropy_theory.update_rules import UpdateRule, get
 from simulations.computing.store import Experiment, Progress
-from simulations.engine.dynamics import Dynamics
 from simulations.engine.sampling import Samples
-from simulations.engine.simulation import simulate
 from simulations.experiments.curves import value_when_reached
-from simulations.experiments.grid import over
+from simulations.experiments.grid import over, trained
 from simulations.problems.bandits import Bandit
 
 FAMILIES = {
@@ -90,12 +88,10 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
 def _train(cell: tuple[Config, int, str, str], progress: Progress) -> xr.Dataset:
     config, seed, family, rule = cell
     problem = FAMILIES[family]
-    dynamics = Dynamics(
-        rule=rules(config)[rule], learning_rate=config.learning_rate, steps=config.steps,
-        samples=Samples(group_size=config.group_size, tempered=config.tempered),
-        steps_per_batch=config.steps_per_batch, record_every=config.record_every, seed=seed,
-    )
-    run = simulate(problem.starts(config.n_starts, seed), problem.correct, dynamics, progress=progress)
+    run = trained(
+        problem.starts(config.n_starts, seed), problem.correct, rules(config)[rule], config, seed,
+        progress, samples=Samples(group_size=config.group_size, tempered=config.tempered),
+        steps_per_batch=config.steps_per_batch)
     at_reward = value_when_reached(run.reward, run.entropy, config.rewards)
     return xr.Dataset(
         {

@@ -7,9 +7,9 @@ import xarray
 from paper_figures.aepo import figure_1_targets as figure
 
 
-def test_curves_are_those_of_the_simulation(results):
+def test_curves_are_those_of_the_simulation(table, results):
     """Coordinates mixed up on the way from dataset to table."""
-    table = figure.data(results).query("panel == 'curve'")
+    table = table.query("panel == 'curve'")
     dataset = xarray.load_dataset(results / "simulations" / "aepo_figure_1.nc")
     row = table.iloc[len(table) // 2]
     expected = dataset.entropy.sel(
@@ -20,9 +20,8 @@ def test_curves_are_those_of_the_simulation(results):
     assert table["x"].max() == dataset.step.max()
 
 
-def test_held_targets_change_the_verdict(results):
+def test_held_targets_change_the_verdict(table):
     """A verdict typed in instead of derived; one held target above the ceiling taken for all."""
-    table = figure.data(results)
     tail = table["panel"] == "tail"
     ceiling = np.log(table.loc[tail, "right_answers"].astype(float))
     table.loc[tail, "held"] = table.loc[tail, "target"] < ceiling

@@ -5,9 +5,8 @@ import pytest
 from paper_figures.aepo import figure_3_bonus_extremes as figure
 
 
-def test_the_extremes_and_control_are_what_the_verdict_says(results):
+def test_the_extremes_and_control_are_what_the_verdict_says(table):
     """A verdict that does not look at AEPO."""
-    table = figure.data(results)
     either = next(one.value for one in figure.finding(table).criteria
                   if "either" in one.says and one.where == "with 4 right answers")
     unheld = table.copy()

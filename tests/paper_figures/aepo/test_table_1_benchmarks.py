@@ -6,8 +6,6 @@ import xarray
 
 from paper_figures.aepo import table_1_benchmarks as figure
 
-NEEDED = ("rules_at_equal_reward", "entropy_against_performance")
-
 
 def test_wrong_averages_stand_beside_the_right_ones(table):
     """Entropy-Adv of Qwen2.5-Math-7B: 51.69 (printed 51.76); AEPO of Qwen2.5-7B: 49.59 (49.57)."""

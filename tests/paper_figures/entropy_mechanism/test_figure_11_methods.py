@@ -3,18 +3,8 @@
 import pytest
 
 from llm_bridge import recipes
-from paper_figures.data import inputs
 from paper_figures.entropy_mechanism import figure_11_methods as figure
 from paper_figures.entropy_mechanism import methods
-
-EXPERIMENTS = ("intervention_sweeps", "response_length")
-
-
-@pytest.fixture(scope="module")
-def table(results):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(inputs, "MEASURED", results / "none")
-        return methods.data(results)
 
 
 def moved(table, panel, by):

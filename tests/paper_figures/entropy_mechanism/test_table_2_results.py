@@ -6,19 +6,12 @@ from paper_figures.entropy_mechanism import table_2_results as figure
 from tests.paper_figures.conftest import write_run
 
 
-def rewarded(folder, reward, **options):
-    """A run whose accuracy is that at every step."""
-    write_run(folder, entropies=[1.0, 0.5], **options)
-    log = folder / "metrics.jsonl"
-    rows = [json.loads(line) for line in log.read_text().splitlines()]
-    log.write_text("".join(json.dumps({**row, "reward": reward}) + "\n" for row in rows))
-
-
 def methods(runs, kl_cov):
     """Two seeds of GRPO and KL-Cov; the second of KL-Cov with another accuracy."""
     for seed, grpo, other in ((0, 0.5, 0.8), (1, 0.6, kl_cov)):
-        rewarded(runs / f"g{seed}", grpo, rule="grpo", seed=seed)
-        rewarded(runs / f"k{seed}", other, rule="kl-cov", seed=seed, options=("ratio=0.02",))
+        write_run(runs / f"g{seed}", rule="grpo", entropies=[1.0, 0.5], rewards=[grpo] * 2, seed=seed)
+        write_run(runs / f"k{seed}", rule="kl-cov", entropies=[1.0, 0.5], rewards=[other] * 2, seed=seed,
+                  options=("ratio=0.02",))
 
 
 def test_every_printed_average_is_wrong_and_one_order_is_reversed(tmp_path):

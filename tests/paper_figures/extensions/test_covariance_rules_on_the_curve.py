@@ -5,10 +5,6 @@ import pytest
 from paper_figures.entropy_mechanism import methods
 from paper_figures.extensions import covariance_rules_on_the_curve as figure
 
-EXPERIMENTS = (
-    "intervention_sweeps", "response_length", "rules_at_equal_reward", "interventions_on_the_curve",
-)
-
 
 def moved(table, panel, by):
     """The runs of Clip-Cov and KL-Cov moved against GRPO's."""

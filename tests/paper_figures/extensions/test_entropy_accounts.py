@@ -9,7 +9,6 @@ import pytest
 from entropy_theory.support.results import read_json, write_json
 from llm_bridge.analysis import tokens as audited_tokens
 from paper_figures.extensions import entropy_accounts as figure
-from paper_figures.figure import MissingInputError
 from tests.paper_figures.conftest import write_run
 
 STEPS = 12
@@ -85,8 +84,3 @@ def test_an_interval_knows_that_steps_resemble_each_other():
     # Blocks of 5 see 1 + 2 (.8 x .75 + .6 x .5 + .4 x .25) = 3 of the four times the variance.
     assert 1.4 < (high - low) / of_independent < 2
     assert low < np.tanh(middle) < high
-
-
-def test_without_an_account_the_command_is_named(tmp_path):
-    with pytest.raises(MissingInputError, match="llm_bridge audit --model small-sums"):
-        figure.data(tmp_path)

@@ -2,7 +2,6 @@
 
 import pytest
 
-from paper_figures.data import inputs
 from paper_figures.extensions import following_a_target as figure
 from tests.paper_figures.extensions.held_runs import record, write
 
@@ -10,9 +9,8 @@ OFF = {"AEPO": 0.1, "fast integral, diverse bonus": 0.05, "forecast, diverse bon
 
 
 @pytest.fixture
-def written(tmp_path, monkeypatch):
+def written(tmp_path):
     """Runs of three controllers, among which AEPO follows the ramp best, the integral rule all else."""
-    monkeypatch.setattr(inputs, "MEASURED", tmp_path / "measured")
     write(tmp_path / "holding-a-target", [
         record(name, seed, 0.01 if (name, options.get("shape")) == ("AEPO", "ramp") else off, **options,
                steps_to_follow=None if name == "forecast, diverse bonus" else 9.0 + seed)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from entropy_theory.support.results import write_json
-from paper_figures.data import inputs
 from paper_figures.extensions import forecasts_compared as figure
 
 STEPS = 60
@@ -82,9 +81,3 @@ def test_the_criteria_depend_on_the_correlations(table):
     table.loc[gradient[0], "correlation"] = -0.5
     assert [one.met for one in figure.finding(table).criteria] == [False, False]
     assert "Cui et al. (Figure 8)" in figure.FIGURE.paper
-
-
-def test_without_runs_the_command_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(inputs, "MEASURED", tmp_path / "measured")
-    with pytest.raises(inputs.MissingInputError, match=r"llm_bridge\.commands\.forecast_comparison"):
-        list(figure.trained(tmp_path))

@@ -14,9 +14,8 @@ FORECAST = "forecast, diverse bonus"
 
 
 @pytest.fixture
-def written(tmp_path, monkeypatch):
+def written(tmp_path):
     """Results with runs of one's own, none of which came with the repository."""
-    monkeypatch.setattr(inputs, "MEASURED", tmp_path / "measured")
     write(tmp_path / "holding-a-target", [
         *(record("AEPO", seed, 0.1 + 0.1 * (seed == 0)) for seed in range(5)),
         *(record(FORECAST, seed, 0.05, reward=0.6) for seed in range(6)),
@@ -131,12 +130,6 @@ def test_a_pretrained_model_is_told_from_the_small_one(written):
             shown = figure.data(written, model).attrs["inputs"]
         assert read.evidence(shown) == (kind,)
         assert said in read.described(shown)
-
-
-def test_without_runs_the_command_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(inputs, "MEASURED", tmp_path / "measured")
-    with pytest.raises(inputs.MissingInputError, match=r"llm_bridge\.commands\.holding_comparison"):
-        figure.data(tmp_path)
 
 
 def test_settings_count_alike_and_only_where_all_have_run(written):

@@ -1,6 +1,5 @@
 """Guards paper_figures/extensions/figure.py: which runs, and what they ended with."""
 
-import json
 
 from paper_figures.extensions import small_transformer_training as figure
 from tests.paper_figures.conftest import write_run
@@ -20,9 +19,6 @@ def test_a_target_that_is_not_held_is_judged_so(tmp_path):
     falling, aepo = [0.4] * 20 + [0.2] * 80, tmp_path / "runs" / "a"
     write_run(tmp_path / "runs" / "g", rule="grpo", task="sum", entropies=falling)
     write_run(aepo, rule="aepo", task="sum", entropies=[0.3] * 20 + falling[20:])
-    lines = [json.loads(line) for line in (aepo / "metrics.jsonl").read_text().splitlines()]
-    heated = [line | {"temperature": 1.2 if line["step"] > 25 else 0.8} for line in lines]
-    (aepo / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in heated))
     table = figure.data(tmp_path)
     found = figure.finding(table)
     assert set(table.attrs["inputs"]) == {"g", "a"}

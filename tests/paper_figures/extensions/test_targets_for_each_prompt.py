@@ -2,7 +2,6 @@
 
 import pytest
 
-from paper_figures.data import inputs
 from paper_figures.extensions import targets_for_each_prompt as figure
 from tests.paper_figures.extensions.held_runs import record, write
 
@@ -20,9 +19,8 @@ def of_prompts(name, gain, seed, apart):
 
 
 @pytest.fixture
-def written(tmp_path, monkeypatch):
+def written(tmp_path):
     """Three seeds of two controllers at two gains, and a run whose prompts share a target."""
-    monkeypatch.setattr(inputs, "MEASURED", tmp_path / "measured")
     write(tmp_path / "holding-a-target-each-prompt", [
         *(of_prompts(name, gain, seed, apart) for name in NAMES
           for gain, apart in ((0.0, 0.02), (4.0, 0.3)) for seed in range(3)),
@@ -44,11 +42,3 @@ def test_numbers_are_those_of_the_runs(written):
     assert [round(one.value, 6) for one in found.criteria] == [0.3, 1.0]
     assert "AEnt" in figure.FIGURE.paper  # which Cui et al. are not among
     assert "three papers" not in figure.FIGURE.paper
-
-
-def test_without_runs_the_command_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(inputs, "MEASURED", tmp_path / "measured")
-    write(tmp_path / "holding-a-target", [record(NAMES[0], 0, 0.1)])
-    command = r"each-prompt/result\.json .* --design each-prompt"
-    with pytest.raises(inputs.MissingInputError, match=command):
-        figure.data(tmp_path)
