@@ -73,13 +73,11 @@ def finding(table: pandas.DataFrame) -> Finding:
     end = float(table["clamped_entropy"].iloc[-1])
     outside = max(RULE.entropy_low - end, end - RULE.entropy_high)
     return Finding(criteria=(
-        Criterion(says="largest difference of the coefficient from Eq. 4.1's", value=error, relation="<",
-                  threshold=EXACT),
-        Criterion(says="share of the second half of the steps in which the clamped entropy is in its "
-                       "band",
-                  value=inside, relation=">", threshold=0.5, where="for staying in the band"),
-        Criterion(says="distance of the clamped entropy at the end from its band, nats, negative inside",
-                  value=outside, relation="≤", threshold=0, where="for staying in the band"),
+        Criterion("largest difference of the coefficient from Eq. 4.1's", error, "<", EXACT),
+        Criterion("share of the second half of the steps in which the clamped entropy is in its band",
+                  inside, ">", 0.5, "for staying in the band"),
+        Criterion("distance of the clamped entropy at the end from its band, nats, negative inside",
+                  outside, "≤", 0, "for staying in the band"),
     ))
 
 

@@ -88,30 +88,30 @@ def finding(table: pandas.DataFrame) -> Finding:
     lead = by_optimal.sub(by_optimal[full], axis=0).mean()
     loss = by_size.iloc[0] - by_size.iloc[-1]
     criteria = [
-        Criterion(says="rare optimal tokens after a step without a bonus, over before", relation="<",
-                  value=float(rare["no bonus"]), threshold=1),
-        Criterion(says="the likely token after a step without a bonus, over before", relation=">",
-                  value=float(likely["no bonus"]), threshold=1),
-        Criterion(says="reward gained by the full bonus with most optimal tokens", relation=">",
-                  value=float(gain[full].iloc[-1]), threshold=2 * MARGIN, where=fewer),
-        Criterion(says="reward gained by the full bonus with fewest optimal tokens", relation="<",
-                  value=float(gain[full].iloc[0]), threshold=MARGIN, where=fewer),
-        Criterion(says="reward that the full bonus loses from the smallest vocabulary to the largest",
-                  value=float(loss[full]), relation=">", threshold=MARGIN, where=larger),
+        Criterion("rare optimal tokens after a step without a bonus, over before",
+                  float(rare["no bonus"]), "<", 1),
+        Criterion("the likely token after a step without a bonus, over before",
+                  float(likely["no bonus"]), ">", 1),
+        Criterion("reward gained by the full bonus with most optimal tokens",
+                  float(gain[full].iloc[-1]), ">", 2 * MARGIN, fewer),
+        Criterion("reward gained by the full bonus with fewest optimal tokens",
+                  float(gain[full].iloc[0]), "<", MARGIN, fewer),
+        Criterion("reward that the full bonus loses from the smallest vocabulary to the largest",
+                  float(loss[full]), ">", MARGIN, larger),
     ]
     for treatment, where in CLAMPED.items():
         criteria += [
-            Criterion(says="rare optimal tokens after a step with this bonus, over before",
-                      value=float(rare[treatment]), relation=">", threshold=1, where=where),
-            Criterion(says="reward lost from the smallest vocabulary to the largest",
-                      value=float(loss[treatment]), relation="<", threshold=MARGIN, where=where),
-            Criterion(says="lead over the full bonus, reward, mean over numbers of optimal tokens",
-                      value=float(lead[treatment]), relation=">", threshold=MARGIN, where=where),
-            Criterion(says="reward gained where the full bonus does not gain, largest over numbers of "
-                      "optimal tokens", relation=">", threshold=2 * MARGIN, where=where,
-                      value=float(gain.loc[gain[full] < 2 * MARGIN, treatment].max())),
-            Criterion(says="reward gained, smallest", value=float(gain[treatment].min()), relation=">",
-                      threshold=2 * MARGIN, where=f"{where}, at any number of optimal tokens"),
+            Criterion("rare optimal tokens after a step with this bonus, over before",
+                      float(rare[treatment]), ">", 1, where),
+            Criterion("reward lost from the smallest vocabulary to the largest", float(loss[treatment]),
+                      "<", MARGIN, where),
+            Criterion("lead over the full bonus, reward, mean over numbers of optimal tokens",
+                      float(lead[treatment]), ">", MARGIN, where),
+            Criterion("reward gained where the full bonus does not gain, largest over numbers of "
+                      "optimal tokens", float(gain.loc[gain[full] < 2 * MARGIN, treatment].max()), ">",
+                      2 * MARGIN, where),
+            Criterion("reward gained, smallest", float(gain[treatment].min()), ">", 2 * MARGIN,
+                      f"{where}, at any number of optimal tokens"),
         ]
     return Finding(criteria=tuple(criteria))
 

@@ -76,13 +76,10 @@ def finding(table: pandas.DataFrame) -> Finding:
     late = reward[reward.index >= LATE[0] * change]
     where = "on tabular prompts"
     return Finding(criteria=(
-        Criterion(says=f"early {BREAKS}", value=_breaks(*_movement(entropy, EARLY)), relation="≤",
-                  threshold=1, where=where),
-        Criterion(says=f"late {BREAKS}", value=_breaks(*_movement(entropy, LATE)), relation=">",
-                  threshold=1, where=where),
-        Criterion(says="change of reward in the same late steps, absolute",
-                  value=abs(float(late.iloc[-1] - late.iloc[0])), relation="<", threshold=SATURATED,
-                  where=where),
+        Criterion(f"early {BREAKS}", _breaks(*_movement(entropy, EARLY)), "≤", 1, where),
+        Criterion(f"late {BREAKS}", _breaks(*_movement(entropy, LATE)), ">", 1, where),
+        Criterion("change of reward in the same late steps, absolute",
+                  abs(float(late.iloc[-1] - late.iloc[0])), "<", SATURATED, where),
         *_trained_criteria(table),
     ))
 
@@ -93,8 +90,8 @@ def _trained_criteria(table: pandas.DataFrame) -> list[Criterion]:
     runs = table[(table["world"] != "tabular") & (table["quantity"] == "entropy")]
     for world, rows in runs.groupby("world", sort=False):
         late = [_breaks(*_movement(line, LATE)) for _, line in rows.groupby("line")]
-        found.append(Criterion(says=f"late {BREAKS}, largest of a constant", relation=">", threshold=1,
-                               value=max(late), where=f"on {world}"))
+        found.append(Criterion(f"late {BREAKS}, largest of a constant", max(late), ">", 1,
+                               f"on {world}"))
     return found
 
 

@@ -32,12 +32,12 @@ def finding(table: pandas.DataFrame) -> Finding:
     # What a method that was behind GRPO then makes up for is no going on.
     later = {method: ends[method] - max(value, then["GRPO"]) for method, value in then.items()}
     return Finding(criteria=(
-        Criterion(says="AEnt's reward at the end less the better of GRPO's and EntReg's", relation=">",
-                  value=ends["AEnt"] - max(ends["GRPO"], ends["EntReg"]), threshold=methods.LEAD),
-        *(Criterion(says=f"reward that {method} gains after GRPO's entropy is used up, over its own or "
-                    "GRPO's then, whichever is more", threshold=GAIN,
-                    value=later.get(method, float("nan")), relation=">" if method == "AEnt" else "<",
-                    where="" if method == "AEnt" else f"for {method}, which saturates in the paper")
+        Criterion("AEnt's reward at the end less the better of GRPO's and EntReg's",
+                  ends["AEnt"] - max(ends["GRPO"], ends["EntReg"]), ">", methods.LEAD),
+        *(Criterion(f"reward that {method} gains after GRPO's entropy is used up, over its own or "
+                    "GRPO's then, whichever is more", later.get(method, float("nan")),
+                    ">" if method == "AEnt" else "<", GAIN,
+                    "" if method == "AEnt" else f"for {method}, which saturates in the paper")
           for method in ("GRPO", "EntReg", "AEnt")),
         *methods.language_model_criteria(table, "reward"),
     ))

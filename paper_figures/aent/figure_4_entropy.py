@@ -30,17 +30,14 @@ def finding(table: pandas.DataFrame) -> Finding:
     change = float(late["AEnt"].iloc[-1].mean() / late["AEnt"].iloc[0].mean()) - 1
     where = f"on {methods.MDP}, p = 1/3"
     return Finding(criteria=(
-        Criterion(says="GRPO's entropy at the end, over its start", relation="<", threshold=DEPLETED,
-                  value=kept["GRPO"], where=where),
-        Criterion(says="AEnt's entropy at the end, over its start", relation=">", threshold=DEPLETED,
-                  value=kept["AEnt"], where=where),
-        Criterion(says="AEnt's late fluctuation, over EntReg's", relation="<", threshold=CALMER,
-                  value=fluctuation["AEnt"] / fluctuation["EntReg"], where=where),
-        Criterion(says="change of AEnt's entropy over the second half, over its value halfway",
-                  relation="<", value=abs(change), threshold=STABLE, where=where),
-        Criterion(says="EntReg's late fluctuation, over its mean in that time", relation=">",
-                  value=fluctuation["EntReg"] / float(late["EntReg"].mean().mean()),
-                  threshold=FLUCTUATES, where=where),
+        Criterion("GRPO's entropy at the end, over its start", kept["GRPO"], "<", DEPLETED, where),
+        Criterion("AEnt's entropy at the end, over its start", kept["AEnt"], ">", DEPLETED, where),
+        Criterion("AEnt's late fluctuation, over EntReg's", fluctuation["AEnt"] / fluctuation["EntReg"],
+                  "<", CALMER, where),
+        Criterion("change of AEnt's entropy over the second half, over its value halfway", abs(change),
+                  "<", STABLE, where),
+        Criterion("EntReg's late fluctuation, over its mean in that time",
+                  fluctuation["EntReg"] / float(late["EntReg"].mean().mean()), ">", FLUCTUATES, where),
         *methods.language_model_criteria(table, "entropy"),
     ))
 

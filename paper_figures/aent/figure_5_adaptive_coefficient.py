@@ -111,16 +111,15 @@ def finding(table: pandas.DataFrame) -> Finding:
                                       ].groupby("quantity")}
     worse = shares.min(axis=1)
     return Finding(criteria=(
-        Criterion(says="share of the worse tail in the band, adaptive coefficient less the best constant",
-                  value=float(worse["adaptive", best["adaptive"]] - worse["constant"].max()),
-                  relation=">", threshold=0),
-        Criterion(says="reward at the end, adaptive less constant, absolute", relation="<",
-                  value=abs(ends["adaptive", "reward"] - ends["constant", "reward"]), threshold=ALIKE),
-        Criterion(says="entropy at the end under the constant that fitted, nats", relation=">",
-                  value=ends["constant", "entropy"], threshold=BAND[1]),
-        *(Criterion(says="correlation of response length and entropy along GRPO", relation=">",
-                    value=float(line["entropy"].corr(line["length"])), threshold=0,
-                    where=f"for length on token trees, {kind}")
+        Criterion("share of the worse tail in the band, adaptive coefficient less the best constant",
+                  float(worse["adaptive", best["adaptive"]] - worse["constant"].max()), ">", 0),
+        Criterion("reward at the end, adaptive less constant, absolute",
+                  abs(ends["adaptive", "reward"] - ends["constant", "reward"]), "<", ALIKE),
+        Criterion("entropy at the end under the constant that fitted, nats",
+                  ends["constant", "entropy"], ">", BAND[1]),
+        *(Criterion("correlation of response length and entropy along GRPO",
+                    float(line["entropy"].corr(line["length"])), ">", 0,
+                    f"for length on token trees, {kind}")
           for kind, line in lengths(table).items()),
         *_real_criteria(table),
     ))
@@ -132,9 +131,9 @@ def _real_criteria(table: pandas.DataFrame) -> list[Criterion]:
     late = runs[runs["step"] > 0.5 * runs["step"].max()]
     spread = late.groupby(["world", "kind", "line"])["value"].std()
     return [
-        Criterion(says="standard deviation of entropy in the second half, adaptive over the steadiest "
-                  "constant", relation="<", threshold=1, where=f"on {world}",
-                  value=float(of_world["adaptive"].min() / of_world["constant"].min()))
+        Criterion("standard deviation of entropy in the second half, adaptive over the steadiest "
+                  "constant", float(of_world["adaptive"].min() / of_world["constant"].min()), "<", 1,
+                  f"on {world}")
         for world, of_world in ((world, rows.droplevel("world")) for world, rows in
                                 spread.groupby(level="world"))
         if {"adaptive", "constant"} <= set(of_world.index.get_level_values("kind"))

@@ -71,8 +71,8 @@ def finding(table: pandas.DataFrame) -> Finding:
     rewards = rewards.loc[sorted(rewards.index, key=float)]
     full, best, most = rewards.iloc[:, 0], rewards.max(axis=1), rewards.iloc[:, -1]
     criteria = [
-        Criterion(says=f"reward at the best p less that {other}", relation=">", value=float(gap),
-                  threshold=GAIN, where=f"at a coefficient of {line}")
+        Criterion(f"reward at the best p less that {other}", float(gap), ">", GAIN,
+                  f"at a coefficient of {line}")
         for line in rewards.index for other, gap in (
             ("with the full bonus", best[line] - full[line]),
             ("at the largest p", best[line] - most[line]))
@@ -83,9 +83,8 @@ def finding(table: pandas.DataFrame) -> Finding:
 def _trained_criteria(runs: pandas.DataFrame) -> list[Criterion]:
     """Ask of each setting of language models that a share p between the extremes is best."""
     return [
-        Criterion(says=f"reward at the best share p between the extremes, less that at p = {end['x']:g}",
-                  value=float(rows["y"].iloc[1:-1].max() - end["y"]), relation=">", threshold=GAIN,
-                  where=f"on {setting}")
+        Criterion(f"reward at the best share p between the extremes, less that at p = {end['x']:g}",
+                  float(rows["y"].iloc[1:-1].max() - end["y"]), ">", GAIN, f"on {setting}")
         for setting, rows in ((s, r.sort_values("x")) for s, r in runs.groupby("line", sort=False))
         for _, end in rows.iloc[[0, -1]].iterrows()
     ]

@@ -141,9 +141,8 @@ def language_model_criteria(table: pandas.DataFrame, quantity: str) -> list[Crit
     if quantity == "entropy":  # the paper has EntReg's as high, but unsteady
         rivals = [method for method in rivals if method == "GRPO"]
     return [
-        Criterion(says=f"AEnt's {quantity} over the last tenth of the steps, less {method}'s",
-                  value=last["AEnt"] - last[method], relation=">", threshold=0,
-                  where=f"on {family(table, TRANSFORMER)}")
+        Criterion(f"AEnt's {quantity} over the last tenth of the steps, less {method}'s",
+                  last["AEnt"] - last[method], ">", 0, f"on {family(table, TRANSFORMER)}")
         for method in rivals if "AEnt" in last
     ]
 

@@ -69,17 +69,16 @@ def finding(table: pandas.DataFrame) -> Finding:
         index="row", columns="column", values="value", sort=False)
     ahead = mdp.loc[MDP_ROWS["AEnt"]] - mdp.loc[["GRPO", "EntReg"]].max()
     criteria = [
-        Criterion(says="AEnt's reward at the end (p = 1/3) less the better of GRPO's and EntReg's",
-                  value=float(lead), relation=">", threshold=methods.LEAD,
-                  where=f"on the MDP with {column} tokens optimal")
+        Criterion("AEnt's reward at the end (p = 1/3) less the better of GRPO's and EntReg's",
+                  float(lead), ">", methods.LEAD, f"on the MDP with {column} tokens optimal")
         for column, lead in ahead.items()]
     training = table[(table["origin"] == "training") & (table["column"] == "reward (0 to 1)")]
     for setting, rows in training.groupby("title", sort=False):
         is_ours = rows["row"].str.startswith("AEnt")
         best = rows[~is_ours]["value"].max()
         criteria += [
-            Criterion(says=f"reward of {row} at the end less the best of the others", relation=">",
-                      value=float(value - best), threshold=0, where=f"on {setting}")
+            Criterion(f"reward of {row} at the end less the best of the others", float(value - best),
+                      ">", 0, f"on {setting}")
             for row, value in rows[is_ours][["row", "value"]].to_numpy() if best == best]
     return Finding(criteria=tuple(criteria))
 

@@ -80,9 +80,9 @@ def shapes(table: pandas.DataFrame) -> pandas.DataFrame:
 def finding(table: pandas.DataFrame) -> Finding:
     """State before which judges, on which prompts, performance rises and falls with the target."""
     return Finding(criteria=tuple(
-        Criterion(says=f"points that pass@1 {word}, less {CERTAIN:g} standard errors over starts",
-                  value=float(row[name] - CERTAIN * row[f"{name}_error"]), relation=">", threshold=0,
-                  where=f"on {TITLES.get(family, family)} where {passing:g} answers pass")
+        Criterion(f"points that pass@1 {word}, less {CERTAIN:g} standard errors over starts",
+                  float(row[name] - CERTAIN * row[f"{name}_error"]), ">", 0,
+                  f"on {TITLES.get(family, family)} where {passing:g} answers pass")
         for (family, passing), row in shapes(table).iterrows()
         for name, word in (("rise", "gains up to the best target"), ("fall", "loses after it"))))
 

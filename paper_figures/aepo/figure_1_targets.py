@@ -102,8 +102,8 @@ def finding(table: pandas.DataFrame) -> Finding:
     held = tail["held"].astype(bool)
     below = tail["target"] < np.log(tail["right_answers"].astype(float))
     criteria = [
-        Criterion(says="share of the runs that hold their target", where=where, relation="≥",
-                  threshold=MOST, value=float(held[side].mean()) if side.any() else np.nan)
+        Criterion("share of the runs that hold their target",
+                  float(held[side].mean()) if side.any() else np.nan, "≥", MOST, where)
         for where, side in (("for targets below log |A*|", below),
                             ("for targets at or above log |A*|", ~below))
     ] + training_curves.targets_held(

@@ -77,18 +77,18 @@ def finding(table: pandas.DataFrame) -> Finding:
         rise, fall = (sign * rows[rows["temperature"] == temperature].set_index(
             ["accuracy", "right_answers", "start"])["y"] for temperature, sign in ((1.2, 1), (0.8, -1)))
         criteria += [
-            Criterion(says=f"share of starts whose entropy T = {said}", where=where, relation="≥",
-                      value=float((moved > 0).mean()) if len(moved) else 0.0, threshold=NEARLY_ALL)
+            Criterion(f"share of starts whose entropy T = {said}",
+                      float((moved > 0).mean()) if len(moved) else 0.0, "≥", NEARLY_ALL, where)
             for said, moved in (("1.2 raises", rise), ("0.8 lowers", fall))]
         if name == "solved":
             slower = float((rise / fall)[(rise > 0) & (fall > 0)].median())
     depends = one.groupby(["accuracy", "start"])["y"].agg(lambda y: len(np.unique(np.sign(y))) > 1)
     criteria += [
-        Criterion(says="rise at T = 1.2 over fall at T = 0.8, median: the rise is slower", value=slower,
-                  relation="<", threshold=1, where="on solved prompts with several right answers"),
-        Criterion(says="share of starts at which the sign depends on the temperature",
-                  value=float(depends.mean()) if len(depends) else 0.0, relation="≥",
-                  threshold=NEARLY_ALL, where="with one right answer"),
+        Criterion("rise at T = 1.2 over fall at T = 0.8, median: the rise is slower", slower, "<", 1,
+                  "on solved prompts with several right answers"),
+        Criterion("share of starts at which the sign depends on the temperature",
+                  float(depends.mean()) if len(depends) else 0.0, "≥", NEARLY_ALL,
+                  "with one right answer"),
     ]
     return Finding(criteria=tuple(criteria))
 

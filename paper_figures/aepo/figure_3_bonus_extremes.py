@@ -111,13 +111,13 @@ def finding(table: pandas.DataFrame) -> Finding:
         held = np.abs(tails - tails.index.to_numpy()) <= 0.05
         where = f"with {right_answers(size)}"
         criteria += [
-            *(Criterion(says=f"share of the runs with a bonus {said}", relation=">", threshold=0,
-                        value=float(runs[kind].mean()), where=where)
+            *(Criterion(f"share of the runs with a bonus {said}", float(runs[kind].mean()), ">", 0,
+                        where)
               for kind, said in EXTREMES.items()),
-            Criterion(says="share of the runs with a bonus in either extreme", relation="≥",
-                      threshold=MOST, where=where, value=float(runs.any(axis="columns").mean())),
-            Criterion(says="share of AEPO's targets that are held in the median over starts",
-                      value=float(held.mean()), relation="≥", threshold=MOST, where=where),
+            Criterion("share of the runs with a bonus in either extreme",
+                      float(runs.any(axis="columns").mean()), "≥", MOST, where),
+            Criterion("share of AEPO's targets that are held in the median over starts",
+                      float(held.mean()), "≥", MOST, where),
         ]
     trained = table[(table["panel"] == "trained entropy") & (table["method"] == "AEPO")]
     criteria += training_curves.targets_held(pandas.DataFrame({

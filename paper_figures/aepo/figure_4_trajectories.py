@@ -92,8 +92,8 @@ def finding(table: pandas.DataFrame) -> Finding:
                       float((lowest >= NEAR).mean())}
         shares |= {f"{rule} ends below {NEAR:g} nats": lost[rule] for rule in compared.RULES[:3]}
         where = f"with {compared.right_answers(size)}"
-        criteria += [Criterion(says=f"share of starts in which {said}", relation=">", value=share,
-                               threshold=0.5, where=where) for said, share in shares.items()]
+        criteria += [Criterion(f"share of starts in which {said}", share, ">", 0.5, where)
+                     for said, share in shares.items()]
     return Finding(criteria=(*criteria, *_trained_criteria(table)))
 
 
@@ -107,9 +107,8 @@ def _trained_criteria(table: pandas.DataFrame) -> list[Criterion]:
     for setting, runs in training[training["rule"] == "GRPO"].groupby("setting", sort=False):
         late = runs[runs["x"] > 0.9 * runs["x"].max()]["y"].mean()
         early = runs[runs["x"] <= 0.1 * runs["x"].max()]["y"].mean()
-        found.append(Criterion(
-            says="GRPO's entropy over the last tenth of the steps, over that of the first tenth",
-            value=float(late / early), relation="<", threshold=0.5, where=f"on {setting}"))
+        found.append(Criterion("GRPO's entropy over the last tenth of the steps, over that of the "
+                               "first tenth", float(late / early), "<", 0.5, f"on {setting}"))
     return found
 
 

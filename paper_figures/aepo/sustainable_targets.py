@@ -71,9 +71,8 @@ def finding(table: pandas.DataFrame) -> Finding:
         "over alpha": shares[shares["setting"] == shares["setting"].iloc[0]]["y"],
     }
     return Finding(criteria=tuple(
-        Criterion(says="share of targets held at the worst setting, over that at the best",
-                  value=float(scan.min() / scan.max()) if scan.max() else np.nan, relation="≥",
-                  threshold=ROBUST, where=name)
+        Criterion("share of targets held at the worst setting, over that at the best",
+                  float(scan.min() / scan.max()) if scan.max() else np.nan, "≥", ROBUST, name)
         for name, scan in scans.items()))
 
 

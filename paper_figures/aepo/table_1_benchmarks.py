@@ -97,15 +97,14 @@ def finding(table: pandas.DataFrame) -> Finding:
     equal = table[(table["origin"] == "equal samples") & (table["row"] == "AEPO less GRPO")]
     z = equal["value"] / equal["error"]
     return Finding(criteria=(
-        Criterion(says=f"comparisons at as many samples in which AEPO leads GRPO by over {CERTAIN:g} "
-                  "standard errors, less those in which it trails by as much", relation=">",
-                  value=int((z > CERTAIN).sum()) - int((z < -CERTAIN).sum()), threshold=0,
-                  where="at as many samples"),
-        Criterion(says="share of the families of bandits in which AEPO ends first", relation=">",
-                  value=ahead / len(bandits.columns), threshold=0.5,
-                  where="with its second batch on top of GRPO's samples"),
-        *(Criterion(says="AEPO less GRPO, in standard errors over starts", value=float(lead),
-                    relation=">", threshold=CERTAIN, where=f"at as many samples ({column})")
+        Criterion(f"comparisons at as many samples in which AEPO leads GRPO by over {CERTAIN:g} "
+                  "standard errors, less those in which it trails by as much",
+                  int((z > CERTAIN).sum()) - int((z < -CERTAIN).sum()), ">", 0, "at as many samples"),
+        Criterion("share of the families of bandits in which AEPO ends first",
+                  ahead / len(bandits.columns), ">", 0.5,
+                  "with its second batch on top of GRPO's samples"),
+        *(Criterion("AEPO less GRPO, in standard errors over starts", float(lead), ">", CERTAIN,
+                    f"at as many samples ({column})")
           for column, lead in zip(equal["column"], z, strict=True)),
         *_trained_criteria(table),
     ))
@@ -118,10 +117,10 @@ def _trained_criteria(table: pandas.DataFrame) -> list[Criterion]:
     for setting, rows in runs.groupby("title", sort=False):
         ends = rows.set_index("row")
         if {"AEPO", "GRPO"} <= set(ends.index):
-            found.append(Criterion(
-                says="AEPO's reward over the last tenth of the steps, its lowest seed, less GRPO's "
-                "highest, points", value=float(ends.loc["AEPO", "low"] - ends.loc["GRPO", "high"]),
-                relation=">", threshold=0, where=f"on {setting}"))
+            found.append(Criterion("AEPO's reward over the last tenth of the steps, its lowest seed, "
+                                   "less GRPO's highest, points",
+                                   float(ends.loc["AEPO", "low"] - ends.loc["GRPO", "high"]), ">", 0,
+                                   f"on {setting}"))
     return found
 
 

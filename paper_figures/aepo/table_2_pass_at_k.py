@@ -62,10 +62,10 @@ def finding(table: pandas.DataFrame) -> Finding:
     criteria = []
     for sharing in _ends(np.sort(ks["sharing"].unique())):
         for rule, end, side, relation in asked:
-            criteria.append(Criterion(
-                says=f"pass@{largest} less the base's under {rule}, {end} end of the 95 % interval over "
-                "starts", value=_against_base(ks, sharing, rule, largest)[side],
-                relation=relation, threshold=0, where=f"with {_name(sharing)}"))
+            criteria.append(Criterion(f"pass@{largest} less the base's under {rule}, {end} end of the "
+                                      "95 % interval over starts",
+                                      _against_base(ks, sharing, rule, largest)[side], relation, 0,
+                                      f"with {_name(sharing)}"))
     return Finding(criteria=tuple(criteria))
 
 

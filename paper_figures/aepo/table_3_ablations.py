@@ -114,17 +114,16 @@ def finding(table: pandas.DataFrame) -> Finding:
     for v in ablations:
         gap = reward[v] - reward["GRPO"]
         margin = CERTAIN * float(gap.std(ddof=1) / np.sqrt(len(gap)))
-        criteria.append(Criterion(
-            says=f"reward {VARIANTS[v]} less GRPO's from as many samples, plus {CERTAIN:g} standard "
-            "errors", value=float(gap.mean()) + margin, relation="<", threshold=0))
+        criteria.append(Criterion(f"reward {VARIANTS[v]} less GRPO's from as many samples, plus "
+                                  f"{CERTAIN:g} standard errors", float(gap.mean()) + margin, "<", 0))
     for size in ends.columns:
         where = f"for entropy, with {size} right answers" if size > 1 else "for entropy, with one right"
         criteria.append(Criterion(
             says="distance of AEPO's entropy at the end from its target, nats", where=where,
             relation="≤", value=abs(float(ends.loc["AEPO", size]) - target), threshold=NEAR))
         criteria += [
-            Criterion(says=f"entropy at the end {VARIANTS[v]}, over AEPO's target", where=where,
-                      relation="<", value=float(ends.loc[v, size]) / target, threshold=0.5)
+            Criterion(f"entropy at the end {VARIANTS[v]}, over AEPO's target",
+                      float(ends.loc[v, size]) / target, "<", 0.5, where)
             for v in ablations]
     return Finding(criteria=(*criteria, *_trained_criteria(table)))
 
@@ -138,15 +137,13 @@ def _trained_criteria(table: pandas.DataFrame) -> list[Criterion]:
         for row, end in ends.items():
             _, _, target = str(row).partition("AEPO, target ")
             if target:
-                found.append(Criterion(
-                    says=f"distance of the entropy of {row} at the end from its target, nats per token",
-                    value=abs(float(end) - float(target)), relation="≤",
-                    threshold=training_curves.TARGET_SPACING / 2, where=f"on {setting}"))
+                found.append(Criterion(f"distance of the entropy of {row} at the end from its target, "
+                                       "nats per token", abs(float(end) - float(target)), "≤",
+                                       training_curves.TARGET_SPACING / 2, f"on {setting}"))
             elif str(row).endswith(ABLATED):
-                found.append(Criterion(
-                    says=f"entropy of {row} at the end, over the target of {compared.TARGET:g} nats",
-                    value=float(end) / compared.TARGET, relation="<", threshold=0.5,
-                    where=f"on {setting}"))
+                found.append(Criterion(f"entropy of {row} at the end, over the target of "
+                                       f"{compared.TARGET:g} nats", float(end) / compared.TARGET, "<",
+                                       0.5, f"on {setting}"))
     return found
 
 

@@ -92,11 +92,10 @@ def finding(table: pandas.DataFrame) -> Finding:
     against = against_corollary(table)
     sides = {"T > 1": table["temperature"] > 1, "T < 1": table["temperature"] < 1}
     signs = {"F(1) < 0": table["rate_at_1"] < 0, "F(1) > 0": table["rate_at_1"] > 0}
-    criteria = [Criterion(says="Theorem 4.3: policies with F(1) < 0 and F'(1) ≤ 0",
-                          value=float((slopes <= 0).sum()), relation="≤", threshold=0)] + [
-        Criterion(says="Corollary 4.4: points of the map at which it is false",
-                  value=float((against & sign & side).sum()), relation="≤", threshold=0,
-                  where=f"where {name} and {temperature}")
+    criteria = [Criterion("Theorem 4.3: policies with F(1) < 0 and F'(1) ≤ 0",
+                          float((slopes <= 0).sum()), "≤", 0)] + [
+        Criterion("Corollary 4.4: points of the map at which it is false",
+                  float((against & sign & side).sum()), "≤", 0, f"where {name} and {temperature}")
         for name, sign in signs.items() for temperature, side in sides.items()]
     return Finding(criteria=tuple(criteria))
 

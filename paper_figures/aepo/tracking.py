@@ -97,13 +97,12 @@ def finding(table: pandas.DataFrame) -> Finding:
     step = table[(table["panel"] == "step") & (table["shape"] == STEPS[-1])
                  & (table["control"] == "target")]
     criteria = [
-        Criterion(says="gain: swing of entropy over that of its target, median over starts",
-                  value=float(gain_of_period), relation="≥", threshold=FOLLOWED,
-                  where=f"for a sine of {period:g} steps")
+        Criterion("gain: swing of entropy over that of its target, median over starts",
+                  float(gain_of_period), "≥", FOLLOWED, f"for a sine of {period:g} steps")
         for period, gain_of_period in median.items()
-    ] + [Criterion(says="entropy at the end over its target, highest start",
-                   value=float(switch[switch["panel"] == "end"]["y"].max() / step["y"].iloc[-1]),
-                   relation="≥", threshold=FOLLOWED, where="for a step to a target above log |A*|")]
+    ] + [Criterion("entropy at the end over its target, highest start",
+                   float(switch[switch["panel"] == "end"]["y"].max() / step["y"].iloc[-1]), "≥",
+                   FOLLOWED, "for a step to a target above log |A*|")]
     return Finding(criteria=tuple(criteria))
 
 

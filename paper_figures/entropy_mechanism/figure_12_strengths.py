@@ -36,15 +36,14 @@ def finding(table: pandas.DataFrame) -> Finding:
         for (world, family), group in of_rule.groupby(["world", "family"], sort=False):
             place = f"with {sweeps.name(str(family))}" if world == sweeps.TABULAR else f"on {family}"
             where = f"under {rule} {place}"
-            criteria.append(Criterion(
-                says="share of the steps of the strength that raise entropy at the end", relation="≥",
-                value=float((group["entropy_last"].diff()[1:] > 0).mean()), threshold=1, where=where))
+            criteria.append(Criterion("share of the steps of the strength that raise entropy at the end",
+                                      float((group["entropy_last"].diff()[1:] > 0).mean()), "≥", 1,
+                                      where))
             most = group.iloc[-1]
             if most["entropy_low"] == most["entropy_low"]:  # of several starts or seeds
-                criteria.append(Criterion(
-                    says="entropy at the strongest less that at the weakest, lower end of the 99 % "
-                         "interval",
-                    value=float(most["entropy_low"]), relation=">", threshold=0, where=where))
+                criteria.append(Criterion("entropy at the strongest less that at the weakest, lower "
+                                          "end of the 99 % interval", float(most["entropy_low"]), ">",
+                                          0, where))
     return Finding(criteria=tuple(criteria))
 
 

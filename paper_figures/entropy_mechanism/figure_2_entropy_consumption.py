@@ -125,23 +125,22 @@ def finding(table: pandas.DataFrame) -> Finding:
     printed_gap = max(abs(PRINTED["gain", share] - PRINTED["entropy", share])
                       for share in (FIRST, THIRD))
     criteria = [  # what runs are cut by fixes the first twelfth
-        Criterion(says=f"{quantity} in the first third of the steps, share of the whole, mean over sets",
-                  value=float(at(table, quantity, THIRD).mean()), relation=">", threshold=NEARLY_ALL)
+        Criterion(f"{quantity} in the first third of the steps, share of the whole, mean over sets",
+                  float(at(table, quantity, THIRD).mean()), ">", NEARLY_ALL)
         for quantity in QUANTITIES
     ] + [
-        Criterion(says="distance between gain and entropy consumed in the first twelfth, shares, largest "
-                  "of a set",
-                  value=float(gaps.max()), relation="≤", threshold=printed_gap,
-                  where=f"for gain at the pace of entropy, with {size:.0f} answers")
+        Criterion("distance between gain and entropy consumed in the first twelfth, shares, largest of "
+                  "a set", float(gaps.max()), "≤", printed_gap,
+                  f"for gain at the pace of entropy, with {size:.0f} answers")
         for size, gaps in ahead.abs().groupby(level="size")
     ]
     models = table[(table["panel"] == "model") & np.isclose(table["x"], FIRST)]
     for name, rows in models.groupby("series", sort=False):
         mean = rows.groupby("quantity")["y"].mean()
         criteria += [
-            Criterion(says=f"{quantity} in the first twelfth of the steps, share of the whole, mean over "
-                      "seeds", value=float(mean[quantity]), relation=">", threshold=HALF,
-                      where=f"on {name}") for quantity in QUANTITIES]
+            Criterion(f"{quantity} in the first twelfth of the steps, share of the whole, mean over "
+                      "seeds", float(mean[quantity]), ">", HALF, f"on {name}")
+            for quantity in QUANTITIES]
     return Finding(criteria=tuple(criteria))
 
 

@@ -99,12 +99,12 @@ def finding(table: pandas.DataFrame) -> Finding:
     by_set = errors.groupby(["series", "size"], sort=False)["error"].mean()
     models = table[table["panel"] == "model error"].groupby("series", sort=False)["error"].mean()
     criteria = [
-        Criterion(says="rms error of the prediction over the later points, reward", value=float(error),
-                  relation="≤", threshold=printed, where=f"with {family}, {size:.0f} answers")
+        Criterion("rms error of the prediction over the later points, reward", float(error), "≤",
+                  printed, f"with {family}, {size:.0f} answers")
         for (family, size), error in by_set.items()
     ] + [
-        Criterion(says="rms error of the prediction over the later steps, reward, mean over seeds",
-                  value=float(error), relation="≤", threshold=printed, where=f"on {name}")
+        Criterion("rms error of the prediction over the later steps, reward, mean over seeds",
+                  float(error), "≤", printed, f"on {name}")
         for name, error in models.items()]
     return Finding(criteria=tuple(criteria))
 

@@ -75,8 +75,8 @@ def finding(table: pandas.DataFrame) -> Finding:
     is_other = size.index.get_level_values("algorithm") == OTHER
     exact = ~size.index.get_level_values("sampled").astype(bool)
     return Finding(criteria=tuple(
-        Criterion(says="largest gap in reward to GRPO at equal entropy, mean over starts" + of,
-                  value=float(size[chosen].max()), relation="≤", threshold=APART, where=where)
+        Criterion("largest gap in reward to GRPO at equal entropy, mean over starts" + of,
+                  float(size[chosen].max()), "≤", APART, where)
         for of, where, chosen in (
             (", of the paper's algorithms but PRIME in exact expectation", "", ~is_other & exact),
             (", of the paper's algorithms but PRIME on sampled groups", "", ~is_other & ~exact),

@@ -142,29 +142,25 @@ def finding(table: pandas.DataFrame) -> Finding:
     lemma = of["tokens"][(of["tokens"]["x"] > 1) & (of["tokens"]["series"] == next(iter(ANNOUNCEMENTS)))]
     in_order = "share of the records in which covariance rises with batch accuracy"
     criteria = [
-        Criterion(says="correlation of GRPO's entropy change with Theorem 1's, smallest of a rate",
-                  value=float(grpo["correlation"].min()), relation=">", threshold=FOLLOWS,
-                  where="for the trend along GRPO"),
-        Criterion(says="relative error of each theorem for its own algorithm, largest", relation="<",
-                  value=float(compared.loc[["PG", "NPG"]]["error"].max()), threshold=EXACTLY,
-                  where="as an exact match"),
-        Criterion(says="GRPO's change over Theorem 1's, largest distance from 1", relation="<",
-                  value=float((grpo["slope"] - 1).abs().max()), threshold=EXACTLY,
-                  where="as an exact match"),
-        Criterion(says="relative error of Lemma 1, largest", value=float(lemma["y"].max()), relation="<",
-                  threshold=EXACTLY, where="for responses of several tokens"),
-        Criterion(says=in_order, value=float(ordered(of["difficulty"], ESTIMATE).mean()), relation=">",
-                  threshold=0.5, where="for the order by difficulty, estimated from samples"),
-        Criterion(says=in_order, value=float(ordered(of["difficulty"], EXACT).mean()), relation=">",
-                  threshold=0.5, where="for the order by difficulty, by Theorem 1 itself"),
-        Criterion(says="share of the steps whose mean covariance is positive", relation=">",
-                  value=float((mean > 0).mean()), threshold=0.95, where="for the sign"),
+        Criterion("correlation of GRPO's entropy change with Theorem 1's, smallest of a rate",
+                  float(grpo["correlation"].min()), ">", FOLLOWS, "for the trend along GRPO"),
+        Criterion("relative error of each theorem for its own algorithm, largest",
+                  float(compared.loc[["PG", "NPG"]]["error"].max()), "<", EXACTLY, "as an exact match"),
+        Criterion("GRPO's change over Theorem 1's, largest distance from 1",
+                  float((grpo["slope"] - 1).abs().max()), "<", EXACTLY, "as an exact match"),
+        Criterion("relative error of Lemma 1, largest", float(lemma["y"].max()), "<", EXACTLY,
+                  "for responses of several tokens"),
+        Criterion(in_order, float(ordered(of["difficulty"], ESTIMATE).mean()), ">", 0.5,
+                  "for the order by difficulty, estimated from samples"),
+        Criterion(in_order, float(ordered(of["difficulty"], EXACT).mean()), ">", 0.5,
+                  "for the order by difficulty, by Theorem 1 itself"),
+        Criterion("share of the steps whose mean covariance is positive", float((mean > 0).mean()), ">",
+                  0.95, "for the sign"),
     ]
     for name, rows in of.get("model", table.iloc[:0]).groupby("series", sort=False):
-        criteria.append(Criterion(
-            says="correlation of the measured entropy change with -Cov(log pi, logit change)",
-            value=float(np.corrcoef(rows["announced"], rows["y"])[0, 1]),
-            relation=">", threshold=FOLLOWS, where=f"for the trend on {name}"))
+        criteria.append(Criterion("correlation of the measured entropy change with -Cov(log pi, logit "
+                                  "change)", float(np.corrcoef(rows["announced"], rows["y"])[0, 1]),
+                                  ">", FOLLOWS, f"for the trend on {name}"))
     return Finding(criteria=tuple(criteria))
 
 

@@ -92,11 +92,11 @@ def finding(table: pandas.DataFrame) -> Finding:
     models = table[table["panel"] == "model fit"].groupby("series", sort=False)["r_squared"].mean()
     says = "share of the variance of reward that the law explains, mean over "
     criteria = [
-        Criterion(says=f"{says}starts", value=float(share), relation="≥", threshold=EXPLAINED,
-                  where=f"with {family}, {size:.0f} answers") for (family, size), share in by_set.items()
+        Criterion(f"{says}starts", float(share), "≥", EXPLAINED, f"with {family}, {size:.0f} answers")
+        for (family, size), share in by_set.items()
     ] + [
-        Criterion(says=f"{says}seeds", value=float(share), relation="≥", threshold=EXPLAINED,
-                  where=f"on {name}") for name, share in models.items()]
+        Criterion(f"{says}seeds", float(share), "≥", EXPLAINED, f"on {name}")
+        for name, share in models.items()]
     return Finding(criteria=tuple(criteria))
 
 

@@ -85,13 +85,12 @@ def finding(table: pandas.DataFrame) -> Finding:
     highest = table[(table["advantage"] == near["advantage"]) & (table["length"] == near["length"])
                     & (table["sharpness"] == near["sharpness"])].set_index("share")["value"][0.0002]
     return Finding(criteria=(
-        Criterion(says="largest factor between our ratios of the top groups and the printed ones, less 1",
-                  value=float(near["error"]), relation="≤", threshold=ALIKE, where="for the heavy tail"),
-        Criterion(says="mean covariance of the top 0.02 % over that of all tokens where the shape is "
-                  "nearest", value=float(highest / near["mean"]), relation="≥",
-                  threshold=HUNDREDS, where="for the heavy tail"),
-        Criterion(says="mean covariance of all tokens where the tail is nearest",
-                  value=float(near["mean"]), relation=">", threshold=0, where="for the sign of the mean"),
+        Criterion("largest factor between our ratios of the top groups and the printed ones, less 1",
+                  float(near["error"]), "≤", ALIKE, "for the heavy tail"),
+        Criterion("mean covariance of the top 0.02 % over that of all tokens where the shape is nearest",
+                  float(highest / near["mean"]), "≥", HUNDREDS, "for the heavy tail"),
+        Criterion("mean covariance of all tokens where the tail is nearest", float(near["mean"]), ">",
+                  0, "for the sign of the mean"),
     ))
 
 

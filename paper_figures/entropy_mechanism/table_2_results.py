@@ -74,16 +74,15 @@ def finding(table: pandas.DataFrame) -> Finding:
     for block, rows in ours.groupby("block", sort=False):
         by_rule = rows.set_index("row")
         criteria += [
-            Criterion(says=f"accuracy of {rule}'s lowest seed less that of GRPO's highest", relation=">",
-                      value=float(by_rule["low"][rule] - by_rule["high"][BASE]), threshold=0,
-                      where=f"on {block}")
+            Criterion(f"accuracy of {rule}'s lowest seed less that of GRPO's highest",
+                      float(by_rule["low"][rule] - by_rule["high"][BASE]), ">", 0, f"on {block}")
             for rule in METHODS if {rule, BASE} <= set(by_rule.index)]
     if criteria:
         return Finding(criteria=tuple(criteria))
     wrong = sum(len(printed.wrong_averages()) for printed in PRINTED.values())
     return Finding(standing="awaits runs", criteria=(
-        Criterion(says="averages that differ from the mean of their row", relation=">",
-                  value=float(wrong), threshold=0, where="in the printed averages"),))
+        Criterion("averages that differ from the mean of their row", float(wrong), ">", 0,
+                  "in the printed averages"),))
 
 
 def tables(table: pandas.DataFrame) -> tuple[Table, ...]:

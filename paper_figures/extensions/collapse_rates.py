@@ -82,13 +82,12 @@ def finding(table: pandas.DataFrame) -> Finding:
                    for end in ("max", "min"))
     kept = left / start
     return Finding(standing="our own", criteria=(
-        Criterion(says="distance of an exponent from the predicted one, mean over starts, largest",
-                  value=float((exponents["measured"] - exponents["predicted"]).abs().max()), relation="≤",
-                  threshold=AGREES),
-        Criterion(says="share of the entropy among right answers that the natural gradient keeps, median",
-                  value=float(kept["NPG"]), relation=">", threshold=KEPT),
-        Criterion(says="share that another algorithm keeps, median, largest",
-                  value=float(kept.drop("NPG").max()), relation="<", threshold=KEPT),
+        Criterion("distance of an exponent from the predicted one, mean over starts, largest",
+                  float((exponents["measured"] - exponents["predicted"]).abs().max()), "≤", AGREES),
+        Criterion("share of the entropy among right answers that the natural gradient keeps, median",
+                  float(kept["NPG"]), ">", KEPT),
+        Criterion("share that another algorithm keeps, median, largest", float(kept.drop("NPG").max()),
+                  "<", KEPT),
     ))
 
 

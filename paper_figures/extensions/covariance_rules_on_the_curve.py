@@ -44,10 +44,10 @@ def finding(table: pandas.DataFrame) -> Finding:
     on = (curve["mean"].abs() <= MARGIN) & (curve["high"] - curve["low"] <= 2 * MARGIN)
     weak = curve["selected"] == curve["selected"].min()
     return Finding(standing="our own", criteria=(
-        Criterion(says="share of the comparisons above GRPO's curve, not the fewest tokens selected",
-                  value=float(above[~weak].mean()), relation="≥", threshold=1),
-        Criterion(says="share of the comparisons on GRPO's curve, fewest tokens selected", relation="≥",
-                  value=float(on[weak].mean()), threshold=1),
+        Criterion("share of the comparisons above GRPO's curve, not the fewest tokens selected",
+                  float(above[~weak].mean()), "≥", 1),
+        Criterion("share of the comparisons on GRPO's curve, fewest tokens selected",
+                  float(on[weak].mean()), "≥", 1),
     ))
 
 

@@ -58,12 +58,12 @@ def finding(table: pandas.DataFrame) -> Finding:
     hard, easy = (difficulty[difficulty["x"] == accuracy]["share"]
                   for accuracy in (difficulty["x"].min(), difficulty["x"].max()))
     return Finding(standing="our own", criteria=(
-        Criterion(says="share of positive covariances at the highest accuracy, smallest", relation=">",
-                  value=float(easy.min()), threshold=0.5),
-        Criterion(says="largest share at the lowest accuracy less the smallest at the highest",
-                  value=float(hard.max() - easy.min()), relation="<", threshold=0),
-        Criterion(says="share along training from an accuracy of 0.75 on, smallest", relation=">",
-                  value=float(training[training["x"] >= 0.75]["share"].min()), threshold=0.5),
+        Criterion("share of positive covariances at the highest accuracy, smallest", float(easy.min()),
+                  ">", 0.5),
+        Criterion("largest share at the lowest accuracy less the smallest at the highest",
+                  float(hard.max() - easy.min()), "<", 0),
+        Criterion("share along training from an accuracy of 0.75 on, smallest",
+                  float(training[training["x"] >= 0.75]["share"].min()), ">", 0.5),
     ))
 
 

@@ -123,8 +123,8 @@ def finding(table: pandas.DataFrame) -> Finding:
     (_, most), (least, _) = (interval(forecasts.get_group(name))
                              for name in ("coefficients", "entropy_gradient"))
     return Finding(standing="our own", criteria=(
-        Criterion(says="lower end of the 95 % interval of the correlation with (i'), less the upper end "
-                  "of that with (i)", value=least - most, relation=">", threshold=0),
+        Criterion("lower end of the 95 % interval of the correlation with (i'), less the upper end of "
+                  "that with (i)", least - most, ">", 0),
     ))
 
 

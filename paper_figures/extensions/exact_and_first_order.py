@@ -76,10 +76,10 @@ def finding(table: pandas.DataFrame) -> Finding:
     rare = table[table["case"] == "rare"]
     wrong = (np.sign(rare["first_order"]) != np.sign(rare["exact"])).groupby(rare["size"]).mean()
     return Finding(standing="our own", criteria=(
-        Criterion(says=f"size of a step up to which the first order is within {TOLERANCE:.0%}, nats, "
-                  "smallest of a case", value=min(carried), relation="≥", threshold=SMALL),
-        Criterion(says="largest share of the policies with the wrong sign at a step size, learning a "
-                  "rare answer", relation="≥", threshold=0.5, value=float(wrong.max())),
+        Criterion(f"size of a step up to which the first order is within {TOLERANCE:.0%}, nats, "
+                  "smallest of a case", min(carried), "≥", SMALL),
+        Criterion("largest share of the policies with the wrong sign at a step size, learning a rare "
+                  "answer", float(wrong.max()), "≥", 0.5),
     ))
 
 

@@ -213,13 +213,12 @@ def finding(table: pandas.DataFrame) -> Finding:
     reward = others["reward"]
     return Finding(standing="our own", criteria=(
         _is_nearest(far, FORECAST, ABOVE),
-        Criterion(says=f"p of another that is as near as {FORECAST}, largest", relation="<",
-                  value=float(far["p"].max()) if far.index[0] == FORECAST else np.nan,
-                  threshold=1 - LEVEL, where=ABOVE),
+        Criterion(f"p of another that is as near as {FORECAST}, largest",
+                  float(far["p"].max()) if far.index[0] == FORECAST else np.nan, "<", 1 - LEVEL, ABOVE),
         _is_nearest(others, AEPO, OTHERS),
-        Criterion(says=f"reward of {AEPO}, less the highest of the others", relation=">", threshold=0,
-                  value=float(reward.get(AEPO, np.nan) - reward.drop(AEPO, errors="ignore").max()),
-                  where=OTHERS),
+        Criterion(f"reward of {AEPO}, less the highest of the others",
+                  float(reward.get(AEPO, np.nan) - reward.drop(AEPO, errors="ignore").max()), ">", 0,
+                  OTHERS),
     ))
 
 
@@ -227,8 +226,8 @@ def _is_nearest(order: pandas.DataFrame, controller: str, where: str = "") -> Cr
     """Ask that a controller is nearest to its targets, in the mean over settings and seeds."""
     off = order["deviation"]
     lead = off.get(controller, np.nan) - off.drop(controller, errors="ignore").min()
-    return Criterion(says=f"distance of {controller} from the target, less the nearest other's, nats",
-                     value=float(lead), relation="<", threshold=0, where=where)
+    return Criterion(f"distance of {controller} from the target, less the nearest other's, nats",
+                     float(lead), "<", 0, where)
 
 
 def _same_runs(table: pandas.DataFrame) -> pandas.DataFrame:

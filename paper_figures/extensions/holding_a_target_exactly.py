@@ -104,13 +104,12 @@ def finding(table: pandas.DataFrame) -> Finding:
     """State what holds best."""
     off = summary(table)["deviation"]
     return Finding(standing="our own", criteria=(
-        Criterion(says="distance of the forecast on the diverse bonus from targets below log |A*|, less "
-                  "that of the nearest other, nats", relation="<", threshold=0,
-                  value=float(off["forecast, diverse bonus"]
-                              - off.drop("forecast, diverse bonus").min())),
-        Criterion(says="that distance of the forecast on the entropy bonus, less the integral's, nats",
-                  value=float(off["forecast, entropy bonus"] - off["integral, entropy bonus"]),
-                  relation="<", threshold=0),
+        Criterion("distance of the forecast on the diverse bonus from targets below log |A*|, less "
+                  "that of the nearest other, nats",
+                  float(off["forecast, diverse bonus"] - off.drop("forecast, diverse bonus").min()),
+                  "<", 0),
+        Criterion("that distance of the forecast on the entropy bonus, less the integral's, nats",
+                  float(off["forecast, entropy bonus"] - off["integral, entropy bonus"]), "<", 0),
     ))
 
 

@@ -146,12 +146,12 @@ def finding(table: pandas.DataFrame) -> Finding:
     found = measures(table)
     independent = (found[list(WITHIN)] <= HOLDS).all(axis=1)
     return Finding(standing="our own", criteria=(
-        Criterion(says="policies for which logits of a state are independent", relation="≤", threshold=0,
-                  value=float(independent.sum())),
-        Criterion(says="share of the entropy changes that the whole kernel leaves unexplained, largest",
-                  value=float(found["all states"].max()), relation="≤", threshold=EXPLAINED),
-        Criterion(says="share that independent logits leave unexplained, smallest", relation=">",
-                  value=float(found["identity"].min()), threshold=EXPLAINED),
+        Criterion("policies for which logits of a state are independent", float(independent.sum()), "≤",
+                  0),
+        Criterion("share of the entropy changes that the whole kernel leaves unexplained, largest",
+                  float(found["all states"].max()), "≤", EXPLAINED),
+        Criterion("share that independent logits leave unexplained, smallest",
+                  float(found["identity"].min()), ">", EXPLAINED),
     ))
 
 

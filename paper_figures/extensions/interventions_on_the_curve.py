@@ -68,9 +68,9 @@ def finding(table: pandas.DataFrame) -> Finding:
     gaps = table[(table["panel"] == "gap") & (table["mode"] == "sampled")]
     rules = gaps[~gaps["rule"].isin(CONTROLS) & ~(gaps[["y", "low", "high"]] == 0).all(axis=1)]
     return Finding(standing="our own", criteria=tuple(
-        Criterion(says="interventions that leave GRPO's curve of reward against entropy, from samples",
-                  value=float(rules[rules["family"] == family]["side"].isin((1, -1)).sum()),
-                  relation=">", threshold=0, where=f"on prompts with {family}")
+        Criterion("interventions that leave GRPO's curve of reward against entropy, from samples",
+                  float(rules[rules["family"] == family]["side"].isin((1, -1)).sum()), ">", 0,
+                  f"on prompts with {family}")
         for family in gaps["family"].unique()))
 
 

@@ -96,10 +96,9 @@ def finding(table: pandas.DataFrame) -> Finding:
             comparable += 1
             better += bool(group["difference"].mean() > sure(len(group)) * group["difference"].sem())
     return Finding(standing="our own", criteria=(
-        Criterion(says="cases that can be compared at equal reward", value=float(comparable),
-                  relation=">", threshold=0),
-        Criterion(says="of them those in which the true effect left more entropy, beyond what seeds "
-                  "explain", value=float(better), relation="≤", threshold=0),
+        Criterion("cases that can be compared at equal reward", float(comparable), ">", 0),
+        Criterion("of them those in which the true effect left more entropy, beyond what seeds explain",
+                  float(better), "≤", 0),
     ))
 
 

@@ -68,10 +68,10 @@ def finding(table: pandas.DataFrame) -> Finding:
     guess = float(aepo["outcome"].value_counts(normalize=True).max())
     called = aepo.groupby("outcome")["line"].mean().reindex(AEPO_OUTCOMES).dropna()
     return Finding(standing="our own", criteria=(
-        Criterion(says="share of AEPO's outcomes that the lines predict, less that of the most common",
-                  value=float(aepo["line"].mean()) - guess, relation=">", threshold=0),
-        *(Criterion(says="share of AEPO's runs with this outcome that the lines call", value=float(value),
-                    relation="≥", threshold=CALLED, where=f"of those {name}")
+        Criterion("share of AEPO's outcomes that the lines predict, less that of the most common",
+                  float(aepo["line"].mean()) - guess, ">", 0),
+        *(Criterion("share of AEPO's runs with this outcome that the lines call", float(value), "≥",
+                    CALLED, f"of those {name}")
           for name, value in called.items()),
     ))
 

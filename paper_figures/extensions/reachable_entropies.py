@@ -105,12 +105,12 @@ def finding(table: pandas.DataFrame) -> Finding:
     above = (ends["method"] == "bonus") & (excess > CLEAR)
     held = table[(table["panel"] == "held") & (table["held"] == 1)]
     return Finding(standing="our own", criteria=(
-        Criterion(says="targets at or above log m that AEPO holds", relation="≤", threshold=0,
-                  value=float((held["y"] >= np.log(held["x"].astype(float))).sum())),
-        Criterion(says=f"runs of an entropy bonus that end over {CLEAR:g} nats above log m", relation=">",
-                  value=float(above.sum()), threshold=0),
-        Criterion(says="wrong answers of these runs, share, median", relation=">", threshold=0,
-                  value=float((1 - ends.loc[above, "y"]).median())),
+        Criterion("targets at or above log m that AEPO holds",
+                  float((held["y"] >= np.log(held["x"].astype(float))).sum()), "≤", 0),
+        Criterion(f"runs of an entropy bonus that end over {CLEAR:g} nats above log m",
+                  float(above.sum()), ">", 0),
+        Criterion("wrong answers of these runs, share, median",
+                  float((1 - ends.loc[above, "y"]).median()), ">", 0),
     ))
 
 

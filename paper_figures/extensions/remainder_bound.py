@@ -133,13 +133,12 @@ def finding(table: pandas.DataFrame) -> Finding:
     of = {name: table[table["panel"] == name] for name in ("share", "constant", "sign")}
     constant = of["constant"].pivot(index="x", columns="kind", values="y")
     return Finding(standing="our own", criteria=(
-        Criterion(says="share of the bound that a policy or step fills, largest", relation="≤",
-                  value=float(of["share"]["y"].max()), threshold=1),
-        Criterion(says="policies whose sign is certified though it is wrong", relation="≤", threshold=0,
-                  value=float((of["sign"]["x"] > of["sign"]["y"]).sum())),
-        Criterion(says="bound over what the worst policies known reach, largest of a number of actions",
-                  value=float((constant["bound"] / constant["reached"]).max()), relation="≤",
-                  threshold=2),
+        Criterion("share of the bound that a policy or step fills, largest",
+                  float(of["share"]["y"].max()), "≤", 1),
+        Criterion("policies whose sign is certified though it is wrong",
+                  float((of["sign"]["x"] > of["sign"]["y"]).sum()), "≤", 0),
+        Criterion("bound over what the worst policies known reach, largest of a number of actions",
+                  float((constant["bound"] / constant["reached"]).max()), "≤", 2),
     ))
 
 

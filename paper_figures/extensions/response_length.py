@@ -67,13 +67,13 @@ def finding(table: pandas.DataFrame) -> Finding:
     exact = changes(table).query("mode == 'exact'")
     printed = exact[exact["objective"] == PRINTED].groupby("kind")["change"].mean()
     return Finding(standing="our own", criteria=(
-        Criterion(says="change of the length of right responses under GRPO's mean over each response, "
-                  "tokens", value=float(printed["right"]), relation="<", threshold=0),
-        Criterion(says="change of the length of wrong responses under it, tokens", relation=">",
-                  value=float(printed["wrong"]), threshold=0),
-        Criterion(says="change of any length under token-mean and Dr.GRPO in exact expectation, tokens, "
-                  "largest", value=float(exact[exact["objective"] != PRINTED]["change"].abs().max()),
-                  relation="<", threshold=STILL),
+        Criterion("change of the length of right responses under GRPO's mean over each response, tokens",
+                  float(printed["right"]), "<", 0),
+        Criterion("change of the length of wrong responses under it, tokens", float(printed["wrong"]),
+                  ">", 0),
+        Criterion("change of any length under token-mean and Dr.GRPO in exact expectation, tokens, "
+                  "largest", float(exact[exact["objective"] != PRINTED]["change"].abs().max()), "<",
+                  STILL),
     ))
 
 

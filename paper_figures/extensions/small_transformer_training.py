@@ -69,12 +69,12 @@ def finding(table: pandas.DataFrame) -> Finding:
         grpo, aepo = (ends.loc[rule] for rule in RULES)
         where = f"with {words.split(' (')[0]}"
         criteria += [
-            Criterion(says="entropy at the end under GRPO, less its start, nats per token", relation="<",
-                      value=float(grpo["last"] - grpo["first"]), threshold=0, where=where),
-            Criterion(says="entropy at the end under AEPO, less GRPO's, nats per token", relation=">",
-                      value=float(aepo["last"] - grpo["last"]), threshold=NEAR, where=where),
-            Criterion(says="distance of AEPO's entropy at the end from its target, nats per token",
-                      value=abs(float(aepo["last"]) - TARGET), relation="≤", threshold=NEAR, where=where),
+            Criterion("entropy at the end under GRPO, less its start, nats per token",
+                      float(grpo["last"] - grpo["first"]), "<", 0, where),
+            Criterion("entropy at the end under AEPO, less GRPO's, nats per token",
+                      float(aepo["last"] - grpo["last"]), ">", NEAR, where),
+            Criterion("distance of AEPO's entropy at the end from its target, nats per token",
+                      abs(float(aepo["last"]) - TARGET), "≤", NEAR, where),
         ]
     return Finding(criteria=tuple(criteria), standing="our own")
 

@@ -76,10 +76,10 @@ def finding(table: pandas.DataFrame) -> Finding:
     one, most = (found[found["gain"] == gain] for gain in (found["gain"].min(), found["gain"].max()))
     asked = 2 * float(table["offset"].iloc[0])
     return Finding(standing="our own", criteria=(
-        Criterion(says="distance between the kinds under one coefficient, over that asked, largest",
-                  value=float(one["apart"].max()) / asked, relation="<", threshold=LITTLE),
-        Criterion(says="distance between the kinds at the largest gain, over that asked, smallest",
-                  value=float(most["apart"].min()) / asked, relation=">", threshold=0.5),
+        Criterion("distance between the kinds under one coefficient, over that asked, largest",
+                  float(one["apart"].max()) / asked, "<", LITTLE),
+        Criterion("distance between the kinds at the largest gain, over that asked, smallest",
+                  float(most["apart"].min()) / asked, ">", 0.5),
     ))
 
 
