@@ -29,8 +29,6 @@ from simulations.experiments.grid import trained
 from simulations.problems.bandits import Bandit
 
 CONTROLS = ("switch", "proportional")
-FOLLOWED = 0.95
-"""The share of a sine's swing that entropy must make for the sine to count as followed."""
 COLDEST = -12.0
 """Logarithm of the lowest temperature tried when a policy is cooled to a lower entropy."""
 

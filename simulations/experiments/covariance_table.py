@@ -27,8 +27,6 @@ from simulations.experiments.grid import over
 from simulations.experiments.performance_law_curves import graded
 
 SHARES = (0.0002, 0.002, 0.02, 0.2, 0.5, 1.0)
-PRINTED = (5.654, 3.112, 1.385, 0.351, 0.152, 0.003)
-"""The printed values of Table 1: Qwen2.5-7B at training step 1."""
 ADVANTAGES = {"group-normalized": advantages.group_normalized,
               "group-centered": advantages.group_centered}
 KL_COV_SHARE = 0.002

@@ -22,11 +22,6 @@ CURVES = ("entropy", "reward", "temperature", "entropy_within_correct")
 LONG_NAMES = {
     "entropy": "policy entropy, nats",
     "reward": "probability of a right answer",
-    "coefficient": "coefficient that the rule's controller chose",
-    "covariance": "Cov(log pi, A), nats",
-    "covariance_pg": "Cov(log pi, pi A), nats",
-    "distinct_answers": "expected number of distinct right answers among the samples",
-    "response_length": "expected length of a response, tokens",
     "temperature": "sampling temperature of the second batch",
     "entropy_within_correct": "entropy given a right answer, nats",
     "tail_entropy": "mean entropy over the tail, nats",
@@ -133,13 +128,11 @@ class Grid:
             )
         )
 
-    def curves(
-        self, run: Trajectory, names: Sequence[str] = CURVES, step: str = "step"
-    ) -> xr.Dataset:
-        """Return the recorded columns ``names`` of a trajectory as a Dataset over grid and ``step``."""
-        dims = (*self.dims, step)
+    def curves(self, run: Trajectory, names: Sequence[str] = CURVES) -> xr.Dataset:
+        """Return the recorded columns ``names`` of a trajectory as a Dataset over grid and step."""
+        dims = (*self.dims, "step")
         columns = {n: (dims, getattr(run, n).T.reshape(*self.shape, -1)) for n in names}
-        return _named(xr.Dataset(columns, coords={**self.coords, step: run.step}))
+        return _named(xr.Dataset(columns, coords={**self.coords, "step": run.step}))
 
 
 def _named(dataset: xr.Dataset) -> xr.Dataset:

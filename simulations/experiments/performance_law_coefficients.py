@@ -37,7 +37,6 @@ from simulations.experiments.grid import Grid, over
 from simulations.problems.bandits import Bandit
 from simulations.problems.shared_parameters import random_features
 
-REFERENCE = "GRPO"
 POINTS = 236
 STAND_INS = ("prior", "features", "features, one start")
 

@@ -9,7 +9,7 @@ from simulations.experiments import covariance_table
 def test_the_printed_numbers_are_the_slide_s():
     """A slip of the pen in the data; two copies that differ."""
     printed = (5.654, 3.112, 1.385, 0.351, 0.152, 0.003)
-    assert tuple(figure.PRINTED.column("Mean value").values()) == printed == covariance_table.PRINTED
+    assert tuple(figure.PRINTED.column("Mean value").values()) == printed
     assert tuple(figure.GROUPS) == covariance_table.SHARES
 
 
