@@ -118,9 +118,8 @@ def finding(table: pandas.DataFrame) -> Finding:
                                   f"{CERTAIN:g} standard errors", float(gap.mean()) + margin, "<", 0))
     for size in ends.columns:
         where = f"for entropy, with {size} right answers" if size > 1 else "for entropy, with one right"
-        criteria.append(Criterion(
-            says="distance of AEPO's entropy at the end from its target, nats", where=where,
-            relation="≤", value=abs(float(ends.loc["AEPO", size]) - target), threshold=NEAR))
+        criteria.append(Criterion("distance of AEPO's entropy at the end from its target, nats",
+                                  abs(float(ends.loc["AEPO", size]) - target), "≤", NEAR, where))
         criteria += [
             Criterion(f"entropy at the end {VARIANTS[v]}, over AEPO's target",
                       float(ends.loc[v, size]) / target, "<", 0.5, where)

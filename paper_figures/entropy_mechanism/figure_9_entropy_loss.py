@@ -57,8 +57,8 @@ def finding(table: pandas.DataFrame) -> Finding:
                                   EXPLODED, where))
         if best["reward_low"] == best["reward_low"]:  # of several starts or seeds
             criteria.append(Criterion(
-                says="gain in accuracy, upper end of the 99 % interval, highest of a coefficient",
-                value=float(rest["reward_high"].max()), relation="≤", threshold=GAIN, where=where))
+                "gain in accuracy, upper end of the 99 % interval, highest of a coefficient",
+                float(rest["reward_high"].max()), "≤", GAIN, where))
     return Finding(criteria=tuple(criteria))
 
 
