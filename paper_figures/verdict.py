@@ -31,7 +31,7 @@ RULE = (
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Criterion:
     """One comparison of a number of ours with a threshold that the paper's finding asks for."""
 

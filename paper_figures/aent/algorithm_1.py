@@ -1,9 +1,5 @@
 """AEnt, Algorithm 1: adaptive entropy regularization with token space clamping.
 
-What the paper shows: the algorithm's steps. The printed box is not in the text we had;
-section 4.3 says in words what it does, from which the rows here are put together, with Eqs. 4.1 and 4.2
-as reconstructed.
-
 What we run: each step beside the function that does it, and a run of the algorithm on a tabular
 problem, global step by global step: clamped entropy, its band, and the coefficient, which is compared
 with what Eq. 4.1 gives from the logged entropies. A global step draws one batch and takes four
@@ -77,13 +73,11 @@ def finding(table: pandas.DataFrame) -> Finding:
     end = float(table["clamped_entropy"].iloc[-1])
     outside = max(RULE.entropy_low - end, end - RULE.entropy_high)
     return Finding(criteria=(
-        Criterion(says="largest difference of the coefficient from Eq. 4.1's", value=error, relation="<",
-                  threshold=EXACT),
-        Criterion(says="share of the second half of the steps in which the clamped entropy is in its "
-                       "band",
-                  value=inside, relation=">", threshold=0.5, where="for staying in the band"),
-        Criterion(says="distance of the clamped entropy at the end from its band, nats, negative inside",
-                  value=outside, relation="≤", threshold=0, where="for staying in the band"),
+        Criterion("largest difference of the coefficient from Eq. 4.1's", error, "<", EXACT),
+        Criterion("share of the second half of the steps in which the clamped entropy is in its band",
+                  inside, ">", 0.5, "for staying in the band"),
+        Criterion("distance of the clamped entropy at the end from its band, nats, negative inside",
+                  outside, "≤", 0, "for staying in the band"),
     ))
 
 
@@ -98,8 +92,7 @@ def draw(table: pandas.DataFrame) -> Figure:
         left.plot(table["step"], table[column], **look)
         end = table[["step", column]].iloc[-1]
         labels.append((float(end["step"]), float(end[column]), name, look["color"]))
-    left.set(xlabel="global step", ylabel="entropy (nats)", ylim=(0, None))
-    left.set_title("entropy and its band")
+    left.set(xlabel="global step", ylabel="entropy (nats)", ylim=(0, None), title="entropy and its band")
     left.margins(x=0)
     label_ends(left, labels)
     right.plot(table["step"], table["formula"], color="#000000", linestyle="none", marker="o",
@@ -107,8 +100,7 @@ def draw(table: pandas.DataFrame) -> Figure:
     right.plot(table["step"], table["coefficient"], **SERIES[0])
     right.axhline(RULE.coefficient_low, **REFERENCE)
     right.annotate("circles: Eq. 4.1", (0.4, 0.3), xycoords="axes fraction", fontsize=7)
-    right.set(xlabel="global step", ylabel=r"coefficient $\lambda$", ylim=(0, None))
-    right.set_title("coefficient")
+    right.set(xlabel="global step", ylabel=r"coefficient $\lambda$", ylim=(0, None), title="coefficient")
     right.margins(x=0)
     return figure
 

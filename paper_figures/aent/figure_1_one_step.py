@@ -1,12 +1,5 @@
 """AEnt, Figure 1: what an entropy bonus lifts, with and without clamping.
 
-What the paper shows: the policy after one step of policy optimization with no entropy control, with the
-entropy bonus and with the clamped one (caption and numbers are not in the text we had). From its text:
-without control the likely, locally optimal tokens grow and the rare optimal ones are squeezed; the
-clamped bonus lifts them. Its third version trains on a synthetic MDP of 100,000 actions instead: the
-fewer are optimal, the less the entropy bonus gains, while the clamped one gains at any number (values
-read off the authors' plot).
-
 What we run: one exact step on ten tokens; GRPO from sampled groups on vocabularies of 10,000 to
 1,000,000 tokens with 15, 5 and 1 optimal ones, each bonus at its best coefficient. Start,
 coefficients, clamping and learning rate are ours, for the paper's are not known.
@@ -23,8 +16,9 @@ from matplotlib.figure import Figure
 
 from paper_figures.aent import methods
 from paper_figures.data import inputs, paper_numbers
-from paper_figures.drawing.bands import draw_median
-from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels
+from paper_figures.data.tables import stacked
+from paper_figures.drawing.bands import draw_lines
+from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels, value_ticks
 from paper_figures.drawing.table import Table
 from paper_figures.figure import Finding, PaperFigure
 from paper_figures.verdict import Criterion, Headline
@@ -51,8 +45,7 @@ def data(results: Path) -> pandas.DataFrame:
     """
     paper_numbers.read(__file__)  # recorded as read; `tables` shows them
     dataset = inputs.simulation(results, "aent_one_step")
-    parts = [_tokens(dataset), _training(dataset)]
-    return pandas.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
+    return stacked([_tokens(dataset), _training(dataset)], COLUMNS)
 
 
 def _tokens(dataset: xarray.Dataset) -> pandas.DataFrame:
@@ -95,30 +88,30 @@ def finding(table: pandas.DataFrame) -> Finding:
     lead = by_optimal.sub(by_optimal[full], axis=0).mean()
     loss = by_size.iloc[0] - by_size.iloc[-1]
     criteria = [
-        Criterion(says="rare optimal tokens after a step without a bonus, over before", relation="<",
-                  value=float(rare["no bonus"]), threshold=1),
-        Criterion(says="the likely token after a step without a bonus, over before", relation=">",
-                  value=float(likely["no bonus"]), threshold=1),
-        Criterion(says="reward gained by the full bonus with most optimal tokens", relation=">",
-                  value=float(gain[full].iloc[-1]), threshold=2 * MARGIN, where=fewer),
-        Criterion(says="reward gained by the full bonus with fewest optimal tokens", relation="<",
-                  value=float(gain[full].iloc[0]), threshold=MARGIN, where=fewer),
-        Criterion(says="reward that the full bonus loses from the smallest vocabulary to the largest",
-                  value=float(loss[full]), relation=">", threshold=MARGIN, where=larger),
+        Criterion("rare optimal tokens after a step without a bonus, over before",
+                  float(rare["no bonus"]), "<", 1),
+        Criterion("the likely token after a step without a bonus, over before",
+                  float(likely["no bonus"]), ">", 1),
+        Criterion("reward gained by the full bonus with most optimal tokens",
+                  float(gain[full].iloc[-1]), ">", 2 * MARGIN, fewer),
+        Criterion("reward gained by the full bonus with fewest optimal tokens",
+                  float(gain[full].iloc[0]), "<", MARGIN, fewer),
+        Criterion("reward that the full bonus loses from the smallest vocabulary to the largest",
+                  float(loss[full]), ">", MARGIN, larger),
     ]
     for treatment, where in CLAMPED.items():
         criteria += [
-            Criterion(says="rare optimal tokens after a step with this bonus, over before",
-                      value=float(rare[treatment]), relation=">", threshold=1, where=where),
-            Criterion(says="reward lost from the smallest vocabulary to the largest",
-                      value=float(loss[treatment]), relation="<", threshold=MARGIN, where=where),
-            Criterion(says="lead over the full bonus, reward, mean over numbers of optimal tokens",
-                      value=float(lead[treatment]), relation=">", threshold=MARGIN, where=where),
-            Criterion(says="reward gained where the full bonus does not gain, largest over numbers of "
-                      "optimal tokens", relation=">", threshold=2 * MARGIN, where=where,
-                      value=float(gain.loc[gain[full] < 2 * MARGIN, treatment].max())),
-            Criterion(says="reward gained, smallest", value=float(gain[treatment].min()), relation=">",
-                      threshold=2 * MARGIN, where=f"{where}, at any number of optimal tokens"),
+            Criterion("rare optimal tokens after a step with this bonus, over before",
+                      float(rare[treatment]), ">", 1, where),
+            Criterion("reward lost from the smallest vocabulary to the largest", float(loss[treatment]),
+                      "<", MARGIN, where),
+            Criterion("lead over the full bonus, reward, mean over numbers of optimal tokens",
+                      float(lead[treatment]), ">", MARGIN, where),
+            Criterion("reward gained where the full bonus does not gain, largest over numbers of "
+                      "optimal tokens", float(gain.loc[gain[full] < 2 * MARGIN, treatment].max()), ">",
+                      2 * MARGIN, where),
+            Criterion("reward gained, smallest", float(gain[treatment].min()), ">", 2 * MARGIN,
+                      f"{where}, at any number of optimal tokens"),
         ]
     return Finding(criteria=tuple(criteria))
 
@@ -128,14 +121,11 @@ def draw(table: pandas.DataFrame) -> Figure:
     figure, axes = panels(2, 2, height=2.25)
     _draw_tokens(axes[0, 0], table[table["panel"] == "token"])
     curves = table[table["panel"] == "curve"]
-    labels = []
-    for treatment, rows in curves.groupby("treatment", sort=False):
-        look = LOOKS[str(treatment)]
-        labels.append((*draw_median(axes[0, 1], rows, look, band=(0, 1)), str(treatment), look["color"]))
-    axes[0, 1].set(ylim=(0, 1.04), xlabel="optimizer step", ylabel="expected reward (0 to 1)")
+    labels = draw_lines(axes[0, 1], curves, "treatment", LOOKS, band=(0, 1))
+    axes[0, 1].set(
+        ylim=(0, 1.04), xlabel="optimizer step", ylabel="expected reward (0 to 1)",
+        title=f"{curves['vocabulary'].iloc[0]:,.0f} tokens, {curves['optimal'].iloc[0]:.0f} optimal")
     axes[0, 1].margins(x=0)
-    axes[0, 1].set_title(
-        f"{curves['vocabulary'].iloc[0]:,.0f} tokens, {curves['optimal'].iloc[0]:.0f} optimal")
     label_ends(axes[0, 1], labels)
     ends = table[table["panel"] == "end"]
     here = ends[ends["vocabulary"] == methods.VOCABULARY]
@@ -155,8 +145,8 @@ def _draw_tokens(panel: Axes, rows: pandas.DataFrame) -> None:
         labels.append((float(line["x"].iloc[-1]), float(line["y"].iloc[-1]), treatment, look["color"]))
     panel.axhline(1, **REFERENCE)
     panel.set_xticks([1, 4.5, 8], ["1\nlocal", "4, 5\noptimal", "6 to 10\nuseless"])
-    panel.set(xlabel="token, likeliest first", ylabel="probability\nafter / before")
-    panel.set_title("one exact step, ten tokens")
+    panel.set(xlabel="token, likeliest first", ylabel="probability\nafter / before",
+              title="one exact step, ten tokens")
     label_ends(panel, labels)
 
 
@@ -170,9 +160,7 @@ def _draw_ends(panel: Axes, rows: pandas.DataFrame, x: str, label: str) -> None:
             marker=MARKERS[i], markersize=3.5, **{**look, "linewidth": 1.1})
         labels.append((float(middle.index[-1]), float(middle.iloc[-1]), treatment, look["color"]))
     panel.set_xscale("log")
-    ticks = sorted(rows[x].unique())
-    panel.set_xticks(ticks, [f"{tick:,.0f}" for tick in ticks])
-    panel.minorticks_off()
+    value_ticks(panel, rows[x], "{:,.0f}")
     panel.set(ylim=(0, 1.04), xlabel=label, ylabel="reward at the end")
     label_ends(panel, labels)
 

@@ -1,9 +1,5 @@
 """AEnt, Figure 2: a constant entropy coefficient that stops fitting in the middle of training.
 
-What the paper shows (from its text; the text we had has no caption and no step): a run with a constant
-coefficient. "The entropy stabilizes in the early period, but starts to drastically fluctuate after step"
-..., "while the policy performance saturates"; the coefficient "is not adjusted to change such a trend".
-
 What we run: GRPO with a clamped-entropy bonus of several constant coefficients on prompts of graded
 difficulty; midway the prompts are replaced by others with fewer right answers. That change is ours, and
 what follows it is our doing: it is shown and told, but does not count as reproduction. The band is the
@@ -23,7 +19,7 @@ from paper_figures.aent import methods
 from paper_figures.aent.halves import HALVES, shade, tidy
 from paper_figures.data import inputs, training_curves
 from paper_figures.data.training_curves import Choice
-from paper_figures.drawing.bands import draw_median
+from paper_figures.drawing.bands import draw_lines
 from paper_figures.drawing.style import SERIES, label_ends, panels
 from paper_figures.figure import Finding, PaperFigure
 from paper_figures.verdict import Criterion, Headline
@@ -80,13 +76,10 @@ def finding(table: pandas.DataFrame) -> Finding:
     late = reward[reward.index >= LATE[0] * change]
     where = "on tabular prompts"
     return Finding(criteria=(
-        Criterion(says=f"early {BREAKS}", value=_breaks(*_movement(entropy, EARLY)), relation="≤",
-                  threshold=1, where=where),
-        Criterion(says=f"late {BREAKS}", value=_breaks(*_movement(entropy, LATE)), relation=">",
-                  threshold=1, where=where),
-        Criterion(says="change of reward in the same late steps, absolute",
-                  value=abs(float(late.iloc[-1] - late.iloc[0])), relation="<", threshold=SATURATED,
-                  where=where),
+        Criterion(f"early {BREAKS}", _breaks(*_movement(entropy, EARLY)), "≤", 1, where),
+        Criterion(f"late {BREAKS}", _breaks(*_movement(entropy, LATE)), ">", 1, where),
+        Criterion("change of reward in the same late steps, absolute",
+                  abs(float(late.iloc[-1] - late.iloc[0])), "<", SATURATED, where),
         *_trained_criteria(table),
     ))
 
@@ -97,8 +90,8 @@ def _trained_criteria(table: pandas.DataFrame) -> list[Criterion]:
     runs = table[(table["world"] != "tabular") & (table["quantity"] == "entropy")]
     for world, rows in runs.groupby("world", sort=False):
         late = [_breaks(*_movement(line, LATE)) for _, line in rows.groupby("line")]
-        found.append(Criterion(says=f"late {BREAKS}, largest of a constant", relation=">", threshold=1,
-                               value=max(late), where=f"on {world}"))
+        found.append(Criterion(f"late {BREAKS}, largest of a constant", max(late), ">", 1,
+                               f"on {world}"))
     return found
 
 
@@ -128,12 +121,9 @@ def draw(table: pandas.DataFrame) -> Figure:
         here = table[table["world"] == world]
         lines = [f"{c:g}" for c in picks] if world == "tabular" else list(here["line"].unique())
         for panel, quantity in zip(row, ("entropy", "reward"), strict=True):
-            labels = []
-            for look, line in zip(SERIES, training_curves.evenly(lines), strict=False):
-                rows = here[(here["line"] == line) & (here["quantity"] == quantity)]
-                if len(rows):
-                    end = draw_median(panel, rows, look, x="step", y="value", band=(0, 1))
-                    labels.append((*end, line, str(look["color"])))
+            looks = dict(zip(training_curves.evenly(lines), SERIES, strict=False))
+            labels = draw_lines(panel, here[here["quantity"] == quantity], "line", looks, x="step",
+                                y="value", band=(0, 1))
             panel.margins(x=0)
             panel.set_xlabel("optimizer step")
             if world == "tabular":
@@ -142,12 +132,9 @@ def draw(table: pandas.DataFrame) -> Figure:
             label_ends(panel, labels)
         row[0].set_ylabel("clamped entropy (nats)" if world == "tabular" else "entropy (nats)")
         row[1].set_ylabel("reward (0 to 1)")
-        if world == "tabular":
-            row[0].set_title("entropy, on tabular prompts")
-            row[1].set_title("reward, on the same")
-        else:
-            row[0].set_title(training_curves.in_two_lines(world))
-            row[1].set_title("reward, on the same")
+        row[0].set_title("entropy, on tabular prompts" if world == "tabular"
+                         else training_curves.in_two_lines(world))
+        row[1].set_title("reward, on the same")
     return figure
 
 

@@ -1,10 +1,5 @@
 """AEnt, Figure 3: test scores during training under GRPO, EntReg and AEnt.
 
-What the paper shows (the text we had has no captions; this is what it says of the figure): test score
-against step in settings (a), Qwen2.5-Math-1.5B on MATH, and (b), DeepSeek-R1-Distill-Qwen-1.5B on
-OpenR1-Math. In (a) GRPO and EntReg saturate around the step at which GRPO's entropy is used up, while
-AEnt "continues to improve and surpasses the baselines past the collapse time".
-
 What we run: the three methods on the synthetic MDP with 100,000 tokens; GRPO and EntReg on prompts that
 share parameters; language models where runs exist. The reward of training stands for the test score.
 AEnt on the MDP removes a third of the vocabulary (p = 1/3, as in the paper's runs) and has a constant
@@ -37,12 +32,12 @@ def finding(table: pandas.DataFrame) -> Finding:
     # What a method that was behind GRPO then makes up for is no going on.
     later = {method: ends[method] - max(value, then["GRPO"]) for method, value in then.items()}
     return Finding(criteria=(
-        Criterion(says="AEnt's reward at the end less the better of GRPO's and EntReg's", relation=">",
-                  value=ends["AEnt"] - max(ends["GRPO"], ends["EntReg"]), threshold=methods.LEAD),
-        *(Criterion(says=f"reward that {method} gains after GRPO's entropy is used up, over its own or "
-                    "GRPO's then, whichever is more", threshold=GAIN,
-                    value=later.get(method, float("nan")), relation=">" if method == "AEnt" else "<",
-                    where="" if method == "AEnt" else f"for {method}, which saturates in the paper")
+        Criterion("AEnt's reward at the end less the better of GRPO's and EntReg's",
+                  ends["AEnt"] - max(ends["GRPO"], ends["EntReg"]), ">", methods.LEAD),
+        *(Criterion(f"reward that {method} gains after GRPO's entropy is used up, over its own or "
+                    "GRPO's then, whichever is more", later.get(method, float("nan")),
+                    ">" if method == "AEnt" else "<", GAIN,
+                    "" if method == "AEnt" else f"for {method}, which saturates in the paper")
           for method in ("GRPO", "EntReg", "AEnt")),
         *methods.language_model_criteria(table, "reward"),
     ))

@@ -1,9 +1,5 @@
 """AEnt, Figure 4: policy entropy during training under GRPO, EntReg and AEnt.
 
-What the paper shows (from its text; the text we had has no captions): entropy against step for the runs
-of Figure 3. In (a), after the collapse time, "the policy entropy of GRPO largely depletes and the
-entropy of EntReg starts to drastically fluctuate, while AEnt's policy entropy is kept stable".
-
 What we run: as for Figure 3, with the full entropy of the policy.
 """
 
@@ -20,7 +16,6 @@ from paper_figures.verdict import Criterion, Headline
 DEPLETED = 0.05  # share of its starting entropy
 LATE = 0.5  # share of the steps, at the end, over which entropy is called stable or not
 STABLE = 0.25  # relative change over that time, below which it is
-ALIKE = 1.25  # ratio of two fluctuations, either way, up to which they are called alike
 CALMER = 0.5  # of EntReg's fluctuation: the paper has one "drastically fluctuate", the other "stable"
 
 
@@ -35,17 +30,14 @@ def finding(table: pandas.DataFrame) -> Finding:
     change = float(late["AEnt"].iloc[-1].mean() / late["AEnt"].iloc[0].mean()) - 1
     where = f"on {methods.MDP}, p = 1/3"
     return Finding(criteria=(
-        Criterion(says="GRPO's entropy at the end, over its start", relation="<", threshold=DEPLETED,
-                  value=kept["GRPO"], where=where),
-        Criterion(says="AEnt's entropy at the end, over its start", relation=">", threshold=DEPLETED,
-                  value=kept["AEnt"], where=where),
-        Criterion(says="AEnt's late fluctuation, over EntReg's", relation="<", threshold=CALMER,
-                  value=fluctuation["AEnt"] / fluctuation["EntReg"], where=where),
-        Criterion(says="change of AEnt's entropy over the second half, over its value halfway",
-                  relation="<", value=abs(change), threshold=STABLE, where=where),
-        Criterion(says="EntReg's late fluctuation, over its mean in that time", relation=">",
-                  value=fluctuation["EntReg"] / float(late["EntReg"].mean().mean()),
-                  threshold=FLUCTUATES, where=where),
+        Criterion("GRPO's entropy at the end, over its start", kept["GRPO"], "<", DEPLETED, where),
+        Criterion("AEnt's entropy at the end, over its start", kept["AEnt"], ">", DEPLETED, where),
+        Criterion("AEnt's late fluctuation, over EntReg's", fluctuation["AEnt"] / fluctuation["EntReg"],
+                  "<", CALMER, where),
+        Criterion("change of AEnt's entropy over the second half, over its value halfway", abs(change),
+                  "<", STABLE, where),
+        Criterion("EntReg's late fluctuation, over its mean in that time",
+                  fluctuation["EntReg"] / float(late["EntReg"].mean().mean()), ">", FLUCTUATES, where),
         *methods.language_model_criteria(table, "entropy"),
     ))
 

@@ -1,10 +1,5 @@
 """AEnt, Figure 5: adaptive against constant coefficient.
 
-What the paper shows (from its text, which calls the third plot one of Figure 6; the text we had has no
-captions): test score, response length and entropy under the adaptive and under a constant coefficient.
-Scores are alike; the constant "fails to stabilize policy entropy in the mid of training", entropy and
-response length blow up together, and the adaptive coefficient prevents both.
-
 What we run: GRPO with the clamped bonus under constants and under Eq. 4.1 on tabular prompts that are
 replaced midway by harder ones, reward and clamped entropy; and the coefficient that the controller
 chooses. Answers there are single tokens; whether length goes with entropy is looked at along GRPO runs
@@ -25,7 +20,7 @@ from paper_figures.aent.halves import BAND, HALVES, shade, tidy
 from paper_figures.aent.methods import AENT_FREE
 from paper_figures.data import inputs, training_curves
 from paper_figures.data.training_curves import Choice
-from paper_figures.drawing.bands import draw_median
+from paper_figures.drawing.bands import draw_lines
 from paper_figures.drawing.style import MARKERS, SERIES, label_ends, panels
 from paper_figures.figure import Finding, PaperFigure
 from paper_figures.verdict import Criterion, Headline
@@ -116,16 +111,15 @@ def finding(table: pandas.DataFrame) -> Finding:
                                       ].groupby("quantity")}
     worse = shares.min(axis=1)
     return Finding(criteria=(
-        Criterion(says="share of the worse tail in the band, adaptive coefficient less the best constant",
-                  value=float(worse["adaptive", best["adaptive"]] - worse["constant"].max()),
-                  relation=">", threshold=0),
-        Criterion(says="reward at the end, adaptive less constant, absolute", relation="<",
-                  value=abs(ends["adaptive", "reward"] - ends["constant", "reward"]), threshold=ALIKE),
-        Criterion(says="entropy at the end under the constant that fitted, nats", relation=">",
-                  value=ends["constant", "entropy"], threshold=BAND[1]),
-        *(Criterion(says="correlation of response length and entropy along GRPO", relation=">",
-                    value=float(line["entropy"].corr(line["length"])), threshold=0,
-                    where=f"for length on token trees, {kind}")
+        Criterion("share of the worse tail in the band, adaptive coefficient less the best constant",
+                  float(worse["adaptive", best["adaptive"]] - worse["constant"].max()), ">", 0),
+        Criterion("reward at the end, adaptive less constant, absolute",
+                  abs(ends["adaptive", "reward"] - ends["constant", "reward"]), "<", ALIKE),
+        Criterion("entropy at the end under the constant that fitted, nats",
+                  ends["constant", "entropy"], ">", BAND[1]),
+        *(Criterion("correlation of response length and entropy along GRPO",
+                    float(line["entropy"].corr(line["length"])), ">", 0,
+                    f"for length on token trees, {kind}")
           for kind, line in lengths(table).items()),
         *_real_criteria(table),
     ))
@@ -137,9 +131,9 @@ def _real_criteria(table: pandas.DataFrame) -> list[Criterion]:
     late = runs[runs["step"] > 0.5 * runs["step"].max()]
     spread = late.groupby(["world", "kind", "line"])["value"].std()
     return [
-        Criterion(says="standard deviation of entropy in the second half, adaptive over the steadiest "
-                  "constant", relation="<", threshold=1, where=f"on {world}",
-                  value=float(of_world["adaptive"].min() / of_world["constant"].min()))
+        Criterion("standard deviation of entropy in the second half, adaptive over the steadiest "
+                  "constant", float(of_world["adaptive"].min() / of_world["constant"].min()), "<", 1,
+                  f"on {world}")
         for world, of_world in ((world, rows.droplevel("world")) for world, rows in
                                 spread.groupby(level="world"))
         if {"adaptive", "constant"} <= set(of_world.index.get_level_values("kind"))
@@ -157,29 +151,24 @@ def draw(table: pandas.DataFrame) -> Figure:
         f"constant {shares.loc['constant'].index[-1]:g}"]))
     tabular = table[table["world"] == "tabular"]
     for panel, (quantity, label) in zip(axes.flat, QUANTITIES.items(), strict=False):
-        labels = []
-        for look, line in zip(SERIES, lines, strict=False):
-            rows = tabular[(tabular["line"] == line) & (tabular["quantity"] == quantity)]
-            if len(rows):
-                end = draw_median(panel, rows, look, x="step", y="value", band=(0, 1))
-                labels.append((*end, line.partition(" ")[2] if "constant" in line else "adaptive",
-                               str(look["color"])))
+        labels = draw_lines(
+            panel, tabular[tabular["quantity"] == quantity], "line",
+            dict(zip(lines, SERIES, strict=False)), x="step", y="value", band=(0, 1),
+            name=lambda line: line.partition(" ")[2] if "constant" in line else "adaptive")
         shade(panel, tabular, quantity)
         panel.margins(x=0)
         panel.set(xlabel="optimizer step", ylabel=label,
-                  ylim=(0, 1.04 if quantity == "reward" else None))
-        panel.set_title(f"{quantity}, on tabular prompts")
+                  ylim=(0, 1.04 if quantity == "reward" else None),
+                  title=f"{quantity}, on tabular prompts")
         label_ends(panel, labels)
     _draw_lengths(axes[1, 1], lengths(table))
     if len(real):
         drawn = {name: REAL[name] for name in ("entropy", "mean_length")}
         for panel, (quantity, label) in zip(axes.flat[4:], drawn.items(), strict=True):
-            labels = []
-            for look, line in zip(SERIES, real["line"].unique(), strict=False):
-                rows = real[(real["line"] == line) & (real["quantity"] == quantity)]
-                if len(rows):
-                    end = draw_median(panel, rows, look, x="step", y="value", band=(0, 1))
-                    labels.append((*end, line.replace("constant ", ""), str(look["color"])))
+            labels = draw_lines(
+                panel, real[real["quantity"] == quantity], "line",
+                dict(zip(real["line"].unique(), SERIES, strict=False)), x="step", y="value", band=(0, 1),
+                name=lambda line: line.replace("constant ", ""))
             panel.margins(x=0)
             panel.set(xlabel="optimizer step", ylabel=label)
             label_ends(panel, labels)
@@ -196,8 +185,8 @@ def _draw_lengths(panel: Axes, lines: dict[str, pandas.DataFrame]) -> None:
                        str(SERIES[i]["color"])))
     panel.invert_xaxis()  # training goes from left to right
     panel.margins(x=0.02)
-    panel.set(xlabel="entropy (nats), falling", ylabel="response length\n(tokens)")
-    panel.set_title("GRPO on token trees")
+    panel.set(xlabel="entropy (nats), falling", ylabel="response length\n(tokens)",
+              title="GRPO on token trees")
     label_ends(panel, labels)
 
 

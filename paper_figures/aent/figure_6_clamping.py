@@ -1,10 +1,5 @@
 """AEnt, Figure 6: how much of the vocabulary to clamp.
 
-What the paper shows (from its text; the text we had has no caption): performance under several clamping
-percentages p. "A too large or too small p can result in non-optimal gains", a larger p reduces the bias
-"while running the risk to leave out valuable tokens", and AEnt is ahead of the baselines "with
-different choices of p".
-
 What we run: sampled GRPO with a clamped bonus on prompts whose right answers are rare at the start, over
 shares p and constant coefficients, p = 0 being the full bonus; and, exactly, the coefficient at which the
 optimum of reward plus bonus gives away half of the reward, over p, for vocabularies up to 151,936.
@@ -20,6 +15,7 @@ import xarray
 from matplotlib.figure import Figure
 
 from paper_figures.data import inputs, training_curves
+from paper_figures.data.tables import stacked
 from paper_figures.data.training_curves import Choice
 from paper_figures.drawing.style import MARKERS, SERIES, label_ends, panels
 from paper_figures.entropy_mechanism.drawing import fill_rows
@@ -53,9 +49,7 @@ def data(results: Path) -> pandas.DataFrame:
         ends = training_curves.ends(runs[runs["metric"] == "reward"])
         parts.append(pandas.DataFrame({
             "panel": "runs", "line": ends["setting"], "x": ends["strength"], "y": ends["last"]}))
-    table = pandas.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
-    table.attrs["inputs"] = runs.attrs.get("inputs", {})
-    return table
+    return stacked(parts, COLUMNS, runs)
 
 
 def _swept(values: xarray.DataArray, panel: str) -> pandas.DataFrame:
@@ -77,8 +71,8 @@ def finding(table: pandas.DataFrame) -> Finding:
     rewards = rewards.loc[sorted(rewards.index, key=float)]
     full, best, most = rewards.iloc[:, 0], rewards.max(axis=1), rewards.iloc[:, -1]
     criteria = [
-        Criterion(says=f"reward at the best p less that {other}", relation=">", value=float(gap),
-                  threshold=GAIN, where=f"at a coefficient of {line}")
+        Criterion(f"reward at the best p less that {other}", float(gap), ">", GAIN,
+                  f"at a coefficient of {line}")
         for line in rewards.index for other, gap in (
             ("with the full bonus", best[line] - full[line]),
             ("at the largest p", best[line] - most[line]))
@@ -89,9 +83,8 @@ def finding(table: pandas.DataFrame) -> Finding:
 def _trained_criteria(runs: pandas.DataFrame) -> list[Criterion]:
     """Ask of each setting of language models that a share p between the extremes is best."""
     return [
-        Criterion(says=f"reward at the best share p between the extremes, less that at p = {end['x']:g}",
-                  value=float(rows["y"].iloc[1:-1].max() - end["y"]), relation=">", threshold=GAIN,
-                  where=f"on {setting}")
+        Criterion(f"reward at the best share p between the extremes, less that at p = {end['x']:g}",
+                  float(rows["y"].iloc[1:-1].max() - end["y"]), ">", GAIN, f"on {setting}")
         for setting, rows in ((s, r.sort_values("x")) for s, r in runs.groupby("line", sort=False))
         for _, end in rows.iloc[[0, -1]].iterrows()
     ]

@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 
 from paper_figures.data import inputs, training_curves
 from paper_figures.data.training_curves import Choice
-from paper_figures.drawing.bands import draw_median
+from paper_figures.drawing.bands import draw_lines
 from paper_figures.drawing.style import SERIES, label_ends, panels
 from paper_figures.verdict import Criterion
 
@@ -141,9 +141,8 @@ def language_model_criteria(table: pandas.DataFrame, quantity: str) -> list[Crit
     if quantity == "entropy":  # the paper has EntReg's as high, but unsteady
         rivals = [method for method in rivals if method == "GRPO"]
     return [
-        Criterion(says=f"AEnt's {quantity} over the last tenth of the steps, less {method}'s",
-                  value=last["AEnt"] - last[method], relation=">", threshold=0,
-                  where=f"on {family(table, TRANSFORMER)}")
+        Criterion(f"AEnt's {quantity} over the last tenth of the steps, less {method}'s",
+                  last["AEnt"] - last[method], ">", 0, f"on {family(table, TRANSFORMER)}")
         for method in rivals if "AEnt" in last
     ]
 
@@ -165,16 +164,9 @@ def draw(table: pandas.DataFrame, quantity: str, label: str, top: float | None) 
     figure, axes = panels(1, len(names), height=2.3)
     for panel, world in zip(axes[0], names, strict=True):
         here = table[(table["world"] == world) & (table["quantity"] == quantity)]
-        labels = []
-        for method in METHODS:
-            rows = here[here["method"] == method]
-            if rows.empty:
-                continue
-            x, y = draw_median(panel, rows, LOOKS[method], x="step", y="value", band=(0, 1))
-            labels.append((x, y, method, str(LOOKS[method]["color"])))
-        panel.set_ylim(0, top)
+        labels = draw_lines(panel, here, "method", LOOKS, x="step", y="value", band=(0, 1))
+        panel.set(ylim=(0, top), xlabel="optimizer step")
         panel.margins(x=0)
-        panel.set_xlabel("optimizer step")
         name = str(here["family"].iloc[0])
         panel.set_title(f"prompts,\n{name}" if world == PROMPTS else training_curves.in_two_lines(name))
         label_ends(panel, labels)

@@ -1,9 +1,5 @@
 """AEnt, Table 1: six benchmarks after GRPO, EntReg and AEnt.
 
-What the paper shows: AEnt, GRPO and GRPO with an entropy bonus (EntReg) in two settings; "AEnt
-outperforms the baselines on average, and on 5 out of the 6 benchmarks across the two different
-experimental settings". No averages are printed; they are computed here.
-
 What we run: in place of benchmarks the synthetic MDP at several sizes and sparsities (the reward after
 training, bonuses at their best constant coefficient, AEnt with the paper's p = 1/3 of the tokens removed
 and, as a row that decides nothing, clamped to the tokens that an oracle gives); and language models where
@@ -18,6 +14,7 @@ import pandas
 
 from paper_figures.aent import methods
 from paper_figures.data import inputs, paper_numbers, training_curves
+from paper_figures.data.tables import stacked
 from paper_figures.drawing.table import Table
 from paper_figures.figure import Finding, PaperFigure
 from paper_figures.verdict import Criterion, Headline
@@ -44,9 +41,7 @@ def data(results: Path) -> pandas.DataFrame:
             "origin": "training", "title": ends["setting"], "row": ends["label"],
             "column": ends["metric"].map({"reward": "reward (0 to 1)", "entropy": "entropy (nats)"}),
             "value": ends["last"], "low": ends["low"], "high": ends["high"], "seeds": ends["seeds"]}))
-    table = pandas.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
-    table.attrs["inputs"] = runs.attrs.get("inputs", {})
-    return table
+    return stacked(parts, COLUMNS, runs)
 
 
 def _mdp(results: Path) -> pandas.DataFrame:
@@ -74,17 +69,16 @@ def finding(table: pandas.DataFrame) -> Finding:
         index="row", columns="column", values="value", sort=False)
     ahead = mdp.loc[MDP_ROWS["AEnt"]] - mdp.loc[["GRPO", "EntReg"]].max()
     criteria = [
-        Criterion(says="AEnt's reward at the end (p = 1/3) less the better of GRPO's and EntReg's",
-                  value=float(lead), relation=">", threshold=methods.LEAD,
-                  where=f"on the MDP with {column} tokens optimal")
+        Criterion("AEnt's reward at the end (p = 1/3) less the better of GRPO's and EntReg's",
+                  float(lead), ">", methods.LEAD, f"on the MDP with {column} tokens optimal")
         for column, lead in ahead.items()]
     training = table[(table["origin"] == "training") & (table["column"] == "reward (0 to 1)")]
     for setting, rows in training.groupby("title", sort=False):
         is_ours = rows["row"].str.startswith("AEnt")
         best = rows[~is_ours]["value"].max()
         criteria += [
-            Criterion(says=f"reward of {row} at the end less the best of the others", relation=">",
-                      value=float(value - best), threshold=0, where=f"on {setting}")
+            Criterion(f"reward of {row} at the end less the best of the others", float(value - best),
+                      ">", 0, f"on {setting}")
             for row, value in rows[is_ours][["row", "value"]].to_numpy() if best == best]
     return Finding(criteria=tuple(criteria))
 

@@ -23,6 +23,11 @@ CHOICES = (
     Choice(label="AEPO", rule="aepo"),
 )
 """The four rules. Entropy-Adv's beta and kappa (AEPO, Table 4) and AEPO's `TARGET` are the defaults."""
+def right_answers(size: float) -> str:
+    """Name how many answers are right."""
+    return "one right answer" if size == 1 else f"{size:g} right answers"
+
+
 LOOKS: dict[str, dict[str, Any]] = {
     "AEPO": {**SERIES[0], "linewidth": 2.2},
     **{rule: {**look, "linewidth": 1.2} for rule, look in zip(RULES[:3], SERIES[1:], strict=False)},

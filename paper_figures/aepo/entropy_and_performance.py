@@ -1,8 +1,5 @@
 """AEPO, Section 5.2: performance rises and then falls as the target entropy grows.
 
-What the paper shows: of targets 0.25, 0.5, 0.75 and 1.0 the second has the best average of seven
-benchmarks (Table 3).
-
 What we run: AEPO at several targets from sampled groups, on solved prompts, on prompts whose right
 answers are rare, and on the same with shared parameters; pass@1 before judges who pass all answers that
 training rewards, or only the likeliest of them.
@@ -20,6 +17,7 @@ from matplotlib.figure import Figure
 
 from paper_figures.aepo import table_1_benchmarks, table_3_ablations
 from paper_figures.data import inputs, paper_numbers
+from paper_figures.data.tables import stacked
 from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels
 from paper_figures.figure import Finding, PaperFigure
 from paper_figures.verdict import Criterion, Headline
@@ -53,7 +51,7 @@ def data(results: Path) -> pandas.DataFrame:
         **{name: 100 * last[name] for name in ("rise", "rise_error", "fall", "fall_error")},
     })
     frame = measured.to_dataframe().reset_index().rename(columns={"target": "x"})
-    return pandas.concat([_paper(), frame], ignore_index=True).reindex(columns=COLUMNS)
+    return stacked([_paper(), frame], COLUMNS)
 
 
 def _paper() -> pandas.DataFrame:
@@ -82,9 +80,9 @@ def shapes(table: pandas.DataFrame) -> pandas.DataFrame:
 def finding(table: pandas.DataFrame) -> Finding:
     """State before which judges, on which prompts, performance rises and falls with the target."""
     return Finding(criteria=tuple(
-        Criterion(says=f"points that pass@1 {word}, less {CERTAIN:g} standard errors over starts",
-                  value=float(row[name] - CERTAIN * row[f"{name}_error"]), relation=">", threshold=0,
-                  where=f"on {TITLES.get(family, family)} where {passing:g} answers pass")
+        Criterion(f"points that pass@1 {word}, less {CERTAIN:g} standard errors over starts",
+                  float(row[name] - CERTAIN * row[f"{name}_error"]), ">", 0,
+                  f"on {TITLES.get(family, family)} where {passing:g} answers pass")
         for (family, passing), row in shapes(table).iterrows()
         for name, word in (("rise", "gains up to the best target"), ("fall", "loses after it"))))
 
@@ -108,8 +106,7 @@ def _draw_paper(panel: Axes, rows: pandas.DataFrame) -> None:
     panel.plot(rows["x"], rows["y"], marker="o", markersize=4, color="black")
     grpo = float(rows["grpo"].iloc[0])
     panel.axhline(grpo, **REFERENCE)
-    panel.set(xlabel="target entropy (nats)", ylabel="average pass@1 (%)")
-    panel.set_title("printed (Table 3)")
+    panel.set(xlabel="target entropy (nats)", ylabel="average pass@1 (%)", title="printed (Table 3)")
     edge = panel.get_xlim()[1]
     label_ends(panel, [(edge, float(rows["y"].iloc[-1]), "AEPO", "black"),
                        (edge, grpo, "GRPO", "#555555")])
@@ -125,8 +122,7 @@ def _draw_family(panel: Axes, rows: pandas.DataFrame, family: str) -> None:
         panel.fill_between(line["x"], line["y"] - line["error"], line["y"] + line["error"],
                            color=look["color"], alpha=0.15, linewidth=0)
         labels.append((float(line["y"].iloc[-1]), f"{passing:g} pass", str(look["color"])))
-    panel.set(xlabel="target entropy (nats)", ylabel="pass@1 (%)")
-    panel.set_title(TITLES.get(family, family))
+    panel.set(xlabel="target entropy (nats)", ylabel="pass@1 (%)", title=TITLES.get(family, family))
     edge = panel.get_xlim()[1]
     label_ends(panel, [(edge, *label) for label in labels])
 

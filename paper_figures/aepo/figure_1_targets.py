@@ -1,9 +1,5 @@
 """AEPO, Figure 1: five target entropies.
 
-What the paper shows: five runs under AEPO (of a model that is not named) that differ only in the
-target; each run's entropy oscillates around its own. "By adjusting only the parameter, entropy can be
-controlled at different levels."
-
 What we run: AEPO's printed update in exact expectation on 20-answer bandits, from several starts,
 with one right answer and with several; and language models where runs with several targets
 exist (``--profile full``, ``make gpu``).
@@ -19,9 +15,20 @@ import xarray
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from paper_figures.aepo.compared import right_answers
 from paper_figures.data import inputs, training_curves
+from paper_figures.data.tables import stacked
 from paper_figures.data.training_curves import Choice
-from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels, step_axis
+from paper_figures.drawing.style import (
+    MARKERS,
+    REFERENCE,
+    SERIES,
+    label_ends,
+    level,
+    panels,
+    step_axis,
+    value_ticks,
+)
 from paper_figures.figure import Finding, PaperFigure
 from paper_figures.verdict import Criterion, Headline
 
@@ -44,10 +51,7 @@ def data(results: Path) -> pandas.DataFrame:
     dataset = inputs.simulation(results, "aepo_figure_1", "exact")
     runs = training_curves.read(results, CHOICES, metrics=("entropy",), least=2)
     parts = [_curves(dataset), _tails(dataset), _alphas(dataset), _transformer(runs)]
-    parts = [part for part in parts if not part.empty]
-    table = pandas.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
-    table.attrs["inputs"] = runs.attrs["inputs"]
-    return table
+    return stacked(parts, COLUMNS, runs)
 
 
 def _curves(dataset: xarray.Dataset) -> pandas.DataFrame:
@@ -98,8 +102,8 @@ def finding(table: pandas.DataFrame) -> Finding:
     held = tail["held"].astype(bool)
     below = tail["target"] < np.log(tail["right_answers"].astype(float))
     criteria = [
-        Criterion(says="share of the runs that hold their target", where=where, relation="≥",
-                  threshold=MOST, value=float(held[side].mean()) if side.any() else np.nan)
+        Criterion("share of the runs that hold their target",
+                  float(held[side].mean()) if side.any() else np.nan, "≥", MOST, where)
         for where, side in (("for targets below log |A*|", below),
                             ("for targets at or above log |A*|", ~below))
     ] + training_curves.targets_held(
@@ -136,16 +140,11 @@ def _draw_curves(panel: Axes, curves: pandas.DataFrame, size: int, top: float) -
             panel.plot(run["x"], run["y"], **{**look, "linewidth": 0.7}, alpha=0.75)
         end = group[group["x"] == group["x"].max()]["y"].median()
         labels.append((group["x"].max(), end, f"target {target:g}", look["color"]))
-    panel.axhline(np.log(size), **REFERENCE)
-    panel.annotate(
-        f"ceiling log {size}" + (" = 0" if size == 1 else f" = {np.log(size):.2f}"),
-        (0.97, np.log(size)), xycoords=("axes fraction", "data"), xytext=(0, 3),
-        textcoords="offset points", ha="right", va="bottom", fontsize=7, color="#555555",
-    )
+    value = "0" if size == 1 else f"{np.log(size):.2f}"
+    level(panel, np.log(size), f"ceiling log {size} = {value}", x=0.97, size=7)
     step_axis(panel, curves["x"])
-    panel.set_ylim(-0.03 * top, top)
-    panel.set_ylabel("entropy (nats)")
-    panel.set_title("one right answer" if size == 1 else f"{size} right answers")
+    panel.set(ylim=(-0.03 * top, top), ylabel="entropy (nats)",
+              title=right_answers(size))
     if size > 1 or curves.loc[curves["x"] == curves["x"].max(), "y"].max() >= COLLAPSED:
         label_ends(panel, labels)
     else:  # the ends coincide: no label could tell them apart
@@ -167,8 +166,8 @@ def _draw_tails(panel: Axes, tail: pandas.DataFrame) -> None:
                    markeredgewidth=0.8)
         highest = group.loc[group["x"] == limit, "y"].max()
         labels.append((limit * 1.03, highest, f"|A*| = {size:g}", SERIES[i]["color"]))
-    panel.set(xlabel="target entropy (nats)", ylabel="entropy at the end (nats)")
-    panel.set_title("held where on the diagonal")
+    panel.set(xlabel="target entropy (nats)", ylabel="entropy at the end (nats)",
+              title="held where on the diagonal")
     label_ends(panel, labels)
 
 
@@ -180,11 +179,9 @@ def _draw_alphas(panel: Axes, shares: pandas.DataFrame) -> None:
         panel.plot(group["x"], group["y"], marker=MARKERS[i], markersize=3, **look)
         labels.append((group["x"].max(), group["y"].iloc[-1], f"|A*| = {size:g}", look["color"]))
     panel.set_xscale("log")
-    panel.set_xticks(sorted(shares["x"].unique()), [f"{x:g}" for x in sorted(shares["x"].unique())])
-    panel.minorticks_off()
-    panel.set(xlabel="alpha (weight of the tempered term)", ylim=(-0.03, 1.05))
-    panel.set_ylabel("share of targets held")
-    panel.set_title("targets below the ceiling, by alpha")
+    value_ticks(panel, shares["x"])
+    panel.set(xlabel="alpha (weight of the tempered term)", ylim=(-0.03, 1.05),
+              ylabel="share of targets held", title="targets below the ceiling, by alpha")
     label_ends(panel, labels)
 
 

@@ -1,8 +1,5 @@
 """AEPO, Figure 2: entropy under temperature-controlled REINFORCE.
 
-What the paper shows: REINFORCE on samples drawn at a high temperature raises entropy (of a
-model that is not named), at a low temperature lowers it, and the rise is typically slower than the fall.
-
 What we run: the same rule alone (binary reward, no baseline) on 20-answer bandits, one temperature a
 run, from several starts at three accuracies, in exact expectation.
 """
@@ -17,7 +14,9 @@ import xarray
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from paper_figures.aepo.compared import right_answers
 from paper_figures.data import inputs
+from paper_figures.drawing.bands import draw_lines
 from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels, step_axis
 from paper_figures.figure import Finding, PaperFigure
 from paper_figures.verdict import Criterion, Headline
@@ -78,18 +77,18 @@ def finding(table: pandas.DataFrame) -> Finding:
         rise, fall = (sign * rows[rows["temperature"] == temperature].set_index(
             ["accuracy", "right_answers", "start"])["y"] for temperature, sign in ((1.2, 1), (0.8, -1)))
         criteria += [
-            Criterion(says=f"share of starts whose entropy T = {said}", where=where, relation="≥",
-                      value=float((moved > 0).mean()) if len(moved) else 0.0, threshold=NEARLY_ALL)
+            Criterion(f"share of starts whose entropy T = {said}",
+                      float((moved > 0).mean()) if len(moved) else 0.0, "≥", NEARLY_ALL, where)
             for said, moved in (("1.2 raises", rise), ("0.8 lowers", fall))]
         if name == "solved":
             slower = float((rise / fall)[(rise > 0) & (fall > 0)].median())
     depends = one.groupby(["accuracy", "start"])["y"].agg(lambda y: len(np.unique(np.sign(y))) > 1)
     criteria += [
-        Criterion(says="rise at T = 1.2 over fall at T = 0.8, median: the rise is slower", value=slower,
-                  relation="<", threshold=1, where="on solved prompts with several right answers"),
-        Criterion(says="share of starts at which the sign depends on the temperature",
-                  value=float(depends.mean()) if len(depends) else 0.0, relation="≥",
-                  threshold=NEARLY_ALL, where="with one right answer"),
+        Criterion("rise at T = 1.2 over fall at T = 0.8, median: the rise is slower", slower, "<", 1,
+                  "on solved prompts with several right answers"),
+        Criterion("share of starts at which the sign depends on the temperature",
+                  float(depends.mean()) if len(depends) else 0.0, "≥", NEARLY_ALL,
+                  "with one right answer"),
     ]
     return Finding(criteria=tuple(criteria))
 
@@ -109,21 +108,10 @@ def draw(table: pandas.DataFrame) -> Figure:
 
 
 def _draw_curves(panel: Axes, curves: pandas.DataFrame, size: int, accuracy: float) -> None:
-    labels = []
-    for look, (temperature, group) in zip(SERIES, curves.groupby("temperature"), strict=False):
-        by_step = group.groupby("x")["y"]
-        middle = by_step.median()
-        panel.plot(middle.index, middle, **look)
-        panel.fill_between(middle.index, by_step.quantile(0.1), by_step.quantile(0.9),
-                           color=look["color"], alpha=0.13, linewidth=0)
-        labels.append(
-            (middle.index[-1], middle.iloc[-1], f"T = {temperature:g}", str(look["color"]))
-        )
+    labels = draw_lines(panel, curves, "temperature", name="T = {:g}".format)
     step_axis(panel, curves["x"])
-    panel.set_ylim(-0.05, None)
-    panel.set_ylabel("entropy (nats)")
-    answers = "one right answer" if size == 1 else f"{size} right answers"
-    panel.set_title(f"{answers}, accuracy {accuracy:g}")
+    panel.set(ylim=(-0.05, None), ylabel="entropy (nats)")
+    panel.set_title(f"{right_answers(size)}, accuracy {accuracy:g}")
     label_ends(panel, labels)
 
 

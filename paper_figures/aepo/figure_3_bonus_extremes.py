@@ -1,8 +1,5 @@
 """AEPO, Figure 3: entropy regularization against AEPO.
 
-What the paper shows: with an entropy bonus, training often goes to one of two extremes, collapse or
-explosion of entropy; AEPO keeps it in a stable range.
-
 What we run: GRPO plus coefficient x entropy over a range of coefficients, and AEPO at several
 targets, from the same starts on 20-answer bandits, in exact expectation; and language models where
 three of these were trained in one setting (``make gpu``).
@@ -19,10 +16,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from entropy_theory.update_rules.aepo import Aepo
+from paper_figures.aepo import compared
+from paper_figures.aepo.compared import right_answers
 from paper_figures.data import inputs, training_curves
+from paper_figures.data.tables import stacked
 from paper_figures.data.training_curves import Choice
-from paper_figures.drawing.bands import draw_median
-from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels, step_axis
+from paper_figures.drawing.bands import draw_lines
+from paper_figures.drawing.style import MARKERS, SERIES, label_ends, level, panels, step_axis
 from paper_figures.figure import Finding, PaperFigure
 from paper_figures.verdict import Criterion, Headline
 from simulations.experiments.aepo_figure_3 import EXPLODED
@@ -54,10 +54,8 @@ def data(results: Path) -> pandas.DataFrame:
     dataset = inputs.simulation(results, "aepo_figure_3")
     runs = training_curves.first(
         training_curves.read(results, CHOICES, metrics=("entropy", "reward"), least=3))
-    parts = [_curves(dataset), *_tails(dataset), *([] if runs.empty else [_trained(runs)])]
-    table = pandas.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
-    table.attrs["inputs"] = runs.attrs["inputs"]
-    return table
+    parts = [_curves(dataset), *_tails(dataset), _trained(runs)]
+    return stacked(parts, COLUMNS, runs)
 
 
 def _trained(runs: pandas.DataFrame) -> pandas.DataFrame:
@@ -111,15 +109,15 @@ def finding(table: pandas.DataFrame) -> Finding:
         ends = here[(here["method"] == "aepo") & (here["panel"] == "entropy")]
         tails = ends.groupby("setting")["y"].median()
         held = np.abs(tails - tails.index.to_numpy()) <= 0.05
-        where = "with one right answer" if size == 1 else f"with {size} right answers"
+        where = f"with {right_answers(size)}"
         criteria += [
-            *(Criterion(says=f"share of the runs with a bonus {said}", relation=">", threshold=0,
-                        value=float(runs[kind].mean()), where=where)
+            *(Criterion(f"share of the runs with a bonus {said}", float(runs[kind].mean()), ">", 0,
+                        where)
               for kind, said in EXTREMES.items()),
-            Criterion(says="share of the runs with a bonus in either extreme", relation="≥",
-                      threshold=MOST, where=where, value=float(runs.any(axis="columns").mean())),
-            Criterion(says="share of AEPO's targets that are held in the median over starts",
-                      value=float(held.mean()), relation="≥", threshold=MOST, where=where),
+            Criterion("share of the runs with a bonus in either extreme",
+                      float(runs.any(axis="columns").mean()), "≥", MOST, where),
+            Criterion("share of AEPO's targets that are held in the median over starts",
+                      float(held.mean()), "≥", MOST, where),
         ]
     trained = table[(table["panel"] == "trained entropy") & (table["method"] == "AEPO")]
     criteria += training_curves.targets_held(pandas.DataFrame({
@@ -144,45 +142,28 @@ def draw(table: pandas.DataFrame) -> Figure:
 
 
 def _draw_trained(panel: Axes, rows: pandas.DataFrame, quantity: str) -> None:
-    labels = []
     order = rows.drop_duplicates("method").sort_values("setting", na_position="last")["method"]
-    for look, method in zip(SERIES, order, strict=False):
-        end = draw_median(panel, rows[rows["method"] == method], look, band=(0, 1))
-        labels.append((*end, str(method), str(look["color"])))
+    labels = draw_lines(panel, rows, "method", dict(zip(order, SERIES, strict=False)), band=(0, 1))
     unit = " (nats per token)" if quantity == "entropy" else ""
-    panel.set(xlabel="optimizer step", ylabel=quantity + unit, ylim=(0, None))
-    panel.set_xlim(rows["x"].min(), rows["x"].max())
-    panel.set_title(str(rows["run_setting"].iloc[0]).partition(",")[0])
+    panel.set(xlabel="optimizer step", ylabel=quantity + unit, ylim=(0, None),
+              xlim=(rows["x"].min(), rows["x"].max()),
+              title=str(rows["run_setting"].iloc[0]).partition(",")[0])
     label_ends(panel, labels)
 
 
 def _draw_curves(panel: Axes, curves: pandas.DataFrame, size: int) -> None:
-    labels = []
-    for look, (method, setting) in zip(
-        (*SERIES[1:DRAWN_COEFFICIENTS + 1], SERIES[0]),
-        [("bonus", s) for s in sorted(curves[curves["method"] == "bonus"]["setting"].unique())]
-        + [("aepo", s) for s in curves[curves["method"] == "aepo"]["setting"].unique()],
-        strict=False,
-    ):
-        group = curves[(curves["method"] == method) & (curves["setting"] == setting)]
-        by_step = group.groupby("x")["y"]
-        middle = by_step.median()
-        style = {**look, "linewidth": 2.2 if method == "aepo" else 1.2}
-        if method == "aepo":
-            style.update(SERIES[0])
-        panel.plot(middle.index, middle, **style)
-        panel.fill_between(middle.index, by_step.quantile(0.1), by_step.quantile(0.9),
-                           color=style["color"], alpha=0.13, linewidth=0)
-        text = (f"AEPO, target {setting:g}" if method == "aepo" else
-                f"bonus {setting:g}" if setting else "no bonus")
-        labels.append((middle.index[-1], middle.iloc[-1], text, str(style["color"])))
+    bonus, aepo = (curves[curves["method"] == method] for method in ("bonus", "aepo"))
+    thin = [{**look, "linewidth": 1.2} for look in SERIES[1:DRAWN_COEFFICIENTS + 1]]
+    labels = draw_lines(panel, bonus, "setting", dict(zip(sorted(set(bonus["setting"])), thin,
+                                                          strict=False)),
+                        name=lambda coefficient: f"bonus {coefficient:g}" if coefficient else "no bonus")
+    labels += draw_lines(panel, aepo, "setting", dict.fromkeys(aepo["setting"], compared.LOOKS["AEPO"]),
+                         name="AEPO, target {:g}".format)
     step_axis(panel, curves["x"])
     panel.set_ylim(-0.08, None)
-    panel.axhline(np.log(size), **REFERENCE)
-    panel.annotate(f"log {size}", (0.98, np.log(size)), xycoords=("axes fraction", "data"),
-                   xytext=(0, 2), textcoords="offset points", ha="right", fontsize=6.5, color="#555555")
-    panel.set_ylabel("entropy (nats)")
-    panel.set_title("one right answer" if size == 1 else f"{size} right answers")
+    level(panel, np.log(size), f"log {size}", above=2)
+    panel.set(ylabel="entropy (nats)",
+              title=right_answers(size))
     label_ends(panel, labels)
 
 
@@ -207,9 +188,8 @@ def _draw_tails(panel: Axes, tails: pandas.DataFrame) -> None:
             shown.append(float(tick))
     panel.set_xticks(shown, [f"{t:g}" for t in shown])
     panel.minorticks_off()
-    panel.set(xlabel=f"bonus (logarithmic from {smallest:g})",
-              ylabel="entropy at the end (nats)")
-    panel.set_title("entropy under a bonus")
+    panel.set(xlabel=f"bonus (logarithmic from {smallest:g})", ylabel="entropy at the end (nats)",
+              title="entropy under a bonus")
     label_ends(panel, labels)
 
 
@@ -231,9 +211,8 @@ def _draw_cost(panel: Axes, table: pandas.DataFrame) -> None:
                        f"|A*| = {size:g}", str(look["color"])))
     panel.annotate("stars: AEPO", (0.04, 0.16), xycoords="axes fraction", fontsize=7)
     panel.annotate("lines: bonus", (0.04, 0.06), xycoords="axes fraction", fontsize=7)
-    panel.set(xlabel="entropy at the end (nats)", ylabel="P(right answer) at the end",
-              ylim=(0, 1.06))
-    panel.set_title("what entropy costs")
+    panel.set(xlabel="entropy at the end (nats)", ylabel="P(right answer) at the end", ylim=(0, 1.06),
+              title="what entropy costs")
     label_ends(panel, labels)
 
 

@@ -1,9 +1,5 @@
 """AEPO, Figure 4: entropy under AEPO, GRPO, Entropy-Reg and Entropy-Adv.
 
-What the paper shows: entropy of four runs of a model that is not named; AEPO's stays "around a
-moderate level". What the other lines do is not said of each: the text has GRPO and the other baselines
-hampered by entropy collapse.
-
 What we run: the four rules with Table 4's settings from the same starts on 20-answer bandits, in exact
 expectation, with one right answer and with several; and language models where at least two of the rules
 were trained in one setting (``make gpu``).
@@ -21,7 +17,8 @@ from matplotlib.figure import Figure
 
 from paper_figures.aepo import compared
 from paper_figures.data import inputs, training_curves
-from paper_figures.drawing.bands import draw_median
+from paper_figures.data.tables import stacked
+from paper_figures.drawing.bands import draw_lines
 from paper_figures.drawing.style import REFERENCE, label_ends, panels, step_axis
 from paper_figures.figure import Finding, PaperFigure
 from paper_figures.verdict import Criterion, Headline
@@ -40,13 +37,10 @@ def data(results: Path) -> pandas.DataFrame:
     """
     dataset = inputs.simulation(results, "aepo_figure_3")
     runs = compared.runs(results)
-    trained = compared.curves(runs)
     parts = [_long(dataset, "entropy", "curve"), _long(dataset, "tail_entropy", "tail"),
-             _lowest(dataset)]
-    if not trained.empty:
-        parts.append(trained)
-    table = pandas.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
-    table.attrs.update(target=_target(dataset), inputs=runs.attrs["inputs"])
+             _lowest(dataset), compared.curves(runs)]
+    table = stacked(parts, COLUMNS, runs)
+    table.attrs["target"] = _target(dataset)
     return table
 
 
@@ -97,9 +91,9 @@ def finding(table: pandas.DataFrame) -> Finding:
                   f"AEPO's entropy never falls below {NEAR:g} nats once it is down at its target":
                       float((lowest >= NEAR).mean())}
         shares |= {f"{rule} ends below {NEAR:g} nats": lost[rule] for rule in compared.RULES[:3]}
-        where = "with one right answer" if size == 1 else f"with {size} right answers"
-        criteria += [Criterion(says=f"share of starts in which {said}", relation=">", value=share,
-                               threshold=0.5, where=where) for said, share in shares.items()]
+        where = f"with {compared.right_answers(size)}"
+        criteria += [Criterion(f"share of starts in which {said}", share, ">", 0.5, where)
+                     for said, share in shares.items()]
     return Finding(criteria=(*criteria, *_trained_criteria(table)))
 
 
@@ -113,9 +107,8 @@ def _trained_criteria(table: pandas.DataFrame) -> list[Criterion]:
     for setting, runs in training[training["rule"] == "GRPO"].groupby("setting", sort=False):
         late = runs[runs["x"] > 0.9 * runs["x"].max()]["y"].mean()
         early = runs[runs["x"] <= 0.1 * runs["x"].max()]["y"].mean()
-        found.append(Criterion(
-            says="GRPO's entropy over the last tenth of the steps, over that of the first tenth",
-            value=float(late / early), relation="<", threshold=0.5, where=f"on {setting}"))
+        found.append(Criterion("GRPO's entropy over the last tenth of the steps, over that of the "
+                               "first tenth", float(late / early), "<", 0.5, f"on {setting}"))
     return found
 
 
@@ -127,7 +120,7 @@ def draw(table: pandas.DataFrame) -> Figure:
     sizes = sorted(curves["right_answers"].unique())
     for panel, size in zip(axes[0], (sizes[0], sizes[-1]), strict=True):
         rows = curves[curves["right_answers"] == size]
-        panel.set_title("one right answer" if size == 1 else f"{size:g} right answers")
+        panel.set_title(compared.right_answers(size))
         step_axis(panel, rows["x"])
         _draw_entropies(panel, rows, table.attrs["target"])
     for panel, setting in zip(axes[1:].flat, settings, strict=False):
@@ -139,10 +132,7 @@ def draw(table: pandas.DataFrame) -> Figure:
 
 
 def _draw_entropies(panel: Axes, rows: pandas.DataFrame, target: float) -> None:
-    ends = {
-        rule: draw_median(panel, rows[rows["rule"] == rule], compared.LOOKS[rule])
-        for rule in compared.RULES if rule in set(rows["rule"])
-    }
+    labels = draw_lines(panel, rows, "rule", {rule: compared.LOOKS[rule] for rule in compared.RULES})
     panel.axhline(target, **REFERENCE)
     on_top = target > rows["y"].max()  # of all curves: above it stands the title
     panel.annotate(f"AEPO's target {target:g}", (0.98, target), xycoords=("axes fraction", "data"),
@@ -150,9 +140,8 @@ def _draw_entropies(panel: Axes, rows: pandas.DataFrame, target: float) -> None:
                    textcoords="offset points", fontsize=6.5, color="#555555")
     panel.set(ylabel="entropy (nats)", ylim=(-0.03 * rows["y"].max(), None))
     if not panel.get_xlabel():
-        panel.set_xlabel("optimizer step")
-        panel.set_xlim(rows["x"].min(), rows["x"].max())
-    label_ends(panel, [(*end, rule, str(compared.LOOKS[rule]["color"])) for rule, end in ends.items()])
+        panel.set(xlabel="optimizer step", xlim=(rows["x"].min(), rows["x"].max()))
+    label_ends(panel, labels)
 
 
 FIGURE = PaperFigure(

@@ -1,8 +1,5 @@
 """AEPO, Table 1: seven benchmarks under GRPO, Entropy-Reg, Entropy-Adv and AEPO.
 
-What the paper shows: pass@1 of three models of 4 to 7 billion parameters, two of them trained with each
-rule, Qwen3-4B with GRPO and AEPO; AEPO has the highest average of each, 1.4 to 2.3 points above GRPO.
-
 What we run: the four rules from sampled groups on families of bandits in place of benchmarks; AEPO and
 GRPO with equally many samples, before judges as strict as the training's verifier and stricter;
 and language models where at least two of the rules were trained in one setting (``make gpu``).
@@ -18,6 +15,7 @@ import xarray
 
 from paper_figures.aepo import compared
 from paper_figures.data import inputs, paper_numbers, training_curves
+from paper_figures.data.tables import stacked
 from paper_figures.drawing.table import Table, estimate
 from paper_figures.figure import Finding, PaperFigure
 from paper_figures.verdict import Criterion, Headline
@@ -49,11 +47,7 @@ def data(results: Path) -> pandas.DataFrame:
         _equal_samples(inputs.simulation(results, "entropy_against_performance")),
     ]
     runs = compared.runs(results)
-    if not runs.empty:
-        parts.append(_training(runs))
-    table = pandas.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
-    table.attrs["inputs"] = runs.attrs["inputs"]
-    return table
+    return stacked([*parts, _training(runs)], COLUMNS, runs)
 
 
 def _bandits(dataset: xarray.Dataset) -> pandas.DataFrame:
@@ -103,15 +97,14 @@ def finding(table: pandas.DataFrame) -> Finding:
     equal = table[(table["origin"] == "equal samples") & (table["row"] == "AEPO less GRPO")]
     z = equal["value"] / equal["error"]
     return Finding(criteria=(
-        Criterion(says=f"comparisons at as many samples in which AEPO leads GRPO by over {CERTAIN:g} "
-                  "standard errors, less those in which it trails by as much", relation=">",
-                  value=int((z > CERTAIN).sum()) - int((z < -CERTAIN).sum()), threshold=0,
-                  where="at as many samples"),
-        Criterion(says="share of the families of bandits in which AEPO ends first", relation=">",
-                  value=ahead / len(bandits.columns), threshold=0.5,
-                  where="with its second batch on top of GRPO's samples"),
-        *(Criterion(says="AEPO less GRPO, in standard errors over starts", value=float(lead),
-                    relation=">", threshold=CERTAIN, where=f"at as many samples ({column})")
+        Criterion(f"comparisons at as many samples in which AEPO leads GRPO by over {CERTAIN:g} "
+                  "standard errors, less those in which it trails by as much",
+                  int((z > CERTAIN).sum()) - int((z < -CERTAIN).sum()), ">", 0, "at as many samples"),
+        Criterion("share of the families of bandits in which AEPO ends first",
+                  ahead / len(bandits.columns), ">", 0.5,
+                  "with its second batch on top of GRPO's samples"),
+        *(Criterion("AEPO less GRPO, in standard errors over starts", float(lead), ">", CERTAIN,
+                    f"at as many samples ({column})")
           for column, lead in zip(equal["column"], z, strict=True)),
         *_trained_criteria(table),
     ))
@@ -124,10 +117,10 @@ def _trained_criteria(table: pandas.DataFrame) -> list[Criterion]:
     for setting, rows in runs.groupby("title", sort=False):
         ends = rows.set_index("row")
         if {"AEPO", "GRPO"} <= set(ends.index):
-            found.append(Criterion(
-                says="AEPO's reward over the last tenth of the steps, its lowest seed, less GRPO's "
-                "highest, points", value=float(ends.loc["AEPO", "low"] - ends.loc["GRPO", "high"]),
-                relation=">", threshold=0, where=f"on {setting}"))
+            found.append(Criterion("AEPO's reward over the last tenth of the steps, its lowest seed, "
+                                   "less GRPO's highest, points",
+                                   float(ends.loc["AEPO", "low"] - ends.loc["GRPO", "high"]), ">", 0,
+                                   f"on {setting}"))
     return found
 
 

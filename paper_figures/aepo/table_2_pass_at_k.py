@@ -1,8 +1,5 @@
 """AEPO, Table 2: pass@k of the base model, GRPO and AEPO, and pass@1024 during training.
 
-What the paper shows: GRPO loses pass@k against the base for every large k, its pass@1024 falling
-throughout; AEPO keeps more of it, rises, and passes the base at k = 1024 on AIME24.
-
 What we run: policies over 20 prompts from rare to common, from sampled groups, pass@k exact; prompts
 whose logits are their own, and prompts that share parameters.
 """
@@ -17,7 +14,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from paper_figures.data import inputs, paper_numbers
-from paper_figures.drawing.bands import draw_median
+from paper_figures.data.tables import long, stacked
+from paper_figures.drawing.bands import draw_line
 from paper_figures.drawing.style import SERIES, label_ends, panels
 from paper_figures.drawing.table import Table, estimate
 from paper_figures.figure import Finding, PaperFigure
@@ -44,14 +42,11 @@ def data(results: Path) -> pandas.DataFrame:
     curves = chosen.isel(k=-1, drop=True).rename(step="x")
     base = passed.isel(rule=0, step=0).expand_dims(rule=["base"])
     by_k = [part.drop_vars("step").rename(k="x") for part in (chosen.isel(step=-1), base)]
-    parts = [
-        curves.to_dataframe(name="y").reset_index().assign(panel="step"),
-        *(part.to_dataframe(name="y").reset_index().assign(panel="k") for part in by_k),
-    ]
+    parts = [long(curves, "step"), *(long(part, "k") for part in by_k)]
     paper = paper_numbers.read(__file__)["qwen25-7b"].tidy()
     parts.append(pandas.DataFrame({"panel": "paper", "rule": paper["row"], "column": paper["column"],
                                    "y": paper["value"]}))
-    return pandas.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
+    return stacked(parts, COLUMNS)
 
 
 def _ends(values: np.ndarray) -> tuple[float, float]:
@@ -67,10 +62,10 @@ def finding(table: pandas.DataFrame) -> Finding:
     criteria = []
     for sharing in _ends(np.sort(ks["sharing"].unique())):
         for rule, end, side, relation in asked:
-            criteria.append(Criterion(
-                says=f"pass@{largest} less the base's under {rule}, {end} end of the 95 % interval over "
-                "starts", value=_against_base(ks, sharing, rule, largest)[side],
-                relation=relation, threshold=0, where=f"with {_name(sharing)}"))
+            criteria.append(Criterion(f"pass@{largest} less the base's under {rule}, {end} end of the "
+                                      "95 % interval over starts",
+                                      _against_base(ks, sharing, rule, largest)[side], relation, 0,
+                                      f"with {_name(sharing)}"))
     return Finding(criteria=tuple(criteria))
 
 
@@ -134,7 +129,7 @@ def draw(table: pandas.DataFrame) -> Figure:
 
 def _draw(panel: Axes, rows: pandas.DataFrame, x: str, y: str) -> None:
     for rule in ("base", *RULES):
-        draw_median(panel, rows[rows["rule"] == rule], {**LOOKS[rule], "label": rule}, band=(0, 1))
+        draw_line(panel, rows[rows["rule"] == rule], {**LOOKS[rule], "label": rule}, band=(0, 1))
     panel.set(xlabel=x, ylabel=y, xlim=(rows["x"].min(), rows["x"].max()))
 
 

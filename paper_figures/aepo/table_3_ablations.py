@@ -1,8 +1,5 @@
 """AEPO, Table 3: target entropies, and AEPO without temperature (2) or with advantages (3).
 
-What the paper shows: of four targets 0.5 has the best average; without temperature, and with advantages
-in place of rewards on the second batch, entropy collapses and the average is below GRPO's.
-
 What we run: GRPO, AEPO and both ablations on 20-answer bandits from the same starts, in exact
 expectation, and from equally many samples; AEPO at several targets from samples, before judges as
 strict as the training's verifier and stricter; language models where ablations were trained.
@@ -19,9 +16,10 @@ from matplotlib.figure import Figure
 
 from paper_figures.aepo import compared
 from paper_figures.data import inputs, paper_numbers, training_curves
+from paper_figures.data.tables import stacked
 from paper_figures.data.training_curves import Choice
-from paper_figures.drawing.bands import draw_median
-from paper_figures.drawing.style import REFERENCE, SERIES, label_ends, panels
+from paper_figures.drawing.bands import draw_lines
+from paper_figures.drawing.style import SERIES, label_ends, level, panels
 from paper_figures.drawing.table import Table, estimate
 from paper_figures.figure import Finding, PaperFigure
 from paper_figures.verdict import Criterion, Headline
@@ -63,9 +61,7 @@ def data(results: Path) -> pandas.DataFrame:
     ]
     runs = compared.runs(results, CHOICES)
     runs = runs[runs["setting"].isin(runs.loc[runs["label"].str.endswith(ABLATED), "setting"])]
-    if not runs.empty:
-        parts.append(_training(runs))
-    table = pandas.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
+    table = stacked([*parts, _training(runs)], COLUMNS)
     table.attrs.update(target=float(ablations.attrs["target"]), inputs=training_curves.provenance(runs))
     return table
 
@@ -118,17 +114,15 @@ def finding(table: pandas.DataFrame) -> Finding:
     for v in ablations:
         gap = reward[v] - reward["GRPO"]
         margin = CERTAIN * float(gap.std(ddof=1) / np.sqrt(len(gap)))
-        criteria.append(Criterion(
-            says=f"reward {VARIANTS[v]} less GRPO's from as many samples, plus {CERTAIN:g} standard "
-            "errors", value=float(gap.mean()) + margin, relation="<", threshold=0))
+        criteria.append(Criterion(f"reward {VARIANTS[v]} less GRPO's from as many samples, plus "
+                                  f"{CERTAIN:g} standard errors", float(gap.mean()) + margin, "<", 0))
     for size in ends.columns:
         where = f"for entropy, with {size} right answers" if size > 1 else "for entropy, with one right"
-        criteria.append(Criterion(
-            says="distance of AEPO's entropy at the end from its target, nats", where=where,
-            relation="≤", value=abs(float(ends.loc["AEPO", size]) - target), threshold=NEAR))
+        criteria.append(Criterion("distance of AEPO's entropy at the end from its target, nats",
+                                  abs(float(ends.loc["AEPO", size]) - target), "≤", NEAR, where))
         criteria += [
-            Criterion(says=f"entropy at the end {VARIANTS[v]}, over AEPO's target", where=where,
-                      relation="<", value=float(ends.loc[v, size]) / target, threshold=0.5)
+            Criterion(f"entropy at the end {VARIANTS[v]}, over AEPO's target",
+                      float(ends.loc[v, size]) / target, "<", 0.5, where)
             for v in ablations]
     return Finding(criteria=(*criteria, *_trained_criteria(table)))
 
@@ -142,15 +136,13 @@ def _trained_criteria(table: pandas.DataFrame) -> list[Criterion]:
         for row, end in ends.items():
             _, _, target = str(row).partition("AEPO, target ")
             if target:
-                found.append(Criterion(
-                    says=f"distance of the entropy of {row} at the end from its target, nats per token",
-                    value=abs(float(end) - float(target)), relation="≤",
-                    threshold=training_curves.TARGET_SPACING / 2, where=f"on {setting}"))
+                found.append(Criterion(f"distance of the entropy of {row} at the end from its target, "
+                                       "nats per token", abs(float(end) - float(target)), "≤",
+                                       training_curves.TARGET_SPACING / 2, f"on {setting}"))
             elif str(row).endswith(ABLATED):
-                found.append(Criterion(
-                    says=f"entropy of {row} at the end, over the target of {compared.TARGET:g} nats",
-                    value=float(end) / compared.TARGET, relation="<", threshold=0.5,
-                    where=f"on {setting}"))
+                found.append(Criterion(f"entropy of {row} at the end, over the target of "
+                                       f"{compared.TARGET:g} nats", float(end) / compared.TARGET, "<",
+                                       0.5, f"on {setting}"))
     return found
 
 
@@ -215,16 +207,11 @@ def draw(table: pandas.DataFrame) -> Figure:
     shown = ((exact[exact["column"] == most], f"{most} right answers, exact"),
              (table[table["panel"] == "sampled"], "from samples, mixed prompts"))
     for panel, (rows, title) in zip(axes[0], shown, strict=True):
-        ends = {v: draw_median(panel, rows[rows["row"] == v], LOOKS[v]) for v in VARIANTS}
-        target = float(table.attrs["target"])
-        panel.axhline(target, **REFERENCE)
-        panel.annotate(f"target {target:g}", (0.98, target), xycoords=("axes fraction", "data"),
-                       xytext=(0, 3), textcoords="offset points", ha="right", fontsize=6.5,
-                       color="#555555")
-        panel.set(xlabel="step", ylabel="entropy (nats)", ylim=(-0.05, None))
-        panel.set_xlim(0, rows["x"].max())
-        panel.set_title(title)
-        label_ends(panel, [(*end, SHORT[v], str(LOOKS[v]["color"])) for v, end in ends.items()])
+        labels = draw_lines(panel, rows, "row", {v: LOOKS[v] for v in VARIANTS}, name=SHORT.__getitem__)
+        level(panel, float(table.attrs["target"]), f"target {table.attrs['target']:g}")
+        panel.set(xlabel="step", ylabel="entropy (nats)", ylim=(-0.05, None), xlim=(0, rows["x"].max()),
+                  title=title)
+        label_ends(panel, labels)
     return figure
 
 

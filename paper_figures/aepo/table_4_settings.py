@@ -1,7 +1,5 @@
 """AEPO, Table 4: implementation settings, and where paper and code differ.
 
-What the paper shows: one table of settings; in its text the values have slipped by a row.
-
 What we set beside it: the settings of the recipe that would rerun the paper, of the one for a single
 GPU, and the defaults of the rules, each read from its file; and what the authors' code does otherwise.
 """
@@ -147,10 +145,9 @@ def finding(table: pandas.DataFrame) -> Finding:
     other = sum(not same(*pair) for pair in zip(printed["paper"], printed[FULL], strict=True))
     slipped = sum(not same(*pair) for pair in zip(table["paper"], table["printed"], strict=True))
     return Finding(standing="for reference", criteria=(
-        Criterion(says="printed settings that the full-size recipes do not have",
-                  value=float(other), relation="≤", threshold=0),
-        Criterion(says="settings that stand beside another value in the paper's text",
-                  value=float(slipped), relation=">", threshold=0),
+        Criterion("printed settings that the full-size recipes do not have", float(other), "≤", 0),
+        Criterion("settings that stand beside another value in the paper's text", float(slipped), ">",
+                  0),
     ))
 
 

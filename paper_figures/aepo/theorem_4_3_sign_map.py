@@ -8,10 +8,6 @@ What we compute: the rate F(T) of the entropy change per unit learning rate, ove
 temperature, for policies whose right and wrong logits lie at the quantiles of a normal distribution;
 its sign and the temperature T0 at which that changes. Hatched is where the corollary is false: where
 a higher temperature than 1 gives less than F(1), or a lower one more.
-
-Whether it holds: the theorem does, everywhere. The corollary fails in part of the region where F(1) is
-positive already, and in a sliver where it is not. And T0, which it does not speak of, decides whether
-entropy rises at all: with one right answer temperature never changes the sign.
 """
 
 from __future__ import annotations
@@ -31,6 +27,7 @@ from entropy_theory.entropy_change import (
     tempered_reinforce_rate_slope,
 )
 from entropy_theory.update_rules.aepo import Aepo
+from paper_figures.aepo.compared import right_answers
 from paper_figures.data import inputs
 from paper_figures.drawing.style import REFERENCE, panels
 from paper_figures.figure import Finding, PaperFigure
@@ -95,11 +92,10 @@ def finding(table: pandas.DataFrame) -> Finding:
     against = against_corollary(table)
     sides = {"T > 1": table["temperature"] > 1, "T < 1": table["temperature"] < 1}
     signs = {"F(1) < 0": table["rate_at_1"] < 0, "F(1) > 0": table["rate_at_1"] > 0}
-    criteria = [Criterion(says="Theorem 4.3: policies with F(1) < 0 and F'(1) ≤ 0",
-                          value=float((slopes <= 0).sum()), relation="≤", threshold=0)] + [
-        Criterion(says="Corollary 4.4: points of the map at which it is false",
-                  value=float((against & sign & side).sum()), relation="≤", threshold=0,
-                  where=f"where {name} and {temperature}")
+    criteria = [Criterion("Theorem 4.3: policies with F(1) < 0 and F'(1) ≤ 0",
+                          float((slopes <= 0).sum()), "≤", 0)] + [
+        Criterion("Corollary 4.4: points of the map at which it is false",
+                  float((against & sign & side).sum()), "≤", 0, f"where {name} and {temperature}")
         for name, sign in signs.items() for temperature, side in sides.items()]
     return Finding(criteria=tuple(criteria))
 
@@ -111,8 +107,7 @@ def draw(table: pandas.DataFrame) -> Figure:
     for panel, (size, peakedness) in zip(axes.flat, families, strict=True):
         chosen = (table["right_answers"] == size) & (table["peakedness"] == peakedness)
         _draw_map(panel, table[chosen])
-        answers = "one right answer" if size == 1 else f"{size} right answers"
-        panel.set_title(f"{answers}, logit spread {peakedness:g}")
+        panel.set_title(f"{right_answers(size)}, logit spread {peakedness:g}")
         panel.label_outer()
     return figure
 
@@ -144,9 +139,7 @@ def _draw_map(panel: Axes, cells: pandas.DataFrame) -> None:
         inside = sign * rates.to_numpy() > 0
         if inside.mean() > 0.04:
             _write_inside(panel, name, inside, accuracy, temperature)
-    panel.set_xscale("logit")
-    panel.set_yscale("log")
-    panel.set(xlim=(accuracy[0], accuracy[-1]), ylim=(bottom, top))
+    panel.set(xscale="logit", yscale="log", xlim=(accuracy[0], accuracy[-1]), ylim=(bottom, top))
     panel.set_xticks([0.01, 0.1, 0.5, 0.9, 0.99], ["0.01", "0.1", "0.5", "0.9", "0.99"])
     panel.set_yticks([0.3, 0.5, 0.8, 1.2, 2, 4], ["0.3", "0.5", "0.8", "1.2", "2", "4"])
     panel.minorticks_off()

@@ -1,15 +1,8 @@
 """AEPO, Section 1: a target that moves.
 
-What the paper shows: no figure; its introduction says that AEPO "is even theoretically capable of
-approximating arbitrary functions" with its entropy.
-
 What we run: AEPO in exact expectation with a target that steps, ramps and swings, from policies that
 the same control has held at rest; beside the switch between two temperatures the proportional control
 of the paper's later version.
-
-Whether it holds: for functions that are slow and stay below log |A*|. Temperature moves entropy at a
-limited speed, which is known beforehand; a faster sine is flattened, and a target out of reach is
-never reached.
 """
 
 from __future__ import annotations
@@ -24,8 +17,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from paper_figures.data import inputs
-from paper_figures.drawing.bands import draw_median
-from paper_figures.drawing.style import MARKERS, SERIES, label_ends, panels
+from paper_figures.data.tables import long, stacked
+from paper_figures.drawing.bands import draw_lines
+from paper_figures.drawing.style import SERIES, label_ends, marked, panels, value_ticks
 from paper_figures.figure import Finding, PaperFigure
 from paper_figures.verdict import Criterion, Headline
 
@@ -36,6 +30,7 @@ STEPS = ("step up", "step down", "step out of reach")
 SHOWN_CYCLES = 2
 TARGET: dict[str, Any] = {"color": "#000000", "linewidth": 0.9, "linestyle": (0, (4, 3))}
 LOOKS = dict(zip(("switch", "proportional"), SERIES, strict=False))
+MARKED = [{**marked(i), "markersize": 3} for i in range(2)]
 COLUMNS = ["panel", "shape", "control", "start", "x", "y"]
 
 
@@ -59,11 +54,10 @@ def data(results: Path) -> pandas.DataFrame:
     }
     parts = [
         _steps(dataset), *(_sine(dataset, period) for period in _shown_periods(dataset)),
-        *(array.to_dataframe(name="y").reset_index().assign(panel=panel)
-          for panel, array in tables.items()),
+        *(long(array, panel) for panel, array in tables.items()),
         pandas.DataFrame({"panel": ["ceiling"], "y": [float(dataset.attrs["ceiling"])]}),
     ]
-    return pandas.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
+    return stacked(parts, COLUMNS)
 
 
 def _steps(dataset: xarray.Dataset) -> pandas.DataFrame:
@@ -103,13 +97,12 @@ def finding(table: pandas.DataFrame) -> Finding:
     step = table[(table["panel"] == "step") & (table["shape"] == STEPS[-1])
                  & (table["control"] == "target")]
     criteria = [
-        Criterion(says="gain: swing of entropy over that of its target, median over starts",
-                  value=float(gain_of_period), relation="≥", threshold=FOLLOWED,
-                  where=f"for a sine of {period:g} steps")
+        Criterion("gain: swing of entropy over that of its target, median over starts",
+                  float(gain_of_period), "≥", FOLLOWED, f"for a sine of {period:g} steps")
         for period, gain_of_period in median.items()
-    ] + [Criterion(says="entropy at the end over its target, highest start",
-                   value=float(switch[switch["panel"] == "end"]["y"].max() / step["y"].iloc[-1]),
-                   relation="≥", threshold=FOLLOWED, where="for a step to a target above log |A*|")]
+    ] + [Criterion("entropy at the end over its target, highest start",
+                   float(switch[switch["panel"] == "end"]["y"].max() / step["y"].iloc[-1]), "≥",
+                   FOLLOWED, "for a step to a target above log |A*|")]
     return Finding(criteria=tuple(criteria))
 
 
@@ -127,15 +120,13 @@ def draw(table: pandas.DataFrame) -> Figure:
 def _draw_steps(panel: Axes, rows: pandas.DataFrame, ceiling: float) -> None:
     panel.axhline(ceiling, color="#999999", linewidth=0.7)
     labels = [(rows["x"].max(), ceiling, "log |A*|", "#555555")]
-    for look, shape in zip(SERIES, STEPS, strict=False):
-        curves = rows[rows["shape"] == shape]
-        target = curves[curves["control"] == "target"]
+    for _, target in rows[rows["control"] == "target"].groupby("shape"):
         panel.plot(target["x"], target["y"], **TARGET)
-        end = draw_median(panel, curves[curves["control"] == "switch"], look, band=(0, 1))
-        labels.append((*end, shape.removeprefix("step "), str(look["color"])))
+    labels += draw_lines(panel, rows[rows["control"] == "switch"], "shape",
+                         dict(zip(STEPS, SERIES, strict=False)), band=(0, 1),
+                         name=lambda shape: shape.removeprefix("step "))
     panel.set(xlabel="steps since the target moved", ylabel="entropy (nats)", ylim=(0, None),
-              xlim=(0, rows["x"].max()))
-    panel.set_title("steps")
+              xlim=(0, rows["x"].max()), title="steps")
     label_ends(panel, labels)
 
 
@@ -143,13 +134,10 @@ def _draw_sines(panel: Axes, rows: pandas.DataFrame) -> None:
     shapes = list(rows["shape"].unique())
     target = rows[(rows["control"] == "target") & (rows["shape"] == shapes[0])]
     panel.plot(target["x"], target["y"], **TARGET)
-    labels = []
-    for look, shape in zip(SERIES, shapes, strict=False):
-        curves = rows[(rows["shape"] == shape) & (rows["control"] == "switch")]
-        end = draw_median(panel, curves, look, band=(0, 1))
-        labels.append((*end, f"{shape} steps", str(look["color"])))
-    panel.set(xlabel="periods", ylabel="entropy (nats)", ylim=(0, None), xlim=(0, SHOWN_CYCLES))
-    panel.set_title("sines, by period")
+    labels = draw_lines(panel, rows[rows["control"] == "switch"], "shape",
+                        dict(zip(shapes, SERIES, strict=False)), band=(0, 1), name="{} steps".format)
+    panel.set(xlabel="periods", ylabel="entropy (nats)", ylim=(0, None), xlim=(0, SHOWN_CYCLES),
+              title="sines, by period")
     label_ends(panel, labels)
 
 
@@ -158,15 +146,10 @@ def _draw_gains(panel: Axes, table: pandas.DataFrame) -> None:
     shortest = shortest[np.isfinite(shortest)]
     if len(shortest):
         panel.axvspan(shortest.min(), shortest.max(), color="#dddddd", linewidth=0)
-    labels = []
-    for i, (control, look) in enumerate(LOOKS.items()):
-        rows = table[(table["panel"] == "gain") & (table["control"] == control)]
-        end = draw_median(panel, rows, {**look, "marker": MARKERS[i], "markersize": 3}, band=(0, 1))
-        labels.append((*end, control, str(look["color"])))
+    gains = table[table["panel"] == "gain"]
+    labels = draw_lines(panel, gains, "control", dict(zip(LOOKS, MARKED, strict=False)), band=(0, 1))
     panel.set_xscale("log")
-    periods = sorted(table.loc[table["panel"] == "gain", "x"].unique())
-    panel.set_xticks(periods, [f"{p:g}" for p in periods])
-    panel.minorticks_off()
+    value_ticks(panel, gains["x"])
     panel.set(xlabel="period (steps)", ylabel="gain", ylim=(0, 1.1))
     if len(shortest):
         panel.annotate("shortest\nperiod\npredicted", (np.sqrt(shortest.min() * shortest.max()), 0.03),
@@ -176,17 +159,12 @@ def _draw_gains(panel: Axes, table: pandas.DataFrame) -> None:
 
 
 def _draw_ramps(panel: Axes, rows: pandas.DataFrame) -> None:
-    labels = []
-    for i, way in enumerate(("up", "down")):
-        look = {**SERIES[i], "marker": MARKERS[i], "markersize": 3}
-        end = draw_median(panel, rows[rows["shape"] == way], look, band=(0, 1))
-        labels.append((*end, way, str(look["color"])))
-    panel.set_xscale("log")
-    panel.set_yscale("log")
+    labels = draw_lines(panel, rows, "shape", dict(zip(("up", "down"), MARKED, strict=False)),
+                        band=(0, 1))
+    panel.set(xscale="log", yscale="log")
     low, high = rows["x"].min(), rows["x"].max()
     panel.plot([low, high], [low, high], **TARGET)
-    panel.set(xlabel="speed of the target (nats a step)", ylabel="speed of entropy")
-    panel.set_title("ramps")
+    panel.set(xlabel="speed of the target (nats a step)", ylabel="speed of entropy", title="ramps")
     label_ends(panel, labels)
 
 

@@ -322,9 +322,8 @@ def targets_held(curves: pandas.DataFrame) -> list[Criterion]:
     ends = late.groupby(["setting", "target"], sort=False)["value"].mean().reset_index()
     distance = (ends["value"] - ends["target"]).abs().groupby(ends["setting"], sort=False).max()
     return [
-        Criterion(says="largest distance of AEPO's entropy over the last tenth of the steps from its "
-                  "target, nats per token", value=float(off), relation="≤", threshold=TARGET_SPACING / 2,
-                  where=f"on {setting}")
+        Criterion("largest distance of AEPO's entropy over the last tenth of the steps from its "
+                  "target, nats per token", float(off), "≤", TARGET_SPACING / 2, f"on {setting}")
         for setting, off in distance.items()
     ]
 

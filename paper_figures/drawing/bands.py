@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pandas
 from matplotlib.axes import Axes
 
+from paper_figures.drawing.style import SERIES
 from simulations.experiments.curves import mean_interval
 
 
-def draw_median(
+def draw_line(
     panel: Axes, rows: pandas.DataFrame, look: Mapping[str, Any], *, x: str = "x", y: str = "y",
-    band: tuple[float, float] | None = (0.1, 0.9),
+    band: tuple[float, float] | None = (0.1, 0.9), center: str = "median",
 ) -> tuple[float, float]:
     """Draw the median of ``y`` at each ``x``; returns the line's last point.
 
@@ -23,14 +24,36 @@ def draw_median(
         look: line properties, such as one of ``style.SERIES``.
         x, y: names of the columns.
         band: quantiles between which it is shaded, (0, 1) being all; None draws no band.
+        center: what is drawn in place of the median, such as "mean".
     """
     groups = rows.groupby(x)[y]
-    middle = groups.median()
+    middle = groups.agg(center)
     panel.plot(middle.index, middle, **look)
     if band is not None:
         panel.fill_between(middle.index, groups.quantile(band[0]), groups.quantile(band[1]),
                            color=look["color"], alpha=0.15, linewidth=0)
     return float(middle.index[-1]), float(middle.iloc[-1])
+
+
+def draw_lines(
+    panel: Axes, rows: pandas.DataFrame, by: str, looks: Mapping[Any, Mapping[str, Any]] | None = None,
+    *, name: Callable[[Any], str] = str, **options: Any,
+) -> list[tuple[float, float, str, str]]:
+    """Draw a line for each value of column ``by``; returns their ends, as `style.label_ends` takes them.
+
+    Args:
+        panel, rows: as those of `draw_line`, which takes the ``options``.
+        by: name of the column.
+        looks: line properties by value, in the order in which lines are drawn; those of a value without
+            rows are not used. By default values are sorted, each with one of ``style.SERIES``.
+        name: a function of a value that returns its line's label.
+    """
+    if looks is None:
+        looks = dict(zip(sorted(rows[by].unique()), SERIES, strict=False))
+    return [
+        (*draw_line(panel, here, look, **options), name(value), str(look["color"]))
+        for value, look in looks.items() if len(here := rows[rows[by] == value])
+    ]
 
 
 def draw_mean(

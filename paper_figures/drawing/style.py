@@ -120,6 +120,29 @@ def step_axis(panel: Axes, steps: Iterable[float], label: str = "step") -> None:
     panel.set_xlabel(f"{label} (linear up to {first:g})")
 
 
+def value_ticks(panel: Axes, values: Iterable[float], form: str = "{:g}") -> None:
+    """Put a tick of x at each of the values, and none between."""
+    shown = sorted(set(values))
+    panel.set_xticks(shown, [form.format(value) for value in shown])
+    panel.minorticks_off()
+
+
+def level(
+    panel: Axes, y: float, text: str, *, x: float = 0.98, above: float = 3, size: float = 6.5
+) -> None:
+    """Draw a dashed horizontal line with its name.
+
+    Args:
+        x: where the name stands, a share of the panel's width; it ends there if in the right half.
+        above: how far above the line, points.
+        size: font size, points.
+    """
+    panel.axhline(y, **REFERENCE)
+    panel.annotate(text, (x, y), xycoords=("axes fraction", "data"), xytext=(0, above),
+                   textcoords="offset points", ha="right" if x > 0.5 else "left", fontsize=size,
+                   color="#555555")
+
+
 def settle(figure: Figure) -> None:
     """Lay a finished figure out once, so that no title and no tick label runs into the next one.
 

@@ -6,7 +6,8 @@ import numpy as np
 import pandas
 from matplotlib.axes import Axes
 
-from paper_figures.drawing.style import MARKERS, SERIES, label_ends
+from paper_figures.drawing.bands import draw_lines
+from paper_figures.drawing.style import label_ends, marked
 
 SHORT = {
     "one right, all alike": "one, alike", "one right": "one", "a quarter right": "quarter",
@@ -25,18 +26,11 @@ def draw_by_size(
         names: whether to label the lines.
         scale: scale of the values' axis.
     """
-    labels = []
-    for i, (family, group) in enumerate(rows.groupby("series", sort=False)):
-        by_size = group.groupby("size")[column]
-        mean = by_size.mean()
-        panel.plot(mean, marker=MARKERS[i], markersize=3.5, **SERIES[i])
-        panel.fill_between(mean.index, by_size.min(), by_size.max(), color=SERIES[i]["color"],
-                           alpha=0.15, linewidth=0)
-        labels.append((mean.index[-1], mean.iloc[-1], SHORT.get(str(family), str(family)),
-                       str(SERIES[i]["color"])))
+    looks = {family: {**marked(i), "markersize": 3.5} for i, family in enumerate(rows["series"].unique())}
+    labels = draw_lines(panel, rows, "series", looks, x="size", y=column, center="mean", band=(0, 1),
+                        name=lambda family: SHORT.get(family, family))
     sizes = sorted(rows["size"].unique())
-    panel.set_xscale("log")
-    panel.set_yscale(scale)
+    panel.set(xscale="log", yscale=scale)
     panel.set_xticks(sizes, [f"{size:.0f}" for size in sizes])
     panel.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
     panel.set_xlabel("answers to a prompt")

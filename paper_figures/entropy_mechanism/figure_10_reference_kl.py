@@ -1,8 +1,5 @@
 """Cui et al., Figure 10: a KL penalty to the starting model at several coefficients.
 
-What the paper shows: beta x KL(policy, reference) added to the loss of Qwen2.5-7B at 0.001, 0.01, 0.05
-and 0.1. The penalty holds entropy, "at the cost of performance drop".
-
 What we run: the same rule from nothing to too much on tabular prompts, each with logits of its own and
 with parameters shared by all, groups of eight sampled; and the small transformer where runs with several
 coefficients exist.
@@ -34,14 +31,14 @@ def finding(table: pandas.DataFrame) -> Finding:
     criteria: list[Criterion] = []
     for (world, family), group in sweeps.effects(table).groupby(["world", "family"], sort=False):
         where = f"with {sweeps.name(str(family))}" if world == sweeps.TABULAR else f"on {family}"
-        criteria.append(Criterion(
-            says="share of the steps of the coefficient that raise entropy at the end", relation="≥",
-            value=float((group["entropy_last"].diff().iloc[1:] > 0).mean()), threshold=1, where=where))
+        criteria.append(Criterion("share of the steps of the coefficient that raise entropy at the end",
+                                  float((group["entropy_last"].diff().iloc[1:] > 0).mean()), "≥", 1,
+                                  where))
         most = group.iloc[-1]
         if most["reward_high"] == most["reward_high"]:  # of several starts or seeds
-            criteria.append(Criterion(
-                says="accuracy with the largest coefficient less that without, upper end of the 99 % "
-                "interval", value=float(most["reward_high"]), relation="<", threshold=0, where=where))
+            criteria.append(Criterion("accuracy with the largest coefficient less that without, upper "
+                                      "end of the 99 % interval", float(most["reward_high"]), "<", 0,
+                                      where))
     return Finding(criteria=tuple(criteria))
 
 

@@ -1,9 +1,5 @@
 """Cui et al., Figure 11: GRPO, clip-higher, Clip-Cov and KL-Cov in entropy, length and accuracy.
 
-What the paper shows: on Qwen2.5-7B and 32B, Clip-Cov and KL-Cov keep entropy from collapse, make
-responses longer, and end with more accuracy than GRPO. More entropy at equal *steps* may only mean slower
-learning: `extensions.covariance_rules_on_the_curve` compares at equal accuracy.
-
 What we run: the four rules on tabular prompts (groups of eight sampled, four optimizer steps a batch,
 strongest settings of Figure 12), each with logits of its own and with parameters shared by all; the
 length of responses on token trees where length says nothing about the reward; and a small transformer
@@ -40,13 +36,12 @@ def finding(table: pandas.DataFrame) -> Finding:
         for (family, rule), row in gaps.drop(index=BASE, level="rule").iterrows():
             if rule in METHODS:
                 place = "on token trees" if panel == "length" else f"with {sweeps.name(str(family))}"
-                criteria.append(Criterion(
-                    says=f"{word} of {rule} at the end beyond GRPO's, lower end of the 99 % interval",
-                    value=float(row["low"]), relation=">", threshold=0,
-                    where=f"for {word}, {rule} {place}"))
+                criteria.append(Criterion(f"{word} of {rule} at the end beyond GRPO's, lower end of "
+                                          "the 99 % interval", float(row["low"]), ">", 0,
+                                          f"for {word}, {rule} {place}"))
     criteria += [
-        Criterion(says=f"entropy of {rule} at the end, over its start", value=float(kept), relation="≥",
-                  threshold=COLLAPSED, where=f"for entropy, {rule} with {sweeps.name(str(family))}")
+        Criterion(f"entropy of {rule} at the end, over its start", float(kept), "≥", COLLAPSED,
+                  f"for entropy, {rule} with {sweeps.name(str(family))}")
         for (family, rule), kept in _kept(table).items()]
     return Finding(criteria=(*criteria, *_trained_criteria(table)))
 
@@ -61,9 +56,8 @@ def _trained_criteria(table: pandas.DataFrame) -> list[Criterion]:
     ends = late.groupby(["panel", "rule"])["y"].mean()
     words = {"entropy": "entropy, nats per token", "mean_length": "length, tokens", "reward": "accuracy"}
     return [
-        Criterion(says=f"{rule} less GRPO over the last tenth of the steps: {word}", relation=">",
-                  value=float(ends[panel, rule] - ends[panel, BASE]), threshold=0,
-                  where=f"on {runs['family'].iloc[0]}")
+        Criterion(f"{rule} less GRPO over the last tenth of the steps: {word}",
+                  float(ends[panel, rule] - ends[panel, BASE]), ">", 0, f"on {runs['family'].iloc[0]}")
         for name, word in words.items() for rule in METHODS
         if {(panel := f"transformer {name}", rule), (panel, BASE)} <= set(ends.index)
     ]

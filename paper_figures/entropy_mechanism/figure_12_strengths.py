@@ -1,9 +1,5 @@
 """Cui et al., Figure 12: entropy under Clip-Cov and KL-Cov of several strengths.
 
-What the paper shows: entropy of Qwen2.5-7B under Clip-Cov with clip ratios of 2, 4, 5 and 7 (presumably
-times 1e-4) and under KL-Cov with coefficients of 0, 0.05, 0.1, 0.5 and 1: the stronger, the more entropy,
-so that entropy can be chosen.
-
 What we run: both rules from nothing to a large share of the tokens (a step has a hundred, the paper's a
 million) on tabular prompts, each with logits of its own and with parameters shared by all; and the small
 transformer where runs of several strengths exist.
@@ -40,15 +36,14 @@ def finding(table: pandas.DataFrame) -> Finding:
         for (world, family), group in of_rule.groupby(["world", "family"], sort=False):
             place = f"with {sweeps.name(str(family))}" if world == sweeps.TABULAR else f"on {family}"
             where = f"under {rule} {place}"
-            criteria.append(Criterion(
-                says="share of the steps of the strength that raise entropy at the end", relation="≥",
-                value=float((group["entropy_last"].diff()[1:] > 0).mean()), threshold=1, where=where))
+            criteria.append(Criterion("share of the steps of the strength that raise entropy at the end",
+                                      float((group["entropy_last"].diff()[1:] > 0).mean()), "≥", 1,
+                                      where))
             most = group.iloc[-1]
             if most["entropy_low"] == most["entropy_low"]:  # of several starts or seeds
-                criteria.append(Criterion(
-                    says="entropy at the strongest less that at the weakest, lower end of the 99 % "
-                         "interval",
-                    value=float(most["entropy_low"]), relation=">", threshold=0, where=where))
+                criteria.append(Criterion("entropy at the strongest less that at the weakest, lower "
+                                          "end of the 99 % interval", float(most["entropy_low"]), ">",
+                                          0, where))
     return Finding(criteria=tuple(criteria))
 
 

@@ -1,9 +1,5 @@
 """Cui et al., Figure 5: the end of a run announced from its first 15 %.
 
-What the paper shows: the law R = b - a e^H, fitted to the first 36 of 236 points of a run, gives the
-performance at the entropies of the other 200 with an error of 0.9 % (mathematics) and 1.2 % (code), and
-that at the end with 0.5 and 1.9 %.
-
 What we run: the same 36 + 200 points on exact GRPO curves of five families of prompts with 10, 30 and
 100 answers, and on GRPO runs of transformers where there are some.
 """
@@ -20,6 +16,7 @@ from matplotlib.figure import Figure
 
 from entropy_theory import performance_law as law
 from paper_figures.data import inputs
+from paper_figures.data.tables import stacked
 from paper_figures.drawing.style import REFERENCE, SERIES, panels
 from paper_figures.entropy_mechanism import model_runs
 from paper_figures.entropy_mechanism.drawing import draw_by_size, fill_rows
@@ -56,9 +53,7 @@ def data(results: Path) -> pandas.DataFrame:
         parts.append(announce(one.entropy.values, one.reward.values).assign(
             panel="curve", series=family, size=size, start=start))
     parts += _models(runs)
-    table = pandas.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
-    table.attrs["inputs"] = runs.attrs.get("inputs", {})
-    return table
+    return stacked(parts, COLUMNS, runs)
 
 
 def _errors(dataset: xarray.Dataset) -> pandas.DataFrame:
@@ -104,12 +99,12 @@ def finding(table: pandas.DataFrame) -> Finding:
     by_set = errors.groupby(["series", "size"], sort=False)["error"].mean()
     models = table[table["panel"] == "model error"].groupby("series", sort=False)["error"].mean()
     criteria = [
-        Criterion(says="rms error of the prediction over the later points, reward", value=float(error),
-                  relation="≤", threshold=printed, where=f"with {family}, {size:.0f} answers")
+        Criterion("rms error of the prediction over the later points, reward", float(error), "≤",
+                  printed, f"with {family}, {size:.0f} answers")
         for (family, size), error in by_set.items()
     ] + [
-        Criterion(says="rms error of the prediction over the later steps, reward, mean over seeds",
-                  value=float(error), relation="≤", threshold=printed, where=f"on {name}")
+        Criterion("rms error of the prediction over the later steps, reward, mean over seeds",
+                  float(error), "≤", printed, f"on {name}")
         for name, error in models.items()]
     return Finding(criteria=tuple(criteria))
 
@@ -131,18 +126,15 @@ def draw(table: pandas.DataFrame) -> Figure:
         axes[1, 0].axhline(error, **REFERENCE)
     axes[1, 0].annotate("paper", (1.01, 0.0103), xycoords=("axes fraction", "data"), va="center",
                         fontsize=7, color="#555555")
-    axes[1, 0].set_ylabel("rms error (reward)")
-    axes[1, 0].set_title("error over the later points")
+    axes[1, 0].set(ylabel="rms error (reward)", title="error over the later points")
     draw_by_size(axes[1, 1], errors, "final_error")
     axes[1, 1].axhline(0, **REFERENCE)
-    axes[1, 1].set_ylabel("predicted minus true")
-    axes[1, 1].set_title("error at the end")
+    axes[1, 1].set(ylabel="predicted minus true", title="error at the end")
     for panel, name in zip(axes[2:].flat, names, strict=False):
         rows = models[models["series"] == name]
         one = rows[rows["start"] == rows["start"].min()]
         _draw_curve(panel, one, max(3, round(len(one) * EARLY / (EARLY + LATER))))
-        panel.set(xlabel="entropy (nats per token)", ylabel="mean reward")
-        panel.set_title(str(name))
+        panel.set(xlabel="entropy (nats per token)", ylabel="mean reward", title=str(name))
     return figure
 
 

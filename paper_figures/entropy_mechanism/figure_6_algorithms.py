@@ -1,8 +1,5 @@
 """Cui et al., Figure 6: reward against entropy under different algorithms.
 
-What the paper shows: Qwen2.5-7B trained by GRPO, RLOO, PRIME and REINFORCE++ follows one curve, so that
-the coefficients of R = b - a e^H are called irrelevant of the algorithm.
-
 What we run: prompts with 20 answers, one or five of them right, from the same starts: GRPO, RLOO and
 REINFORCE++ in exact expectation and on sampled groups, and the natural gradient. (PRIME needs a reward
 model for tokens; there are none here.) Reward is compared where entropy first falls to the same share
@@ -78,8 +75,8 @@ def finding(table: pandas.DataFrame) -> Finding:
     is_other = size.index.get_level_values("algorithm") == OTHER
     exact = ~size.index.get_level_values("sampled").astype(bool)
     return Finding(criteria=tuple(
-        Criterion(says="largest gap in reward to GRPO at equal entropy, mean over starts" + of,
-                  value=float(size[chosen].max()), relation="≤", threshold=APART, where=where)
+        Criterion("largest gap in reward to GRPO at equal entropy, mean over starts" + of,
+                  float(size[chosen].max()), "≤", APART, where)
         for of, where, chosen in (
             (", of the paper's algorithms but PRIME in exact expectation", "", ~is_other & exact),
             (", of the paper's algorithms but PRIME on sampled groups", "", ~is_other & ~exact),
@@ -94,8 +91,8 @@ def draw(table: pandas.DataFrame) -> Figure:
     for column, size in enumerate(sizes):
         here = curve[curve["right_answers"] == size]
         _draw(axes[0, column], here, "entropy", "reward")
-        axes[0, column].set_title("one right answer of 20" if size == 1 else f"{size} right answers")
-        axes[0, column].set_xlabel("entropy (nats)")
+        axes[0, column].set(title="one right answer of 20" if size == 1 else f"{size} right answers",
+                            xlabel="entropy (nats)")
         _draw(axes[1, column], here[here["share"] < 1], "share", "gap")
         axes[1, column].axhline(0, **REFERENCE)
         axes[1, column].set(xlabel="entropy over its start", xlim=(1, 0))

@@ -1,9 +1,5 @@
 """Cui et al., Figure 7: the law's coefficients against the size of the model.
 
-What the paper shows: a and b of R = b - a e^H for Qwen2.5 of 0.5 to 32 billion parameters lie on lines
-in the logarithm of size (a from 0 to 0.35, b from 0.1 to 0.8; the lines are not printed), so that those
-of large models could be told from small ones.
-
 What we run: GRPO in exact expectation on 20-answer prompts, two of them right. Two things can stand for
 size: what a model knows at the start (right answers stand s nats higher; losses fall as powers of size,
 so s grows with its logarithm), and how many parameters all prompts share (logits linear in d random
@@ -23,6 +19,7 @@ from matplotlib.figure import Figure
 
 from entropy_theory import performance_law as law
 from paper_figures.data import inputs, training_curves
+from paper_figures.data.tables import stacked
 from paper_figures.data.training_curves import Choice
 from paper_figures.drawing.style import MARKERS, SERIES, panels
 from paper_figures.figure import Finding, PaperFigure
@@ -37,8 +34,6 @@ WIDTH = "hidden-"
 COEFFICIENTS = ("a", "b", "ceiling")
 LINEAR = 0.8
 """The R^2 from which on we call a coefficient a line in log size."""
-STILL = 0.1
-"""The largest change, as a share of the first value, at which we call a coefficient unmoved."""
 COLUMNS = ["stand_in", "size", "start", *COEFFICIENTS, "reward"]
 
 
@@ -46,10 +41,7 @@ def data(results: Path) -> pandas.DataFrame:
     """Return columns stand_in, size, start, a, b, ceiling (b - a), reward (at the end); a row a run."""
     dataset = inputs.simulation(results, "performance_law_coefficients", "exact")
     models = _models(results)
-    parts = [part for part in (_simulated(dataset), models) if not part.empty]
-    table = pandas.concat(parts, ignore_index=True)[COLUMNS]
-    table.attrs["inputs"] = models.attrs.get("inputs", {})
-    return table
+    return stacked([_simulated(dataset), models], COLUMNS, models)
 
 
 def _simulated(dataset: xarray.Dataset) -> pandas.DataFrame:
@@ -110,13 +102,13 @@ def finding(table: pandas.DataFrame) -> Finding:
             continue
         mean = means(table, name)
         lines = {c: line(mean.index.to_numpy(float), mean[c].to_numpy()) for c in ("a", "b")}
-        criteria += [Criterion(says=f"R² of {c} as a line in log size", value=r_squared, relation="≥",
-                               threshold=LINEAR, where=f"for {name}")
+        criteria += [Criterion(f"R² of {c} as a line in log size", r_squared, "≥", LINEAR,
+                               f"for {name}")
                      for c, (r_squared, *_) in lines.items()]
         criteria += [
-            Criterion(says=f"error of the line's {c} for the largest size, over the change of {c} "
-                      "since the size before", relation="<", threshold=1, where=f"for {name}",
-                      value=abs(error) / max(abs(before), float(np.finfo(float).tiny)))
+            Criterion(f"error of the line's {c} for the largest size, over the change of {c} since the "
+                      "size before", abs(error) / max(abs(before), float(np.finfo(float).tiny)), "<", 1,
+                      f"for {name}")
             for c, (_, _, error, before) in lines.items()]
     return Finding(criteria=tuple(criteria))
 

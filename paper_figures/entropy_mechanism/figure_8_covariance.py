@@ -1,10 +1,5 @@
 """Cui et al., Figure 8: entropy difference against covariance, and covariance by difficulty.
 
-What the paper shows: along on-policy GRPO of Qwen2.5-7B the entropy difference of a step and the
-covariance Cov(log pi, pi A) of Theorem 1 follow each other (left; "matched exactly" in the abstract),
-the covariance "stays mostly positive", and easier prompts (batch accuracy 7/8 against 4/8 and 1/8) have
-larger ones (right).
-
 What we run: prompts of graded difficulty under the policy gradient, the natural gradient and GRPO, in
 exact expectation, and GRPO on samples; every step's measured change beside the theorem's. Covariances
 by batch accuracy along GRPO: the theorem's own, and the estimate from eight samples without the factor
@@ -25,7 +20,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from paper_figures.data import inputs
+from paper_figures.data.tables import stacked
 from paper_figures.data.training_curves import told_apart
+from paper_figures.drawing.bands import draw_lines
 from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels
 from paper_figures.entropy_mechanism import model_runs
 from paper_figures.entropy_mechanism.drawing import fill_rows
@@ -58,8 +55,7 @@ def data(results: Path) -> pandas.DataFrame:
     trees = inputs.simulation(results, "covariance_identity_on_trees")
     models, provenance = _models(results)
     parts = [_changes(identity), _difficulty(identity), _tokens(trees), models]
-    table = pandas.concat([part for part in parts if not part.empty], ignore_index=True)
-    table = table.reindex(columns=COLUMNS)
+    table = stacked(parts, COLUMNS)
     table.attrs["inputs"] = provenance
     return table
 
@@ -146,29 +142,25 @@ def finding(table: pandas.DataFrame) -> Finding:
     lemma = of["tokens"][(of["tokens"]["x"] > 1) & (of["tokens"]["series"] == next(iter(ANNOUNCEMENTS)))]
     in_order = "share of the records in which covariance rises with batch accuracy"
     criteria = [
-        Criterion(says="correlation of GRPO's entropy change with Theorem 1's, smallest of a rate",
-                  value=float(grpo["correlation"].min()), relation=">", threshold=FOLLOWS,
-                  where="for the trend along GRPO"),
-        Criterion(says="relative error of each theorem for its own algorithm, largest", relation="<",
-                  value=float(compared.loc[["PG", "NPG"]]["error"].max()), threshold=EXACTLY,
-                  where="as an exact match"),
-        Criterion(says="GRPO's change over Theorem 1's, largest distance from 1", relation="<",
-                  value=float((grpo["slope"] - 1).abs().max()), threshold=EXACTLY,
-                  where="as an exact match"),
-        Criterion(says="relative error of Lemma 1, largest", value=float(lemma["y"].max()), relation="<",
-                  threshold=EXACTLY, where="for responses of several tokens"),
-        Criterion(says=in_order, value=float(ordered(of["difficulty"], ESTIMATE).mean()), relation=">",
-                  threshold=0.5, where="for the order by difficulty, estimated from samples"),
-        Criterion(says=in_order, value=float(ordered(of["difficulty"], EXACT).mean()), relation=">",
-                  threshold=0.5, where="for the order by difficulty, by Theorem 1 itself"),
-        Criterion(says="share of the steps whose mean covariance is positive", relation=">",
-                  value=float((mean > 0).mean()), threshold=0.95, where="for the sign"),
+        Criterion("correlation of GRPO's entropy change with Theorem 1's, smallest of a rate",
+                  float(grpo["correlation"].min()), ">", FOLLOWS, "for the trend along GRPO"),
+        Criterion("relative error of each theorem for its own algorithm, largest",
+                  float(compared.loc[["PG", "NPG"]]["error"].max()), "<", EXACTLY, "as an exact match"),
+        Criterion("GRPO's change over Theorem 1's, largest distance from 1",
+                  float((grpo["slope"] - 1).abs().max()), "<", EXACTLY, "as an exact match"),
+        Criterion("relative error of Lemma 1, largest", float(lemma["y"].max()), "<", EXACTLY,
+                  "for responses of several tokens"),
+        Criterion(in_order, float(ordered(of["difficulty"], ESTIMATE).mean()), ">", 0.5,
+                  "for the order by difficulty, estimated from samples"),
+        Criterion(in_order, float(ordered(of["difficulty"], EXACT).mean()), ">", 0.5,
+                  "for the order by difficulty, by Theorem 1 itself"),
+        Criterion("share of the steps whose mean covariance is positive", float((mean > 0).mean()), ">",
+                  0.95, "for the sign"),
     ]
     for name, rows in of.get("model", table.iloc[:0]).groupby("series", sort=False):
-        criteria.append(Criterion(
-            says="correlation of the measured entropy change with -Cov(log pi, logit change)",
-            value=float(np.corrcoef(rows["announced"], rows["y"])[0, 1]),
-            relation=">", threshold=FOLLOWS, where=f"for the trend on {name}"))
+        criteria.append(Criterion("correlation of the measured entropy change with -Cov(log pi, logit "
+                                  "change)", float(np.corrcoef(rows["announced"], rows["y"])[0, 1]),
+                                  ">", FOLLOWS, f"for the trend on {name}"))
     return Finding(criteria=tuple(criteria))
 
 
@@ -219,22 +211,16 @@ def _draw_errors(panel: Axes, changes: pandas.DataFrame) -> None:
         labels.append((rest.index[-1], rest.iloc[-1],
                        f"{rule.removeprefix('GRPO, ')} (×{factor:.1f})", str(SERIES[i]["color"])))
     rates = sorted(changes["learning_rate"].unique())
-    panel.set_xscale("log")
-    panel.set_yscale("log")
+    panel.set(xscale="log", yscale="log")
     panel.set_xticks(rates, [f"{rate:g}" for rate in rates])
     panel.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
-    panel.set(xlabel="learning rate", ylabel="relative error")
-    panel.set_title("what factor × theorem leaves")
+    panel.set(xlabel="learning rate", ylabel="relative error", title="what factor × theorem leaves")
     label_ends(panel, labels)
 
 
 def _draw_difficulty(panel: Axes, rows: pandas.DataFrame) -> None:
     """Draw covariances by difficulty, means over numbers of right answers."""
-    labels = []
-    for look, (accuracy, group) in zip(SERIES, rows.groupby("group"), strict=False):
-        mean = group.groupby("x")["y"].mean()
-        panel.plot(mean, **look)
-        labels.append((mean.index[-1], mean.iloc[-1], f"{accuracy:g}", str(look["color"])))
+    labels = draw_lines(panel, rows, "group", center="mean", band=None, name="{:g}".format)
     panel.axhline(0, **REFERENCE)
     panel.set(xlabel="step", ylabel="covariance (nats)")
     panel.margins(x=0)
@@ -248,8 +234,8 @@ def _draw_tokens(panel: Axes, rows: pandas.DataFrame) -> None:
         labels.append((group["x"].iloc[-1], group["y"].iloc[-1], f"{ANNOUNCEMENTS[str(name)]}, {length}",
                        str(SERIES[i]["color"])))
     panel.set_xticks(sorted(rows["x"].unique()))
-    panel.set(xlabel="tokens of a response, at most", ylabel="relative error", ylim=(-0.03, None))
-    panel.set_title("policy gradient, longer responses")
+    panel.set(xlabel="tokens of a response, at most", ylabel="relative error", ylim=(-0.03, None),
+              title="policy gradient, longer responses")
     label_ends(panel, labels)
 
 

@@ -1,9 +1,5 @@
 """Cui et al., Figure 9: an entropy bonus at several coefficients.
 
-What the paper shows: adding coefficient x entropy to the objective of Qwen2.5-7B at 1e-4, 1e-3, 5e-3 and
-1e-2. Small coefficients hardly change anything, the largest makes entropy explode, and none gains
-accuracy: "sensitive to coefficients, no performance gain".
-
 What we run: the same rule from nothing to too much on tabular prompts, each with logits of its own and
 with parameters shared by all, groups of eight sampled; and the small transformer where runs with several
 coefficients exist. Coefficients reach further than the paper's, whose runs of 2,400 steps have eight to
@@ -49,21 +45,20 @@ def finding(table: pandas.DataFrame) -> Finding:
         none, rest = group.iloc[0], group.iloc[1:]
         small, most, best = rest.iloc[0], rest.iloc[-1], rest.loc[rest["reward_gain"].idxmax()]
         criteria += [
-            Criterion(says=f"entropy at the end {said}, over its start", relation="<", where=where,
-                      value=float(row["entropy_last"] / row["entropy_first"]), threshold=COLLAPSED)
+            Criterion(f"entropy at the end {said}, over its start",
+                      float(row["entropy_last"] / row["entropy_first"]), "<", COLLAPSED, where)
             for said, row in (("without a bonus", none), ("with the smallest bonus", small))[:len(rest)]]
         rise = float(most["entropy_last"] - most["entropy_first"])
         way, of = float(most["entropy_first"]), "share of its start"
         if world == sweeps.TABULAR:
             way = math.log(FAMILIES[str(family)].problem.n_actions) - way
             of = "share of the way to log(answers)"
-        criteria.append(Criterion(
-            says=f"rise of entropy with the largest bonus, {of}", relation=">", threshold=EXPLODED,
-            value=rise / way, where=where))
+        criteria.append(Criterion(f"rise of entropy with the largest bonus, {of}", rise / way, ">",
+                                  EXPLODED, where))
         if best["reward_low"] == best["reward_low"]:  # of several starts or seeds
             criteria.append(Criterion(
-                says="gain in accuracy, upper end of the 99 % interval, highest of a coefficient",
-                value=float(rest["reward_high"].max()), relation="≤", threshold=GAIN, where=where))
+                "gain in accuracy, upper end of the 99 % interval, highest of a coefficient",
+                float(rest["reward_high"].max()), "≤", GAIN, where))
     return Finding(criteria=tuple(criteria))
 
 

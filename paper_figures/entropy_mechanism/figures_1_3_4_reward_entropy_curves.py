@@ -1,9 +1,5 @@
 """Cui et al., Figures 1, 3 and 4: reward against entropy, and the law R = b - a e^H.
 
-What the paper shows: validation performance against policy entropy of 11 models on mathematics (Figure
-3) and of several on code (Figure 4), each with its fitted curve R = -a e^H + b; Figure 1 sums them up.
-"Performance is traded from entropy". How well the curves fit is not printed.
-
 What we run: GRPO in exact expectation. What stands for models and tasks: five families of prompts (one
 or several right answers, start of equal or graded difficulty) of 10, 30 or 100 answers, run on the
 paper's schedule (the first twelfth consumes 73 % of the entropy). Responses of one to four tokens, of
@@ -23,7 +19,9 @@ from matplotlib.figure import Figure
 
 from entropy_theory import performance_law as law
 from paper_figures.data import inputs
-from paper_figures.drawing.style import MARKERS, SERIES, label_ends, panels
+from paper_figures.data.tables import stacked
+from paper_figures.drawing.bands import draw_lines
+from paper_figures.drawing.style import MARKERS, SERIES, label_ends, marked, panels
 from paper_figures.entropy_mechanism import model_runs
 from paper_figures.entropy_mechanism.drawing import draw_by_size, fill_rows
 from paper_figures.figure import Finding, PaperFigure
@@ -50,9 +48,7 @@ def data(results: Path) -> pandas.DataFrame:
     trees = inputs.simulation(results, "performance_law_on_trees")
     runs = model_runs.curves(results, least_steps=20)
     parts = [*_curves(dataset), _token_fits(trees), *_models(runs)]
-    table = pandas.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
-    table.attrs["inputs"] = runs.attrs.get("inputs", {})
-    return table
+    return stacked(parts, COLUMNS, runs)
 
 
 def _curves(dataset: xarray.Dataset) -> list[pandas.DataFrame]:
@@ -96,11 +92,11 @@ def finding(table: pandas.DataFrame) -> Finding:
     models = table[table["panel"] == "model fit"].groupby("series", sort=False)["r_squared"].mean()
     says = "share of the variance of reward that the law explains, mean over "
     criteria = [
-        Criterion(says=f"{says}starts", value=float(share), relation="≥", threshold=EXPLAINED,
-                  where=f"with {family}, {size:.0f} answers") for (family, size), share in by_set.items()
+        Criterion(f"{says}starts", float(share), "≥", EXPLAINED, f"with {family}, {size:.0f} answers")
+        for (family, size), share in by_set.items()
     ] + [
-        Criterion(says=f"{says}seeds", value=float(share), relation="≥", threshold=EXPLAINED,
-                  where=f"on {name}") for name, share in models.items()]
+        Criterion(f"{says}seeds", float(share), "≥", EXPLAINED, f"on {name}")
+        for name, share in models.items()]
     return Finding(criteria=tuple(criteria))
 
 
@@ -116,8 +112,7 @@ def draw(table: pandas.DataFrame) -> Figure:
         _draw_family(panel, *(of[name][of[name]["series"] == family] for name in ("curve", "fit")))
         panel.set_title(family)
     draw_by_size(flat[len(families)], of["fit"], "rmse", scale="log")
-    flat[len(families)].set_ylabel("rms miss (reward)")
-    flat[len(families)].set_title("how far the law misses")
+    flat[len(families)].set(ylabel="rms miss (reward)", title="how far the law misses")
     if "model" in of:
         _draw_models(flat[len(families) + 1], of["model"], of["model fit"])
     _draw_tokens(flat[count - 1], of["token fit"])
@@ -153,16 +148,14 @@ def _draw_family(panel: Axes, curves: pandas.DataFrame, fits: pandas.DataFrame) 
                        (rows["entropy"].max(), rows["reward"].min()), xytext=(3, -2),
                        textcoords="offset points", va="top", fontsize=7, color=str(look["color"]),
                        annotation_clip=False)
-    panel.set(xlabel="entropy (nats)", ylabel="P(right answer)", ylim=(-0.13, 1.08))
-    panel.set_xlim(0, float(curves["entropy"].max()) * 1.14)
+    panel.set(xlabel="entropy (nats)", ylabel="P(right answer)", ylim=(-0.13, 1.08),
+              xlim=(0, float(curves["entropy"].max()) * 1.14))
 
 
 def _draw_tokens(panel: Axes, fits: pandas.DataFrame) -> None:
-    labels = []
-    for i, ((of, length), rows) in enumerate(fits.groupby(["of", "series"])):
-        mean = rows.groupby("size")["rmse"].mean()
-        panel.plot(mean, marker=MARKERS[i], markersize=3.5, **SERIES[i])
-        labels.append((mean.index[-1], mean.iloc[-1], f"{of}, {length}", str(SERIES[i]["color"])))
+    fits = fits.assign(name=fits["of"] + ", " + fits["series"])
+    looks = {name: {**marked(i), "markersize": 3.5} for i, name in enumerate(sorted(set(fits["name"])))}
+    labels = draw_lines(panel, fits, "name", looks, x="size", y="rmse", center="mean", band=None)
     panel.set_xticks(sorted(fits["size"].unique()))
     panel.set(xlabel="tokens of a response, at most", ylabel="rms miss (reward)", ylim=(0, None))
     panel.locator_params(axis="y", nbins=4)

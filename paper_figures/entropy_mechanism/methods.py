@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from paper_figures.data import inputs, training_curves
+from paper_figures.data.tables import stacked
 from paper_figures.data.training_curves import Choice
 from paper_figures.drawing.bands import draw_mean
 from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends
@@ -51,9 +52,7 @@ def data(results: Path) -> pandas.DataFrame:
     curves = _curves(inputs.simulation(results, "intervention_sweeps"))
     transformer, provenance = _transformer(results)
     length = _length(inputs.simulation(results, "response_length", "sampled"))
-    # An empty part has no types, and would take them from the others.
-    parts = [part for part in (curves, length, transformer) if not part.empty]
-    table = pandas.concat(parts, ignore_index=True)[[*COLUMNS]]
+    table = stacked([curves, length, transformer], COLUMNS)
     table.attrs["inputs"] = provenance
     return table
 

@@ -1,10 +1,5 @@
 """Cui et al., Table 1: the mean covariance of the tokens with the largest.
 
-What the paper shows: the tokens of the first training step of Qwen2.5-7B ranked by
-(log pi - mean log pi)(A - mean A), and the mean of the top 0.02 % to 50 % and of all. "The average is
-small but positive; there are outliers with high covariance (500x mean value)". Hence rules that act on
-few tokens.
-
 What we run: the same table of sampled responses in the tabular world, each token from a state of its own,
 a response right if its first token is; over the sharpness of the states and the length of responses.
 """
@@ -32,7 +27,6 @@ ALIKE = 0.2
 """The largest factor between ratios, minus 1, that still counts as the printed shape."""
 HUNDREDS = 100
 """How many times the mean of all the largest must be: the paper's "500x mean value" in its order."""
-ROUNDING = 0.0005  # of the printed means
 ADVANTAGES = {"group-normalized": "GRPO's advantages", "group-centered": "not divided by their deviation"}
 COLUMNS = ["advantage", "length", "sharpness", "share", "value", "surprise", "top_of_wrong"]
 
@@ -91,13 +85,12 @@ def finding(table: pandas.DataFrame) -> Finding:
     highest = table[(table["advantage"] == near["advantage"]) & (table["length"] == near["length"])
                     & (table["sharpness"] == near["sharpness"])].set_index("share")["value"][0.0002]
     return Finding(criteria=(
-        Criterion(says="largest factor between our ratios of the top groups and the printed ones, less 1",
-                  value=float(near["error"]), relation="≤", threshold=ALIKE, where="for the heavy tail"),
-        Criterion(says="mean covariance of the top 0.02 % over that of all tokens where the shape is "
-                  "nearest", value=float(highest / near["mean"]), relation="≥",
-                  threshold=HUNDREDS, where="for the heavy tail"),
-        Criterion(says="mean covariance of all tokens where the tail is nearest",
-                  value=float(near["mean"]), relation=">", threshold=0, where="for the sign of the mean"),
+        Criterion("largest factor between our ratios of the top groups and the printed ones, less 1",
+                  float(near["error"]), "≤", ALIKE, "for the heavy tail"),
+        Criterion("mean covariance of the top 0.02 % over that of all tokens where the shape is nearest",
+                  float(highest / near["mean"]), "≥", HUNDREDS, "for the heavy tail"),
+        Criterion("mean covariance of all tokens where the tail is nearest", float(near["mean"]), ">",
+                  0, "for the sign of the mean"),
     ))
 
 
@@ -145,8 +138,7 @@ def draw(table: pandas.DataFrame) -> Figure:
     left.annotate("printed", (tops[1], printed[tops[1]] / printed[UPPER]), xytext=(7, 3),
                   textcoords="offset points", fontsize=7)
     left.set(xscale="log", yscale="log", xlabel="share of the tokens, largest first",
-             ylabel="mean covariance\nover that of the top half")
-    left.set_title("nearest shape of each length")
+             ylabel="mean covariance\nover that of the top half", title="nearest shape of each length")
     _bottom(right)
     label_ends(right, labels)
     return figure
@@ -155,8 +147,8 @@ def draw(table: pandas.DataFrame) -> Figure:
 def _bottom(panel: Axes) -> None:
     panel.axhline(ALIKE, **REFERENCE)
     panel.set(xlabel="mean negative log-probability (nats)", ylim=(0, None),
-              ylabel="largest factor from\nprinted ratios, less 1")
-    panel.set_title("distance to the printed shape")
+              ylabel="largest factor from\nprinted ratios, less 1",
+              title="distance to the printed shape")
 
 
 def _tokens(length: int) -> str:

@@ -17,12 +17,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas
-import xarray
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from paper_figures.data import inputs
-from paper_figures.drawing.bands import draw_median
+from paper_figures.data.tables import long, stacked
+from paper_figures.drawing.bands import draw_line
 from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels, step_axis
 from paper_figures.drawing.table import Table
 from paper_figures.figure import Finding, PaperFigure
@@ -53,22 +53,16 @@ def data(results: Path) -> pandas.DataFrame:
     one, most = (int(dataset.right_answers[i]) for i in (0, -1))
     curves = dataset.isel(step=picks)
     parts = [
-        _long(np.exp(curves.log_wrong.sel(right_answers=[one])), "wrong", "step"),
-        _long(curves.entropy.sel(right_answers=[one]), "entropy", "step"),
-        _long(curves.within_right.sel(right_answers=[most]), "within", "step"),
+        long(np.exp(curves.log_wrong.sel(right_answers=[one])), "wrong", "step"),
+        long(curves.entropy.sel(right_answers=[one]), "entropy", "step"),
+        long(curves.within_right.sel(right_answers=[most]), "within", "step"),
     ]
     for panel, predicted in (("exponent", "predicted_exponent"), ("speed", "predicted_speed")):
-        rows = _long(dataset[panel].sel(right_answers=[one]), panel, None)
-        expected = dataset[predicted].to_series()
-        parts.append(rows.assign(x=rows["algorithm"].map(expected)).dropna(subset=["x"]))
-    rate = dataset.natural_rate.sel(right_answers=[one]).to_dataframe(name="y").reset_index()
-    parts.append(rate.assign(panel="rate", algorithm="NPG", x=1.0))
-    return pandas.concat(parts, ignore_index=True)[COLUMNS]
-
-
-def _long(array: xarray.DataArray, panel: str, x: str | None) -> pandas.DataFrame:
-    frame = array.to_dataframe(name="y").reset_index().dropna(subset=["y"])
-    return frame.assign(panel=panel, x=frame[x] if x else np.nan)
+        rows = long(dataset[panel].sel(right_answers=[one]), panel)
+        parts.append(rows.assign(x=rows["algorithm"].map(dataset[predicted].to_series())))
+    rate = long(dataset.natural_rate.sel(right_answers=[one]), "rate", algorithm="NPG")
+    parts.append(rate.assign(x=1.0))
+    return stacked((part.dropna(subset=["x", "y"]) for part in parts), COLUMNS)
 
 
 def rates(table: pandas.DataFrame) -> pandas.DataFrame:
@@ -88,13 +82,12 @@ def finding(table: pandas.DataFrame) -> Finding:
                    for end in ("max", "min"))
     kept = left / start
     return Finding(standing="our own", criteria=(
-        Criterion(says="distance of an exponent from the predicted one, mean over starts, largest",
-                  value=float((exponents["measured"] - exponents["predicted"]).abs().max()), relation="≤",
-                  threshold=AGREES),
-        Criterion(says="share of the entropy among right answers that the natural gradient keeps, median",
-                  value=float(kept["NPG"]), relation=">", threshold=KEPT),
-        Criterion(says="share that another algorithm keeps, median, largest",
-                  value=float(kept.drop("NPG").max()), relation="<", threshold=KEPT),
+        Criterion("distance of an exponent from the predicted one, mean over starts, largest",
+                  float((exponents["measured"] - exponents["predicted"]).abs().max()), "≤", AGREES),
+        Criterion("share of the entropy among right answers that the natural gradient keeps, median",
+                  float(kept["NPG"]), ">", KEPT),
+        Criterion("share that another algorithm keeps, median, largest", float(kept.drop("NPG").max()),
+                  "<", KEPT),
     ))
 
 
@@ -122,7 +115,7 @@ def _draw_curves(panel: Axes, rows: pandas.DataFrame, unit: str, title: str) -> 
         group = rows[rows["algorithm"] == name]
         if not within:
             group = group[group["y"] > floor]
-        x, y = draw_median(panel, group, {**look, "linewidth": 1.2})
+        x, y = draw_line(panel, group, {**look, "linewidth": 1.2})
         labels.append((x, y, text, str(look["color"])))
     panel.margins(x=0)
     panel.set_ylim(*((0, None) if within else (floor, None)))
@@ -155,8 +148,8 @@ def _draw_exponents(panel: Axes, found: pandas.DataFrame) -> None:
     panel.errorbar(exponents["measured"], place, xerr=spread, linestyle="none", marker=MARKERS[0],
                    markersize=3.4, color=SERIES[0]["color"], markerfacecolor="none", elinewidth=0.7)
     panel.set_yticks(place, [_brief(str(name)) for name in exponents["algorithm"]], fontsize=6.5)
-    panel.set(xlabel="exponent of P(wrong)", ylim=(-0.7, len(exponents) - 0.3))
-    panel.set_title("| predicted  ○ measured")
+    panel.set(xlabel="exponent of P(wrong)", ylim=(-0.7, len(exponents) - 0.3),
+              title="| predicted  ○ measured")
 
 
 def _brief(algorithm: str) -> str:

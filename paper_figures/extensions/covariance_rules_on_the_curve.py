@@ -44,10 +44,10 @@ def finding(table: pandas.DataFrame) -> Finding:
     on = (curve["mean"].abs() <= MARGIN) & (curve["high"] - curve["low"] <= 2 * MARGIN)
     weak = curve["selected"] == curve["selected"].min()
     return Finding(standing="our own", criteria=(
-        Criterion(says="share of the comparisons above GRPO's curve, not the fewest tokens selected",
-                  value=float(above[~weak].mean()), relation="≥", threshold=1),
-        Criterion(says="share of the comparisons on GRPO's curve, fewest tokens selected", relation="≥",
-                  value=float(on[weak].mean()), threshold=1),
+        Criterion("share of the comparisons above GRPO's curve, not the fewest tokens selected",
+                  float(above[~weak].mean()), "≥", 1),
+        Criterion("share of the comparisons on GRPO's curve, fewest tokens selected",
+                  float(on[weak].mean()), "≥", 1),
     ))
 
 
@@ -65,8 +65,7 @@ def draw(table: pandas.DataFrame) -> Figure:
         panel.remove()
     for panel, family in zip(axes[0], families, strict=False):
         draw_rules(panel, equal[equal["family"] == family], "nats beyond GRPO", gap=True)
-        panel.set_xlabel("accuracy (0 to 1)")
-        panel.set_title(sweeps.name(str(family)))
+        panel.set(xlabel="accuracy (0 to 1)", title=sweeps.name(str(family)))
     _dots(axes[1, 0], table[table["panel"] == "families"], "nats beyond GRPO")
     axes[1, 0].set_title("entropy at equal accuracy")
     _dots(axes[1, 1], table[table["panel"] == "at equal entropy"], "accuracy beyond GRPO")

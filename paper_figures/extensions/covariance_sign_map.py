@@ -5,11 +5,6 @@ entropy must fall. To first order entropy falls by eta Cov(log pi, pi A) under t
 and by eta Cov(log pi, A) under the natural gradient (NPG); both signs are properties of the problem
 (where right answers are likelier than wrong ones). Shares of positive covariances are counted over
 random problems: five families of logits and several numbers of right answers.
-
-What is seen: prompts with an accuracy of 0.05 are negative, easy ones positive, whatever the family (in
-between the family and the theorem decide); training makes its own prompts positive as it goes; a policy
-that is right as often as it is confident (one right answer) need not be positive prompt by prompt, but
-its batches are. So "always positive" is what trained models look like.
 """
 
 from __future__ import annotations
@@ -22,8 +17,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from paper_figures.data import inputs
-from paper_figures.drawing.bands import draw_median
-from paper_figures.drawing.style import REFERENCE, SERIES, label_ends, panels
+from paper_figures.drawing.bands import draw_line, draw_lines
+from paper_figures.drawing.style import REFERENCE, SERIES, label_ends, panels, value_ticks
 from paper_figures.figure import Finding, PaperFigure
 from paper_figures.verdict import Criterion, Headline
 
@@ -63,12 +58,12 @@ def finding(table: pandas.DataFrame) -> Finding:
     hard, easy = (difficulty[difficulty["x"] == accuracy]["share"]
                   for accuracy in (difficulty["x"].min(), difficulty["x"].max()))
     return Finding(standing="our own", criteria=(
-        Criterion(says="share of positive covariances at the highest accuracy, smallest", relation=">",
-                  value=float(easy.min()), threshold=0.5),
-        Criterion(says="largest share at the lowest accuracy less the smallest at the highest",
-                  value=float(hard.max() - easy.min()), relation="<", threshold=0),
-        Criterion(says="share along training from an accuracy of 0.75 on, smallest", relation=">",
-                  value=float(training[training["x"] >= 0.75]["share"].min()), threshold=0.5),
+        Criterion("share of positive covariances at the highest accuracy, smallest", float(easy.min()),
+                  ">", 0.5),
+        Criterion("largest share at the lowest accuracy less the smallest at the highest",
+                  float(hard.max() - easy.min()), "<", 0),
+        Criterion("share along training from an accuracy of 0.75 on, smallest",
+                  float(training[training["x"] >= 0.75]["share"].min()), ">", 0.5),
     ))
 
 
@@ -84,18 +79,15 @@ def draw(table: pandas.DataFrame) -> Figure:
     _draw_batches(axes[1, 0], table[table["panel"] == "batch"])
     _draw_training(axes[1, 1], table[(table["panel"] == "training")])
     for row in axes:
-        row[0].set_ylabel("share positive")
-        row[0].set_ylim(-0.03, 1.05)
+        row[0].set(ylabel="share positive", ylim=(-0.03, 1.05))
         for panel in row:
             panel.axhline(0.5, **{**REFERENCE, "linewidth": 0.6})
     return figure
 
 
 def _draw_forms(panel: Axes, rows: pandas.DataFrame) -> None:
-    labels = []
-    for look, (form, group) in zip(SERIES, rows.groupby("form", sort=False), strict=False):
-        labels.append((*draw_median(panel, group, look, y="share", band=(0, 1)), str(form),
-                       str(look["color"])))
+    looks = dict(zip(rows["form"].unique(), SERIES, strict=False))
+    labels = draw_lines(panel, rows, "form", looks, y="share", band=(0, 1))
     panel.margins(x=0)
     label_ends(panel, labels)
 
@@ -108,11 +100,9 @@ def _draw_batches(panel: Axes, rows: pandas.DataFrame) -> None:
         group = rows[(rows["competence"] == value) & (rows["form"] == "PG")]
         # One band only: five would hide one another.
         band = (0.0, 1.0) if value == CALIBRATED else None
-        labels.append((*draw_median(panel, group, look, y="share", band=band), f"β = {value:g}",
+        labels.append((*draw_line(panel, group, look, y="share", band=band), f"β = {value:g}",
                        str(look["color"])))
-    sizes = sorted(rows["x"].unique())
-    panel.set_xticks(sizes, [f"{size:g}" for size in sizes])
-    panel.minorticks_off()
+    value_ticks(panel, rows["x"])
     panel.margins(x=0)
     label_ends(panel, labels)
 
@@ -123,7 +113,7 @@ def _draw_training(panel: Axes, rows: pandas.DataFrame) -> None:
     for i, (look, (rule, group)) in enumerate(zip(SERIES, rules, strict=False)):
         # Each rule's own theorem: NPG's for the natural gradient.
         group = group[group["form"] == ("NPG" if rule == "NPG" else "PG")]
-        draw_median(panel, group, look, y="share", band=(0, 1))
+        draw_line(panel, group, look, y="share", band=(0, 1))
         panel.annotate(str(rule), (0.95, 0.08 + 0.1 * i), xycoords="axes fraction", ha="right",
                        fontsize=7, color=look["color"])
 

@@ -23,6 +23,7 @@ from matplotlib.figure import Figure
 from llm_bridge.analysis import tokens as audited_tokens
 from llm_bridge.running.run_folder import RunFolder
 from paper_figures.data import inputs
+from paper_figures.drawing.bands import draw_lines
 from paper_figures.drawing.style import REFERENCE, SERIES, label_ends, panels
 from paper_figures.extensions.forecasts_compared import COVERED, OPTIMIZERS, redrawn
 from paper_figures.figure import Finding, MissingInputError, PaperFigure
@@ -35,8 +36,6 @@ FORECASTS = {
 CHOICES = {"attribution": "true effect", "covariance": "covariance"}
 SHARES = np.array([0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5])
 """The shares of a step's tokens that are chosen."""
-NAMED = 0.2
-"""The share that the finding speaks of."""
 FEWEST = 10
 """Audited steps below which a correlation says nothing."""
 MODEL = "small-sums"
@@ -124,8 +123,8 @@ def finding(table: pandas.DataFrame) -> Finding:
     (_, most), (least, _) = (interval(forecasts.get_group(name))
                              for name in ("coefficients", "entropy_gradient"))
     return Finding(standing="our own", criteria=(
-        Criterion(says="lower end of the 95 % interval of the correlation with (i'), less the upper end "
-                  "of that with (i)", value=least - most, relation=">", threshold=0),
+        Criterion("lower end of the 95 % interval of the correlation with (i'), less the upper end of "
+                  "that with (i)", least - most, ">", 0),
     ))
 
 
@@ -170,17 +169,11 @@ def _draw_forecast(panel: Axes, group: pandas.DataFrame, title: str, is_scaled: 
 
 
 def _draw_causes(panel: Axes, causes: pandas.DataFrame) -> None:
-    labels = []
     drawn = [name for name in dict.fromkeys(causes["name"]) if name != "rounding"]
-    for look, name in zip(SERIES, drawn, strict=False):
-        group = causes[causes["name"] == name]
-        panel.plot(group["x"], group["y"], **look)
-        labels.append((float(group["x"].iloc[-1]), float(group["y"].iloc[-1]),
-                       str(name).replace("_", " "), str(look["color"])))
+    labels = draw_lines(panel, causes, "name", dict(zip(drawn, SERIES, strict=False)), band=None,
+                        name=lambda name: name.replace("_", " "))
     panel.axhline(0, **REFERENCE)
-    panel.set_title("by cause")
-    panel.set_xlabel("step")
-    panel.set_ylabel("change so far (nats)")
+    panel.set(title="by cause", xlabel="step", ylabel="change so far (nats)")
     label_ends(panel, labels)
 
 
@@ -190,18 +183,10 @@ def _draw_chosen(panel: Axes, chosen: pandas.DataFrame) -> None:
                        fontsize=7, ha="center")
         panel.set_axis_off()
         return
-    labels = []
-    for look, (name, label) in zip(SERIES, CHOICES.items(), strict=False):
-        of_steps = chosen[chosen["name"] == name].groupby("x")["y"]
-        median = of_steps.median()
-        panel.plot(median, **look)
-        panel.fill_between(median.index, of_steps.quantile(0.25), of_steps.quantile(0.75),
-                           color=look["color"], alpha=0.2, linewidth=0)
-        labels.append((float(median.index[-1]), float(median.iloc[-1]), label, str(look["color"])))
-    panel.set_title("tokens chosen by")
-    panel.set_xlabel("share of the tokens chosen")
-    panel.set_ylabel("share of decreases")
-    panel.set_ylim(0, 1.05)
+    labels = draw_lines(panel, chosen, "name", dict(zip(CHOICES, SERIES, strict=False)),
+                        band=(0.25, 0.75), name=CHOICES.__getitem__)
+    panel.set(title="tokens chosen by", xlabel="share of the tokens chosen", ylabel="share of decreases",
+              ylim=(0, 1.05))
     label_ends(panel, labels)
 
 

@@ -122,8 +122,8 @@ def finding(table: pandas.DataFrame) -> Finding:
     of = {where: [value for is_tabular, value in found if is_tabular == tabular]
           for where, tabular in (("in a table", True), ("on networks", False))}
     return Finding(standing="our own", criteria=tuple(
-        Criterion(says="correlation of the measured change with forecast (i), smallest of a policy",
-                  value=min(values), relation=">", threshold=CLOSELY, where=where)
+        Criterion("correlation of the measured change with forecast (i), smallest of a policy",
+                  min(values), ">", CLOSELY, where)
         for where, values in of.items() if values))
 
 

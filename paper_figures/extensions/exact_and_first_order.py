@@ -3,11 +3,6 @@
 The papers forecast entropy by its first order, -Cov(log pi, step) (AEPO, Theorem 4.3; Cui et al., Lemma
 1). Here three kinds of step are scaled up from random 20-answer policies: what the policy gradient does
 while the right answer is rare, what it does near collapse, and what an entropy bonus does there.
-
-What is seen: each order is off by its own power of the step. But how far it carries, and whether it
-even has the sign, depends on the direction. Where learning first raises entropy, the first order goes
-on rising when the exact change has turned. Near collapse a step back from it grows exponentially in the
-logits, and no expansion at the collapsed policy sees that.
 """
 
 from __future__ import annotations
@@ -21,8 +16,8 @@ from matplotlib.figure import Figure
 
 from entropy_theory import entropy_change, policy
 from paper_figures.data import inputs
-from paper_figures.drawing.bands import draw_median
-from paper_figures.drawing.style import REFERENCE, SERIES, panels
+from paper_figures.drawing.bands import draw_line
+from paper_figures.drawing.style import REFERENCE, SERIES, level, panels
 from paper_figures.figure import Finding, PaperFigure
 from paper_figures.verdict import Criterion, Headline
 
@@ -81,10 +76,10 @@ def finding(table: pandas.DataFrame) -> Finding:
     rare = table[table["case"] == "rare"]
     wrong = (np.sign(rare["first_order"]) != np.sign(rare["exact"])).groupby(rare["size"]).mean()
     return Finding(standing="our own", criteria=(
-        Criterion(says=f"size of a step up to which the first order is within {TOLERANCE:.0%}, nats, "
-                  "smallest of a case", value=min(carried), relation="≥", threshold=SMALL),
-        Criterion(says="largest share of the policies with the wrong sign at a step size, learning a "
-                  "rare answer", relation="≥", threshold=0.5, value=float(wrong.max())),
+        Criterion(f"size of a step up to which the first order is within {TOLERANCE:.0%}, nats, "
+                  "smallest of a case", min(carried), "≥", SMALL),
+        Criterion("largest share of the policies with the wrong sign at a step size, learning a rare "
+                  "answer", float(wrong.max()), "≥", 0.5),
     ))
 
 
@@ -122,7 +117,7 @@ def _draw_change(panel: Axes, rows: pandas.DataFrame, *, labels: bool) -> None:
     panel.set_ylim(low - reach, high + reach)
     for i, (look, name) in enumerate(zip(SERIES, ("exact", *ORDERS), strict=False)):
         width = 2.2 if name == "exact" else 1.3
-        draw_median(panel, rows, {**look, "linewidth": width}, x="size", y=name, band=None)
+        draw_line(panel, rows, {**look, "linewidth": width}, x="size", y=name, band=None)
         if labels:
             panel.annotate(ORDERS.get(name, name), (0.06, 0.88 - 0.12 * i), fontsize=7,
                            xycoords="axes fraction", color=look["color"])
@@ -133,11 +128,9 @@ def _draw_change(panel: Axes, rows: pandas.DataFrame, *, labels: bool) -> None:
 
 def _draw_errors(panel: Axes, off: pandas.DataFrame) -> None:
     for look, name in zip(SERIES[1:], ORDERS, strict=False):
-        draw_median(panel, off, look, x="size", y=name)
-    panel.axhline(TOLERANCE, **REFERENCE)
+        draw_line(panel, off, look, x="size", y=name)
     panel.set(xscale="log", yscale="log", ylim=(1e-5, 30))
-    panel.annotate(f"{TOLERANCE:.0%}", (0.02, TOLERANCE), xycoords=("axes fraction", "data"),
-                   xytext=(0, 2), textcoords="offset points", fontsize=6.5, color="#555555")
+    level(panel, TOLERANCE, f"{TOLERANCE:.0%}", x=0.02, above=2)
 
 
 FIGURE = PaperFigure(

@@ -44,9 +44,8 @@ def finding(table: pandas.DataFrame) -> Finding:
     best = found.loc[found.groupby("setting", sort=False)["deviation"].idxmin()]
     moving = best[best["setting"].isin(table.loc[table["shape"] != "constant", "setting"])]
     return Finding(standing="our own", criteria=(Criterion(
-        says="controllers that are nearest to a moving target, over the number of such targets",
-        value=moving["controller"].nunique() / len(moving) if len(moving) > 1 else math.nan, relation="≥",
-        threshold=1),))
+        "controllers that are nearest to a moving target, over the number of such targets",
+        moving["controller"].nunique() / len(moving) if len(moving) > 1 else math.nan, "≥", 1),))
 
 
 def draw(table: pandas.DataFrame) -> Figure:

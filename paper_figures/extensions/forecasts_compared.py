@@ -146,10 +146,10 @@ def finding(table: pandas.DataFrame) -> Finding:
     of = table[table["panel"] == "trained"].groupby("forecast")["correlation"]
     worst = float(of.min()["entropy_gradient"])
     return Finding(standing="our own", criteria=(
-        Criterion(says="correlation of the measured change with (i'), smallest of a run", value=worst,
-                  relation=">", threshold=FOLLOWS),
-        Criterion(says="that correlation less the largest with (i) of a run", relation=">", threshold=0,
-                  value=worst - float(of.max()["coefficients"])),
+        Criterion("correlation of the measured change with (i'), smallest of a run", worst, ">",
+                  FOLLOWS),
+        Criterion("that correlation less the largest with (i) of a run",
+                  worst - float(of.max()["coefficients"]), ">", 0),
     ))
 
 

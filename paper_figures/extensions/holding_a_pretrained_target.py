@@ -73,9 +73,8 @@ def draw(table: pandas.DataFrame) -> Figure:
             _draw_curve(panel, curves[curves["controller"] == name], name)
         for target in curves["target"].unique():
             panel.axhline(target, color="#000000", linewidth=1.8, alpha=0.4)
-        panel.set(xlabel="optimizer step", ylim=(0, 1.05 * curves["entropy"].max()))
+        panel.set(xlabel="optimizer step", ylim=(0, 1.05 * curves["entropy"].max()), title=title)
         panel.margins(x=0)
-        panel.set_title(title)
     axes[0, 0].set_ylabel("entropy (nats)")
     runs = rows[rows["panel"] == "run"]
     for panel, price, label in zip(

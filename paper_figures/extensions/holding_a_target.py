@@ -213,13 +213,12 @@ def finding(table: pandas.DataFrame) -> Finding:
     reward = others["reward"]
     return Finding(standing="our own", criteria=(
         _is_nearest(far, FORECAST, ABOVE),
-        Criterion(says=f"p of another that is as near as {FORECAST}, largest", relation="<",
-                  value=float(far["p"].max()) if far.index[0] == FORECAST else np.nan,
-                  threshold=1 - LEVEL, where=ABOVE),
+        Criterion(f"p of another that is as near as {FORECAST}, largest",
+                  float(far["p"].max()) if far.index[0] == FORECAST else np.nan, "<", 1 - LEVEL, ABOVE),
         _is_nearest(others, AEPO, OTHERS),
-        Criterion(says=f"reward of {AEPO}, less the highest of the others", relation=">", threshold=0,
-                  value=float(reward.get(AEPO, np.nan) - reward.drop(AEPO, errors="ignore").max()),
-                  where=OTHERS),
+        Criterion(f"reward of {AEPO}, less the highest of the others",
+                  float(reward.get(AEPO, np.nan) - reward.drop(AEPO, errors="ignore").max()), ">", 0,
+                  OTHERS),
     ))
 
 
@@ -227,8 +226,8 @@ def _is_nearest(order: pandas.DataFrame, controller: str, where: str = "") -> Cr
     """Ask that a controller is nearest to its targets, in the mean over settings and seeds."""
     off = order["deviation"]
     lead = off.get(controller, np.nan) - off.drop(controller, errors="ignore").min()
-    return Criterion(says=f"distance of {controller} from the target, less the nearest other's, nats",
-                     value=float(lead), relation="<", threshold=0, where=where)
+    return Criterion(f"distance of {controller} from the target, less the nearest other's, nats",
+                     float(lead), "<", 0, where)
 
 
 def _same_runs(table: pandas.DataFrame) -> pandas.DataFrame:
@@ -311,19 +310,18 @@ def draw(table: pandas.DataFrame) -> Figure:
     for (reward, passes), task in zip(axes, tasks, strict=False):
         here = own[(own["task"] == task) & own["shape"].isin(("constant", "step"))]
         draw_front(reward, here[here["panel"] == "held"], "reward")
-        reward.set(xlabel="entropy held (nats)", ylabel="reward")
-        reward.set_title(f"{task}: reward (dotted: targets)")
+        reward.set(xlabel="entropy held (nats)", ylabel="reward",
+                   title=f"{task}: reward (dotted: targets)")
         draw_front(passes, here[here["panel"] == "run"], "pass_at_k")
-        passes.set(xlabel="entropy at last (nats)", ylabel=f"held-out {K}")
-        passes.set_title(f"{task}: {K} of new prompts")
+        passes.set(xlabel="entropy at last (nats)", ylabel=f"held-out {K}",
+                   title=f"{task}: {K} of new prompts")
     split = rows[(rows["task"] == "split") & (rows["panel"] == "held")]
     by_target, by_rate = axes[-1]
     _draw_distances(by_target, own[own["task"] == "split"].query("panel == 'held'"), "target")
-    by_target.set(xlabel="target (nats)")
-    by_target.set_title("split: distance by target")
+    by_target.set(xlabel="target (nats)", title="split: distance by target")
     _draw_distances(by_rate, split[split["target"] == RATES_AT], "learning_rate")
-    by_rate.set(xlabel="learning rate", xscale="log")
-    by_rate.set_title(f"split at {RATES_AT:g} nats: by learning rate")
+    by_rate.set(xlabel="learning rate", xscale="log",
+                title=f"split at {RATES_AT:g} nats: by learning rate")
     if split["learning_rate"].nunique() == 1:
         by_rate.remove()
     shown = [name for name in _present(rows) if name in DRAWN]

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 from paper_figures.data import inputs
-from paper_figures.drawing.bands import draw_median
+from paper_figures.drawing.bands import draw_line
 from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, panels
 from paper_figures.drawing.table import Table
 from paper_figures.figure import Finding, PaperFigure
@@ -104,13 +104,12 @@ def finding(table: pandas.DataFrame) -> Finding:
     """State what holds best."""
     off = summary(table)["deviation"]
     return Finding(standing="our own", criteria=(
-        Criterion(says="distance of the forecast on the diverse bonus from targets below log |A*|, less "
-                  "that of the nearest other, nats", relation="<", threshold=0,
-                  value=float(off["forecast, diverse bonus"]
-                              - off.drop("forecast, diverse bonus").min())),
-        Criterion(says="that distance of the forecast on the entropy bonus, less the integral's, nats",
-                  value=float(off["forecast, entropy bonus"] - off["integral, entropy bonus"]),
-                  relation="<", threshold=0),
+        Criterion("distance of the forecast on the diverse bonus from targets below log |A*|, less "
+                  "that of the nearest other, nats",
+                  float(off["forecast, diverse bonus"] - off.drop("forecast, diverse bonus").min()),
+                  "<", 0),
+        Criterion("that distance of the forecast on the entropy bonus, less the integral's, nats",
+                  float(off["forecast, entropy bonus"] - off["integral, entropy bonus"]), "<", 0),
     ))
 
 
@@ -139,18 +138,18 @@ def draw(table: pandas.DataFrame) -> Figure:
     for name, look in LOOKS.items():
         rows = rest[rest["controller"] == name]
         middle = rows[rows["learning_rate"] == rates[len(rates) // 2]]
-        draw_median(axes[0, 0], middle, look, x="target", y="deviation", band=(0, 1))
+        draw_line(axes[0, 0], middle, look, x="target", y="deviation", band=(0, 1))
         mean = middle.groupby("target")[["mean_entropy", "reward"]].mean()
         axes[0, 1].plot(mean["mean_entropy"], 1 - mean["reward"], **look)
         below = rows[rows["target"] < most]
-        draw_median(axes[0, 2], below.groupby(["learning_rate", "start"])["deviation"].mean()
+        draw_line(axes[0, 2], below.groupby(["learning_rate", "start"])["deviation"].mean()
                     .reset_index(), look, x="learning_rate", y="deviation", band=(0, 1))
     axes[0, 0].axvline(most, **REFERENCE)
-    axes[0, 0].set(xlabel="target (nats)", ylabel="distance (nats)", yscale="log")
-    axes[0, 0].set_title("distance from the target")
+    axes[0, 0].set(xlabel="target (nats)", ylabel="distance (nats)", yscale="log",
+                   title="distance from the target")
     axes[0, 1].axvline(most, **REFERENCE)
-    axes[0, 1].set(xlabel="mean entropy (nats)", ylabel="P(wrong answer)", yscale="log")
-    axes[0, 1].set_title("what it costs")
+    axes[0, 1].set(xlabel="mean entropy (nats)", ylabel="P(wrong answer)", yscale="log",
+                   title="what it costs")
     axes[0, 2].set(xlabel="learning rate", xscale="log", ylabel="distance (nats)", yscale="log")
     axes[0, 2].set_xticks(rates, [f"{rate:g}" for rate in rates])
     axes[0, 2].xaxis.set_minor_locator(NullLocator())
@@ -165,12 +164,11 @@ def draw(table: pandas.DataFrame) -> Figure:
 def _draw_moving(panel: Axes, rows: pandas.DataFrame, shape: str) -> None:
     for name, look in LOOKS.items():
         plain = {key: value for key, value in look.items() if not key.startswith("marker")}
-        draw_median(panel, rows[rows["controller"] == name], plain, x="step", y="value", band=None)
+        draw_line(panel, rows[rows["controller"] == name], plain, x="step", y="value", band=None)
     target = rows[rows["controller"] == "target"].sort_values("step")
     panel.plot(target["step"], target["value"], color="#000000", linewidth=1.6, alpha=0.45)
-    panel.set(xlabel="step", ylabel="entropy (nats)", ylim=(0, 2.6))
+    panel.set(xlabel="step", ylabel="entropy (nats)", ylim=(0, 2.6), title=f"a {shape}")
     panel.margins(x=0)
-    panel.set_title(f"a {shape}")
 
 
 FIGURE = PaperFigure(

@@ -25,7 +25,7 @@ from matplotlib.figure import Figure
 
 from llm_bridge.analysis.stored_arrays import read_arrays
 from paper_figures.data import inputs
-from paper_figures.drawing.style import REFERENCE, SERIES, panels
+from paper_figures.drawing.style import SERIES, level, panels
 from paper_figures.drawing.table import Table
 from paper_figures.figure import Finding, MissingInputError, PaperFigure
 from paper_figures.verdict import Criterion, Headline
@@ -146,12 +146,12 @@ def finding(table: pandas.DataFrame) -> Finding:
     found = measures(table)
     independent = (found[list(WITHIN)] <= HOLDS).all(axis=1)
     return Finding(standing="our own", criteria=(
-        Criterion(says="policies for which logits of a state are independent", relation="≤", threshold=0,
-                  value=float(independent.sum())),
-        Criterion(says="share of the entropy changes that the whole kernel leaves unexplained, largest",
-                  value=float(found["all states"].max()), relation="≤", threshold=EXPLAINED),
-        Criterion(says="share that independent logits leave unexplained, smallest", relation=">",
-                  value=float(found["identity"].min()), threshold=EXPLAINED),
+        Criterion("policies for which logits of a state are independent", float(independent.sum()), "≤",
+                  0),
+        Criterion("share of the entropy changes that the whole kernel leaves unexplained, largest",
+                  float(found["all states"].max()), "≤", EXPLAINED),
+        Criterion("share that independent logits leave unexplained, smallest",
+                  float(found["identity"].min()), ">", EXPLAINED),
     ))
 
 
@@ -193,9 +193,7 @@ def _draw_cosines(panel: Axes, cosine: pandas.DataFrame, actions: int) -> None:
 def _draw_diagonal(panel: Axes, diagonal: pandas.DataFrame) -> None:
     for _, rows in diagonal.groupby("step"):
         panel.plot(rows["x"], rows["y"], color=SERIES[0]["color"], linewidth=0.9, alpha=0.8)
-    panel.axhline(1, **REFERENCE)
-    panel.annotate("B.4", (0.03, 1), xycoords=("axes fraction", "data"), xytext=(0, 2),
-                   textcoords="offset points", fontsize=6.5, color="#555555")
+    level(panel, 1, "B.4", x=0.03, above=2)
     panel.set(yscale="log", xlim=(0, 1))
 
 

@@ -21,6 +21,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from paper_figures.data import inputs
+from paper_figures.data.tables import stacked
 from paper_figures.drawing.style import REFERENCE, SERIES, panels
 from paper_figures.drawing.table import Table
 from paper_figures.figure import Finding, PaperFigure
@@ -52,8 +53,7 @@ def data(results: Path) -> pandas.DataFrame:
         _gaps(dataset, "reward", "gap"), _gaps(dataset, "within", "within"),
         mean.assign(panel="curve"), misfit.assign(panel="misfit"),
     ]
-    table = pandas.concat(parts, ignore_index=True).assign(margin=float(config["margin"]))
-    return table.reindex(columns=COLUMNS)
+    return stacked(parts, COLUMNS).assign(margin=float(config["margin"]))
 
 
 def _gaps(dataset: xarray.Dataset, axis: str, panel: str) -> pandas.DataFrame:
@@ -68,9 +68,9 @@ def finding(table: pandas.DataFrame) -> Finding:
     gaps = table[(table["panel"] == "gap") & (table["mode"] == "sampled")]
     rules = gaps[~gaps["rule"].isin(CONTROLS) & ~(gaps[["y", "low", "high"]] == 0).all(axis=1)]
     return Finding(standing="our own", criteria=tuple(
-        Criterion(says="interventions that leave GRPO's curve of reward against entropy, from samples",
-                  value=float(rules[rules["family"] == family]["side"].isin((1, -1)).sum()),
-                  relation=">", threshold=0, where=f"on prompts with {family}")
+        Criterion("interventions that leave GRPO's curve of reward against entropy, from samples",
+                  float(rules[rules["family"] == family]["side"].isin((1, -1)).sum()), ">", 0,
+                  f"on prompts with {family}")
         for family in gaps["family"].unique()))
 
 

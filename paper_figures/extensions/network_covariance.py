@@ -30,7 +30,6 @@ COVARIANCES = {"tabular": "the paper's covariance", "network": "true effect"}
 TASKS = {"split": "many right answers", "sum": "one right answer"}
 OVERLAP = 0.25
 """The share of each run's points that must lie at rewards in common: a fit through one says nothing."""
-"""Numbers of cases, in words."""
 SMOOTHED = 5
 """Generations whose mean is a point."""
 COMMAND = (
@@ -84,17 +83,6 @@ def at_equal_reward(table: pandas.DataFrame) -> pandas.DataFrame:
     return pandas.DataFrame(rows, columns=["task", "rule", "seed", "difference"])
 
 
-def ends(table: pandas.DataFrame) -> pandas.DataFrame:
-    """Reward and entropy of the last quarter of the generations, means over seeds and standard errors.
-
-    Indexed by rule, task and covariance; columns reward, entropy, reward_error, entropy_error, seeds.
-    """
-    last = table[table["generation"] > 0.75 * table["generation"].max()]
-    of_runs = last.groupby(["rule", "task", "covariance", "seed"])[["reward", "entropy"]].mean()
-    grouped = of_runs.groupby(["rule", "task", "covariance"])
-    return grouped.mean().join(grouped.sem().add_suffix("_error")).assign(seeds=grouped.size())
-
-
 def sure(seeds: int) -> float:
     """Return by how many standard errors of so many seeds a mean is away from zero, at 95 %."""
     return float(stats.t.ppf(0.975, seeds - 1))
@@ -108,10 +96,9 @@ def finding(table: pandas.DataFrame) -> Finding:
             comparable += 1
             better += bool(group["difference"].mean() > sure(len(group)) * group["difference"].sem())
     return Finding(standing="our own", criteria=(
-        Criterion(says="cases that can be compared at equal reward", value=float(comparable),
-                  relation=">", threshold=0),
-        Criterion(says="of them those in which the true effect left more entropy, beyond what seeds "
-                  "explain", value=float(better), relation="≤", threshold=0),
+        Criterion("cases that can be compared at equal reward", float(comparable), ">", 0),
+        Criterion("of them those in which the true effect left more entropy, beyond what seeds explain",
+                  float(better), "≤", 0),
     ))
 
 

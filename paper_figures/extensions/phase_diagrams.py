@@ -68,10 +68,10 @@ def finding(table: pandas.DataFrame) -> Finding:
     guess = float(aepo["outcome"].value_counts(normalize=True).max())
     called = aepo.groupby("outcome")["line"].mean().reindex(AEPO_OUTCOMES).dropna()
     return Finding(standing="our own", criteria=(
-        Criterion(says="share of AEPO's outcomes that the lines predict, less that of the most common",
-                  value=float(aepo["line"].mean()) - guess, relation=">", threshold=0),
-        *(Criterion(says="share of AEPO's runs with this outcome that the lines call", value=float(value),
-                    relation="≥", threshold=CALLED, where=f"of those {name}")
+        Criterion("share of AEPO's outcomes that the lines predict, less that of the most common",
+                  float(aepo["line"].mean()) - guess, ">", 0),
+        *(Criterion("share of AEPO's runs with this outcome that the lines call", float(value), "≥",
+                    CALLED, f"of those {name}")
           for name, value in called.items()),
     ))
 
@@ -106,8 +106,8 @@ def _draw_aepo(panel: Axes, table: pandas.DataFrame) -> None:
         line = table[table["panel"] == name].groupby("temperature")["line"].median()
         panel.plot(line.index, line, color="#333333", linestyle=dashes, linewidth=1.1, zorder=1)
     alphas = runs["alpha"]
-    panel.set_ylim(alphas.min() / 1.6, alphas.max() * 1.6)
-    panel.set_xlim(temperatures[0] / 1.05, temperatures[-1] * 1.06)
+    panel.set(ylim=(alphas.min() / 1.6, alphas.max() * 1.6),
+              xlim=(temperatures[0] / 1.05, temperatures[-1] * 1.06))
     shown = [t for t in temperatures if t != 1.2 or len(temperatures) < 4]
     panel.set_xticks(shown, [f"{t:g}" for t in shown])
     panel.minorticks_off()

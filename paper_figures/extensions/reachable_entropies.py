@@ -23,12 +23,11 @@ from matplotlib.figure import Figure
 from scipy.special import entr
 
 from paper_figures.data import inputs
+from paper_figures.drawing.bands import draw_lines
 from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels
 from paper_figures.figure import Finding, PaperFigure
 from paper_figures.verdict import Criterion, Headline
 
-ROUNDING = 1e-9
-"""How far rounding may put a mean of entropies outside a range that holds each of them, nats."""
 CLEAR = 0.01
 """How far above log m, in nats, a run must end to count as above it."""
 GAPS = np.linspace(-1.0, 10.0, 56)
@@ -106,12 +105,12 @@ def finding(table: pandas.DataFrame) -> Finding:
     above = (ends["method"] == "bonus") & (excess > CLEAR)
     held = table[(table["panel"] == "held") & (table["held"] == 1)]
     return Finding(standing="our own", criteria=(
-        Criterion(says="targets at or above log m that AEPO holds", relation="≤", threshold=0,
-                  value=float((held["y"] >= np.log(held["x"].astype(float))).sum())),
-        Criterion(says=f"runs of an entropy bonus that end over {CLEAR:g} nats above log m", relation=">",
-                  value=float(above.sum()), threshold=0),
-        Criterion(says="wrong answers of these runs, share, median", relation=">", threshold=0,
-                  value=float((1 - ends.loc[above, "y"]).median())),
+        Criterion("targets at or above log m that AEPO holds",
+                  float((held["y"] >= np.log(held["x"].astype(float))).sum()), "≤", 0),
+        Criterion(f"runs of an entropy bonus that end over {CLEAR:g} nats above log m",
+                  float(above.sum()), ">", 0),
+        Criterion("wrong answers of these runs, share, median",
+                  float((1 - ends.loc[above, "y"]).median()), ">", 0),
     ))
 
 
@@ -142,8 +141,8 @@ def _draw_plane(panel: Axes, table: pandas.DataFrame) -> None:
     panel.axvline(np.log(drawn), **REFERENCE)
     panel.annotate(f"log {drawn}", (np.log(drawn), 0.5), xytext=(-2, 0), textcoords="offset points",
                    fontsize=6.5, ha="right", color="#555555")
-    panel.set(xlabel="entropy (nats)", ylabel="P(right answer)", ylim=(0, 1.03), xlim=(0, None))
-    panel.set_title(f"ends of runs, m = {drawn}")
+    panel.set(xlabel="entropy (nats)", ylabel="P(right answer)", ylim=(0, 1.03), xlim=(0, None),
+              title=f"ends of runs, m = {drawn}")
 
 
 def _draw_held(panel: Axes, held: pandas.DataFrame, n: int) -> None:
@@ -157,18 +156,14 @@ def _draw_held(panel: Axes, held: pandas.DataFrame, n: int) -> None:
         rows = held[held["held"] == value]
         panel.plot(rows["x"], rows["y"], linestyle="none", marker="o", markersize=3.2,
                    color=SERIES[0]["color"], markerfacecolor=face, markeredgewidth=0.7)
-    panel.set(xlabel="right answers m", ylabel="entropy (nats)", ylim=(-0.1, np.log(n) + 0.15))
-    panel.set_title("● held  ○ not held")
+    panel.set(xlabel="right answers m", ylabel="entropy (nats)", ylim=(-0.1, np.log(n) + 0.15),
+              title="● held  ○ not held")
 
 
 def _draw_ceiling(panel: Axes, ceilings: pandas.DataFrame) -> None:
-    labels = []
-    for look, (size, rows) in zip(SERIES, ceilings.groupby("right_answers"), strict=False):
-        panel.plot(rows["x"], rows["y"], **look)
-        labels.append((float(rows["x"].iloc[-1]), float(rows["y"].iloc[-1]), f"m = {int(size)}",
-                       str(look["color"])))
-    panel.set(xlabel="gap, right − wrong (nats)", ylabel="ceiling (nats)", ylim=(-0.1, None))
-    panel.set_title("highest later entropy")
+    labels = draw_lines(panel, ceilings, "right_answers", band=None, name="m = {:.0f}".format)
+    panel.set(xlabel="gap, right − wrong (nats)", ylabel="ceiling (nats)", ylim=(-0.1, None),
+              title="highest later entropy")
     panel.margins(x=0)
     label_ends(panel, labels)
 

@@ -4,24 +4,21 @@ AEPO, Eq. 1, divides each response by its length, and proposes (Section 7) to ai
 shorter responses; Dr.GRPO and DAPO change the length factor of GRPO. Here length says nothing about the
 reward: the first token decides whether a response is right and all that follows is wording, so that
 whatever moves length is the objective.
-
-What is seen: a mean over each response makes right responses shorter and wrong ones longer; token-mean
-and Dr.GRPO move neither in exact expectation, to rounding (single runs from samples do drift).
-AEPO's second batch shortens right responses by itself, and its tilt sets how far.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pandas
-import xarray
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from paper_figures.data import inputs
-from paper_figures.drawing.bands import draw_median
-from paper_figures.drawing.style import REFERENCE, SERIES, label_ends, panels
+from paper_figures.data.tables import long, stacked
+from paper_figures.drawing.bands import draw_line, draw_lines
+from paper_figures.drawing.style import REFERENCE, SERIES, label_ends, level, panels
 from paper_figures.figure import Finding, PaperFigure
 from paper_figures.verdict import Criterion, Headline
 
@@ -45,23 +42,17 @@ def data(results: Path) -> pandas.DataFrame:
     parts = []
     for kind in KINDS:
         for mode, prefix in (("exact", ""), ("sampled", "sampled_")):
-            frame = dataset[f"{prefix}{kind}_length"].to_dataframe(name="y").reset_index()
-            frame = frame.rename(columns={"step": "x", "normalization": "objective"})
-            parts.append(frame.assign(panel="length", mode=mode, kind=kind))
+            array = dataset[f"{prefix}{kind}_length"].rename(normalization="objective")
+            parts.append(long(array, "length", "step", mode=mode, kind=kind))
     for panel, name in (("tilt", "tilt_right_length"), ("entropy", "tilt_entropy")):
-        frame = _tilts(dataset[name])
-        parts.append(frame.assign(panel=panel, mode="exact", kind="right"))
+        array = dataset[name].rename(control="objective")
+        parts.append(long(array, panel, "tilt", mode="exact", kind="right"))
     neutral = dataset.neutral_tilt.to_dataframe(name="x").reset_index()
     neutral = neutral.rename(columns={"control": "objective"}).assign(y=0.0)
     predicted = pandas.DataFrame({
         "objective": ["predicted"], "x": [float(dataset.predicted_neutral_tilt)], "y": [1.0]})
     parts += [neutral.assign(panel="neutral"), predicted.assign(panel="neutral")]
-    return pandas.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
-
-
-def _tilts(array: xarray.DataArray) -> pandas.DataFrame:
-    frame = array.to_dataframe(name="y").reset_index()
-    return frame.rename(columns={"tilt": "x", "control": "objective"})
+    return stacked(parts, COLUMNS)
 
 
 def changes(table: pandas.DataFrame) -> pandas.DataFrame:
@@ -76,13 +67,13 @@ def finding(table: pandas.DataFrame) -> Finding:
     exact = changes(table).query("mode == 'exact'")
     printed = exact[exact["objective"] == PRINTED].groupby("kind")["change"].mean()
     return Finding(standing="our own", criteria=(
-        Criterion(says="change of the length of right responses under GRPO's mean over each response, "
-                  "tokens", value=float(printed["right"]), relation="<", threshold=0),
-        Criterion(says="change of the length of wrong responses under it, tokens", relation=">",
-                  value=float(printed["wrong"]), threshold=0),
-        Criterion(says="change of any length under token-mean and Dr.GRPO in exact expectation, tokens, "
-                  "largest", value=float(exact[exact["objective"] != PRINTED]["change"].abs().max()),
-                  relation="<", threshold=STILL),
+        Criterion("change of the length of right responses under GRPO's mean over each response, tokens",
+                  float(printed["right"]), "<", 0),
+        Criterion("change of the length of wrong responses under it, tokens", float(printed["wrong"]),
+                  ">", 0),
+        Criterion("change of any length under token-mean and Dr.GRPO in exact expectation, tokens, "
+                  "largest", float(exact[exact["objective"] != PRINTED]["change"].abs().max()), "<",
+                  STILL),
     ))
 
 
@@ -111,7 +102,7 @@ def _draw_lengths(panel: Axes, rows: pandas.DataFrame) -> None:
     labels = []
     for look, (objective, name) in zip(SERIES, LABELS.items(), strict=False):
         group = change[change["objective"] == objective]
-        end = draw_median(panel, group[group["mode"] == "exact"], look)
+        end = draw_line(panel, group[group["mode"] == "exact"], look)
         labels.append((*end, name, str(look["color"])))
         sampled = group[group["mode"] == "sampled"].groupby("x")["y"].median()
         panel.plot(sampled.index, sampled, linestyle="none", marker=".", markersize=3.5,
@@ -124,34 +115,24 @@ def _draw_lengths(panel: Axes, rows: pandas.DataFrame) -> None:
 
 def _draw_tilt(panel: Axes, table: pandas.DataFrame) -> None:
     rows = table[table["panel"] == "tilt"]
-    labels = []
-    for look, (control, group) in zip(SERIES, rows.groupby("objective"), strict=False):
-        by_tilt = group.groupby("x")["y"].mean()
-        panel.plot(by_tilt.index, by_tilt, marker="o", markersize=3, **look)
-        labels.append((float(by_tilt.index[-1]), float(by_tilt.iloc[-1]), str(control),
-                       str(look["color"])))
-    panel.axhline(_start_length(table), **REFERENCE)
+    labels = draw_lines(panel, rows, "objective", _looks(rows), center="mean", band=None)
+    level(panel, _start_length(table), "start", above=2)
     neutral = table[(table["panel"] == "neutral") & (table["objective"] == "predicted")]["x"].iloc[0]
     panel.axvline(neutral, **REFERENCE)
     panel.annotate("predicted\nneutral", (neutral, 0.82), xycoords=("data", "axes fraction"),
                    xytext=(3, 0), textcoords="offset points", fontsize=6.5, color="#555555")
-    panel.annotate("start", (0.98, _start_length(table)), xycoords=("axes fraction", "data"),
-                   xytext=(0, 2), textcoords="offset points", fontsize=6.5, color="#555555", ha="right")
     panel.set(xlabel="tilt (nats a token)", ylabel="right responses (tokens)",
               title="a target for shorter ones")
     label_ends(panel, labels)
 
 
+def _looks(rows: pandas.DataFrame) -> dict[str, dict[str, Any]]:
+    return {name: {**look, "marker": "o", "markersize": 3}
+            for look, name in zip(SERIES, sorted(set(rows["objective"])), strict=False)}
+
+
 def _draw_entropy(panel: Axes, rows: pandas.DataFrame) -> None:
-    labels = []
-    for look, (control, group) in zip(SERIES, rows.groupby("objective"), strict=False):
-        by_tilt = group.groupby("x")["y"]
-        middle = by_tilt.mean()
-        panel.plot(middle.index, middle, marker="o", markersize=3, **look)
-        panel.fill_between(middle.index, by_tilt.min(), by_tilt.max(), color=look["color"], alpha=0.15,
-                           linewidth=0)
-        labels.append((float(middle.index[-1]), float(middle.iloc[-1]), str(control),
-                       str(look["color"])))
+    labels = draw_lines(panel, rows, "objective", _looks(rows), center="mean", band=(0, 1))
     panel.set(xlabel="tilt (nats a token)", ylabel="token entropy (nats)", title="entropy beside it",
               ylim=(0, None))
     label_ends(panel, labels)

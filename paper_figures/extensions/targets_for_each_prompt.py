@@ -76,10 +76,10 @@ def finding(table: pandas.DataFrame) -> Finding:
     one, most = (found[found["gain"] == gain] for gain in (found["gain"].min(), found["gain"].max()))
     asked = 2 * float(table["offset"].iloc[0])
     return Finding(standing="our own", criteria=(
-        Criterion(says="distance between the kinds under one coefficient, over that asked, largest",
-                  value=float(one["apart"].max()) / asked, relation="<", threshold=LITTLE),
-        Criterion(says="distance between the kinds at the largest gain, over that asked, smallest",
-                  value=float(most["apart"].min()) / asked, relation=">", threshold=0.5),
+        Criterion("distance between the kinds under one coefficient, over that asked, largest",
+                  float(one["apart"].max()) / asked, "<", LITTLE),
+        Criterion("distance between the kinds at the largest gain, over that asked, smallest",
+                  float(most["apart"].min()) / asked, ">", 0.5),
     ))
 
 
@@ -121,10 +121,10 @@ def draw(table: pandas.DataFrame) -> Figure:
             price.annotate(f"{row['gain']:g}", (row["shortfall"], row["reward"]), fontsize=6,
                            xytext=(3, 3), textcoords="offset points")
     entropies.set(xlabel="gain (1/nat)", ylabel="entropy of new prompts (nats)",
-                  xticks=range(len(gains)), xticklabels=[f"{gain:g}" for gain in gains])
-    entropies.set_title("two kinds of prompts (dotted: targets)")
-    price.set(xlabel="prompts' own distance (nats)", ylabel="reward", xlim=(0, None))
-    price.set_title("its price (numbers: gains)")
+                  xticks=range(len(gains)), xticklabels=[f"{gain:g}" for gain in gains],
+                  title="two kinds of prompts (dotted: targets)")
+    price.set(xlabel="prompts' own distance (nats)", ylabel="reward", xlim=(0, None),
+              title="its price (numbers: gains)")
     shown = list(found["controller"].unique())
     handles = [price.plot([], [], markersize=4, **LOOKS[name])[0] for name in shown]
     figure.legend(handles, shown, loc="outside lower center", ncols=3, fontsize=6.5)

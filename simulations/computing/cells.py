@@ -4,10 +4,11 @@ An experiment opts in with one call in its ``compute``::
 
     parts = map_cells(train, cells, progress)
 
-where ``train(cell, progress) -> Dataset`` is a function of a module, and a cell is a frozen dataclass
-that holds all that determines its result, the seed included. Called by itself, ``compute`` computes one
-cell after the other. Under ``python -m simulations run`` a killed run goes on at the cell where it was,
-and ``--jobs`` computes cells side by side. `simulations.sweeps.sweep` is made of the same pieces.
+where ``train(cell, progress) -> Dataset`` is a function of a module, and a cell, a tuple or a frozen
+dataclass, holds all that determines its result, the seed included. Called by itself, ``compute``
+computes one cell after the other. Under ``python -m simulations run`` a killed run goes on at the cell
+where it was, and ``--jobs`` computes cells side by side. `simulations.sweeps.sweep` is made of the same
+pieces.
 """
 
 from __future__ import annotations

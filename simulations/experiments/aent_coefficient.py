@@ -8,15 +8,6 @@ fewer right answers ("entropy can change drastically, and the initially chosen c
 rates, through the same change.
 *How much to clamp?* The share p of removed tokens against the coefficient. And one run of Algorithm 1,
 four optimizer steps a batch, recorded at every global step.
-
-What is seen. With one right answer entropy jumps between collapse and explosion over a small range of
-constants, and the constant that fits the first prompts leaves the band with the second ones. The
-controller comes back, given a box that contains what is needed (the paper's, up to 0.009 with unit
-rewards, does not: `aent.adaptive-coefficient`) and a rate that gets there in time. It integrates:
-while entropy is still high it runs down to the end of its box, entropy falls through the band, and
-the way back takes (what is missing)/(rate x 0.2) steps; so collapse comes first at small rates, and a
-swing about the band at large ones. A larger p bears larger coefficients; too large a p leaves right
-answers outside the kept set and loses them.
 """
 
 from __future__ import annotations

@@ -7,23 +7,6 @@ rate and start are not known): GRPO from sampled groups, several contexts, 10,00
 5 or 1 of them optimal among the plausible ranks, the start pi(rank r) ~ r^-1.2, rank 1 locally optimal.
 The tail starts tied in forty steps (`simulations.engine.tied_tokens`), and runs cost the same at every
 size.
-
-What is seen. In one step: without a bonus the likely token grows and the optimal ones are squeezed, and
-a bonus of either kind lifts them. Clamping makes no difference to speak of: a token moves by
-d log pi = Sb - S per unit coefficient, S = pi (log pi + H) is next to nothing in the tail, so what the
-likely tokens lose goes to all others in proportion to their probability, removed ones included.
-
-The bias is one of the end, not of the step (`aent_bias`), and in training clamping is what counts.
-Without a bonus every context ends at the local optimum, a reward of 0.2. The full bonus leaves it from
-a coefficient of about 0.25 on, and loses itself in the tail from there on: with 15 optimal tokens its
-best reward over the coefficients falls from 0.97 at 10,000 tokens over 0.43 to 0.29 at 1,000,000.
-Clamped to the plausible tokens the bonus needs 0.4 to leave, and then ends at 1.00 at every size. The
-sparser the optimal tokens, the less either gains: of 100,000 tokens 15, 5 and 1 optimal ones give the
-full bonus 0.43, 0.28 and 0.16 and the clamped one 1.00, 0.99 and 0.23 (0.27 after 4,000 steps). So the
-finding of the paper's MDP comes out, but for its gain with a single optimal token (0.44 there), and it
-takes clamping to some hundred tokens: clamping by a third, as for the paper's language models, is no
-better than the full bonus. (At 0.25 the full bonus leaves in some contexts only: 0.48 in the mean of
-twelve contexts of 100,000 tokens, ends from 0.20 to 1.00; of three contexts of 1,000,000 tokens 0.39.)
 """
 
 from __future__ import annotations
@@ -36,9 +19,10 @@ import xarray as xr
 from entropy_theory.policy import softmax
 from entropy_theory.tabular import exact_batch, logit_step
 from entropy_theory.update_rules import UpdateRule, get
-from simulations.computing.store import Experiment, Progress, map_cells
+from simulations.computing.store import Experiment, Progress
 from simulations.engine.sampling import Samples
 from simulations.engine.tied_tokens import TiedTokens, tie, train
+from simulations.experiments.grid import over
 
 TREATMENTS = ("none", "full", "clamped by a third", "clamped to the plausible")
 PLAUSIBLE = TREATMENTS[-1]
@@ -80,29 +64,6 @@ PROFILES = {
         trained_contexts=6, coefficients=(0.2, 0.225, 0.25, 0.275, 0.3, 0.35, 0.4, 0.45, 0.5),
         steps=2000, record_every=50),
 }
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Cell:
-    """All contexts of one problem under one treatment."""
-
-    config: Config
-    n_tokens: int
-    n_optimal: int
-    treatment: str
-    coefficient: float
-    """The coefficient of the bonus; 0 without one."""
-    seed: int
-
-
-def cells(config: Config, seed: int) -> list[Cell]:
-    """All training: problems, treatments, coefficients."""
-    return [
-        Cell(config=config, n_tokens=n, n_optimal=m, treatment=treatment, coefficient=coefficient,
-             seed=seed)
-        for n, m in config.trained for treatment in TREATMENTS
-        for coefficient in ((0.0,) if treatment == "none" else config.coefficients)
-    ]
 
 
 def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
@@ -168,30 +129,28 @@ def contexts(
 
 
 def _training(config: Config, seed: int, progress: Progress) -> xr.Dataset:
-    parts = iter(map_cells(_train, cells(config, seed), progress))
-    problems = []
-    for _ in config.trained:
-        treatments = [next(parts).expand_dims(coefficient=len(config.coefficients))]
-        treatments += [
-            xr.concat([next(parts) for _ in config.coefficients], "coefficient") for _ in TREATMENTS[1:]]
-        problems.append(xr.concat(treatments, "trained_treatment"))
+    axes = {"problem": range(len(config.trained)), "trained_treatment": TREATMENTS[1:],
+            "coefficient": config.coefficients}
+    bonus = over(_train, axes, config, seed, progress)
+    alone = {**axes, "trained_treatment": TREATMENTS[:1], "coefficient": (0.0,)}
+    none = over(_train, alone, config, seed, progress).isel(coefficient=[0] * len(config.coefficients))
+    none = none.assign_coords(coefficient=bonus.coefficient)
     vocabulary, optimal = zip(*config.trained, strict=True)
-    return xr.concat(problems, "problem").assign_coords(
-        trained_treatment=list(TREATMENTS), coefficient=list(config.coefficients),
+    return xr.concat([none, bonus], "trained_treatment").drop_vars("problem").assign_coords(
         trained_vocabulary=("problem", list(vocabulary)), trained_optimal=("problem", list(optimal)))
 
 
-def _train(cell: Cell, progress: Progress) -> xr.Dataset:
+def _train(cell: tuple[Config, int, int, str, float], progress: Progress) -> xr.Dataset:
     """Train one cell and return reward and entropy [context, step]."""
-    config = cell.config
-    chosen = rule(cell.treatment, get("grpo"), cell.coefficient,
-                  1 - config.trained_plausible / cell.n_tokens)
+    config, seed, problem, treatment, coefficient = cell
+    n_tokens, n_optimal = config.trained[problem]
+    chosen = rule(treatment, get("grpo"), coefficient, 1 - config.trained_plausible / n_tokens)
     curves = []
-    for context, start in enumerate(tied_contexts(config, cell.n_tokens, cell.n_optimal, cell.seed)):
+    for context, start in enumerate(tied_contexts(config, n_tokens, n_optimal, seed)):
         curves.append(train(
             start, chosen, learning_rate=config.learning_rate, steps=config.steps,
             record_every=config.record_every, samples=Samples(group_size=config.group_size),
-            seed=cell.seed, prompt=context))
+            seed=seed, prompt=context))
         progress(config.steps)
     return xr.Dataset(
         {f"trained_{name}": (("context", "step"), np.stack([getattr(curve, name) for curve in curves]))
@@ -219,5 +178,6 @@ EXPERIMENT = Experiment(
     profiles=PROFILES,
     compute=compute,
     labels=LONG_NAMES,
-    work=lambda config: len(cells(config, 0)) * config.trained_contexts * config.steps,
+    work=lambda config: (1 + (len(TREATMENTS) - 1) * len(config.coefficients)) * len(
+        config.trained) * config.trained_contexts * config.steps,
 )

@@ -4,10 +4,6 @@ Ablation (2) draws the second batch at T = 1; ablation (3) keeps its temperature
 by group-normalized advantages in place of rewards. Both collapse, says the paper: (2) because the
 untempered gradient has the larger variance, (3) because negative samples counteract the positive ones.
 GRPO, AEPO and both ablations run from the same starts, exactly and from as many samples each.
-
-Seen: both collapse. (2) does so in the mean, before any variance: nothing in it steers entropy
-(claims ``aepo.ablation-2``, ``aepo.untempered-variance``). In (3) the entropy among right answers never
-rises either (claims ``aepo.ablation-3``, ``aepo.negatives-cancel``).
 """
 
 from __future__ import annotations
@@ -18,10 +14,8 @@ import xarray as xr
 
 from entropy_theory.update_rules import UpdateRule, get
 from simulations.computing.store import Experiment, Progress
-from simulations.engine.dynamics import Dynamics
 from simulations.engine.sampling import Samples
-from simulations.engine.simulation import simulate
-from simulations.experiments.grid import Grid
+from simulations.experiments.grid import Grid, trained
 from simulations.problems.bandits import Bandit
 
 VARIANTS = ("GRPO", "AEPO", "ablation (2)", "ablation (3)")
@@ -76,12 +70,9 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
         for m in config.right_answers
     )
     grid = Grid(problems, config.n_starts, "variant", ("all",), seed)
-    dynamics = {name: Dynamics(
-        rule=_rule(name, config, config.group_size), learning_rate=config.learning_rate,
-        steps=config.steps, record_every=config.record_every, seed=seed) for name in VARIANTS}
-    curves = [
-        grid.curves(simulate(grid.logits, grid.correct, one, progress=progress), ("entropy", "reward"))
-        .isel(variant=0, drop=True) for one in dynamics.values()]
+    runs = [trained(grid.logits, grid.correct, _rule(name, config, config.group_size), config, seed,
+                    progress) for name in VARIANTS]
+    curves = [grid.curves(run, ("entropy", "reward")).isel(variant=0, drop=True) for run in runs]
     dataset = xr.concat(curves, dim="variant").assign_coords(variant=list(VARIANTS))
     dataset = dataset.merge(_sampled(config, seed, progress))
     dataset.attrs.update(target=config.target)
@@ -106,13 +97,11 @@ def _sampled(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     curves = []
     for variant in VARIANTS:
         size = config.group_size
-        dynamics = Dynamics(
-            rule=_rule(variant, config, None), learning_rate=config.learning_rate * starts.shape[1],
-            steps=config.sampled_steps,
-            samples=Samples(group_size=2 * size if variant == "GRPO" else size, tempered=size),
-            record_every=max(config.sampled_steps // 100, 1), seed=seed,
-        )
-        run = simulate(starts, problem.correct, dynamics, progress=progress)
+        run = trained(
+            starts, problem.correct, _rule(variant, config, None), config, seed, progress,
+            learning_rate=config.learning_rate * starts.shape[1], steps=config.sampled_steps,
+            record_every=max(config.sampled_steps // 100, 1),
+            samples=Samples(group_size=2 * size if variant == "GRPO" else size, tempered=size))
         dims = ("sampled_run", "sampled_step")
         curves.append(xr.Dataset(
             {"sampled_entropy": (dims, run.entropy.T), "sampled_reward": (dims, run.reward.T)},

@@ -22,10 +22,8 @@ import xarray as xr
 
 from entropy_theory.update_rules import get
 from simulations.computing.store import Experiment, Progress
-from simulations.engine.dynamics import Dynamics
-from simulations.engine.simulation import simulate
 from simulations.engine.trajectory import Trajectory
-from simulations.experiments.grid import Grid
+from simulations.experiments.grid import Grid, trained
 from simulations.problems.bandits import Bandit
 
 TOLERANCE = 0.02
@@ -109,10 +107,8 @@ def _scan(
     rule = get(
         "aepo", alpha=alphas, temperature_high=config.temperature_high,
         temperature_low=config.temperature_low, base=get("grpo", group_size=config.group_size))
-    dynamics = Dynamics(
-        rule=rule, learning_rate=config.learning_rate, steps=config.steps,
-        targets=tuple(copies.run_values.tolist()), record_every=config.record_every, seed=seed)
-    run = simulate(copies.logits, copies.correct, dynamics, progress=progress)
+    run = trained(copies.logits, copies.correct, rule, config, seed, progress,
+                  targets=tuple(copies.run_values.tolist()))
     for alpha in config.alphas:
         part = run.take_runs(np.flatnonzero(alphas == alpha))
         yield alpha, part

@@ -17,9 +17,7 @@ import xarray as xr
 from entropy_theory.entropy_change import tempered_reinforce_rate
 from entropy_theory.update_rules import get
 from simulations.computing.store import Experiment, Progress
-from simulations.engine.dynamics import Dynamics
-from simulations.engine.simulation import simulate
-from simulations.experiments.grid import Grid
+from simulations.experiments.grid import Grid, trained
 from simulations.problems.bandits import Bandit
 
 
@@ -60,10 +58,8 @@ def _at(config: Config, accuracy: float, seed: int, progress: Progress) -> xr.Da
         for m in config.right_answers
     )
     grid = Grid(problems, config.n_starts, "temperature", config.temperatures, seed)
-    dynamics = Dynamics(
-        rule=get("reinforce"), learning_rate=config.learning_rate, steps=config.steps,
-        temperature=tuple(grid.run_values.tolist()), record_every=config.record_every, seed=seed)
-    run = simulate(grid.logits, grid.correct, dynamics, progress=progress)
+    run = trained(grid.logits, grid.correct, get("reinforce"), config, seed, progress,
+                  temperature=tuple(grid.run_values.tolist()))
     found = grid.curves(run, ("entropy", "reward", "entropy_within_correct"))
     rate = tempered_reinforce_rate(grid.logits[:, 0], grid.correct[:, 0], grid.run_values)
     return found.assign(initial_rate=(grid.dims, rate.reshape(grid.shape)))

@@ -17,9 +17,7 @@ import xarray as xr
 
 from entropy_theory.update_rules import get
 from simulations.computing.store import Experiment, Progress
-from simulations.engine.dynamics import Dynamics
-from simulations.engine.simulation import simulate
-from simulations.experiments.grid import Grid
+from simulations.experiments.grid import Grid, trained
 from simulations.problems.bandits import Bandit
 
 COLLAPSED = 0.05
@@ -67,15 +65,9 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
         grid = Grid(problems, config.n_starts, axis, values, seed)
         if axis == "coefficient":
             options["coefficient"] = grid.run_values
-        dynamics = Dynamics(
-            rule=get(name, base=base, **options),
-            learning_rate=config.learning_rate,
-            steps=config.steps,
-            targets=tuple(grid.run_values.tolist()) if axis == "target" else None,
-            record_every=config.record_every,
-            seed=seed,
-        )
-        trajectory = simulate(grid.logits, grid.correct, dynamics, progress=progress)
+        trajectory = trained(
+            grid.logits, grid.correct, get(name, base=base, **options), config, seed, progress,
+            targets=tuple(grid.run_values.tolist()) if axis == "target" else None)
         tail = {n: getattr(trajectory, n) for n in ("tail_entropy", "tail_reward")}
         curves = grid.curves(trajectory, ("entropy",))
         return curves.merge(grid.unflatten(tail))
@@ -83,13 +75,9 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     bonus = run("entropy-bonus", "coefficient", config.coefficients)
     aepo = run("aepo", "target", config.targets, alpha=config.alpha)
     shaped = run("entropy-advantage", "once", (0.0,)).isel(once=0, drop=True)
-    dataset = xr.merge(
-        [
-            bonus.rename({name: f"bonus_{name}" for name in bonus.data_vars}),
-            aepo.rename({name: f"aepo_{name}" for name in aepo.data_vars}),
-            shaped.rename({name: f"shaped_{name}" for name in shaped.data_vars}),
-        ]
-    )
+    dataset = xr.merge([
+        found.rename({name: f"{of}_{name}" for name in found.data_vars})
+        for of, found in (("bonus", bonus), ("aepo", aepo), ("shaped", shaped))])
     dataset["collapsed"] = dataset.bonus_tail_entropy < COLLAPSED
     dataset["exploded"] = dataset.bonus_tail_reward <= 1 - EXPLODED
     dataset.collapsed.attrs["long_name"] = f"tail entropy below {COLLAPSED:g} nats"

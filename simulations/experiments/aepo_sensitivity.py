@@ -10,12 +10,6 @@ Two things are known beforehand and compared. A run within reach of its target c
 eta alpha (F(T_high) - F(T_low))/sqrt(12) (`phase_diagrams.face_rates`). And a start is lost, for so
 many steps, if GRPO alone opens a gap D between its likeliest right answers that T_high cannot close
 in time: alpha < T e^{D/T}/(2 eta N) (claim ``aepo.revival-time``).
-
-Seen: what limits the range is not the target but the reach: hotter sampling and a larger alpha widen
-it, and cost chatter in proportion; larger groups, whose normalized advantages are larger, narrow it;
-few right answers narrow it most. Starts decide as much as settings: hard ones are lost, because GRPO
-has more to learn there and opens a wider gap on the way. That gap tells held from lost almost without
-error; the gap at the start says little.
 """
 
 from __future__ import annotations
@@ -27,10 +21,8 @@ import xarray as xr
 
 from entropy_theory.update_rules import get
 from simulations.computing.store import Experiment, Progress
-from simulations.engine.dynamics import Dynamics
-from simulations.engine.simulation import simulate
 from simulations.engine.trajectory import Trajectory
-from simulations.experiments.grid import Grid
+from simulations.experiments.grid import Grid, trained
 from simulations.experiments.phase_diagrams import face_rates
 from simulations.problems.bandits import Bandit
 
@@ -146,11 +138,7 @@ def _aepo(
     high, low, size = setting
     rule = get("aepo", alpha=alpha, temperature_high=high, temperature_low=low,
                base=get("grpo", group_size=size))
-    dynamics = Dynamics(
-        rule=rule, learning_rate=config.learning_rate, steps=config.steps,
-        targets=tuple(targets.tolist()), record_every=config.record_every, seed=seed,
-    )
-    return simulate(logits, correct, dynamics, progress=progress)
+    return trained(logits, correct, rule, config, seed, progress, targets=tuple(targets.tolist()))
 
 
 def _scan(config: Config, seed: int, progress: Progress) -> xr.Dataset:

@@ -10,12 +10,6 @@ The speeds are computed for the policy at rest, heated or cooled to each entropy
 running anything; from them follow the time of a step (the integral of 1/speed) and the shortest period
 of a sine that can be followed (`shortest_period`). The proportional control of the paper's later
 version (T = 1 + target - H, clipped) is run beside the switch.
-
-Seen: the switch follows what is slower than the speeds at rest, a step or so behind, and turns faster
-sines into triangles. Real policies are not heated evenly: right answers that lie far down come back
-late (a time like e^{D/T}), and nearly tied ones are slow to part, so that some starts rest on plateaus
-near the logarithms of whole numbers and take several times as long. Proportional control is smoother
-and slower.
 """
 
 from __future__ import annotations
@@ -30,14 +24,11 @@ from entropy_theory.entropy_change import tempered_reinforce_rate
 from entropy_theory.policy import entropy
 from entropy_theory.update_rules import get
 from simulations.computing.store import Experiment, Progress
-from simulations.engine.dynamics import Dynamics
-from simulations.engine.simulation import simulate
 from simulations.engine.trajectory import Record, Trajectory
+from simulations.experiments.grid import trained
 from simulations.problems.bandits import Bandit
 
 CONTROLS = ("switch", "proportional")
-FOLLOWED = 0.95
-"""The share of a sine's swing that entropy must make for the sine to count as followed."""
 COLDEST = -12.0
 """Logarithm of the lowest temperature tried when a policy is cooled to a lower entropy."""
 
@@ -93,20 +84,12 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
             temperature_low=config.temperature_low, control=control,
             base=get("grpo", group_size=config.group_size),
         )
-        dynamics = Dynamics(
-            rule=rule,
-            learning_rate=config.learning_rate,
-            steps=config.rest + config.moving,
+        run = trained(
+            np.tile(starts, (len(targets), 1, 1)), problem.correct, rule, config, seed, progress,
+            record=Record(logits=True), steps=config.rest + config.moving,
             target_schedule=lambda step: np.repeat(
                 [target(max(step - config.rest, 0)) for target in targets.values()],
-                config.n_starts),
-            record_every=config.record_every,
-            seed=seed,
-        )
-        run = simulate(
-            np.tile(starts, (len(targets), 1, 1)), problem.correct, dynamics,
-            record=Record(logits=True), progress=progress,
-        )
+                config.n_starts))
         parts.append(_measured(run, targets, config))
     dataset = xr.concat(parts, dim="control").assign_coords(control=list(CONTROLS))
     dataset["target"] = (("shape", "time"), np.asarray(

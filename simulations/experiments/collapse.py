@@ -29,10 +29,9 @@ from entropy_theory.policy import log_softmax
 from entropy_theory.update_rules import UpdateRule, get
 from entropy_theory.update_rules.natural_gradient import needs_independent_logits
 from simulations.computing.store import Experiment, Progress
-from simulations.engine.dynamics import Dynamics
 from simulations.engine.sampling import Samples
-from simulations.engine.simulation import simulate
 from simulations.engine.trajectory import Record
+from simulations.experiments.grid import trained
 from simulations.problems.bandits import Bandit
 
 GONE = -650.0
@@ -142,15 +141,10 @@ def _trajectory(
     stages = config.stages[: config.natural_stages] if natural else config.stages
     pieces: dict[str, list[np.ndarray]] = {"log_wrong": [], "entropy": [], "within_right": []}
     for i, (steps, every) in enumerate(stages):
-        run = simulate(
-            logits, correct,
-            Dynamics(
-                rule=algorithm.rule, learning_rate=config.learning_rate, steps=steps,
-                record_every=every, seed=seed + 7919 * i,
-                samples=Samples(group_size=config.group_size) if algorithm.sampled else None,
-            ),
-            record=Record(logits=True), progress=progress,
-        )
+        run = trained(
+            logits, correct, algorithm.rule, config, seed + 7919 * i, progress,
+            record=Record(logits=True), steps=steps, record_every=every,
+            samples=Samples(group_size=config.group_size) if algorithm.sampled else None)
         logits = run.final_logits
         new = slice(0 if i == 0 else 1, None)
         log_wrong = np.logaddexp.reduce(

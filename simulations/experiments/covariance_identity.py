@@ -3,18 +3,6 @@
 Prompts of graded difficulty trained by the policy gradient (PG), the natural gradient (NPG), GRPO in
 expectation and GRPO from sampled groups, at several learning rates. At every step the measured change
 of entropy stands beside -eta Cov_pi(log pi, pi A) (Theorem 1) and -eta Cov_pi(log pi, A) (Theorem 2).
-
-What is seen. Theorem 1 is the first order of PG and Theorem 2 that of NPG: what is left shrinks with eta.
-It is no "exact match": exact is -Cov(pi'/pi, log pi) - KL(pi' || pi), for steps of any size. GRPO's
-change is Theorem 1's times kappa(p), which lies between 2 (1 - 1/G) and sqrt(G - 1): the slope is not 1.
-A sampled step follows its own logit change, of which Theorem 1 is the mean.
-
-By difficulty (batch accuracy 1/8, 4/8, 7/8): at the start the covariances of the theorems mostly rise
-with ease, Theorem 2's more than Theorem 1's. As prompts are solved, those of the easiest group shrink
-and the middle group's become the largest. "Easier prompts have larger covariances" almost all along is
-what the estimate from the 8 samples shows when it leaves out the factor pi and uses GRPO's normalized
-advantages: both weigh the solved prompts up. (In the paper pi(y) is that of a response's mean log-
-probability per token, about constant.)
 """
 
 from __future__ import annotations
@@ -29,11 +17,10 @@ from entropy_theory import entropy_change
 from entropy_theory.policy import log_softmax, softmax
 from entropy_theory.update_rules import UpdateRule, get
 from simulations.computing.store import Experiment, Progress
-from simulations.engine.dynamics import Dynamics
 from simulations.engine.sampling import Samples
-from simulations.engine.simulation import simulate
 from simulations.engine.trajectory import Record
 from simulations.experiments.covariance_sign_map import covariances
+from simulations.experiments.grid import trained
 from simulations.problems.bandits import Bandit
 
 SAMPLED = "GRPO, sampled"
@@ -85,15 +72,10 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     rates = np.repeat(config.learning_rates, len(starts))
     changes = []
     for name, rule in rules(config).items():
-        run = simulate(
-            logits, correct,
-            Dynamics(
-                rule=rule, learning_rate=tuple((config.n_prompts * rates).tolist()),
-                steps=config.steps, record_every=1, seed=seed,
-                samples=Samples(group_size=config.group_size) if name == SAMPLED else None,
-            ),
-            record=Record(logits=True), progress=progress,
-        )
+        run = trained(
+            logits, correct, rule, config, seed, progress, record=Record(logits=True), record_every=1,
+            learning_rate=tuple((config.n_prompts * rates).tolist()),
+            samples=Samples(group_size=config.group_size) if name == SAMPLED else None)
         assert run.logits is not None
         found = _changes(run.logits, correct, rates)
         changes.append(found.reshape(len(CHANGES), config.steps, *shape))

@@ -10,15 +10,6 @@ and both parts are of first order in the step: a token leads to states of more o
 its probability moves. Token trees with responses of fixed and of variable length are trained by the exact
 policy gradient of the expected reward (PG), by the natural gradient (NPG) and by GRPO in expectation; at
 every step both parts stand beside the exact change, and beside what the theorems announce.
-
-What is seen. Per state nothing is missing: -Cov(log pi, logit change) is the first order of each state's
-change, and -Cov(pi'/pi, log pi) - KL is exact, at a state and for whole responses alike. What is missing
-is the second part. At one token it is zero; from two tokens on leaving it out is an error of a sixth to
-nine tenths of the change, which smaller steps do not cure, and most where lengths vary; the sum over
-states then has the wrong sign in up to two fifths of the steps of a prompt. Theorem 1 as printed also
-leaves out that the policy gradient moves a state by d(s) times pi A, which counts in long responses. The
-gradient of H along the step (AEnt, Lemma 1) leaves an error of second order only; for NPG it is
--Cov(log pi(y), A(y)) over whole responses y. For PG the same with pi(y) A(y) is not.
 """
 
 from __future__ import annotations
@@ -32,10 +23,11 @@ import xarray as xr
 from entropy_theory.policy import entropy, log_softmax, softmax
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.update_rules import UpdateRule, get
-from simulations.computing.store import Experiment, Progress, map_cells
+from simulations.computing.store import Experiment, Progress
 from simulations.engine.dynamics import Dynamics
 from simulations.engine.simulation import simulate
 from simulations.engine.trajectory import Record
+from simulations.experiments.grid import over
 from simulations.problems.token_trees import TokenProblem
 
 LENGTHS = ("fixed", "variable")
@@ -68,26 +60,11 @@ PROFILES = {
 }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Cell:
-    """All rules on one kind of tree."""
-
-    config: Config
-    length: str
-    horizon: int
-    seed: int
-
-
 def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     """The parts of each step's entropy change, and what each announcement misses of it."""
-    cells = [Cell(config=config, length=length, horizon=horizon, seed=seed)
-             for length in LENGTHS for horizon in config.horizons]
-    parts = iter(map_cells(_on_tree, cells, progress))
-    return xr.concat(
-        [xr.concat([next(parts) for _ in config.horizons], "horizon") for _ in LENGTHS], "length",
-    ).assign_coords(
-        length=list(LENGTHS), horizon=list(config.horizons), rule=list(RULES),
-        learning_rate=list(config.learning_rates), step=np.arange(config.steps),
+    axes = {"length": LENGTHS, "horizon": config.horizons}
+    return over(_on_tree, axes, config, seed, progress).assign_coords(
+        rule=list(RULES), learning_rate=list(config.learning_rates), step=np.arange(config.steps),
         announcement=list(CHANGES[1:]))
 
 
@@ -104,27 +81,27 @@ def problem_of(config: Config, length: str, horizon: int) -> TokenProblem:
         n_correct=int(np.ceil(config.right_share * tree.n_responses)), accuracies=config.accuracies)
 
 
-def _on_tree(cell: Cell, progress: Progress) -> xr.Dataset:
-    config = cell.config
-    problem = problem_of(config, cell.length, cell.horizon)
+def _on_tree(cell: tuple[Config, int, str, int], progress: Progress) -> xr.Dataset:
+    config, seed, length, horizon = cell
+    problem = problem_of(config, length, horizon)
     rates = np.asarray(config.learning_rates)[:, None, None]
     # [rules, changes, steps, rates, starts, prompts]
     tables = np.stack([entropy_parts(problem.tree, problem.correct[0], rule, rates, logits)
-                       for rule, logits in _runs(cell, problem, progress)])
-    over = (-4, -2, -1)
+                       for rule, logits in _runs(problem, config, seed, progress)])
+    axes = (-4, -2, -1)
     measured = tables[:, :1]
     announced = tables[:, 1:]
-    scale = np.sqrt((measured**2).mean(axis=over))
-    error = np.sqrt(((announced - measured) ** 2).mean(axis=over)) / scale
+    scale = np.sqrt((measured**2).mean(axis=axes))
+    error = np.sqrt(((announced - measured) ** 2).mean(axis=axes)) / scale
     return xr.Dataset({"relative_error": (("rule", "announcement", "learning_rate"), error)})
 
 
 def _runs(
-    cell: Cell, problem: TokenProblem, progress: Progress
+    problem: TokenProblem, config: Config, seed: int, progress: Progress
 ) -> Iterator[tuple[str, np.ndarray]]:
     """Logits [records, rates, starts, prompts, states, tokens] of each rule, from the same starts."""
-    config, tree, prompts = cell.config, problem.tree, len(problem.accuracies)
-    starts = problem.starts(config.n_starts, cell.seed)
+    tree, prompts = problem.tree, len(problem.accuracies)
+    starts = problem.starts(config.n_starts, seed)
     shape = (len(config.learning_rates), config.n_starts, prompts, tree.n_states, tree.n_tokens)
     runs = np.tile(starts, (len(config.learning_rates), 1, 1))
     rates = np.repeat(config.learning_rates, config.n_starts)
@@ -137,7 +114,7 @@ def _runs(
             rule, factor = _rule(name, config, tree)
             # The engine's objective is a mean over prompts.
             dynamics = Dynamics(
-                rule=rule, steps=config.steps, record_every=1, seed=cell.seed,
+                rule=rule, steps=config.steps, record_every=1, seed=seed,
                 learning_rate=tuple((factor * prompts * rates).tolist()))
             run = simulate(runs, problem.correct, dynamics, tree=tree,
                            record=Record(logits=True), progress=progress)

@@ -33,9 +33,8 @@ import xarray as xr
 from entropy_theory.policy import entropy_gradient, log_softmax
 from entropy_theory.update_rules import get
 from simulations.computing.store import Experiment, Progress
-from simulations.engine.dynamics import Dynamics
-from simulations.engine.simulation import simulate
 from simulations.engine.trajectory import Record
+from simulations.experiments.grid import trained
 from simulations.problems.bandits import Bandit
 
 FAMILIES = {
@@ -168,12 +167,7 @@ def _training(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     shape = (len(FAMILIES), len(config.right_answers), config.n_runs)
     by_reached = []
     for rule in RULES.values():
-        run = simulate(
-            logits, correct,
-            Dynamics(rule=rule, learning_rate=config.learning_rate, steps=config.steps,
-                     record_every=config.record_every, seed=seed),
-            record=Record(logits=True), progress=progress,
-        )
+        run = trained(logits, correct, rule, config, seed, progress, record=Record(logits=True))
         positive = covariances(run.logits, correct)[..., 0] > 0  # [form, records, runs]
         by_reached.append([
             [_share(positive[form], (run.reward >= low) & (run.reward < high), shape)

@@ -8,14 +8,6 @@ Here a response is a row of tokens, each drawn from its own state (a softmax ove
 logits of some scale, the *sharpness*), and is right if its first token is. Prompts have the batch
 accuracies of Figure 8, groups of eight are sampled, and prompts without signal are dropped as in the
 paper. One token a response is a set of bandits; many tokens share one advantage, as in a language model.
-
-What is seen: the printed table needs no structure beyond this. The tails grow with sharpness; the mean
-over all shrinks with the length of responses, whose advantage knows little of any one token, and the
-distribution becomes symmetric about 0. Where the mean negative log-probability is near 0.3 nats the
-ratios between the printed rows are reproduced within a fifth. The values are then twice the printed
-ones with GRPO's advantages and close to them with rewards merely centered by their group. The tokens of
-the largest covariance are improbable tokens of wrong responses: what Clip-Cov and KL-Cov spare is the
-push away from rare tokens, not the reinforcement of confident right ones.
 """
 
 from __future__ import annotations
@@ -29,13 +21,12 @@ from entropy_theory import advantages
 from entropy_theory.policy import log_softmax
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import selection
-from simulations.computing.store import Experiment, Progress, map_cells
+from simulations.computing.store import Experiment, Progress
 from simulations.engine.sampling import draw
+from simulations.experiments.grid import over
 from simulations.experiments.performance_law_curves import graded
 
 SHARES = (0.0002, 0.002, 0.02, 0.2, 0.5, 1.0)
-PRINTED = (5.654, 3.112, 1.385, 0.351, 0.152, 0.003)
-"""The printed values of Table 1: Qwen2.5-7B at training step 1."""
 ADVANTAGES = {"group-normalized": advantages.group_normalized,
               "group-centered": advantages.group_centered}
 KL_COV_SHARE = 0.002
@@ -67,35 +58,14 @@ PROFILES = {
 }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Cell:
-    """One batch of responses."""
-
-    config: Config
-    length: int
-    sharpness: float
-    repeat: int
-    seed: int
-
-
-def cells(config: Config, seed: int) -> list[Cell]:
-    """All batches: lengths, sharpness, repeats."""
-    return [Cell(config=config, length=length, sharpness=sharpness, repeat=repeat, seed=seed)
-            for length in config.lengths for sharpness in config.sharpness
-            for repeat in range(config.repeats)]
-
-
 def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     """Compute the mean covariance of the top shares of the tokens, and which responses they are from."""
-    parts = iter(map_cells(_batch, cells(config, seed), progress))
-    return xr.concat(
-        [xr.concat([xr.concat([next(parts) for _ in range(config.repeats)], "repeat")
-                    for _ in config.sharpness], "sharpness") for _ in config.lengths], "length",
-    ).assign_coords(length=list(config.lengths), sharpness=list(config.sharpness),
-                    share=list(SHARES), advantage=list(ADVANTAGES), repeat=np.arange(config.repeats))
+    axes = {"length": config.lengths, "sharpness": config.sharpness, "repeat": range(config.repeats)}
+    return over(_batch, axes, config, seed, progress).assign_coords(
+        share=list(SHARES), advantage=list(ADVANTAGES))
 
 
-def _batch(cell: Cell, progress: Progress) -> xr.Dataset:
+def _batch(cell: tuple[Config, int, int, float, int], progress: Progress) -> xr.Dataset:
     log_prob, reward = responses(cell)
     columns: dict[str, list[float]] = {}
     table = []
@@ -120,23 +90,23 @@ def _batch(cell: Cell, progress: Progress) -> xr.Dataset:
                        **{name: ("advantage", values) for name, values in columns.items()}})
 
 
-def responses(cell: Cell) -> tuple[np.ndarray, np.ndarray]:
+def responses(cell: tuple[Config, int, int, float, int]) -> tuple[np.ndarray, np.ndarray]:
     """Sample tokens; return log-probabilities and responses' rewards, each [prompts, group, length].
 
     The first token of a response decides: its state has one right action and the prompt's accuracy.
     """
-    config = cell.config
-    key = (config.lengths.index(cell.length), config.sharpness.index(cell.sharpness), cell.repeat)
-    generator = np.random.default_rng(np.random.SeedSequence(cell.seed, spawn_key=key))
-    n_prompts = config.n_tokens // (config.group_size * cell.length)
-    shape = (n_prompts, cell.length, 1)
-    scale = cell.sharpness * np.exp(config.spread * generator.standard_normal(shape))
-    logits = scale * generator.standard_normal((n_prompts, cell.length, config.n_actions))
+    config, seed, length, sharpness, repeat = cell
+    key = (config.lengths.index(length), config.sharpness.index(sharpness), repeat)
+    generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
+    n_prompts = config.n_tokens // (config.group_size * length)
+    shape = (n_prompts, length, 1)
+    scale = sharpness * np.exp(config.spread * generator.standard_normal(shape))
+    logits = scale * generator.standard_normal((n_prompts, length, config.n_actions))
     accuracy = np.asarray(graded(n_prompts))
     others = np.logaddexp.reduce(logits[:, 0, 1:], axis=-1)
     logits[:, 0, 0] = others + np.log(accuracy) - np.log1p(-accuracy)
     table = log_softmax(logits)
-    action = draw(np.exp(table), generator.random((n_prompts, cell.length, config.group_size)))
+    action = draw(np.exp(table), generator.random((n_prompts, length, config.group_size)))
     log_prob = np.take_along_axis(table, action, axis=-1).swapaxes(1, 2)
     reward = (action[:, 0, :, None] == 0).astype(float)
     return log_prob, np.broadcast_to(reward, log_prob.shape)
@@ -169,5 +139,5 @@ EXPERIMENT = Experiment(
     profiles=PROFILES,
     compute=compute,
     labels=LONG_NAMES,
-    work=lambda config: len(cells(config, 0)),
+    work=lambda config: len(config.lengths) * len(config.sharpness) * config.repeats,
 )

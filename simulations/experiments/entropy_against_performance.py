@@ -13,14 +13,6 @@ kinds of prompt sets with several accepted answers each:
 What is reported is pass@k before a judge: of the answers that the training verifier accepts only the
 ``passing`` likeliest of the start pass, all of them or fewer, as on a benchmark that tells sound answers
 from lucky ones.
-
-What is seen: before the verifier itself entropy is all but free on solved prompts (it costs some speed),
-and pays where right answers are rare, since the control samples hot while the easy prompts keep the
-mean entropy below its target. Before a stricter judge pass@1 falls with entropy, which is then spread
-over answers that do not pass, while pass@64 rises. So the printed curve of pass@1 needs both: rare
-right answers to find, and a judge stricter than the verifier; how strict it is decides where the best
-target lies. GRPO given as many samples is beaten at high targets only, where AEPO's second batch finds
-what the first does not.
 """
 
 from __future__ import annotations
@@ -33,10 +25,9 @@ import xarray as xr
 from entropy_theory.policy import softmax
 from entropy_theory.update_rules import UpdateRule, get
 from simulations.computing.store import Experiment, Progress
-from simulations.engine.dynamics import Dynamics
 from simulations.engine.sampling import Samples
-from simulations.engine.simulation import simulate
 from simulations.engine.trajectory import Record, Trajectory
+from simulations.experiments.grid import trained
 from simulations.problems.bandits import Bandit, shuffled
 from simulations.problems.shared_parameters import coupled_features
 
@@ -126,15 +117,11 @@ def _family(family: str, config: Config, seed: int, progress: Progress) -> xr.Da
     n_targets = len(config.targets)
 
     def train(rule: UpdateRule, copies: int, samples: Samples, **options: object) -> Trajectory:
-        dynamics = Dynamics(
-            rule=rule, learning_rate=config.learning_rate * len(accuracies), steps=config.steps,
-            samples=samples, record_every=max(config.steps // config.n_records, 1), seed=seed,
-            **options,  # type: ignore[arg-type]
-        )
-        return simulate(
-            np.repeat(logits, copies, axis=0), np.repeat(accepted, copies, axis=0), dynamics,
-            features=features, record=Record(logits=True), progress=progress,
-        )
+        return trained(
+            np.repeat(logits, copies, axis=0), np.repeat(accepted, copies, axis=0), rule, config, seed,
+            progress, features=features, record=Record(logits=True), samples=samples,
+            learning_rate=config.learning_rate * len(accuracies),
+            record_every=max(config.steps // config.n_records, 1), **options)
 
     size, tempered = config.group_size, config.tempered
     aepo = train(

@@ -2,31 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from simulations.engine.trajectory import Trajectory
+from entropy_theory.update_rules import UpdateRule
+from simulations.computing.store import Progress, map_cells
+from simulations.computing.workers import CellFunction
+from simulations.engine.dynamics import Dynamics
+from simulations.engine.simulation import simulate
+from simulations.engine.trajectory import Record, Trajectory
 from simulations.problems.bandits import Bandit
 
 CURVES = ("entropy", "reward", "temperature", "entropy_within_correct")
 LONG_NAMES = {
     "entropy": "policy entropy, nats",
     "reward": "probability of a right answer",
-    "coefficient": "coefficient that the rule's controller chose",
-    "covariance": "Cov(log pi, A), nats",
-    "covariance_pg": "Cov(log pi, pi A), nats",
-    "distinct_answers": "expected number of distinct right answers among the samples",
-    "response_length": "expected length of a response, tokens",
     "temperature": "sampling temperature of the second batch",
     "entropy_within_correct": "entropy given a right answer, nats",
     "tail_entropy": "mean entropy over the tail, nats",
     "tail_spread": "standard deviation of entropy over the tail, nats",
     "tail_reward": "mean probability of a right answer over the tail",
 }
+
+
+def over(
+    function: CellFunction, axes: Mapping[str, Sequence[Any]], config: Any, seed: int,
+    progress: Progress,
+) -> xr.Dataset:
+    """Compute a cell for each combination of values, and join them along the axes, the first outermost.
+
+    Args:
+        function: a function of a cell (config, seed, *values), and of ``progress``; see `map_cells`.
+        axes: the values of each axis, by its name; they become its coordinates.
+        config, seed, progress: as those of `Experiment.compute`.
+    """
+    cells = [(config, seed, *values) for values in itertools.product(*axes.values())]
+    parts = map_cells(function, cells, progress)
+    for name, values in reversed(list(axes.items())):
+        parts = [xr.concat(parts[i : i + len(values)], name) for i in range(0, len(parts), len(values))]
+    return parts[0].assign_coords({name: list(values) for name, values in axes.items()})
+
+
+def trained(
+    starts: np.ndarray, correct: np.ndarray, rule: UpdateRule, config: Any, seed: int,
+    progress: Progress, *, record: Record | None = None, features: np.ndarray | None = None,
+    **dynamics: Any,
+) -> Trajectory:
+    """Train runs with the learning rate, steps and records of an experiment's config.
+
+    Args:
+        starts, correct, record, features, progress: as those of `simulate`.
+        rule, seed: of the `Dynamics`.
+        config: the experiment's.
+        dynamics: further options of the `Dynamics`, or others than the config's.
+    """
+    names = ("learning_rate", "steps", "record_every")
+    options = {name: getattr(config, name) for name in names if name not in dynamics} | dynamics
+    return simulate(starts, correct, Dynamics(rule=rule, seed=seed, **options), record=record,
+                    features=features, progress=progress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +128,11 @@ class Grid:
             )
         )
 
-    def curves(
-        self, run: Trajectory, names: Sequence[str] = CURVES, step: str = "step"
-    ) -> xr.Dataset:
-        """Return the recorded columns ``names`` of a trajectory as a Dataset over grid and ``step``."""
-        dims = (*self.dims, step)
+    def curves(self, run: Trajectory, names: Sequence[str] = CURVES) -> xr.Dataset:
+        """Return the recorded columns ``names`` of a trajectory as a Dataset over grid and step."""
+        dims = (*self.dims, "step")
         columns = {n: (dims, getattr(run, n).T.reshape(*self.shape, -1)) for n in names}
-        return _named(xr.Dataset(columns, coords={**self.coords, step: run.step}))
+        return _named(xr.Dataset(columns, coords={**self.coords, "step": run.step}))
 
 
 def _named(dataset: xr.Dataset) -> xr.Dataset:

@@ -25,10 +25,9 @@ import xarray as xr
 from entropy_theory.schedules import Points, Sine
 from entropy_theory.tracking import second_half, steps_to_follow, stretches, tracked
 from entropy_theory.update_rules import UpdateRule, get
-from simulations.computing.store import Experiment, Progress, map_cells
-from simulations.engine.dynamics import Dynamics
+from simulations.computing.store import Experiment, Progress
 from simulations.engine.sampling import Samples
-from simulations.engine.simulation import simulate
+from simulations.experiments.grid import over, trained
 from simulations.problems.bandits import Bandit
 
 CONTROLLERS = (
@@ -92,25 +91,10 @@ def shapes(config: Config) -> dict[str, Callable[[int], float]]:
     }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Cell:
-    """One controller at one learning rate, all targets and starts side by side."""
-
-    controller: str
-    learning_rate: float
-    config: Config
-    seed: int
-
-
 def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     """Entropy beside its target, how well it was held, and what that cost."""
-    cells = [Cell(controller=controller, learning_rate=rate, config=config, seed=seed)
-             for controller in CONTROLLERS for rate in config.learning_rates]
-    parts = map_cells(_train, cells, progress)
-    n = len(config.learning_rates)
-    rows = [xr.concat(parts[i : i + n], dim="learning_rate") for i in range(0, len(parts), n)]
-    dataset = xr.concat(rows, dim="controller").assign_coords(
-        controller=list(CONTROLLERS), learning_rate=list(config.learning_rates),
+    axes = {"controller": CONTROLLERS, "learning_rate": config.learning_rates}
+    dataset = over(_train, axes, config, seed, progress).assign_coords(
         shape=list(shapes(config)), start=np.arange(config.n_starts))
     dataset["target"] = (("shape", "step"), [[target(int(step)) for step in dataset.step.values]
                                              for target in shapes(config).values()])
@@ -118,18 +102,16 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     return dataset
 
 
-def _train(cell: Cell, progress: Progress) -> xr.Dataset:
-    config = cell.config
+def _train(cell: tuple[Config, int, str, float], progress: Progress) -> xr.Dataset:
+    config, seed, controller, learning_rate = cell
     problem = Bandit(
         n_actions=config.n_actions, n_correct=config.n_correct, accuracies=config.accuracies)
     targets = list(shapes(config).values())
-    dynamics = Dynamics(
-        rule=rule(cell.controller, config), learning_rate=cell.learning_rate, steps=config.steps,
-        samples=Samples(group_size=config.group_size), record_every=1, seed=cell.seed,
-        target_schedule=lambda step: np.repeat([target(step) for target in targets], config.n_starts),
-    )
-    starts = np.tile(problem.starts(config.n_starts, cell.seed), (len(targets), 1, 1))
-    run = simulate(starts, problem.correct, dynamics, progress=progress)
+    starts = np.tile(problem.starts(config.n_starts, seed), (len(targets), 1, 1))
+    run = trained(
+        starts, problem.correct, rule(controller, config), config, seed, progress,
+        learning_rate=learning_rate, record_every=1, samples=Samples(group_size=config.group_size),
+        target_schedule=lambda step: np.repeat([target(step) for target in targets], config.n_starts))
     shape = (len(targets), config.n_starts)
     entropy = run.entropy.T.reshape(*shape, -1)
     aims = [np.array([target(int(step)) for step in run.step]) for target in targets]

@@ -6,18 +6,6 @@ entropy bonus (Figure 9: small coefficients do nothing, large ones explode, none
 (Figures 11, 12: entropy rises with strength, and performance with it), clip-higher. Sampled groups,
 several optimizer steps a batch, so that ratios move. Shares of tokens and coefficients reach further than
 the papers', whose runs are a thousand times longer.
-
-What is seen: entropy rises with the strength of the first four, as printed. Where every logit is its
-own, no strength of theirs ends with more reward than strength 0: an unsolved prompt loses nothing while
-others are learned, and control only costs time. Where prompts share parameters (a quarter as many as
-logits), runs without control end on a plateau, and a large share of Clip-Cov ends above it (by 0.02 to
-0.08 over four seeds, each with features of its own), and above the ceiling that the law announces from
-the uncontrolled run. That is no matter of step size (half and a quarter of the learning rate end no
-higher), and not Clip-Cov's alone: bonus, reference KL and KL-Cov end above the plateau too in the mean,
-by amounts within their intervals. So a gain like that of Figure 11 needs shared parameters, and does
-not come with all of them: with easier prompts (accuracy 0.1) and more parameters (three eighths) the
-same share of Clip-Cov gains nothing in as many steps. More entropy also keeps more of several right
-answers. Raising the upper clip does not raise entropy: it speeds learning up.
 """
 
 from __future__ import annotations
@@ -28,11 +16,10 @@ import numpy as np
 import xarray as xr
 
 from entropy_theory.update_rules import UpdateRule, get
-from simulations.computing.store import Experiment, Progress, map_cells
-from simulations.engine.dynamics import Dynamics
+from simulations.computing.store import Experiment, Progress
 from simulations.engine.sampling import Samples
-from simulations.engine.simulation import simulate
 from simulations.experiments.curves import resample
+from simulations.experiments.grid import over, trained
 from simulations.problems.bandits import Bandit
 from simulations.problems.shared_parameters import random_features
 
@@ -118,55 +105,34 @@ def rule(config: Config, name: str, strength: float) -> UpdateRule:
     return made[name]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Cell:
-    """One rule at one strength on one family."""
-
-    config: Config
-    family: str
-    rule: str
-    strength: float
-    seed: int
-
-
-def cells(config: Config, seed: int) -> list[Cell]:
-    """All runs: families, rules, strengths."""
-    return [Cell(config=config, family=family, rule=name, strength=strength, seed=seed)
-            for family in config.families for name in RULES for strength in config.strengths(name)]
-
-
 def _steps(config: Config, family: str) -> int:
     return round(config.length * FAMILIES[family].steps)
 
 
 def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     """Entropy and reward against steps, at each strength of each rule."""
-    parts = iter(map_cells(_train, cells(config, seed), progress))
-    dataset = xr.concat(
-        [xr.concat([xr.concat([next(parts) for _ in config.strengths(name)], "level")
-                    for name in RULES], "rule") for _ in config.families], "family",
-    ).assign_coords(family=list(config.families), rule=list(RULES), start=np.arange(config.n_starts))
+    axes = {"family": config.families, "rule": RULES, "level": range(len(config.bonus))}
+    dataset = over(_train, axes, config, seed, progress).drop_vars("level").assign_coords(
+        start=np.arange(config.n_starts))
     dataset["strength"] = (("rule", "level"), [config.strengths(name) for name in RULES])
     steps = [_steps(config, family) for family in config.families]
     dataset["step"] = (("family", "record"), np.outer(steps, np.linspace(0, 1, config.n_records + 1)))
     return dataset
 
 
-def _train(cell: Cell, progress: Progress) -> xr.Dataset:
-    config, family = cell.config, FAMILIES[cell.family]
-    problem, steps = family.problem, _steps(config, cell.family)
+def _train(cell: tuple[Config, int, str, str, int], progress: Progress) -> xr.Dataset:
+    config, seed, name, kind, level = cell
+    family, steps = FAMILIES[name], _steps(config, name)
+    problem, chosen = family.problem, rule(config, kind, config.strengths(kind)[level])
     features = None
     if family.n_features is not None:
         features = random_features(len(problem.accuracies), problem.n_actions, family.n_features,
-                                   seed=(cell.seed, 1))
-    run = simulate(
-        problem.starts(config.n_starts, cell.seed), problem.correct,
-        Dynamics(rule=rule(config, cell.rule, cell.strength), learning_rate=family.learning_rate,
-                 steps=steps, steps_per_batch=config.steps_per_batch, seed=cell.seed,
-                 samples=Samples(group_size=config.group_size),
-                 record_every=max(steps // config.n_records, 1)),
-        features=features, progress=progress,
-    )
+                                   seed=(seed, 1))
+    run = trained(
+        problem.starts(config.n_starts, seed), problem.correct, chosen, config, seed, progress,
+        features=features, learning_rate=family.learning_rate, steps=steps,
+        record_every=max(steps // config.n_records, 1), steps_per_batch=config.steps_per_batch,
+        samples=Samples(group_size=config.group_size))
     end = np.full(config.n_starts, float(steps))
     curves = {name: resample(run.step, getattr(run, name), end, config.n_records + 1).T
               for name in ("entropy", "reward")}
@@ -195,5 +161,6 @@ EXPERIMENT = Experiment(
     profiles=PROFILES,
     compute=compute,
     labels=LONG_NAMES,
-    work=lambda config: sum(_steps(config, cell.family) for cell in cells(config, 0)),
+    work=lambda config: len(RULES) * len(config.bonus) * sum(
+        _steps(config, family) for family in config.families),
 )

@@ -8,20 +8,6 @@ entropy when reward first rises to the same level, in pairs of one start.
 
 Two controls say what counts as leaving: GRPO with other samples, and GRPO with half the step (a rule that
 learns more slowly sees more samples on its way, and sampling noise itself costs entropy).
-
-What is seen: with one right answer no rule gets further than a hundredth of reward from GRPO's curve,
-on either side: what an intervention does there is to slide along it. With five right answers rules with
-a term of their own for entropy leave it upwards (entropy bonus, AEnt, a reference KL, AEPO whose second
-batch is hot), by several times the misfit of the law; much of what they have more at equal reward is
-entropy among right answers. AEPO that lowers entropy to its target and REINFORCE without a baseline
-fall below. GSPO is off upwards by little more than the control with other samples is downwards.
-Clip-higher, the entropy-shaped advantage on samples and, within a hundredth, Clip-Cov and KL-Cov at the
-strengths here (a tenth of the tokens; beta 1) slide on it. From hard starts (the full profile) bonus and
-REINFORCE do the same, GSPO and AEPO at its target do not leave the curve so, KL-Cov slides on it, and
-Clip-Cov leaves it, upwards by two hundredths. So the fit is no trade-off that interventions must obey.
-That Clip-Cov and KL-Cov mostly do obey it is a matter of their strength: with a share of 0.4, and with
-beta 2 on a fifth of the tokens, both leave it upwards (intervention_sweeps; Cui et al., Figure 11). In
-exact expectation the natural gradient is furthest above: it never merges right answers.
 """
 
 from __future__ import annotations
@@ -34,11 +20,10 @@ import xarray as xr
 
 from entropy_theory import performance_law as law
 from entropy_theory.update_rules import UpdateRule, get
-from simulations.computing.store import Experiment, Progress, map_cells
-from simulations.engine.dynamics import Dynamics
+from simulations.computing.store import Experiment, Progress
 from simulations.engine.sampling import Samples
-from simulations.engine.simulation import simulate
 from simulations.experiments.curves import mean_interval, value_when_reached
+from simulations.experiments.grid import over, trained
 from simulations.problems.bandits import Bandit
 
 BASE = "GRPO"
@@ -126,52 +111,21 @@ def rules(config: Config, mode: str) -> dict[str, UpdateRule]:
     }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Cell:
-    """One rule on one family."""
-
-    config: Config
-    family: str
-    mode: str
-    rule: str
-    seed: int
-
-
-def cells(config: Config, seed: int) -> list[Cell]:
-    """All runs, family by family."""
-    return [Cell(config=config, family=family, mode=mode, rule=rule, seed=seed)
-            for family in config.families for mode in MODES for rule in rules(config, mode)]
-
-
 def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     """Reward at equal entropy and entropy at equal reward, beyond GRPO's of the same start."""
-    todo = cells(config, seed)
-    parts = dict(zip(((c.family, c.mode, c.rule) for c in todo),
-                     map_cells(_train, todo, progress), strict=True))
-    dataset = xr.concat(
-        [
-            xr.concat(
-                [
-                    xr.concat([parts[family, mode, rule] for rule in rules(config, mode)], "rule")
-                    .assign_coords(rule=list(rules(config, mode)))
-                    for mode in MODES
-                ],
-                "mode", join="outer",
-            )
-            for family in config.families
-        ],
-        "family",
-    ).assign_coords(family=list(config.families), mode=list(MODES), share=list(config.shares),
-                    start=np.arange(config.n_starts))
+    dataset = xr.concat([
+        over(_train, {"family": config.families, "mode": [mode], "rule": list(rules(config, mode))},
+             config, seed, progress) for mode in MODES
+    ], "mode", join="outer").assign_coords(share=list(config.shares), start=np.arange(config.n_starts))
     for axis, other in (("reward", "entropy"), ("entropy", "reward"), ("within", "reward")):
         at = dataset[f"{axis}_at_{other}"]
         gap = at - at.sel(rule=BASE, drop=True)
         dataset[f"{axis}_gap"] = gap
         # One number a start: the mean over the levels that both runs reach.
-        over = gap.mean("share")
+        averaged = gap.mean("share")
         dims = ("family", "mode", "rule")
         for name, values in zip(("mean", "low", "high"), mean_interval(
-                over.transpose("start", *dims).values, level=config.level), strict=True):
+                averaged.transpose("start", *dims).values, level=config.level), strict=True):
             dataset[f"{axis}_gap_{name}"] = (dims, values)
     mean, low, high = (dataset[f"reward_gap_{name}"] for name in ("mean", "low", "high"))
     above, below = (mean > config.margin) & (low > 0), (mean < -config.margin) & (high < 0)
@@ -180,24 +134,17 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     return dataset
 
 
-def _train(cell: Cell, progress: Progress) -> xr.Dataset:
-    config, problem = cell.config, FAMILIES[cell.family]
-    sampled = cell.mode == SAMPLED
-    pace = 0.5 if cell.rule == HALF_STEP else 1.0
-    if cell.rule == "natural gradient":
+def _train(cell: tuple[Config, int, str, str, str], progress: Progress) -> xr.Dataset:
+    config, seed, family, mode, rule = cell
+    problem, sampled = FAMILIES[family], mode == SAMPLED
+    pace = 0.5 if rule == HALF_STEP else 1.0
+    if rule == "natural gradient":
         pace = 0.1  # it moves rare answers as fast as likely ones; its curve does not depend on the pace
-    run = simulate(
-        problem.starts(config.n_starts, cell.seed), problem.correct,
-        Dynamics(
-            rule=rules(config, cell.mode)[cell.rule], learning_rate=pace * config.learning_rate,
-            steps=config.steps, record_every=config.record_every,
-            steps_per_batch=config.steps_per_batch if sampled else 1,
-            samples=Samples(group_size=config.group_size, tempered=config.tempered)
-            if sampled else None,
-            seed=cell.seed + (cell.rule == OTHER_SAMPLES),
-        ),
-        progress=progress,
-    )
+    run = trained(
+        problem.starts(config.n_starts, seed), problem.correct, rules(config, mode)[rule], config,
+        seed + (rule == OTHER_SAMPLES), progress, learning_rate=pace * config.learning_rate,
+        steps_per_batch=config.steps_per_batch if sampled else 1,
+        samples=Samples(group_size=config.group_size, tempered=config.tempered) if sampled else None)
     shares = np.asarray(config.shares)
     entropy, reward = run.entropy, run.reward
     missing = 1 - (1 - reward[0])[:, None] * shares
@@ -242,5 +189,6 @@ EXPERIMENT = Experiment(
     profiles=PROFILES,
     compute=compute,
     labels=LONG_NAMES,
-    work=lambda config: len(cells(config, 0)) * config.steps,
+    work=lambda config: config.steps * len(config.families) * sum(
+        len(rules(config, mode)) for mode in MODES),
 )

@@ -12,9 +12,6 @@ so the trained policy is ahead at every k. The base overtakes where something ta
 - shared parameters: logits = own part + a part common to all prompts (an answer is a strategy that may
   suit any prompt), so that what common prompts reinforce presses on the rare ones. ``sharing`` is the
   inner product of the gradients of one answer's logit at two prompts; the theory has 0 (Assumption B.4).
-
-With sharing, pass@1024 falls while pass@1 rises, as AEPO reports of GRPO. AEPO, ahead at pass@1, falls
-as far here, which is not what it reports of itself; an entropy bonus falls less and recovers.
 """
 
 from __future__ import annotations
@@ -26,10 +23,9 @@ import xarray as xr
 
 from entropy_theory.update_rules import UpdateRule, get
 from simulations.computing.store import Experiment, Progress
-from simulations.engine.dynamics import Dynamics
 from simulations.engine.sampling import Samples
-from simulations.engine.simulation import simulate
 from simulations.engine.trajectory import Record
+from simulations.experiments.grid import trained
 from simulations.problems.bandits import Bandit, shuffled
 from simulations.problems.shared_parameters import coupled_features
 
@@ -94,17 +90,12 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     for name, rule in chosen.items():
         scale = config.group_size / (config.group_size - 1) if name == "RLOO" else 1.0
         for sharing in config.sharing:
-            run = simulate(
-                logits, correct,
-                Dynamics(
-                    rule=rule, learning_rate=config.learning_rate * config.n_prompts * scale,
-                    steps=config.steps, record_every=config.record_every, seed=seed,
-                    samples=Samples(group_size=config.group_size, tempered=config.tempered),
-                ),
+            run = trained(
+                logits, correct, rule, config, seed, progress, record=Record(pass_at=ks),
+                learning_rate=config.learning_rate * config.n_prompts * scale,
+                samples=Samples(group_size=config.group_size, tempered=config.tempered),
                 features=None if sharing == 0 else coupled_features(
-                    config.n_prompts, config.n_actions, sharing, between="states"),
-                record=Record(pass_at=ks), progress=progress,
-            )
+                    config.n_prompts, config.n_actions, sharing, between="states"))
             passed.append(run.pass_at_k.reshape(len(run.step), *shape, len(ks)))
     over = (len(chosen), len(config.sharing))
     axes = ("rule", "sharing")

@@ -16,12 +16,6 @@ size here, and why:
   trained. Size as number of parameters, in pretraining and in reinforcement learning.
 - ``features, one start``: the same without the pretraining: every d starts from the same logits. Size as
   what can be reached alone.
-
-What is seen: the algorithms of Figure 6 agree because they are one; GRPO stays within about a hundredth
-of reward of it, the natural gradient is off by a tenth to a fifth. Prior knowledge moves the start along
-one curve and leaves a and b as they are. What can be reached moves both: they grow with the number of
-features, nearly in proportion to its logarithm (R^2 about 0.9), until every prompt can be solved; there b
-stops, and the line through the smaller sizes announces a tenth too much for the largest.
 """
 
 from __future__ import annotations
@@ -33,17 +27,16 @@ import xarray as xr
 
 from entropy_theory import performance_law as law
 from entropy_theory.update_rules import UpdateRule, get
-from simulations.computing.store import Experiment, Progress, map_cells
+from simulations.computing.store import Experiment, Progress
 from simulations.engine.dynamics import Dynamics
 from simulations.engine.sampling import Samples
 from simulations.engine.simulation import simulate
 from simulations.engine.trajectory import Trajectory
 from simulations.experiments.curves import matched_horizon, resample, value_when_reached
-from simulations.experiments.grid import Grid
+from simulations.experiments.grid import Grid, over
 from simulations.problems.bandits import Bandit
 from simulations.problems.shared_parameters import random_features
 
-REFERENCE = "GRPO"
 POINTS = 236
 STAND_INS = ("prior", "features", "features, one start")
 
@@ -117,30 +110,13 @@ def work(config: Config) -> int:
     return by_algorithm + config.steps * (len(config.priors) + 2 * len(config.features))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Cell:
-    """One algorithm, or one size of one stand-in for capacity."""
-
-    config: Config
-    name: str
-    size: float = 0.0
-    seed: int
-
-
 def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     """Coefficients and curves by algorithm; coefficients by capacity."""
-    names = list(algorithms(config))
-    cells = [Cell(config=config, name=name, seed=seed) for name in names]
-    by_algorithm = xr.concat(map_cells(_algorithm, cells, progress), "algorithm").assign_coords(
-        algorithm=names, share=list(config.shares))
-    sizes: dict[str, tuple[float, ...]] = {
-        **dict.fromkeys(STAND_INS, config.features), "prior": config.priors}
-    cells = [Cell(config=config, name=name, size=size, seed=seed)
-             for name in STAND_INS for size in sizes[name]]
-    parts = iter(map_cells(_capacity, cells, progress))
-    by_capacity = xr.concat(
-        [xr.concat([next(parts) for _ in sizes[name]], "capacity") for name in STAND_INS],
-        "stand_in").assign_coords(stand_in=list(STAND_INS))
+    by_algorithm = over(
+        _algorithm, {"algorithm": list(algorithms(config))}, config, seed, progress,
+    ).assign_coords(share=list(config.shares))
+    axes = {"stand_in": STAND_INS, "capacity": range(len(config.features))}
+    by_capacity = over(_capacity, axes, config, seed, progress).drop_vars("capacity")
     return xr.merge([by_algorithm, by_capacity])
 
 
@@ -148,14 +124,15 @@ def _steps(config: Config, algorithm: Algorithm) -> int:
     return round(config.steps * algorithm.steps)
 
 
-def _algorithm(cell: Cell, progress: Progress) -> xr.Dataset:
-    config, algorithm = cell.config, algorithms(cell.config)[cell.name]
+def _algorithm(cell: tuple[Config, int, str], progress: Progress) -> xr.Dataset:
+    config, seed, name = cell
+    algorithm = algorithms(config)[name]
     problems = tuple(
         Bandit(n_actions=config.n_actions, n_correct=m, accuracies=(None,) * config.prompts)
         for m in config.right_answers)
-    grid = Grid(problems, config.n_starts, "repeat", (0,), cell.seed)
+    grid = Grid(problems, config.n_starts, "repeat", (0,), seed)
     dynamics = Dynamics(
-        rule=algorithm.rule, steps=_steps(config, algorithm), seed=cell.seed, record_every=2,
+        rule=algorithm.rule, steps=_steps(config, algorithm), seed=seed, record_every=2,
         learning_rate=algorithm.pace * config.learning_rate * config.prompts,
         samples=Samples(group_size=config.group_size) if algorithm.sampled else None,
     )
@@ -168,25 +145,25 @@ def _algorithm(cell: Cell, progress: Progress) -> xr.Dataset:
     return dataset
 
 
-def _capacity(cell: Cell, progress: Progress) -> xr.Dataset:
-    config = cell.config
+def _capacity(cell: tuple[Config, int, str, int], progress: Progress) -> xr.Dataset:
+    config, seed, stand_in, place = cell
+    size = config.priors[place] if stand_in == "prior" else config.features[place]
     problem = Bandit(n_actions=config.n_actions, n_correct=config.capacity_right,
                      accuracies=(None,) * config.prompts)
-    start, features = problem.starts(config.n_starts, cell.seed), None
-    if cell.name == "prior":
-        start = start + cell.size * problem.correct
+    start, features = problem.starts(config.n_starts, seed), None
+    if stand_in == "prior":
+        start = start + size * problem.correct
     else:
-        features = random_features(
-            config.prompts, config.n_actions, int(cell.size), seed=(cell.seed, 1))
-        if cell.name == "features":
+        features = random_features(config.prompts, config.n_actions, int(size), seed=(seed, 1))
+        if stand_in == "features":
             start = pretrained(features, start + config.teacher * problem.correct)
     dynamics = Dynamics(
-        rule=get("grpo", group_size=config.group_size), steps=config.steps, seed=cell.seed,
+        rule=get("grpo", group_size=config.group_size), steps=config.steps, seed=seed,
         learning_rate=config.learning_rate * config.prompts, record_every=2)
     run = simulate(start, problem.correct, dynamics, features=features, progress=progress)
     columns = {f"capacity_{name}": ("start", values) for name, values in _coefficients(run).items()}
-    size = np.exp(cell.size) if cell.name == "prior" else cell.size
-    return xr.Dataset({**columns, "capacity_size": float(size)},
+    shown = np.exp(size) if stand_in == "prior" else size
+    return xr.Dataset({**columns, "capacity_size": float(shown)},
                       coords={"start": np.arange(config.n_starts)})
 
 

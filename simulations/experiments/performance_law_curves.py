@@ -5,14 +5,6 @@ points, it announces the rest to 0.9 % (mathematics) and 1.2 % (code). Here sets
 answers are trained by GRPO in exact expectation, up to the step at which they have spent their entropy on
 the paper's schedule (`curves.matched_horizon`). The same 36 + 200 points are fitted and predicted, and
 the law is compared with three rivals by corrected Akaike criterion.
-
-What is seen: the law is close (0.002 to 0.006 of reward) where a tenth or more of ten answers is right,
-as good as the paper's from its early points too, and gets worse as answers become more numerous, to 0.09
-at one of a hundred, where the early points announce an end a quarter too low. A power of H, with one more
-parameter, or the exact curve of one right answer beats it nearly everywhere: R is affine in a perplexity
-that falls from about ten, not in one that falls from a hundred. Its stated errors are those of
-independent scatter about a line; the residuals here are misfit, of autocorrelation near 1, and the
-coefficients differ between sets of prompts by several times as much.
 """
 
 from __future__ import annotations
@@ -25,11 +17,11 @@ import xarray as xr
 
 from entropy_theory import performance_law as law
 from entropy_theory.update_rules import get
-from simulations.computing.store import Experiment, Progress, map_cells
+from simulations.computing.store import Experiment, Progress
 from simulations.engine.dynamics import Dynamics
 from simulations.engine.simulation import simulate
 from simulations.experiments.curves import matched_horizon, resample
-from simulations.experiments.grid import Grid
+from simulations.experiments.grid import Grid, over
 from simulations.problems.bandits import Bandit
 
 EARLY, LATER = 36, 200
@@ -77,36 +69,26 @@ PROFILES = {
 }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Cell:
-    """The training of all families at one size."""
-
-    config: Config
-    size: int
-    steps: int
-    seed: int
-
-
 def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     """Curves on the paper's schedule, the law fitted to all and to the early points, its rivals."""
-    cells = [Cell(config=config, size=size, steps=steps, seed=seed)
-             for size, steps in zip(config.sizes, config.steps, strict=True)]
-    dataset = xr.concat(map_cells(_train_and_fit, cells, progress), "size").assign_coords(
-        size=list(config.sizes), family=list(config.families), start=np.arange(config.n_starts),
-        point=np.arange(EARLY + LATER), rival=list(RIVALS))
+    dataset = over(
+        _train_and_fit, {"size": config.sizes}, config, seed, progress,
+    ).assign_coords(family=list(config.families), start=np.arange(config.n_starts),
+                    point=np.arange(EARLY + LATER), rival=list(RIVALS))
     dataset["final_covered"] = (
         (dataset.final_low <= dataset.final_reward) & (dataset.final_reward <= dataset.final_high)
     ).where(dataset.horizon.notnull())
     return dataset
 
 
-def _train_and_fit(cell: Cell, progress: Progress) -> xr.Dataset:
-    config = cell.config
-    problems = tuple(FAMILIES[name](cell.size, config.prompts) for name in config.families)
-    grid = Grid(problems, config.n_starts, "repeat", (0,), cell.seed)
+def _train_and_fit(cell: tuple[Config, int, int], progress: Progress) -> xr.Dataset:
+    config, seed, size = cell
+    steps = config.steps[config.sizes.index(size)]
+    problems = tuple(FAMILIES[name](size, config.prompts) for name in config.families)
+    grid = Grid(problems, config.n_starts, "repeat", (0,), seed)
     dynamics = Dynamics(
-        rule=get("grpo", group_size=config.group_size), steps=cell.steps, seed=cell.seed,
-        learning_rate=config.learning_rate * config.prompts, record_every=max(cell.steps // 900, 1),
+        rule=get("grpo", group_size=config.group_size), steps=steps, seed=seed,
+        learning_rate=config.learning_rate * config.prompts, record_every=max(steps // 900, 1),
     )
     run = simulate(grid.logits, grid.correct, dynamics, progress=progress)
     shape = (len(config.families), config.n_starts)

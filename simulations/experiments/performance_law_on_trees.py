@@ -5,11 +5,6 @@ the entropy of the whole response. Here prompts of graded difficulty are answere
 tokens, of fixed length (complete trees) and of variable length (an end token), and trained by GRPO in
 exact expectation as in `performance_law_curves`: the same schedule, the same 36 + 200 points. The law is
 fitted twice, to the entropy of a token, as the paper does, and to that of a response.
-
-What is seen: both are close, the entropy of a response two to four times closer than that of a token
-where the length is fixed, and about one and a half times where it varies. With the entropy of a token the
-first 36 points announce an end 0.03 to 0.06 of reward too high. Longer responses have many more answers
-and do not make the law worse, as more answers of one token do.
 """
 
 from __future__ import annotations
@@ -22,11 +17,12 @@ import xarray as xr
 
 from entropy_theory.policy import log_softmax
 from entropy_theory.update_rules import get
-from simulations.computing.store import Experiment, Progress, map_cells
+from simulations.computing.store import Experiment, Progress
 from simulations.engine.dynamics import Dynamics
 from simulations.engine.simulation import simulate
 from simulations.engine.trajectory import Record
 from simulations.experiments.curves import matched_horizon, resample
+from simulations.experiments.grid import over
 from simulations.experiments.performance_law_curves import (
     EARLY,
     FITTED,
@@ -68,28 +64,11 @@ PROFILES = {
 }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Cell:
-    """The training on one kind of tree."""
-
-    config: Config
-    length: str
-    horizon: int
-    steps: int
-    seed: int
-
-
 def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     """The law fitted to both entropies of curves on the paper's schedule."""
-    cells = [Cell(config=config, length=length, horizon=horizon, steps=steps, seed=seed)
-             for length in LENGTHS
-             for horizon, steps in zip(config.horizons, config.steps, strict=True)]
-    parts = iter(map_cells(_train_and_fit, cells, progress))
-    return xr.concat(
-        [xr.concat([next(parts) for _ in config.horizons], "horizon") for _ in LENGTHS], "length",
-    ).assign_coords(
-        length=list(LENGTHS), horizon=list(config.horizons), start=np.arange(config.n_starts),
-        of=list(ENTROPIES))
+    axes = {"length": LENGTHS, "horizon": config.horizons}
+    return over(_train_and_fit, axes, config, seed, progress).assign_coords(
+        start=np.arange(config.n_starts), of=list(ENTROPIES))
 
 
 def problem_of(config: Config, length: str, horizon: int) -> TokenProblem:
@@ -114,15 +93,15 @@ def response_entropy(problem: TokenProblem, logits: np.ndarray) -> np.ndarray:
     return tree.values(np.exp(log_p), -log_p)[0][..., 0].mean(axis=-1)
 
 
-def _train_and_fit(cell: Cell, progress: Progress) -> xr.Dataset:
-    config = cell.config
-    problem = problem_of(config, cell.length, cell.horizon)
+def _train_and_fit(cell: tuple[Config, int, str, int], progress: Progress) -> xr.Dataset:
+    config, seed, length, horizon = cell
+    problem, steps = problem_of(config, length, horizon), config.steps[config.horizons.index(horizon)]
     dynamics = Dynamics(
-        rule=get("grpo", group_size=config.group_size), steps=cell.steps, seed=cell.seed,
+        rule=get("grpo", group_size=config.group_size), steps=steps, seed=seed,
         # The objective is a mean over prompts, and over the tokens of a response.
-        learning_rate=config.learning_rate * config.prompts * cell.horizon,
-        record_every=max(cell.steps // 400, 1))
-    run = simulate(problem.starts(config.n_starts, cell.seed), problem.correct, dynamics,
+        learning_rate=config.learning_rate * config.prompts * horizon,
+        record_every=max(steps // 400, 1))
+    run = simulate(problem.starts(config.n_starts, seed), problem.correct, dynamics,
                    tree=problem.tree, record=Record(logits=True), progress=progress)
     entropies = (run.entropy, response_entropy(problem, run.logits))
     end = matched_horizon(run.step, run.entropy)

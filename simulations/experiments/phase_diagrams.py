@@ -16,10 +16,6 @@ stands what was to be expected of them without training by the rule:
   (*explodes*). With one right answer it also says where entropy collapses. With several, no positive
   coefficient collapses for good, but unlikely right answers come back in a time like
   e^D/(2 eta coefficient D) (the speed of claim ``extension.entropy-bonus-two-actions``).
-
-Seen: AEPO's two lines, which have no constant to fit, tell the three outcomes apart; the explosion of
-a bonus is where its fixed point says. The collapse of a bonus among several right answers is ordered
-by its line, but begins well below it: the bonus acts before the gap has opened.
 """
 
 from __future__ import annotations
@@ -35,11 +31,9 @@ from entropy_theory.entropy_change import tempered_reinforce_rate
 from entropy_theory.policy import entropy
 from entropy_theory.update_rules import UpdateRule, get
 from simulations.computing.store import Experiment, Progress
-from simulations.engine.dynamics import Dynamics
-from simulations.engine.simulation import simulate
 from simulations.engine.trajectory import Trajectory
 from simulations.experiments.aepo_figure_3 import COLLAPSED, EXPLODED
-from simulations.experiments.grid import Grid
+from simulations.experiments.grid import Grid, trained
 from simulations.problems.bandits import Bandit
 
 TOLERANCE = 0.05
@@ -285,11 +279,8 @@ def _run(
     *,
     targets: tuple[float, ...] | None = None,
 ) -> Trajectory:
-    dynamics = Dynamics(
-        rule=rule, learning_rate=config.learning_rate, steps=config.steps, targets=targets,
-        record_every=config.steps, seed=seed,
-    )
-    return simulate(grid.logits, grid.correct, dynamics, progress=progress)
+    return trained(grid.logits, grid.correct, rule, config, seed, progress, targets=targets,
+                   record_every=config.steps)
 
 
 EXPERIMENT = Experiment(

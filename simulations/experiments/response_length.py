@@ -15,10 +15,6 @@ wrong responses is then the work of the objective's length factor.
   that; it takes c of about -log((L + 1)/L) a token, so that e^{-cL}/L is level at the mean length L,
   to undo it.
 
-- keeping entropy moves no length: clip-higher, Clip-Cov and KL-Cov, with the token-mean of their papers,
-  leave right responses in the mean within a tenth of a token of GRPO's. The longer responses of Cui et
-  al., Figure 11 are then no by-product of entropy, and need a task on which length pays.
-
 The tilt is swept over GRPO's length-neutral form (dr-grpo), with AEPO's temperature switch and at T = 1
 (ablation "untempered"), entropy beside the length.
 """

@@ -4,13 +4,6 @@ Entropy is paid for reward, so a rule that learns more slowly has more entropy a
 question is how much is left when the same reward is reached. Families of problems, sampled groups, four
 optimizer steps on each batch (so that ratios move and KL-Cov acts), each rule alone and some of them
 together: do covariance control, tempering and a bonus add up?
-
-What is seen: with a tenth of the tokens selected Clip-Cov has more entropy than GRPO at the same step,
-and within a few hundredths of a nat the same entropy at the same reward: it slows learning down. KL-Cov
-(beta 1) stays within a tenth of a nat of GRPO, on either side. That is no law: with a share of 0.4, and
-with beta 2 on a fifth of the tokens, both lie above GRPO's curve of reward against entropy
-(intervention_sweeps; Cui et al., Figure 11). An entropy bonus keeps more where several answers are right.
-Gains do not add up: a rule on top of another ends near the one that changes more.
 """
 
 from __future__ import annotations
@@ -21,11 +14,10 @@ import numpy as np
 import xarray as xr
 
 from entropy_theory.update_rules import UpdateRule, get
-from simulations.computing.store import Experiment, Progress, map_cells
-from simulations.engine.dynamics import Dynamics
+from simulations.computing.store import Experiment, Progress
 from simulations.engine.sampling import Samples
-from simulations.engine.simulation import simulate
 from simulations.experiments.curves import value_when_reached
+from simulations.experiments.grid import over, trained
 from simulations.problems.bandits import Bandit
 
 FAMILIES = {
@@ -84,46 +76,23 @@ def rules(config: Config) -> dict[str, UpdateRule]:
     }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Cell:
-    """One rule on one family."""
-
-    problem: Bandit
-    dynamics: Dynamics
-    n_starts: int
-    rewards: tuple[float, ...]
-
-
 def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     """Entropy of each rule when its mean reward first reaches each level."""
-    chosen = rules(config)
-    cells = [_cell(FAMILIES[family], rule, config, seed)
-             for family in config.families for rule in chosen.values()]
-    parts = map_cells(_train, cells, progress)
-    rows = [parts[i : i + len(chosen)] for i in range(0, len(parts), len(chosen))]
-    dataset = xr.concat([xr.concat(row, dim="rule") for row in rows], dim="family").assign_coords(
-        family=list(config.families), rule=list(chosen), start=np.arange(config.n_starts),
-        reward_level=list(config.rewards),
-    )
+    axes = {"family": config.families, "rule": list(rules(config))}
+    dataset = over(_train, axes, config, seed, progress).assign_coords(
+        start=np.arange(config.n_starts), reward_level=list(config.rewards))
     dataset.entropy_at_reward.attrs["long_name"] = "entropy when the mean reward is reached, nats"
     return dataset
 
 
-def _cell(problem: Bandit, rule: UpdateRule, config: Config, seed: int) -> Cell:
-    dynamics = Dynamics(
-        rule=rule, learning_rate=config.learning_rate, steps=config.steps,
-        samples=Samples(group_size=config.group_size, tempered=config.tempered),
-        steps_per_batch=config.steps_per_batch, record_every=config.record_every, seed=seed,
-    )
-    return Cell(
-        problem=problem, dynamics=dynamics, n_starts=config.n_starts, rewards=config.rewards
-    )
-
-
-def _train(cell: Cell, progress: Progress) -> xr.Dataset:
-    starts = cell.problem.starts(cell.n_starts, cell.dynamics.seed)
-    run = simulate(starts, cell.problem.correct, cell.dynamics, progress=progress)
-    at_reward = value_when_reached(run.reward, run.entropy, cell.rewards)
+def _train(cell: tuple[Config, int, str, str], progress: Progress) -> xr.Dataset:
+    config, seed, family, rule = cell
+    problem = FAMILIES[family]
+    run = trained(
+        problem.starts(config.n_starts, seed), problem.correct, rules(config)[rule], config, seed,
+        progress, samples=Samples(group_size=config.group_size, tempered=config.tempered),
+        steps_per_batch=config.steps_per_batch)
+    at_reward = value_when_reached(run.reward, run.entropy, config.rewards)
     return xr.Dataset(
         {
             "entropy_at_reward": (("start", "reward_level"), at_reward),

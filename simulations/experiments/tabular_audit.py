@@ -16,10 +16,9 @@ import xarray as xr
 
 from entropy_theory.update_rules import UpdateRule, get
 from simulations.computing.store import Experiment, Progress
-from simulations.engine.dynamics import Dynamics
 from simulations.engine.sampling import Samples
-from simulations.engine.simulation import simulate
 from simulations.engine.trajectory import Record
+from simulations.experiments.grid import trained
 from simulations.problems.bandits import Bandit
 
 FORECASTS = ("coefficients", "first_order", "exact", "measured")
@@ -66,18 +65,10 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
             samples = None
             if mode == "sampled":
                 samples = Samples(group_size=config.group_size, tempered=config.tempered_samples)
-            dynamics = Dynamics(
-                rule=_rule(name, config, exact=samples is None),
-                learning_rate=tuple(rates.tolist()),
-                steps=config.steps,
-                samples=samples,
-                record_every=config.record_every,
-                seed=seed,
-            )
-            run = simulate(
-                logits, problem.correct, dynamics, record=Record(forecasts=True),
-                progress=progress,
-            )
+            run = trained(
+                logits, problem.correct, _rule(name, config, exact=samples is None), config, seed,
+                progress, record=Record(forecasts=True), learning_rate=tuple(rates.tolist()),
+                samples=samples)
             changes[name, mode] = np.stack([getattr(run.forecasts, f) for f in FORECASTS])
     table = np.stack([[changes[name, mode] for mode in MODES] for name in RULES])
     # [rule, mode, forecast, record, runs] -> [rule, mode, forecast, record, learning rate, start]

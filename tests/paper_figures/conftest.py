@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import pandas
 import pytest
 
 from paper_figures.data import inputs
+
+DATA: dict[str, pandas.DataFrame] = {}
+"""The data of figures on smoke simulations, by name."""
 
 
 def write_run(
     folder: Path, *, rule: str, entropies: list[float], task: str = "split", seed: int = 0,
     status: str = "finished", model: str = "small-sums", device: str = "cpu",
-    options: tuple[str, ...] = (),
+    options: tuple[str, ...] = (), rewards: Sequence[float] | None = None,
 ) -> None:
-    """A run folder as `llm_bridge train` leaves it, with the given entropy at each step."""
+    """A run folder as `llm_bridge train` leaves it, with the given entropy at each step, and reward."""
     folder.mkdir(parents=True)
     steps = len(entropies)
     description = {
@@ -30,12 +34,31 @@ def write_run(
         json.dumps({"commit": "c" * 40, "versions": {}, "device": device, "seed": seed,
                     "created": "2026-01-02T03:04:05+00:00"})
     )
+    rewards = [0.5] * steps if rewards is None else rewards
     lines = [
-        {"step": i + 1, "entropy": h, "reward": 0.5, "distinct_answers": 8 * h, "seconds": 0.1,
-         "temperature": None, "coefficient": None, "forecast_entropy_change": -1e-9}
+        {"step": i + 1, "entropy": h, "reward": float(rewards[i]), "distinct_answers": 8 * h,
+         "seconds": 0.1, "temperature": None, "coefficient": None, "forecast_entropy_change": -1e-9}
         for i, h in enumerate(entropies)
     ]
     (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+@pytest.fixture
+def results(request: pytest.FixtureRequest, simulated: Callable[..., Path]) -> Path:
+    """A results folder with the smoke simulations that the figure of the test's module needs."""
+    folder, drawn = simulated(), request.module.figure.FIGURE
+    while drawn.name not in DATA:
+        try:
+            DATA[drawn.name] = drawn.data(folder)
+        except inputs.MissingInputError as error:
+            simulated(error.experiment.replace("-", "_"))
+    return folder
+
+
+@pytest.fixture
+def table(request: pytest.FixtureRequest, results: Path) -> pandas.DataFrame:
+    """The data of the figure of the test's module."""
+    return DATA[request.module.figure.FIGURE.name].copy()
 
 
 @pytest.fixture(scope="session")

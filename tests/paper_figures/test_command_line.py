@@ -1,12 +1,9 @@
 """The commands as a user types them, and the queue of GPU runs."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 import torch
@@ -27,10 +24,10 @@ Command = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Command:
+def command(monkeypatch, capfd):
     """(exit status, output, errors) of a command line, in this process, which has imported it all."""
 
-    def run(*arguments: str) -> tuple[int, str, str]:
+    def run(*arguments):
         monkeypatch.setenv("NO_COLOR", "1")
         monkeypatch.setattr("sys.argv", ["paper_figures", *arguments])
         with pytest.raises(SystemExit) as end:
@@ -40,7 +37,7 @@ def command(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) 
     return run
 
 
-def test_an_unknown_figure_is_one_line_with_the_nearest_names(command: Command, tmp_path: Path) -> None:
+def test_an_unknown_figure_is_one_line_with_the_nearest_names(command, tmp_path):
     """A traceback where a name was mistyped."""
     status, _, errors = command("build", "aepo-figure1", "--output", str(tmp_path))
     assert status == 2
@@ -48,13 +45,11 @@ def test_an_unknown_figure_is_one_line_with_the_nearest_names(command: Command, 
     assert len(errors.strip().splitlines()) == 1
 
 
-def test_a_named_figure_computes_the_simulation_that_it_lacks(
-    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_named_figure_computes_the_simulation_that_it_lacks(command, tmp_path, monkeypatch):
     """An error that names a command, in place of the figure."""
     asked = []
 
-    def at_its_smallest(arguments: list[str], prog: str) -> int:
+    def at_its_smallest(arguments, prog):
         asked.append(arguments[0])
         return simulate([*arguments, "--profile", "smoke"], prog)
 
@@ -67,9 +62,7 @@ def test_a_named_figure_computes_the_simulation_that_it_lacks(
     assert asked == ["aepo-figure-2"]
 
 
-def test_what_can_be_drawn_is_drawn_and_the_rest_is_named(
-    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_can_be_drawn_is_drawn_and_the_rest_is_named(command, tmp_path, monkeypatch):
     """One missing dataset that costs every figure; a named figure's absence passed over."""
     write_run(tmp_path / "runs" / "g", rule="grpo", entropies=[1.0, 0.5])
     status, _, errors = command("build", "--output", str(tmp_path), "--formats", "svg")
@@ -83,12 +76,12 @@ def test_what_can_be_drawn_is_drawn_and_the_rest_is_named(
     assert not (tmp_path / "nothere").exists()
 
 
-def test_what_is_listed_is_what_is_there() -> None:
+def test_what_is_listed_is_what_is_there():
     """A figure that cannot be asked for, because its source is laid out otherwise."""
     assert names.figures() == [(one.name, one.source, one.title) for _, one in sorted(FIGURES.items())]
 
 
-def test_what_was_made_is_written_as_json(tmp_path: Path) -> None:
+def test_what_was_made_is_written_as_json(tmp_path):
     """An option that is taken, and nothing written."""
     write_run(tmp_path / "runs" / "g", rule="grpo", entropies=[1.0, 0.5])
     name, written = "small-transformer-training", tmp_path / "found.json"
@@ -96,7 +89,7 @@ def test_what_was_made_is_written_as_json(tmp_path: Path) -> None:
     assert json.loads(written.read_text())["made"][name]["verdict"] == "our own"
 
 
-def test_an_unwritable_folder_is_named(command: Command, tmp_path: Path) -> None:
+def test_an_unwritable_folder_is_named(command, tmp_path):
     """A traceback where the output cannot be written."""
     (tmp_path / "report").write_text("a file in the way")
     status, _, errors = command("report", "--output", str(tmp_path))
@@ -104,9 +97,7 @@ def test_an_unwritable_folder_is_named(command: Command, tmp_path: Path) -> None
     assert errors.startswith("error: cannot write")
 
 
-def test_the_gpu_queue_refuses_where_there_is_none(
-    command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_gpu_queue_refuses_where_there_is_none(command, monkeypatch):
     """Hours of CPU in place of minutes of GPU, without a word."""
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     status, _, errors = command("gpu")
@@ -114,9 +105,7 @@ def test_the_gpu_queue_refuses_where_there_is_none(
     assert errors.startswith("error: no GPU")
 
 
-def test_the_gpu_queue_refuses_outside_a_checkout(
-    command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_gpu_queue_refuses_outside_a_checkout(command, monkeypatch, tmp_path):
     """Tests that are not there, planned or run, and results written among installed packages."""
     monkeypatch.setattr(gpu, "__file__", str(tmp_path / "paper_figures" / "reproduce" / "gpu.py"))
     for options in ((), ("--dry-run",), ("--rehearse",)):
@@ -125,14 +114,14 @@ def test_the_gpu_queue_refuses_outside_a_checkout(
         assert f"installed in {tmp_path}: clone the repository" in errors
 
 
-def test_a_report_of_no_folder_is_refused(command: Command, tmp_path: Path) -> None:
+def test_a_report_of_no_folder_is_refused(command, tmp_path):
     """An empty report, and status 0, for a mistyped folder."""
     status, _, errors = command("report", "--output", str(tmp_path / "nothere"))
     assert status == 2
     assert errors.startswith(f"error: no such folder: {tmp_path / 'nothere'}")
 
 
-def test_the_time_left_is_one_that_can_be_true(tmp_path: Path) -> None:
+def test_the_time_left_is_one_that_can_be_true(tmp_path):
     """A stage that ran longer than expected had "about 0:01 left" for over a minute."""
     first, second, last = (
         StageRun(stage=dataclasses.replace(stage, seconds=100.0, after=after), log=tmp_path / "log")

@@ -1,9 +1,6 @@
 """What a figure is evidence of, what it was drawn from and what it says agree, for every figure."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +11,6 @@ from paper_figures.catalog import FIGURES
 from paper_figures.data import inputs
 from paper_figures.data.inputs import RUN_KINDS
 from paper_figures.data.training_curves import spread
-from paper_figures.figure import Finding
 from simulations.experiments import EXPERIMENTS
 from tests.paper_figures.conftest import write_run
 from tests.paper_figures.extensions.test_entropy_accounts import write_audit
@@ -32,7 +28,7 @@ SAMPLED, EXACT = re.compile(r"sampled groups|from samples"), re.compile(r"exact 
 
 
 @pytest.fixture(scope="module")
-def results(simulated: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def results(simulated, tmp_path_factory):
     folder = tmp_path_factory.mktemp("evidence")
     (folder / "simulations").symlink_to(simulated(*EXPERIMENTS) / "simulations")
     for rule, options in RUNS.items():
@@ -45,16 +41,14 @@ def results(simulated: Callable[..., Path], tmp_path_factory: pytest.TempPathFac
     return folder
 
 
-def told(name: str, finding: Finding) -> str:
+def told(name, finding):
     figure = FIGURES[name]
     criteria = [word for one in finding.criteria for word in (one.says, one.where)]
     return " ".join([figure.ours, figure.headline.says, *criteria])
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_it_is_drawn_and_label_inputs_and_caption_agree(
-    name: str, results: Path, tmp_path: Path
-) -> None:
+def test_it_is_drawn_and_label_inputs_and_caption_agree(name, results, tmp_path):
     """"Small transformer" over tabular data, "tabular" over model runs; words of what is not shown."""
     figure = FIGURES[name]
     if name == "independent-logits":  # other figures cannot read an audit of a kernel alone
@@ -89,7 +83,7 @@ def test_it_is_drawn_and_label_inputs_and_caption_agree(
     assert not re.search("simulations [^;]*_", read.described(shown))  # names as they are typed
 
 
-def test_what_was_not_read_is_no_input(tmp_path: Path) -> None:
+def test_what_was_not_read_is_no_input(tmp_path):
     """A run named as an input by hand, of which nobody knows what it is."""
     with inputs.reading(tmp_path) as read:
         inputs.theory()
@@ -103,23 +97,21 @@ def test_what_was_not_read_is_no_input(tmp_path: Path) -> None:
     ("smollm2-135m-instruct", "cpu", ("pretrained model",)),
     ("Qwen/Qwen2.5-7B", "NVIDIA H100", ("pretrained model", "measured on a GPU")),
 ])
-def test_a_run_is_evidence_of_its_model_and_device(
-    model: str, device: str, kinds: tuple[str, ...], tmp_path: Path
-) -> None:
+def test_a_run_is_evidence_of_its_model_and_device(model, device, kinds, tmp_path):
     write_run(tmp_path / "runs" / "r", rule="grpo", entropies=[1.0], model=model, device=device)
     (run,) = inputs.training_runs(tmp_path)
     assert run.kinds == kinds
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_experiments_say_whether_they_draw_samples(name: str) -> None:
+def test_experiments_say_whether_they_draw_samples(name):
     """A mode that is declared and not there: what draws samples takes them from the engine."""
     experiment = EXPERIMENTS[name]
     file = Path(str(__import__(experiment.compute.__module__, fromlist=["x"]).__file__))
     assert ("simulations.engine.sampling" in file.read_text()) == ("sampled" in experiment.modes)
 
 
-def test_one_seed_has_no_spread() -> None:
+def test_one_seed_has_no_spread():
     """"0.46 ± 0.00" of a single run."""
     assert spread(0.46, 0.46, 0.46, 1, 2) == "0.46"
     assert spread(0.46, 0.4, 0.5, 2, 2) == "0.46 (0.40 to 0.50)"

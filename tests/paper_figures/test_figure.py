@@ -1,11 +1,8 @@
 """How figures and tables are written: whole, once, the same bytes for the same data."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json
-from pathlib import Path
 
 import pandas
 import pytest
@@ -23,9 +20,7 @@ from tests.paper_figures.conftest import write_run
 
 
 @pytest.mark.parametrize("name", ["aepo-figure-2", "entropy-audit"])
-def test_the_same_data_give_the_same_bytes(
-    name: str, smoke_results: Path, tmp_path: Path
-) -> None:
+def test_the_same_data_give_the_same_bytes(name, smoke_results, tmp_path):
     """Dates and random ids in files that are compared or committed."""
     digests = []
     for attempt in ("first", "second"):
@@ -35,7 +30,7 @@ def test_the_same_data_give_the_same_bytes(
     assert digests[0] == digests[1]
 
 
-def test_a_drawing_of_the_same_data_is_kept_and_of_other_data_replaced(tmp_path: Path) -> None:
+def test_a_drawing_of_the_same_data_is_kept_and_of_other_data_replaced(tmp_path):
     """Stale or needless drawings."""
     figure = FIGURES["small-transformer-training"]
     write_run(tmp_path / "runs" / "g", rule="grpo", entropies=[1.0, 0.5])
@@ -49,7 +44,7 @@ def test_a_drawing_of_the_same_data_is_kept_and_of_other_data_replaced(tmp_path:
     assert drawing.stat().st_mtime_ns != before
 
 
-def test_no_drawing_of_other_data_is_left_in_a_format_that_was_not_asked_for(tmp_path: Path) -> None:
+def test_no_drawing_of_other_data_is_left_in_a_format_that_was_not_asked_for(tmp_path):
     """A PDF of last week's runs beside today's SVG, which a later build of all takes for complete."""
     figure = FIGURES["small-transformer-training"]
     write_run(tmp_path / "runs" / "g", rule="grpo", entropies=[1.0, 0.5])
@@ -61,7 +56,7 @@ def test_no_drawing_of_other_data_is_left_in_a_format_that_was_not_asked_for(tmp
     assert not (tmp_path / f"{figure.name}.png").exists()
 
 
-def test_a_damaged_dataset_is_named_with_the_remedy(tmp_path: Path) -> None:
+def test_a_damaged_dataset_is_named_with_the_remedy(tmp_path):
     """A truncated file that ends in a traceback."""
     path = tmp_path / "simulations" / "aepo_figure_2.nc"
     path.parent.mkdir()
@@ -70,16 +65,14 @@ def test_a_damaged_dataset_is_named_with_the_remedy(tmp_path: Path) -> None:
         figure_2.data(tmp_path)
 
 
-def test_what_is_up_to_date_is_not_even_read(
-    smoke_results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_up_to_date_is_not_even_read(smoke_results, tmp_path, monkeypatch):
     """Minutes spent on figures that nothing has changed for."""
     figure = FIGURES["aepo-figure-2"]
     first = build(figure, smoke_results, tmp_path, ["svg"])
     assert set(first["read"]) == {"simulations/aepo_figure_2.nc"}
     assert first["inputs"]["simulations/aepo_figure_2.nc"]["versions"]["numpy"]
 
-    def refuse(*arguments: object) -> object:
+    def refuse(*arguments):
         raise AssertionError("read again")
 
     monkeypatch.setattr(inputs, "simulation", refuse)
@@ -92,9 +85,7 @@ def test_what_is_up_to_date_is_not_even_read(
 
 
 @pytest.mark.parametrize("maker", ["_code_digest", "matplotlib"])
-def test_a_figure_is_made_anew_by_other_code(
-    maker: str, smoke_results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_figure_is_made_anew_by_other_code(maker, smoke_results, tmp_path, monkeypatch):
     """A repaired figure, of the same data, that still shows what it showed."""
     figure = FIGURES["aepo-figure-2"]
     build(figure, smoke_results, tmp_path, ["svg"])
@@ -111,9 +102,7 @@ def test_a_figure_is_made_anew_by_other_code(
     assert drawing.read_bytes() == old
 
 
-def test_the_code_of_a_figure_is_all_that_it_is_made_from(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_code_of_a_figure_is_all_that_it_is_made_from(tmp_path, monkeypatch):
     files = [
         "paper_figures/aepo/x.py", "paper_figures/aepo/numbers.toml", "paper_figures/style.mplstyle",
         "paper_figures/figure.py", "entropy_theory/policy.py", "entropy_theory/update_rules/grpo.py",
@@ -131,7 +120,7 @@ def test_the_code_of_a_figure_is_all_that_it_is_made_from(
         (tmp_path / file).write_text("")
 
 
-def small(name: str, **changes: object) -> PaperFigure:
+def small(name, **changes):
     """A table that reads nothing."""
     table = Table(title="T", header=("rule", "H^2 & more"), rows=(("a_b", "$x_1$ 5 %"),), origin="ours")
     figure = PaperFigure(
@@ -155,7 +144,7 @@ def test_a_number_is_not_said_to_be_certain(value, error, text):
     "runs/x/run.json", "runs/x/provenance.json", "runs/x/audit/kernel-00001.npz", "evaluations/x.json",
     "simulations/x.nc",
 ])
-def test_what_comes_changes_or_goes_is_read_again(file: str, tmp_path: Path) -> None:
+def test_what_comes_changes_or_goes_is_read_again(file, tmp_path):
     """A figure of yesterday's runs that passes for up to date."""
     with inputs.reading(tmp_path) as read:
         inputs.training_runs(tmp_path)
@@ -172,7 +161,7 @@ def test_what_comes_changes_or_goes_is_read_again(file: str, tmp_path: Path) -> 
     assert inputs.unchanged(before, tmp_path)
 
 
-def test_a_table_is_written_for_papers_and_for_pages(tmp_path: Path) -> None:
+def test_a_table_is_written_for_papers_and_for_pages(tmp_path):
     """Special characters that break LaTeX or Markdown; formulas that get escaped."""
     build(small("t"), tmp_path, tmp_path)
     assert not (tmp_path / "t.svg").exists()
@@ -183,19 +172,17 @@ def test_a_table_is_written_for_papers_and_for_pages(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "t.json").read_text())["tables"][0]["origin"] == "ours"
 
 
-def test_a_figure_that_fails_leaves_the_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_figure_that_fails_leaves_the_others(tmp_path, monkeypatch, capsys):
     """One broken LaTeX string that stops the whole build."""
 
-    def broken(table: pandas.DataFrame) -> object:
+    def broken(table):
         from matplotlib.figure import Figure
 
         figure = Figure()
         figure.subplots().set_title(r"$\frac{1}$")
         return figure
 
-    def absent(results: Path) -> pandas.DataFrame:
+    def absent(results):
         raise MissingInputError("run `x`")
 
     figures = {f.name: f for f in (small("bad", draw=broken), small("no", data=absent), small("good"))}
@@ -211,21 +198,19 @@ def test_a_figure_that_fails_leaves_the_others(
     assert not list((tmp_path / "figures").glob("bad.*"))
 
 
-def test_a_named_build_brings_its_own_entries_of_the_index_up_to_date(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_named_build_brings_its_own_entries_of_the_index_up_to_date(tmp_path, monkeypatch):
     """A repaired figure that still stands as failed; others' entries lost."""
 
-    def broken(table: pandas.DataFrame) -> Finding:
+    def broken(table):
         raise ValueError("no finding")
 
-    def absent(results: Path) -> pandas.DataFrame:
+    def absent(results):
         raise MissingInputError("run `x`")
 
-    def index() -> dict[str, object]:
+    def index():
         return json.loads((tmp_path / "figures" / "index.json").read_text())  # type: ignore[no-any-return]
 
-    def use(*figures: PaperFigure) -> None:
+    def use(*figures):
         monkeypatch.setattr(catalog, "FIGURES", {f.name: f for f in figures})
         monkeypatch.setattr(command, "catalogued", lambda: [
             Listed(name=f.name, source=f.source, title=f.title) for f in figures])

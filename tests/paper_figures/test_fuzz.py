@@ -1,7 +1,5 @@
 """Guards what figures and pages read of a results folder against damaged files."""
 
-from __future__ import annotations
-
 import functools
 import json
 import tempfile

@@ -1,9 +1,6 @@
 """Training runs for figures: which are taken, and what is read off them."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pandas
 import pytest
@@ -43,16 +40,12 @@ CLIP_COV = Choice(label="Clip-Cov", rule="clip-cov", options={"ratio": 0.01, "ba
     (CLIP_COV, "clip-cov", ("ratio=0.01",), None),
     (CLIP_COV, "clip-cov", ("ratio=0.01", "base=gspo", "base.clip_low=1.0"), None),
 ])
-def test_a_choice_takes_runs_whose_other_options_are_the_defaults(
-    choice: Choice, rule: str, texts: tuple[str, ...], values: dict[str, float] | None
-) -> None:
+def test_a_choice_takes_runs_whose_other_options_are_the_defaults(choice, rule, texts, values):
     """An ablation averaged into its rule's curve; a default that was typed out and is not found."""
     assert choice.values(rule, texts) == values
 
 
-def test_runs_compare_where_all_but_rule_and_seed_agree(
-    tmp_path: Path, no_measured_runs: Path
-) -> None:
+def test_runs_compare_where_all_but_rule_and_seed_agree(tmp_path, no_measured_runs):
     """Curves of different lengths or machines averaged; the smaller setting first."""
     write_run(tmp_path / "runs" / "a", rule="grpo", entropies=[1.0, 0.5])
     for seed in (0, 1):
@@ -83,9 +76,7 @@ def test_runs_compare_where_all_but_rule_and_seed_agree(
     ([{"data": "a/split.jsonl"}, {"data": "b/split.jsonl"}, {"data": None}],
      [f"small-sums on {task}, 2 steps, CPU" for task in ("a/split", "b/split", "split")]),
 ])
-def test_settings_of_one_name_are_told_apart(
-    tmp_path: Path, options: list[dict[str, object]], titles: list[str]
-) -> None:
+def test_settings_of_one_name_are_told_apart(tmp_path, options, titles):
     """Two learning rates, checkpoints or files of prompts under one title, and so in one panel."""
     for i, changed in enumerate(options):
         folder = tmp_path / "runs" / str(i)
@@ -96,7 +87,7 @@ def test_settings_of_one_name_are_told_apart(
     assert settings(read(tmp_path, [GRPO])) == titles
 
 
-def test_names_have_as_many_folders_as_tell_them_apart() -> None:
+def test_names_have_as_many_folders_as_tell_them_apart():
     """One name within another; names that differ in their suffix alone."""
     names = ("m", "x/m", "y/x/m", "Qwen2.5-7B", "Qwen2.5-1.5B")
     assert list(told_apart(names).values()) == ["m", "x/m", "y/x/m", "Qwen2.5-7B", "Qwen2.5-1.5B"]
@@ -104,7 +95,7 @@ def test_names_have_as_many_folders_as_tell_them_apart() -> None:
         "a/s.json", "a/s.jsonl", "t.x"]
 
 
-def test_runs_that_differ_in_a_free_option_are_lines_of_their_own(tmp_path: Path) -> None:
+def test_runs_that_differ_in_a_free_option_are_lines_of_their_own(tmp_path):
     """Seeds of two settings averaged, or the second setting of a seed dropped, under one label."""
     choice = Choice(label="AEnt", rule="aent", free=("coefficient", "entropy_high", "warm_up_steps"))
     write_run(tmp_path / "runs" / "a", rule="aent", entropies=[1.0], options=("warm_up_steps=5",))
@@ -117,7 +108,7 @@ def test_runs_that_differ_in_a_free_option_are_lines_of_their_own(tmp_path: Path
         "AEnt, entropy high 0.24": 1, "AEnt, entropy high 0.3": 2}
 
 
-def test_the_first_setting_comes_with_its_own_provenance(tmp_path: Path) -> None:
+def test_the_first_setting_comes_with_its_own_provenance(tmp_path):
     """Runs that are not drawn named as what a figure was made of."""
     for name, rule, steps in (("a", "grpo", 3), ("b", "grpo", 2), ("c", "aepo", 2)):
         write_run(tmp_path / "runs" / name, rule=rule, entropies=[1.0] * steps)
@@ -127,9 +118,7 @@ def test_the_first_setting_comes_with_its_own_provenance(tmp_path: Path) -> None
     assert first(read(tmp_path, [GRPO], model="other")).attrs["inputs"] == {}
 
 
-def test_a_committed_run_of_the_same_setting_gives_way_to_the_users(
-    tmp_path: Path, no_measured_runs: Path
-) -> None:
+def test_a_committed_run_of_the_same_setting_gives_way_to_the_users(tmp_path, no_measured_runs):
     """One run counted as two seeds."""
     write_run(tmp_path / "runs" / "mine", rule="grpo", entropies=[1.0, 0.5])
     write_run(no_measured_runs / "theirs", rule="grpo", entropies=[1.0, 0.7])
@@ -138,7 +127,7 @@ def test_a_committed_run_of_the_same_setting_gives_way_to_the_users(
     assert list(table.attrs["inputs"]) == ["mine"]
 
 
-def test_ends_are_means_of_tenths_and_their_spread_is_that_of_seeds(tmp_path: Path) -> None:
+def test_ends_are_means_of_tenths_and_their_spread_is_that_of_seeds(tmp_path):
     """Means over the wrong steps; a spread over steps taken for one over seeds."""
     for seed, last in ((0, 0.1), (1, 0.3)):
         write_run(tmp_path / "runs" / f"g{seed}", rule="grpo", seed=seed,
@@ -150,7 +139,7 @@ def test_ends_are_means_of_tenths_and_their_spread_is_that_of_seeds(tmp_path: Pa
     assert constant["last"] == 0.125
 
 
-def test_smoothing_stays_within_a_run(tmp_path: Path) -> None:
+def test_smoothing_stays_within_a_run(tmp_path):
     """One seed's end mixed into the next one's start."""
     for seed, level in ((0, 1.0), (1, 3.0)):
         write_run(tmp_path / "runs" / f"g{seed}", rule="grpo", seed=seed, entropies=[level] * 9)
@@ -158,7 +147,7 @@ def test_smoothing_stays_within_a_run(tmp_path: Path) -> None:
     assert table.groupby("seed")["value"].agg(["min", "max"]).to_numpy().tolist() == [[1, 1], [3, 3]]
 
 
-def test_smoothing_does_not_lag(tmp_path: Path) -> None:
+def test_smoothing_does_not_lag(tmp_path):
     """A mean over the steps before, which shows a fall of entropy later than it was."""
     falling = [1.0 - 0.1 * step for step in range(9)]
     write_run(tmp_path / "runs" / "g", rule="grpo", entropies=falling)
@@ -166,7 +155,7 @@ def test_smoothing_does_not_lag(tmp_path: Path) -> None:
     assert table["value"].tolist()[2:-2] == pytest.approx(falling[2:-2])
 
 
-def test_curves_have_a_band_where_there_are_seeds(tmp_path: Path) -> None:
+def test_curves_have_a_band_where_there_are_seeds(tmp_path):
     """A single run that looks like a mean."""
     write_run(tmp_path / "runs" / "g0", rule="grpo", entropies=[1.0, 0.5])
     write_run(tmp_path / "runs" / "g1", rule="grpo", entropies=[1.0, 0.7], seed=1)
@@ -180,7 +169,7 @@ def test_curves_have_a_band_where_there_are_seeds(tmp_path: Path) -> None:
     assert {tuple(line.get_ydata()) for line in panel.lines} == {(1.0, 0.6), (1.0, 0.9)}
 
 
-def test_of_more_lines_than_looks_the_ends_and_some_between_are_drawn() -> None:
+def test_of_more_lines_than_looks_the_ends_and_some_between_are_drawn():
     """The strongest runs dropped without a word."""
     assert evenly(range(20), 4) == [0, 6, 13, 19]
     assert evenly("ab", 4) == ["a", "b"]

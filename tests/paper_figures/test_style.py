@@ -1,7 +1,5 @@
 """Labels at the ends of lines, and what keeps titles and ticks apart."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
@@ -16,13 +14,13 @@ from paper_figures.drawing.style import (
 )
 
 
-def test_labels_keep_apart_and_move_no_further_than_they_must() -> None:
+def test_labels_keep_apart_and_move_no_further_than_they_must():
     """A label on another one, or dragged from its own line by a crowd elsewhere."""
     assert _spread([0.3, 0.31, 0.9], 0.1) == pytest.approx([0.255, 0.355, 0.9])
     assert _spread([0.2, 0.5, 0.8], 0.1) == pytest.approx([0.2, 0.5, 0.8])
 
 
-def test_a_line_without_an_end_has_no_label() -> None:
+def test_a_line_without_an_end_has_no_label():
     """Ramps that are never followed, at the smallest size: no figure at all."""
     figure, axes = panels(1, 1, height=2.0)
     label_ends(axes[0, 0], [(1.0, 0.5, "up", "black"), (1.0, float("nan"), "down", "black")])
@@ -30,7 +28,7 @@ def test_a_line_without_an_end_has_no_label() -> None:
     assert [text.get_text() for text in axes[0, 0].texts] == ["up"]
 
 
-def test_a_title_is_broken_where_the_next_one_or_the_edge_begins() -> None:
+def test_a_title_is_broken_where_the_next_one_or_the_edge_begins():
     """Two titles printed over each other; one cut off at the edge; one broken without need."""
     long, formula = "a tenth right, graded, peaked, of 300 answers", r"$a = \frac{1}{2}$ " + "x" * 60
     with style():
@@ -46,7 +44,7 @@ def test_a_title_is_broken_where_the_next_one_or_the_edge_begins() -> None:
     assert [title.get_text().count("\n") for title in titles[1:3]] == [0, 0]
 
 
-def test_tick_labels_keep_apart_and_the_ends_stay() -> None:
+def test_tick_labels_keep_apart_and_the_ends_stay():
     """Labels of ten close ticks on top of each other; ticks that fit thinned out."""
     with style():
         figure, axes = panels(1, 4, height=1.5)

@@ -1,27 +1,25 @@
 """The rule of verdicts: what meets it, when a headline is shown, and what is refused."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
 
 from paper_figures.figure import Finding
-from paper_figures.verdict import Criterion, Headline, Relation, judge
+from paper_figures.verdict import Criterion, Headline, judge
 
 
-def criterion(met: bool, where: str = "") -> Criterion:
+def criterion(met, where=''):
     return Criterion(says="x", value=1.0 if met else 0.0, relation="≥", threshold=0.5, where=where)
 
 
 @pytest.mark.parametrize(("relation", "met"), [(">", False), ("≥", True), ("<", False), ("≤", True)])
-def test_a_number_on_its_threshold(relation: Relation, met: bool) -> None:
+def test_a_number_on_its_threshold(relation, met):
     """A strict relation that lets equality through, or a weak one that does not."""
     assert Criterion(says="x", value=2.0, relation=relation, threshold=2.0).met is met
 
 
 @pytest.mark.parametrize("relation", [">", "≥", "<", "≤"])
-def test_what_was_not_measured_is_not_met(relation: Relation) -> None:
+def test_what_was_not_measured_is_not_met(relation):
     """NaN, for which every comparison is false, taken for success by a negated one; NaN in JSON."""
     missing = Criterion(says="x", value=math.nan, relation=relation, threshold=0.0)
     assert not missing.met
@@ -45,9 +43,7 @@ def test_what_was_not_measured_is_not_met(relation: Relation) -> None:
     ([criterion(False, "a"), criterion(True, "a"), criterion(True, "b")], "holds under a condition",
      ("b",), ("a",)),
 ])
-def test_the_rule(
-    criteria: list[Criterion], verdict: str, holds: tuple[str, ...], fails: tuple[str, ...]
-) -> None:
+def test_the_rule(criteria, verdict, holds, fails):
     """A condition that counts although one of its criteria is not met; one that overrules the core; one
     of three that suffices where there is no core."""
     found = judge(criteria)
@@ -65,16 +61,14 @@ def test_the_rule(
     ((), ("a",), {"b": True}, False),
     ((), (), {}, False),
 ])
-def test_a_headline_is_shown_while_its_criteria_are_as_it_says(
-    holds: tuple[str, ...], fails: tuple[str, ...], met: dict[str, bool], shown: bool
-) -> None:
+def test_a_headline_is_shown_while_its_criteria_are_as_it_says(holds, fails, met, shown):
     """A sentence that stays when a number turns; one that rests on a condition that was not measured."""
     headline = Headline(says="It holds.", holds=holds, fails=fails)
     criteria = [criterion(value, where) for where, value in met.items()]
     assert headline.shown(criteria) == ("It holds." if shown else "")
 
 
-def test_a_finding_has_criteria_or_says_why_not() -> None:
+def test_a_finding_has_criteria_or_says_why_not():
     """A verdict typed in over its criteria; a figure that is judged by nothing."""
     with pytest.raises(ValueError, match="needs criteria, or a standing"):
         Finding()

@@ -11,7 +11,7 @@ from simulations.experiments import covariance_table as experiment
 def test_the_table_is_that_of_a_loop():
     """Groups, dropped prompts, centering and ranks, token by token."""
     config = experiment.Config(lengths=(2,), sharpness=(2.0,), n_tokens=960, repeats=1)
-    (cell,) = experiment.cells(config, 3)
+    cell = (config, 3, 2, 2.0, 0)
     log_prob, reward = experiment.responses(cell)
     tokens = []
     for prompt in range(len(reward)):
@@ -33,7 +33,7 @@ def test_the_table_is_that_of_a_loop():
 
 def test_prompts_have_the_accuracies_they_should():
     config = experiment.Config(lengths=(1,), sharpness=(4.0,), n_tokens=2**16, repeats=1)
-    (cell,) = experiment.cells(config, 0)
+    cell = (config, 0, 1, 4.0, 0)
     _, reward = experiment.responses(cell)
     by_kind = [reward[k::3].mean() for k in range(3)]
     # 2,730 prompts of eight: a standard error of at most 0.0034.

@@ -38,8 +38,9 @@ def test_strength_0_is_the_base_rule(dataset):
 def test_control_gains_reward_where_prompts_share_parameters():
     config = dataclasses.replace(
         experiment.PROFILES["default"], families=("one right, shared parameters",))
-    cells = {cell.strength: cell for cell in experiment.cells(config, 0) if cell.rule == "Clip-Cov"}
-    base, strong = (experiment._train(cells[ratio], lambda steps: None) for ratio in (0.0, 0.4))
+    base, strong = (
+        experiment._train((config, 0, *config.families, "Clip-Cov", config.clip_cov.index(ratio)),
+                          lambda steps: None) for ratio in (0.0, 0.4))
     gain = strong.final_reward - base.final_reward
     assert gain.mean() > 2 * gain.std(ddof=1) / np.sqrt(gain.size)
     assert gain.mean() > 0.02

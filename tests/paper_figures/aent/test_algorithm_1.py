@@ -1,14 +1,8 @@
 """AEnt, Algorithm 1: the coefficient is that of the printed update, and the functions named exist."""
 
-
 import pytest
 
 from paper_figures.aent import algorithm_1 as figure
-
-
-@pytest.fixture(scope="module")
-def table(simulated):
-    return figure.data(simulated("aent_coefficient"))
 
 
 def test_the_coefficients_follow_the_printed_update_from_the_logged_entropies(table):

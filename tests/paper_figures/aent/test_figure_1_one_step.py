@@ -7,16 +7,6 @@ from paper_figures.data import paper_numbers
 from paper_figures.data.inputs import simulation
 
 
-@pytest.fixture(scope="module")
-def results(simulated):
-    return simulated("aent_one_step")
-
-
-@pytest.fixture
-def table(results):
-    return figure.data(results)
-
-
 def test_the_numbers_are_those_of_the_simulation_at_the_best_coefficient(table, results):
     dataset = simulation(results, "aent_one_step")
     last = dataset.trained_reward.isel(step=-1).mean("context")

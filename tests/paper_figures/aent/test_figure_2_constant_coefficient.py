@@ -8,16 +8,6 @@ from paper_figures.aent.halves import HALVES
 from paper_figures.data.inputs import simulation
 
 
-@pytest.fixture(scope="module")
-def results(simulated):
-    return simulated("aent_coefficient")
-
-
-@pytest.fixture
-def table(results):
-    return figure.data(results)
-
-
 def test_the_second_half_stands_behind_the_first(table, results):
     dataset = simulation(results, "aent_coefficient")
     steps = int(dataset.step[-1])

@@ -1,22 +1,9 @@
 """AEnt, Figure 3: who saturates when GRPO's entropy is used up, and who goes on."""
 
-import json
-
-import pytest
 
 from paper_figures.aent import figure_3_scores as figure
 from paper_figures.aent import methods
 from tests.paper_figures.conftest import write_run
-
-
-@pytest.fixture(scope="module")
-def results(simulated):
-    return simulated("aent_one_step", "intervention_sweeps")
-
-
-@pytest.fixture
-def table(results):
-    return methods.data(results)
 
 
 def test_lines_of_other_numbers_change_the_verdict(table):
@@ -38,10 +25,7 @@ def test_language_models_are_shown_with_the_bonus_that_ends_best(results, tmp_pa
     write_run(runs / "b", rule="entropy-bonus", entropies=[1.0, 0.9, 0.8, 0.7],
               options=("coefficient=0.05",))
     write_run(runs / "c", rule="aent", entropies=[1.0, 0.6, 0.4, 0.4], options=("coefficient_high=0.1",))
-    write_run(runs / "d", rule="aent", entropies=[1.0, 0.6, 0.4, 9.0], seed=1)
-    log = runs / "d" / "metrics.jsonl"
-    lines = [json.loads(line) | {"reward": 0.4} for line in log.read_text().splitlines()]
-    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    write_run(runs / "d", rule="aent", entropies=[1.0, 0.6, 0.4, 9.0], seed=1, rewards=[0.4] * 4)
     found = methods.data(tmp_path)
     assert set(found.attrs["inputs"]) == {"a", "b", "c"}  # "d": AEnt of settings that end worse
     here = found[found["world"] == methods.TRANSFORMER]

@@ -6,11 +6,6 @@ from paper_figures.aent import figure_4_entropy as figure
 from paper_figures.aent import methods
 
 
-@pytest.fixture
-def table(simulated):
-    return methods.data(simulated("aent_one_step", "intervention_sweeps"))
-
-
 def test_a_steady_aent_reproduces_and_an_entropy_that_stays_with_grpo_does_not(table):
     rows = (table["world"] == methods.MDP) & (table["quantity"] == "entropy")
     assert figure.finding(table).verdict == "core claim fails"

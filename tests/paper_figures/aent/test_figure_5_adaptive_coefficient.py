@@ -1,20 +1,8 @@
 """AEnt, Figure 5: constant against adaptive coefficient through a change of prompts."""
 
-import pytest
-
 from paper_figures.aent import figure_5_adaptive_coefficient as figure
 from paper_figures.aent.halves import BAND, HALVES
 from simulations.experiments.aent_coefficient import PROFILES
-
-
-@pytest.fixture(scope="module")
-def results(simulated):
-    return simulated("aent_coefficient", "response_length")
-
-
-@pytest.fixture
-def table(results):
-    return figure.data(results)
 
 
 def test_the_coefficient_rises_below_the_band_falls_above_it_and_stays_in_its_box(table):

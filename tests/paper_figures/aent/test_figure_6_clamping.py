@@ -1,19 +1,8 @@
 """AEnt, Figure 6: what clamping gains and costs."""
 
 import pandas
-import pytest
 
 from paper_figures.aent import figure_6_clamping as figure
-
-
-@pytest.fixture(scope="module")
-def results(simulated):
-    return simulated("aent_coefficient", "aent_bias")
-
-
-@pytest.fixture
-def table(results):
-    return figure.data(results)
 
 
 def test_an_inner_best_p_at_every_coefficient_reproduces(table):

@@ -1,14 +1,7 @@
 """AEnt, Table 1: what the printed numbers say, and what the rerun says."""
 
-import pytest
-
 from paper_figures.aent import methods
 from paper_figures.aent import table_1_benchmarks as figure
-
-
-@pytest.fixture
-def table(simulated):
-    return figure.data(simulated("aent_one_step"))
 
 
 def test_other_numbers_give_another_verdict(table):

@@ -1,22 +1,11 @@
 """AEPO, Section 5.2: performance against the target entropy."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-
-import pandas
 import pytest
 
 from paper_figures.aepo import entropy_and_performance as figure
 
 
-@pytest.fixture
-def table(simulated: Callable[..., Path]) -> pandas.DataFrame:
-    return figure.data(simulated("entropy_against_performance"))
-
-
-def test_printed_averages_rise_to_half_a_nat_and_fall(table: pandas.DataFrame) -> None:
+def test_printed_averages_rise_to_half_a_nat_and_fall(table):
     """Table 3: 53.00, 53.87, 53.45, 53.13 at 0.25 to 1.00."""
     paper = table[table["family"] == figure.PAPER]
     assert list(paper["x"]) == [0.25, 0.5, 0.75, 1.0]
@@ -27,7 +16,7 @@ def test_printed_averages_rise_to_half_a_nat_and_fall(table: pandas.DataFrame) -
     assert paper["fall"].iloc[0] == pytest.approx(0.74, abs=0.02)
 
 
-def test_rise_and_fall_are_taken_from_the_curve(table: pandas.DataFrame) -> None:
+def test_rise_and_fall_are_taken_from_the_curve(table):
     """Rises of another judge or family; a best target that is not the highest point."""
     ours = table[table["family"] != figure.PAPER]
     for _, rows in ours.groupby(["family", "passing"]):
@@ -37,7 +26,7 @@ def test_rise_and_fall_are_taken_from_the_curve(table: pandas.DataFrame) -> None
         assert curve.max() - curve.iloc[-1] == pytest.approx(rows["fall"].iloc[0], abs=1e-9)
 
 
-def test_the_verdict_follows_the_numbers(table: pandas.DataFrame) -> None:
+def test_the_verdict_follows_the_numbers(table):
     """A verdict typed in instead of derived."""
     both = table.assign(rise=1.0, rise_error=0.1, fall=1.0, fall_error=0.1)
     assert figure.finding(both).verdict == "holds"

@@ -1,20 +1,16 @@
 """AEPO, Figure 1: held targets and the ceiling, as plotted."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 import xarray
 
-from paper_figures.aepo import figure_1_targets as figure_1
+from paper_figures.aepo import figure_1_targets as figure
 
 
-def test_curves_are_those_of_the_simulation(smoke_results: Path) -> None:
+def test_curves_are_those_of_the_simulation(table, results):
     """Coordinates mixed up on the way from dataset to table."""
-    table = figure_1.data(smoke_results).query("panel == 'curve'")
-    dataset = xarray.load_dataset(smoke_results / "simulations" / "aepo_figure_1.nc")
+    table = table.query("panel == 'curve'")
+    dataset = xarray.load_dataset(results / "simulations" / "aepo_figure_1.nc")
     row = table.iloc[len(table) // 2]
     expected = dataset.entropy.sel(
         right_answers=row["right_answers"], start=row["start"], target=row["target"],
@@ -24,16 +20,15 @@ def test_curves_are_those_of_the_simulation(smoke_results: Path) -> None:
     assert table["x"].max() == dataset.step.max()
 
 
-def test_held_targets_change_the_verdict(smoke_results: Path) -> None:
+def test_held_targets_change_the_verdict(table):
     """A verdict typed in instead of derived; one held target above the ceiling taken for all."""
-    table = figure_1.data(smoke_results)
     tail = table["panel"] == "tail"
     ceiling = np.log(table.loc[tail, "right_answers"].astype(float))
     table.loc[tail, "held"] = table.loc[tail, "target"] < ceiling
-    assert figure_1.finding(table).verdict == "holds under a condition"
+    assert figure.finding(table).verdict == "holds under a condition"
     table.loc[table[tail]["target"].idxmax(), "held"] = True
-    assert figure_1.finding(table).verdict == "holds under a condition"
+    assert figure.finding(table).verdict == "holds under a condition"
     table.loc[tail, "held"] = True
-    assert figure_1.finding(table).verdict == "holds"
+    assert figure.finding(table).verdict == "holds"
     table.loc[tail, "held"] = False
-    assert figure_1.finding(table).verdict == "core claim fails"
+    assert figure.finding(table).verdict == "core claim fails"

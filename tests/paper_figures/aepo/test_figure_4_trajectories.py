@@ -1,28 +1,14 @@
 """AEPO, Figure 4: which rules keep entropy, as plotted."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-
-import pandas
-import pytest
 import xarray
 
 from paper_figures.aepo import figure_4_trajectories as figure
 from tests.paper_figures.conftest import write_run
 
 
-@pytest.fixture
-def table(simulated: Callable[..., Path]) -> pandas.DataFrame:
-    return figure.data(simulated("aepo_figure_3"))
-
-
-def test_lines_are_those_of_their_rule(
-    table: pandas.DataFrame, simulated: Callable[..., Path]
-) -> None:
+def test_lines_are_those_of_their_rule(table, results):
     """GRPO is the bonus of 0, Entropy-Reg the paper's; AEPO's lowest entropy before it came down."""
-    dataset = xarray.load_dataset(simulated("aepo_figure_3") / "simulations" / "aepo_figure_3.nc")
+    dataset = xarray.load_dataset(results / "simulations" / "aepo_figure_3.nc")
     curves = table[(table["panel"] == "curve") & (table["right_answers"] == 4) & (table["start"] == 1)]
     last = curves[curves["x"] == curves["x"].max()].set_index("rule")["y"]
     expected = dataset.sel(right_answers=4, start=1).isel(step=-1)
@@ -35,7 +21,7 @@ def test_lines_are_those_of_their_rule(
     assert lowest["y"].item() == curve[(curve <= 0.25).argmax():].min()
 
 
-def test_the_verdict_follows_the_numbers(table: pandas.DataFrame) -> None:
+def test_the_verdict_follows_the_numbers(table):
     """A verdict typed in instead of derived."""
     aepo = (table["panel"] == "tail") & (table["rule"] == "AEPO")
     lowest = table["panel"] == "lowest"
@@ -52,9 +38,7 @@ def test_the_verdict_follows_the_numbers(table: pandas.DataFrame) -> None:
     assert figure.finding(lost).verdict == "core claim fails"
 
 
-def test_a_run_that_misses_its_target_enters_the_verdict(
-    simulated: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_a_run_that_misses_its_target_enters_the_verdict(simulated, tmp_path):
     """A run at .23 nats under a target of .5 that is drawn and changes nothing."""
     (tmp_path / "simulations").symlink_to(simulated("aepo_figure_3") / "simulations")
     for task, end in (("split", 0.47), ("sum", 0.23)):

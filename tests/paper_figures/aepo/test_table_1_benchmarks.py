@@ -1,25 +1,13 @@
 """AEPO, Table 1: printed numbers, recomputed averages, and our reruns."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-
 import pandas
 import pytest
 import xarray
 
 from paper_figures.aepo import table_1_benchmarks as figure
 
-NEEDED = ("rules_at_equal_reward", "entropy_against_performance")
 
-
-@pytest.fixture
-def table(simulated: Callable[..., Path]) -> pandas.DataFrame:
-    return figure.data(simulated(*NEEDED))
-
-
-def test_wrong_averages_stand_beside_the_right_ones(table: pandas.DataFrame) -> None:
+def test_wrong_averages_stand_beside_the_right_ones(table):
     """Entropy-Adv of Qwen2.5-Math-7B: 51.69 (printed 51.76); AEPO of Qwen2.5-7B: 49.59 (49.57)."""
     blocks = {block.title: block for block in figure.tables(table)}
     shaped = {row[0]: row for row in blocks["Qwen2.5-Math-7B"].rows}["+Entropy-Adv"]
@@ -28,11 +16,9 @@ def test_wrong_averages_stand_beside_the_right_ones(table: pandas.DataFrame) -> 
     assert aepo[-2:] == ("49.57", "49.59")
 
 
-def test_rewards_are_those_of_the_end(
-    table: pandas.DataFrame, simulated: Callable[..., Path]
-) -> None:
+def test_rewards_are_those_of_the_end(table, results):
     """A row of another rule, or of another step."""
-    dataset = xarray.load_dataset(simulated(*NEEDED) / "simulations" / "rules_at_equal_reward.nc")
+    dataset = xarray.load_dataset(results / "simulations" / "rules_at_equal_reward.nc")
     cells = table[table["origin"] == "bandits"].set_index(["row", "column"])["value"]
     family = str(dataset.family.values[0])
     bonus = dataset.reward.sel(rule="entropy bonus", family=family)
@@ -41,7 +27,7 @@ def test_rewards_are_those_of_the_end(
     assert cells["before training", family] == pytest.approx(100 * float(bonus.isel(step=0).mean()))
 
 
-def test_the_verdict_follows_the_numbers(table: pandas.DataFrame) -> None:
+def test_the_verdict_follows_the_numbers(table):
     """A verdict typed in instead of derived."""
     behind = table.copy()
     behind.loc[(table["origin"] == "bandits") & (table["row"] == "AEPO"), "value"] = 0.0
@@ -53,7 +39,7 @@ def test_the_verdict_follows_the_numbers(table: pandas.DataFrame) -> None:
     assert figure.finding(ahead).verdict == "holds"
 
 
-def test_equal_samples_are_conditions_of_their_own(table: pandas.DataFrame) -> None:
+def test_equal_samples_are_conditions_of_their_own(table):
     """A comparison that the paper does not make taken for its core; ties counted as GRPO's lead."""
     less = table["row"] == "AEPO less GRPO"
     tied = table.copy()
@@ -65,11 +51,11 @@ def test_equal_samples_are_conditions_of_their_own(table: pandas.DataFrame) -> N
     assert "at as many samples" in found.judgment.fails
 
 
-def test_a_run_of_one_seed_enters_the_verdict(table: pandas.DataFrame) -> None:
+def test_a_run_of_one_seed_enters_the_verdict(table):
     """A user's run of one seed that is shown and not judged; means apart whose seeds overlap."""
     rows = {"origin": "training", "title": "small-sums on x", "column": "reward (%)"}
 
-    def judged(seeds: int, lowest: float, highest: float = 51.0) -> list[bool]:
+    def judged(seeds, lowest, highest=51.0):
         runs = pandas.DataFrame([
             {**rows, "row": "GRPO", "value": 50.0, "low": 49.0, "high": highest, "seeds": seeds},
             {**rows, "row": "AEPO", "value": 52.0, "low": lowest, "high": 53.0, "seeds": seeds}])

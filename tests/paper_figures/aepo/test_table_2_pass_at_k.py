@@ -1,28 +1,15 @@
 """AEPO, Table 2: pass@k before and after training."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
-import pandas
 import pytest
 import xarray
 
 from paper_figures.aepo import table_2_pass_at_k as figure
 
 
-@pytest.fixture
-def table(simulated: Callable[..., Path]) -> pandas.DataFrame:
-    return figure.data(simulated("pass_at_k"))
-
-
-def test_the_numbers_are_those_of_the_simulation(
-    table: pandas.DataFrame, simulated: Callable[..., Path]
-) -> None:
+def test_the_numbers_are_those_of_the_simulation(table, results):
     """The base after training, or k and step mixed up."""
-    dataset = xarray.load_dataset(simulated("pass_at_k") / "simulations" / "pass_at_k.nc")
+    dataset = xarray.load_dataset(results / "simulations" / "pass_at_k.nc")
     mean = dataset.pass_at_k.mean("right_answers").sel(sharing=0.5, start=1)
     rows = table[(table["sharing"] == 0.5) & (table["start"] == 1)].set_index(["panel", "rule", "x"])["y"]
     assert rows["k", "base", 8] == pytest.approx(float(mean.sel(rule="AEPO", k=8).isel(step=0)))
@@ -30,7 +17,7 @@ def test_the_numbers_are_those_of_the_simulation(
     assert rows["step", "GRPO", 20] == pytest.approx(float(mean.sel(rule="GRPO", k=1024, step=20)))
 
 
-def test_the_verdict_follows_differences_beyond_their_interval(table: pandas.DataFrame) -> None:
+def test_the_verdict_follows_differences_beyond_their_interval(table):
     """A verdict typed in instead of derived, or by the sign of a mean."""
     end = (table["panel"] == "k") & (table["x"] == 1024) & (table["sharing"] == 0.5)
     base = table.loc[end & (table["rule"] == "base"), "y"].to_numpy()

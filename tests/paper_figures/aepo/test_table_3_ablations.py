@@ -1,11 +1,5 @@
 """AEPO, Table 3: ablations and targets."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-
-import pandas
 import pytest
 import xarray
 
@@ -14,28 +8,21 @@ from paper_figures.aepo import table_3_ablations as figure
 NEEDED = ("aepo_ablations", "entropy_against_performance")
 
 
-@pytest.fixture
-def table(simulated: Callable[..., Path]) -> pandas.DataFrame:
-    return figure.data(simulated(*NEEDED))
-
-
-def test_the_base_average_is_shown_beside_the_right_one(table: pandas.DataFrame) -> None:
+def test_the_base_average_is_shown_beside_the_right_one(table):
     """37.66 is printed, the row's mean is 32.56, as in Table 1."""
     targets = figure.tables(table)[0]
     assert targets.rows[0][-2:] == ("37.66 (printed)", "32.56")
 
 
-def test_cells_are_those_of_the_simulation(
-    table: pandas.DataFrame, simulated: Callable[..., Path]
-) -> None:
+def test_cells_are_those_of_the_simulation(table, results):
     """A target's pass@1 under another one's name."""
-    dataset = xarray.load_dataset(simulated(*NEEDED) / "simulations" / f"{NEEDED[1]}.nc")
+    dataset = xarray.load_dataset(results / "simulations" / f"{NEEDED[1]}.nc")
     cell = dataset.pass_at_k.sel(family="rare", passing=2, k=1, target=0.5).isel(step=-1).mean("start")
     rows = table[table["panel"] == "targets"].set_index(["column", "x"])["y"]
     assert rows["rare, 2 pass", 0.5] == pytest.approx(100 * float(cell))
 
 
-def test_the_verdict_follows_the_numbers(table: pandas.DataFrame) -> None:
+def test_the_verdict_follows_the_numbers(table):
     """A verdict typed in instead of derived; reward compared with AEPO's where the paper has GRPO's; the
     column with one right answer left out."""
     changed = table.copy()

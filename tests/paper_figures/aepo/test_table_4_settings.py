@@ -1,21 +1,9 @@
 """AEPO, Table 4: the paper's settings, the recipes' and the rules'."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
-import pandas
-import pytest
-
 from paper_figures.aepo import table_4_settings as figure
 
 
-@pytest.fixture(scope="module")
-def table() -> pandas.DataFrame:
-    return figure.data(Path("unused"))
-
-
-def test_slipped_values_are_put_back(table: pandas.DataFrame) -> None:
+def test_slipped_values_are_put_back(table):
     """Each value of the first block belongs to the row above it."""
     rows = table.set_index("setting")
     block = list(rows.index[1:9])
@@ -23,14 +11,14 @@ def test_slipped_values_are_put_back(table: pandas.DataFrame) -> None:
     assert rows.loc["$T_{high}$", "paper"] == "1.2"
 
 
-def test_another_value_in_a_recipe_is_counted_and_named(table: pandas.DataFrame) -> None:
+def test_another_value_in_a_recipe_is_counted_and_named(table):
     changed = table.copy()
     changed.loc[changed["setting"] == "Rollout group size G", figure.FULL] = "16"
     found = figure.finding(changed)
     assert found.verdict == "for reference"
 
 
-def test_values_are_equal_as_numbers() -> None:
+def test_values_are_equal_as_numbers():
     assert figure.same("1e-6", "0.000001")
     assert figure.same("binary", "binary")
     assert not figure.same("0.2", "0.28")

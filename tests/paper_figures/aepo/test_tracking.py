@@ -1,23 +1,11 @@
 """AEPO, Section 1: moving targets, as plotted."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
-import pandas
-import pytest
 
 from paper_figures.aepo import tracking as figure
 
 
-@pytest.fixture
-def table(simulated: Callable[..., Path]) -> pandas.DataFrame:
-    return figure.data(simulated("aepo_tracking"))
-
-
-def test_sines_lie_on_their_phase(table: pandas.DataFrame) -> None:
+def test_sines_lie_on_their_phase(table):
     """Cycles of different periods drawn out of step with the target."""
     rows = table[(table["panel"] == "sine") & (table["control"] == "target")]
     assert rows["x"].between(0, figure.SHOWN_CYCLES).all()
@@ -26,7 +14,7 @@ def test_sines_lie_on_their_phase(table: pandas.DataFrame) -> None:
     np.testing.assert_allclose(rows["y"], expected, atol=1e-9)
 
 
-def test_steps_start_from_rest(table: pandas.DataFrame) -> None:
+def test_steps_start_from_rest(table):
     """The curve of another shape: up starts low, down starts high."""
     first = table[(table["panel"] == "step") & (table["control"] == "target")]
     ends = first.sort_values("x").groupby("shape")["y"].last()
@@ -34,7 +22,7 @@ def test_steps_start_from_rest(table: pandas.DataFrame) -> None:
     assert ends["step out of reach"] > np.log(8)
 
 
-def test_the_verdict_follows_the_numbers(table: pandas.DataFrame) -> None:
+def test_the_verdict_follows_the_numbers(table):
     """A verdict typed in instead of derived."""
     gain = (table["panel"] == "gain") & (table["control"] == "switch")
     changed = table.copy()

@@ -1,26 +1,13 @@
 """Cui et al., Figure 10: a KL penalty to the starting model."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-
-import pandas
 import pytest
 
-from paper_figures.entropy_mechanism import figure_10_reference_kl as figure_10
-
-
-@pytest.fixture
-def table(simulated: Callable[..., Path]) -> pandas.DataFrame:
-    return figure_10.data(simulated("intervention_sweeps"))
+from paper_figures.entropy_mechanism import figure_10_reference_kl as figure
 
 
 @pytest.mark.parametrize(("quantity", "by"), [("entropy", -2.0), ("reward", 0.5)])
-def test_an_idle_or_a_free_penalty_is_no_reproduction(
-    table: pandas.DataFrame, quantity: str, by: float
-) -> None:
+def test_an_idle_or_a_free_penalty_is_no_reproduction(table, quantity, by):
     """A verdict typed in instead of derived."""
     rows = (table["strength"] > 0) & (table["quantity"] == quantity)
-    found = figure_10.finding(table.assign(value=table["value"] + by * rows))
+    found = figure.finding(table.assign(value=table["value"] + by * rows))
     assert found.verdict == "core claim fails"  # in the one family of this size

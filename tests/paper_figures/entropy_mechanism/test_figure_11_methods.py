@@ -1,64 +1,43 @@
 """Cui et al., Figure 11: GRPO, clip-higher, Clip-Cov and KL-Cov, at equal steps, accuracy and entropy."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-
-import pandas
 import pytest
 
 from llm_bridge import recipes
-from paper_figures.data import inputs
-from paper_figures.entropy_mechanism import figure_11_methods as figure_11
+from paper_figures.entropy_mechanism import figure_11_methods as figure
 from paper_figures.entropy_mechanism import methods
 
-EXPERIMENTS = ("intervention_sweeps", "response_length")
 
-
-@pytest.fixture(scope="module")
-def results(simulated: Callable[..., Path]) -> Path:
-    return simulated(*EXPERIMENTS)
-
-
-@pytest.fixture(scope="module")
-def table(results: Path) -> pandas.DataFrame:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(inputs, "MEASURED", results / "none")
-        return methods.data(results)
-
-
-def moved(table: pandas.DataFrame, panel: str, by: float) -> pandas.DataFrame:
+def moved(table, panel, by):
     """The runs of Clip-Cov and KL-Cov moved against GRPO's."""
     rows = (table["panel"] == panel) & table["rule"].isin(methods.METHODS)
     return table.assign(y=table["y"] + by * rows)
 
 
-def test_gains_beyond_the_intervals_change_the_verdict(table: pandas.DataFrame) -> None:
+def test_gains_beyond_the_intervals_change_the_verdict(table):
     """A verdict typed in instead of derived."""
     more = table
     for panel in ("entropy", "reward"):
         more = moved(more, panel, 9.0)
-    assert figure_11.finding(more).verdict == "holds under a condition"
+    assert figure.finding(more).verdict == "holds under a condition"
     more = moved(more, "length", 9.0)
-    found = figure_11.finding(more)
+    found = figure.finding(more)
     assert found.verdict == "holds"
-    less = figure_11.finding(moved(moved(table, "entropy", -9.0), "reward", -9.0))
+    less = figure.finding(moved(moved(table, "entropy", -9.0), "reward", -9.0))
     assert less.verdict == "core claim fails"
 
 
-def test_more_entropy_than_grpo_may_be_a_collapse_too(table: pandas.DataFrame) -> None:
+def test_more_entropy_than_grpo_may_be_a_collapse_too(table):
     """A little more than nothing, taken for entropy that was kept."""
     more = table
     for panel in ("entropy", "reward", "length"):
         more = moved(more, panel, 9.0)
     start = (more["panel"] == "entropy") & (more["x"] == 0)
-    found = figure_11.finding(more.assign(y=more["y"] + 99.0 * start))
+    found = figure.finding(more.assign(y=more["y"] + 99.0 * start))
     assert any("for entropy" in where for where in found.judgment.fails)
 
 
 @pytest.mark.parametrize("name", ["grpo-off-policy", "clip-higher", "clip-cov", "kl-cov"])
-def test_the_runs_of_the_recipes_are_found(name: str) -> None:
+def test_the_runs_of_the_recipes_are_found(name):
     """A recipe that was changed, and whose runs no figure shows any more."""
     for run in recipes.load(f"gpu-small/{name}").runs.values():
         taken = [choice.values(run.rule, run.rule_options) for choice in methods.RUNS]

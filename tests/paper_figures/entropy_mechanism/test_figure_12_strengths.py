@@ -1,40 +1,24 @@
 """Cui et al., Figure 12: entropy under Clip-Cov and KL-Cov of several strengths."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-
-import pandas
 import pytest
 
 from llm_bridge import recipes
-from paper_figures.entropy_mechanism import figure_12_strengths as figure_12
+from paper_figures.entropy_mechanism import figure_12_strengths as figure
 
 
-@pytest.fixture
-def results(simulated: Callable[..., Path]) -> Path:
-    return simulated("intervention_sweeps")
-
-
-@pytest.fixture
-def table(results: Path) -> pandas.DataFrame:
-    return figure_12.data(results)
-
-
-def test_a_strength_without_effect_changes_the_verdict(table: pandas.DataFrame) -> None:
+def test_a_strength_without_effect_changes_the_verdict(table):
     """A verdict typed in instead of derived."""
     idle = (table["rule"] == "KL-Cov") & (table["strength"] > 0)
-    found = figure_12.finding(table.assign(value=table["value"] - idle))
+    found = figure.finding(table.assign(value=table["value"] - idle))
     assert found.verdict == "holds under a condition"
     assert all("KL-Cov" in where for where in found.judgment.fails)
     assert all("Clip-Cov" in where for where in found.judgment.holds)
 
 
 @pytest.mark.parametrize("name", ["clip-cov", "kl-cov"])
-def test_the_runs_of_the_recipes_are_found(name: str) -> None:
+def test_the_runs_of_the_recipes_are_found(name):
     """A recipe that was changed, and whose runs no figure shows any more."""
-    choices = [choice for rule in figure_12.RUNS.values() for choice in rule]
+    choices = [choice for rule in figure.RUNS.values() for choice in rule]
     for run in recipes.load(f"gpu-small/{name}").runs.values():
         taken = [choice.values(run.rule, run.rule_options) for choice in choices]
         assert sum(values is not None for values in taken) == 1

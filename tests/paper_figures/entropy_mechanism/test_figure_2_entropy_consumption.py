@@ -1,12 +1,6 @@
 """Cui et al., Figure 2: shares of entropy and gain over training."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
-import pandas
 import pytest
 
 from entropy_theory import performance_law as law
@@ -14,23 +8,13 @@ from paper_figures.entropy_mechanism import figure_2_entropy_consumption as figu
 from tests.paper_figures.entropy_mechanism.runs import write_curve
 
 
-@pytest.fixture(scope="module")
-def results(simulated: Callable[..., Path]) -> Path:
-    return simulated("performance_law_curves", "collapse")
-
-
-@pytest.fixture
-def table(results: Path) -> pandas.DataFrame:
-    return figure.data(results)
-
-
-def test_the_first_twelfth_consumes_what_the_schedule_says(table: pandas.DataFrame) -> None:
+def test_the_first_twelfth_consumes_what_the_schedule_says(table):
     """The printed 73 % is met by choice of the length: a step more or less of some 100 apart."""
     share = figure.at(table, "entropy", figure.FIRST)
     assert share.to_numpy() == pytest.approx(figure.PRINTED["entropy", figure.FIRST], abs=0.02)
 
 
-def test_gain_of_the_law_is_that_of_the_law() -> None:
+def test_gain_of_the_law_is_that_of_the_law():
     """The closed form against the law itself, whatever its coefficients."""
     fitted = law.fit([0.0, 0.4, 0.9], [2 - 3 * np.exp(h) for h in (0.0, 0.4, 0.9)])
     start, share = 0.9, 0.73
@@ -39,7 +23,7 @@ def test_gain_of_the_law_is_that_of_the_law() -> None:
     assert float(figure.gain_of_law(share, start)) == pytest.approx(gain, rel=1e-12)
 
 
-def test_other_shares_change_the_verdict(table: pandas.DataFrame) -> None:
+def test_other_shares_change_the_verdict(table):
     """A verdict typed in."""
     assert figure.finding(table).verdict == "holds under a condition"
     shares = table["panel"] == "share"
@@ -52,7 +36,7 @@ def test_other_shares_change_the_verdict(table: pandas.DataFrame) -> None:
     assert figure.finding(late).verdict == "core claim fails"
 
 
-def test_training_runs_get_a_panel(results: Path, tmp_path: Path) -> None:
+def test_training_runs_get_a_panel(results, tmp_path):
     """Runs left out, or their shares read at the wrong step."""
     assert figure.data(results).query("panel == 'model'").empty
     folder = write_curve(tmp_path, results, entropy=np.linspace(1.0, 0.0, 121))
@@ -62,7 +46,7 @@ def test_training_runs_get_a_panel(results: Path, tmp_path: Path) -> None:
     assert not any("twelfth" in one.says for one in figure.finding(table).criteria if not one.where)
 
 
-def test_runs_that_end_where_they_began_are_no_error(results: Path, tmp_path: Path) -> None:
+def test_runs_that_end_where_they_began_are_no_error(results, tmp_path):
     """A division by a change of zero."""
     folder = write_curve(tmp_path, results, entropy=np.full(30, 0.5), reward=np.full(30, 0.5))
     table = figure.data(folder)

@@ -1,29 +1,13 @@
 """Cui et al., Figure 5: the end of a run announced from its first 15 %."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
-import pandas
 import pytest
 
 from paper_figures.entropy_mechanism import figure_5_prediction as figure
 from tests.paper_figures.entropy_mechanism.runs import write_curve
 
 
-@pytest.fixture(scope="module")
-def results(simulated: Callable[..., Path]) -> Path:
-    return simulated("performance_law_curves")
-
-
-@pytest.fixture
-def table(results: Path) -> pandas.DataFrame:
-    return figure.data(results)
-
-
-def test_the_drawn_announcement_is_the_one_that_is_judged(table: pandas.DataFrame) -> None:
+def test_the_drawn_announcement_is_the_one_that_is_judged(table):
     """Error and curve of different runs, or over other points."""
     curves = table.query("panel == 'curve'")
     errors = table.query("panel == 'error'").set_index(["series", "size", "start"])
@@ -36,7 +20,7 @@ def test_the_drawn_announcement_is_the_one_that_is_judged(table: pandas.DataFram
         assert miss.iloc[-1] == pytest.approx(row["final_error"], rel=1e-9)
 
 
-def test_smaller_errors_change_the_verdict(table: pandas.DataFrame) -> None:
+def test_smaller_errors_change_the_verdict(table):
     """A verdict typed in."""
     errors = table["panel"] == "error"
     first = errors & (table["series"] == table.loc[errors, "series"].iloc[0])
@@ -46,7 +30,7 @@ def test_smaller_errors_change_the_verdict(table: pandas.DataFrame) -> None:
     assert figure.finding(table).verdict == "holds under a condition"
 
 
-def test_a_run_on_the_law_is_announced(results: Path, tmp_path: Path) -> None:
+def test_a_run_on_the_law_is_announced(results, tmp_path):
     """Fitted to other steps than the first 15 %."""
     entropy = np.linspace(1.0, 0.1, 118)
     reward = 1.2 - 0.3 * np.exp(entropy)

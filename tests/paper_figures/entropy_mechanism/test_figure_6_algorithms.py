@@ -1,30 +1,12 @@
 """Cui et al., Figure 6: algorithms on one curve."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-
-import pandas
 import pytest
 import xarray
 
 from paper_figures.entropy_mechanism import figure_6_algorithms as figure
 
 
-@pytest.fixture(scope="module")
-def results(simulated: Callable[..., Path]) -> Path:
-    return simulated("performance_law_coefficients")
-
-
-@pytest.fixture
-def table(results: Path) -> pandas.DataFrame:
-    return figure.data(results)
-
-
-def test_sampled_runs_are_compared_with_sampled_grpo(
-    table: pandas.DataFrame, results: Path
-) -> None:
+def test_sampled_runs_are_compared_with_sampled_grpo(table, results):
     """What sampling costs, put down to the algorithm."""
     dataset = xarray.load_dataset(results / "simulations" / "performance_law_coefficients.nc")
     at = dataset.reward_at_entropy.sel(right_answers=5, start=1)
@@ -38,7 +20,7 @@ def test_sampled_runs_are_compared_with_sampled_grpo(
     assert found[True] == pytest.approx(sampled, rel=1e-9)
 
 
-def test_other_gaps_change_the_verdict(table: pandas.DataFrame) -> None:
+def test_other_gaps_change_the_verdict(table):
     """A verdict typed in."""
     curve = table["panel"] == "curve"
     other = table["algorithm"] == figure.OTHER
@@ -50,7 +32,7 @@ def test_other_gaps_change_the_verdict(table: pandas.DataFrame) -> None:
     assert figure.finding(table).verdict == "core claim fails"
 
 
-def test_a_gap_counts_once_and_of_all_starts(table: pandas.DataFrame) -> None:
+def test_a_gap_counts_once_and_of_all_starts(table):
     """One fact as a core and as two conditions; a mean over the starts that came so far."""
     criteria = figure.finding(table).criteria
     assert [one.where for one in criteria] == ["", "", "for the natural gradient"]

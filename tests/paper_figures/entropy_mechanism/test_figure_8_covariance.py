@@ -1,10 +1,6 @@
 """Cui et al., Figure 8: entropy change against covariance, and covariance by difficulty."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pandas
@@ -15,17 +11,7 @@ from paper_figures.entropy_mechanism import model_runs
 from tests.paper_figures.entropy_mechanism.runs import write_curve
 
 
-@pytest.fixture(scope="module")
-def results(simulated: Callable[..., Path]) -> Path:
-    return simulated("covariance_identity", "covariance_identity_on_trees")
-
-
-@pytest.fixture
-def table(results: Path) -> pandas.DataFrame:
-    return figure.data(results)
-
-
-def test_each_theorem_is_the_first_order_of_its_own_algorithm(table: pandas.DataFrame) -> None:
+def test_each_theorem_is_the_first_order_of_its_own_algorithm(table):
     """The other theorem beside a rule; an error that does not shrink with the learning rate."""
     compared = figure.comparison(table.query("panel == 'change'"))
     for rule in ("PG", "NPG"):
@@ -34,7 +20,7 @@ def test_each_theorem_is_the_first_order_of_its_own_algorithm(table: pandas.Data
         assert slow < 0.05
 
 
-def test_lemma_1_leaves_out_the_visits_of_states(table: pandas.DataFrame) -> None:
+def test_lemma_1_leaves_out_the_visits_of_states(table):
     """The finding: exact at one token, off by a first-order part from two on."""
     tokens = table.query("panel == 'tokens'").groupby(["series", "x"])["y"].max()
     assert tokens["state_wise", 1] < 1e-9
@@ -42,7 +28,7 @@ def test_lemma_1_leaves_out_the_visits_of_states(table: pandas.DataFrame) -> Non
     assert tokens["gradient"].max() < 0.05
 
 
-def test_order_is_read_from_hard_to_easy() -> None:
+def test_order_is_read_from_hard_to_easy():
     """An order that any permutation meets; a record with a group missing counted."""
     rows = pandas.DataFrame(
         [(0, 0.125, 1.0), (0, 0.5, 2.0), (0, 0.875, 3.0), (1, 0.125, 1.0), (1, 0.5, 3.0), (1, 0.875, 2.0),
@@ -52,7 +38,7 @@ def test_order_is_read_from_hard_to_easy() -> None:
     assert found.to_dict() == {(1, 0): True, (1, 1): False}
 
 
-def test_other_numbers_change_the_verdict(table: pandas.DataFrame) -> None:
+def test_other_numbers_change_the_verdict(table):
     """A verdict typed in."""
     judgment = figure.finding(table).judgment
     assert judgment.holds
@@ -69,7 +55,7 @@ def test_other_numbers_change_the_verdict(table: pandas.DataFrame) -> None:
     assert figure.finding(table).verdict == "core claim fails"
 
 
-def test_audited_runs_get_a_panel(results: Path, tmp_path: Path) -> None:
+def test_audited_runs_get_a_panel(results, tmp_path):
     """Forecast and measurement swapped, or a run of two steps drawn as a cloud."""
     folder = write_curve(tmp_path, results, entropy=np.linspace(1.0, 0.1, 12))
     assert figure.data(folder).query("panel == 'model'").empty
@@ -82,7 +68,7 @@ def test_audited_runs_get_a_panel(results: Path, tmp_path: Path) -> None:
     assert len(figure.draw(figure.data(results)).axes) == 5
 
 
-def test_what_is_not_drawn_is_not_named(results: Path, tmp_path: Path) -> None:
+def test_what_is_not_drawn_is_not_named(results, tmp_path):
     """Models of one name in one cloud; provenance of runs that nobody sees."""
     steps = [{"step": i, "first_order": -0.01 * i, "measured": -0.008 * i} for i in range(1, 7)]
     for i in range(model_runs.MOST + 1):

@@ -1,38 +1,24 @@
 """Cui et al., Figure 9: an entropy bonus at several coefficients; and what Figures 9, 10 and 12 share."""
 
-from __future__ import annotations
-
 import shutil
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pandas
 import pytest
 import xarray
 
-from paper_figures.entropy_mechanism import figure_9_entropy_loss as figure_9
+from paper_figures.entropy_mechanism import figure_9_entropy_loss as figure
 from paper_figures.entropy_mechanism import sweeps
 from tests.paper_figures.conftest import write_run
 
 
-@pytest.fixture
-def results(simulated: Callable[..., Path]) -> Path:
-    return simulated("intervention_sweeps")
-
-
-@pytest.fixture
-def table(results: Path) -> pandas.DataFrame:
-    return figure_9.data(results)
-
-
-def changed(table: pandas.DataFrame, quantity: str, by: float) -> pandas.DataFrame:
+def changed(table, quantity, by):
     """The runs of the largest coefficient moved, but for their starts."""
     rows = (table["strength"] == table["strength"].max()) & (table["quantity"] == quantity)
     return table.assign(value=table["value"] + by * (rows & (table["step"] > 0)))
 
 
-def test_curves_and_gains_are_those_of_the_simulation(table: pandas.DataFrame, results: Path) -> None:
+def test_curves_and_gains_are_those_of_the_simulation(table, results):
     """Coordinates mixed up on the way from dataset to table."""
     dataset = xarray.load_dataset(results / "simulations" / "intervention_sweeps.nc")
     one = dataset.sel(family="five right", rule="entropy bonus").isel(level=1, start=2)
@@ -46,56 +32,56 @@ def test_curves_and_gains_are_those_of_the_simulation(table: pandas.DataFrame, r
     assert gain == pytest.approx(float(final[1] - final[0]), abs=0.02)
 
 
-def test_explosion_and_a_gain_change_the_verdict(table: pandas.DataFrame) -> None:
+def test_explosion_and_a_gain_change_the_verdict(table):
     """A verdict typed in instead of derived."""
     exploded = changed(table, "entropy", 2.0)
-    assert figure_9.finding(table).verdict == "core claim fails"  # the smoke size does not explode
-    assert figure_9.finding(exploded).verdict == "holds"
+    assert figure.finding(table).verdict == "core claim fails"  # the smoke size does not explode
+    assert figure.finding(exploded).verdict == "holds"
     row = sweeps.effects(table).iloc[-1]
     barely = changed(table, "entropy", row["entropy_first"] + 0.01 - row["entropy_last"])
     # Held at its start: no explosion.
-    assert figure_9.finding(barely).verdict == "core claim fails"
+    assert figure.finding(barely).verdict == "core claim fails"
     gained = changed(exploded, "reward", 0.2)
-    assert figure_9.finding(gained).verdict == "core claim fails"
+    assert figure.finding(gained).verdict == "core claim fails"
     wide = exploded.copy()  # starts that differ so much that nothing is ruled out
     rows = (wide["quantity"] == "reward") & (wide["strength"] > 0)
     wide["value"] += 0.2 * rows * np.where(wide["start"] % 2, 1, -1)
-    found = figure_9.finding(wide)
+    found = figure.finding(wide)
     assert found.verdict == "core claim fails"
 
 
-def test_a_small_bonus_that_stops_the_collapse_is_no_reproduction(table: pandas.DataFrame) -> None:
+def test_a_small_bonus_that_stops_the_collapse_is_no_reproduction(table):
     """The paper's small coefficients change little; only the absent one was looked at."""
     exploded = changed(table, "entropy", 2.0)
     small = exploded[exploded["strength"] == 0].assign(strength=1e-3)
     later = (small["quantity"] == "entropy") & (small["step"] > 0)
     held = small.assign(value=small["value"] + 1.0 * later)
-    assert figure_9.finding(pandas.concat([exploded, small])).verdict == "holds"
-    assert figure_9.finding(pandas.concat([exploded, held])).verdict == "core claim fails"
+    assert figure.finding(pandas.concat([exploded, small])).verdict == "holds"
+    assert figure.finding(pandas.concat([exploded, held])).verdict == "core claim fails"
 
 
-def test_transformer_runs_get_a_column_and_enter_the_verdict(results: Path, tmp_path: Path) -> None:
+def test_transformer_runs_get_a_column_and_enter_the_verdict(results, tmp_path):
     """A run that is drawn and not judged, or judged on a gain that one seed cannot show."""
     shutil.copytree(results / "simulations", tmp_path / "simulations")
     write_run(tmp_path / "runs" / "b", rule="entropy-bonus", entropies=[0.8, 0.9, 2.0],
               options=("coefficient=0.05",))
-    assert sweeps.families(figure_9.data(tmp_path)) == [("tabular", "five right")]
+    assert sweeps.families(figure.data(tmp_path)) == [("tabular", "five right")]
     write_run(tmp_path / "runs" / "g", rule="grpo", entropies=[0.8, 0.3, 0.1])
-    table = figure_9.data(tmp_path)
+    table = figure.data(tmp_path)
     setting = "small-sums on split, 3 steps, CPU"
     assert sweeps.families(table)[1:] == [("transformer", setting)]
-    found = figure_9.finding(table)
+    found = figure.finding(table)
     assert f"on {setting}" in (*found.judgment.holds, *found.judgment.fails)
     assert not any("gain accuracy" in one.says for one in found.criteria if setting in one.where)
     rise = next(one for one in found.criteria if "rise" in one.says and setting in one.where)
-    assert (rise.threshold, rise.value) == (figure_9.EXPLODED, pytest.approx(0))
+    assert (rise.threshold, rise.value) == (figure.EXPLODED, pytest.approx(0))
     # Three steps are fewer than the five of a mean.
     axes = sweeps.draw(table).axes
     assert len(axes) == 4
     assert all(panel.lines for panel in axes)
 
 
-def test_gains_are_of_seeds_that_were_run_without_a_bonus_too(table: pandas.DataFrame) -> None:
+def test_gains_are_of_seeds_that_were_run_without_a_bonus_too(table):
     """A model's runs with other seeds for each coefficient: no gain is to be had, and nothing fails."""
     one = table[table["start"] == 0].assign(world=sweeps.TRANSFORMER, family="model")
     zero, more = (one[(one["strength"] == 0) == none] for none in (True, False))
@@ -104,4 +90,4 @@ def test_gains_are_of_seeds_that_were_run_without_a_bonus_too(table: pandas.Data
     assert effects.loc[effects["world"] == sweeps.TRANSFORMER, "reward_last"].max() <= 1
     apart = pandas.concat([table, zero, more.assign(start=1)])
     assert set(sweeps.effects(apart)["world"]) == {sweeps.TABULAR}
-    assert figure_9.finding(apart).verdict == figure_9.finding(table).verdict
+    assert figure.finding(apart).verdict == figure.finding(table).verdict

@@ -1,12 +1,6 @@
 """Cui et al., Figures 1, 3 and 4: curves of reward against entropy, and the law."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
-import pandas
 import pytest
 import xarray
 
@@ -14,17 +8,7 @@ from paper_figures.entropy_mechanism import figures_1_3_4_reward_entropy_curves 
 from tests.paper_figures.entropy_mechanism.runs import write_curve
 
 
-@pytest.fixture(scope="module")
-def results(simulated: Callable[..., Path]) -> Path:
-    return simulated("performance_law_curves", "performance_law_on_trees")
-
-
-@pytest.fixture
-def table(results: Path) -> pandas.DataFrame:
-    return figure.data(results)
-
-
-def test_the_law_misses_by_what_it_says(table: pandas.DataFrame, results: Path) -> None:
+def test_the_law_misses_by_what_it_says(table, results):
     """a, b and misses of different curves in one row."""
     dataset = xarray.load_dataset(results / "simulations" / "performance_law_curves.nc")
     row = table.query("panel == 'fit'").iloc[-1]
@@ -34,7 +18,7 @@ def test_the_law_misses_by_what_it_says(table: pandas.DataFrame, results: Path) 
     assert abs(miss).max() == pytest.approx(row["largest_miss"], rel=1e-9)
 
 
-def test_other_fits_change_the_verdict(table: pandas.DataFrame) -> None:
+def test_other_fits_change_the_verdict(table):
     """A verdict typed in."""
     fits = table["panel"] == "fit"
     for explained, verdict in ((0.99, "holds"), (0.5, "core claim fails")):
@@ -45,7 +29,7 @@ def test_other_fits_change_the_verdict(table: pandas.DataFrame) -> None:
     assert figure.finding(table).verdict == "holds under a condition"
 
 
-def test_training_runs_are_fitted_too(results: Path, tmp_path: Path) -> None:
+def test_training_runs_are_fitted_too(results, tmp_path):
     """A run that follows the law, found not to."""
     without = len(figure.draw(figure.data(results)).axes)
     table = figure.data(write_curve(tmp_path, results, entropy=np.linspace(1.0, 0.1, 60)))

@@ -1,49 +1,38 @@
 """Cui et al., Table 1: the mean covariance of the tokens with the largest."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-
-import pandas
 import pytest
 
-from paper_figures.entropy_mechanism import table_1_covariance as table_1
+from paper_figures.entropy_mechanism import table_1_covariance as figure
 from simulations.experiments import covariance_table
 
 
-@pytest.fixture
-def table(simulated: Callable[..., Path]) -> pandas.DataFrame:
-    return table_1.data(simulated("covariance_table"))
-
-
-def test_the_printed_numbers_are_the_slide_s() -> None:
+def test_the_printed_numbers_are_the_slide_s():
     """A slip of the pen in the data; two copies that differ."""
     printed = (5.654, 3.112, 1.385, 0.351, 0.152, 0.003)
-    assert tuple(table_1.PRINTED.column("Mean value").values()) == printed == covariance_table.PRINTED
-    assert tuple(table_1.GROUPS) == covariance_table.SHARES
+    assert tuple(figure.PRINTED.column("Mean value").values()) == printed
+    assert tuple(figure.GROUPS) == covariance_table.SHARES
 
 
-def test_a_shape_is_free_of_the_unit(table: pandas.DataFrame) -> None:
+def test_a_shape_is_free_of_the_unit(table):
     """Values compared where ratios are meant."""
     ours = table["advantage"] != "printed"
-    doubled = table_1.shapes(table.assign(value=table["value"].where(~ours, 2 * table["value"])))
-    before = table_1.shapes(table)
+    doubled = figure.shapes(table.assign(value=table["value"].where(~ours, 2 * table["value"])))
+    before = figure.shapes(table)
     assert doubled["error"].to_numpy() == pytest.approx(before["error"].to_numpy())
     assert doubled["level"].to_numpy() == pytest.approx(2 * before["level"].to_numpy())
 
 
-def test_other_tails_and_a_negative_mean_change_the_verdict(table: pandas.DataFrame) -> None:
+def test_other_tails_and_a_negative_mean_change_the_verdict(table):
     """A verdict typed in instead of derived."""
     ours = table["advantage"] != "printed"
     flat = table.assign(value=table["value"].where(~(ours & (table["share"] < 0.5)), 0.5))
-    assert table_1.finding(flat).verdict == "holds under a condition"
+    assert figure.finding(flat).verdict == "holds under a condition"
     flat.loc[ours & (table["share"] == 1), "value"] = -0.1
-    assert table_1.finding(flat).verdict == "core claim fails"
+    assert figure.finding(flat).verdict == "core claim fails"
 
 
-def test_outliers_must_be_hundreds_of_times_the_mean(table: pandas.DataFrame) -> None:
+def test_outliers_must_be_hundreds_of_times_the_mean(table):
     """The paper's own words, of which only the shape was judged."""
     level = (table["advantage"] != "printed") & (table["share"] == 1)
-    found = table_1.finding(table.assign(value=table["value"].where(~level, 1.0)))
+    found = figure.finding(table.assign(value=table["value"].where(~level, 1.0)))
     assert found.judgment.fails == ("for the heavy tail",)

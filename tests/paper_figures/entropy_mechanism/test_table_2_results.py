@@ -1,52 +1,42 @@
 """Cui et al., Table 2: the printed accuracies and averages, and our runs."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
-from paper_figures.entropy_mechanism import table_2_results as table_2
+from paper_figures.entropy_mechanism import table_2_results as figure
 from tests.paper_figures.conftest import write_run
 
 
-def rewarded(folder: Path, reward: float, **options: object) -> None:
-    """A run whose accuracy is that at every step."""
-    write_run(folder, entropies=[1.0, 0.5], **options)
-    log = folder / "metrics.jsonl"
-    rows = [json.loads(line) for line in log.read_text().splitlines()]
-    log.write_text("".join(json.dumps({**row, "reward": reward}) + "\n" for row in rows))
-
-
-def methods(runs: Path, kl_cov: float) -> None:
+def methods(runs, kl_cov):
     """Two seeds of GRPO and KL-Cov; the second of KL-Cov with another accuracy."""
     for seed, grpo, other in ((0, 0.5, 0.8), (1, 0.6, kl_cov)):
-        rewarded(runs / f"g{seed}", grpo, rule="grpo", seed=seed)
-        rewarded(runs / f"k{seed}", other, rule="kl-cov", seed=seed, options=("ratio=0.02",))
+        write_run(runs / f"g{seed}", rule="grpo", entropies=[1.0, 0.5], rewards=[grpo] * 2, seed=seed)
+        write_run(runs / f"k{seed}", rule="kl-cov", entropies=[1.0, 0.5], rewards=[other] * 2, seed=seed,
+                  options=("ratio=0.02",))
 
 
-def test_every_printed_average_is_wrong_and_one_order_is_reversed(tmp_path: Path) -> None:
+def test_every_printed_average_is_wrong_and_one_order_is_reversed(tmp_path):
     """Means of the rows: 39.09 (38.6), 39.84 (38.8), 41.74 (40.4), 41.09 (40.6); 45.17 (45.8) ..."""
-    found = table_2.finding(table_2.data(tmp_path))
-    means = [value for table in table_2.PRINTED.values() for value in table.averages().values()]
+    found = figure.finding(figure.data(tmp_path))
+    means = [value for table in figure.PRINTED.values() for value in table.averages().values()]
     assert [f"{mean:.2f}" for mean in means] == [
         "39.09", "39.84", "41.74", "41.09", "45.17", "46.46", "50.63", "51.59"]
     assert found.verdict == "awaits runs"
 
 
-def test_a_seed_among_grpo_s_changes_the_verdict(tmp_path: Path) -> None:
+def test_a_seed_among_grpo_s_changes_the_verdict(tmp_path):
     """A verdict from means alone, or typed in."""
     methods(tmp_path / "a" / "runs", 0.7)
     methods(tmp_path / "b" / "runs", 0.55)
-    assert table_2.finding(table_2.data(tmp_path / "a")).verdict == "holds"
-    found = table_2.finding(table_2.data(tmp_path / "b"))
+    assert figure.finding(figure.data(tmp_path / "a")).verdict == "holds"
+    found = figure.finding(figure.data(tmp_path / "b"))
     assert found.verdict == "core claim fails"
 
 
-def test_evaluations_of_the_trained_models_become_columns(tmp_path: Path) -> None:
+def test_evaluations_of_the_trained_models_become_columns(tmp_path):
     """Another task's evaluation, or one at another temperature, shown as the paper's protocol."""
     methods(tmp_path / "runs", 0.7)
     (tmp_path / "evaluations").mkdir()
-    def evaluation(name: str, run: str, **values: object) -> None:
+    def evaluation(name, run, **values):
         model = str(tmp_path / "runs" / run / "model")
         (tmp_path / "evaluations" / f"{name}.json").write_text(json.dumps({
             "model": model, "task": "split", "num_samples": 32, "temperature": 0.6, "top_k": 0,
@@ -57,7 +47,7 @@ def test_evaluations_of_the_trained_models_become_columns(tmp_path: Path) -> Non
     evaluation("3", "g0", temperature=1.0, **{"avg@32": 0.1})
     evaluation("4", "g0", task="sum", **{"avg@32": 0.1})
     evaluation("5", "g0", temperature=1.0, top_k=1, num_samples=1, **{"pass@1": 0.45})
-    ours = table_2.tables(table_2.data(tmp_path))[-1]
+    ours = figure.tables(figure.data(tmp_path))[-1]
     columns = dict(zip(ours.header, zip(*ours.rows, strict=True), strict=True))
     assert columns["avg@32 at T = 0.6"] == ("–", "0.800 (0.70 to 0.90)")
     assert columns["greedy"] == ("0.450", "–")

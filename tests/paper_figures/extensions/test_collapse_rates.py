@@ -1,22 +1,9 @@
 """Guards paper_figures/extensions/collapse_rates.py."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-
-import pandas
-import pytest
-
 from paper_figures.extensions import collapse_rates as figure
 
 
-@pytest.fixture(scope="module")
-def table(simulated: Callable[..., Path]) -> pandas.DataFrame:
-    return figure.data(simulated("collapse"))
-
-
-def test_a_missed_exponent_and_a_lost_entropy_are_judged(table: pandas.DataFrame) -> None:
+def test_a_missed_exponent_and_a_lost_entropy_are_judged(table):
     """A finding typed in."""
     assert [one.met for one in figure.finding(table).criteria][1:] == [True, True]
     changed = table.copy()

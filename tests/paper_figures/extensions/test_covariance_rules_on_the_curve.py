@@ -1,38 +1,18 @@
 """Clip-Cov and KL-Cov at equal accuracy and at equal entropy."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-
-import pandas
 import pytest
 
 from paper_figures.entropy_mechanism import methods
 from paper_figures.extensions import covariance_rules_on_the_curve as figure
 
-EXPERIMENTS = (
-    "intervention_sweeps", "response_length", "rules_at_equal_reward", "interventions_on_the_curve",
-)
 
-
-@pytest.fixture(scope="module")
-def results(simulated: Callable[..., Path]) -> Path:
-    return simulated(*EXPERIMENTS)
-
-
-@pytest.fixture(scope="module")
-def table(results: Path) -> pandas.DataFrame:
-    return methods.compared(results)
-
-
-def moved(table: pandas.DataFrame, panel: str, by: float) -> pandas.DataFrame:
+def moved(table, panel, by):
     """The runs of Clip-Cov and KL-Cov moved against GRPO's."""
     rows = (table["panel"] == panel) & table["rule"].isin(methods.METHODS)
     return table.assign(y=table["y"] + by * rows)
 
 
-def test_grpo_is_no_distance_from_itself(table: pandas.DataFrame) -> None:
+def test_grpo_is_no_distance_from_itself(table):
     """Gaps taken between different starts, or to another rule."""
     for panel in ("at equal reward", "at equal entropy", "families"):
         rows = table[(table["panel"] == panel) & (table["rule"] == "GRPO")]
@@ -41,9 +21,7 @@ def test_grpo_is_no_distance_from_itself(table: pandas.DataFrame) -> None:
         assert rows["y"].notna().any()
 
 
-def test_values_at_equal_accuracy_are_read_off_the_curves(
-    table: pandas.DataFrame, results: Path
-) -> None:
+def test_values_at_equal_accuracy_are_read_off_the_curves(table, results):
     """Entropy at another moment than that of the accuracy."""
     curves = methods.data(results)
     gap = table[(table["panel"] == "at equal reward") & (table["rule"] == "Clip-Cov")
@@ -60,7 +38,7 @@ def test_values_at_equal_accuracy_are_read_off_the_curves(
     assert gap["y"] == pytest.approx(at["Clip-Cov"] - at["GRPO"], abs=1e-12)
 
 
-def test_strong_and_weak_rules_are_told_apart(table: pandas.DataFrame) -> None:
+def test_strong_and_weak_rules_are_told_apart(table):
     """Strength taken for the family of prompts; a comparison that tells nothing taken for the curve."""
     rules = table["rule"].isin(methods.METHODS)
     assert table[rules]["selected"].notna().all()

@@ -1,22 +1,9 @@
 """Guards paper_figures/extensions/covariance_sign_map.py."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-
-import pandas
-import pytest
-
 from paper_figures.extensions import covariance_sign_map as figure
 
 
-@pytest.fixture(scope="module")
-def table(simulated: Callable[..., Path]) -> pandas.DataFrame:
-    return figure.data(simulated("covariance_sign_map"))
-
-
-def test_other_shares_are_judged_otherwise(table: pandas.DataFrame) -> None:
+def test_other_shares_are_judged_otherwise(table):
     """A headline typed in."""
     found = figure.finding(table)
     assert [one.met for one in found.criteria] == [True, True, True]

@@ -1,9 +1,6 @@
-"""Guards paper_figures/extensions/entropy_accounts.py: what is drawn is what the audit says."""
-
-from __future__ import annotations
+"""Guards paper_figures/extensions/figure.py: what is drawn is what the audit says."""
 
 import dataclasses
-from pathlib import Path
 
 import numpy as np
 import pandas
@@ -11,14 +8,13 @@ import pytest
 
 from entropy_theory.support.results import read_json, write_json
 from llm_bridge.analysis import tokens as audited_tokens
-from paper_figures.extensions import entropy_accounts
-from paper_figures.figure import MissingInputError
+from paper_figures.extensions import entropy_accounts as figure
 from tests.paper_figures.conftest import write_run
 
 STEPS = 12
 
 
-def write_steps(folder: Path, count: int, rule: str = "grpo", audit_every: int = 1) -> None:
+def write_steps(folder, count, rule='grpo', audit_every=1):
     """A run whose (i') is half of what happens, none of its steps divided over tokens."""
     write_run(folder, rule=rule, entropies=[1.0] * count)
     description = read_json(folder / "run.json")
@@ -37,7 +33,7 @@ def write_steps(folder: Path, count: int, rule: str = "grpo", audit_every: int =
     write_json(folder / "audit.json", {"summary": {}, "steps": steps})
 
 
-def write_audit(results: Path) -> None:
+def write_audit(results):
     """The same, with a covariance that names the wrong token first."""
     folder = results / "runs" / "a"
     write_steps(folder, STEPS)
@@ -55,41 +51,36 @@ def write_audit(results: Path) -> None:
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> pandas.DataFrame:
+def table(tmp_path):
     write_audit(tmp_path)
-    return entropy_accounts.data(tmp_path)
+    return figure.data(tmp_path)
 
 
-def test_a_run_with_tokens_goes_before_a_longer_one_without(tmp_path: Path) -> None:
+def test_a_run_with_tokens_goes_before_a_longer_one_without(tmp_path):
     """A training run accounts for more steps than an audit, and keeps no tokens."""
     write_audit(tmp_path)
     write_steps(tmp_path / "runs" / "longer", 2 * STEPS)
-    table = entropy_accounts.data(tmp_path)
+    table = figure.data(tmp_path)
     assert set(table["panel"]) >= {"chosen", "sign"}
 
 
-def test_the_forecasts_are_compared_by_their_intervals(table: pandas.DataFrame) -> None:
+def test_the_forecasts_are_compared_by_their_intervals(table):
     """A correlation of few steps taken for what it would be of many."""
-    (asked,) = entropy_accounts.finding(table).criteria
+    (asked,) = figure.finding(table).criteria
     forecasts = table[table["panel"] == "forecast"].groupby("name")
-    (_, most), (least, _) = (entropy_accounts.interval(forecasts.get_group(name))
+    (_, most), (least, _) = (figure.interval(forecasts.get_group(name))
                              for name in ("coefficients", "entropy_gradient"))
     assert asked.value == least - most
-    assert "Cui et al. (Figure 8)" in entropy_accounts.FIGURE.paper
+    assert "Cui et al. (Figure 8)" in figure.FIGURE.paper
 
 
-def test_an_interval_knows_that_steps_resemble_each_other() -> None:
+def test_an_interval_knows_that_steps_resemble_each_other():
     """Steps taken for independent ones where each is there four times: half as long as it is."""
     x, noise = np.repeat(np.random.default_rng(0).normal(size=(2, 200)), 4, axis=1)
     steps = pandas.DataFrame({"x": x, "y": x + noise})
-    low, high = entropy_accounts.interval(steps)
+    low, high = figure.interval(steps)
     middle = np.arctanh(np.corrcoef(x, x + noise)[0, 1])
     of_independent = np.ptp(np.tanh(middle + np.array([-1.96, 1.96]) / np.sqrt(len(x) - 3)))
     # Blocks of 5 see 1 + 2 (.8 x .75 + .6 x .5 + .4 x .25) = 3 of the four times the variance.
     assert 1.4 < (high - low) / of_independent < 2
     assert low < np.tanh(middle) < high
-
-
-def test_without_an_account_the_command_is_named(tmp_path: Path) -> None:
-    with pytest.raises(MissingInputError, match="llm_bridge audit --model small-sums"):
-        entropy_accounts.data(tmp_path)

@@ -1,22 +1,12 @@
 """Guards paper_figures/extensions/exact_and_first_order.py."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
-import pandas
 import pytest
 
 from paper_figures.extensions import exact_and_first_order as figure
 
 
-@pytest.fixture(scope="module")
-def table() -> pandas.DataFrame:
-    return figure.data(Path("unused"))
-
-
-def test_no_step_loses_more_entropy_than_there_is(table: pandas.DataFrame) -> None:
+def test_no_step_loses_more_entropy_than_there_is(table):
     """First order drawn as exact: it has no floor."""
     collapse = table[table["case"] == "collapse"]
     p = figure.ACCURACY["collapse"]
@@ -25,7 +15,7 @@ def test_no_step_loses_more_entropy_than_there_is(table: pandas.DataFrame) -> No
     assert collapse["first_order"].min() < -most
 
 
-def test_where_the_first_order_misleads(table: pandas.DataFrame) -> None:
+def test_where_the_first_order_misleads(table):
     """Directions of the wrong sign; the finding's point."""
     last = table[table["size"] == table["size"].max()]
     rare = last[last["case"] == "rare"]
@@ -37,7 +27,7 @@ def test_where_the_first_order_misleads(table: pandas.DataFrame) -> None:
     assert [one.met for one in figure.finding(table).criteria] == [True, True]
 
 
-def test_the_finding_is_read_off_the_table(table: pandas.DataFrame) -> None:
+def test_the_finding_is_read_off_the_table(table):
     """A finding typed in."""
     found = figure.finding(table.assign(first_order=1.05 * table["exact"]))
     assert found.criteria[0].value == pytest.approx(figure.SIZES[-1])

@@ -1,12 +1,7 @@
 """Guards paper_figures/extensions/following_a_target.py."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
-from paper_figures.data import inputs
 from paper_figures.extensions import following_a_target as figure
 from tests.paper_figures.extensions.held_runs import record, write
 
@@ -14,9 +9,8 @@ OFF = {"AEPO": 0.1, "fast integral, diverse bonus": 0.05, "forecast, diverse bon
 
 
 @pytest.fixture
-def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def written(tmp_path):
     """Runs of three controllers, among which AEPO follows the ramp best, the integral rule all else."""
-    monkeypatch.setattr(inputs, "MEASURED", tmp_path / "measured")
     write(tmp_path / "holding-a-target", [
         record(name, seed, 0.01 if (name, options.get("shape")) == ("AEPO", "ramp") else off, **options,
                steps_to_follow=None if name == "forecast, diverse bonus" else 9.0 + seed)
@@ -26,7 +20,7 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_only_targets_that_move_are_followed(written: Path) -> None:
+def test_only_targets_that_move_are_followed(written):
     """One that rests well praised for following."""
     write(written / "holding-a-target-more", [
         record(name, seed, 0.01 if name == "forecast, diverse bonus" else off, low=low, shape="constant")
@@ -38,6 +32,6 @@ def test_only_targets_that_move_are_followed(written: Path) -> None:
     assert [one.met for one in figure.finding(two).criteria] == [True]
 
 
-def test_few_runs_rank_nothing(written: Path) -> None:
+def test_few_runs_rank_nothing(written):
     table = figure.data(written)
     assert figure.finding(table[table["shape"] == "ramp"]).verdict == "awaits runs"

@@ -1,23 +1,15 @@
-"""Guards paper_figures/extensions/forecasts_compared.py."""
-
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+"""Guards paper_figures/extensions/figure.py."""
 
 import numpy as np
-import pandas
 import pytest
 
 from entropy_theory.support.results import write_json
-from paper_figures.data import inputs
-from paper_figures.extensions import forecasts_compared
+from paper_figures.extensions import forecasts_compared as figure
 
 STEPS = 60
 
 
-def record(seed: int, error: float, label: str = "adamw 0.0001", **run: Any) -> dict[str, Any]:
+def record(seed, error, label='adamw 0.0001', **run):
     """A run whose (i) is noise, (i') half of what happens, (ii) off by ``error``."""
     rng = np.random.default_rng(seed)
     measured, noise, other = rng.normal(size=(3, STEPS))
@@ -30,17 +22,16 @@ def record(seed: int, error: float, label: str = "adamw 0.0001", **run: Any) -> 
 
 
 @pytest.fixture(scope="module")
-def table(simulated: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> pandas.DataFrame:
+def table(simulated, tmp_path_factory):
     results = tmp_path_factory.mktemp("forecasts")
     (results / "simulations").symlink_to(simulated("entropy_accounts") / "simulations")
     (results / "forecasts").mkdir()
-    write_json(results / forecasts_compared.FILE, {"provenance": {}, "records": [
+    write_json(results / figure.FILE, {"provenance": {}, "records": [
         record(0, 0.5), record(1, 0.5), record(0, 0.0, "sgd 0.01", optimizer="sgd", learning_rate=1e-2)]})
-    return forecasts_compared.data(results)
+    return figure.data(results)
 
 
-def test_correlations_slopes_and_intervals_are_those_of_the_runs(table: pandas.DataFrame) -> None:
-    # (ii) is worse than a perfect (i') in two runs, and as good in the third.
+def test_correlations_slopes_and_intervals_are_those_of_the_runs(table):
     rows = table[table["panel"] == "trained"].set_index(["where", "variant", "forecast"])
     noisy = rows.loc[("split, AdamW 1e-4", "seed 0", "first_order")]
     series = record(0, 0.5)["series"]
@@ -50,9 +41,9 @@ def test_correlations_slopes_and_intervals_are_those_of_the_runs(table: pandas.D
     assert ("split, SGD 1e-2", "seed 0", "first_order") in rows.index
 
 
-def test_intervals_are_longer_where_steps_resemble_each_other() -> None:
+def test_intervals_are_longer_where_steps_resemble_each_other():
     """Single steps drawn, which would take correlated steps for independent ones."""
-    drawn = forecasts_compared.blocks(STEPS)
+    drawn = figure.blocks(STEPS)
     rng = np.random.default_rng(1)
     single = rng.integers(STEPS, size=drawn.shape)
     longer = []
@@ -63,7 +54,7 @@ def test_intervals_are_longer_where_steps_resemble_each_other() -> None:
             y[step] = 0.7 * y[step - 1] + its
         blocked, alone = (
             np.ptp(np.percentile(
-                forecasts_compared.correlations(x[of], y[of]), forecasts_compared.COVERED))
+                figure.correlations(x[of], y[of]), figure.COVERED))
             for of in (drawn, single))
         longer.append(blocked / alone)
     # Of AR(1) columns at .7 the variance of a correlation is (1 + .49) / (1 - .49) = 2.9 times that of
@@ -71,28 +62,22 @@ def test_intervals_are_longer_where_steps_resemble_each_other() -> None:
     assert 1.15 < np.median(longer) < np.sqrt(2.9)
 
 
-def test_blocks_are_steps_in_a_row_and_all_steps_are_as_likely() -> None:
-    drawn = forecasts_compared.blocks(12)
-    assert drawn.shape == (forecasts_compared.DRAWS, 12)
+def test_blocks_are_steps_in_a_row_and_all_steps_are_as_likely():
+    drawn = figure.blocks(12)
+    assert drawn.shape == (figure.DRAWS, 12)
     inside = np.diff(drawn, axis=1)[:, [0, 1, 2, 3, 5, 6, 7, 8, 10]]
     assert set(np.unique(inside % 12)) == {1}
     counts = np.bincount(drawn.ravel(), minlength=12)
     # Of N steps each is drawn N / 12 times, with the deviation of blocks of five drawn at once.
-    deviation = np.sqrt(forecasts_compared.BLOCK * drawn.size / 12)
+    deviation = np.sqrt(figure.BLOCK * drawn.size / 12)
     assert np.abs(counts - drawn.size / 12).max() < 5 * deviation
 
 
-def test_the_criteria_depend_on_the_correlations(table: pandas.DataFrame) -> None:
+def test_the_criteria_depend_on_the_correlations(table):
     """A forecast praised for what it did not do."""
-    assert [one.met for one in forecasts_compared.finding(table).criteria] == [True, True]
+    assert [one.met for one in figure.finding(table).criteria] == [True, True]
     table = table.copy()
     gradient = table.index[(table["panel"] == "trained") & (table["forecast"] == "entropy_gradient")]
     table.loc[gradient[0], "correlation"] = -0.5
-    assert [one.met for one in forecasts_compared.finding(table).criteria] == [False, False]
-    assert "Cui et al. (Figure 8)" in forecasts_compared.FIGURE.paper
-
-
-def test_without_runs_the_command_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inputs, "MEASURED", tmp_path / "measured")
-    with pytest.raises(inputs.MissingInputError, match=r"llm_bridge\.commands\.forecast_comparison"):
-        list(forecasts_compared.trained(tmp_path))
+    assert [one.met for one in figure.finding(table).criteria] == [False, False]
+    assert "Cui et al. (Figure 8)" in figure.FIGURE.paper

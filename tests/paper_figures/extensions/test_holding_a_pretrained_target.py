@@ -1,9 +1,5 @@
 """Guards paper_figures/extensions/holding_a_pretrained_target.py."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from paper_figures.data import inputs
@@ -14,9 +10,8 @@ OFF = {"AEPO": -0.2, "two-sided integral, diverse bonus": -0.1, "forecast, entro
 
 
 @pytest.fixture
-def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def written(tmp_path):
     """Runs of SmolLM2, and one of the small model at the same target."""
-    monkeypatch.setattr(inputs, "MEASURED", tmp_path / "measured")
     write(tmp_path / "holding-a-target-chain-sum", [
         record(name, seed, off, shape="constant", task="chain-sum", learning_rate=5e-6,
                deviation=abs(off) + 0.01 * seed)
@@ -25,7 +20,7 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_numbers_are_those_of_the_pretrained_model(written: Path) -> None:
+def test_numbers_are_those_of_the_pretrained_model(written):
     """The small model's run among them, or a column under another's title."""
     table = figure.data(written)
     assert [one.met for one in figure.finding(table).criteria] == [True]
@@ -35,9 +30,8 @@ def test_numbers_are_those_of_the_pretrained_model(written: Path) -> None:
     assert rows[0][1:] == ("0.20", "0.220 ± 0.007", "0.70", "0.90", "8.0")
 
 
-def test_without_runs_the_command_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_runs_the_command_is_named(tmp_path):
     """The command whose runs this figure shows, which are not the small model's."""
-    monkeypatch.setattr(inputs, "MEASURED", tmp_path / "measured")
     write(tmp_path / "holding-a-target", [record("AEPO", 0, 0.3)])
     with pytest.raises(inputs.MissingInputError, match=r"--design pretrained-small --steps 32") as error:
         figure.data(tmp_path)

@@ -1,10 +1,5 @@
 """Guards paper_figures/extensions/holding_a_target.py."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pandas
 import pytest
@@ -19,9 +14,8 @@ FORECAST = "forecast, diverse bonus"
 
 
 @pytest.fixture
-def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def written(tmp_path):
     """Results with runs of one's own, none of which came with the repository."""
-    monkeypatch.setattr(inputs, "MEASURED", tmp_path / "measured")
     write(tmp_path / "holding-a-target", [
         *(record("AEPO", seed, 0.1 + 0.1 * (seed == 0)) for seed in range(5)),
         *(record(FORECAST, seed, 0.05, reward=0.6) for seed in range(6)),
@@ -29,12 +23,12 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_controllers_are_those_of_the_comparison() -> None:
+def test_controllers_are_those_of_the_comparison():
     assert inputs.HELD_MODELS.keys() == holding_comparison.MODELS.keys()
     assert {task: model for task, (model, _) in inputs.HELD_MODELS.items()} == holding_comparison.MODELS
 
 
-def test_numbers_are_those_of_the_runs(written: Path) -> None:
+def test_numbers_are_those_of_the_runs(written):
     """Means over seeds mixed up, a seed that one alone has, or praise for bounds that cost the reward."""
     table = figure.data(written)
     held = table[(table["panel"] == "held") & (table["controller"] == "AEPO") & (table["seed"] == 0)]
@@ -46,7 +40,7 @@ def test_numbers_are_those_of_the_runs(written: Path) -> None:
     assert distance.rows == (("split: 0.8, then 0.4 (5 seeds)", "0.120 ± 0.020", "0.050"),)
 
 
-def test_many_comparisons_are_corrected_for() -> None:
+def test_many_comparisons_are_corrected_for():
     """One of two that chance alone would set apart in one of twenty, told apart by p = .04."""
     noise = np.array([0.02, -0.02, 0.02, -0.02, 0.01])
     noise -= noise.mean()
@@ -61,7 +55,7 @@ def test_many_comparisons_are_corrected_for() -> None:
     assert np.isnan(found.loc["near", "p"])
 
 
-def held(name: str, low: float, deviation: float, reward: float) -> list[dict[str, Any]]:
+def held(name, low, deviation, reward):
     """Runs whose entropies are .3 at the first step and each step, at a target that rests."""
     runs = [record(name, seed, -0.1 + 0.001 * seed, shape="constant", low=low, reward=reward,
                    deviation=deviation + 0.001 * seed) for seed in range(3)]
@@ -70,7 +64,7 @@ def held(name: str, low: float, deviation: float, reward: float) -> list[dict[st
     return runs
 
 
-def test_targets_above_the_start_are_ranked_by_themselves(tmp_path: Path) -> None:
+def test_targets_above_the_start_are_ranked_by_themselves(tmp_path):
     """A lead at targets above where the runs begin, taken for a lead at all targets; its price unsaid."""
     write(tmp_path / "holding-a-target", [
         run for name, low, deviation, reward in (
@@ -88,7 +82,7 @@ def test_targets_above_the_start_are_ranked_by_themselves(tmp_path: Path) -> Non
         (figure.ABOVE, False), (figure.ABOVE, False), (figure.OTHERS, True), (figure.OTHERS, True)]
 
 
-def test_seeds_are_the_units_that_are_told_apart(tmp_path: Path) -> None:
+def test_seeds_are_the_units_that_are_told_apart(tmp_path):
     """Two settings taken for two units, of one degree of freedom, which told nothing apart; or each
     setting at a seed for a unit, where settings of a seed are off alike."""
     noise = np.array([0.02, -0.02, 0.02, -0.02, 0.01])
@@ -104,7 +98,7 @@ def test_seeds_are_the_units_that_are_told_apart(tmp_path: Path) -> None:
     assert order.loc[FORECAST, "p"] == pytest.approx(2 * stats.t.sf(3.075, 4))
 
 
-def test_the_nearest_is_chosen_over_the_settings_that_it_is_compared_over(tmp_path: Path) -> None:
+def test_the_nearest_is_chosen_over_the_settings_that_it_is_compared_over(tmp_path):
     """One chosen over three settings, of which two are one, that is farther than another over the two."""
     off = {"AEPO": (0.1, 0.1, 0.4), FORECAST: (0.2, 0.2, 0.25)}
     write(tmp_path / "holding-a-target", [
@@ -119,13 +113,13 @@ def test_the_nearest_is_chosen_over_the_settings_that_it_is_compared_over(tmp_pa
     assert (found["settings"] == 2).all()
 
 
-def test_few_cells_rank_nothing(written: Path) -> None:
+def test_few_cells_rank_nothing(written):
     table = figure.data(written)
     found = figure.finding(table[table["seed"] < 4])
     assert found.verdict == "awaits runs"
 
 
-def test_a_pretrained_model_is_told_from_the_small_one(written: Path) -> None:
+def test_a_pretrained_model_is_told_from_the_small_one(written):
     """Runs of SmolLM2 among the small transformer's, which it says they are."""
     write(written / "measured" / "holding-a-target-chain-sum-seed0", [
         record("AEPO", 0, 0.1, task="chain-sum", learning_rate=5e-6)])
@@ -138,13 +132,7 @@ def test_a_pretrained_model_is_told_from_the_small_one(written: Path) -> None:
         assert said in read.described(shown)
 
 
-def test_without_runs_the_command_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inputs, "MEASURED", tmp_path / "measured")
-    with pytest.raises(inputs.MissingInputError, match=r"llm_bridge\.commands\.holding_comparison"):
-        figure.data(tmp_path)
-
-
-def test_settings_count_alike_and_only_where_all_have_run(written: Path) -> None:
+def test_settings_count_alike_and_only_where_all_have_run(written):
     """A setting of many seeds that outweighs others; one that an interrupted comparison gave to one."""
     write(written / "holding-a-target-more", [
         *(record(name, seed, off, shape="ramp") for seed in range(4)

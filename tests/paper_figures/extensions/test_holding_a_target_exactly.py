@@ -1,38 +1,25 @@
 """Guards paper_figures/extensions/holding_a_target_exactly.py."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
 import pandas
-import pytest
 
-from paper_figures.extensions import holding_a_target_exactly as exact
-
-
-@pytest.fixture(scope="module")
-def table(simulated: Callable[..., Path]) -> pandas.DataFrame:
-    return exact.data(simulated("holding_a_target"))
+from paper_figures.extensions import holding_a_target_exactly as figure
 
 
-def test_the_summary_tells_targets_below_the_ceiling_from_those_above(
-    table: pandas.DataFrame,
-) -> None:
+def test_the_summary_tells_targets_below_the_ceiling_from_those_above(table):
     """A target above log |A*| counted as one that was not held."""
     table = table.copy()
-    found = exact.summary(table)
+    found = figure.summary(table)
     above = (table["panel"] == "run") & (table["shape"] == "1")
     table.loc[above, "shape"] = "2.3"
     table.loc[above, "out_of_power"] = 0.75
-    moved = exact.summary(table)
+    moved = figure.summary(table)
     assert np.isfinite(found["deviation"]).all()
     assert moved["deviation"].isna().all()
     assert (moved["beyond"] == 0.75).all()
 
 
-def held(table: pandas.DataFrame, off: dict[str, float], noise: float) -> pandas.DataFrame:
+def held(table, off, noise):
     """A table whose controllers are as far off as ``off`` says, or else by 1, over six runs each."""
     runs = pandas.DataFrame([
         {"panel": "run", "controller": name, "learning_rate": 1.0, "shape": shape, "start": start,
@@ -44,9 +31,9 @@ def held(table: pandas.DataFrame, off: dict[str, float], noise: float) -> pandas
     return pandas.concat([runs, moving, table[table["panel"] == "ceiling"]], ignore_index=True)
 
 
-def test_the_nearest_is_read_off_the_runs(table: pandas.DataFrame) -> None:
+def test_the_nearest_is_read_off_the_runs(table):
     """A headline typed in."""
     off = {"forecast, diverse bonus": 0.0058, "forecast, entropy bonus": 0.0065}
-    assert [one.met for one in exact.finding(held(table, off, noise=0.0)).criteria] == [True, True]
+    assert [one.met for one in figure.finding(held(table, off, noise=0.0)).criteria] == [True, True]
     off = {"AEPO": 0.001, "integral, entropy bonus": 0.002, **off}
-    assert [one.met for one in exact.finding(held(table, off, noise=0.0)).criteria] == [False, False]
+    assert [one.met for one in figure.finding(held(table, off, noise=0.0)).criteria] == [False, False]

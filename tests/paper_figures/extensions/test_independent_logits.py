@@ -1,9 +1,5 @@
 """Guards paper_figures/extensions/independent_logits.py: kernels as the audit writes them."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -17,7 +13,7 @@ from tests.paper_figures.conftest import write_run
 STATES, ACTIONS = 3, 2
 
 
-def audited(folder: Path, matrix: np.ndarray, *, explained_from: int) -> None:
+def audited(folder, matrix, *, explained_from):
     """A run audited at two steps, each with this kernel [6, 6]; rungs from this one on are exact."""
     write_run(folder, rule="grpo", entropies=[1.0, 0.9])
     measured = np.array([-0.1, 0.02, -0.05, 0.03])
@@ -39,7 +35,7 @@ def audited(folder: Path, matrix: np.ndarray, *, explained_from: int) -> None:
         "summary": {}, "steps": steps, "kernel": kernel_record.summary(records)})
 
 
-def test_a_dependent_kernel_is_said_and_so_is_what_explains(tmp_path: Path) -> None:
+def test_a_dependent_kernel_is_said_and_so_is_what_explains(tmp_path):
     """A verdict typed in; rungs in the wrong order."""
     half = np.full((6, 6), 0.5) + 0.5 * np.eye(6)
     audited(tmp_path / "runs" / "network", half, explained_from=2)
@@ -52,7 +48,7 @@ def test_a_dependent_kernel_is_said_and_so_is_what_explains(tmp_path: Path) -> N
     assert [one.met for one in figure.finding(table).criteria] == [True, True, True]
 
 
-def test_assumption_b4_is_of_the_logits_of_a_state(tmp_path: Path) -> None:
+def test_assumption_b4_is_of_the_logits_of_a_state(tmp_path):
     """A policy whose states share parameters counted against an assumption that says nothing of them."""
     blocks = np.kron(np.full((STATES, STATES), 0.5) + 0.5 * np.eye(STATES), np.eye(ACTIONS))
     audited(tmp_path / "runs" / "shared", blocks, explained_from=2)
@@ -60,7 +56,7 @@ def test_assumption_b4_is_of_the_logits_of_a_state(tmp_path: Path) -> None:
     assert [one.value for one in found.criteria[:1]] == [1]
 
 
-def test_audits_without_a_kernel_are_no_input(tmp_path: Path) -> None:
+def test_audits_without_a_kernel_are_no_input(tmp_path):
     """A figure of nothing; an error that does not say what to run."""
     write_run(tmp_path / "runs" / "plain", rule="grpo", entropies=[1.0])
     results.write_json(tmp_path / "runs" / "plain" / "audit.json",

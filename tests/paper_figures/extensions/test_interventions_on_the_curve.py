@@ -1,10 +1,5 @@
 """Guards paper_figures/extensions/interventions_on_the_curve.py; what is seen, the experiment's test."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-
 import pandas
 import pytest
 import xarray
@@ -14,22 +9,15 @@ from paper_figures.extensions import interventions_on_the_curve as figure
 NAME = "interventions_on_the_curve"
 
 
-@pytest.fixture(scope="module")
-def table(simulated: Callable[..., Path]) -> pandas.DataFrame:
-    return figure.data(simulated(NAME))
-
-
-def tried(table: pandas.DataFrame) -> int:
+def tried(table):
     """The interventions that reach a level of entropy from samples in the smallest runs."""
     rows = table[(table["panel"] == "gap") & (table["mode"] == "sampled")]
     return int((~rows["rule"].isin(figure.CONTROLS)).sum())
 
 
-def test_gaps_are_those_of_the_simulation(
-    table: pandas.DataFrame, simulated: Callable[..., Path]
-) -> None:
+def test_gaps_are_those_of_the_simulation(table, results):
     """Rules or families exchanged on the way from dataset to table."""
-    dataset = xarray.load_dataset(simulated(NAME) / "simulations" / f"{NAME}.nc")
+    dataset = xarray.load_dataset(results / "simulations" / f"{NAME}.nc")
     gaps = table[table["panel"] == "gap"]
     assert "GRPO" not in set(gaps["rule"])
     for row in gaps.sample(6, random_state=0).itertuples():
@@ -38,7 +26,7 @@ def test_gaps_are_those_of_the_simulation(
         assert row.side == int(dataset.side.sel(place))
 
 
-def test_interventions_are_counted_by_family_and_none_that_is_grpo(table: pandas.DataFrame) -> None:
+def test_interventions_are_counted_by_family_and_none_that_is_grpo(table):
     """One intervention counted on every family of prompts, or where it does nothing."""
     gap = table["panel"] == "gap"
     off, on = table.copy(), table.copy()

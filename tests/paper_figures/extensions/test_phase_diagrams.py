@@ -1,12 +1,5 @@
 """Guards paper_figures/extensions/phase_diagrams.py."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-
-import pandas
-import pytest
 import xarray
 
 from paper_figures.extensions import phase_diagrams as figure
@@ -14,16 +7,9 @@ from paper_figures.extensions import phase_diagrams as figure
 NAME = "phase_diagrams"
 
 
-@pytest.fixture(scope="module")
-def table(simulated: Callable[..., Path]) -> pandas.DataFrame:
-    return figure.data(simulated(NAME))
-
-
-def test_cells_are_those_of_the_simulation(
-    table: pandas.DataFrame, simulated: Callable[..., Path]
-) -> None:
+def test_cells_are_those_of_the_simulation(table, results):
     """Axes exchanged on the way to the table."""
-    dataset = xarray.load_dataset(simulated(NAME) / "simulations" / f"{NAME}.nc")
+    dataset = xarray.load_dataset(results / "simulations" / f"{NAME}.nc")
     for row in table[table["panel"] == "aepo"].itertuples():
         cell = {"temperature": row.temperature, "alpha": row.alpha, "start": row.start}
         outcome = dataset.aepo_outcome.sel(right_answers=row.right_answers, **cell)
@@ -34,7 +20,7 @@ def test_cells_are_those_of_the_simulation(
         assert row.outcome == figure.BONUS_OUTCOMES[int(outcome)]
 
 
-def test_lines_that_predict_nothing_are_judged_so(table: pandas.DataFrame) -> None:
+def test_lines_that_predict_nothing_are_judged_so(table):
     """A headline typed in."""
     wrong = table.copy()
     wrong.loc[wrong["panel"] == "aepo", "line"] = 0.0
@@ -44,7 +30,7 @@ def test_lines_that_predict_nothing_are_judged_so(table: pandas.DataFrame) -> No
     assert all(one.met for one in figure.finding(right).criteria)
 
 
-def test_every_outcome_is_called_by_itself(table: pandas.DataFrame) -> None:
+def test_every_outcome_is_called_by_itself(table):
     """A common outcome that hides a rare one, called no better than by a coin."""
     runs = table["panel"] == "aepo"
     rare = table.copy()

@@ -1,24 +1,13 @@
 """Guards paper_figures/extensions/reachable_entropies.py."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
-import pandas
 import pytest
 
 from entropy_theory.policy import entropy
 from paper_figures.extensions import reachable_entropies as figure
 
 
-@pytest.fixture(scope="module")
-def table(simulated: Callable[..., Path]) -> pandas.DataFrame:
-    return figure.data(simulated("aepo_figure_1", "phase_diagrams"))
-
-
-def test_the_edges_are_those_of_policies() -> None:
+def test_the_edges_are_those_of_policies():
     """A term of the range left out: the upper edge is a uniform policy on either side."""
     n, m, reward = 20, 4, 0.7
     logits = np.where(np.arange(n) < m, np.log(reward / m), np.log((1 - reward) / (n - m)))
@@ -28,7 +17,7 @@ def test_the_edges_are_those_of_policies() -> None:
         float(entropy(np.log([reward, 1 - reward]))))
 
 
-def test_the_ceiling_falls_from_log_n_to_log_m() -> None:
+def test_the_ceiling_falls_from_log_n_to_log_m():
     """A ceiling below entropies that a policy with that gap has, or one that never comes down."""
     n = 20
     for m in (1, 4):
@@ -40,7 +29,7 @@ def test_the_ceiling_falls_from_log_n_to_log_m() -> None:
         assert values[2] >= float(entropy(level))
 
 
-def test_a_held_target_and_a_stray_end_change_the_finding(table: pandas.DataFrame) -> None:
+def test_a_held_target_and_a_stray_end_change_the_finding(table):
     """A finding typed in."""
     low = table.copy()
     low.loc[low["panel"] == "ends", "x"] = 0.0

@@ -1,28 +1,15 @@
 """Guards paper_figures/extensions/response_length.py."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-
-import pandas
-import pytest
-
 from paper_figures.extensions import response_length as figure
 
 
-@pytest.fixture(scope="module")
-def table(simulated: Callable[..., Path]) -> pandas.DataFrame:
-    return figure.data(simulated("response_length"))
-
-
-def test_only_a_mean_over_each_response_moves_length(table: pandas.DataFrame) -> None:
+def test_only_a_mean_over_each_response_moves_length(table):
     """Objectives exchanged; right and wrong responses exchanged."""
     found = figure.finding(table)
     assert all(one.met for one in found.criteria)
 
 
-def test_other_lengths_are_judged_otherwise(table: pandas.DataFrame) -> None:
+def test_other_lengths_are_judged_otherwise(table):
     """A headline typed in."""
     changed = table.copy()
     rows = (changed["panel"] == "length") & (changed["x"] == changed.loc[

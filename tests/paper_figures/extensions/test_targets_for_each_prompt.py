@@ -1,20 +1,14 @@
 """Guards paper_figures/extensions/targets_for_each_prompt.py."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
 
-from paper_figures.data import inputs
 from paper_figures.extensions import targets_for_each_prompt as figure
 from tests.paper_figures.extensions.held_runs import record, write
 
 NAMES = ("forecast, entropy bonus", "fast integral, diverse bonus")
 
 
-def of_prompts(name: str, gain: float, seed: int, apart: float) -> dict[str, Any]:
+def of_prompts(name, gain, seed, apart):
     """A run whose kinds of prompts end ``apart`` nats apart around 0.4; a tenth of a seed is noise."""
     made = record(name, seed, 0.0, shape="constant", reward=0.7 - 0.05 * gain + 0.03 * seed * (gain > 0))
     made["run"] |= {"offset": 0.2, "prompt_gain": gain}
@@ -25,9 +19,8 @@ def of_prompts(name: str, gain: float, seed: int, apart: float) -> dict[str, Any
 
 
 @pytest.fixture
-def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def written(tmp_path):
     """Three seeds of two controllers at two gains, and a run whose prompts share a target."""
-    monkeypatch.setattr(inputs, "MEASURED", tmp_path / "measured")
     write(tmp_path / "holding-a-target-each-prompt", [
         *(of_prompts(name, gain, seed, apart) for name in NAMES
           for gain, apart in ((0.0, 0.02), (4.0, 0.3)) for seed in range(3)),
@@ -35,7 +28,7 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_numbers_are_those_of_the_runs(written: Path) -> None:
+def test_numbers_are_those_of_the_runs(written):
     """The first half of the steps in a mean, kinds changed about, or a shared target's run among them."""
     table = figure.data(written)
     assert len(table) == len(table.attrs["inputs"]) == 12
@@ -49,11 +42,3 @@ def test_numbers_are_those_of_the_runs(written: Path) -> None:
     assert [round(one.value, 6) for one in found.criteria] == [0.3, 1.0]
     assert "AEnt" in figure.FIGURE.paper  # which Cui et al. are not among
     assert "three papers" not in figure.FIGURE.paper
-
-
-def test_without_runs_the_command_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inputs, "MEASURED", tmp_path / "measured")
-    write(tmp_path / "holding-a-target", [record(NAMES[0], 0, 0.1)])
-    command = r"each-prompt/result\.json .* --design each-prompt"
-    with pytest.raises(inputs.MissingInputError, match=command):
-        figure.data(tmp_path)

@@ -1,0 +1,36 @@
+"""Makes the tidy tables of figures: rows of arrays, stacked with the provenance of what they show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pandas
+import xarray
+
+
+def long(array: xarray.DataArray, panel: str, x: str = "", **columns: Any) -> pandas.DataFrame:
+    """Return the values of an array as column y, a row each, beside its coordinates.
+
+    Args:
+        array: the values.
+        panel: what goes into the column of that name.
+        x: the coordinate that becomes column x too.
+        columns: further columns that all rows have alike.
+    """
+    frame = array.to_dataframe(name="y").reset_index()
+    return frame.assign(panel=panel, **({"x": frame[x]} if x else {}), **columns)
+
+
+def stacked(
+    parts: Iterable[pandas.DataFrame], columns: Sequence[str], shown: pandas.DataFrame | None = None
+) -> pandas.DataFrame:
+    """Return the parts that have rows, one below the other, with these columns; NaN where one lacks one.
+
+    Args:
+        shown: a table whose ``attrs["inputs"]``, the provenance of runs, becomes the result's.
+    """
+    table = pandas.concat([part for part in parts if len(part)], ignore_index=True)
+    table = table.reindex(columns=list(columns))
+    table.attrs["inputs"] = {} if shown is None else shown.attrs.get("inputs", {})
+    return table
