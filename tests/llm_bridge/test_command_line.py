@@ -186,17 +186,6 @@ def test_a_run_that_cannot_be_made_longer_exactly_says_why(
         training.train(dataclasses.replace(plain, steps=9))
 
 
-def test_a_half_written_line_is_dropped(tmp_path):
-    log = step_log.StepLog(tmp_path / "metrics.jsonl")
-    for step in (1, 2, 3):
-        log.append({"step": step, "reward": 0.5})
-    with log.path.open("a") as file:
-        file.write('{"step": 4, "rew')
-    assert [record["step"] for record in log.read()] == [1, 2, 3]
-    log.keep_until(2)
-    assert log.path.read_text() == '{"step": 1, "reward": 0.5}\n{"step": 2, "reward": 0.5}\n'
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

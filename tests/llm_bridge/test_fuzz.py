@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from entropy_theory import update_rules
 from entropy_theory.token_batch import TokenBatch
 from llm_bridge import recipes
-from llm_bridge.analysis import audit, kernel_record
+from llm_bridge.analysis import audit, comparison, kernel_record
 from llm_bridge.analysis import tokens as audited_tokens
 from llm_bridge.analysis.tangent_kernel import RUNGS
 from llm_bridge.commands.train_config import parse_trl_options
@@ -143,11 +143,10 @@ READERS = {
     "recipes.load": Reader(
         read=lambda path: recipes.load(str(path)), name="mine.toml", document=RECIPE, write=as_toml,
         check=lambda recipe: recipe.runs),
-    "running.run_folder.read, run.json": in_run("run.json", RUN),
-    "running.run_folder.read, metrics.jsonl": in_run("metrics.jsonl", LOG, as_json_lines),
-    "running.run_folder.read, audit.json": in_run("audit.json", AUDIT),
+    **{f"running.run_folder.read, {name}": in_run(name, document, check=comparison.summary)
+       for name, document in (("run.json", RUN), ("audit.json", AUDIT), ("provenance.json", PROVENANCE),
+                              ("evaluation.json", EVALUATION))},
     "running.run_folder.claim": in_run("run.json", RUN, read=claimed),
-    "running.run_folder.read, provenance.json": in_run("provenance.json", PROVENANCE),
     "running.step_log.StepLog": Reader(
         read=resumed, name="metrics.jsonl", document=LOG, write=as_json_lines),
     "running.sample_store.SampleStore": Reader(
@@ -167,12 +166,8 @@ READERS = {
         read=lambda path: make_rule("clip-cov", json.loads(path.read_text("utf-8"))),
         name="options.json", document={"ratio": 0.1, "base": {"name": "grpo", "clip_high": 0.3}},
         write=as_json, names_file=False, errors=(ValueError, OSError, TypeError, RecursionError)),
-    **{f"policy-entropy compare, {name}": in_run(
-        name, document, write, read=compared, check=ends_well, errors=())
-       for name, document, write in (
-           ("run.json", RUN, as_json), ("provenance.json", PROVENANCE, as_json),
-           ("metrics.jsonl", LOG, as_json_lines),
-           ("audit.json", AUDIT, as_json), ("evaluation.json", EVALUATION, as_json))},
+    "policy-entropy compare": in_run(
+        "metrics.jsonl", LOG, as_json_lines, read=compared, check=ends_well, errors=()),
 }
 
 

@@ -159,15 +159,6 @@ def test_what_the_compiler_is_told_is_what_the_head_does():
     assert [column.numel() for column in unclamped[1:]] == [0, 0]
 
 
-def test_the_compiler_sees_the_columns_alone(monkeypatch):
-    """Not the clamp, which has the same shape without the last axis."""
-    hidden, weight, bias, ids = problem()
-    expected = per_token.column_stack(hidden, weight, ids, removed_fraction=0.3, bias=bias)
-    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
-    found = per_token.column_stack(hidden, weight, ids, removed_fraction=0.3, bias=bias)
-    assert torch.equal(found, expected)
-
-
 def test_chunks_have_as_many_tokens_as_fit(monkeypatch):
     """A CPU's, by its own number; where not one fits, `LEAST_ROWS`."""
     monkeypatch.setattr(per_token, "CHUNK_ELEMENTS", {"cpu": 3 * VOCABULARY, "cuda": 99 * VOCABULARY})
@@ -255,32 +246,6 @@ def test_under_autocast_the_factors_are_rounded_and_nothing_else():
         assert part.grad.dtype == torch.float32
         # The others' last rounding is to bfloat16.
         torch.testing.assert_close(part.grad, other.grad.float(), rtol=2**-8, atol=0)
-
-
-def derivatives(hidden, weight, ids):
-    """Those of the columns along a change of all numbers by as much."""
-    with forward_ad.dual_level(), torch.no_grad():
-        duals = [forward_ad.make_dual(x, torch.ones_like(x)) for x in (hidden, weight)]
-        return forward_ad.unpack_dual(per_token.column_stack(*duals, ids, temperature=0.7)).tangent
-
-
-@pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")
-@pytest.mark.usefixtures("small_chunks")
-def test_derivatives_under_autocast_are_those_of_the_rounded_factors():
-    hidden, weight, _, ids = problem(dtype=torch.float32)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        moved = derivatives(hidden, weight, ids)
-    assert torch.equal(moved, derivatives(hidden.bfloat16(), weight.bfloat16(), ids))
-
-
-@pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")
-@pytest.mark.usefixtures("small_chunks")
-def test_derivatives_without_autocast_have_the_digits_of_their_numbers():
-    """Those of float32, to a thousand roundings; bfloat16 would keep three digits."""
-    hidden, weight, _, ids = problem(dtype=torch.float64)
-    expected = derivatives(hidden, weight, ids)
-    found = derivatives(hidden.float(), weight.float(), ids).double()
-    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4 * float(expected.abs().max()))
 
 
 class Device(str):

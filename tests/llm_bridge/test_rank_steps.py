@@ -95,26 +95,6 @@ def test_gathered_rows_are_those_of_both_ranks(runs):
             torch.testing.assert_close(run["gathered"][name], column, rtol=0, atol=0, msg=name)
 
 
-def test_ranks_score_nothing_that_the_rule_does_not_read(runs):
-    """On-policy GRPO reads rewards and masks alone: two calls of all ranks together try the head, and
-    each step is one more. Prompts are read once there as well, by calls of each rank's own."""
-    for run in runs:
-        calls = run["two generations"]["calls"]
-        assert calls.count("DistributedDataParallel") == 2 + 2
-        # The trial, which reads all in one way and in the other, and the prompts of each step.
-        assert calls.count("LlamaForCausalLM") == 3 + 2
-
-
-@pytest.mark.parametrize(("case", "gathers"), [
-    ("two generations", 2), ("off-policy", 1), ("micro-batches", 1), ("checkpointed in one", 1),
-    # Later steps need the policy as it is then; the controller's rows are seen before the second batch.
-    ("prepared again", 2), ("second batch", 2),
-])
-def test_the_rows_of_all_ranks_are_gathered_once(runs, case, gathers):
-    """Columns that nobody reads, or that were there already, are as many bytes between machines."""
-    assert [run[case]["gathers"] for run in runs] == [gathers, gathers]
-
-
 def test_the_cases_are_what_they_say(runs):
     """Selections, dead groups and rows of the second batch are there to be got wrong."""
     columns = {name for run in runs for part in run["off-policy"]["steps"][0] for name in part}

@@ -195,18 +195,6 @@ def test_mask_ends_with_the_first_stop_token(small, sampler):
     assert any(completion.endswith("+") for completion in samples.completions)
 
 
-def test_mean_entropy_is_over_sequences_of_means(small):
-    """The mean over all tokens would weigh long sequences more."""
-    model, tokenizer = small
-    samples = sampling.sample(
-        model, tokenizer, PROMPTS, num_samples=8, max_new_tokens=6, temperature=1.5
-    )
-    means = [
-        row[mask].mean().item() for row, mask in zip(samples.entropy, samples.mask, strict=True)
-    ]
-    assert math.isclose(samples.mean_entropy(), sum(means) / len(means), rel_tol=1e-5)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
