@@ -1,5 +1,6 @@
 """Guards what llm_bridge/trainer/entropy_trainer.py samples: the policy, and AEPO's second batch."""
 
+import contextlib
 from types import SimpleNamespace
 
 import datasets
@@ -13,21 +14,17 @@ from trl.generation import vllm_client
 
 from entropy_theory import policy, update_rules
 from entropy_theory.targets import Nucleus, TargetPolicy
-from llm_bridge.data import models
 from llm_bridge.trainer import draws, entropy_trainer, sampling_options
-from tests.llm_bridge.language_models import PROMPTS, low_digit, tabular_trainer, tiny_llama
+from tests.llm_bridge.language_models import PROMPTS, loaded_llama, low_digit, tabular_trainer
 from tests.llm_bridge.recorded_steps import recorded
 
 
-@pytest.mark.parametrize(("status", "reason"), [(500, "Request failed: 500"), (None, "refused")])
-def test_a_sampling_server_that_ends_in_the_middle_is_one_error(tmp_path, status, reason):
+def test_a_sampling_server_that_ends_in_the_middle_is_one_error(tmp_path):
     """Through TRL's own client: three tracebacks, two of them deep inside urllib3."""
     made = tabular_trainer(tmp_path, update_rules.get("grpo"))
 
     def post(*_, **__):
-        if status is None:
-            raise requests.ConnectionError("Connection refused")
-        return SimpleNamespace(status_code=status, text="EngineDeadError")
+        raise requests.ConnectionError("Connection refused")
 
     client = vllm_client.VLLMClient.__new__(vllm_client.VLLMClient)  # else it wants vLLM's package
     client.session, client.model = SimpleNamespace(post=post), "policy"
@@ -35,7 +32,7 @@ def test_a_sampling_server_that_ends_in_the_middle_is_one_error(tmp_path, status
     made.args.vllm_server_base_url = client.base_url = "http://one:8000"
     made.vllm_generation = SimpleNamespace(
         generate=lambda prompts, num_generations, **_: client.generate(prompts, n=num_generations))
-    with pytest.raises(OSError, match=rf"the vLLM server at http://one:8000 .*{reason}.* to resume"):
+    with pytest.raises(OSError, match=r"the vLLM server at http://one:8000 .*refused.* to resume"):
         made._generate_single_turn([[1]], None, {}, 1)
 
 
@@ -101,8 +98,7 @@ class Without(TargetPolicy):
 
 
 def llama_trainer(folder, rule, *, samples=4, **options):
-    model, tokenizer = models.load(str(tiny_llama(folder / "model")))
-    models.sample_plainly(model, tokenizer)
+    model, tokenizer = loaded_llama(folder / "model")
     args = entropy_trainer.grpo_config(
         folder / "run", use_cpu=True, num_generations=samples, max_completion_length=3, max_steps=1,
         per_device_train_batch_size=3 * samples, save_strategy="no", disable_tqdm=True, **options,
@@ -140,18 +136,6 @@ def test_a_logits_processor_is_refused_where_it_would_not_act(tmp_path):
         tabular_trainer(tmp_path, update_rules.get("aepo", towards=Single()))
 
 
-def test_a_target_that_continuous_batching_would_drop_is_refused(tmp_path):
-    """transformers drops such a setting with a line in its log, and samples without."""
-    class Typical(TargetPolicy):
-        def generation_options(self):
-            return {"typical_p": 0.5}
-
-    rule = update_rules.get("aepo", towards=Typical())
-    tabular_trainer(tmp_path, rule)
-    with pytest.raises(ValueError, match="samples with typical_p, which continuous batching"):
-        tabular_trainer(tmp_path, rule, use_transformers_continuous_batching=True)
-
-
 def test_continuous_batching_samples_both_batches(tmp_path):
     """TRL's other sampler: the ordinary rows at temperature 1, the second batch at the controller's,
     so low here that all answers of a prompt are the most likely one."""
@@ -173,14 +157,23 @@ def test_continuous_batching_samples_both_batches(tmp_path):
     assert sum(answers(~tempered)) > 6
 
 
-@pytest.mark.parametrize(("options", "message"), [
-    ({"bf16": True}, r"round the weights that are trained to torch\.bfloat16 .* Set bf16=False"),
-    ({"transformers_continuous_batching_config": {"seed": 3}}, "every generation .* same random numbers"),
-])
-def test_continuous_batching_that_would_harm_a_run_is_refused(tmp_path, options, message):
-    with pytest.raises(ValueError, match=message):
-        llama_trainer(
-            tmp_path, update_rules.get("grpo"), use_transformers_continuous_batching=True, **options)
+@pytest.mark.parametrize(("args", "fsdp", "stage", "message"), [
+    ({"bf16": True}, False, None, r"round the weights that are trained to torch\.bfloat16 .*bf16=False"),
+    ({"transformers_continuous_batching_config": {"seed": 3}}, False, None, "same random numbers"),
+    # Ranks whose completions differ in length would gather different layers.
+    ({}, True, None, "under FSDP: .* wait for each other"),
+    ({"ds3_gather_for_generation": False}, False, 3, "under ds3_gather_for_generation=False"),
+    ({}, False, 3, None)])
+def test_continuous_batching_that_would_harm_a_run_is_refused(args, fsdp, stage, message):
+    plugin = stage and SimpleNamespace(zero_stage=stage)
+    made = SimpleNamespace(
+        is_fsdp_enabled=fsdp, model=torch.nn.Linear(1, 1),
+        accelerator=SimpleNamespace(state=SimpleNamespace(deepspeed_plugin=plugin)),
+        args=SimpleNamespace(**{
+            "use_transformers_continuous_batching": True, "bf16": False, "fp16": False,
+            "ds3_gather_for_generation": True, "transformers_continuous_batching_config": None, **args}))
+    with contextlib.nullcontext() if message is None else pytest.raises(ValueError, match=message):
+        sampling_options.check_continuous_batching(made)
 
 
 def test_a_fraction_of_the_prompts(tmp_path):
