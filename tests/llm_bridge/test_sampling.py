@@ -92,7 +92,8 @@ def chi_square_p_value(samples, probabilities):
 
 @pytest.mark.parametrize(
     ("temperature", "sampler"),
-    [(0.6, "generate"), (1.7, "static"), (1.0, "trl"), (0.6, "continuous")],
+    [(0.6, "generate"), (1.7, "static"), (1.0, "trl"),
+     pytest.param(0.6, "continuous", marks=pytest.mark.deep)],
 )
 def test_first_two_tokens_follow_the_tempered_policy(small, temperature, sampler):
     """Chi-square against exact enumeration: top-k, top-p or a wrong temperature would show.
