@@ -65,6 +65,7 @@ class EntropyGradient:
         self._is_sharded = is_sharded(accelerator, model)
         # On several processes passes are collectives, which one that fails half way breaks.
         self._has_no_forward_mode = self._is_sharded or accelerator.num_processes > 1
+        self._reshard()  # else the root's parameters are whole ones, whose memory is freed with them
         self.parameters = [p for p in model.parameters() if p.requires_grad]
         if not self.parameters:
             raise ValueError(

@@ -10,7 +10,7 @@ import transformers
 import trl
 from transformers.modeling_outputs import CausalLMOutput
 
-from entropy_theory import policy
+from entropy_theory import policy, update_rules
 from llm_bridge.commands import pretrain
 from llm_bridge.data import models
 from llm_bridge.trainer import entropy_trainer
@@ -73,6 +73,16 @@ def tiny_llama(folder: Path, seed: int = 0) -> Path:
     return folder
 
 
+def loaded_llama(folder: Path, *, dropout: float = 0.0) -> tuple[Any, Any]:
+    """`tiny_llama` as a command loads it, ready to be trained, with this dropout of attention."""
+    model, tokenizer = models.load(str(tiny_llama(folder)))
+    model.config.attention_dropout = dropout
+    for layer in model.model.layers:
+        layer.self_attn.attention_dropout = dropout
+    models.sample_plainly(model, tokenizer)
+    return model, tokenizer
+
+
 def low_digit(prompts: Any, completions: list[str], **_: Any) -> list[float]:
     """1 for completions that begin with a digit below 5: likely enough under random logits."""
     return [float(text[:1] in set("01234") and text != "") for text in completions]
@@ -92,7 +102,7 @@ def tabular_trainer(
     folder: Path, rule: Any, *, samples: int = 8, steps: int = 1, learning_rate: float = 0.5,
     reward: Any = low_digit, micro_batches: int = 1, model: Any = None, fraction: float = 1.0,
     on_step: Any = None, repeats: int = 1, peft_config: Any = None, resampling_rounds: int = 0,
-    eval_dataset: Any = None, **options: Any,
+    eval_dataset: Any = None, train_dataset: Any = None, rollout_func: Any = None, **options: Any,
 ) -> entropy_trainer.EntropyTrainer:
     """An EntropyTrainer on the tabular policy: SGD, no clipping, one-token completions."""
     own, tokenizer = tabular()
@@ -107,8 +117,8 @@ def tabular_trainer(
     )
     made = entropy_trainer.EntropyTrainer(
         model or own, [reward], arguments, rule=rule, tempered_fraction=fraction, on_step=on_step,
-        resampling_rounds=resampling_rounds,
-        train_dataset=datasets.Dataset.from_dict({"prompt": list(prompts)}),
+        resampling_rounds=resampling_rounds, rollout_func=rollout_func,
+        train_dataset=train_dataset or datasets.Dataset.from_dict({"prompt": list(prompts)}),
         processing_class=tokenizer, peft_config=peft_config, eval_dataset=eval_dataset,
     )
     made.remove_callback(transformers.PrinterCallback)
@@ -153,3 +163,41 @@ def grpo_trainer(folder, model, tokenizer, *, kind=trl.GRPOTrainer, config=trl.G
     )
     made.remove_callback(transformers.PrinterCallback)
     return made
+
+
+def drawn_step(
+    folder: Path, model: Any, tokenizer: Any, *, prompts: Any = ("7=", "12=", "345="), samples: int = 4,
+    longest: int = 8, rule: str = "grpo", micro_batches: int = 1, stop: str | None = None, **options: Any,
+) -> tuple[Any, dict[str, Any], list[tuple[str, list[int]]]]:
+    """Take a step that moves nothing; return its trainer, its record, and the rows that were drawn."""
+    rows: list[tuple[str, list[int]]] = []
+    records: list[dict[str, Any]] = []
+
+    def reward(prompts, completion_ids, **_):
+        rows.extend(zip(prompts, completion_ids, strict=True))
+        return [float(len(set(ids))) for ids in completion_ids]
+
+    arguments = entropy_trainer.grpo_config(
+        folder / "run", use_cpu=True, max_steps=1, num_generations=samples, max_completion_length=longest,
+        per_device_train_batch_size=len(prompts) * samples // micro_batches,
+        gradient_accumulation_steps=micro_batches,
+        router_aux_loss_coef=0.0 if hasattr(model.config, "output_router_logits") else None,
+        learning_rate=1e-12, optim="sgd", save_strategy="no", disable_tqdm=True, shuffle_dataset=False,
+        **options)
+    made = entropy_trainer.EntropyTrainer(
+        model, [reward], arguments, rule=update_rules.get(rule), processing_class=tokenizer, stop=stop,
+        on_step=records.append,
+        train_dataset=datasets.Dataset.from_dict({"prompt": list(prompts)}))
+    made.remove_callback(transformers.PrinterCallback)
+    made.train()
+    return made, records[0], rows
+
+
+def read_by_hand(
+    model: Any, prompt: list[int], completion: list[int]
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Log-probabilities and entropies of a completion from transformers' own logits, alone: nats."""
+    with torch.no_grad():
+        logits = model(torch.tensor([[*prompt, *completion]])).logits[0, len(prompt) - 1 : -1].double()
+    one = torch.distributions.Categorical(logits=logits)
+    return one.log_prob(torch.tensor(list(completion))), one.entropy()

@@ -17,17 +17,13 @@ from unittest import mock
 import torch
 import torch.distributed as dist
 import transformers
-from accelerate import Accelerator
 from transformers.models.llama import modeling_llama
 
 from entropy_theory import update_rules
-from entropy_theory.token_batch import TokenBatch
 from llm_bridge import diagnostics
+from llm_bridge.accounting.accountant import Accountant
 from llm_bridge.data import models
-from llm_bridge.forward.policy_forward import Forward
-from llm_bridge.objective import batches
 from llm_bridge.running import ranks
-from llm_bridge.trainer import columns as made_columns
 from llm_bridge.trainer import entropy_trainer, reference
 from tests.llm_bridge import accelerators, collectives
 from tests.llm_bridge.language_models import (
@@ -78,7 +74,7 @@ DAILY: Cases = {
     "two generations": ("grpo", {}, {
         "steps": 2, "learning_rate": 0.01, "ddp_find_unused_parameters": False, "ddp_bucket_cap_mb": 1,
         "ddp_broadcast_buffers": False, "ddp_backend": "gloo", "ddp_timeout": 600}),
-    "off-policy": ("kl-cov", {"ratio": 0.2}, OFF_POLICY),
+    "off-policy": ("kl-cov", {"ratio": 0.2}, {**OFF_POLICY, **CHECKPOINTED}),
     "prepared again": ("clip-cov", {"ratio": 0.2, "lower": 0.05, "cov_log_prob": "current"}, OFF_POLICY),
     "second batch": ("aepo", {"alpha": 2.0}, {}),
     "reference": ("reference-kl", {"coefficient": 0.3}, OFF_POLICY),
@@ -88,12 +84,14 @@ DAILY: Cases = {
         {"target_offsets": (0.4, -0.2, 0.0, 0.1, None, -0.5), **OFF_POLICY}),
     "resampled": ("aepo", {"alpha": 2.0}, {"num_generations": 4, "resampling_rounds": 2}),
     "judged on one rank": ("grpo", {}, {"reward": judged_on_one_rank}),
-    "checkpointed in one": ("grpo", {}, {**OFF_POLICY, **CHECKPOINTED}),
     "judged by nobody": ("kl-cov", {"ratio": 0.2}, {"reward": judged_by_nobody, **OFF_POLICY}),
     "both controllers": ("aepo", CONTROLLED, {
         "learning_rate": 0.01, "steps": 4, "num_iterations": 2, "per_device_train_batch_size": 6,
         "steps_per_generation": 2, "num_generations": 4, "resampling_rounds": 1,
         "mask_truncated_completions": True}),
+    "accounted": ("entropy-bonus", {"coefficient": 0.5}, {
+        "steps": 2, "learning_rate": 1e-3, "optim": "adamw_torch", "weight_decay": 0.1,
+        "max_grad_norm": 0.05, "per_device_train_batch_size": 6, "gradient_accumulation_steps": 2}),
     # On one rank rows of a pass share a prompt, on the other not.
     "two rows a pass": ("grpo", {}, {
         "steps": 2, "learning_rate": 0.01, "per_device_train_batch_size": 2,
@@ -202,9 +200,9 @@ def made_ready(folder: Path, case: str, *, on_step: Any = None, **more: Any) -> 
         made._generate_single_turn = dealt(int(os.environ["RANK"]), tokenizer.eos_token_id)
     if reward is not None:
         made.reward_funcs = [reward]
-    if case in DAILY:
-        made.same_policy.begin = lambda: None  # passes of one row each, once a run: calls are counted
     made.resampling_rounds = rounds
+    if case == "accounted":
+        made.add_callback(Accountant(made, forecast_unit=True))
     return made
 
 
@@ -224,51 +222,19 @@ class Watched(transformers.TrainerCallback):
 
 
 def steps(folder: Path, case: str) -> dict[str, Any]:
-    """A case's rows and weights, the collectives that it made, and its calls of the model."""
+    """A case's rows and weights, and the collectives that it made."""
     records: list[dict[str, Any]] = []
-    calls, gathers, call, gather = [], [], Forward._call, made_columns.gathered
     made = made_ready(folder, case, on_step=records.append)
     watched = Watched(made)
-
-    def counted(self: Any, model: Any, *arguments: Any, **more: Any) -> Any:
-        calls.append(type(model).__name__)
-        return call(self, model, *arguments, **more)
-
-    def gathered(*arguments: Any, **more: Any) -> Any:
-        gathers.append(1)
-        return gather(*arguments, **more)
-
     made.add_callback(watched)
-    found: list[Any] = []
-    with contextlib.ExitStack() as stack:
-        if case in DAILY:
-            stack.enter_context(mock.patch.object(Forward, "_call", counted))
-            stack.enter_context(mock.patch.object(made_columns, "gathered", gathered))
-            found = stack.enter_context(collectives.recorded())
+    with collectives.recorded() if case in DAILY else contextlib.nullcontext([]) as found:
         made.train()
     return {"steps": watched.steps, "weights": watched.weights, "records": records,
-            "collectives": found, "calls": calls, "gathers": len(gathers),
-            "kind": str(made.accelerator.distributed_type.value), "model": type(made.model).__name__,
+            "collectives": found, "kind": str(made.accelerator.distributed_type.value),
             "bf16": made.args.bf16, "checkpoints": made.generating_model.is_gradient_checkpointing,
             "fused": list(made.forward._fused.values()),
             "data parallelism": [getattr(made.model_wrapped, name, None) for name in (
                 "find_unused_parameters", "bucket_bytes_cap", "broadcast_buffers")]}
-
-
-def all_rows() -> dict[str, torch.Tensor]:
-    """`batches.gathered` of two rows on each rank, which say where they are from."""
-    rank, accelerator = dist.get_rank(), Accelerator(cpu=True)
-    width = LONGEST[rank]
-    place = torch.arange(2 * width).reshape(2, width) + 100 * rank
-    number = place.double()
-    batch = TokenBatch(
-        log_prob=number, old_log_prob=number, reward=number.float(), weight=number, sequence=place,
-        mask=place % 2 == 0, tempered=place % 3 == 0,
-        group=place[:, :1].expand(2, width), prepared={"selected": place % 5 == 0, "scale": number},
-    )
-    whole = batches.gathered(accelerator, batch, narrow=("group",))
-    return {name: getattr(whole, name) for name in ("mask", "tempered", "sequence", "reward", "group")
-            } | whole.prepared
 
 
 def watched_by_diagnostics(folder: Path) -> dict[str, Any]:
@@ -377,7 +343,7 @@ def main(folder: Path, job: str, checkpoint: str | None = None) -> dict[str, Any
     for case in named:
         found[case] = steps(folder, case)
     if job == "daily":
-        found |= {"gathered": all_rows(), "diagnostics": watched_by_diagnostics(folder)}
+        found["diagnostics"] = watched_by_diagnostics(folder)
     if job == "nodes":
         found |= {"first of its node": ranks.is_main_of_node(),
                   "dealt": ranks.dealt_out(list(range(5)), lambda item: [item, dist.get_rank()])}

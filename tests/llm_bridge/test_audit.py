@@ -7,7 +7,6 @@ import transformers
 
 from entropy_theory import update_rules
 from entropy_theory.support import results
-from llm_bridge.accounting.step_accountant import TokenEffects
 from llm_bridge.analysis import audit
 from tests.llm_bridge.language_models import tabular_trainer
 
@@ -16,7 +15,7 @@ IDENTITY = 1e-10
 
 
 @pytest.mark.parametrize(("name", "options", "micro_batches"), [
-    ("reinforce", {}, 2), ("aepo", {}, 1),
+    ("aepo", {}, 1),
     ("aent", {"coefficient": 0.5, "adaptive": False, "removed_fraction": 0.4,
               "base": "entropy-bonus"}, 2),
 ])
@@ -78,16 +77,6 @@ def test_the_gradients_part_is_divided_over_rules_and_answers(tmp_path):
     assert divided["parts"]["clipping"] == pytest.approx(sum(s.parts["clipping"] for s in steps))
     assert divided["by_rule"]["grpo"] == pytest.approx(sum(s.by_rule["grpo"] for s in steps))
     assert divided["by_answer"]["right"] == pytest.approx(sum(s.by_answer["right"] for s in steps))
-
-
-def test_divisions_that_are_not_trusted_are_not_shown(tmp_path, monkeypatch):
-    """In a number format that tells tokens apart no more, rules and answers are sums of noise."""
-    monkeypatch.setattr(TokenEffects, "trusted", property(lambda self: False))
-    steps = clipped_steps(tmp_path)
-    assert [(step.by_rule, step.by_answer) for step in steps] == [(None, None)] * 3
-    divided = audit.summary(steps)["divided"]
-    assert divided["parts"].keys() >= {"gradient", "clipping"}
-    assert (divided["by_rule"], divided["by_answer"]) == (None, None)
 
 
 def test_on_a_transformer_the_identity_holds_and_the_assumption_does_not(audited):

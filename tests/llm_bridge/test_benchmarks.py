@@ -56,12 +56,6 @@ def test_problems_of_the_data_are_told_in_one_sentence(tmp_path, monkeypatch):
     write(tmp_path, "aime25", [{"problem": "x"}])
     with pytest.raises(ValueError, match=r"aime25\.jsonl, row 1: expected .* found problem"):
         benchmarks.load("aime25", folder=tmp_path)
-    (tmp_path / "aime25.jsonl").write_text("{not json}\n")
-    with pytest.raises(ValueError, match="line 1: not valid JSON"):
-        benchmarks.load("aime25", folder=tmp_path)
-    (tmp_path / "aime25.jsonl").write_text("")
-    with pytest.raises(ValueError, match="no problems"):
-        benchmarks.load("aime25", folder=tmp_path)
     with pytest.raises(ValueError, match="did you mean aime2"):
         benchmarks.load("aime2")
 
@@ -91,9 +85,6 @@ def test_protocols_are_the_papers():
     assert (aent.temperature, aent.top_p, aent.top_k, aent.samples) == (0.6, 0.95, 20, 4)
     for protocols in benchmarks.PROTOCOLS.values():
         assert set(protocols) == set(benchmarks.BENCHMARKS)
-        for p in protocols.values():
-            assert "\\boxed{}" in p.prompt.format(question="q")
-            assert "arXiv" in p.source
     with pytest.raises(ValueError, match="unknown protocol 'cui'"):
         benchmarks.protocol("cui", "aime24")
     with pytest.raises(ValueError, match="unknown benchmark of that protocol 'split'"):

@@ -1,4 +1,4 @@
-"""Guards llm_bridge/trainer/columns.py: what rules read of TRL's rows, worked out by hand."""
+"""Guards llm_bridge/trainer/columns.py, objective/batches.py: what rules read of TRL's rows, by hand."""
 
 import math
 from types import SimpleNamespace
@@ -7,8 +7,9 @@ import pytest
 import torch
 
 from entropy_theory import update_rules
+from llm_bridge.objective import batches
 from llm_bridge.objective.batches import prefix_states
-from llm_bridge.trainer.columns import KEPT, Place, target_offsets, token_weights, with_rule_columns
+from llm_bridge.trainer.columns import Place, target_offsets, token_weights, with_rule_columns
 
 PLACE = Place(rank=1, ranks=2, rows=6, group_size=2)
 """The second of two ranks; of its six rows four are here."""
@@ -90,13 +91,6 @@ def test_a_token_s_state_is_all_that_came_before_it():
         assert columns["answer"][row] == alone[-1]
 
 
-def test_of_trls_columns_those_stay_that_no_rule_replaces():
-    columns, given = found(), trl_columns()
-    for name in KEPT:
-        assert torch.equal(columns[name], given[name]), name
-    assert "advantages" not in columns
-
-
 def test_images_are_refused():
     with pytest.raises(ValueError, match="images are not supported: train on text"):
         found(columns=trl_columns() | {"pixel_values": torch.zeros(4)})
@@ -127,3 +121,31 @@ def test_whether_there_is_a_column_hangs_on_the_rule_alone():
         assert target_offsets(bare, rule).tolist() == [0.0]
     for rule in (update_rules.get("grpo"), update_rules.get("entropy-bonus"), update_rules.get("aent")):
         assert target_offsets(bare, rule) is None
+
+
+def test_many_prefixes_have_many_states():
+    """A weak hash (of the token's low bits, say) would collide here."""
+    generator = torch.Generator().manual_seed(0)
+    ids = torch.randint(0, 2**17, (20000, 3), generator=generator)
+    states = prefix_states(ids, torch.ones_like(ids))[:, -1]
+    assert len(states.unique()) == len(torch.unique(ids, dim=0))
+
+
+def test_what_belongs_to_a_sequence_is_at_all_its_positions():
+    """Rules read it at the first one, whether that is masked or not."""
+    mask = torch.tensor([[False, True, True], [True, True, False], [False, False, False]])
+    columns = {
+        "mask": mask, "weight": mask / 4.0, "reward": torch.tensor([1.0, 0.0, 0.5]),
+        "group": torch.tensor([0, 0, 1]), "sequence": torch.tensor([4, 5, 6]),
+        "coefficient": torch.tensor([0.1, 0.2, 0.3]), "tempered": torch.tensor([False, True, False]),
+        "target_offset": torch.tensor([0.3, 0.0, -0.3]),
+        "sampling_temperature": torch.tensor([1.0, 1.2, 1.0]),
+        "state": torch.zeros(3, 3, dtype=torch.long),
+        "completion_ids": torch.zeros(3, 3, dtype=torch.long),
+    }
+    zeros = torch.zeros(3, 3)
+    batch = batches.token_batch(columns, zeros, zeros, step=0, seed=0)
+    # Those columns are the ones that are sent between ranks once a row.
+    assert {name for name, column in columns.items() if column.ndim == 1} == {*batches.OF_A_SEQUENCE}
+    for name in batches.OF_A_SEQUENCE:
+        assert torch.equal(getattr(batch, name), columns[name][:, None].expand(3, 3)), name

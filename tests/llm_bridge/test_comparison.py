@@ -1,7 +1,6 @@
 """Guards llm_bridge/analysis/comparison.py: numbers by hand, and runs that do not compare."""
 
 import csv
-import dataclasses
 import json
 import re
 
@@ -54,20 +53,10 @@ def test_a_summary_by_hand(tmp_path):
     assert (found["steps"], found["seconds_a_step"], found["constant_answer"]) == (40, 2.0, 0.125)
 
 
-def test_the_account_is_held_against_the_same_step():
-    """At the steps that were accounted for, three at least."""
-    def run(pairs):
-        return RunRecord(
-            name="", folder=None, options={}, status="", constant_answer_reward=None,
-            steps=[{"step": i} if pair is None else {
-                "step": i, "entropy_gradient": pair[0], "measured_entropy_change": pair[1]}
-                for i, pair in enumerate(pairs)],
-            evaluation=None, audit=None, provenance=None)
-
-    pairs = [(-0.2, -0.3), None, (0.1, 0.1), (-0.5, -0.4)]
-    expected = np.corrcoef(np.array([p for p in pairs if p]).T)[0, 1]
-    assert comparison.account_correlation(run(pairs)) == pytest.approx(expected)
-    assert comparison.account_correlation(run(pairs[:3])) is None
+def run(steps, name=""):
+    return RunRecord(
+        name=name, folder=None, options={}, status="", constant_answer_reward=None, steps=steps,
+        evaluation=None, audit=None, provenance=None)
 
 
 def test_what_moved_entropy_is_added_up():
@@ -79,14 +68,13 @@ def test_what_moved_entropy_is_added_up():
         {"step": 3, "measured_entropy_change": 0.1, "accounted": 0.125, "accounted/momentum": 0.05,
          "accounted/weight_decay": 0.01},
     ]
-    run = RunRecord(name="a", folder=None, options={}, status="", constant_answer_reward=None,
-                    steps=steps, evaluation=None, audit=None, provenance=None)
-    found = comparison.accounts(run)
+    first = run(steps, name="a")
+    found = comparison.accounts(first)
     assert found == pytest.approx(
         {"measured": -0.2, "accounted": -0.125, "momentum": -0.15, "weight_decay": 0.01}, abs=1e-15)
-    plain = dataclasses.replace(run, name="b", steps=steps[1:2])
+    plain = run(steps[1:2], name="b")
     assert comparison.accounts(plain) == {}
-    ((_, (said, table)),) = comparison._accounts([run, plain])
+    ((_, (said, table)),) = comparison._accounts([first, plain])
     assert "2 of a, 0 of b" in said
     assert table.rows[-1] == ["weight decay", 0.01, None]
     assert comparison._accounts([plain]) == []
@@ -94,11 +82,6 @@ def test_what_moved_entropy_is_added_up():
 
 def test_the_forecast_is_held_against_the_next_step():
     """Not the last one, not across a gap in the log, not where there is none."""
-    def run(steps):
-        return RunRecord(
-            name="", folder=None, options={}, status="", constant_answer_reward=None, steps=steps,
-            evaluation=None, audit=None, provenance=None)
-
     entropy = [1.0, 0.8, 0.9, 0.4, 0.6, 0.5]
     steps = [{"step": i, "entropy": h, "forecast_entropy_change": f}
              for i, (h, f) in enumerate(zip(entropy, [-0.2, 0.1, -0.5, 0.2, None, 9.0], strict=True))]
@@ -138,7 +121,6 @@ def test_the_command_writes_what_it_prints(tmp_path, monkeypatch, capsys):
     # Where and how a run was watched is no difference.
     assert "output" not in re.sub(r"<style>.*?</style>", "", text, flags=re.S)
     assert text.count('<img src="data:image/svg+xml;base64,') >= 5
-    assert "0.75" in text.split("<h2>Numbers")[0]
 
 
 def test_runs_that_do_not_compare_are_refused_and_explained(tmp_path):
@@ -162,8 +144,6 @@ def test_runs_that_do_not_compare_are_refused_and_explained(tmp_path):
 def test_folders_that_are_no_runs(tmp_path):
     with pytest.raises(ValueError, match=r"no run\.json"):
         comparison.read(tmp_path)
-    with pytest.raises(ValueError, match="no run to compare"):
-        comparison.read_all([])
     a = write(tmp_path / "x" / "run", np.linspace(1, 0, 5))
     b = write(tmp_path / "y" / "run", np.linspace(1, 0, 5))
     assert [run.name for run in comparison.read_all([a, b])] == [str(a), str(b)]

@@ -55,20 +55,6 @@ def gradients(step, tensors):
     return tuple(torch.autograd.grad(call(), tensors, allow_unused=True) for call in (compiled, step))
 
 
-def one_graph(case: str) -> None:
-    """Compile a rule's loss without a break, and compare its gradients with the plain ones."""
-    name, options = CASES[case]
-    rule = update_rules.get(name, **options)
-    batch = rule.prepare(TokenBatch(**columns()))
-    moved = {name: getattr(batch, name).clone().requires_grad_()
-             for name in ("log_prob", "entropy", "clamped_entropy")}
-    found = gradients(lambda: loss.policy_loss(batch.replace(**moved), rule), list(moved.values()))
-    for ours, plain in zip(*found, strict=True):
-        assert (ours is None) == (plain is None)
-        if plain is not None:
-            torch.testing.assert_close(ours, plain, rtol=16 * FLOAT64, atol=0)
-
-
 def whole_step(case: str) -> None:
     """Compile model, head and rule without a break, and compare the gradients of the weights."""
     name, options = CASES[case]
@@ -101,19 +87,12 @@ def whole_step(case: str) -> None:
         torch.testing.assert_close(one, other, rtol=0, atol=256 * FLOAT64 * scale)
 
 
-def in_a_process_of_its_own(function, *cases: str) -> None:
-    """The tests' checks of shapes are no part of the graph."""
-    call = f"from {__name__} import {function.__name__} as f; [f(case) for case in {cases!r}]"
+@pytest.mark.parametrize("cases", [
+    pytest.param(["aent"], id="aent"), pytest.param([*CASES], id="all", marks=pytest.mark.deep)])
+def test_model_head_and_rule_are_one_graph(cases):
+    """A head hidden from the compiler, a mask whose tokens are counted, a controller made in the loss: a
+    step falls apart where a value is read back, and waits for the GPU. In a process of its own: tests'
+    checks of shapes are no part of the graph."""
+    call = f"from {__name__} import whole_step; [whole_step(case) for case in {cases!r}]"
     done = subprocess.run([sys.executable, "-c", call], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
-
-
-@pytest.mark.deep
-def test_every_rules_loss_is_one_graph():
-    """Where a value is read back a compiled step falls apart, and waits for the GPU."""
-    in_a_process_of_its_own(one_graph, *CASES)
-
-
-def test_model_head_and_rule_are_one_graph():
-    """A head hidden from the compiler, a mask whose tokens are counted, a controller made in the loss."""
-    in_a_process_of_its_own(whole_step, "aent", "clip-cov")

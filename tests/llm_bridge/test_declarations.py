@@ -3,17 +3,15 @@
 import json
 import logging
 
-import datasets
 import pytest
 import torch
 import transformers
 
-from entropy_theory import update_rules
 from llm_bridge import evaluation
 from llm_bridge.commands import pretrain
 from llm_bridge.data import generation_settings, models, tasks
 from llm_bridge.sampling import samplers, sampling
-from llm_bridge.trainer import entropy_trainer
+from tests.llm_bridge.language_models import drawn_step, read_by_hand
 
 PROMPTS = ("7=", "12=", "345=")
 EOS, PLUS, NINE = 2, 14, 12
@@ -77,16 +75,8 @@ def assert_ends(rows, ends):
     assert ends[-1] in {ids[-1] for ids in rows}
 
 
-def by_hand(plain, prompt, completion):
-    """Log-probabilities and entropies of a completion from transformers' own logits, alone: nats."""
-    with torch.no_grad():
-        logits = plain(torch.tensor([prompt + completion])).logits[0, len(prompt) - 1 : -1].double()
-    one = torch.distributions.Categorical(logits=logits)
-    return one.log_prob(torch.tensor(completion)), one.entropy()
-
-
-DAILY = ("a list in config", "no generation_config", "one that has no logit", "the end is the padding",
-         "padded vocabulary", "a nested config", "settings that bend")
+SIZE = {"samples": 24, "longest": 12}
+DAILY = ("one that has no logit", "the end is the padding", "a nested config", "settings that bend")
 
 
 @pytest.mark.parametrize("case", [
@@ -112,40 +102,20 @@ def test_what_a_checkpoint_declares_arrives(tmp_path, caplog, case):
             assert_ends(rows, ends)
         for place in (0, 30, 60):
             prompt = drawn.prompt_ids[place][drawn.prompt_mask[place]].tolist()
-            log_prob, entropy = by_hand(plain, prompt, rows[place])
+            log_prob, entropy = read_by_hand(plain, prompt, rows[place])
             count = len(rows[place])
             for column, expected in ((drawn.log_prob, log_prob), (drawn.entropy, entropy)):
                 torch.testing.assert_close(
                     column[place, :count].double(), expected, atol=1e-4, rtol=0)
     if case == "settings that bend":
         with pytest.raises(ValueError, match=r"generation setting .* or cut them off"):
-            trained(tmp_path, plain, tokenizer)
+            drawn_step(tmp_path, plain, tokenizer, **SIZE)
         plain.generation_config = transformers.GenerationConfig(eos_token_id=[EOS, PLUS])
     for one in (model, plain):
-        record, rows = trained(tmp_path, one, tokenizer)
+        _, record, rows = drawn_step(tmp_path, one, tokenizer, **SIZE)
         assert_ends([ids for _, ids in rows], ends)
-        entropy = [by_hand(plain, tokenizer(prompt).input_ids, ids)[1].mean() for prompt, ids in rows]
+        entropy = [read_by_hand(plain, tokenizer(text).input_ids, ids)[1].mean() for text, ids in rows]
         assert record["entropy"] == pytest.approx(float(torch.stack(entropy).mean()), abs=1e-4)
-
-
-def trained(folder, model, tokenizer, **options):
-    """Take a step; return its record, and the rows that were drawn."""
-    rows, records = [], []
-
-    def reward(prompts, completion_ids, **_):
-        rows.extend(zip(prompts, completion_ids, strict=True))
-        return [float(len(set(ids))) for ids in completion_ids]
-
-    made = entropy_trainer.EntropyTrainer(
-        model, [reward], entropy_trainer.grpo_config(
-            folder / "run", use_cpu=True, max_steps=1, num_generations=24, max_completion_length=12,
-            per_device_train_batch_size=72, learning_rate=1e-12, optim="sgd", save_strategy="no",
-            disable_tqdm=True, shuffle_dataset=False),
-        rule=update_rules.get("grpo"), processing_class=tokenizer, on_step=records.append,
-        train_dataset=datasets.Dataset.from_dict({"prompt": list(PROMPTS)}), **options)
-    made.remove_callback(transformers.PrinterCallback)
-    made.train()
-    return records[0], rows
 
 
 def test_an_evaluation_tells_ended_from_cut_off_by_all_end_tokens(tmp_path):
@@ -162,22 +132,17 @@ def test_an_evaluation_tells_ended_from_cut_off_by_all_end_tokens(tmp_path):
 def test_a_stop_text_ends_completions_beside_the_end_tokens(tmp_path):
     """In training it is told to the trainer, and no declaration of the model that is saved."""
     model, tokenizer = models.load(str(written(tmp_path / "model", "a list in generation_config")))
-    _, rows = trained(tmp_path, model, tokenizer, stop="9")
+    *_, rows = drawn_step(tmp_path, model, tokenizer, stop="9", **SIZE)
     assert_ends([ids for _, ids in rows], [EOS, PLUS, tokenizer.convert_tokens_to_ids("9")])
     assert models.end_token_ids(model, tokenizer) == [EOS, PLUS]
 
 
-@pytest.mark.parametrize(("declared", "message"), [
-    ({"stop_strings": ["9"]}, r"declares stop_strings=\['9'\]"),
-    ({"max_time": 0.5}, "max_time=0.5 would bend"), ({"constraints": [[3]]}, "constraints="),
-])
-def test_what_training_cannot_obey_is_refused_by_name(tmp_path, declared, message):
+def test_what_training_cannot_obey_is_refused_by_name(tmp_path):
     """Generation fills what TRL leaves unset from the model's own, in silence."""
     model, tokenizer = models.load(str(written(tmp_path / "model", "one")))
-    for name, value in declared.items():
-        setattr(model.generation_config, name, value)
-    with pytest.raises(ValueError, match=message):
-        trained(tmp_path, model, tokenizer)
+    model.generation_config.stop_strings = ["9"]
+    with pytest.raises(ValueError, match=r"declares stop_strings=\['9'\]"):
+        drawn_step(tmp_path, model, tokenizer)
 
 
 def test_ends_that_are_texts_are_refused_wherever_a_model_is_sampled(tmp_path):

@@ -6,7 +6,7 @@ A size that changes fails here: TRL has moved, or the bridge has.
 import numpy as np
 import pytest
 
-from entropy_theory import advantages, policy, tabular, update_rules
+from entropy_theory import policy, tabular, update_rules
 from entropy_theory.token_batch import TokenBatch
 from tests.llm_bridge.trl_steps import CUT, ROWS, both, difference
 from tests.tolerances import FLOAT64, SAME_STEP
@@ -67,42 +67,3 @@ def test_rows_that_are_cut_off_and_masked_are_left_alone():
     assert step[2] == pytest.approx(0, abs=64 * FLOAT64)
     theirs = p * finished * (reward[0] - (p * reward[0]).sum())  # before the softmax's own term
     assert abs((theirs - p * theirs.sum())[2]) > 0.01
-
-
-def rows(reward, group, lengths) -> TokenBatch:
-    mask = np.arange(max(lengths)) < np.array(lengths)[:, None]
-    shape = mask.shape
-
-    def column(values):
-        return np.broadcast_to(np.array(values)[:, None], shape)
-
-    zeros = np.zeros(shape)
-    return TokenBatch(
-        log_prob=zeros, old_log_prob=zeros, reward=column(reward), group=column(group), mask=mask,
-        weight=mask / mask.sum(), sequence=column(range(len(reward))))
-
-
-def test_a_group_of_equal_rewards_does_not_move_under_reinforce_plus_plus():
-    """verl whitens over tokens, which subtracts a second mean, weighted by lengths: where lengths are
-    uneven a group whose rewards are all equal is pushed as well."""
-    batch = rows([1.0, 0.0, 1.0, 1.0], [0, 0, 1, 1], [1, 5, 2, 3])
-    found = advantages.group_centered_batch_normalized(batch, batch.mask)
-    assert (found[2:] == 0).all()
-    centered = np.broadcast_to(np.array([0.5, -0.5, 0.0, 0.0])[:, None], batch.mask.shape)
-    whitened = (centered - centered[batch.mask].mean()) / centered[batch.mask].std(ddof=1)
-    assert whitened[2, 0] > 0.3
-    # Of equal lengths, and up to G / (G - 1) in the variance, they are one.
-    even = rows([1.0, 0.0, 1.0, 1.0], [0, 0, 1, 1], [3, 3, 3, 3])
-    found = advantages.group_centered_batch_normalized(even, even.mask)
-    expected = centered[:, :3] / centered[:, :3].std()
-    np.testing.assert_allclose(found, expected, rtol=0, atol=16 * FLOAT64)
-
-
-def test_a_group_of_one_has_no_advantage():
-    """Nothing to compare with. verl leaves its reward: another estimator, in other units."""
-    batch = rows([1.0, 0.0, 1.0], [0, 0, 1], [2, 2, 2])
-    for name in ("group-normalized", "group-centered"):
-        found = advantages.ESTIMATORS[name](batch, batch.mask)
-        assert (found[2] == 0).all(), name
-        assert (found[:2] != 0).all(), name
-    assert advantages.equal_reward_groups(batch, batch.mask) == pytest.approx(1 / 3)

@@ -58,7 +58,6 @@ def test_a_model_that_is_not_here_gets_a_plan_without_memory(tmp_path, monkeypat
     ({"prompts": 3, "samples": 3}, "2 processes does not divide the step's 9 completions"),
     # What `train` refuses before it loads a model, by the same checks.
     ({"trl_options": ("top_p=0.5",)}, "top_p=0.5 is refused"),
-    ({"trl_options": ("per_device_train_batch_size=3",)}, "follows from the run's own options"),
     ({"iterations": 2, "save_every": 3, "steps": 6}, "must be a multiple of the 2 optimizer steps"),
 ])
 def test_what_cannot_be_planned_says_why(options, message):

@@ -68,24 +68,17 @@ def test_weights_alone_are_no_checkpoint_to_go_on_from(tmp_path, capsys):
             made().train(resume_from_checkpoint=checkpoint)
 
 
-@pytest.mark.parametrize("place", ["torch.save", "seal"])
-def test_a_full_disk_leaves_no_half_written_checkpoint(tmp_path, monkeypatch, place):
+@pytest.mark.parametrize(("owner", "name"), [(torch, "save"), (checkpoints, "seal")])
+def test_a_full_disk_leaves_no_half_written_checkpoint(tmp_path, monkeypatch, owner, name):
     """Its space is free again, and the checkpoint before it is whole."""
-    made = saving(tmp_path)
-    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    made, original = saving(tmp_path), getattr(owner, name)
 
-    def fails_at(original):
-        def write(*arguments, **options):
-            if made.state.global_step == 4:
-                raise full
-            return original(*arguments, **options)
+    def write(*arguments, **options):
+        if made.state.global_step == 4:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return original(*arguments, **options)
 
-        return write
-
-    owner, name = {
-        "torch.save": (torch, "save"), "seal": (checkpoints, "seal"),
-    }[place]
-    monkeypatch.setattr(owner, name, fails_at(getattr(owner, name)))
+    monkeypatch.setattr(owner, name, write)
     with pytest.raises(OSError, match="No space left"):
         made.train()
     assert [path.name for path in tmp_path.glob("checkpoint-*")] == ["checkpoint-2"]
@@ -167,80 +160,64 @@ def failing(folder, place, error):
     return made
 
 
-@pytest.mark.parametrize(("place", "kind"), [("_generate_single_turn", 0), ("optimizer", 1)])
-def test_out_of_memory_names_what_to_change(tmp_path, place, kind):
+IS_A_BUG = RuntimeError("CUDA error: device-side assert triggered")
+"""Keeps its traceback."""
+TOO_MANY = r"24 completions of up to 6 tokens.*micro_batches.*max_new"
+
+
+@pytest.mark.parametrize(("place", "error", "kind", "message"), [
+    ("_generate_single_turn", OUT_OF_MEMORY[0], OSError, TOO_MANY),
+    ("optimizer", OUT_OF_MEMORY[1], OSError, TOO_MANY),
+    ("_compute_loss", GPU_IS_LOST, OSError, r"GPU no longer answers \(CUDA error.*same command again"),
+    ("_compute_loss", IS_A_BUG, RuntimeError, str(IS_A_BUG))], ids=range(4))
+def test_what_a_gpu_cannot_do_names_what_to_change(tmp_path, place, error, kind, message):
     """Wherever in the step: a GPU is often full only when the optimizer makes its moments."""
-    made = failing(tmp_path, place, OUT_OF_MEMORY[kind])
-    with pytest.raises(OSError, match=r"24 completions of up to 6 tokens.*micro_batches.*max_new"):
-        made.train()
+    with pytest.raises(kind, match=message):
+        failing(tmp_path, place, error).train()
 
 
-def test_a_gpu_that_disappears_is_one_clear_error(tmp_path):
-    with pytest.raises(OSError, match=r"GPU no longer answers \(CUDA error.*same command again"):
-        failing(tmp_path, "_compute_loss", GPU_IS_LOST).train()
-
-
-def test_other_runtime_errors_stay_what_they_are(tmp_path):
-    """A failed assertion on the GPU is a bug, and keeps its traceback."""
-    error = RuntimeError("CUDA error: device-side assert triggered")
-    with pytest.raises(RuntimeError, match=str(error)):
-        failing(tmp_path, "_compute_loss", error).train()
-
-
-@pytest.mark.parametrize(("error", "message"), [
-    (OUT_OF_MEMORY[0], r"32 completions of up to 6 tokens.*lower batch_size or max_new_tokens"),
-    (GPU_IS_LOST, "GPU no longer answers"),
-], ids=["memory", "device"])
-def test_sampling_names_its_own_settings(monkeypatch, error, message):
+def test_sampling_names_its_own_settings(monkeypatch):
     """What evaluate and sample say."""
     model, tokenizer = llama()
 
     def fail(*_, **__):
-        raise error
+        raise OUT_OF_MEMORY[0]
 
     monkeypatch.setattr(model, "forward", fail)
-    with pytest.raises(OSError, match=message):
+    with pytest.raises(OSError, match=r"32 completions of up to 6 tokens.*lower batch_size or max_new"):
         sampling.sample(model, tokenizer, ["57="], max_new_tokens=6)
-
-
-def accelerator(kind="NO", **attributes):
-    return SimpleNamespace(distributed_type=SimpleNamespace(value=kind), **attributes)
 
 
 def deepspeed(norm, **attributes):
     """As accelerate wraps DeepSpeed's engine: gradients are not where torch has them."""
     engine = SimpleNamespace(get_global_grad_norm=lambda: norm)
-    return accelerator("DEEPSPEED", scaler=None, deepspeed_engine_wrapped=engine, **attributes)
-
-
-def a_gradient(value):
-    model = torch.nn.Linear(2, 2)
-    for weight in model.parameters():
-        weight.grad = torch.full_like(weight, value)
-    return model
+    return SimpleNamespace(distributed_type=SimpleNamespace(value="DEEPSPEED"), scaler=None,
+                           deepspeed_engine_wrapped=engine, **attributes)
 
 
 def test_an_overflow_of_float16_is_skipped_until_no_scale_helps(tmp_path):
     """GradScaler overflows on purpose: it raises the scale until a gradient does."""
     scaler = torch.amp.GradScaler("cpu", init_scale=4.0, growth_interval=10**6)
-    model = a_gradient(float("inf"))
+    accelerator = SimpleNamespace(distributed_type=SimpleNamespace(value="NO"), scaler=scaler)
+    model = torch.nn.Linear(2, 2)
+    for weight in model.parameters():
+        weight.grad = torch.full_like(weight, float("inf"))
     optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
     scaler.scale(torch.ones(()))
     for _ in range(2):  # 4, 2
         scaler.unscale_(optimizer)
-        faults.check_gradient(model, accelerator(scaler=scaler), folder=tmp_path, step=1, rows=[])
+        faults.check_gradient(model, accelerator, folder=tmp_path, step=1, rows=[])
         before = model.weight.detach().clone()
         scaler.step(optimizer)
         scaler.update()
         torch.testing.assert_close(model.weight.detach(), before, rtol=0, atol=0)
     with pytest.raises(ValueError, match=r"gradient of step 2 is not finite.*those after step 1"):
-        faults.check_gradient(model, accelerator(scaler=scaler), folder=tmp_path, step=1, rows=[])
+        faults.check_gradient(model, accelerator, folder=tmp_path, step=1, rows=[])
 
 
-@pytest.mark.parametrize("value", [float("inf"), float("nan")])
-def test_a_gradient_in_deepspeed_s_buffers_is_checked(tmp_path, value):
+def test_a_gradient_in_deepspeed_s_buffers_is_checked(tmp_path):
     """There a parameter has no gradient, and to look at those found nothing to refuse."""
-    model = torch.nn.Linear(2, 2)
+    model, value = torch.nn.Linear(2, 2), float("nan")
     with pytest.raises(ValueError, match="go on from the last checkpoint"):
         faults.check_gradient(
             model, deepspeed(value, optimizer_step_was_skipped=False), folder=tmp_path, step=1, rows=[])

@@ -7,7 +7,7 @@ import torch
 from entropy_theory import update_rules
 from entropy_theory.schedules import Points
 from llm_bridge.accounting.accountant import Accountant
-from tests.llm_bridge.language_models import StopAt, tabular_trainer
+from tests.llm_bridge.language_models import tabular_trainer
 
 RULE = update_rules.get(
     "diverse-bonus", target=2.0, hold="forecast", coefficient=0.1, coefficient_low=-3.0,
@@ -21,12 +21,6 @@ def holding_trainer(folder, rule=RULE, **options):
 
 
 SCHEDULE = Points(points=((0, 2.5), (4, 1.5)))
-
-
-def scheduled_trainer(folder, **options):
-    return holding_trainer(folder, update_rules.get(
-        "diverse-bonus", target_schedule=SCHEDULE, hold="forecast", coefficient_low=-3.0,
-        coefficient_high=3.0), **options)
 
 
 def test_forecasts_of_the_steps_themselves_reach_the_controller(tmp_path):
@@ -48,20 +42,6 @@ def test_forecasts_of_the_steps_themselves_reach_the_controller(tmp_path):
         assert announced == pytest.approx(record["measured_entropy_change"], rel=1e-2)
     assert trainer.entropy_forecast() is not None
     assert trainer.entropy_forecast() is None  # asked twice, no step between
-
-
-@pytest.mark.parametrize("make", [holding_trainer, scheduled_trainer])
-def test_a_resumed_run_holds_on(tmp_path, make):
-    whole, records = make(tmp_path / "whole", steps=4)
-    whole.train()
-    first, _ = make(tmp_path / "cut", steps=4, save_steps=2, save_strategy="steps")
-    first.add_callback(StopAt(2))
-    first.train()
-    again, resumed = make(tmp_path / "cut", steps=4, save_steps=2, save_strategy="steps")
-    again.train(resume_from_checkpoint=str(tmp_path / "cut" / "checkpoint-2"))
-    names = ("coefficient", "forecast_base", "forecast_per_unit", "entropy")
-    assert [[r[name] for name in names] for r in resumed] == [[r[name] for name in names]
-                                                              for r in records[2:]]
 
 
 @pytest.mark.parametrize("rule", ["aepo", "entropy-bonus", "diverse-bonus"])

@@ -50,14 +50,12 @@ def adapted_head():
     [
         (lambda: llama()[0], None),
         (lambda: llama(tie_word_embeddings=True)[0], None),
-        (lambda: small("Qwen2"), None),
         (lambda: small("Granite", logits_scaling=1.0), None),
         (lambda: small("Granite", logits_scaling=3.0), "changes the logits"),
-        (lambda: small("Cohere", logit_scale=0.5, pad_token_id=0), "changes the logits"),
         (lambda: small("Gemma2", final_logit_softcapping=30.0), "changes the logits"),
         (adapted_head, "is not a plain"),
     ],
-    ids=["llama", "tied", "qwen2", "granite", "granite-scaled", "cohere", "gemma2", "lora-head"],
+    ids=["llama", "tied", "granite", "granite-scaled", "gemma2", "lora-head"],
 )
 def test_models_that_work_on_their_logits_are_told_apart(make, reason):
     """A softcap, a scale and an adapter on the head are each seen; a plain head stays as it was."""

@@ -6,12 +6,10 @@ from collections import Counter
 import pytest
 import scipy.stats
 import torch
-import transformers
 
-from entropy_theory import update_rules
 from llm_bridge.sampling import group_sampling
 from tests.llm_bridge.language_models import tabular
-from tests.llm_bridge.llama_steps import llama, llama_trainer
+from tests.llm_bridge.llama_steps import llama
 
 PROMPTS = [[5, 6, 7]] * 3000 + [[8]] * 1000
 STOPS = [2, 4, 9]
@@ -73,19 +71,3 @@ def test_a_row_goes_on_as_if_alone():
 def test_a_model_without_a_cache_is_left_to_others():
     model, _ = tabular()
     assert group_sampling.sample_groups(model, [[5]], stop_ids=[2], max_new_tokens=2) is None
-
-
-def test_other_settings_are_left_to_generate(tmp_path, monkeypatch):
-    """A target's nucleus is no plain sampling: that batch is drawn by generate, the other is not."""
-    calls = []
-    original = transformers.GenerationMixin.generate
-    monkeypatch.setattr(
-        transformers.GenerationMixin, "generate",
-        lambda self, *a, **k: calls.append(k["generation_config"].top_p) or original(self, *a, **k),
-    )
-    from entropy_theory.targets import Nucleus
-
-    made = llama_trainer(tmp_path, update_rules.get("aepo", towards=Nucleus()))
-    made.train()
-    assert len(calls) == 1
-    assert calls[0] < 1

@@ -20,7 +20,6 @@ from llm_bridge.head.token_statistics import has_triton
 from tests.tolerances import FLOAT32, FLOAT64
 
 VOCABULARY, FEATURES = 37, 5
-FRACTIONS = (0.0, 0.2, 0.45, 0.97)
 
 
 def problem(seed: int = 0, dtype: torch.dtype = torch.float64, rows: int = 12):
@@ -40,8 +39,7 @@ def small_chunks(monkeypatch):
 
 
 @pytest.mark.usefixtures("small_chunks")
-@pytest.mark.parametrize("removed_fraction", FRACTIONS)
-@pytest.mark.parametrize("temperature", [1.0, 2.0])
+@pytest.mark.parametrize(("temperature", "removed_fraction"), [(1.0, 0.0), (2.0, 0.2), (1.0, 0.97)])
 def test_the_fused_head_is_the_plain_one(removed_fraction, temperature):
     """Every column and every gradient, over chunks and blocks that do not divide the rows; logits
     at another temperature than log-probabilities would show."""
@@ -145,27 +143,12 @@ def test_what_the_compiler_is_told_is_what_the_head_does():
     columns, *clamp = per_token._columns(*given, ids, None, 0.7, 0.3)
     assert columns.requires_grad
     assert not any(column.requires_grad for column in clamp)
-    by_columns, clamp = torch.ones_like(columns).detach(), [column.detach() for column in clamp]
-    for needs in ([True, True, True], [False, True, False], [True, False, True]):
+    fixed = [x.detach() for x in (torch.ones_like(columns), *given)]
+    clamp = [column.detach() for column in clamp]
+    for needs, own_bias in (([True, True, True], None), ([False, True, False], fixed[3])):
         torch.library.opcheck(
-            per_token._gradient,
-            (by_columns, *(x.detach() for x in given), ids, None, *clamp, 0.7, needs),
+            per_token._gradient, (*fixed[:3], own_bias, ids, None, *clamp, 0.7, needs),
             test_utils=("test_schema", "test_faketensor"))
-    torch.library.opcheck(
-        per_token._gradient,
-        (by_columns, hidden.detach(), weight.detach(), None, ids, None, *clamp, 0.7, [True, True, True]),
-        test_utils=("test_schema", "test_faketensor"))
-    unclamped = per_token._columns(*given, ids, None, 0.7, None)
-    assert [column.numel() for column in unclamped[1:]] == [0, 0]
-
-
-def test_the_compiler_sees_the_columns_alone(monkeypatch):
-    """Not the clamp, which has the same shape without the last axis."""
-    hidden, weight, bias, ids = problem()
-    expected = per_token.column_stack(hidden, weight, ids, removed_fraction=0.3, bias=bias)
-    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
-    found = per_token.column_stack(hidden, weight, ids, removed_fraction=0.3, bias=bias)
-    assert torch.equal(found, expected)
 
 
 def test_chunks_have_as_many_tokens_as_fit(monkeypatch):
@@ -257,32 +240,6 @@ def test_under_autocast_the_factors_are_rounded_and_nothing_else():
         torch.testing.assert_close(part.grad, other.grad.float(), rtol=2**-8, atol=0)
 
 
-def derivatives(hidden, weight, ids):
-    """Those of the columns along a change of all numbers by as much."""
-    with forward_ad.dual_level(), torch.no_grad():
-        duals = [forward_ad.make_dual(x, torch.ones_like(x)) for x in (hidden, weight)]
-        return forward_ad.unpack_dual(per_token.column_stack(*duals, ids, temperature=0.7)).tangent
-
-
-@pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")
-@pytest.mark.usefixtures("small_chunks")
-def test_derivatives_under_autocast_are_those_of_the_rounded_factors():
-    hidden, weight, _, ids = problem(dtype=torch.float32)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        moved = derivatives(hidden, weight, ids)
-    assert torch.equal(moved, derivatives(hidden.bfloat16(), weight.bfloat16(), ids))
-
-
-@pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")
-@pytest.mark.usefixtures("small_chunks")
-def test_derivatives_without_autocast_have_the_digits_of_their_numbers():
-    """Those of float32, to a thousand roundings; bfloat16 would keep three digits."""
-    hidden, weight, _, ids = problem(dtype=torch.float64)
-    expected = derivatives(hidden, weight, ids)
-    found = derivatives(hidden.float(), weight.float(), ids).double()
-    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4 * float(expected.abs().max()))
-
-
 class Device(str):
     """A processor's name, which says of itself that it is none."""
 
@@ -317,6 +274,26 @@ def test_rows_on_another_device_are_a_cpus(monkeypatch, fraction):
                  for rows in (logits.clone(), logits.clone().as_subclass(Elsewhere))]
     torch.testing.assert_close(
         gradients[1].as_subclass(torch.Tensor), gradients[0], rtol=64 * FLOAT64, atol=FLOAT64)
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")
+@pytest.mark.usefixtures("small_chunks")
+def test_derivatives_are_those_of_the_factors_in_their_precision():
+    """Under autocast of the rounded ones; else with the digits of float32, where bfloat16 keeps three."""
+    hidden, weight, _, ids = problem()
+
+    def derivatives(*factors):
+        with forward_ad.dual_level(), torch.no_grad():
+            duals = [forward_ad.make_dual(x, torch.ones_like(x)) for x in factors]
+            return forward_ad.unpack_dual(per_token.column_stack(*duals, ids, temperature=0.7)).tangent
+
+    single = hidden.float(), weight.float()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        moved = derivatives(*single)
+    assert torch.equal(moved, derivatives(*(x.bfloat16() for x in single)))
+    expected = derivatives(hidden, weight)
+    torch.testing.assert_close(
+        derivatives(*single).double(), expected, rtol=1e-4, atol=1e-4 * float(expected.abs().max()))
 
 
 def test_a_gpu_is_served_by_triton_where_it_is_installed(monkeypatch):
@@ -447,6 +424,7 @@ def test_a_clamp_keeps_what_the_theory_keeps(values, fraction):
                        policy.kept_actions(logits, fraction))
 
 
+@pytest.mark.deep
 def test_memory_does_not_grow_with_the_vocabulary():
     """256 tokens: plain float32 logits would be 64 MiB at 65,536 words, and a few times that."""
     code = """
@@ -478,12 +456,9 @@ print(*(peak_of(lambda: step(256, size)) for size in (16_384, 65_536)))
         ({"temperature": 0.0}, "temperature must be above 0 and finite, got 0.0"),
         ({"removed_fraction": 1.0}, "removed_fraction must be in"),
         ({"token_ids": torch.full((2, 6), VOCABULARY)}, f"token ids go from {VOCABULARY}"),
-        ({"temperature": math.inf}, "temperature must be above 0 and finite, got inf"),
-        ({"token_ids": torch.full((2, 6), -1)}, "token ids go from -1 to -1, the weight has 37 rows"),
         ({"bias": torch.zeros(VOCABULARY - 1)}, r"bias has shape \(36,\), the vocabulary 37"),
         ({"token_ids": torch.zeros(2, 5, dtype=torch.long)}, "one token a position"),
         ({"weight": torch.zeros(FEATURES)}, "do not fit"),
-        ({"weight": torch.zeros(2, VOCABULARY, FEATURES)}, "do not fit"),
         ({"weight": torch.zeros(VOCABULARY, 3)}, "do not fit"),
         ({"hidden": torch.full((2, 6, FEATURES), math.nan, dtype=torch.float64)}, "diverged"),
         ({"hidden": torch.zeros(2, 6, FEATURES)}, "hidden is torch.float32 and weight torch.float64"),

@@ -67,11 +67,10 @@ def test_shape_of_a_planted_kernel():
         tangent_kernel.shape(tangent_kernel.Kernel(values=0 * kernel.values, actions=kernel.actions))
 
 
-@pytest.mark.parametrize(("name", "options"), [
-    ("aepo", {}), ("aent", {"coefficient": 0.5, "adaptive": False, "removed_fraction": 0.4})])
-def test_on_a_tabular_policy_all_rungs_are_the_first_order_forecast(tmp_path, name, options):
+def test_on_a_tabular_policy_all_rungs_are_the_first_order_forecast(tmp_path):
     """The kernel's prediction of an SGD step is the step: sign, learning rate, weights, terms."""
-    made = tabular_trainer(tmp_path, update_rules.get(name, **options), steps=2, micro_batches=2)
+    aent = update_rules.get("aent", coefficient=0.5, adaptive=False, removed_fraction=0.4)
+    made = tabular_trainer(tmp_path, update_rules.get("aepo", base=aent), steps=2, micro_batches=2)
     auditor = audit.Auditor(made, details=audit.Details(folder=tmp_path / "audit"))
     made.add_callback(auditor)
     made.train()

@@ -4,16 +4,14 @@ What a model does in training alone, on whatever option or module, is no part of
 """
 
 
-import datasets
 import pytest
 import torch
 import transformers
 
-from entropy_theory import update_rules
 from llm_bridge.commands import pretrain
 from llm_bridge.data import models
 from llm_bridge.forward import evaluation_mode
-from llm_bridge.trainer import entropy_trainer
+from tests.llm_bridge.language_models import drawn_step, read_by_hand
 
 SIZES = {
     "vocab_size": 18, "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2,
@@ -42,39 +40,11 @@ def noisy(kind):
     return transformers.AutoModelForCausalLM.from_config(config)
 
 
-def one_step(folder, model, *, prompts=("7=", "12=", "345="), rule="grpo", micro_batches=1, **options):
-    """Take a step; return its record, and the rows that were drawn, (prompt, completion) each."""
-    tokenizer, rows, records = pretrain.build_tokenizer(), [], []
+def one_step(folder, model, **options):
+    """Take a step; return its trainer, its record, and the rows that were drawn."""
+    tokenizer = pretrain.build_tokenizer()
     models.sample_plainly(model, tokenizer)
-
-    def reward(prompts, completion_ids, **_):
-        rows.extend(zip(prompts, completion_ids, strict=True))
-        return [float(len(set(ids))) for ids in completion_ids]
-
-    made = entropy_trainer.EntropyTrainer(
-        model, [reward], entropy_trainer.grpo_config(
-            folder, use_cpu=True, max_steps=1, num_generations=4, max_completion_length=8,
-            per_device_train_batch_size=12 // micro_batches, gradient_accumulation_steps=micro_batches,
-            router_aux_loss_coef=0.0 if hasattr(model.config, "output_router_logits") else None,
-            learning_rate=1e-12, optim="sgd", save_strategy="no", disable_tqdm=True,
-            shuffle_dataset=False, **options),
-        rule=update_rules.get(rule), processing_class=tokenizer, on_step=records.append,
-        train_dataset=datasets.Dataset.from_dict({"prompt": list(prompts)}))
-    made.remove_callback(transformers.PrinterCallback)
-    made.train()
-    return made, records[0], rows
-
-
-def entropy_of(model, rows):
-    """The mean entropy of rows by a plain pass in evaluation mode, each alone: nats."""
-    tokenizer, found = pretrain.build_tokenizer(), []
-    model.eval()
-    for prompt, completion in rows:
-        ids = tokenizer(prompt).input_ids
-        with torch.no_grad():
-            logits = model(torch.tensor([ids + list(completion)])).logits[0, len(ids) - 1 : -1].double()
-        found.append(torch.distributions.Categorical(logits=logits).entropy().mean())
-    return float(torch.stack(found).mean())
+    return drawn_step(folder, model, tokenizer, **options)
 
 
 @pytest.mark.parametrize("kind", FAMILIES)
@@ -89,7 +59,9 @@ def test_the_policy_that_is_trained_is_the_one_that_drew(tmp_path, kind):
             one_step(tmp_path / "other", noisy(kind), **options)
         options = options | {"prompts": ("17=", "12=", "34=")}
     made, record, rows = one_step(tmp_path, model, rule="entropy-advantage", **options)
-    assert record["entropy"] == pytest.approx(entropy_of(made.model, rows), abs=1e-4)
+    tokenizer, plain = made.processing_class, made.model.eval()
+    entropy = [read_by_hand(plain, tokenizer(text).input_ids, ids)[1].mean() for text, ids in rows]
+    assert record["entropy"] == pytest.approx(float(torch.stack(entropy).mean()), abs=1e-4)
 
 
 class Stubborn(torch.nn.Module):
@@ -110,13 +82,6 @@ class Jitter(Stubborn):
         return self.around(hidden) * (1 + self.rate * torch.randn_like(hidden[..., :1]))
 
 
-class AcrossRows(Stubborn):
-    """What a row becomes depends on the others, as where experts are full."""
-
-    def forward(self, hidden):
-        return self.around(hidden) + self.rate * hidden.mean()
-
-
 class CutOff(Stubborn):
     """Experts that are called without gradients after eval(), as in DeepSeek's own code."""
 
@@ -130,7 +95,6 @@ class CutOff(Stubborn):
 @pytest.mark.parametrize(("kind", "rate", "message", "options"), [
     (Stubborn, 0.1, "Stubborn draw random numbers", {"num_iterations": 2, "rule": "gspo"}),
     (Jitter, 1e-5, "Jitter draw random numbers", {"micro_batches": 3}),
-    (AcrossRows, 0.3, "act on one another", {}),
     (CutOff, 0.0, "Linear of LlamaForCausalLM would not be tr", {"gradient_checkpointing": True}),
 ])
 def test_what_no_mode_reaches_is_refused_by_name(tmp_path, kind, rate, message, options):

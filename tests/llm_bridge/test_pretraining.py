@@ -56,13 +56,8 @@ def test_missed_target_is_one_clear_error_and_writes_nothing(tmp_path):
 
 
 def test_model_written_is_the_model_measured(tmp_path):
-    """And equal seeds write equal weights."""
     found = pretrain.pretrain(config(tmp_path / "one", target_accuracy=0.0))
     assert [step["step"] for step in found["history"]] == [2]
-    again = pretrain.pretrain(config(tmp_path / "two", target_accuracy=0.0))
-    assert found["held_out"]["sum"]["entropy"] == again["held_out"]["sum"]["entropy"]
-    one, two = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("one", "two"))
-    assert one == two
     written = json.loads((tmp_path / "one" / "provenance.json").read_text(encoding="utf-8"))
     assert written["provenance"]["config"]["batch_size"] == 8
     model, tokenizer = models.load(str(tmp_path / "one"))

@@ -12,20 +12,6 @@ from tests.llm_bridge import forked_ranks
 from tests.llm_bridge.launched_runs import SECONDS, fork, launch, numbers, seconds_since
 
 
-def test_two_processes_share_one_run(whole):
-    """One line a step, one model, and the number of processes on record."""
-    folder = whole.output
-    assert [record["step"] for record in numbers(folder)] == [1, 2, 3, 4, 5, 6]
-    found = results.read_json(folder / "run.json")
-    assert (found["status"], found["world_size"]) == ("finished", 2)
-    assert {path.name for path in folder.iterdir()} == {
-        "metrics.jsonl", "model", "provenance.json", "run.json"
-    }
-    assert (folder / "model" / "model.safetensors").exists()
-    # A finished run is recalled, by any number of processes.
-    assert training.train(whole)["status"] == "finished"
-
-
 @pytest.mark.deep
 @pytest.mark.parametrize("rank", [0, 1])
 def test_a_killed_process_ends_the_run_and_the_same_command_resumes_it(whole, tmp_path, rank):
@@ -126,6 +112,20 @@ def test_one_process_needs_no_group():
     with pytest.raises(KeyError), ranks.report_once():
         raise KeyError
     ranks.leave()
+
+
+def test_two_processes_share_one_run(whole):
+    """One line a step, one model, and the number of processes on record."""
+    folder = whole.output
+    assert [record["step"] for record in numbers(folder)] == [1, 2, 3, 4, 5, 6]
+    found = results.read_json(folder / "run.json")
+    assert (found["status"], found["world_size"]) == ("finished", 2)
+    assert {path.name for path in folder.iterdir()} == {
+        "metrics.jsonl", "model", "provenance.json", "run.json"
+    }
+    assert (folder / "model" / "model.safetensors").exists()
+    # A finished run is recalled, by any number of processes.
+    assert training.train(whole)["status"] == "finished"
 
 
 def test_a_lost_connection_is_one_clear_error(monkeypatch):

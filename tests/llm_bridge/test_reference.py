@@ -25,8 +25,7 @@ def test_the_reference_is_the_starting_model(tmp_path):
     part = steps[2][0]
     expected = policy.log_softmax(start)[part.inputs["prompt_ids"][:, -1:], part.batch.action]
     torch.testing.assert_close(part.batch.reference_log_prob, expected, rtol=0, atol=1e-12)
-    for name in ("grpo", "aent"):
-        assert tabular_trainer(tmp_path, update_rules.get(name)).reference_model is None
+    assert tabular_trainer(tmp_path, update_rules.get("aent")).reference_model is None
 
 
 def test_an_adapter_s_reference_is_the_model_without_it(tmp_path):

@@ -18,7 +18,6 @@ def judge(name, completion, answer="", prompt="57="):
         ("exact", "057", "057", 1.0),
         ("exact", " 057\nQ: more", "057", 1.0),
         ("exact", "57", "057", 0.0),
-        ("numeric", "57", "057", 1.0),
         ("numeric", " 57.0\n", "57", 1.0),
         ("numeric", "1,000", "1000", 1.0),
         ("numeric", "about 57", "57", 0.0),
@@ -26,7 +25,6 @@ def judge(name, completion, answer="", prompt="57="):
         ("math", "The answer is $\\frac{1}{2}$", "0.5", 1.0),
         ("math", "so it is \\boxed{13}", "12", 0.0),
         ("math", "Paris", "Paris", 1.0),
-        ("math", "no idea", "12", 0.0),
     ],
 )
 def test_built_in_rewards(name, completion, answer, value):
@@ -44,16 +42,6 @@ def test_built_in_rewards(name, completion, answer, value):
 )
 def test_split_takes_any_canonical_pair_and_nothing_else(completion, value):
     assert judge("split", completion) == value
-
-
-def test_split_refuses_prompts_of_another_task():
-    with pytest.raises(ValueError, match="look like '57='"):
-        judge("split", "23+34", prompt="23+34=")
-
-
-def test_unknown_reward_names_the_nearest():
-    with pytest.raises(ValueError, match="unknown reward function 'exakt': did you mean exact"):
-        rewards.get("exakt")
 
 
 @pytest.fixture

@@ -7,33 +7,20 @@ import pytest
 
 from llm_bridge.data import models, tasks
 
-NAMES = ["sum", "split", "chain-sum", "products", "reasoning-gym:gcd"]
 
-
-@pytest.mark.parametrize("name", NAMES)
-def test_equal_arguments_give_equal_tasks_and_seeds_differ(name):
-    one, same, other = (tasks.load(name, size=24, seed=seed) for seed in (3, 3, 4))
+@pytest.mark.parametrize("name", ["sum", "split", "chain-sum", "products", "reasoning-gym:gcd"])
+def test_a_task_draws_by_its_seed_judges_right_and_holds_prompts_back(name):
+    one, same, *others = (tasks.load(name, size=60, seed=seed) for seed in (3, 3, 4, 5))
     assert (one.prompts, one.answers) == (same.prompts, same.answers)
-    assert one.prompts != other.prompts
-    assert len(one.prompts) == 24
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_no_held_out_prompt_is_trained_on(name):
-    trained = {p for seed in range(3) for p in tasks.load(name, size=60, seed=seed).prompts}
+    assert one.prompts != others[0].prompts
+    assert len(one.prompts) == 60
+    prompts, answers = list(one.prompts), list(one.answers)
+    assert one.judge(prompts, answers, answers) == [1.0] * 60
+    assert one.judge(prompts, [a + "1" for a in answers], answers) == [0.0] * 60
     held_out = {
-        p for seed in range(3) for p in tasks.load(name, split="held-out", size=20, seed=seed).prompts
-    }
+        p for seed in range(3) for p in tasks.load(name, split="held-out", size=20, seed=seed).prompts}
     assert held_out
-    assert not trained & held_out
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_reference_answers_are_judged_right_and_others_wrong(name):
-    task = tasks.load(name, size=16)
-    prompts, answers = list(task.prompts), list(task.answers)
-    assert task.judge(prompts, answers, answers) == [1.0] * 16
-    assert task.judge(prompts, [a + "1" for a in answers], answers) == [0.0] * 16
+    assert not {p for task in (one, *others) for p in task.prompts} & held_out
 
 
 def test_the_page_on_tasks_has_their_numbers():
@@ -45,21 +32,6 @@ def test_the_page_on_tasks_has_their_numbers():
     assert f"| {min(answers)} to {max(answers)}: " in page
     assert tasks.split_answers(57)[23] == "23+34"
     assert len(tasks.split_answers(57)) == 58
-
-
-def test_every_answer_to_a_split_prompt_is_judged_right():
-    task = tasks.load("split")
-    for prompt, _ in tasks.split_items():
-        right = tasks.split_answers(int(prompt[:-1]))
-        assert len(right) == len(set(right)) >= 10
-        assert task.judge([prompt] * len(right), right, [""] * len(right)) == [1.0] * len(right)
-
-
-def test_answers_fit_the_length_limit_with_end_of_sequence():
-    """One token a character: a limit one too small would make every reward 0."""
-    for name in ("sum", "split"):
-        task = tasks.load(name)
-        assert {len(answer) + 1 for answer in task.answers} == {task.max_new_tokens}
 
 
 def test_prompts_come_round_again_when_they_run_out():
@@ -107,9 +79,7 @@ def test_jsonl_file_is_used_whole_and_in_order(tmp_path):
         ('{"prompt": "a", "answer": ', "line 2: not valid JSON"),
         ('["a", "b"]', "line 2: expected"),
         ('{"prompt": "a"}', 'line 2: no "answer", only "prompt"'),
-        ('{"question": "a", "answer": "b"}', 'line 2: no "prompt", only "answer", "question"'),
         ('{"prompt": "", "answer": "b"}', 'line 2: "prompt" must be a non-empty string'),
-        ('{"prompt": 3, "answer": "b"}', 'line 2: "prompt" must be a non-empty string'),
         ('{"prompt": "a", "answer": null}', 'line 2: "answer" must be a string or a number'),
     ],
 )

@@ -1,8 +1,6 @@
 """Guards completions in which a tool answers (TRL's ``tools`` and ``environment_factory``): what the tool
 said is read, and neither trained on nor measured."""
 
-import dataclasses
-import itertools
 from types import SimpleNamespace
 
 import datasets
@@ -14,14 +12,11 @@ import transformers
 from entropy_theory import update_rules
 from llm_bridge.accounting.accountant import Accountant
 from llm_bridge.data import models
-from llm_bridge.objective import batches
-from llm_bridge.objective.loss import detached
-from llm_bridge.objective.micro_batch import loss_of
 from llm_bridge.trainer import entropy_trainer
-from llm_bridge.trainer import records as step_records
 from llm_bridge.trainer.sampling_options import check_tools
-from tests.llm_bridge.llama_steps import plain_statistics, weights
-from tests.llm_bridge.test_shared_prompts import ROUNDING, assert_same
+from tests.llm_bridge.llama_steps import plain_statistics
+from tests.llm_bridge.recorded_steps import recorded
+from tests.llm_bridge.test_shared_prompts import ROUNDING
 
 PAD, EOS = "<pad>", "<eos>"
 TEMPLATE = """\
@@ -38,7 +33,6 @@ BEGUN = {"12": 0, CALL: ANSWER, "7" + CALL: 2 * ANSWER, "1" * 40 + CALL: 0}
 """What rows say first, and how many tokens they are told: nothing to a tool, one call, a call that
 another follows, and one too long to be answered."""
 LONGEST = 64
-RATE = 0.5
 
 
 def spelled():
@@ -85,18 +79,18 @@ def calls(completions, **_):
     return [float(any(message.get("tool_calls") for message in messages)) for messages in completions]
 
 
-def trainer(folder, rule, options=None, **owner):
-    """Two steps on one generation; completions begin as BEGUN says, and the model itself goes on."""
+def trainer(folder, rule):
+    """One step; completions begin as BEGUN says, and the model itself goes on."""
     model, tokenizer = spelled()
     arguments = entropy_trainer.grpo_config(
-        folder, use_cpu=True, max_steps=2, num_iterations=2, optim="sgd", max_grad_norm=0.0,
-        learning_rate=RATE, num_generations=8, per_device_train_batch_size=16, save_strategy="no",
-        max_completion_length=LONGEST, disable_tqdm=True, **(options or {}))
+        folder, use_cpu=True, max_steps=1, optim="sgd", max_grad_norm=0.0,
+        learning_rate=0.5, num_generations=8, per_device_train_batch_size=16, save_strategy="no",
+        max_completion_length=LONGEST, disable_tqdm=True)
     prompts = [[{"role": "user", "content": text}] for text in ("1", "23")]
     records = []
     made = entropy_trainer.EntropyTrainer(
-        model, args=arguments, rule=rule, processing_class=tokenizer, on_step=records.append,
-        train_dataset=datasets.Dataset.from_dict({"prompt": prompts}), **owner)
+        model, [calls], arguments, rule=rule, processing_class=tokenizer, on_step=records.append,
+        train_dataset=datasets.Dataset.from_dict({"prompt": prompts}), tools=[double])
     made.remove_callback(transformers.PrinterCallback)
     go_on = made._generate_single_turn
 
@@ -114,33 +108,6 @@ def trainer(folder, rule, options=None, **owner):
     return made, records
 
 
-class Steps(transformers.TrainerCallback):
-    """The rows and the account of each step, and the weights around it."""
-
-    def __init__(self, made):
-        self.made, self.rows, self.weights, self.accounts = made, [], [], []
-
-    def on_pre_optimizer_step(self, *_, **__):
-        (part,) = self.made.micro_batches
-        self.rows.append(part.inputs)
-        self.on_train_end()
-
-    def on_step_end(self, *_, **__):
-        self.accounts.append(self.made.entropy_account)
-
-    def on_train_end(self, *_, **__):
-        self.weights.append(weights(self.made))
-
-
-def trained(folder, rule, options=None, **owner):
-    made, records = trainer(folder, rule, options, **owner)
-    steps = Steps(made)
-    made.add_callback(Accountant(made, every=1))
-    made.add_callback(steps)
-    made.train()
-    return made, steps, records
-
-
 def said_by_the_model(rows, tokenizer):
     """Read off the symbols: everything but a tool's answer, from its bracket to the colon behind it."""
     own = torch.zeros_like(rows["completion_ids"], dtype=torch.bool)
@@ -156,36 +123,12 @@ def said_by_the_model(rows, tokenizer):
     return own
 
 
-def by_hand(rows, own, values, rule, before=None):
-    """The step under these weights, of the model's own tokens, from plain logits. What a tool said has
-    statistics that would be seen wherever they were used. ``before``: the first step's, if this is a
-    later one."""
-    model, _ = spelled()
-    model.load_state_dict(values, strict=False)
-    plain = plain_statistics(model, rows, rule)
-    found = dataclasses.replace(plain, **{
-        field.name: torch.where(own, column, 40.0) for field in dataclasses.fields(plain)
-        if (column := getattr(plain, field.name)) is not None})
-    tempered = own & rows["tempered"][:, None]
-    count = torch.where(tempered, tempered.sum(), (own & ~tempered).sum())
-    known = {name: column for name, column in rows.items() if not name.startswith(batches.PREPARED)}
-    old = found.log_prob.detach() if before is None else before.batch.log_prob
-    batch = batches.token_batch(
-        known | {"mask": own, "weight": own.double() / count, "old_log_prob": old},
-        found.log_prob, found.entropy, step=0, seed=42)
-    prepared = rule.prepare(detached(batch)).prepared if before is None else before.batch.prepared
-    loss, part = loss_of(batch.with_prepared(**prepared), rule, known, found, None)
-    loss.backward()
-    moved = {name: -RATE * weight.grad for name, weight in model.named_parameters()}
-    return part, moved, plain.entropy.detach()
-
-
 def test_what_a_tool_says_is_read_and_no_part_of_the_step(tmp_path):
-    """Loss, its normalization, selected tokens, ratios, entropies, forecasts and accounts: both steps on
-    a generation, the second off-policy, are those of the other tokens."""
-    rule = update_rules.get("aepo", alpha=2.0, base=update_rules.get("kl-cov", ratio=0.2))
-    made, steps, records = trained(tmp_path, rule, reward_funcs=[calls], tools=[double])
-    rows = steps.rows[0]
+    """Rows keep the model's own tokens alone, whose entropies are those behind what the tool said."""
+    made, records = trainer(tmp_path, update_rules.get("aepo", alpha=2.0))
+    made.add_callback(Accountant(made, every=1))
+    ((part,),) = recorded(made)
+    rows = part.inputs
     own = said_by_the_model(rows, made.processing_class)
     assert torch.equal(rows["mask"], own)
     told = (rows["completion_mask"].bool() & ~own).sum(-1).tolist()
@@ -196,22 +139,16 @@ def test_what_a_tool_says_is_read_and_no_part_of_the_step(tmp_path):
     behind = [int(count) - len(CALL) - 1 for count, text in zip(own.sum(-1), begun, strict=True)
               if text == CALL]
     assert max(behind) > 1  # what the model itself went on to say
-    before, measured = None, []
-    for values, after, record, account in zip(
-        steps.weights, steps.weights[1:], records, steps.accounts, strict=False
-    ):
-        before, expected, entropy = by_hand(rows, own, values, rule, before)
-        assert_same({name: after[name] - values[name] for name in values}, expected)
-        found = step_records.measured([before], rule, RATE, made.accelerator)
-        for key, value in found.items():
-            assert record[key] == pytest.approx(value, abs=ROUNDING), key
-        ordinary = own & ~rows["tempered"][:, None]
-        measured.append(by_token(entropy, ordinary))
-        assert account.entropy == pytest.approx(measured[-1], abs=ROUNDING)
-    _, _, entropy = by_hand(rows, own, steps.weights[-1], rule, before)
-    measured.append(by_token(entropy, ordinary))
-    for account, (start, end) in zip(steps.accounts, itertools.pairwise(measured), strict=True):
-        assert account.account.measured == pytest.approx(end - start, abs=ROUNDING)
+    tempered = own & rows["tempered"][:, None]
+    for chosen in (tempered, own & ~tempered):
+        expected = torch.full_like(rows["weight"][chosen], 1 / int(chosen.sum()))
+        torch.testing.assert_close(rows["weight"][chosen], expected)
+    with torch.no_grad():
+        start, end = (plain_statistics(model, rows, made.rule) for model in (spelled()[0], made.model))
+    torch.testing.assert_close(part.batch.log_prob[own], start.log_prob[own], rtol=0, atol=ROUNDING)
+    before, after = (by_token(one.entropy, own & ~tempered) for one in (start, end))
+    assert records[0]["entropy"] == pytest.approx(before, abs=ROUNDING)
+    assert records[0]["measured_entropy_change"] == pytest.approx(after - before, abs=ROUNDING)
 
 
 def by_token(entropy, chosen):

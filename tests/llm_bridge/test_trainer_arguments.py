@@ -1,30 +1,20 @@
 """Guards what becomes of the trainer's arguments: streams, evaluation, a user's own sampling, images."""
 
+
 import inspect
 
 import datasets
 import pytest
-import transformers
 import trl
 
 from entropy_theory import update_rules
-from llm_bridge.trainer import entropy_trainer, trl_options
-from tests.llm_bridge.language_models import PROMPTS, low_digit, tabular
+from llm_bridge.trainer import trl_options
+from tests.llm_bridge.language_models import PROMPTS, low_digit, tabular, tabular_trainer
 
 
-def made(folder, train, *, reward=low_digit, arguments_of=lambda model: {}, eval_dataset=None, **options):
-    """A trainer of two steps on the tabular policy, three prompts each, with SGD; further arguments may
-    depend on its model."""
-    model, tokenizer = tabular()
-    arguments = entropy_trainer.grpo_config(
-        folder, use_cpu=True, max_steps=2, optim="sgd", max_grad_norm=0.0, learning_rate=0.5,
-        per_device_train_batch_size=24, num_generations=8, max_completion_length=1, disable_tqdm=True,
-        save_strategy="no", **options)
-    found = entropy_trainer.EntropyTrainer(
-        model, [reward], arguments, rule=update_rules.get("grpo"), train_dataset=train,
-        eval_dataset=eval_dataset, processing_class=tokenizer, **arguments_of(model))
-    found.remove_callback(transformers.PrinterCallback)
-    return found
+def made(folder, train, **options):
+    """A trainer of two steps on the tabular policy, three prompts each."""
+    return tabular_trainer(folder, update_rules.get("grpo"), steps=2, train_dataset=train, **options)
 
 
 def texts(prompts=PROMPTS * 2):
@@ -74,7 +64,7 @@ def test_a_users_own_sampling_is_what_is_judged_and_trained_on(tmp_path, monkeyp
         judged.extend(completions)
         return low_digit(prompts, completions)
 
-    trainer = made(tmp_path, texts(), reward=reward, arguments_of=lambda _: {"rollout_func": rollout})
+    trainer = made(tmp_path, texts(), reward=reward, rollout_func=rollout)
     before = trainer.model.table.weight.detach().clone()
     trainer.train()
     assert judged == drawn

@@ -10,8 +10,6 @@ import torch
 from llm_bridge.head import row_statistics, triton_rows
 from tests.llm_bridge.test_head import collapsed_rows, exact_entropy
 
-FRACTIONS = (None, 0.2, 0.99)
-
 
 def rows() -> torch.Tensor:
     """Spread, tied, uniform, collapsed, partly -inf and signed-zero rows, longer than two blocks."""
@@ -34,7 +32,7 @@ def main() -> None:
     logits = rows().to(device)
     ids = torch.arange(6, device=device) * 7
     factors = torch.randn(3, 6, generator=torch.Generator().manual_seed(1)).to(device)
-    for fraction in FRACTIONS:
+    for fraction in (None, 0.2):
         exact, clamp = row_statistics.row_statistics(logits.double(), ids, fraction)
         found, kept = triton_rows.row_statistics(logits, ids, fraction)
         # Sums of 301 float32 terms; the clamped alignment has terms of both signs.
@@ -55,8 +53,8 @@ def main() -> None:
     # Rows of 299 begin at each of the four places between two vectors; the second of three blocks lies
     # within a row.
     triton_rows.BLOCK = 128
-    collapsed = collapsed_rows()[::4, 1:].contiguous().to(device)
-    found, _ = triton_rows.row_statistics(collapsed, collapsed.new_zeros(10, dtype=torch.long))
+    collapsed = collapsed_rows()[::8, 1:].contiguous().to(device)
+    found, _ = triton_rows.row_statistics(collapsed, collapsed.new_zeros(5, dtype=torch.long))
     entropies = torch.tensor([exact_entropy(row.tolist()) for row in collapsed], dtype=torch.float64)
     torch.testing.assert_close(found[1].double().cpu(), entropies, rtol=1e-6, atol=0)
     for bad in (math.nan, math.inf):

@@ -255,10 +255,7 @@ def test_options_arrive_from_the_command_line():
     assert algorithm.temperature == 1
 
 
-def test_a_wrong_rule_is_refused_before_a_worker_starts():
+def test_a_wrong_rule_is_refused_before_a_worker_starts_and_without_one_the_loss_is_skyrl_s():
     with pytest.raises(ValueError, match="did you mean grpo"):
         skyrl_plugin.configured([*LINE, "trainer.algorithm.policy_loss_type=entropy-theory/grppo"])
-
-
-def test_the_command_line_without_a_rule_is_skyrl_s():
     assert skyrl_plugin.configured(LINE).trainer.algorithm.policy_loss_type == "regular"

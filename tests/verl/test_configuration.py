@@ -65,12 +65,6 @@ def test_options_arrive_from_the_command_line():
     assert rule == update_rules.get("clip-cov", ratio=0.002, base=base)
 
 
-def test_without_options_a_rule_has_its_defaults():
-    config = configured(ACTOR + "policy_loss.loss_mode=entropy-theory/gspo")
-    assert verl_plugin.rule_of(config.policy_loss) == update_rules.get(
-        "gspo", normalization="token-mean")
-
-
 def test_a_wrong_rule_is_refused_before_anything_is_sampled():
     with pytest.raises(Exception, match="did you mean clip-cov"):
         configured(ACTOR + "policy_loss.loss_mode=entropy-theory/clip-kov",

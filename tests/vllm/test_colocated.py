@@ -203,9 +203,3 @@ def test_another_seed_draws_other_completions(folder, tmp_path):
         prompts = [made.processing_class(prompt)["input_ids"] for prompt in PROMPTS for _ in range(8)]
         found.append(made.vllm_generation.generate(prompts, None, 8)[1])
     assert found[0] == found[2] != found[1]
-
-
-def test_sleeping_weights_are_refused_by_the_engine(folder, tmp_path):
-    """What a CPU engine cannot do is said by vLLM, before anything is trained."""
-    with pytest.raises(Exception, match=r"(?i)sleep mode is not supported"):
-        trainer(folder, tmp_path, update_rules.get("grpo"), vllm_enable_sleep_mode=True)

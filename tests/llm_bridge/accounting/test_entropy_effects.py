@@ -6,7 +6,6 @@ import torch
 import transformers
 
 from entropy_theory import tabular, update_rules
-from llm_bridge import verl_plugin
 from tests.llm_bridge.language_models import tabular_trainer
 from tests.llm_bridge.llama_steps import llama_trainer
 
@@ -85,8 +84,3 @@ def test_on_a_transformer_a_token_moves_entropy_by_its_effect(tmp_path, optim):
         score = torch.autograd.grad(log_prob, parameters)
         effect = sum(float((s * p * g).sum()) for s, p, g in zip(slope, scaling, score, strict=True))
         assert float(found[place]) == pytest.approx(effect, abs=DIFFERENCE * float(found.abs().max()))
-
-
-def test_under_verl_a_network_covariance_is_one_clear_error():
-    with pytest.raises(ValueError, match="does not run under verl: covariance 'network'"):
-        verl_plugin.make_rule("clip-cov", {"covariance": "network"})

@@ -1,0 +1,102 @@
+"""Guards holding_comparison.py and forecast_comparison.py: designs, records, resumption."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+from entropy_theory.support import results
+from llm_bridge.commands import forecast_comparison, holding_comparison
+from llm_bridge.commands.forecast_comparison import ForecastRun, ForecastsConfig
+from llm_bridge.commands.holding_comparison import ComparisonConfig, HeldRun
+
+
+@pytest.mark.parametrize(("shape", "expected"), [
+    ("step", [0.8] * 4 + [0.5] * 4),
+    ("ramp", [0.8, 0.8, 0.8, 0.725, 0.65, 0.575, 0.5, 0.5]),
+    ("sine", [0.65, 0.8, 0.65, 0.5] * 2),
+])
+def test_targets_have_their_shapes(shape, expected):
+    schedule = HeldRun(controller="AEPO", shape=shape).target(8)
+    np.testing.assert_allclose([schedule(step) for step in range(8)], expected, atol=1e-12)
+
+
+def series(**changes):
+    steps = 8
+    found = {key: [None] * steps for key in holding_comparison.SERIES}
+    found |= {"entropy": [0.6] * steps, "target": [0.5] * steps, "reward": [0.25] * steps,
+              "best_reward": [0.5] * steps}
+    return found | changes
+
+
+def test_saturation_counts_the_second_half_alone():
+    counted = series(coefficient_saturated=[1, 2, 3, 4, 4, 4, 5, 5], coefficient_held=[0] * 6 + [1, 2])
+    assert holding_comparison.saturated(counted) == 3 / 4
+    assert holding_comparison.saturated(series(temperature=[0.8] * 4 + [1.2] * 4)) == 1.0
+    assert holding_comparison.saturated(series(temperature=[1.2] * 4 + [1.2, 0.8] * 2)) == 0.0
+
+
+@pytest.mark.parametrize(("module", "make", "wanted"), [
+    (holding_comparison, ComparisonConfig, holding_comparison.design("smoke")),
+    (forecast_comparison, ForecastsConfig, forecast_comparison.runs())], ids=["holding", "forecasts"])
+def test_what_is_there_is_not_made_again(tmp_path, monkeypatch, module, make, wanted):
+    """A stopped comparison goes on, and another size begins anew."""
+    made = []
+
+    def run(asked, *_):
+        made.append(asked)
+        if len(made) == 3:
+            raise KeyboardInterrupt
+        own = ({"label": asked.label, **dataclasses.asdict(asked)} if isinstance(asked, ForecastRun) else
+               {"run": dataclasses.asdict(asked), "summary": holding_comparison.summary(series())})
+        return {"name": asked.name, "process_seconds": 1.0, **own}
+
+    monkeypatch.setattr(module, "run", run)
+    config = make(output=tmp_path / "result.json")
+    if module is holding_comparison:
+        config = dataclasses.replace(config, design="smoke")
+    with pytest.raises(KeyboardInterrupt):
+        module.compare(config)
+    module.compare(config)
+    assert made == [*wanted[:3], *wanted[2:]]
+    content = results.read_json(config.output)
+    assert [record["name"] for record in content["records"]] == [run.name for run in wanted]
+    assert content["provenance"]["config"] == dataclasses.asdict(module.Size())
+    module.compare(config)
+    assert len(made) == len(wanted) + 1
+    module.compare(dataclasses.replace(config, steps=40))
+    assert len(made) == 2 * len(wanted) + 1
+
+
+@pytest.mark.parametrize(("module", "config", "message"), [
+    (holding_comparison, ComparisonConfig, "steps must be at least 2, got 1"),
+    (forecast_comparison, ForecastsConfig, "steps must be at least 3, got 1")])
+def test_too_few_steps_are_refused(tmp_path, module, config, message):
+    with pytest.raises(ValueError, match=message):
+        module.compare(config(output=tmp_path / "result.json", steps=1))
+
+
+@pytest.mark.deep
+def test_a_held_run_is_recorded_step_by_step(tmp_path):
+    size = holding_comparison.Size(steps=4, prompts=2, samples=4, held_out_prompts=2, held_out_samples=4)
+    held = HeldRun(controller="forecast, diverse bonus", shape="step", other_prompts=True)
+    record = holding_comparison.run(held, size, tmp_path / "run")
+    assert record["series"]["target"] == [0.8, 0.8, 0.5, 0.5]
+    assert all(len(values) == 4 for values in record["series"].values())
+    assert all(value is not None for value in record["series"]["coefficient"])
+    assert {"pass@1", "pass@2", "pass@4"} <= record["held_out"].keys()
+    json.dumps(record, allow_nan=False)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
+def test_a_forecast_run_is_recorded_step_by_step(tmp_path, optimizer):
+    asked = ForecastRun(task="split", optimizer=optimizer, learning_rate=1e-4, seed=0)
+    size = forecast_comparison.Size(steps=3, prompts=2, samples=4)
+    found = forecast_comparison.run(asked, size, tmp_path / "run")["series"]
+    assert found.keys() == set(forecast_comparison.SERIES)
+    assert all(len(values) == 3 for values in found.values())
+    for accounted, measured in zip(found["accounted"], found["measured"], strict=True):
+        assert accounted == pytest.approx(measured, rel=0.02, abs=1e-6)
+    json.dumps(found, allow_nan=False)
