@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simulations.engine import jax_runs
 from simulations.engine.block import Engine, RefusedError
 from simulations.engine.declarations import confirm
 from simulations.engine.runs import Runs
@@ -43,22 +44,22 @@ def engine_for(task: Task) -> Engine:
     """Choose the engine of a task and prepare it.
 
     Raises:
-        ValueError: a task that the compiled engine refuses where ``engine`` is "compiled", with the
-            reason; or a rule that reads what it does not declare.
+        ValueError: a task that the engine refuses on which ``engine`` insists, with the reason;
+            or a rule that reads what it does not declare.
     """
     dynamics = task.dynamics
     confirm(dynamics.rule, task.n_runs)
     seconds = dynamics.steps * (_STEP_SECONDS + _ENTRY_SECONDS * float(task.logits.size))
-    insists = dynamics.engine == "compiled"
+    insists = dynamics.engine in ("compiled", "jax")
     if dynamics.engine == "numpy" or (not insists and seconds < COMPILE_FROM_SECONDS):
         return NumpyEngine(task=task)
     try:
-        return traced_runs.of(task)
+        return jax_runs.of(task) if dynamics.engine == "jax" else traced_runs.of(task)
     except RefusedError as reason:
         why = str(reason)
     if insists:
         raise ValueError(
-            f"engine 'compiled' cannot simulate '{dynamics.rule.name}' here: {why}; "
+            f"engine '{dynamics.engine}' cannot simulate '{dynamics.rule.name}' here: {why}; "
             "use engine 'auto' or 'numpy'")
     if seconds >= SAY_FROM_SECONDS:
         _say_once(dynamics.rule.name, why)

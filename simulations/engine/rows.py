@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from entropy_theory.policy import clamped_entropy, entropy, log_softmax
+from entropy_theory.policy import clamped_entropy, entropy, log_softmax, namespace
 from entropy_theory.tabular import entropy_effects, exact_batch, listing
 from entropy_theory.token_batch import TokenBatch, concatenate
 from simulations.engine.sampling import TEMPERED
@@ -69,6 +69,7 @@ def _sampled_rows(
     effects: bool,
 ) -> TokenBatch:
     """Return one row for each draw, [runs, states * samples, 1], equally weighted."""
+    xp = namespace(logits)
     n_runs, n_states, n_actions = logits.shape
     samples = actions.shape[-1]
     rows = (n_runs, n_states * samples, 1)
@@ -77,8 +78,8 @@ def _sampled_rows(
 
     def pick(values: np.ndarray) -> np.ndarray:
         """The entries of [runs, states, actions] at each row's state and action."""
-        full = np.broadcast_to(values, logits.shape).reshape(n_runs, -1)
-        return np.take_along_axis(full, (state * n_actions + action)[..., 0], axis=1)[..., None]
+        full = xp.broadcast_to(values, logits.shape).reshape(n_runs, -1)
+        return xp.take_along_axis(full, (state * n_actions + action)[..., 0], axis=1)[..., None]
 
     taken = pick(log_prob)
     tempered = temperature is not None
@@ -86,7 +87,7 @@ def _sampled_rows(
     return TokenBatch(
         log_prob=taken,
         old_log_prob=taken,
-        reward=pick(np.asarray(reward, dtype=float)),
+        reward=pick(reward),
         mask=np.ones(rows, dtype=bool),
         weight=np.full(rows, 1 / (n_states * samples)),
         entropy=pick(entropy(logits)[..., None]),
@@ -97,10 +98,10 @@ def _sampled_rows(
             None if reference_logits is None else pick(log_softmax(reference_logits))
         ),
         sampling_log_prob=pick(log_softmax(logits, per_run[:, None])) if tempered else taken,
-        sampling_temperature=np.broadcast_to(per_run[:, None, None], rows).copy(),
+        sampling_temperature=xp.broadcast_to(per_run[:, None, None], rows),
         tempered=np.full(rows, tempered),
         entropy_effect=pick(entropy_effects(logits)) if effects else None,
-        group=None if n_states == 1 else state.copy(),
-        state=state.copy(),
+        group=None if n_states == 1 else state,
+        state=state,
         action=action,
     )

@@ -23,7 +23,7 @@ import numpy as np
 
 from entropy_theory import entropy_change, forecast
 from entropy_theory.controllers import EntropyForecast
-from entropy_theory.policy import entropy
+from entropy_theory.policy import entropy, namespace
 from entropy_theory.tabular import logit_step, state_gradient, sum_by_index
 from entropy_theory.token_batch import TokenBatch
 from simulations.engine.announcement import Announcement
@@ -364,8 +364,8 @@ class Runs(Block):
             batch = batch.replace(target_offset=offsets[batch.group])
         if self.coefficient is None:
             return batch
-        column = np.broadcast_to(self.coefficient[:, None, None], batch.mask.shape)
-        return batch.replace(coefficient=column)
+        return batch.replace(coefficient=namespace(self.coefficient).broadcast_to(
+            self.coefficient[:, None, None], batch.mask.shape))
 
     def _token_batch(self) -> TokenBatch:
         return token_batch(

@@ -41,7 +41,7 @@ def test_defaults_are_those_that_papers_runs_are_said_to_have():
     ({"rule": AEPO, "temperature": 1.2}, "'aepo' chooses the temperature"),
     ({"rule": GRPO, "samples": Samples()}, "'grpo' takes an exact expectation and cannot be sampled"),
     ({"precision": "float16"}, "precision must be float64 or float32, got float16"),
-    ({"engine": "jax"}, "unknown engine 'jax': use one of auto, numpy, compiled"),
+    ({"engine": "torch"}, "unknown engine 'torch': use one of auto, numpy, compiled, jax"),
     ({"learning_rate": (0.1, np.inf)}, "learning_rate must be finite"),
     ({"temperature": 1.5, "rule": get("entropy-bonus")}, "a run on tempered samples alone needs a rule"),
     ({"temperature": (1.0, -1.0)}, "temperature must be above 0"),
