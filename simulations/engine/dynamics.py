@@ -105,11 +105,6 @@ class Dynamics:
                 f"None; {self.rule.needs.listing}"
             )
 
-    @property
-    def pools(self) -> bool:
-        """Whether rows of equal reward are summed (`Needs.pools`), which needs a batch for each step."""
-        return self.rule.needs.pools and self.steps_per_batch == 1
-
     def take_runs(self, n_runs: int, part: slice) -> Dynamics:
         """Return the dynamics of the runs ``part`` (start and stop) of ``n_runs``, per-run values cut."""
         schedule = self.target_schedule

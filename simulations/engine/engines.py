@@ -1,7 +1,6 @@
 """Chooses the engine: machine code from a trace of the rule where that takes exactly the rule's steps.
 
-The compiled engine is prepared for the task, or refuses with a reason, and NumPy takes what it refuses. A
-rule that reads what it does not declare is an error (`simulations.engine.declarations`).
+The compiled engine is prepared for the task, or refuses with a reason, and NumPy takes what it refuses.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import numpy as np
 
 from simulations.engine import jax_runs
 from simulations.engine.block import Engine, RefusedError
-from simulations.engine.declarations import confirm
 from simulations.engine.runs import Runs
 from simulations.engine.task import Task
 from simulations.engine.traced import traced_runs
@@ -44,11 +42,9 @@ def engine_for(task: Task) -> Engine:
     """Choose the engine of a task and prepare it.
 
     Raises:
-        ValueError: a task that the engine refuses on which ``engine`` insists, with the reason;
-            or a rule that reads what it does not declare.
+        ValueError: a task that the engine refuses on which ``engine`` insists, with the reason.
     """
     dynamics = task.dynamics
-    confirm(dynamics.rule, task.n_runs)
     seconds = dynamics.steps * (_STEP_SECONDS + _ENTRY_SECONDS * float(task.logits.size))
     insists = dynamics.engine in ("compiled", "jax")
     if dynamics.engine == "numpy" or (not insists and seconds < COMPILE_FROM_SECONDS):

@@ -61,7 +61,7 @@ class Runs(Block):
         loop = self.coefficient_controller
         self._foretells = loop is not None and loop.forecasts
         self.reuses = self.dynamics.steps_per_batch > 1
-        self.levels = self._levels() if self.dynamics.pools else None
+        self.levels = self._levels() if task.pools else None
         self.kept: TokenBatch | None = None
         self._drawn = -1
         self._lanes: dict[tuple[int, int], np.ndarray] = {}

@@ -55,8 +55,8 @@ def simulate(
 
     Raises:
         ValueError: an invalid problem (`problems.check_problem`), per-run values whose number is
-            not that of the runs, a rule that reads what it does not declare, an engine that cannot
-            take this rule's steps, or logits that stop being finite, with the step.
+            not that of the runs, a rule that answers differently when asked again, an engine that
+            cannot take this rule's steps, or logits that stop being finite, with the step.
     """
     task = Task.checked(logits, reward, dynamics, tree=tree, features=features, record=record)
     engine = engine_for(task)

@@ -323,8 +323,8 @@ that is held by forecasts (`hold="forecast"`), which NumPy makes at every step, 
 summed where the rule allows it. The compiled engine needs llvmlite
 (`pip install 'policy-entropy[fast]'`). Where a long run is left to NumPy, the reason is logged once.
 
-`engine="jax"` (`pip install 'policy-entropy[jax]'`) takes the cells of bandits and prompts by `jax.jit` of the
-rule's own code, in double precision, on a GPU where JAX finds one. A rule that asks for values (`if`, `int`) is
+`engine="jax"` (`pip install 'policy-entropy[jax]'`) takes bandits and prompts by `jax.jit` of the rule's
+own code, in double precision, on a GPU where JAX finds one. A rule that asks for values (`if`, `int`) is
 refused. Compiling takes seconds, so that it is no choice of "auto".
 """
 SPEEDS = """\
