@@ -90,8 +90,8 @@ def _asked(rule: UpdateRule, batch: TokenBatch) -> tuple[dict[str, np.ndarray], 
             continue
         # (On the policy that was sampled each ratio is 1.)
         source = "log_prob" if name == "old_log_prob" else name
-        ends = (0, 2**62) if kind_of(column.dtype) == INTEGER else (-_LARGEST, _LARGEST)
-        columns[name] = trace.input(source, column, Interval(*ends, False))
+        low, high = (0.0, 2.0**62) if kind_of(column.dtype) == INTEGER else (-_LARGEST, _LARGEST)
+        columns[name] = trace.input(source, column, Interval(low, high, False))
     traced = rule.prepare(batch.replace(**columns, checked=True))
     found = {"scores": rule.scores(traced)} | dict(rule.state_terms(traced))
     waiting = [view for view, _ in trace.graph.guards]
