@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-
-import numpy as np
+from typing import Protocol
 
 from simulations.engine import jax_runs
-from simulations.engine.block import Engine, RefusedError
+from simulations.engine.block import RefusedError
 from simulations.engine.runs import Runs
 from simulations.engine.task import Task
 from simulations.engine.traced import traced_runs
@@ -26,6 +25,17 @@ _STEP_SECONDS, _ENTRY_SECONDS = 4e-4, 1e-8  # of NumPy, roughly: of a step, and 
 _said: set[tuple[str, str]] = set()
 
 
+class Engine(Protocol):
+    """An engine made ready for a task."""
+
+    @property
+    def in_parallel(self) -> bool:
+        """Whether its blocks gain by being trained in threads at once."""
+
+    def block(self, part: slice) -> Runs:
+        """Make the block of the runs ``part``, at their start."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NumpyEngine:
     """Takes the steps of any task by NumPy."""
@@ -33,7 +43,7 @@ class NumpyEngine:
     task: Task
     in_parallel: bool = False
 
-    def block(self, part: slice, final: np.ndarray) -> Runs:
+    def block(self, part: slice) -> Runs:
         task = self.task.take_runs(part)
         return Runs(task) if task.tree is None else TreeRuns(task)
 

@@ -17,8 +17,8 @@ import numpy as np
 from entropy_theory.policy import entropy_of, namespace, shift_logits
 from entropy_theory.tabular import logit_step
 from entropy_theory.token_batch import OPTIONAL_COLUMNS, REQUIRED_COLUMNS
-from simulations.engine.block import CHUNK, RefusedError, StepMeasures
-from simulations.engine.runs import Runs
+from simulations.engine.block import RefusedError, StepMeasures
+from simulations.engine.runs import CHUNK, Runs
 from simulations.engine.sampling import MULTIPLIERS, ORDINARY, TEMPERED, batch_key, lanes
 from simulations.engine.task import Task
 from simulations.engine.traced.step import loops, state
@@ -34,7 +34,7 @@ class JaxEngine:
     task: Task
     in_parallel: bool = False
 
-    def block(self, part: slice, final: np.ndarray) -> Runs:
+    def block(self, part: slice) -> Runs:
         return JaxRuns(self.task.take_runs(part))
 
 

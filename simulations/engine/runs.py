@@ -33,6 +33,9 @@ from simulations.engine.rows import token_batch
 from simulations.engine.sampling import ORDINARY, TEMPERED, batch_key, count, draw, lanes, uniforms
 from simulations.engine.task import Task
 
+CHUNK = 200
+"""The largest number of steps between two calls of ``progress``."""
+
 
 class Runs(Block):
     """A block of runs on bandits and prompts, one step at a time for all of them."""
@@ -84,7 +87,15 @@ class Runs(Block):
         key = batch_key(self.dynamics.seed, self.batch_number)
         return uniforms(self._lanes[kind, position], key)
 
+    def chunk(self) -> int:
+        """The number of steps that are best taken at once."""
+        return CHUNK
+
     def evaluate(self) -> None:
+        """Evaluate the policies and, at the start of a batch, let the controllers choose; once a step.
+
+        Raises ValueError for logits that are not finite, with the step.
+        """
         if self._evaluated == self.step:
             return
         self._evaluated = self.step
@@ -113,8 +124,6 @@ class Runs(Block):
         """The log-probabilities, [runs, states, actions], nats."""
         return self._shifted - self._log_normalizer
 
-    # What is said of the current policies; on a token tree all of this is another matter.
-
     def answers(self) -> np.ndarray:
         """The probability of each answer, [runs, prompts, answers]."""
         return self.probabilities
@@ -140,6 +149,7 @@ class Runs(Block):
         return sum_over_actions(self.answers(), self.reward)[..., 0]
 
     def columns(self) -> dict[str, np.ndarray]:
+        """Return the columns of `Trajectory` for the current policies, without those of controllers."""
         p = self.probabilities
         reward = self.reward_by_prompt()
         log_p = self.log_probabilities()
@@ -187,6 +197,7 @@ class Runs(Block):
                 bool((self.correct == somewhere).all()))
 
     def announce(self) -> Announcement:
+        """Return the forecast of the next step's batch."""
         self.draw()
         rows = self.rows()
         at_rows = self.log_probabilities()[np.arange(self.n_runs)[:, None, None], rows.state]
@@ -206,6 +217,14 @@ class Runs(Block):
         )
 
     def advance(self, steps: int, *, measured: bool) -> StepMeasures | None:
+        """Take ``steps`` steps; with ``measured``, return the measures before each of them.
+
+        Call `evaluate` first: it chooses temperature and coefficient of the first step; later steps
+        choose their own. Afterwards the controllers have made ``steps`` observations, and the next
+        `evaluate` observes again.
+
+        Raises ValueError for logits that are not finite, with the step.
+        """
         entropy, reward, temperature = np.full((3, steps if measured else 0, self.n_runs), np.nan)
         with np.errstate(over="ignore", invalid="ignore"):
             for i in range(steps):

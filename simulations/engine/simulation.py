@@ -65,7 +65,7 @@ def simulate(
     final = np.empty(task.logits.shape)
 
     def trajectory(part: slice) -> Trajectory:
-        return train(engine.block(part, final[part]), final[part], report)
+        return train(engine.block(part), final[part], report)
 
     parts = list(blocks(task.n_runs, max(task.logits[0].size, task.row_tokens), engine.in_parallel))
     if not engine.in_parallel or len(parts) == 1 or threads() == 1:

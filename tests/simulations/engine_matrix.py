@@ -26,8 +26,8 @@ from entropy_theory.token_batch import TokenBatch, concatenate, mean_over_sequen
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.update_rules import RULES, UpdateRule, get
 from simulations.engine import Dynamics, Samples
-from simulations.engine.block import Engine, RefusedError
-from simulations.engine.engines import NumpyEngine
+from simulations.engine.block import RefusedError
+from simulations.engine.engines import Engine, NumpyEngine
 from simulations.engine.recorder import train
 from simulations.engine.sampling import ORDINARY, TEMPERED, batch_key, lanes, uniforms
 from simulations.engine.task import Task
@@ -268,7 +268,7 @@ def made_ready(case: Case) -> Engine | str:
 def trained(case: Case, engine: Engine) -> np.ndarray:
     """The logits after all steps."""
     final = np.empty(case.task.logits.shape)
-    return train(engine.block(slice(0, RUNS), final), final, lambda steps: None).final_logits
+    return train(engine.block(slice(0, RUNS)), final, lambda steps: None).final_logits
 
 
 # --------------------------------------------------------------------------- the page
@@ -280,7 +280,7 @@ def taken_by(case: Case) -> str:
         return "refused"
     if not isinstance(made_ready(case), str):
         return "compiled"
-    block = NumpyEngine(task=case.task).block(slice(0, RUNS), np.empty(0))
+    block = NumpyEngine(task=case.task).block(slice(0, RUNS))
     return "NumPy" if block.levels is None else "NumPy, summed"
 
 

@@ -55,7 +55,7 @@ class TracedEngine:
     """The code for the first steps of all runs; with None each block makes its own."""
     in_parallel: bool = True
 
-    def block(self, part: slice, final: np.ndarray) -> Runs:
+    def block(self, part: slice) -> Runs:
         return TracedRuns(
             self.task.take_runs(part), code=None if self.code is None else self.code.take_runs(part))
 
