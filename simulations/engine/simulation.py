@@ -23,6 +23,7 @@ from simulations.engine.dynamics import Dynamics
 from simulations.engine.engines import engine_for
 from simulations.engine.recorder import train
 from simulations.engine.task import Task
+from simulations.engine.traced.reads import pools
 from simulations.engine.trajectory import Record, Trajectory, concatenate
 
 BLOCK = 2**17
@@ -58,7 +59,8 @@ def simulate(
             not that of the runs, a rule that answers differently when asked again, an engine that
             cannot take this rule's steps, or logits that stop being finite, with the step.
     """
-    task = Task.checked(logits, reward, dynamics, tree=tree, features=features, record=record)
+    task = Task.checked(logits, reward, dynamics, tree=tree, features=features, record=record,
+                        pools=pools(dynamics.rule, np.size(logits, 0) if np.ndim(logits) else 1))
     engine = engine_for(task)
     report = _Report(task.n_runs, progress)
     # Written block by block, so that the trajectories' parts are never held beside the whole.

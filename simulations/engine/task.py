@@ -8,11 +8,16 @@ from typing import Any
 
 import numpy as np
 
+import entropy_theory
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.update_rules.natural_gradient import needs_independent_logits
-from entropy_theory.update_rules.rule import UpdateRule, map_options, second_batch_options
+from entropy_theory.update_rules.rule import (
+    UpdateRule,
+    components,
+    map_options,
+    second_batch_options,
+)
 from simulations.engine.dynamics import Dynamics
-from simulations.engine.traced.reads import pools
 from simulations.engine.trajectory import Record
 from simulations.problems.bandits import check_memory, check_problem
 
@@ -45,8 +50,13 @@ class Task:
         tree: TokenTree | None = None,
         features: np.ndarray | None = None,
         record: Record | None = None,
+        pools: bool | None = None,
     ) -> Task:
-        """Make a task from the arguments of `simulate`. Raises ValueError as `simulate` does."""
+        """Make a task from the arguments of `simulate`. Raises ValueError as `simulate` does.
+
+        ``pools``: whether one row may stand for several of one reward; None: where a rule of the package
+        declares it.
+        """
         logits, reward = np.asarray(logits, dtype=np.float64), np.asarray(reward)
         if reward.dtype != bool and not np.issubdtype(reward.dtype, np.number):
             raise ValueError(f"reward is a boolean mask or numbers, got dtype {reward.dtype}")
@@ -57,7 +67,8 @@ class Task:
         if features is not None:
             features = _checked_features(features, logits, dynamics.rule)
         _check_per_run(dynamics, len(logits))
-        summed = are_summed(dynamics, len(logits))
+        declared = is_ours(dynamics.rule) and dynamics.rule.needs.pools
+        summed = (declared if pools is None else pools) and dynamics.steps_per_batch == 1
         if tree is not None:
             check_tree_dynamics(tree, logits.shape, dynamics, summed)
         offsets, prompts = dynamics.target_offsets, _prompts(logits.shape[1], tree)
@@ -105,9 +116,20 @@ def check_features_rule(rule: UpdateRule) -> None:
             "matrix of their own; leave features None, or use 'reinforce'")
 
 
-def are_summed(dynamics: Dynamics, n_runs: int) -> bool:
-    """Whether rows of equal reward are summed. Raises ValueError for a rule that keeps state."""
-    return dynamics.steps_per_batch == 1 and pools(dynamics.rule, n_runs)
+def is_ours(rule: UpdateRule) -> bool:
+    """Whether the rule, all that it is made of and its options are this package's own.
+
+    What other rules' code reads (an option that does not count for equality, a function or constant of a
+    notebook) may change from one simulation to the next.
+    """
+    return all(_is_own_type(part) and all(
+        _is_own_type(getattr(part, each.name)) for each in dataclasses.fields(part))
+        for _, part in components(rule))
+
+
+def _is_own_type(value: Any) -> bool:
+    room = type(value).__module__.partition(".")[0]
+    return room in ("builtins", "numpy", entropy_theory.__name__)
 
 
 def check_tree_dynamics(

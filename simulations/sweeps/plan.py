@@ -16,7 +16,7 @@ from entropy_theory.support.results import config_key
 from simulations.computing.cells import identity_of, read_cell
 from simulations.computing.code_digest import code_digest
 from simulations.engine.simulation import BLOCK
-from simulations.engine.traced.reads import is_ours
+from simulations.engine.task import is_ours
 from simulations.sweeps.cell import Cell, logits_per_run, per_run_values, run_cell, stacked
 from simulations.sweeps.file import Point, SweepFile
 

@@ -10,7 +10,7 @@ from entropy_theory.update_rules import combine, get
 from entropy_theory.update_rules.rule import components
 from simulations.engine import Dynamics, Samples, simulate
 from simulations.engine.dynamics import cut_options
-from simulations.engine.task import Task, are_summed, check_features_rule, check_tree_dynamics
+from simulations.engine.task import Task, check_features_rule, check_tree_dynamics
 from simulations.problems import Bandit
 from simulations.problems.token_trees import TokenProblem
 
@@ -54,9 +54,9 @@ def test_what_cannot_be_simulated_is_refused_with_its_value(options, message):
 
 
 def test_rows_are_summed_for_rules_that_promise_it_and_one_step_a_batch():
-    assert are_summed(Dynamics(rule=GRPO), 3)
-    assert not are_summed(Dynamics(rule=GRPO, steps_per_batch=2), 3)
-    assert not are_summed(Dynamics(rule=get("kl-cov")), 3)
+    assert task().pools
+    assert not task(steps_per_batch=2).pools
+    assert not task(get("kl-cov")).pools
 
 
 def test_a_block_takes_its_runs_own_values():

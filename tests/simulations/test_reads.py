@@ -8,8 +8,9 @@ import pytest
 from entropy_theory.policy import namespace
 from entropy_theory.update_rules import get
 from entropy_theory.update_rules.rule import UpdateRule, per_run, update_rule
+from simulations.engine.task import is_ours
 from simulations.engine.traced import reads
-from simulations.engine.traced.reads import is_ours, pools
+from simulations.engine.traced.reads import pools
 from tests.simulations.engine_matrix import RULE_OF
 
 

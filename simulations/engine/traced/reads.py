@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import numpy as np
 
-import entropy_theory
 from entropy_theory.reads import EVERYTHING
 from entropy_theory.tabular import exact_batch
 from entropy_theory.token_batch import OPTIONAL_COLUMNS, REQUIRED_COLUMNS, TokenBatch
 from entropy_theory.update_rules import UpdateRule
-from entropy_theory.update_rules.rule import components
+from simulations.engine.task import is_ours
 from simulations.engine.traced.arrays import Trace, Traced
 from simulations.engine.traced.intervals import Interval
 from simulations.engine.traced.views import INTEGER, kind_of
@@ -42,13 +40,14 @@ def pools(rule: UpdateRule, n_runs: int) -> bool:
     """
     if is_ours(rule):
         return rule.needs.pools
-    whole = _listing(rule, n_runs)
-    twice = np.repeat(np.arange(whole.mask.shape[-2]), np.arange(whole.mask.shape[-2]) % 2 + 1)
-    share = 1 / np.bincount(twice)[twice][:, None]
-    split = whole.take_sequences(twice)
-    ids = np.broadcast_to(np.arange(len(twice))[:, None], split.mask.shape)
-    split = split.replace(weight=split.weight * share, sequence=ids, listed=True)
     try:
+        whole = _listing(rule, n_runs)
+        rows = np.arange(whole.mask.shape[-2])
+        twice = np.repeat(rows, rows % 2 + 1)
+        split = whole.take_sequences(twice)
+        ids = np.broadcast_to(np.arange(len(twice))[:, None], split.mask.shape)
+        share = 1 / np.bincount(twice)[twice][:, None]
+        split = split.replace(weight=split.weight * share, sequence=ids, listed=True)
         (found, reads), (again, _), (of_parts, _) = (_asked(rule, b) for b in (whole, whole, split))
     except Exception:  # (The rule's own code runs here, on arrays that are not NumPy's.)
         return False
@@ -58,22 +57,6 @@ def pools(rule: UpdateRule, n_runs: int) -> bool:
             "from call to call, and draws nothing; read batch.step and batch.seed")
     summed = {name: value[..., twice, :] for name, value in found.items()}
     return not reads and _alike(summed, of_parts, _ACCURACY)
-
-
-def is_ours(rule: UpdateRule) -> bool:
-    """Whether the rule, all that it is made of and its options are this package's own.
-
-    What other rules' code reads (an option that does not count for equality, a function or constant of a
-    notebook) may change from one simulation to the next.
-    """
-    return all(_is_own_type(part) and all(
-        _is_own_type(getattr(part, each.name)) for each in dataclasses.fields(part))
-        for _, part in components(rule))
-
-
-def _is_own_type(value: Any) -> bool:
-    room = type(value).__module__.partition(".")[0]
-    return room in ("builtins", "numpy", entropy_theory.__name__)
 
 
 def _asked(rule: UpdateRule, batch: TokenBatch) -> tuple[dict[str, np.ndarray], set[str]]:

@@ -22,10 +22,9 @@ import numpy as np
 
 from simulations.engine.block import RefusedError, StepMeasures, diverged
 from simulations.engine.runs import Runs
-from simulations.engine.task import Task
+from simulations.engine.task import Task, is_ours
 from simulations.engine.traced.intervals import Interval
 from simulations.engine.traced.plan import Step
-from simulations.engine.traced.reads import is_ours
 from simulations.engine.traced.step import loops, state, traced_step
 from simulations.engine.traced.views import NotTraceable
 
