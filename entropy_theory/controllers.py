@@ -238,7 +238,8 @@ class AdaptiveCoefficient(Controller):
         below = xp.clip(entropy - self.entropy_low, None, 0.0)
         above = xp.clip(entropy - self.entropy_high, 0.0, None)
         moved = xp.clip(before - self.rate * (below + above), self.low, self.high)
-        self.coefficient = xp.where(self.observations > self.warm_up_steps, moved, before)
+        warm = spread(self.observations, entropy) > self.warm_up_steps
+        self.coefficient = xp.where(warm, moved, before)
         return self.coefficient
 
 

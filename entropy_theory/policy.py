@@ -76,12 +76,14 @@ def as_float_array(values: Array) -> Array:
     Raises:
         ValueError: complex numbers, texts, or lists of unequal lengths.
     """
-    if _takes_numpy(values) or array_api_compat.is_jax_array(values):
+    if _takes_numpy(values):
         return values
     if array_api_compat.is_torch_array(values):
         if values.is_complex():
             raise ValueError(f"real numbers are needed, got a tensor of {values.dtype}")
         return values if values.is_floating_point() else values.double()
+    if array_api_compat.is_jax_array(values):
+        return values
     array = np.asarray(values)
     if array.dtype.kind not in "fiub":
         raise ValueError(f"real numbers are needed, got an array of {array.dtype}")
