@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,9 @@ def pools(rule: UpdateRule, n_runs: int) -> bool:
         ids = np.broadcast_to(np.arange(len(twice))[:, None], split.mask.shape)
         share = 1 / np.bincount(twice)[twice][:, None]
         split = split.replace(weight=split.weight * share, sequence=ids, listed=True)
-        (found, reads), (again, _), (of_parts, _) = (_asked(rule, b) for b in (whole, whole, split))
+        # Of a copy: what a rule keeps for itself shall not be what a trace left behind.
+        own = copy.deepcopy(rule)
+        (found, reads), (again, _), (of_parts, _) = (_asked(own, b) for b in (whole, whole, split))
     except Exception:  # (The rule's own code runs here, on arrays that are not NumPy's.)
         return False
     if not _alike(found, again):
