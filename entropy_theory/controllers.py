@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from entropy_theory.array_types import Array
-from entropy_theory.policy import array_like, check_temperature, namespace, to_numpy
+from entropy_theory.policy import array_like, check_temperature, lacks_values, namespace, to_numpy
 from entropy_theory.rounding import at_least, at_most
 from entropy_theory.schedules import Schedule
 
@@ -234,13 +234,13 @@ class AdaptiveCoefficient(Controller):
         self.entropy = entropy = checked_entropy(entropy)
         xp = namespace(entropy)
         before = spread(self.coefficient, entropy)
-        self.observations += 1
-        if self.observations > self.warm_up_steps:
-            below = xp.clip(entropy - self.entropy_low, None, 0.0)
-            above = xp.clip(entropy - self.entropy_high, 0.0, None)
-            before = xp.clip(before - self.rate * (below + above), self.low, self.high)
-        self.coefficient = before
-        return before
+        self.observations = self.observations + 1
+        below = xp.clip(entropy - self.entropy_low, None, 0.0)
+        above = xp.clip(entropy - self.entropy_high, 0.0, None)
+        moved = xp.clip(before - self.rate * (below + above), self.low, self.high)
+        warm = spread(self.observations, entropy) > self.warm_up_steps
+        self.coefficient = xp.where(warm, moved, before)
+        return self.coefficient
 
 
 @dataclass(kw_only=True, slots=True)
@@ -329,7 +329,7 @@ def checked_entropy(entropy: Array) -> Array:
     """Return a measured entropy as an array; raise ValueError where it is NaN."""
     xp = namespace(entropy)
     entropy = xp.asarray(entropy)
-    if bool(xp.any(xp.isnan(entropy))):
+    if not lacks_values(entropy) and bool(xp.any(xp.isnan(entropy))):
         raise ValueError("the measured entropy is NaN: the policy has diverged")
     return entropy
 

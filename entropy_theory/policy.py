@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import functools
 import math
+import sys
 from typing import Any, NamedTuple
 
 import array_api_compat
@@ -81,10 +82,17 @@ def as_float_array(values: Array) -> Array:
         if values.is_complex():
             raise ValueError(f"real numbers are needed, got a tensor of {values.dtype}")
         return values if values.is_floating_point() else values.double()
+    if array_api_compat.is_jax_array(values):
+        return values
     array = np.asarray(values)
     if array.dtype.kind not in "fiub":
         raise ValueError(f"real numbers are needed, got an array of {array.dtype}")
     return array if array.dtype.kind == "f" else array.astype(np.float64)
+
+
+def lacks_values(array: Array) -> bool:
+    """Whether an array has no values yet, within `jax.jit`: what checks it is the caller's."""
+    return array_api_compat.is_jax_array(array) and isinstance(array, sys.modules["jax"].core.Tracer)
 
 
 def array_like(values: Array, like: Array) -> Array:
@@ -103,6 +111,8 @@ def check_temperature(temperature: Temperature) -> None:
     """Raise ValueError unless every temperature is above 0 (inf is allowed)."""
     if isinstance(temperature, (int, float)):
         valid = temperature > 0
+    elif lacks_values(temperature):
+        return
     else:
         xp = namespace(temperature)
         valid = bool(xp.all(xp.asarray(temperature) > 0))
@@ -132,7 +142,7 @@ def shift_logits(logits: BroadcastLogits, temperature: Temperature = 1.0) -> Shi
     check_temperature(temperature)
     top_index, top = _top(logits)
     # NaN and +inf reach the maximum, and a state of -inf alone has -inf for it.
-    if not bool(xp.all(xp.isfinite(top))):
+    if not lacks_values(top) and not bool(xp.all(xp.isfinite(top))):
         raise ValueError(
             "logits must be finite or -inf (an action never taken), with one finite logit in each "
             f"state; found {_first_bad_state(logits, top)}: look for a diverged or fully "
@@ -289,7 +299,7 @@ def kept_actions(logits: Logits, removed_fraction: float) -> ActionMask:
     logits = as_float_array(logits)
     xp = namespace(logits)
     _check_actions(logits)
-    if bool(xp.any(xp.isnan(logits))):
+    if not lacks_values(logits) and bool(xp.any(xp.isnan(logits))):
         raise ValueError("logits must not be NaN: look for a diverged policy")
     n_actions = logits.shape[-1]
     if not 0 <= removed_fraction < 1:

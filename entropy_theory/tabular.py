@@ -264,7 +264,7 @@ def coefficient_step(
     n_states, n_actions = logits.shape[-2:]
     for name, size in (("state", n_states), ("action", n_actions)):
         index = getattr(batch, name)
-        if bool(xp.any((index < 0) | (index >= size))):
+        if not batch.checked and bool(xp.any((index < 0) | (index >= size))):
             raise ValueError(f"column '{name}' must be in 0..{size - 1}, the logits' range")
     by_action = sum_by_index(
         xp, weighted_scores, batch.state * n_actions + batch.action, n_states * n_actions
@@ -306,5 +306,10 @@ def sum_by_index(xp: Any, values: Array, index: Array, size: int) -> Array:
             (flat_index + offset).ravel(), weights=flat.ravel(), minlength=n_runs * size
         )
         return total.reshape(*runs, size)
+    if array_api_compat.is_jax_array(values):
+        rows, numbers = (xp.reshape(x, (-1, x.shape[-1])) for x in (flat_index, flat))
+        total = xp.zeros((len(rows), size), dtype=flat.dtype)
+        total = total.at[xp.arange(len(rows))[:, None], rows].add(numbers)
+        return xp.reshape(total, (*runs, size))
     one_hot = flat_index[..., None] == xp.arange(size, device=array_api_compat.device(values))
     return xp.sum(xp.where(one_hot, flat[..., None], xp.zeros_like(flat[..., None])), axis=-2)

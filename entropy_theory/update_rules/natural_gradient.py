@@ -45,7 +45,7 @@ class NaturalGradient(UpdateRule):
             raise ValueError(REFUSED)
         xp = namespace(batch.log_prob)
         rows = batch.is_ordinary
-        states = batch.state == xp.unique_values(batch.state)  # [..., rows, states]
+        states = batch.state == namespace(batch.state).unique_values(batch.state)  # [..., rows, states]
         member = xp.astype(states & rows, batch.weight.dtype)
         by_state = batch.replace(group=batch.state)
         advantages.check_listing(by_state, rows, batch.log_prob, REFUSED)

@@ -172,7 +172,8 @@ def keyed_uniform(batch: TokenBatch) -> Array:
     xp = namespace(batch.mask)
     state = identity(batch)
     for key in (batch.seed, batch.step):
-        state = _mix(state + _wrap((key + 1) * (_STEPS[0] % 2**64)))
+        product = (key + 1) * _STEPS[0]  # (Integers of arrays wrap by themselves.)
+        state = _mix(state + (_wrap(product) if isinstance(product, int) else product))
     return xp.astype(_shift(state, 11), batch.log_prob.dtype) * 2.0**-53
 
 

@@ -1,24 +1,18 @@
-"""The interface of a block of runs that are trained together, whatever the engine.
+"""What a block of runs that are trained together is steered by, whatever the engine.
 
-A block owns the `Task` of its runs, takes its steps and returns what is recorded of it. The engines
-differ in how they do so; `simulations.engine.engines` chooses one.
+The engines differ in how they take its steps; `simulations.engine.engines` chooses one.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from entropy_theory.controllers import EntropyForecast, checked_target
 from entropy_theory.policy import clamped_entropy
-from simulations.engine.announcement import Announcement
 from simulations.engine.task import Task
-
-CHUNK = 200
-"""The largest number of steps between two calls of ``progress``."""
 
 
 class RefusedError(Exception):
@@ -37,21 +31,7 @@ class StepMeasures:
     """Temperature of the second batch; NaN without one."""
 
 
-class Engine(Protocol):
-    """An engine made ready for a task."""
-
-    @property
-    def in_parallel(self) -> bool:
-        """Whether its blocks gain by being trained in threads at once."""
-
-    def block(self, part: slice, final: np.ndarray) -> Block:
-        """Make the block of the runs ``part``, at their start.
-
-        ``final`` [runs, states, actions] may serve as their memory.
-        """
-
-
-class Block(ABC):
+class Block:
     """The logits, controllers, temperatures and coefficients of some runs.
 
     ``step`` counts the optimizer steps taken. ``entropy``, ``temperature``, ``coefficient`` and `columns`
@@ -87,50 +67,6 @@ class Block(ABC):
         """That of the steps on the last batch, for a controller that asks for it."""
         self.step = step
         self._evaluated = -1
-
-    @abstractmethod
-    def evaluate(self) -> None:
-        """Evaluate the policies and, at the start of a batch, let the controllers choose; once a step.
-
-        Raises:
-            ValueError: logits that are not finite, with the step.
-        """
-
-    @abstractmethod
-    def advance(self, steps: int, *, measured: bool) -> StepMeasures | None:
-        """Take ``steps`` steps; with ``measured``, return the measures before each of them.
-
-        Call `evaluate` first: it chooses temperature and coefficient of the first step; later steps
-        choose their own. Afterwards the controllers have made ``steps`` observations, and the next
-        `evaluate` observes again.
-
-        Raises:
-            ValueError: logits that are not finite, with the step.
-        """
-
-    @abstractmethod
-    def columns(self) -> dict[str, np.ndarray]:
-        """Return the columns of `Trajectory` for the current policies, without those of controllers."""
-
-    @abstractmethod
-    def announce(self) -> Announcement:
-        """Return the forecast of the next step's batch."""
-
-    def chunk(self) -> int:
-        """The number of steps that are best taken at once."""
-        return CHUNK
-
-    def add_deviations(
-        self, values: np.ndarray, origin: np.ndarray, total: np.ndarray, square: np.ndarray
-    ) -> None:
-        """Add up deviations from ``origin`` [runs] and their squares.
-
-        The sums over steps of ``values`` [steps, runs] less ``origin`` are added to ``total`` [runs],
-        those of the squares to ``square`` [runs].
-        """
-        deviation = values - origin
-        total += deviation.sum(axis=0)
-        square += np.einsum("sr,sr->r", deviation, deviation)
 
     def by_prompt(self, values: np.ndarray) -> np.ndarray:
         """Return the mean of [runs, states] over the tokens of a prompt's responses: [runs, prompts]."""

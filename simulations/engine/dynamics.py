@@ -18,7 +18,7 @@ from entropy_theory.update_rules.rule import map_options
 from simulations.engine.sampling import Samples
 from simulations.problems.bandits import check_count
 
-ENGINES = ("auto", "numpy", "compiled")
+ENGINES = ("auto", "numpy", "compiled", "jax")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,8 +53,9 @@ class Dynamics:
     seed: int = 0
     engine: str = "auto"
     """"auto": the fastest engine that takes exactly this rule's steps, NumPy for short runs; "numpy";
-    "compiled": by machine code (`simulations.engine.engines`), ValueError where it cannot. They agree to
-    rounding. Where "auto" leaves a long run to NumPy, it logs why."""
+    "compiled": by machine code (`simulations.engine.engines`), ValueError where it cannot; "jax": by
+    `jax.jit` of the rule's code, on a GPU where JAX finds one, ValueError too. They agree to rounding.
+    Where "auto" leaves a long run to NumPy, it logs why."""
     precision: str = "float64"
     """The precision of the logits, "float64" or "float32"."""
     first_run: int = 0
@@ -103,11 +104,6 @@ class Dynamics:
                 f"'{self.rule.name}' takes an exact expectation and cannot be sampled: leave samples "
                 f"None; {self.rule.needs.listing}"
             )
-
-    @property
-    def pools(self) -> bool:
-        """Whether rows of equal reward are summed (`Needs.pools`), which needs a batch for each step."""
-        return self.rule.needs.pools and self.steps_per_batch == 1
 
     def take_runs(self, n_runs: int, part: slice) -> Dynamics:
         """Return the dynamics of the runs ``part`` (start and stop) of ``n_runs``, per-run values cut."""

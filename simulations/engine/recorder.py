@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from simulations.engine.block import Block, StepMeasures
+from simulations.engine.block import StepMeasures
+from simulations.engine.runs import Runs
 from simulations.engine.trajectory import BY_RECORD, FORECASTS, Forecasts, Trajectory
 
 
-def train(block: Block, final: np.ndarray, report: Callable[[int], None]) -> Trajectory:
+def train(block: Runs, final: np.ndarray, report: Callable[[int], None]) -> Trajectory:
     """Take all steps of a block, and return what was recorded of it.
 
     Args:
@@ -23,15 +24,14 @@ def train(block: Block, final: np.ndarray, report: Callable[[int], None]) -> Tra
     """
     recorder = _Recorder(block)
     recorder.train(report)
-    if not np.shares_memory(block.logits, final):
-        final[...] = block.logits
+    final[...] = block.logits
     return recorder.trajectory(final)
 
 
 class _Recorder:
     """Collects what `Trajectory` holds of a block."""
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: Runs) -> None:
         self.block, self.record = block, block.task.record
         self.columns: dict[str, list[np.ndarray]] = {name: [] for name in BY_RECORD}
         self.steps: list[int] = []
@@ -89,7 +89,9 @@ class _Recorder:
             self.tail_origin = steps.entropy[0].copy()
         self.tail_steps += len(steps.entropy)
         # From the first value on: a spread far below the entropy would be lost in its square.
-        block.add_deviations(steps.entropy, self.tail_origin, self.tail_entropy, self.tail_square)
+        deviation = steps.entropy - self.tail_origin
+        self.tail_entropy += deviation.sum(axis=0)
+        self.tail_square += np.einsum("sr,sr->r", deviation, deviation)
         self.tail_reward += steps.reward.sum(axis=0)
         if block.temperature is not None:
             temperatures = np.concatenate([steps.temperature, block.temperature[None]])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from entropy_theory.policy import clamped_entropy, entropy, log_softmax
+from entropy_theory.policy import clamped_entropy, entropy, log_softmax, namespace
 from entropy_theory.tabular import entropy_effects, exact_batch, listing
 from entropy_theory.token_batch import TokenBatch, concatenate
 from simulations.engine.sampling import TEMPERED
@@ -50,57 +50,67 @@ def token_batch(
         if ordinary:
             return exact_batch(logits, reward, temperature=temperature, **columns)
         return listing(logits, reward, temperature=temperature, **columns)
-    return concatenate([
-        _sampled_rows(logits, reward, actions, temperature if kind == TEMPERED else None, log_prob,
-                      **columns)
-        for kind, actions in draws.items()
-    ])
+    n_runs, n_states, _ = logits.shape
+    parts = []
+    for kind, actions in draws.items():
+        rows = (n_runs, n_states * actions.shape[-1], 1)
+        state = np.broadcast_to(np.repeat(np.arange(n_states), actions.shape[-1])[:, None], rows)
+        given = np.broadcast_to(reward, logits.shape)
+        rewards = namespace(logits).take_along_axis(given, actions, axis=-1).reshape(rows)
+        parts.append(sampled_rows(
+            logits, state, actions.reshape(rows), np.ones(rows, dtype=bool), reward=rewards,
+            group=None if n_states == 1 else state,
+            temperature=temperature if kind == TEMPERED else None,
+            columns={**columns, "log_prob": log_prob}))
+    return concatenate(parts)
 
 
-def _sampled_rows(
+def sampled_rows(
     logits: np.ndarray,
-    reward: np.ndarray,
-    actions: np.ndarray,
-    temperature: np.ndarray | None,
-    log_prob: np.ndarray,
+    state: np.ndarray,
+    action: np.ndarray,
+    mask: np.ndarray,
     *,
-    reference_logits: np.ndarray | None,
-    removed_fraction: float,
-    effects: bool,
+    reward: np.ndarray,
+    group: np.ndarray | None,
+    temperature: np.ndarray | None,
+    columns: Mapping[str, Any],
 ) -> TokenBatch:
-    """Return one row for each draw, [runs, states * samples, 1], equally weighted."""
-    n_runs, n_states, n_actions = logits.shape
-    samples = actions.shape[-1]
-    rows = (n_runs, n_states * samples, 1)
-    action = actions.reshape(rows)
-    state = np.broadcast_to(np.repeat(np.arange(n_states), samples)[:, None], rows)
+    """Return the rows of what was drawn, with equal token weights.
+
+    Args:
+        logits: [runs, states, actions].
+        state, action, mask, reward, group: [runs, rows, positions]; no group: one prompt.
+        temperature: [runs], at which rows were drawn; None for ordinary rows.
+        columns: as in `token_batch`: log_prob, reference_logits, removed_fraction and effects.
+    """
+    xp, shape = namespace(logits), mask.shape
+    n_runs, _, n_actions = logits.shape
+    index = (state * n_actions + action).reshape(n_runs, -1)
 
     def pick(values: np.ndarray) -> np.ndarray:
         """The entries of [runs, states, actions] at each row's state and action."""
-        full = np.broadcast_to(values, logits.shape).reshape(n_runs, -1)
-        return np.take_along_axis(full, (state * n_actions + action)[..., 0], axis=1)[..., None]
+        full = xp.broadcast_to(values, logits.shape).reshape(n_runs, -1)
+        return xp.take_along_axis(full, index, axis=1).reshape(shape)
 
-    taken = pick(log_prob)
+    taken = pick(columns["log_prob"])
     tempered = temperature is not None
     per_run = np.ones(n_runs) if temperature is None else temperature
+    reference, removed = columns["reference_logits"], columns["removed_fraction"]
     return TokenBatch(
         log_prob=taken,
         old_log_prob=taken,
-        reward=pick(np.asarray(reward, dtype=float)),
-        mask=np.ones(rows, dtype=bool),
-        weight=np.full(rows, 1 / (n_states * samples)),
+        reward=reward,
+        mask=mask,
+        weight=np.broadcast_to(1 / mask.sum(axis=(-2, -1), keepdims=True), shape),
         entropy=pick(entropy(logits)[..., None]),
-        clamped_entropy=(
-            pick(clamped_entropy(logits, removed_fraction)[..., None]) if removed_fraction else None
-        ),
-        reference_log_prob=(
-            None if reference_logits is None else pick(log_softmax(reference_logits))
-        ),
+        clamped_entropy=pick(clamped_entropy(logits, removed)[..., None]) if removed else None,
+        reference_log_prob=None if reference is None else pick(log_softmax(reference)),
         sampling_log_prob=pick(log_softmax(logits, per_run[:, None])) if tempered else taken,
-        sampling_temperature=np.broadcast_to(per_run[:, None, None], rows).copy(),
-        tempered=np.full(rows, tempered),
-        entropy_effect=pick(entropy_effects(logits)) if effects else None,
-        group=None if n_states == 1 else state.copy(),
-        state=state.copy(),
+        sampling_temperature=xp.broadcast_to(per_run[:, None, None], shape),
+        tempered=np.full(shape, tempered),
+        entropy_effect=pick(entropy_effects(logits)) if columns["effects"] else None,
+        group=group,
+        state=state,
         action=action,
     )

@@ -23,7 +23,7 @@ import numpy as np
 
 from entropy_theory import entropy_change, forecast
 from entropy_theory.controllers import EntropyForecast
-from entropy_theory.policy import entropy
+from entropy_theory.policy import entropy, namespace
 from entropy_theory.tabular import logit_step, state_gradient, sum_by_index
 from entropy_theory.token_batch import TokenBatch
 from simulations.engine.announcement import Announcement
@@ -32,6 +32,9 @@ from simulations.engine.pooled import Levels, Rows, coefficients
 from simulations.engine.rows import token_batch
 from simulations.engine.sampling import ORDINARY, TEMPERED, batch_key, count, draw, lanes, uniforms
 from simulations.engine.task import Task
+
+CHUNK = 200
+"""The largest number of steps between two calls of ``progress``."""
 
 
 class Runs(Block):
@@ -61,7 +64,7 @@ class Runs(Block):
         loop = self.coefficient_controller
         self._foretells = loop is not None and loop.forecasts
         self.reuses = self.dynamics.steps_per_batch > 1
-        self.levels = self._levels() if self.dynamics.pools else None
+        self.levels = self._levels() if task.pools else None
         self.kept: TokenBatch | None = None
         self._drawn = -1
         self._lanes: dict[tuple[int, int], np.ndarray] = {}
@@ -84,7 +87,15 @@ class Runs(Block):
         key = batch_key(self.dynamics.seed, self.batch_number)
         return uniforms(self._lanes[kind, position], key)
 
+    def chunk(self) -> int:
+        """The number of steps that are best taken at once."""
+        return CHUNK
+
     def evaluate(self) -> None:
+        """Evaluate the policies and, at the start of a batch, let the controllers choose; once a step.
+
+        Raises ValueError for logits that are not finite, with the step.
+        """
         if self._evaluated == self.step:
             return
         self._evaluated = self.step
@@ -113,8 +124,6 @@ class Runs(Block):
         """The log-probabilities, [runs, states, actions], nats."""
         return self._shifted - self._log_normalizer
 
-    # What is said of the current policies; on a token tree all of this is another matter.
-
     def answers(self) -> np.ndarray:
         """The probability of each answer, [runs, prompts, answers]."""
         return self.probabilities
@@ -140,6 +149,7 @@ class Runs(Block):
         return sum_over_actions(self.answers(), self.reward)[..., 0]
 
     def columns(self) -> dict[str, np.ndarray]:
+        """Return the columns of `Trajectory` for the current policies, without those of controllers."""
         p = self.probabilities
         reward = self.reward_by_prompt()
         log_p = self.log_probabilities()
@@ -187,6 +197,7 @@ class Runs(Block):
                 bool((self.correct == somewhere).all()))
 
     def announce(self) -> Announcement:
+        """Return the forecast of the next step's batch."""
         self.draw()
         rows = self.rows()
         at_rows = self.log_probabilities()[np.arange(self.n_runs)[:, None, None], rows.state]
@@ -206,6 +217,14 @@ class Runs(Block):
         )
 
     def advance(self, steps: int, *, measured: bool) -> StepMeasures | None:
+        """Take ``steps`` steps; with ``measured``, return the measures before each of them.
+
+        Call `evaluate` first: it chooses temperature and coefficient of the first step; later steps
+        choose their own. Afterwards the controllers have made ``steps`` observations, and the next
+        `evaluate` observes again.
+
+        Raises ValueError for logits that are not finite, with the step.
+        """
         entropy, reward, temperature = np.full((3, steps if measured else 0, self.n_runs), np.nan)
         with np.errstate(over="ignore", invalid="ignore"):
             for i in range(steps):
@@ -364,8 +383,8 @@ class Runs(Block):
             batch = batch.replace(target_offset=offsets[batch.group])
         if self.coefficient is None:
             return batch
-        column = np.broadcast_to(self.coefficient[:, None, None], batch.mask.shape)
-        return batch.replace(coefficient=column)
+        return batch.replace(coefficient=namespace(self.coefficient).broadcast_to(
+            self.coefficient[:, None, None], batch.mask.shape))
 
     def _token_batch(self) -> TokenBatch:
         return token_batch(

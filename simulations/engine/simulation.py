@@ -23,6 +23,7 @@ from simulations.engine.dynamics import Dynamics
 from simulations.engine.engines import engine_for
 from simulations.engine.recorder import train
 from simulations.engine.task import Task
+from simulations.engine.traced.reads import pools
 from simulations.engine.trajectory import Record, Trajectory, concatenate
 
 BLOCK = 2**17
@@ -55,17 +56,18 @@ def simulate(
 
     Raises:
         ValueError: an invalid problem (`problems.check_problem`), per-run values whose number is
-            not that of the runs, a rule that reads what it does not declare, an engine that cannot
-            take this rule's steps, or logits that stop being finite, with the step.
+            not that of the runs, a rule that answers differently when asked again, an engine that
+            cannot take this rule's steps, or logits that stop being finite, with the step.
     """
-    task = Task.checked(logits, reward, dynamics, tree=tree, features=features, record=record)
+    task = Task.checked(logits, reward, dynamics, tree=tree, features=features, record=record,
+                        pools=pools(dynamics.rule, np.size(logits, 0) if np.ndim(logits) else 1))
     engine = engine_for(task)
     report = _Report(task.n_runs, progress)
     # Written block by block, so that the trajectories' parts are never held beside the whole.
     final = np.empty(task.logits.shape)
 
     def trajectory(part: slice) -> Trajectory:
-        return train(engine.block(part, final[part]), final[part], report)
+        return train(engine.block(part), final[part], report)
 
     parts = list(blocks(task.n_runs, max(task.logits[0].size, task.row_tokens), engine.in_parallel))
     if not engine.in_parallel or len(parts) == 1 or threads() == 1:

@@ -8,9 +8,15 @@ from typing import Any
 
 import numpy as np
 
+import entropy_theory
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.update_rules.natural_gradient import needs_independent_logits
-from entropy_theory.update_rules.rule import UpdateRule, map_options, second_batch_options
+from entropy_theory.update_rules.rule import (
+    UpdateRule,
+    components,
+    map_options,
+    second_batch_options,
+)
 from simulations.engine.dynamics import Dynamics
 from simulations.engine.trajectory import Record
 from simulations.problems.bandits import check_memory, check_problem
@@ -30,6 +36,8 @@ class Task:
     dynamics: Dynamics
     tree: TokenTree | None = None
     features: np.ndarray | None = None
+    pools: bool = False
+    """Whether rows of equal reward are summed (`Needs.pools`), which needs a batch for each step."""
     record: Record = dataclasses.field(default_factory=Record)
 
     @classmethod
@@ -42,8 +50,13 @@ class Task:
         tree: TokenTree | None = None,
         features: np.ndarray | None = None,
         record: Record | None = None,
+        pools: bool | None = None,
     ) -> Task:
-        """Make a task from the arguments of `simulate`. Raises ValueError as `simulate` does."""
+        """Make a task from the arguments of `simulate`. Raises ValueError as `simulate` does.
+
+        ``pools``: whether one row may stand for several of one reward; None: where a rule of the package
+        declares it.
+        """
         logits, reward = np.asarray(logits, dtype=np.float64), np.asarray(reward)
         if reward.dtype != bool and not np.issubdtype(reward.dtype, np.number):
             raise ValueError(f"reward is a boolean mask or numbers, got dtype {reward.dtype}")
@@ -53,14 +66,16 @@ class Task:
         reward = reward.reshape((1,) * (3 - reward.ndim) + reward.shape)
         if features is not None:
             features = _checked_features(features, logits, dynamics.rule)
-        if tree is not None:
-            check_tree_dynamics(tree, logits.shape, dynamics)
         _check_per_run(dynamics, len(logits))
+        declared = is_ours(dynamics.rule) and dynamics.rule.needs.pools
+        summed = (declared if pools is None else pools) and dynamics.steps_per_batch == 1
+        if tree is not None:
+            check_tree_dynamics(tree, logits.shape, dynamics, summed)
         offsets, prompts = dynamics.target_offsets, _prompts(logits.shape[1], tree)
         if offsets is not None and len(offsets) != prompts:
             raise ValueError(f"target_offsets has {len(offsets)} values for {prompts} prompts")
         return cls(logits=logits, reward=reward, dynamics=dynamics, tree=tree, features=features,
-                   record=record or Record())
+                   pools=summed, record=record or Record())
 
     @property
     def n_runs(self) -> int:
@@ -79,7 +94,7 @@ class Task:
         samples = self.dynamics.samples
         if samples is not None:
             return self.n_prompts * horizon * (samples.group_size + samples.tempered)
-        if self.tree is None or self.dynamics.pools:
+        if self.tree is None or self.pools:
             return 0
         return self.n_prompts * horizon * self.tree.n_responses
 
@@ -101,14 +116,32 @@ def check_features_rule(rule: UpdateRule) -> None:
             "matrix of their own; leave features None, or use 'reinforce'")
 
 
-def check_tree_dynamics(tree: TokenTree, shape: tuple[int, ...], dynamics: Dynamics) -> None:
+def is_ours(rule: UpdateRule) -> bool:
+    """Whether the rule, all that it is made of and its options are this package's own.
+
+    What other rules' code reads (an option that does not count for equality, a function or constant of a
+    notebook) may change from one simulation to the next.
+    """
+    return all(_is_own_type(part) and all(
+        _is_own_type(getattr(part, each.name)) for each in dataclasses.fields(part))
+        for _, part in components(rule))
+
+
+def _is_own_type(value: Any) -> bool:
+    room = type(value).__module__.partition(".")[0]
+    return room in ("builtins", "numpy", entropy_theory.__name__)
+
+
+def check_tree_dynamics(
+    tree: TokenTree, shape: tuple[int, ...], dynamics: Dynamics, summed: bool
+) -> None:
     """Raise ValueError for dynamics that are not defined on this tree, or need too much memory."""
     rule = dynamics.rule
     if tree.horizon > 1 and needs_independent_logits(rule):
         raise ValueError(
             f"'{rule.name}' is defined on answers of one token: on a token tree use 'reinforce', or "
             "horizon 1")
-    if dynamics.samples is None and not dynamics.pools:
+    if dynamics.samples is None and not summed:
         prompts = _prompts(shape[1], tree)
         check_memory(
             8 * ROW_COLUMNS * prompts * tree.horizon * tree.n_responses,

@@ -23,6 +23,7 @@ from entropy_theory.update_rules import UpdateRule
 from simulations.engine.block import diverged
 from simulations.engine.pooled import Levels, Rows, coefficients
 from simulations.engine.sampling import ORDINARY, Samples, batch_key, lanes, uniforms
+from simulations.engine.traced.reads import pools
 
 MOST_LEVELS = 3
 """The largest number of distinct rewards: rules are asked about every division of a group among them."""
@@ -157,7 +158,7 @@ class _Asked:
 
     @classmethod
     def of(cls, rule: UpdateRule, values: tuple[float, ...], group_size: int) -> _Asked:
-        if not rule.needs.pools or rule.controller() or rule.coefficient_controller():
+        if not pools(rule, 1) or rule.controller() or rule.coefficient_controller():
             raise ValueError(
                 f"tied tokens need a rule without a controller that sees rewards and means only, not "
                 f"'{rule.name}': use engine.simulate, or a constant coefficient")

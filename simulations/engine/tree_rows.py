@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from entropy_theory.policy import clamped_entropy, entropy, log_softmax
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.token_tree import Paths, TokenTree
+from simulations.engine.rows import sampled_rows
 from simulations.engine.sampling import draw
 
 
@@ -82,35 +82,8 @@ def sampled_responses(
     runs = np.arange(n_runs)[:, None, None]
     of_prompts = np.broadcast_to(reward, (n_runs, n_prompts, tree.n_responses))
     rewards = of_prompts[runs, prompt, response]
-
-    def of_tokens(table: np.ndarray) -> np.ndarray:
-        return table[runs, state, action]
-
-    def of_states(values: np.ndarray) -> np.ndarray:
-        return values[runs, state]
-
-    taken = of_tokens(log_prob)
-    per_run = np.ones(n_runs) if temperature is None else np.asarray(temperature, dtype=float)
-    tokens = mask.sum(axis=(-2, -1), keepdims=True)
-    return TokenBatch(
-        log_prob=taken,
-        old_log_prob=taken,
-        reward=np.broadcast_to(rewards, shape),
-        mask=mask,
-        weight=np.broadcast_to(1 / tokens, shape),
-        entropy=of_states(entropy(logits)),
-        clamped_entropy=(
-            of_states(clamped_entropy(logits, removed_fraction)) if removed_fraction else None
-        ),
-        reference_log_prob=(
-            None if reference_logits is None else of_tokens(log_softmax(reference_logits))
-        ),
-        sampling_log_prob=(
-            taken if temperature is None else of_tokens(log_softmax(logits, per_run[:, None]))
-        ),
-        sampling_temperature=np.broadcast_to(per_run[:, None, None], shape),
-        tempered=np.full(shape, temperature is not None),
-        group=None if n_prompts == 1 else np.broadcast_to(prompt, shape),
-        state=state,
-        action=action,
-    )
+    return sampled_rows(
+        logits, state, action, mask, reward=np.broadcast_to(rewards, shape),
+        group=None if n_prompts == 1 else np.broadcast_to(prompt, shape), temperature=temperature,
+        columns={"log_prob": log_prob, "reference_logits": reference_logits,
+                 "removed_fraction": removed_fraction, "effects": False})

@@ -36,6 +36,7 @@ from entropy_theory.update_rules import rule_options
 from simulations.engine.dynamics import Dynamics
 from simulations.engine.sampling import Samples
 from simulations.engine.task import check_features_rule, check_second_batch, check_tree_dynamics
+from simulations.engine.traced.reads import pools
 from simulations.engine.trajectory import Record
 from simulations.problems.bandits import Bandit
 from simulations.problems.shared_parameters import Coupled, Random
@@ -226,7 +227,9 @@ def _point(tables: dict[str, Any], where: str) -> Point:
             check_features_rule(rule)
     if not isinstance(problem, Bandit):
         with _placed(f"{where}, [rule]"):
-            check_tree_dynamics(problem.tree, (1, n_states, n_actions), dynamics)
+            check_tree_dynamics(
+                problem.tree, (1, n_states, n_actions), dynamics,
+                dynamics.steps_per_batch == 1 and pools(rule, 1))
     return Point(problem=problem, features=features, dynamics=dynamics)
 
 

@@ -16,6 +16,7 @@ from entropy_theory.support.results import config_key
 from simulations.computing.cells import identity_of, read_cell
 from simulations.computing.code_digest import code_digest
 from simulations.engine.simulation import BLOCK
+from simulations.engine.task import is_ours
 from simulations.sweeps.cell import Cell, logits_per_run, per_run_values, run_cell, stacked
 from simulations.sweeps.file import Point, SweepFile
 
@@ -108,7 +109,8 @@ def _runs(sweep: SweepFile) -> Iterator[PlannedRun]:
             for key in path[:-1]:
                 place = place[key]
             place[path[-1]] = None
-        if point.dynamics.samples is None and point.dynamics.rule.needs.pools:
+        rule = point.dynamics.rule
+        if point.dynamics.samples is None and is_ours(rule) and rule.needs.pools:
             found["dynamics"]["seed"] = None  # nothing is random but the starts
         group = json.dumps(found)
         for start in range(sweep.n_starts):

@@ -292,3 +292,13 @@ def test_the_integral_rule_counts_only_moves_beyond_a_bound():
     for expected, saturated in ((-0.25, 0), (-0.5, 0), (-0.5, 1)):
         assert float(two_sided.observe(np.array(0.5 + 1e-6))) == expected
         assert float(two_sided.saturated) == saturated
+
+
+def test_a_warm_up_is_as_long_for_tensors_as_for_numbers():
+    torch = pytest.importorskip("torch")
+    given = {"coefficient": 0.002, "rate": 0.01, "low": 0.0, "warm_up_steps": 2}
+    tensors, numbers = AdaptiveCoefficient(**given), AdaptiveCoefficient(**given)
+    for _ in range(4):
+        found = tensors.observe(torch.tensor(0.05, dtype=torch.float64))
+        np.testing.assert_allclose(found.item(), numbers.observe(0.05), rtol=1e-15)
+    assert numbers.coefficient == pytest.approx(0.002 + 2 * 0.01 * 0.1)

@@ -26,8 +26,8 @@ from entropy_theory.token_batch import TokenBatch, concatenate, mean_over_sequen
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.update_rules import RULES, UpdateRule, get
 from simulations.engine import Dynamics, Samples
-from simulations.engine.block import Engine, RefusedError
-from simulations.engine.engines import NumpyEngine
+from simulations.engine.block import RefusedError
+from simulations.engine.engines import Engine, NumpyEngine
 from simulations.engine.recorder import train
 from simulations.engine.sampling import ORDINARY, TEMPERED, batch_key, lanes, uniforms
 from simulations.engine.task import Task
@@ -268,7 +268,7 @@ def made_ready(case: Case) -> Engine | str:
 def trained(case: Case, engine: Engine) -> np.ndarray:
     """The logits after all steps."""
     final = np.empty(case.task.logits.shape)
-    return train(engine.block(slice(0, RUNS), final), final, lambda steps: None).final_logits
+    return train(engine.block(slice(0, RUNS)), final, lambda steps: None).final_logits
 
 
 # --------------------------------------------------------------------------- the page
@@ -280,7 +280,7 @@ def taken_by(case: Case) -> str:
         return "refused"
     if not isinstance(made_ready(case), str):
         return "compiled"
-    block = NumpyEngine(task=case.task).block(slice(0, RUNS), np.empty(0))
+    block = NumpyEngine(task=case.task).block(slice(0, RUNS))
     return "NumPy" if block.levels is None else "NumPy, summed"
 
 
@@ -322,6 +322,10 @@ Several optimizer steps on the same samples (`steps_per_batch`) always take NumP
 that is held by forecasts (`hold="forecast"`), which NumPy makes at every step, is left to NumPy too,
 summed where the rule allows it. The compiled engine needs llvmlite
 (`pip install 'policy-entropy[fast]'`). Where a long run is left to NumPy, the reason is logged once.
+
+`engine="jax"` (`pip install 'policy-entropy[jax]'`) takes bandits and prompts by `jax.jit` of the rule's
+own code, in double precision, on a GPU where JAX finds one. A rule that asks for values (`if`, `int`) is
+refused. Compiling takes seconds, so that it is no choice of "auto".
 """
 SPEEDS = """\
 Milliseconds a step of 1,000 runs of 10 actions (`benchmarks/simulator.py`, medians):

@@ -41,7 +41,7 @@ def test_defaults_are_those_that_papers_runs_are_said_to_have():
     ({"rule": AEPO, "temperature": 1.2}, "'aepo' chooses the temperature"),
     ({"rule": GRPO, "samples": Samples()}, "'grpo' takes an exact expectation and cannot be sampled"),
     ({"precision": "float16"}, "precision must be float64 or float32, got float16"),
-    ({"engine": "jax"}, "unknown engine 'jax': use one of auto, numpy, compiled"),
+    ({"engine": "torch"}, "unknown engine 'torch': use one of auto, numpy, compiled, jax"),
     ({"learning_rate": (0.1, np.inf)}, "learning_rate must be finite"),
     ({"temperature": 1.5, "rule": get("entropy-bonus")}, "a run on tempered samples alone needs a rule"),
     ({"temperature": (1.0, -1.0)}, "temperature must be above 0"),
@@ -54,9 +54,9 @@ def test_what_cannot_be_simulated_is_refused_with_its_value(options, message):
 
 
 def test_rows_are_summed_for_rules_that_promise_it_and_one_step_a_batch():
-    assert Dynamics(rule=GRPO).pools
-    assert not Dynamics(rule=GRPO, steps_per_batch=2).pools
-    assert not Dynamics(rule=get("kl-cov")).pools
+    assert task().pools
+    assert not task(steps_per_batch=2).pools
+    assert not task(get("kl-cov")).pools
 
 
 def test_a_block_takes_its_runs_own_values():
@@ -166,7 +166,7 @@ def test_features_and_trees_are_taken_by_the_rules_that_are_defined_on_them():
         task(natural, tree=TREE.tree, start=TREE.starts(3, seed=0), reward=TREE.correct)
     two_tokens = TokenTree(2, 2, end_token=False)
     with pytest.raises(ValueError, match="defined on answers of one token"):
-        check_tree_dynamics(two_tokens, (3, two_tokens.n_states, 2), Dynamics(rule=natural))
+        check_tree_dynamics(two_tokens, (3, two_tokens.n_states, 2), Dynamics(rule=natural), False)
 
 
 OFFSETS = (0.3, 0.1, -0.1, -0.3)

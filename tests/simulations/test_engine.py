@@ -21,22 +21,6 @@ AEPO = get("aepo", target=0.7, base=GRPO)
 pytestmark = pytest.mark.usefixtures("compiled_early")
 
 
-def test_runs_do_not_touch_each_other_whatever_the_memory_order():
-    """A run alone (row-major) and the same run among many (runs contiguous) are the same run."""
-    problem = Bandit(n_correct=4)
-    start = problem.starts(30, seed=1)
-    targets = tuple(np.linspace(0.1, 2.5, 30).tolist())
-    dynamics = Dynamics(rule=AEPO, steps=300, targets=targets)
-    together = simulate(start, problem.correct, dynamics)
-    for i in (0, 17, 29):
-        alone = simulate(
-            start[i : i + 1], problem.correct, dataclasses.replace(dynamics, targets=targets[i:][:1])
-        )
-        # A step is at most 1 x eta; sums in another order differ by 1e-16 a step.
-        np.testing.assert_allclose(alone.final_logits[0], together.final_logits[i], atol=1e-11)
-        np.testing.assert_allclose(alone.entropy[:, 0], together.entropy[:, i], atol=1e-11)
-
-
 def test_the_starts_are_left_as_they_are():
     problem = Bandit()
     start = problem.starts(3, seed=0)
@@ -121,7 +105,6 @@ def test_records_follow_the_schedule_and_describe_the_policy():
     shares = np.exp(run.logits - np.logaddexp.reduce(run.logits, axis=-1, keepdims=True))
     np.testing.assert_allclose(run.reward, shares[..., :4].sum(axis=-1)[..., 0], atol=1e-13)
     assert np.isnan(run.temperature).all()
-
 
 
 def test_entropy_rests_on_the_log_of_the_right_answers_that_are_left():

@@ -182,7 +182,7 @@ def told_and_measured(world, name, coefficient, rate):
     reward = problem.reward if isinstance(problem, Bandit) else problem.correct
     dynamics = Dynamics(rule=rule(name, coefficient=coefficient), learning_rate=rate, steps=1)
     task = Task.checked(start, reward, dynamics, tree=getattr(problem, "tree", None), features=features)
-    block = NumpyEngine(task=task).block(slice(0, 2), np.empty(0))
+    block = NumpyEngine(task=task).block(slice(0, 2))
     shares = block.token_shares().reshape(2, -1).copy() / block.n_prompts
     before = (shares * block.entropy).sum(axis=-1)
     block.advance(1, measured=False)

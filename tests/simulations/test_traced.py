@@ -26,12 +26,10 @@ from simulations.engine.block import RefusedError
 from simulations.engine.traced import machine, traced_runs
 from simulations.engine.traced.arrays import Trace
 from simulations.engine.traced.functions import NAMESPACE
-from simulations.engine.traced.integers import TracedInteger
 from simulations.engine.traced.intervals import Interval
 from simulations.engine.traced.plan import Step
 from simulations.engine.traced.program import program
 from simulations.engine.traced.traced_runs import TracedRuns
-from simulations.engine.traced.views import INTEGER, NotTraceable
 
 SAMPLES = Samples(group_size=5, tempered=7)
 N_RUNS = 19
@@ -362,17 +360,6 @@ def test_reductions_and_orders(lanes):
             expected = np.broadcast_to(function(values), values.shape)
         found = evaluated(lambda x, f=function: f(x, xp), values, lanes)
         np.testing.assert_array_equal(found, expected)
-
-
-def test_integers_wrap_like_pythons_reduced_modulo():
-    """The key of a rule's own random numbers: products beyond 64 bits and the remainder by 2^64."""
-    trace = Trace(1)
-    step = TracedInteger(trace, 5, trace.graph.input("step", (), INTEGER, Interval(0, 99, False)), 0, 99)
-    number = (step + 1) * 0x9E3779B97F4A7C15
-    with pytest.raises(NotTraceable, match="beyond 64 bits"):
-        number.traced()
-    wrapped = (number + 2**63) % 2**64 - 2**63
-    assert wrapped.traced().example == (6 * 0x9E3779B97F4A7C15 + 2**63) % 2**64 - 2**63
 
 
 # --------------------------------------------------------------------------------------- cache

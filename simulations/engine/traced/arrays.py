@@ -214,7 +214,6 @@ def operate(operation: str, *operands: Any) -> Any:
         raise NotTraceable(f"numpy.{operation}")
     if operation == "power":
         return _power(*operands)
-    operands = tuple(x.traced() if hasattr(x, "traced") else x for x in operands)
     trace = trace_of(operands)
     plain = [x.example if isinstance(x, Traced) else x for x in operands]
     with np.errstate(all="ignore"):

@@ -23,7 +23,6 @@ from simulations.engine.sampling import GOLDEN, MULTIPLIERS, ORDINARY, TEMPERED,
 from simulations.engine.traced import sums
 from simulations.engine.traced.arrays import Trace, Traced
 from simulations.engine.traced.functions import NAMESPACE
-from simulations.engine.traced.integers import TracedInteger
 from simulations.engine.traced.intervals import Interval
 from simulations.engine.traced.plan import Step
 from simulations.engine.traced.views import BOOLEAN, FLOAT, INTEGER, NotTraceable, View
@@ -49,6 +48,12 @@ class Loop:
 
 
 LOOPS = (Loop("controller", "temperature"), Loop("coefficient_controller", "coefficient"))
+
+
+class _Step(Traced):
+    """The number of the step, an integer for a rule that asks."""
+
+    __class__ = int  # type: ignore[assignment]
 
 
 def loops(runs: Runs) -> list[Loop]:
@@ -163,7 +168,7 @@ def _shadow(runs: Runs, trace: Trace, logits: Traced) -> Any:
     shadow.entropy = entropy_of(policy)
     shadow.probabilities = xp.exp(shadow.log_probabilities())
     taken = trace.graph.input("step", (), INTEGER, Interval(0, MOST_STEPS, False))
-    shadow.step = TracedInteger(trace, runs.step, taken, 0, MOST_STEPS)
+    shadow.step = _Step(trace, np.asarray(runs.step), taken)
     if runs.temperature is not None:
         shadow.temperature = trace.constant(np.asarray(runs.temperature))
     return shadow
@@ -199,8 +204,8 @@ def _draws(runs: Runs, shadow: Any, trace: Trace, kind: int) -> Traced:
     samples: Any = runs.samples
     size = samples.group_size if kind == ORDINARY else samples.tempered
     lane = trace.constant(lanes(kind, runs.run_numbers, runs.n_prompts, size).view(np.int64))
-    key = shadow.batch_number * GOLDEN + (seed_key(runs.dynamics.seed) + GOLDEN)
-    key = _mixed(((key + 2**63) % 2**64 - 2**63).traced())
+    golden, seed = (_signed(word) for word in (GOLDEN, seed_key(runs.dynamics.seed)))
+    key = _mixed((shadow.batch_number + 1) * golden + seed)
     uniform = xp.astype(_shifted(_mixed(lane + key), 11), np.float64) * 2.0**-53
     temperature: Any = 1.0 if kind == ORDINARY else shadow.temperature[..., None]
     weights = shift_logits(shadow.logits, temperature).exponentials
@@ -223,10 +228,14 @@ def _searched(trace: Trace, weights: Traced, uniform: Traced) -> Traced:
 
 
 def _mixed(state: Any) -> Any:
-    first, second = (m - 2**64 if m >= 2**63 else m for m in MULTIPLIERS)
+    first, second = map(_signed, MULTIPLIERS)
     state = (state ^ _shifted(state, 30)) * first
     state = (state ^ _shifted(state, 27)) * second
     return state ^ _shifted(state, 31)
+
+
+def _signed(word: int) -> int:
+    return word - 2**64 if word >= 2**63 else word
 
 
 def _shifted(state: Any, bits: int) -> Any:

@@ -21,9 +21,8 @@ from typing import Any
 import numpy as np
 
 from simulations.engine.block import RefusedError, StepMeasures, diverged
-from simulations.engine.declarations import is_ours
 from simulations.engine.runs import Runs
-from simulations.engine.task import Task
+from simulations.engine.task import Task, is_ours
 from simulations.engine.traced.intervals import Interval
 from simulations.engine.traced.plan import Step
 from simulations.engine.traced.step import loops, state, traced_step
@@ -55,7 +54,7 @@ class TracedEngine:
     """The code for the first steps of all runs; with None each block makes its own."""
     in_parallel: bool = True
 
-    def block(self, part: slice, final: np.ndarray) -> Runs:
+    def block(self, part: slice) -> Runs:
         return TracedRuns(
             self.task.take_runs(part), code=None if self.code is None else self.code.take_runs(part))
 

@@ -1,0 +1,83 @@
+"""What a trace shows of a rule's reading, and whether its rows may be summed: guards traced/reads.py."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from entropy_theory.policy import namespace
+from entropy_theory.update_rules import get
+from entropy_theory.update_rules.rule import UpdateRule, per_run, update_rule
+from simulations.engine.task import is_ours
+from simulations.engine.traced import reads
+from simulations.engine.traced.reads import pools
+from tests.simulations.engine_matrix import RULE_OF
+
+
+@update_rule("users")
+class Users(UpdateRule):
+    """Adds a function of the batch to the reward, and declares nothing."""
+
+    function: Any = None
+    coefficient: Any = 1.0
+
+    def _scores(self, batch):
+        more = 0.0 if self.function is None else self.function(batch)
+        return batch.reward + per_run(self.coefficient, batch.reward) * more
+
+
+def test_rules_of_the_package_are_what_they_declare():
+    assert is_ours(get("aepo", base=get("entropy-bonus")))
+    assert is_ours(get("entropy-bonus", coefficient=np.array([0.1, 0.2])))
+    assert not is_ours(Users())
+    assert not is_ours(get("aepo", base=Users()))
+
+
+@pytest.mark.parametrize("rule", RULE_OF)
+def test_a_trace_finds_what_rules_declare(rule, monkeypatch):
+    """KL-Cov declares more: its penalty has no slope where every ratio is 1."""
+    monkeypatch.setattr(reads, "is_ours", lambda rule: False)
+    assert pools(RULE_OF[rule], 2) == (RULE_OF[rule].needs.pools or rule == "kl-cov")
+
+
+def count(batch):
+    ones = namespace(batch.weight).ones_like(batch.weight)
+    return ones.sum(axis=(-2, -1), keepdims=True)
+
+
+def only_on_a_condition(batch):
+    return batch.log_prob if bool(namespace(batch.weight).all(batch.weight > 0.5)) else batch.reward
+
+
+@pytest.mark.parametrize(("function", "expected"), [
+    (None, True),
+    (lambda batch: batch.log_prob - batch.old_log_prob, True),
+    (lambda batch: 1e-6 * batch.log_prob, False),
+    (lambda batch: batch.entropy, False),
+    (lambda batch: batch.reward * batch.step, False),
+    (lambda batch: 0.0 * batch.reward + batch.seed, False),
+    (lambda batch: batch.state * batch.reward, False),
+    (lambda batch: (batch.weight * batch.reward).sum(axis=-2, keepdims=True), True),
+    (lambda batch: batch.weight, False),
+    (count, False),
+    (only_on_a_condition, False),
+    (lambda batch: np.quantile(batch.reward * batch.weight, 0.5), False),
+], ids=str)
+def test_a_users_rule_is_pooled_where_a_trace_shows_all_that_it_reads(function, expected):
+    assert pools(Users(function=function), 3) == expected
+    assert pools(get("aepo", base=Users(function=function)), 3) == expected
+    assert pools(get("entropy-bonus", base=Users(function=function), target=0.5), 3) == expected
+
+
+@pytest.mark.parametrize("shows", [0, 1, 2])
+def test_each_run_has_its_own_options(shows):
+    """A rule that hides behind 0 is seen in the run where it does not."""
+    coefficient = tuple(float(run == shows) for run in range(3))
+    assert not pools(Users(function=lambda batch: batch.log_prob, coefficient=coefficient), 3)
+    assert pools(Users(function=lambda batch: batch.log_prob, coefficient=(0.0,) * 3), 3)
+
+
+def test_a_rule_that_draws_or_counts_is_an_error():
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match=r"'users' answers differently .*; read batch\.step"):
+        pools(Users(function=lambda batch: rng.random()), 1)
