@@ -174,15 +174,3 @@ def test_coefficients_are_affine_in_the_chosen_coefficient(rule):
             np.testing.assert_allclose(
                 column, without.get(name, 0) + value * unit[name], atol=32 * FLOAT64)
     assert max(np.abs(column).max() for column in unit.values()) > 0.1
-
-
-@pytest.mark.parametrize(("options", "message"), [
-    ({"hold": "forcast"}, "did you mean forecast|unknown hold"),
-    ({"target": 0.5, "hold": "forecast", "smoothing": 1.0}, r"smoothing must be in \[0, 1\), got 1.0"),
-    ({"base": "diverse-bonus"}, "modifies itself"),
-    ({"target": 0.5, "base": update_rules.get("aent")}, "at most one"),
-])
-def test_bad_options_are_refused(options, message):
-    with pytest.raises(ValueError, match=message):
-        rule = update_rules.get("diverse-bonus", **options)
-        rule.coefficient_controller()

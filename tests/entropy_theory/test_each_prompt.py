@@ -113,11 +113,3 @@ def test_runs_may_have_gains_of_their_own():
     found = update_rules.get("entropy-bonus", prompt_gain=np.array([0.0, GAIN]), **OPTIONS).state_terms(
         both)["entropy"][..., 0]
     np.testing.assert_allclose(found, [[COMMON] * 4, COMMON - GAIN * ABOVE], rtol=0, atol=ROUNDED)
-
-
-def test_offsets_that_are_not_numbers_are_named():
-    rule = update_rules.get("entropy-bonus", prompt_gain=GAIN, **OPTIONS)
-    with pytest.raises(ValueError, match="'target_offset' holds NaN"):
-        rule.prepare(batch([np.nan, np.nan, 0.0, 0.0]))
-    with pytest.raises(ValueError, match="'entropy-bonus' needs the column 'entropy'"):
-        rule.prepare(batch().replace(entropy=None))

@@ -125,21 +125,6 @@ def test_noise_is_no_turn_and_no_bend():
     assert found <= 4
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"first": 1.5}, "first must be above 0 and at most 1"),
-        ({"first": math.nan}, "first must be above 0"),
-        ({"first": 0.03}, r"first 0.03 of 60 points is 2, .* use at least 0.05"),
-        ({"level": 1.0}, "level must be between 0 and 1"),
-        ({"at": (-0.1,)}, "entropy must be from 0 to 300 nats"),
-    ],
-)
-def test_bad_options_are_named(options, message):
-    with pytest.raises(ValueError, match=message):
-        forecast(ENTROPY, GOOD, **options)
-
-
 def a_run(entropy=ENTROPY, performance=GOOD, notes=()):
     return LoggedRun(step=1.0 + np.arange(len(entropy)), entropy=entropy, performance=performance,
                        entropy_name="actor/entropy", performance_name="reward", notes=notes)

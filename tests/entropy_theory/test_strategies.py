@@ -49,11 +49,6 @@ def test_what_theorems_and_rules_trip_over_is_drawn(strategy, traps):
     assert missed == set()
 
 
-def test_temperatures_must_bracket_one():
-    with pytest.raises(ValueError, match="low <= 1 <= high"):
-        strategies.temperatures(2, 3)
-
-
 def test_shrinks_to_small_integers():
     simplest = find(BANDITS, lambda b: b["logits"][0] != b["logits"][1], settings=FAST)
     assert sorted(simplest["weights"]) == [1, 2]

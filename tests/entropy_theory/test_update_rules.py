@@ -215,10 +215,6 @@ def test_combine_adds_and_one_rule_reduces_to_itself():
     np.testing.assert_array_equal(alone, grpo.scores(batch))
     both = update_rules.combine(grpo, reinforce, grpo).scores(batch)
     np.testing.assert_allclose(both, 2 * grpo.scores(batch) + reinforce.scores(batch), rtol=1e-12)
-    with pytest.raises(ValueError, match="at most one"):
-        update_rules.combine(update_rules.get("aepo"), update_rules.get("aepo"))
-    with pytest.raises(ValueError, match="at least one"):
-        update_rules.combine()
 
 
 def test_exact_steps_of_a_symmetric_reward_are_policy_gradients():
@@ -238,65 +234,6 @@ def test_exact_steps_of_a_symmetric_reward_are_policy_gradients():
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "message"),
-    [
-        ("grppo", {}, "did you mean grpo"),
-        ("grpo", {"clip_hihg": 0.1}, "did you mean clip_high"),
-        ("grpo", {"normalization": "mean"}, "unknown normalization"),
-        ("reinforce", {"normalization": "mean"}, "unknown normalization"),
-        ("reinforce", {"estimator": "rlo"}, "unknown advantage estimator"),
-        ("aepo", {"temperature_high": 0.5}, "above temperature_high"),
-        ("aepo", {"normalize": "rows"}, "unknown normalize"),
-        ("aepo", {"ablation": "no"}, "unknown ablation"),
-        ("aepo", {"control": "pid"}, "unknown control"),
-        ("aepo", {"form": "cod"}, "unknown form"),
-        ("aepo", {"form": "code", "ablation": "advantage"}, "belongs to form"),
-        ("aepo", {"form": "code"}, "averages over tokens"),
-        ("aepo", {"towards": "shorter"}, "must be a target"),
-        ("clip-cov", {"base": update_rules.get("clip-cov")}, "modifies itself"),
-        ("aepo", {"base": update_rules.get("aent", base="aepo")}, "modifies itself"),
-        ("aepo", {"base": "gropo"}, "did you mean grpo"),
-        ("grpo", {"overlong_buffer": 2}, "needs max_length"),
-        ("grpo", {"group_size": 4, "dynamic_sampling": True}, "exact expectation"),
-        ("reference-kl", {"estimator": "k1"}, "penalizes nothing"),
-        ("reference-kl", {"placement": "reward"}, "does not estimate"),
-        ("reference-kl", {"estimator": "k4"}, "unknown estimator"),
-        ("clip-cov", {"cov_log_prob": "new"}, "unknown cov_log_prob"),
-        ("kl-cov", {"covariance": "tabullar"}, "covariance.*'tabullar'"),
-        ("kl-cov", {"penalty": "k1"}, "unknown penalty"),
-        ("clip-cov", {"base": 3}, "must be an update rule"),
-        ("aepo", {"target": "0.5"}, "target must be a number, got '0.5'"),
-        ("aepo", {"alpha": "1"}, "alpha must be a number, got '1'"),
-        ("entropy-bonus", {"target": "low"}, "target must be a number or None, got 'low'"),
-        ("aent", {"warm_up_steps": "3"}, "warm_up_steps must be a whole number, got '3'"),
-        ("grpo", {"dynamic_sampling": "no"}, "dynamic_sampling must be true or false, got 'no'"),
-    ],
-)
-def test_bad_options_are_named(name, options, message):
-    with pytest.raises(ValueError, match=message):
-        update_rules.get(name, **options)
-
-
-def test_bad_batches_are_named():
-    batch = random_batch(14, second_batch=False)
-    grpo = update_rules.get("grpo")
-    with pytest.raises(ValueError, match="column 'reward'"):
-        grpo.prepare(batch.replace(reward=batch.reward * np.nan))
-    with pytest.raises(ValueError, match="column 'log_prob'"):
-        grpo.prepare(batch.replace(log_prob=batch.log_prob + np.inf))
-    with pytest.raises(ValueError, match="'mask' must be boolean"):
-        batch.replace(mask=batch.mask.astype(int))
-    with pytest.raises(ValueError, match="column 'advantage'"):
-        grpo.prepare(batch.replace(advantage=batch.reward * np.nan))
-    with pytest.raises(ValueError, match="brings its own 'advantage'"):
-        update_rules.get("reference-kl", estimator="k1", placement="reward").prepare(
-            batch.replace(advantage=batch.reward))
-    with pytest.raises(ValueError, match="at least two sequences"):
-        lonely = batch.replace(group=np.arange(12)[:, None] * np.ones((12, 5), dtype=int))
-        update_rules.get("reinforce", estimator="leave-one-out").prepare(lonely)
-
-
 def test_a_ratio_that_overflows_gives_no_nan():
     """exp(800) is inf, and 0 x inf, clipped or with an advantage of 0, is NaN."""
     one = np.ones((2, 1))
@@ -314,13 +251,3 @@ def test_the_advantage_ablation_uses_the_advantage_of_its_base():
     rule = update_rules.get("aepo", ablation="advantage", base=base)
     scores = rule.scores(tabular.exact_batch(logits, reward, temperature=1.0))
     np.testing.assert_allclose(scores[4:], scores[:4], rtol=1e-13)
-
-
-@pytest.mark.parametrize(
-    ("name", "options"), [("reinforce", {"estimator": "leave-one-out"}), ("grpo", {"std_ddof": 1})]
-)
-def test_estimators_that_count_rows_refuse_an_exact_listing(name, options):
-    """Rows of a listing carry probabilities: their number is no group size."""
-    batch = tabular.listing(np.array([[0.0, 1.0, 2.0]]), np.array([[1.0, 0.0, 1.0]]))
-    with pytest.raises(ValueError, match="equally weighted"):
-        update_rules.get(name, **options).prepare(batch)

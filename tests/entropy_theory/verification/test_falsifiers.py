@@ -10,7 +10,6 @@ import pytest
 from entropy_theory.claims import all_claims
 from entropy_theory.verification import Claim, Condition, Mutant, Statement, check
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.floats import evaluate
 from entropy_theory.verification.property_based import check_property
 from entropy_theory.verification.search import search
 from tests.entropy_theory.verification import planted
@@ -168,15 +167,3 @@ def test_a_mutant_that_nothing_can_judge_is_not_rejected():
                   statement=planted.AT_MOST_LOG_N, mutants=(mutant,))
     (found,) = check.run_check(check.checks(claim, planted.TINY)[-1])
     assert (found.name, found.outcome) == ("never", "fail")
-
-
-def test_a_nan_margin_is_an_error_that_shows_the_instance():
-    broken = Statement(latex="", margin=lambda i: np.log(i.logits[..., 0] - 100))
-    with pytest.raises(ValueError, match=r"NaN at .*logits="):
-        evaluate(broken, {"logits": np.array([[0.0, 1.0]])})
-
-
-def test_a_margin_of_the_wrong_shape_is_refused():
-    broken = Statement(latex="", margin=lambda i: np.zeros(3))
-    with pytest.raises(ValueError, match="a number per instance"):
-        evaluate(broken, {"logits": np.zeros((2, 2))})
