@@ -122,15 +122,6 @@ def test_an_action_never_taken_is_no_member_of_its_group():
     np.testing.assert_allclose(found, [math.sqrt(0.5), -math.sqrt(0.5)], rtol=8 * FLOAT64)
 
 
-def test_runs_side_by_side_have_groups_of_their_own():
-    one, two = batch_of(), batch_of(REWARD[::-1].copy())
-    both = TokenBatch(**{name: np.stack([column, getattr(two, name)]) for name, column in one._columns()})
-    for estimator in advantages.ESTIMATORS.values():
-        together = estimator(both, both.mask)
-        for found, alone in zip(together, (one, two), strict=True):
-            np.testing.assert_array_equal(found, estimator(alone, alone.mask))
-
-
 def test_the_share_of_groups_without_signal_is_by_weight_and_of_each_run():
     """Group 0 varies, group 5 is equal; a run whose rows do not count has no such share."""
     weight = np.array([[1.0], [1.0], [2.0], [3.0], [1.0], [0.0]]) / 8

@@ -58,10 +58,3 @@ def test_annotations_that_python_has_evaluated_read_as_those_that_it_has_not():
     made = dataclasses.make_dataclass("Made", fields, bases=(UpdateRule,), frozen=True, kw_only=True)
     assert [option.kind for option in described.options(made)] == [
         "float", "float | None", "tuple[str, ...]", "UpdateRule", "Literal['a', 'b']"]
-
-
-def test_the_record_for_json_holds_the_same():
-    record = described.as_record(Child)
-    assert record == {
-        "name": "child", "title": (__doc__ or "").splitlines()[0], "source": __name__,
-        "options": [dataclasses.asdict(option) for option in described.options(Child)]}

@@ -40,15 +40,6 @@ def test_other_terms_are_named_before_any_number():
     assert difference(one, with_more, 0.0) == "entropy of row 0, token 0: 1, not 0"
 
 
-def test_outputs_are_numpys_whatever_the_batch_and_metrics_only_where_asked_for():
-    rule, batch = update_rules.get("entropy-bonus"), random_batch(3)
-    found = outputs(rule, batch)
-    assert set(found) == {"scores", "entropy"}
-    assert set(outputs(rule, batch, metrics=True)) > set(found)
-    prepared = rule.prepare(batch)
-    assert difference(found, outputs(rule, prepared), 0.0) == ""
-
-
 def test_outputs_on_torch_are_numpys():
     rule, batch = update_rules.get("entropy-bonus"), random_batch(3)
     found = outputs(rule, batch)

@@ -11,7 +11,6 @@ from entropy_theory.schedules import Points
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.rule import strength
 from entropy_theory.verification.rule_batches import random_batch
-from tests.tolerances import ROUNDING
 
 get, combine = update_rules.get, update_rules.combine
 
@@ -76,14 +75,6 @@ def test_parts_that_clamp_alike_are_added():
     assert combine(aent, aent).needs.removed_fraction == 0.33
 
 
-def test_a_bonus_on_a_sum_that_has_one_adds_to_it():
-    batch = random_batch(75, second_batch=False)
-    inner = combine(get("grpo"), get("entropy-bonus", coefficient=0.2))
-    found = get("entropy-bonus", coefficient=0.1, base=inner).state_terms(batch)["entropy"]
-    one = get("entropy-bonus", coefficient=0.3).state_terms(batch)["entropy"]
-    np.testing.assert_allclose(found, one, rtol=ROUNDING)
-
-
 def test_a_constant_coefficient_is_not_the_one_that_a_controller_chose():
     """In a sum with a bonus that is held, whose coefficient the whole batch carries."""
     batch = random_batch(76, second_batch=False)
@@ -107,13 +98,6 @@ def test_what_a_clip_silences_is_counted_among_ordinary_tokens():
     assert rule.metrics(batch.take_sequences([2]))["clipped_fraction"] == 1.0
     tempered = batch.replace(tempered=ones > 0)
     assert rule.metrics(tempered)["clipped_fraction"] == 0.0
-
-
-def test_reinforce_divides_each_answers_part_by_its_length():
-    batch = random_batch(78, second_batch=False)
-    length = batch.mask.sum(-1, keepdims=True)
-    expected = batch.reward * batch.mask * batch.mask.sum() / (12 * length)
-    np.testing.assert_allclose(get("reinforce").scores(batch), expected, rtol=ROUNDING)
 
 
 def test_the_natural_gradient_centers_each_state_by_its_own_mean():

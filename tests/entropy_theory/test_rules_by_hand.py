@@ -296,15 +296,3 @@ def test_given_advantages_take_the_place_of_estimates():
     natural = update_rules.get("natural-gradient")
     np.testing.assert_array_equal(
         natural.advantages(listed.replace(advantage=2 * listed.reward)), 2 * listed.reward)
-
-
-def test_a_rule_that_asks_for_an_option_says_which(monkeypatch):
-    class Half(update_rules.RULES["reinforce"]):
-        name = "half"
-
-        def __init__(self, *, factor):
-            pass
-
-    monkeypatch.setitem(update_rules.RULES, "half", Half)
-    with pytest.raises(ValueError, match=r"'half' cannot be made: .*'factor'"):
-        update_rules.get("half")

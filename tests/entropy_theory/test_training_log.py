@@ -240,14 +240,6 @@ def test_missing_and_infinite_numbers_are_left_out_and_counted(tmp_path):
     assert any("3 steps have both" in note for note in run.notes)
 
 
-def test_json_lines_with_numbers_on_lines_of_their_own(tmp_path):
-    """As W&B's history: one metric a line, NaN as a word, and steps out of order."""
-    lines = [{"_step": int(s), "entropy": h} for s, h, _ in rows()]
-    lines += [{"_step": int(s), "reward": r, "_timestamp": 1.7e9} for s, _, r in rows()][::-1]
-    lines += [{"_step": 40, "entropy": "NaN", "reward": None}]
-    assert_whole(read([json_lines(tmp_path / "log", lines)]), note="1 values of 'entropy' are not finite")
-
-
 def test_unequal_steps_are_paired_only_where_asked_for(tmp_path):
     entropy = [{"step": s, "entropy": 1 / (1 + s)} for s in range(100)]
     reward = [{"step": s, "accuracy": s / 100} for s in (3, 10.4, 20.4, 30.4, 1000)]
