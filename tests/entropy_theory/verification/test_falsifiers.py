@@ -49,17 +49,6 @@ def test_a_margin_that_counts_instances_is_an_error(margin):
         search(statement, planted.POLICIES, EFFORT)
 
 
-def test_a_margin_without_a_formula_may_count_actions():
-    def room(i):
-        i.logits.tolist()  # no formula
-        return ar.log_of(i.logits.shape[-1], like=i.logits) - ar.entropy(i.logits)
-
-    statement = Statement(latex="H is at most log n", margin=room)
-    assert not statement.is_traceable()
-    found, *_ = search(statement, planted.POLICIES, EFFORT)
-    assert found.outcome == "pass"
-
-
 def test_hypothesis_draws_by_the_seed():
     drawn = []
 
@@ -130,14 +119,6 @@ def test_a_strict_statement_that_fails_by_equality_only_does_not_pass():
                   check_property(strict, planted.POLICIES, 60)[0]):
         assert found.outcome == "undecided"
         assert "exact equalities" in found.detail
-
-
-def test_a_dropped_hypothesis_that_costs_only_strictness_is_noticed():
-    """Lemma 4.1 without "the logits are not all equal": both entropies are log n there."""
-    claim = all_claims()["aepo.lemma-4.1"]
-    loose = dataclasses.replace(claim.statement, conditions=())
-    (found,) = search(loose, claim.instances, EFFORT)
-    assert found.outcome == "undecided"
 
 
 def test_identities():
