@@ -25,18 +25,15 @@ def test_rewards_that_vary_within_a_sequence_are_refused_where_one_is_needed(nam
     rule = update_rules.get(name, **options)
     batch = random_batch(17)
     reward = batch.reward.copy()
-    for row in (int(np.flatnonzero(batch.mask[:12].sum(1) > 2)[0]),
-                12 + int(np.flatnonzero(batch.mask[12:].sum(1) > 2)[0])):
-        varied = reward.copy()
-        varied[row, 2] += 0.5
-        varied = batch.replace(reward=varied)
-        if (name, options) in PER_TOKEN:
-            assert (rule.scores(varied) != rule.scores(batch)).sum() == 1
-            np.testing.assert_allclose(rule.advantages(varied)[row, 2], reward[row, 2] + 0.5)
-            continue
-        for cut in (varied, to_torch(varied)):
-            with pytest.raises(ValueError, match="'reward' varies within a sequence"):
-                rule.prepare(cut)
+    row = int(np.flatnonzero(batch.mask[:12].sum(1) > 2)[0])
+    reward[row, 2] += 0.5
+    varied = batch.replace(reward=reward)
+    if (name, options) in PER_TOKEN:
+        assert (rule.scores(varied) != rule.scores(batch)).sum() == 1
+        np.testing.assert_allclose(rule.advantages(varied)[row, 2], reward[row, 2])
+    else:
+        with pytest.raises(ValueError, match="'reward' varies within a sequence"):
+            rule.prepare(to_torch(varied))
 
 
 def test_an_own_advantage_column_may_differ_by_token_and_so_may_the_reward_beside_it():
@@ -122,9 +119,7 @@ def test_a_second_batch_without_right_answers_or_rows_is_a_step_of_the_base_rule
 LISTING_ONLY = [
     update_rules.get("natural-gradient"),
     update_rules.get("grpo", group_size=4),
-    update_rules.get("aepo", base=update_rules.get("grpo", group_size=4)),
     update_rules.get("aepo", base=update_rules.get("grpo", group_size=4), ablation="advantage"),
-    update_rules.get("entropy-advantage", base=update_rules.get("grpo", group_size=4)),
     update_rules.get("kl-cov", base=update_rules.get("clip-higher", group_size=4)),
     update_rules.combine(update_rules.get("reinforce"), update_rules.get("gspo", group_size=4)),
 ]

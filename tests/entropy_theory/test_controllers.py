@@ -215,13 +215,6 @@ def test_a_switch_tells_how_long_it_has_not_switched():
         1, 1, 1, 2, 3, 1, 1]
 
 
-def test_a_moving_target_is_one_that_a_switch_can_cross():
-    controller = TemperatureSwitch(target=0.5)
-    assert counted(controller, 0.4, 0.4) == [1, 2]
-    controller.target = 0.3
-    assert counted(controller, 0.4, 0.4) == [1, 2]
-
-
 def test_a_checkpoint_without_a_count_is_read():
     controller = TemperatureSwitch(target=0.5)
     controller.load_state_dict({"temperature": 1.2, "entropy": 0.4})

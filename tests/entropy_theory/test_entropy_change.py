@@ -7,7 +7,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from entropy_theory import entropy_change, policy
+from entropy_theory import entropy_change
 from tests.tolerances import FLOAT64, ROUNDING
 
 
@@ -75,19 +75,6 @@ def test_rate_is_the_first_order_change_of_the_step(temperature):
     step = entropy_change.tempered_reinforce_step(logits, correct, temperature)
     rate = entropy_change.tempered_reinforce_rate(logits, correct, temperature)
     np.testing.assert_allclose(rate, entropy_change.first_order(logits, step), atol=1e-14, rtol=0)
-
-
-def test_step_is_the_expected_score_function():
-    """Sum over actions of pi^T(a) R(a) grad log pi(a), gradient at temperature 1."""
-    logits, correct, _ = random_problem(4, 5)
-    tempered, probabilities = policy.softmax(logits, 1.7), policy.softmax(logits)
-    expected = np.zeros_like(logits)
-    for a in range(5):
-        gradient = -probabilities.copy()
-        gradient[:, a] += 1
-        expected += (tempered[:, a] * correct[:, a])[:, None] * gradient
-    step = entropy_change.tempered_reinforce_step(logits, correct, 1.7, learning_rate=0.5)
-    np.testing.assert_allclose(step, 0.5 * expected, atol=8 * FLOAT64, rtol=0)
 
 
 def test_slope_is_the_derivative_of_the_rate():
