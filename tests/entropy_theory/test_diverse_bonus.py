@@ -156,3 +156,14 @@ def test_coefficients_are_affine_in_the_chosen_coefficient(rule):
             np.testing.assert_allclose(
                 column, without.get(name, 0) + value * unit[name], atol=32 * FLOAT64)
     assert max(np.abs(column).max() for column in unit.values()) > 0.1
+
+
+def test_an_answer_of_probability_zero_adds_nothing():
+    logits, reward = np.array([[0.0, 1.0, -np.inf, 0.5]]), np.array([[1.0, 1.0, 1.0, 0.0]])
+    batch = tabular.exact_batch(logits, reward)
+    scores = (batch.weight * BONUS.scores(batch))[:, 0]
+    finite = [0, 1, 3]
+    shorter = tabular.exact_batch(logits[:, finite], reward[:, finite])
+    np.testing.assert_allclose(scores[finite], (shorter.weight * BONUS.scores(shorter))[:, 0],
+                               atol=4 * FLOAT64)
+    assert scores[2] == 0

@@ -18,7 +18,7 @@ def scores(values):
 
 @pytest.mark.parametrize(("expected", "found", "accuracy", "said"), [
     ([[1.0, 2.0]], [[1.0, 2.0]], 0.0, ""),
-    ([[1.0, 2.0]], [[1.0, 2.5]], 0.0, "scores of row 0, token 1: 2.5, not 2"),
+    ([[1.0, 2.0, 3.0]], [[1.0, 2.5, 3.5]], 0.0, "scores of row 0, token 1: 2.5, not 2"),
     # Relative to the largest of the column, at the bound and beyond it.
     ([[0.0], [-8.0]], [[-1.0], [-8.0]], 0.125, ""),
     ([[0.0], [-8.0]], [[-1.25], [-8.0]], 0.125, "scores of row 0, token 0: -1.25, not 0"),

@@ -11,6 +11,7 @@ from entropy_theory.schedules import Points
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.rule import strength
 from entropy_theory.verification.rule_batches import random_batch
+from tests.tolerances import ROUNDING
 
 get, combine = update_rules.get, update_rules.combine
 
@@ -62,7 +63,7 @@ def test_an_overlong_answer_is_worth_less_before_advantages_are_taken():
 
 
 def test_a_rules_loop_is_of_the_kind_asked_for_and_starts_where_its_schedule_does():
-    assert type(get("aepo").controller()) is TemperatureSwitch
+    assert type(combine(get("reinforce"), get("aepo")).controller()) is TemperatureSwitch
     assert type(get("aepo", control="proportional").controller()) is ProportionalTemperature
     schedule = Points(points=((-5, 0.8), (5, 0.3)))
     assert get("aepo", target_schedule=schedule).controller().target == schedule(0)
@@ -121,3 +122,11 @@ def test_the_natural_gradient_leaves_a_state_where_one_action_is_left():
         mask=np.array([[True], [True], [False]]), weight=np.array([[1.0], [0.0], [0.0]]),
         state=np.array([[3], [3], [8]]), action=np.array([[0], [1], [0]]))
     assert get("natural-gradient").scores(batch)[:, 0].tolist() == [0.0, 0.0, 0.0]
+
+
+def test_a_bonus_on_a_sum_that_has_one_adds_to_it():
+    batch = random_batch(75, second_batch=False)
+    inner = combine(get("grpo"), get("entropy-bonus", coefficient=0.2))
+    found = get("entropy-bonus", coefficient=0.1, base=inner).state_terms(batch)["entropy"]
+    one = get("entropy-bonus", coefficient=0.3).state_terms(batch)["entropy"]
+    np.testing.assert_allclose(found, one, rtol=ROUNDING)
