@@ -130,3 +130,10 @@ def test_a_bonus_on_a_sum_that_has_one_adds_to_it():
     found = get("entropy-bonus", coefficient=0.1, base=inner).state_terms(batch)["entropy"]
     one = get("entropy-bonus", coefficient=0.3).state_terms(batch)["entropy"]
     np.testing.assert_allclose(found, one, rtol=ROUNDING)
+
+
+def test_reinforce_divides_each_answers_part_by_its_length():
+    batch = random_batch(78, second_batch=False)
+    length = batch.mask.sum(-1, keepdims=True)
+    expected = batch.reward * batch.mask * batch.mask.sum() / (12 * length)
+    np.testing.assert_allclose(get("reinforce").scores(batch), expected, rtol=ROUNDING)

@@ -105,6 +105,15 @@ def test_reference_kl_in_the_loss_is_the_gradient_of_a_kl(estimator):
     np.testing.assert_allclose(step, -slope, atol=1e-9)
 
 
+@pytest.mark.parametrize("estimator", ["k2", "k3", "k3-corrected"])
+def test_a_policy_at_its_reference_is_not_penalized(estimator):
+    """A constant in every score has no expected gradient, and on samples it is noise."""
+    batch = on_policy(39)
+    batch = batch.replace(reference_log_prob=batch.log_prob)
+    rule = update_rules.get("reference-kl", coefficient=1.0, estimator=estimator)
+    np.testing.assert_array_equal(rule.scores(batch), rule.base.scores(batch))
+
+
 def test_reference_kl_in_the_reward_is_the_gradient_of_the_penalized_objective():
     rng = np.random.default_rng(38)
     logits, reference = rng.normal(size=(2, 1, 4))
