@@ -119,7 +119,6 @@ deep: .venv/ready  ## the main job, the full ledger, all tests but those of verl
 
 mutation: .venv/ready  ## small bugs put in one at a time, which tests must notice (ONLY='GLOB ...' SAMPLE=0 JOBS=1)
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --constraint constraints.txt --editable '.[mutation]'
-	$(BIN)/python -m tests.mutation --only $(patsubst %,'%',$(ONLY)) --coverage
 	$(BIN)/python -m tests.mutation --only $(patsubst %,'%',$(ONLY)) --sample $(SAMPLE) --jobs $(JOBS)
 
 fuzz: .venv/ready  ## every public function and reader on 10,000 cases each: an hour or two (CASES=10000)

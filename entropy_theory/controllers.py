@@ -70,7 +70,7 @@ class Controller(ABC):
 
     def _move(self, target: Array, following: Callable[[], Array]) -> None:
         """Take a target; ``following`` returns the one at the next observation."""
-        raise ValueError(f"a {type(self).__name__} has no target to move: leave target_schedule None")
+        raise ValueError(f"{type(self).__name__} has no target to move: leave target_schedule None")
 
     @abstractmethod
     def observe(self, entropy: Array, forecast: EntropyForecast | None = None) -> Array:

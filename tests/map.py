@@ -17,10 +17,10 @@ import textwrap
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import grimp
+import networkx as nx
 
 ROOT = Path(__file__).parents[1]
 
@@ -64,36 +64,22 @@ def room(name: str) -> Room:
 
 def floors(graph: Graph) -> int:
     """Names on the longest chain, those of a circle one after the other."""
-    knots = _knots(graph)
-    knot_of = {name: knot for knot in knots for name in knot}
-
-    @cache
-    def height(knot: frozenset[str]) -> int:
-        below = {knot_of[other] for name in knot for other in graph[name]} - {knot}
-        return len(knot) + max((height(other) for other in below), default=0)
-
-    return max(height(knot) for knot in knots)
+    knots = nx.condensation(_drawn(graph))
+    heights: dict[int, int] = {}
+    for knot in reversed([*nx.topological_sort(knots)]):
+        below = max((heights[other] for other in knots.successors(knot)), default=0)
+        heights[knot] = len(knots.nodes[knot]["members"]) + below
+    return max(heights.values())
 
 
 def circles(graph: Graph) -> Iterator[tuple[str, ...]]:
     """Names that reach each other, several at a time."""
-    return (tuple(sorted(knot)) for knot in _knots(graph) if len(knot) > 1)
+    knots = nx.strongly_connected_components(_drawn(graph))
+    return (tuple(sorted(knot)) for knot in knots if len(knot) > 1)
 
 
-def _knots(graph: Graph) -> set[frozenset[str]]:
-    reached = {name: _reached(graph, name) for name in graph}
-    return {frozenset({name, *(other for other in reached[name] if name in reached[other])})
-            for name in graph}
-
-
-def _reached(graph: Graph, start: str) -> set[str]:
-    found: set[str] = set()
-    todo = [start]
-    while todo:
-        new = graph[todo.pop()] - found
-        found |= new
-        todo += new
-    return found
+def _drawn(graph: Graph) -> nx.DiGraph:
+    return nx.DiGraph({name: sorted(imported) for name, imported in graph.items()})
 
 
 def _folder(room: str, module: str, modules: set[str]) -> str:

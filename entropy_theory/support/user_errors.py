@@ -58,7 +58,8 @@ def check_choice(
         return
     # What a file holds in place of a name need not be a text.
     near = difflib.get_close_matches(str(value), choices, n=3, cutoff=0.5)
-    known = f"known: {', '.join(sorted(choices))}" if listed_by is None else f"'{listed_by}' lists them"
+    every = ", ".join(sorted(choices)) or "none"
+    known = f"known: {every}" if listed_by is None else f"'{listed_by}' lists them"
     hint = f"did you mean {', '.join(near)}?" if near else known
     raise ValueError(f"unknown {what} '{one_line(str(value))}': {hint}")
 

@@ -50,7 +50,8 @@ class OptionError(ValueError):
         value: Any = None,
     ) -> None:
         place = ".".join(path)
-        label = {"option": f"rule option {place} ", "table": "", "": ""}[subject]
+        option = f"rule option {place} " if path else "the rule "
+        label = {"option": option, "table": "", "": ""}[subject]
         super().__init__(f"{label}{problem}")
         self.path, self.problem, self.subject, self.value = path, problem, subject, value
 

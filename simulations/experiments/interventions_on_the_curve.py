@@ -1,4 +1,4 @@
-"""Do interventions stay on the R-H curve? (A referee's first objection to Cui et al., section 2.)
+"""Do interventions stay on the R-H curve? A referee's first objection to Cui et al., section 2.
 
 The law R = -a e^H + b is fitted to runs without intervention and read as a trade: performance is bought
 with entropy. Whether runs *with* an intervention stay on that curve, slide along it or leave it was not

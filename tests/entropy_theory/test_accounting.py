@@ -154,15 +154,3 @@ def test_a_change_that_is_not_met_is_told():
         assert (found.points, found.converged, found.change) == (points, False, pytest.approx(1.0))
     near = accounting.along_path(1.0, ONES, lambda s: s, 0.9, rounding=0.09)
     assert near.converged
-
-
-def test_bad_input_is_named():
-    for bad in ({"share": 0.0}, {"rounding": -1.0}, {"most_points": 1}):
-        with pytest.raises(ValueError, match="share must be above 0"):
-            accounting.along_path(1.0, ONES, lambda s: s, 1.0, **bad)
-    with pytest.raises(ValueError, match="diverged"):
-        accounting.along_path(1.0, ONES, lambda s: s, float("nan"))
-    with pytest.raises(ValueError, match="'gradient' of the step has shape"):
-        accounting.of_step(float, lambda x: x, np.zeros(3), {"gradient": np.zeros(2)})
-    with pytest.raises(ValueError, match="at least one part"):
-        accounting.of_step(float, lambda x: x, np.zeros(3), {})

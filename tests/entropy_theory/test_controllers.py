@@ -84,14 +84,6 @@ def test_runs_side_by_side_are_each_their_own(name):
             assert both[k] == controller.observe(np.array(pair[k]), forecast_of(pair[k]))
 
 
-@pytest.mark.parametrize("name", BUILD)
-def test_nan_and_foreign_states_are_refused(name):
-    with pytest.raises(ValueError, match="NaN"):
-        BUILD[name]().observe(np.array(math.nan))
-    with pytest.raises(ValueError, match="not the state of a"):
-        BUILD[name]().load_state_dict({"integral": 1.0})
-
-
 # ------------------------------------------------------------------ by forecasts
 
 
@@ -181,13 +173,6 @@ def test_without_power_or_with_the_wrong_sign_the_coefficient_stays(per_unit):
     assert controller.report()["coefficient_saturated"] == 0
 
 
-def test_forecasts_that_are_not_finite_are_refused():
-    for base, per_unit in ((math.nan, 1.0), (0.0, math.inf), (math.inf, 1.0)):
-        with pytest.raises(ValueError, match="forecast is not finite"):
-            loop().observe(np.asarray(0.2), EntropyForecast(
-                base=np.asarray(base), per_unit=np.asarray(per_unit)))
-
-
 # ------------------------------------------------------------------ targets that move
 
 
@@ -210,15 +195,6 @@ def test_every_controller_with_a_target_moves_it(name):
     controller.aim(10)
     assert controller.target == 0.3
     assert "target" not in controller.state_dict()  # it follows from the step
-    controller.target_schedule = lambda step: -0.1
-    with pytest.raises(ValueError, match=r"at least 0 nats, got -0\.1"):
-        controller.aim(0)
-
-
-def test_a_controller_without_target_refuses_a_schedule():
-    controller = AdaptiveCoefficient(target_schedule=Points(points=((0, 0.8),)))
-    with pytest.raises(ValueError, match="AdaptiveCoefficient has no target to move"):
-        controller.aim(0)
 
 
 def counted(controller, *entropies):
@@ -239,13 +215,6 @@ def test_a_switch_tells_how_long_it_has_not_switched():
         1, 1, 1, 2, 3, 1, 1]
 
 
-def test_a_moving_target_is_one_that_a_switch_can_cross():
-    controller = TemperatureSwitch(target=0.5)
-    assert counted(controller, 0.4, 0.4) == [1, 2]
-    controller.target = 0.3
-    assert counted(controller, 0.4, 0.4) == [1, 2]
-
-
 def test_a_checkpoint_without_a_count_is_read():
     controller = TemperatureSwitch(target=0.5)
     controller.load_state_dict({"temperature": 1.2, "entropy": 0.4})
@@ -263,23 +232,6 @@ def test_the_switch_is_hot_below_its_target_alone():
     each = TemperatureSwitch(target=np.array([0.1, 0.9]))
     assert each.observe(np.array([0.5, 0.5])).tolist() == [0.8, 1.2]
     TemperatureSwitch(temperature_high=1.0, temperature_low=1.0)
-
-
-@pytest.mark.parametrize(("kind", "options", "message"), [
-    (TemperatureSwitch, {"temperature_high": 0.0}, "temperature must be above 0"),
-    (TemperatureSwitch, {"temperature_low": 1.3}, "swap them"),
-    (TargetEntropyCoefficient, {"target": np.array([0.5, -2.0])}, "at least 0 nats, got -2"),
-    (TargetEntropyCoefficient, {"step": -1e-9}, "coefficient_step must be at least 0"),
-    (AdaptiveCoefficient, {"entropy_low": 0.25}, "entropy_low 0.25 is above entropy_high 0.24"),
-    (AdaptiveCoefficient, {"low": 0.1}, "coefficient_low 0.1 is above coefficient_high 0.009"),
-    (AdaptiveCoefficient, {"warm_up_steps": -1}, "at least 0, got 0.002 and -1"),
-    (AdaptiveCoefficient, {"entropy_low": math.inf, "entropy_high": math.inf},
-     "only the other ends may be infinite"),
-    (ForecastCoefficient, {"low": np.array([0.0, 3.0]), "high": np.array([0.0, 2.0])}, "swap them"),
-])
-def test_settings_the_wrong_way_round_are_refused(kind, options, message):
-    with pytest.raises(ValueError, match=message):
-        kind(**options)
 
 
 def test_the_integral_rule_counts_only_moves_beyond_a_bound():

@@ -139,25 +139,6 @@ def test_a_subclass_inherits_what_it_does_not_compute_anew():
     assert said == [{"ratio"}, {"ratio"}, EVERYTHING, {"ratio"}, EVERYTHING]
 
 
-@pytest.mark.parametrize("declaration", ["prepares_every_step", "clip_bounds", "needs"])
-def test_a_declaration_that_would_not_be_heard_is_refused(declaration):
-    """Its coefficients would be prepared once for several steps, clipped elsewhere, or lack columns."""
-    with pytest.raises(TypeError, match=f"Old declares {declaration}"):
-        type("Old", (Grpo,), {declaration: True})
-
-
-@pytest.mark.parametrize(("needs", "error", "message"), [
-    ({"columns": "entropy"}, TypeError, "several names, got 'entropy'"),
-    ({"columns": ("entrpy",)}, ValueError, "'entrpy': did you mean entropy"),
-    ({"moves": ("log_prob",)}, ValueError, "unknown name in moves of Needs 'log_prob'"),
-    ({"reads": {"stepp"}}, ValueError, "'stepp': did you mean step"),
-])
-def test_needs_that_nothing_is_called_are_refused(needs, error, message):
-    with pytest.raises(error, match=message):
-        Needs(**needs)
-
-
-
 def test_a_rule_reads_what_its_parts_read():
     get = update_rules.get
     shaped = get("entropy-advantage", base=get("grpo", std_ddof=1))

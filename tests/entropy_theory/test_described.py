@@ -60,8 +60,13 @@ def test_annotations_that_python_has_evaluated_read_as_those_that_it_has_not():
         "float", "float | None", "tuple[str, ...]", "UpdateRule", "Literal['a', 'b']"]
 
 
-def test_the_record_for_json_holds_the_same():
+def test_a_rule_is_the_same_in_json_and_on_a_terminal():
     record = described.as_record(Child)
     assert record == {
         "name": "child", "title": (__doc__ or "").splitlines()[0], "source": __name__,
         "options": [dataclasses.asdict(option) for option in described.options(Child)]}
+    shown = described.as_text(Child).splitlines()
+    assert shown[:3] == ["child: What the child is.", "", record["title"]]
+    assert "base = reinforce  (UpdateRule)" in shown
+    assert shown[shown.index("given = none: it must be given  (int)") + 1] == "    Must be given."
+    assert "It has no options." not in shown

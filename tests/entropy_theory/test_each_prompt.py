@@ -43,11 +43,6 @@ def coefficients(rule, rows):
     return found[:, 0]
 
 
-def test_a_prompt_of_less_entropy_than_others_has_a_larger_coefficient():
-    found = coefficients(update_rules.get("entropy-bonus", prompt_gain=GAIN, **OPTIONS), batch())
-    np.testing.assert_allclose(found, COMMON - GAIN * ABOVE, rtol=0, atol=ROUNDED)
-
-
 def test_what_counts_is_the_distance_from_the_prompts_own_target():
     """Offsets of 1 and 0 are .5 above and below their mean, whatever number is added to both."""
     rule = update_rules.get("entropy-bonus", prompt_gain=GAIN, **OPTIONS)
@@ -105,19 +100,3 @@ def test_the_distance_of_prompts_from_their_targets_is_logged():
                  update_rules.get("aent", prompt_gain=GAIN, base="reinforce")):
         rows = batch().replace(clamped_entropy=batch().entropy)
         assert rule.metrics(rows)["prompt_shortfall"] == pytest.approx(0.275, abs=ROUNDED)
-
-
-def test_runs_may_have_gains_of_their_own():
-    one = batch()
-    both = one.replace(**{name: np.stack([column, column]) for name, column in one._columns()})
-    found = update_rules.get("entropy-bonus", prompt_gain=np.array([0.0, GAIN]), **OPTIONS).state_terms(
-        both)["entropy"][..., 0]
-    np.testing.assert_allclose(found, [[COMMON] * 4, COMMON - GAIN * ABOVE], rtol=0, atol=ROUNDED)
-
-
-def test_offsets_that_are_not_numbers_are_named():
-    rule = update_rules.get("entropy-bonus", prompt_gain=GAIN, **OPTIONS)
-    with pytest.raises(ValueError, match="'target_offset' holds NaN"):
-        rule.prepare(batch([np.nan, np.nan, 0.0, 0.0]))
-    with pytest.raises(ValueError, match="'entropy-bonus' needs the column 'entropy'"):
-        rule.prepare(batch().replace(entropy=None))

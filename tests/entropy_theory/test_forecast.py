@@ -105,13 +105,3 @@ def test_a_comparison_by_hand():
     assert report.dominant == "first order"
     flat = forecast.compare(measured, measured, measured, np.ones(3))
     assert set(flat.correlation.values()) == {0.0}
-
-
-@pytest.mark.parametrize(("columns", "name"), [
-    (([], [], [], []), "coefficients"),
-    (([1.0], [1.0], [1.0], [math.nan]), "measured"),
-    (([1.0], [math.inf], [1.0], [1.0]), "first_order"),
-])
-def test_nothing_to_compare_is_refused_by_name(columns, name):
-    with pytest.raises(ValueError, match=f"the forecast '{name}' is empty or not finite"):
-        forecast.compare(*map(np.array, columns))

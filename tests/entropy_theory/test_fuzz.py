@@ -67,6 +67,7 @@ from tests.fuzzing import (
     shares,
     with_infinity,
 )
+from tests.user_files import HALF
 
 # ------------------------------------------------------------------ policies
 
@@ -463,16 +464,7 @@ def test_a_function_answers_right_or_says_what_is_wrong(name, cases):
 STEPS = range(1, 13)
 RECORDS = [{"step": step, "entropy": 1.5 / step, "reward": 0.9 - 0.7 / step, "seconds": 1.0}
            for step in STEPS]
-CODE = b"""
-from dataclasses import dataclass
-from typing import ClassVar
-from entropy_theory.update_rules.modifier import Modifier
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Half(Modifier):
-    name: ClassVar[str] = "half"
-    factor: float = 0.5
-"""
+CODE = HALF.encode()
 RULE = {"name": "clip-cov", "ratio": 0.002,
         "base": {"name": "aepo", "alpha": 1.5, "base": {"name": "grpo", "clip_high": 0.28},
                  "target_schedule": {"kind": "points", "points": [[0, 0.8], [100, 0.4]]},

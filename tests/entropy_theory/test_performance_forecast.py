@@ -12,7 +12,6 @@ from entropy_theory.performance_law.command import fit
 from entropy_theory.performance_law.forecast import _at, _bend, _turn, effective_points, forecast
 from entropy_theory.performance_law.report import as_json, as_text
 from entropy_theory.performance_law.training_log import LoggedRun, read
-from entropy_theory.support import user_errors
 
 ENTROPY = np.linspace(2.0, 0.05, 60)
 """Evenly, so that the curves of the rival forms differ."""
@@ -125,21 +124,6 @@ def test_noise_is_no_turn_and_no_bend():
     assert found <= 4
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"first": 1.5}, "first must be above 0 and at most 1"),
-        ({"first": math.nan}, "first must be above 0"),
-        ({"first": 0.03}, r"first 0.03 of 60 points is 2, .* use at least 0.05"),
-        ({"level": 1.0}, "level must be between 0 and 1"),
-        ({"at": (-0.1,)}, "entropy must be from 0 to 300 nats"),
-    ],
-)
-def test_bad_options_are_named(options, message):
-    with pytest.raises(ValueError, match=message):
-        forecast(ENTROPY, GOOD, **options)
-
-
 def a_run(entropy=ENTROPY, performance=GOOD, notes=()):
     return LoggedRun(step=1.0 + np.arange(len(entropy)), entropy=entropy, performance=performance,
                        entropy_name="actor/entropy", performance_name="reward", notes=notes)
@@ -184,15 +168,3 @@ def test_fit_reads_a_log_and_writes_json(tmp_path, capsys):
     assert found["doubts"] == list(report.doubts)
     assert found["provenance"]["config"]["first"] == 0.8
     assert out.strip() == as_text(read([log]), report)
-
-
-def test_fit_tells_a_bad_line_in_one_sentence(tmp_path, capsys):
-    (tmp_path / "log.csv").write_text("step,entropy,reward\n1,0.5,0.1\n2,0.4\n")
-    with pytest.raises(SystemExit) as stop:
-        user_errors.run_command(lambda: fit((tmp_path / "log.csv",)))
-    assert stop.value.code == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.startswith("error: ")
-    assert "line 3 has 2 fields where the header has 3" in err
-    assert err.count("\n") == 1

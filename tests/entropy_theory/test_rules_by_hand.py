@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from entropy_theory import advantages, forecast, policy, tabular, update_rules
-from entropy_theory.targets import Nucleus, ShorterResponses
+from entropy_theory.targets import ShorterResponses
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.modifier import clip_bounds, length_normalization
 from entropy_theory.verification.rule_batches import random_batch
@@ -105,6 +105,15 @@ def test_reference_kl_in_the_loss_is_the_gradient_of_a_kl(estimator):
     np.testing.assert_allclose(step, -slope, atol=1e-9)
 
 
+@pytest.mark.parametrize("estimator", ["k2", "k3", "k3-corrected"])
+def test_a_policy_at_its_reference_is_not_penalized(estimator):
+    """A constant in every score has no expected gradient, and on samples it is noise."""
+    batch = on_policy(39)
+    batch = batch.replace(reference_log_prob=batch.log_prob)
+    rule = update_rules.get("reference-kl", coefficient=1.0, estimator=estimator)
+    np.testing.assert_array_equal(rule.scores(batch), rule.base.scores(batch))
+
+
 def test_reference_kl_in_the_reward_is_the_gradient_of_the_penalized_objective():
     rng = np.random.default_rng(38)
     logits, reference = rng.normal(size=(2, 1, 4))
@@ -136,19 +145,6 @@ def test_aent_adds_the_gradient_of_the_clamped_entropy():
     # and the full entropy never falls by it, to first order
     alignment = forecast.clamped_alignment(logits, 0.4)
     assert (alignment > 0).all()
-
-
-@pytest.mark.parametrize(
-    "build",
-    [
-        lambda get, combine: combine(get("aent"), get("entropy-bonus", target=0.2)),
-        lambda get, combine: get("aent", base=get("entropy-bonus", target=0.2)
-                                 ).coefficient_controller(),
-    ],
-)
-def test_two_closed_loops_on_one_coefficient_are_refused(build):
-    with pytest.raises(ValueError, match="at most one"):
-        build(update_rules.get, update_rules.combine)
 
 
 def test_what_would_do_nothing_is_said():
@@ -224,9 +220,6 @@ def test_shorter_target_reweights_right_answers_within_their_prompt():
     # a prompt with one right answer keeps it, and one without stays without
     assert shorter[9] == pytest.approx(plain[9])
     assert (shorter[4:8] == 0).all()
-    for bad in (lambda: Nucleus(top_p=0.0), lambda: ShorterResponses(per_token=np.nan)):
-        with pytest.raises(ValueError, match=r"top_p|per_token"):
-            bad()
 
 
 def test_a_second_batch_is_for_the_part_of_a_sum_that_asked_for_it():
@@ -312,32 +305,3 @@ def test_given_advantages_take_the_place_of_estimates():
     natural = update_rules.get("natural-gradient")
     np.testing.assert_array_equal(
         natural.advantages(listed.replace(advantage=2 * listed.reward)), 2 * listed.reward)
-
-
-def test_the_natural_gradient_refuses_answers_of_several_tokens():
-    batch = on_policy(0)
-    ids = np.zeros(batch.mask.shape, dtype=int)
-    with pytest.raises(ValueError, match="'natural-gradient' needs every action of each state listed"):
-        update_rules.get("natural-gradient").prepare(batch.replace(state=ids, action=ids))
-
-
-def test_a_file_without_a_class_is_no_rule():
-    with pytest.raises(ValueError, match=r"'mine\.py' is a file: name a class in it, mine\.py:CLASS"):
-        update_rules.get("mine.py")
-
-
-def test_a_rule_that_asks_for_an_option_says_which(monkeypatch):
-    class Half(update_rules.RULES["reinforce"]):
-        name = "half"
-
-        def __init__(self, *, factor):
-            pass
-
-    monkeypatch.setitem(update_rules.RULES, "half", Half)
-    with pytest.raises(ValueError, match=r"'half' cannot be made: .*'factor'"):
-        update_rules.get("half")
-
-
-def test_a_name_with_a_line_break_is_shown_in_one_line():
-    with pytest.raises(ValueError, match=r"unknown option of update rule 'grpo': 'a\\nb'"):
-        update_rules.get("grpo", **{"a\nb": 1})

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, find, given, settings
-from hypothesis import strategies as st
 
 from entropy_theory import strategies
-from entropy_theory.token_tree import TokenTree
 
 FAST = settings(max_examples=400, derandomize=True, database=None, deadline=None,
                 suppress_health_check=list(HealthCheck))
@@ -49,46 +45,11 @@ def test_what_theorems_and_rules_trip_over_is_drawn(strategy, traps):
     assert missed == set()
 
 
-def test_temperatures_must_bracket_one():
-    with pytest.raises(ValueError, match="low <= 1 <= high"):
-        strategies.temperatures(2, 3)
-
-
 def test_shrinks_to_small_integers():
     simplest = find(BANDITS, lambda b: b["logits"][0] != b["logits"][1], settings=FAST)
     assert sorted(simplest["weights"]) == [1, 2]
     assert simplest["temperature"] == 1.0
     assert sum(simplest["correct"]) == 1
-
-
-@settings(FAST, max_examples=60)
-@given(BANDITS)
-def test_fields_fit_together(bandit):
-    assert any(bandit["correct"])
-    assert len(bandit["correct"]) == len(bandit["logits"])
-    assert 0.05 <= bandit["temperature"] <= 20
-    if "weights" in bandit:
-        assert bandit["logits"] == [math.log(w) for w in bandit["weights"]]
-
-
-TREES = strategies.token_trees(prompts=(1, 2), vectors={"step": st.floats(-1, 1)})
-
-
-@settings(FAST, max_examples=60)
-@given(TREES)
-def test_trees_fit_together(case):
-    tree = TokenTree.of(np.array(case["logits"]))
-    prompts = np.shape(case["logits"])[0]
-    assert np.shape(case["correct"]) == (prompts, tree.n_responses)
-    assert np.any(case["correct"], axis=-1).all()
-    assert np.shape(case["step"]) == np.shape(case["logits"])
-
-
-def test_trees_shrink_to_a_bandit_with_small_weights():
-    simplest = find(strategies.token_trees(reward="graded"),
-                    lambda t: len(t["logits"]) > 1, settings=FAST)
-    assert simplest["weights"] == [[1, 1]] * 3
-    assert simplest["reward"] == [0.0] * 4
 
 
 @settings(FAST, max_examples=60)

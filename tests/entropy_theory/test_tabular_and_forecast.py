@@ -84,23 +84,6 @@ def test_listing_of_a_deterministic_policy_is_finite():
         assert step[0, 2] == 0
 
 
-def test_state_terms_without_a_known_gradient_are_refused():
-    logits, reward = problem()
-    batch = tabular.listing(logits, reward)
-    with pytest.raises(ValueError, match="'reference_kl'"):
-        tabular.coefficient_step(logits, batch, batch.weight, {"reference_kl": batch.weight})
-
-
-@pytest.mark.parametrize("backend", [np.asarray, torch.tensor])
-def test_an_action_out_of_range_is_no_action_of_the_next_state(backend):
-    """Its flat index would be one: state 0, action 3 of 3 is state 1, action 0."""
-    logits = backend(np.zeros((2, 3)))
-    batch = tabular.listing(logits, backend(np.array([1.0, 0.0, 0.0])))
-    wrong = batch.replace(action=batch.action + (batch.state == 0) * 3)
-    with pytest.raises(ValueError, match=r"'action' must be in 0\.\.2"):
-        tabular.logit_step(logits, wrong, update_rules.get("reinforce"))
-
-
 # A tree's responses are rows of several tokens: the natural gradient is defined on bandits only.
 @pytest.mark.parametrize(
     ("world", "name"),

@@ -38,8 +38,3 @@ def test_arrival_is_nine_tenths_of_the_way():
 def test_what_never_arrives_has_no_number():
     target = np.repeat([0.8, 0.4], 10)
     assert steps_to_follow(np.full(20, 0.8), target) is None
-
-
-def test_lengths_that_differ_are_refused():
-    with pytest.raises(ValueError, match=r"shapes \(3,\) and \(4,\)"):
-        tracked(np.zeros(3), np.zeros(4))

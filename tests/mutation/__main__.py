@@ -48,8 +48,6 @@ class Command:
     """Processes that try bugs."""
     again: bool = False
     """Forget what was tried before."""
-    coverage: bool = False
-    """Try nothing; list the branches that no test takes."""
 
 
 @dataclass(kw_only=True)
@@ -159,9 +157,6 @@ def run(command: Command, console: Console) -> int:
             continue
         preload(group)
         measured = reach(group)
-        if command.coverage:
-            wrong += branches(measured, files, console)
-            continue
         sources = {file: Source(group.root, file) for file in files}
         mutants = {file: list(source.mutants()) for file, source in sources.items()}
         chosen = {file: _drawn(found, command) for file, found in mutants.items()}
@@ -176,7 +171,7 @@ def run(command: Command, console: Console) -> int:
         for file, source in sources.items():
             table[file] = _tried(source, mutants[file], chosen[file], outcomes, accepted)
             stale += accepted.stale(source, mutants[file], outcomes)
-        report(table, measured, console)
+        report(table, console)
         wrong += [f"accepted.toml: {entry}" for entry in stale]
         wrong += [f"{len(tried.left)} in {file}" for file, tried in table.items() if tried.left]
     for line in wrong:
@@ -227,39 +222,18 @@ def _tried(source: Source, mutants: Sequence[Mutant], chosen: Sequence[Mutant],
     return found
 
 
-def report(table: dict[str, Tried], measured: Reach, console: Console) -> None:
+def report(table: dict[str, Tried], console: Console) -> None:
     """Print what was not noticed, then the numbers of each file."""
     for file, tried in table.items():
         for mutant, before, after in sorted(tried.left, key=lambda found: found[0].line):
             console.print(f"{file}:{mutant.line} in {mutant.scope or 'the module'}\n  - {before}\n"
                           f"  + {after}", highlight=False, markup=False, soft_wrap=True)
-    shown = Table("file", "bugs", "tried", "noticed", "accepted", "left", "share", "branches")
+    shown = Table("file", "bugs", "tried", "noticed", "accepted", "left", "share")
     for file, tried in table.items():
-        summary = measured.branches[file]
         shown.add_row(
             file, str(tried.mutants), str(tried.tried), str(tried.killed), str(tried.accepted),
-            str(len(tried.left)), f"{tried.killed / tried.tried:.1%}" if tried.tried else "",
-            f"{summary['covered_branches']}/{summary['num_branches']}")
+            str(len(tried.left)), f"{tried.killed / tried.tried:.1%}" if tried.tried else "")
     console.print(shown)
-
-
-def branches(measured: Reach, files: Sequence[str], console: Console) -> list[str]:
-    """Print which branches no test takes; the files where they are above 5 %."""
-    few = []
-    for file in files:
-        summary = measured.branches[file]
-        taken, all_of_them = summary["covered_branches"], summary["num_branches"]
-        share = taken / all_of_them if all_of_them else 1.0
-        missing = ", ".join(f"{start} to {end}" if end > 0 else f"{start} to the end"
-                            for start, end in summary["missing_branches"])
-        lines = ", ".join(map(str, summary["missing_lines"]))
-        console.print(f"{file}: {taken} of {all_of_them} branches ({share:.1%})"
-                      + (f"; not taken: {missing}" if missing else "")
-                      + (f"; lines not executed: {lines}" if lines else ""),
-                      highlight=False, soft_wrap=True)
-        if share < 0.95:
-            few.append(f"{file}: under 95 % of its branches")
-    return few
 
 
 def main() -> None:

@@ -74,8 +74,6 @@ class Reach:
     """Processor time of each test, by its node id."""
     lines: dict[str, dict[str, list[str]]]
     """From a file and a line, as text, to the tests that execute it."""
-    branches: dict[str, dict[str, Any]]
-    """coverage.py's summary of each file, with the lines and branches that no test takes."""
 
     def judges(self, mutant: Mutant, group: Group) -> list[str]:
         """The tests to try a bug of the group with, in order."""
@@ -101,17 +99,17 @@ def reach(group: Group) -> Reach:
     """Measure each file of tests, or read what was measured of it and of the mutated files as they are.
 
     Raises:
-        RuntimeError: A test fails without any bug.
+        RuntimeError: A test fails without any bug, or none reaches a file.
     """
     folder = group.folder / "reach"
     folder.mkdir(parents=True, exist_ok=True)
     seconds: dict[str, float] = {}
     lines: dict[str, dict[str, list[str]]] = {file: {} for file in group.files}
-    stores = [folder / tests.removesuffix(".py").replace("/", "-") for tests in group.tests]
-    for tests, store in zip(group.tests, stores, strict=True):
-        digest, kept = group.digest([tests, *group.files]), store.with_suffix(".json")
+    for tests in group.tests:
+        digest = group.digest([tests, *group.files])
+        kept = folder / f"{tests.removesuffix('.py').replace('/', '-')}.json"
         if not kept.exists() or json.loads(kept.read_text())["digest"] != digest:
-            answer = _in_fork(lambda tell, tests=tests, store=store: _measure(group, tests, store, tell))
+            answer = _in_fork(lambda tell, tests=tests: _measure(group, tests, tell))
             if "failed" in answer or "seconds" not in answer:
                 raise RuntimeError(f"without any bug: {answer.get('failed', answer)}")
             kept.write_text(json.dumps({"digest": digest, **answer}))
@@ -120,8 +118,9 @@ def reach(group: Group) -> Reach:
         for file, found in measured["lines"].items():
             for line, reaching in found.items():
                 lines[file].setdefault(line, []).extend(reaching)
-    return Reach(seconds=seconds, lines=lines, branches=_branches(group, [
-        str(store.with_suffix(".coverage")) for store in stores]))
+    if never := sorted(file for file, found in lines.items() if not found):
+        raise RuntimeError(f"judges.toml, {group.name}: no test reaches {', '.join(never)}")
+    return Reach(seconds=seconds, lines=lines)
 
 
 def judge(
@@ -237,45 +236,24 @@ class _Measuring:
             self.failed.append(f"{report.nodeid} fails: {report.longreprtext[-2000:]}")
 
 
-def _measure(group: Group, tests: str, store: Path, tell: Callable[[dict[str, Any]], None]) -> None:
+def _measure(group: Group, tests: str, tell: Callable[[dict[str, Any]], None]) -> None:
     _seeded()
-    measuring = _coverage(group, str(store.with_suffix(".coverage")))
-    measuring.erase()
+    measuring = coverage.Coverage(data_file=None, config_file=False,
+                                  include=[str(group.root / file) for file in group.files])
     measuring.start()
     plugin = _Measuring(measuring)
     status = pytest.main(_arguments([tests]), plugins=[plugin])
     measuring.stop()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a file of tests may reach nothing
-        measuring.save()
     if plugin.failed or status:
         tell({"failed": "; ".join(plugin.failed) or f"{tests}: pytest ended with {status!r}"})
         return
-    data = measuring.get_data()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a file of tests may reach nothing
+        data = measuring.get_data()
     tell({"seconds": plugin.seconds, "lines": {
         file: {str(line): sorted(filter(None, reaching))
                for line, reaching in data.contexts_by_lineno(str(group.root / file)).items()}
         for file in group.files}})
-
-
-def _coverage(group: Group, data_file: str) -> coverage.Coverage:
-    return coverage.Coverage(data_file=data_file, branch=True, config_file=False,
-                             include=[str(group.root / file) for file in group.files])
-
-
-def _branches(group: Group, measured: Sequence[str]) -> dict[str, dict[str, Any]]:
-    together = _coverage(group, str(group.folder / "reach" / "together.coverage"))
-    together.combine([path for path in measured if os.path.exists(path)], keep=True)
-    report = group.folder / "coverage.json"
-    together.json_report(outfile=str(report))
-    found = {os.path.relpath(group.root / file, group.root): kept
-             for file, kept in json.loads(report.read_text())["files"].items()}
-    never = sorted(set(group.files) - set(found))
-    if never:
-        raise RuntimeError(f"judges.toml, {group.name}: no test imports {', '.join(never)}")
-    return {file: {**found[file]["summary"], "missing_lines": found[file]["missing_lines"],
-                   "missing_branches": found[file]["missing_branches"]}
-            for file in group.files}
 
 
 def _seeded() -> None:

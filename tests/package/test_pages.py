@@ -222,10 +222,6 @@ def test_pages_and_headings_that_are_named_are_there():
             (ROOT / path).read_text(), ROOT, NAMED), path
 
 
-def test_the_readme_is_short():
-    assert len((ROOT / "README.md").read_text().splitlines()) < 150
-
-
 @pytest.mark.parametrize("page", [
     pytest.param(page, id=page.stem) for page in PAGES
     if re.search(r"^```(python|console)$", page.read_text(), re.MULTILINE)])

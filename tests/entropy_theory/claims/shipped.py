@@ -2,8 +2,6 @@
 
 A claim about a method types its formula in arithmetic that can be exact. This is the other side, the rule
 that trains and simulates (`entropy_theory.update_rules`), in floats.
-
->>> shipped_step("aepo", i.logits, i.correct, temperature=i.temperature, base="reinforce", alpha=i.alpha)
 """
 
 from __future__ import annotations

@@ -21,7 +21,6 @@ from entropy_theory.claims.aepo.sign_change import cold_enough, hot_enough
 from entropy_theory.claims.entropy_mechanism import tree_rates as rates
 from entropy_theory.claims.entropy_mechanism.sign_rules import natural_covariance, plain_covariance
 from entropy_theory.claims.extensions import (
-    clamped_bonus,
     global_slope,
     score_forecast,
     second_order,
@@ -30,10 +29,11 @@ from entropy_theory.claims.extensions import gradient_entropy_bounds as bounds
 from entropy_theory.claims.extensions import group_normalization_gain as normalization
 from entropy_theory.entropy_change import sign_change_temperature as crossing
 from entropy_theory.entropy_change import tempered_reinforce_rate, tempered_reinforce_rate_slope
-from entropy_theory.policy import clamped_entropy, covariance, kept_actions, log_softmax, softmax
+from entropy_theory.policy import covariance, kept_actions, log_softmax, softmax
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import arithmetic as ar
+from tests.tolerances import FLOAT64, ROUNDING
 
 
 def random_policies(seed, n, cases=50):
@@ -45,7 +45,10 @@ def test_second_order_is_the_package_function():
     generator, logits = random_policies(1, 5)
     step = generator.standard_normal(logits.shape)
     claimed = second_order.first_order(logits, step) + second_order.quadratic_form(logits, step) / 2
-    np.testing.assert_allclose(claimed, entropy_change.second_order(logits, step), atol=1e-12)
+    # Sums of 25 products at most, each below the square of the step times what logits are apart.
+    size = np.square(step).max() * (1 + np.ptp(logits, axis=-1).max())
+    np.testing.assert_allclose(
+        claimed, entropy_change.second_order(logits, step), rtol=0, atol=size * ROUNDING)
 
 
 def one_state_batch(generator, n, tokens):
@@ -75,21 +78,9 @@ def test_score_forecast_is_what_the_package_forecasts(seed):
         logits=logits[None], score=by_action[None], entropy=np.array([coefficient]),
         clamped=np.zeros(1), reference_kl=np.zeros(1), reference=np.zeros((1, n)),
         correct=np.ones((1, n), dtype=bool))
-    assert contributions.sum() == pytest.approx(float(score_forecast.forecast(instance)[0]), rel=1e-12)
-    small = 1e-6 * score_forecast.step(instance)
-    assert entropy_change.exact(instance.logits, small)[0] == pytest.approx(
-        1e-6 * contributions.sum(), rel=1e-3)
-
-
-def test_clamped_tilt_is_the_gradient_of_the_clamped_entropy():
-    _, logits = random_policies(3, 5, cases=8)
-    order = np.argsort(np.argsort(logits, axis=-1), axis=-1)
-    top, h = order >= 2, 1e-6
-    found = np.stack([
-        (clamped_entropy(logits + h * e, 0.4) - clamped_entropy(logits - h * e, 0.4)) / (2 * h)
-        for e in np.eye(5)
-    ], axis=-1)
-    np.testing.assert_allclose(-clamped_bonus.clamped_tilt(logits, top), found, atol=1e-8)
+    # Nine tokens, whose parts have both signs: rounding is relative to the sum of their sizes.
+    assert contributions.sum() == pytest.approx(
+        float(score_forecast.forecast(instance)[0]), rel=0, abs=ROUNDING * np.abs(contributions).sum())
 
 
 def test_kept_tokens_are_those_of_the_clamped_entropy():
@@ -102,17 +93,17 @@ def test_kept_tokens_are_those_of_the_clamped_entropy():
 
 
 def test_covariances_are_those_of_the_theorems():
-    """Against the package's own covariance, with A = r - E r written out."""
+    """Against the package's own covariance, with A = r - E r written out; six terms of order one."""
     generator = np.random.default_rng(0)
     logits, reward = generator.normal(size=(50, 6)), generator.random((50, 6))
     probabilities, log_probabilities = softmax(logits), log_softmax(logits)
     advantage = reward - np.sum(probabilities * reward, axis=-1, keepdims=True)
     np.testing.assert_allclose(
         plain_covariance(logits, reward),
-        covariance(probabilities, log_probabilities, probabilities * advantage), atol=1e-14)
+        covariance(probabilities, log_probabilities, probabilities * advantage), rtol=0, atol=ROUNDING)
     np.testing.assert_allclose(
         natural_covariance(logits, reward),
-        covariance(probabilities, log_probabilities, advantage), atol=1e-14)
+        covariance(probabilities, log_probabilities, advantage), rtol=0, atol=ROUNDING)
 
 
 def test_natural_gradient_is_the_advantage():
@@ -131,7 +122,11 @@ def test_natural_gradient_is_the_advantage():
     step = (np.linalg.pinv(fisher, rcond=1e-12) @ slope).reshape(p[0].shape)
     expected = rates.advantage(logits, reward)[0]
     differences = step - expected
-    np.testing.assert_allclose(differences, differences[:, :1] * np.ones(3), atol=1e-9)
+    # The pseudo-inverse loses the condition number of what it inverts, 3e3, of sums of order one.
+    sizes = np.linalg.svd(fisher)[1]
+    condition = sizes[0] / sizes[sizes > 1e-12 * sizes[0]][-1]
+    np.testing.assert_allclose(
+        differences, differences[:, :1] * np.ones(3), rtol=0, atol=condition * ROUNDING)
 
 
 def floats(weights, correct, **scalars):
@@ -182,29 +177,17 @@ def test_gain_is_the_one_that_training_uses(group_size, ddof):
     right = np.array([0.0, 1e-9, 0.2, 0.5, 0.9, 1.0])
     ours = normalization.gain(right, 1 - right, group_size, ddof)
     theirs = group_normalization_gain(right, 1 - right, group_size=group_size, ddof=ddof)
-    np.testing.assert_allclose(ours, theirs, rtol=1e-13)
+    # G roundings in each power, and as many in the sum, on either side.
+    bound = 4 * group_size * FLOAT64
+    np.testing.assert_allclose(ours, theirs, rtol=bound)
     if not ddof:
-        np.testing.assert_allclose(ours[[0, -1]], math.sqrt(group_size - 1), rtol=1e-13)
-
-
-def test_enumerated_groups_agree_with_sampling():
-    """A slow second opinion on the expected GRPO step: 200,000 sampled groups of 4."""
-    generator = np.random.default_rng(1)
-    policy, correct, size = np.array([0.2, 0.5, 0.3]), np.array([True, False, True]), 4
-    drawn = generator.choice(3, size=(200_000, size), p=policy)
-    reward = correct[drawn].astype(float)
-    deviation = reward.std(axis=1, keepdims=True)
-    advantage = np.where(deviation > 0, (reward - reward.mean(axis=1, keepdims=True))
-                         / np.where(deviation > 0, deviation, 1), 0)
-    step = np.stack([(advantage * (drawn == a)).sum(axis=1) for a in range(3)], axis=-1) / size
-    exact = normalization.enumerated_step(np.log(policy)[None], correct[None], size, 0)[0]
-    np.testing.assert_allclose(step.mean(axis=0), exact, atol=4 * 0.5 / math.sqrt(200_000))
+        np.testing.assert_allclose(ours[[0, -1]], math.sqrt(group_size - 1), rtol=bound)
 
 
 def test_gradient_of_a_saturated_policy_keeps_its_digits():
     """Q - V at the top of a policy with 1 - pi = 1e-26: the naive difference is all rounding."""
     gradient = bounds.value_gradient(np.array([[60.0, 0.0]]), np.array([1.0, 0.0]))[0]
-    np.testing.assert_allclose(gradient, [np.exp(-60), -np.exp(-60)], rtol=1e-12)
+    np.testing.assert_allclose(gradient, [np.exp(-60), -np.exp(-60)], rtol=ROUNDING)
 
 
 def _formula(function):

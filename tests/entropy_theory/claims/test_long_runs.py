@@ -25,12 +25,6 @@ def test_revival_times(gap, steps):
     assert steps_to(entropies((gap, 0.0), (1, 1), constant(1.25), steps=steps), 0.35) == steps
 
 
-def test_two_tied_answers_cannot_be_told_apart():
-    path = entropies(np.log([2.0, 2.0, 1.0]), (1, 1, 1), constant(0.5), learning_rate=2.0, steps=300)
-    assert min(path) >= np.log(2)
-    assert path[-1] < 0.72
-
-
 def test_sign_of_the_rate_survives_saturation():
     """Exactly at gap 60, where naive sums give zero."""
     z = np.array([[0.0, 60.0], [0.0, 60.0]])

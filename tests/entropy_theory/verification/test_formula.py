@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from entropy_theory.claims import all_claims
-from entropy_theory.verification import Claim, Condition, Scalar, Statement, bandit_instances
+from entropy_theory.verification import Claim, Scalar, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.check import _unlike
 from entropy_theory.verification.formula import limits
@@ -43,14 +43,6 @@ def test_latex_says_what_binds_what():
     assert one.endswith(r"\mathbf 1\!\left[\mathit{rate} < 1\right] \ge 0")
 
 
-def test_latex_of_an_expectation_over_responses():
-    def margin(i):
-        tree, policy = ar.token_tree(i.logits), ar.softmax(i.logits)
-        return ar.mean(tree.response_probabilities(policy), tree.sum_along(i.logits))
-
-    assert r"\mathbb E_{y \sim \pi}\!\left[" in latex_of(margin, tree_instances(reward=None))
-
-
 def shrink(k, logits):
     return logits / 2 + ar.entropy(logits)[..., None]
 
@@ -62,18 +54,6 @@ def shrink_and_count(k, logits, number):
 def claim_of(margin):
     return Claim(id="planted.run", source="here", title="", instances=RATED,
                  statement=Statement(latex="", margin=margin))
-
-
-def test_a_run_of_given_length_has_numbers():
-    def margin(i):
-        return ar.entropy(limits.run(shrink, i.logits, 3))
-    z = START["logits"]
-    for _ in range(3):
-        z = shrink(None, z)
-    _, found = claim_of(margin).statement.evaluate(as_floats(START))
-    assert found.tolist() == ar.entropy(z).tolist()
-    # The same function runs on arrays.
-    assert margin(as_floats(START)).tolist() == found.tolist()
 
 
 def test_a_run_carries_numbers_along():
@@ -121,14 +101,3 @@ def test_a_counterexample_of_other_instances_is_not_rechecked():
     instances = CLAIMS["aepo.length-factors"].instances
     assert "has correct, logits" in _unlike(instances, {"weights": [], "correct": []})
     assert _unlike(instances, {"weights": [], "reward": [], "temperature": 1}) == ""
-
-
-def test_conditions_of_a_computed_margin_still_count():
-    """Without a formula the margin and the hypotheses are computed as they stand."""
-    computed = Statement(
-        latex="", margin=lambda i: np.array([float(ar.entropy(z)) for z in i.logits]),
-        conditions=(Condition(latex="", value=lambda i: i.rate - 0.25),))
-    hypotheses, found = computed.evaluate(as_floats(START))
-    assert not computed.is_traceable()
-    assert (hypotheses[0] > 0).tolist() == [True, False]
-    assert found.tolist() == ar.entropy(START["logits"]).tolist()

@@ -1,4 +1,4 @@
-"""The rule of docs/how_to/rule.md: what is printed is what the command says, and its variant breaks."""
+"""The rule of docs/how_to/rule.md, which `tests/package/test_pages.py` runs, and its variant breaks."""
 
 from __future__ import annotations
 
@@ -9,16 +9,13 @@ from entropy_theory.__main__ import check
 
 PAGE = Path(__file__).parents[3] / "docs" / "how_to" / "rule.md"
 RULE = re.search(
-    r"```python\n(from entropy_theory.*?)```.*?```console\n(.*?)```\n\n"
+    r"```python\n(from entropy_theory.*?)```.*?```console\n.*?```\n\n"
     r"Written as `(.*?)`.*?```text\n(.*?)```",
     PAGE.read_text(), re.DOTALL).groups()
 
 
-def test_the_rule_keeps_what_is_printed_and_its_variant_breaks(tmp_path, capsys):
-    code, printed, variant, broken = RULE
-    (tmp_path / "my_rules.py").write_text(code)
-    assert check(tmp_path / "my_rules.py") == 0
-    assert capsys.readouterr().out == printed.split("\n", 1)[1]
+def test_the_variant_of_the_rule_breaks_what_is_printed(tmp_path, capsys):
+    code, variant, broken = RULE
     wrong = re.sub(r"return namespace.*", variant, code)
     assert wrong != code
     (tmp_path / "my_rules.py").write_text(wrong)

@@ -175,24 +175,3 @@ def test_what_holds_instead_has_its_own_standing():
     assert (found.statement, found.instead) == ("refuted", "verified")
     found = derive(judged, (VIOLATED, TESTED, REJECTED, *HOLDS_INSTEAD, *about("repair", KERNEL)))
     assert (found.statement, found.instead) == ("refuted", "proved")
-
-
-def test_unknown_names_are_refused():
-    with pytest.raises(ValueError, match="unknown verification method 'symbol': did you mean symbolic"):
-        dataclasses.replace(STEP, method="symbol")
-    with pytest.raises(ValueError, match="unknown relation"):
-        dataclasses.replace(REPAIRED, relation="<")
-    for relation in ("<=", "=>", "=="):  # all were read as ">="
-        with pytest.raises(ValueError, match="give it with the other sign"):
-            Condition(latex="H at most 2", value=lambda i: i.logits[..., 0], relation=relation)
-
-
-def test_what_is_no_margin_and_no_tuple_of_conditions_is_refused():
-    """They ended a check in a traceback, with the status of a claim that does not hold."""
-    with pytest.raises(TypeError, match="margin must be a function of the instances, got 3"):
-        dataclasses.replace(REPAIRED, margin=3)
-    alone = Condition(latex="always", value=lambda i: i.logits[..., 0] == i.logits[..., 0])
-    with pytest.raises(TypeError, match=r"one alone is \(condition,\)"):
-        dataclasses.replace(REPAIRED, conditions=alone)
-    with pytest.raises(ValueError, match=r"source\.kind-number"):
-        claim(id="no source")
