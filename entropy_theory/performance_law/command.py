@@ -31,9 +31,9 @@ def fit(
     """Fit the law R = b - a e^H to your training log: forecasts, and when not to trust them.
 
     Args:
-        logs: CSV (W&B's export of charts too), JSON lines (W&B's history too), a metrics.jsonl, a
-            trainer_state.json of Hugging Face, TensorBoard events, or a folder with one of these three;
-            several logs of one run are joined by step.
+        logs: console output, JSON lines, CSV or another table, a trainer_state.json, a run file of W&B, a
+            database of trackio, a folder of TensorBoard or MLflow; "-" is standard input. Several logs of
+            one run are joined by step.
         entropy: column of the mean token entropy in nats; by default the column is found by its name.
         performance: column of the reward or the accuracy; by default found by its name.
         step: column of the step; by default found by its name.
@@ -46,7 +46,7 @@ def fit(
         json: write the result to this file; "-" prints it.
     """
     for log in logs:
-        if not log.is_dir():
+        if str(log) != "-" and not log.is_dir():
             check_file(log, "a training log, or a folder of TensorBoard events")
     with command_line.json_output(json) as write:
         found = read(logs, entropy=entropy, performance=performance, step=step, run=run, within=within)

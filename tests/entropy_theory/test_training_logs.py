@@ -1,0 +1,196 @@
+"""Guards the reader of training logs: each form and engine, restarts, units, damage, names asked for."""
+
+import gzip
+import json
+import random
+import sqlite3
+
+import numpy as np
+import pytest
+
+from entropy_theory.training_logs.lines import number
+from entropy_theory.training_logs.logs import read
+from entropy_theory.training_logs.names import QUANTITIES, engines, recognize
+
+VERL = "step:{0} - actor/entropy:np.float64({1}) - critic/score/mean:{2} - timing_s/reward:1.5"
+ENTROPY = [0.5, 0.4, 0.3, 0.25, 0.2]
+REWARD = [0.1, 0.2, 0.4, 0.5, 0.55]
+ROWS = list(zip(range(1, 6), ENTROPY, REWARD, strict=True))
+
+
+def written(path, text, encoding="utf-8"):
+    path.write_bytes(text.encode(encoding))
+    return path
+
+
+def only(path, **asked):
+    (run,) = read([path], asked)
+    return run
+
+
+def assert_whole(run, entropy="entropy", reward="reward"):
+    for quantity, values in ((entropy, ENTROPY), (reward, REWARD)):
+        np.testing.assert_array_equal(run.series[quantity].value, values)
+        assert run.series[quantity].step.tolist() == [1, 2, 3, 4, 5]
+
+
+FORMS = {
+    "verl's console": "Training:  0%|   | 0/5\r\nNot a record: step\n" + "\n".join(
+        "\x1b[36m(TaskRunner pid=41, ip=10.0.0.1)\x1b[0m " + VERL.format(*row) for row in ROWS),
+    "several in a line": " ".join(VERL.format(*row) for row in ROWS),
+    "TRL's console": "\n".join(
+        f"{{'loss': '0.0', 'entropy': {h}, 'reward': '{r}', 'kl': nan, 'step': {s}}} 5/9 [00:01]"
+        for s, h, r in ROWS),
+    "dictionaries after a bar": "\n".join(
+        f" 12%|#  | 5/40 {{'entropy': np.float64({h}), 'reward': {r}, 'step': {s}}}" for s, h, r in ROWS),
+    "concatenated JSON": "".join(json.dumps({"step": s, "entropy": h, "reward": r}) for s, h, r in ROWS),
+    "JSON over several lines": json.dumps(
+        [{"step": s, "entropy": h, "reward": r} for s, h, r in ROWS], indent=2),
+    "a notebook's table": "Step\tTraining Loss\treward\tentropy\n" + "\n".join(
+        f"{s}\t0.0\t{r}\t{h}" for s, h, r in ROWS),
+    "Markdown": "Here is my log:\n\n| Step | reward | entropy |\n|---|:---:|---|\n" + "\n".join(
+        f"| {s} | {r} | {h} |" for s, h, r in ROWS),
+    "an issue's table": "Step | reward | entropy\n-- | -- | --\n" + "\n".join(
+        f"{s} | {r} | {h}" for s, h, r in ROWS),
+    "spaces": "step  mean reward  entropy\n" + "\n".join(
+        f"   {s}     {r}        {h}" for s, h, r in ROWS),
+    "decimal commas": "step;entropy;reward\n" + "\n".join(
+        f"{s};{h};{r}".replace(".", ",") for s, h, r in ROWS),
+    "names with numbers": "\n".join(
+        f"12:01:07 SUCCESS Step {s} | 3.5s | Reward: {r} | Entropy {h} | Loss 0.1" for s, h, r in ROWS),
+    "equals": "\n".join(f"[INFO] step={s} entropy={h} reward={r}" for s, h, r in ROWS),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_forms_of_text(tmp_path, form):
+    assert_whole(only(written(tmp_path / "log.txt", FORMS[form])))
+
+
+@pytest.mark.parametrize("packed", ["utf-8-sig", "utf-16", "gzip"])
+def test_encodings(tmp_path, packed):
+    text = FORMS["verl's console"]
+    data = gzip.compress(text.encode()) if packed == "gzip" else text.encode(packed)
+    (tmp_path / "log").write_bytes(data)
+    assert_whole(only(tmp_path / "log"))
+
+
+def test_a_cut_gzip_file_is_read_up_to_there(tmp_path):
+    noise = random.Random(0)
+    text = "\n".join(
+        json.dumps({"step": s, "entropy": 1.0, "reward": noise.random()}) for s in range(5000))
+    (tmp_path / "log.gz").write_bytes(gzip.compress(text.encode())[:30_000])
+    run = only(tmp_path / "log.gz")
+    assert 1000 < len(run.series["reward"].value) < 5000
+    assert "is damaged after line" in run.notes[0]
+
+
+def test_mlflow_and_trackio(tmp_path):
+    metrics = tmp_path / "mlruns" / "0" / "abc" / "metrics"
+    (metrics / "train").mkdir(parents=True)
+    (metrics.parent / "meta.yaml").write_text("run_name: a")
+    for name, column in (("entropy", 1), ("reward", 2)):
+        (metrics / "train" / name).write_text("".join(f"17000 {row[column]} {row[0]}\n" for row in ROWS))
+    assert_whole(only(tmp_path / "mlruns"))
+    with sqlite3.connect(tmp_path / "project.db") as base:
+        base.execute("CREATE TABLE metrics (id INTEGER, run_name TEXT, step INTEGER, metrics TEXT)")
+        for run in ("a", "b"):
+            base.executemany("INSERT INTO metrics (run_name, step, metrics) VALUES (?, ?, ?)", [
+                (run, s, json.dumps({"entropy": h, "reward": r})) for s, h, r in ROWS])
+    base.close()
+    runs = read([tmp_path / "project.db"])
+    assert [run.name for run in runs] == ["a", "b"]
+    assert_whole(runs[1])
+
+
+@pytest.mark.parametrize(("text", "value"), [
+    ("0.5", 0.5), (" 44 % ", 0.44), ("1,024", 1024), ("np.float64(2e-3)", 2e-3), ("tensor(0.25)", 0.25),
+    ("tensor(0.25, device='cuda:0')", 0.25), ("", None), ("No Log", None), ("abc", None), ([1], None),
+])
+def test_numbers(text, value):
+    assert number(text) == value
+
+
+# ------------------------------------------------------------------ names
+
+
+@pytest.mark.parametrize("engine", engines())
+def test_each_engine_is_recognized_by_its_own_names(engine):
+    """A name of the table stands for the quantity that the table says, in a log of that engine."""
+    columns = engines()[engine].columns
+    names = [column.name.replace("*", "data") for column in columns]
+    found = recognize([*names, "timing_s/reward", "perf/time", "reward/max", "entropy/std"])
+    assert found.engine == engine
+    for column, name in zip(columns, names, strict=True):
+        assert column.quantity in QUANTITIES
+        assert name in found.columns[column.quantity], column
+    assert not any("time" in name or "timing" in name for own in found.columns.values() for name in own)
+
+
+def test_what_is_held_out_is_no_training_reward():
+    found = recognize(["entropy", "eval/reward", "val/accuracy", "reward_std", "time/reward"])
+    assert "reward" not in found.columns
+    assert found.columns["score"] == ("eval/reward", "val/accuracy")
+
+
+def test_runners_up_are_named(tmp_path):
+    rows = [{"step": s, "actor/entropy": h, "critic/score/mean": r, "critic/rewards/mean": r - 0.1}
+            for s, h, r in ROWS]
+    run = only(written(tmp_path / "log", "\n".join(map(json.dumps, rows))))
+    assert run.engine == "verl"
+    assert run.series["reward"].column == "critic/score/mean"
+    assert run.series["reward"].runners_up == ("critic/rewards/mean",)
+    named = only(tmp_path / "log", reward="critic/rewards/mean")
+    assert named.series["reward"].column == "critic/rewards/mean"
+    with pytest.raises(ValueError, match="unknown column 'critic/reward/mean'"):
+        read([tmp_path / "log"], {"reward": "critic/reward/mean"})
+
+
+def test_a_sum_over_the_response_is_no_entropy_per_token(tmp_path):
+    rows = [{"step": s, "entropy": 200 * h, "completions/mean_length": 200, "reward": r}
+            for s, h, r in ROWS]
+    run = only(written(tmp_path / "log", "\n".join(map(json.dumps, rows))))
+    assert run.series["entropy_sum"].column == "entropy"
+    np.testing.assert_allclose(run.series["entropy"].value, ENTROPY, rtol=1e-15)
+    assert run.series["entropy"].column == "entropy / completions/mean_length"
+
+
+# ------------------------------------------------------------------ runs
+
+
+def lines(steps, offset=0.0):
+    return "".join(
+        json.dumps({"step": s, "entropy": 1 + offset, "reward": s + offset}) + "\n" for s in steps)
+
+
+def test_a_step_that_goes_far_back_begins_a_run_and_one_that_goes_back_a_little_resumes(tmp_path):
+    run = only(written(tmp_path / "resumed", lines(range(1, 21)) + lines(range(15, 31), 0.5)))
+    assert run.restarts == (15,)
+    np.testing.assert_array_equal(run.series["reward"].value, np.r_[1:15, np.arange(15, 31) + 0.5])
+    first, second = read([written(tmp_path / "again", lines(range(1, 21)) + lines(range(1, 9), 0.5))])
+    assert (first.name, second.name) == ("run 1", "run 2")
+    assert (len(first.series["reward"].value), len(second.series["reward"].value)) == (20, 8)
+
+
+def test_records_in_no_order_are_one_run(tmp_path):
+    steps = random.Random(1).sample(range(40), 40)
+    run = only(written(tmp_path / "log", lines(steps)))
+    assert run.restarts == ()
+    np.testing.assert_array_equal(run.series["reward"].value, np.arange(40))
+
+
+def test_a_late_validation_is_no_restart(tmp_path):
+    """verl logs a validation in a record of its own, which may come after the next step's."""
+    text = "".join(VERL.format(s, 0.5, s) + "\n" + (f"step:{s - 1} - val-core/a/reward/mean@1:0.3\n"
+                                                    if s % 5 == 0 else "") for s in range(1, 31))
+    run = only(written(tmp_path / "log", text))
+    assert run.restarts == ()
+    assert len(run.series["reward"].value) == 30
+    assert run.series["score"].step.tolist() == [4, 9, 14, 19, 24, 29]
+
+
+def test_cut_lines_are_counted(tmp_path):
+    text = lines(range(1, 9)) + '{"step": 9, "entr\n' + lines(range(10, 13))
+    run = only(written(tmp_path / "log", text))
+    assert len(run.series["reward"].value) == 11
+    assert run.notes == (f"{tmp_path / 'log'}: 1 records are cut off and left out (line 9)",)
