@@ -26,7 +26,15 @@ from typing import NoReturn
 
 from entropy_theory.verification.bandit_policies import bandit_instances
 from entropy_theory.verification.check import FULL, QUICK, judge
-from entropy_theory.verification.claim import Claim, Condition, Mutant, PrintedStep, Statement, Step
+from entropy_theory.verification.claim import (
+    Claim,
+    Condition,
+    Mutant,
+    PrintedStep,
+    Reading,
+    Statement,
+    Step,
+)
 from entropy_theory.verification.drawn_fields import GRADED_REWARD, Scalar, Vector
 from entropy_theory.verification.instances import Cases, Instances, listed_instances
 from entropy_theory.verification.tree_policies import tree_instances
@@ -41,6 +49,7 @@ __all__ = [
     "Instances",
     "Mutant",
     "PrintedStep",
+    "Reading",
     "Scalar",
     "Statement",
     "Step",

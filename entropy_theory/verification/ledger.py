@@ -25,8 +25,8 @@ from entropy_theory.verification.formula.latex import formula_or_none
 from entropy_theory.verification.verdict import Verdict
 
 SAMPLED = 8
-WORDS = ("source", "title", "statement", "hypotheses", "formula", "repaired_formula", "scope", "text",
-         "repair_note", "printed_steps")
+WORDS = ("source", "title", "statement", "hypotheses", "formula", "repaired_formula", "scope",
+         "reading", "quotation", "place", "repair_note", "printed_steps")
 """The parts of a record that a reader sees before any check."""
 PACKAGES = ("numpy", "scipy", "sympy", "hypothesis", "python-flint")
 
@@ -80,7 +80,9 @@ def words(claim: Claim, *, works: bool = True) -> dict[str, Any]:
         "formula": formula_or_none(lambda: claim.statement.formula) if works else None,
         "repaired_formula": formula_or_none(lambda: repaired.formula) if works and claim.repair else None,
         "scope": claim.scope,
-        "text": claim.source_text,
+        "reading": claim.reading.kind,
+        "quotation": claim.reading.quotation,
+        "place": claim.reading.place,
         "repair_note": claim.repair_note,
         "printed_steps": [
             step.statement for printed in claim.printed_proof
@@ -218,12 +220,12 @@ def markdown(claims: Mapping[str, Claim], accepted: Mapping[str, dict[str, Any]]
     ]
     for source in sorted({claim_id.split(".")[0] for claim_id in claims}):
         lines += ["", f"## {source}", "",
-                  "| claim | what it says | scope | verdict | printed proof | axioms | what holds "
-                  "instead, counterexample |", "|---|---|---|---|---|---|---|"]
+                  "| claim | what it says | scope | reading | verdict | printed proof | axioms | what "
+                  "holds instead, counterexample |", "|---|---|---|---|---|---|---|---|"]
         for claim_id, claim in claims.items():
             if claim_id.split(".")[0] == source:
                 record = accepted.get(claim_id, {})
-                cells = (f"`{claim_id}`", claim.title, claim.scope,
+                cells = (f"`{claim_id}`", claim.title, claim.scope, claim.reading.kind,
                          record.get("verdict", "not checked"), record.get("printed_proof", ""),
                          record.get("axioms", ""), _remark(claim, record))
                 lines.append("| " + " | ".join(c.replace("|", "\\|") for c in cells) + " |")

@@ -37,6 +37,7 @@ from entropy_theory.verification import (
     Claim,
     Condition,
     Mutant,
+    Reading,
     Scalar,
     Statement,
     bandit_instances,
@@ -200,10 +201,13 @@ def _collapsed() -> tuple[bool, str]:
 adaptive_coefficient = Claim(
     id="aent.adaptive-coefficient",
     source="AEnt, Section 4.2, Eq. 4.1",
+    reading=Reading(
+        "precise",
+        "The algorithm will try to confine within by increasing/decreasing when is lower/higher than "
+        "the limits.", "Section 4.2; Eq. 4.1 itself is lost in the text"),
     title="The adaptive coefficient brings the clamped entropy into its band (one tabular state)",
     scope="one tabular state, natural-gradient steps in exact expectation, along 16 steps; the repair "
           "in continuous time",
-    source_text="reconstructed, no proof printed",
     statement=_printed,
     instances=bandit_instances(*SCALARS, actions=(2, 6)),
     repair=_repaired,

@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from entropy_theory.claims.aepo.tempered_reinforce import excess, own_covariance
-from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_instances
+from entropy_theory.verification import Cases, Claim, Mutant, Reading, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
@@ -89,6 +89,10 @@ _repaired = Statement(
 bonus_pulls_to_uniform = Claim(
     id="aent.bonus-pulls-to-uniform",
     source="AEnt, Section 4.1",
+    reading=Reading(
+        "precise",
+        "increasing the likelihood of low-probability actions while decreasing those of the "
+        "high-probability ones", "Section 4.1"),
     title="The entropy bonus pulls each probability towards 1/n",
     scope="one tabular state, gradient flow on the entropy alone",
     statement=_printed,

@@ -33,6 +33,7 @@ from entropy_theory.verification import (
     Claim,
     Condition,
     Mutant,
+    Reading,
     Statement,
     Vector,
     bandit_instances,
@@ -217,10 +218,14 @@ AT_UNIT_RATE = {"weights": [1, 1, 4], "reward": [0, 1, Fraction(9, 10)], "learni
 c_stays_away = Claim(
     id="aent.c-stays-away-from-zero",
     source="AEnt, Section 3, after Proposition 1",
+    reading=Reading(
+        "inferred",
+        "can be controlled (bounded away from ) when the initial LLM and the RL algorithm can "
+        "sufficiently explore the optimal response",
+        "Section 3, after Proposition 1, which does not say that no step lowers it"),
     title="The likeliest right response does not become unlikely",
     scope="one tabular state (responses of one token), exact policy gradient, one step; the "
           "repair for every step of a run",
-    source_text="reconstructed, no proof printed",
     statement=_statement,
     instances=bandit_instances(LEARNING_RATE, correct=False, vectors=(_NEARLY_RIGHT,), actions=(2, 4)),
     witnesses=(AT_UNIT_RATE,),

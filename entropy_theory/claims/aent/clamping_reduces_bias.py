@@ -31,6 +31,7 @@ from entropy_theory.verification import (
     Claim,
     Condition,
     Mutant,
+    Reading,
     Scalar,
     Statement,
     bandit_instances,
@@ -110,6 +111,9 @@ _repaired = Statement(
 clamping_reduces_bias = Claim(
     id="aent.clamping-reduces-bias",
     source="AEnt, Section 1 ('enjoys decreased bias'), without Section 4.1's 'denser optimality'",
+    reading=Reading(
+        "precise", "enjoys decreased bias compared to the original entropy",
+        "Section 1; Section 4.1 adds 'with denser optimality' and 'generally'"),
     title="Clamping to the likeliest tokens reduces the bias of the entropy bonus, whatever is cut",
     scope="one tabular state, optimum of the regularized objective on a fixed kept set",
     statement=_printed,

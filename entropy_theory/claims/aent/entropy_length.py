@@ -17,7 +17,7 @@ between continuations of different lengths.
 from __future__ import annotations
 
 from entropy_theory.claims.aepo.response_length import STOP, at_temperature, lengths
-from entropy_theory.verification import Cases, Claim, Condition, Mutant, Scalar, Statement
+from entropy_theory.verification import Cases, Claim, Condition, Mutant, Reading, Scalar, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
@@ -64,6 +64,9 @@ _where_it_stops = Statement(
 entropy_length = Claim(
     id="aent.entropy-length",
     source="AEnt, Section 5.3 ('a positive correlation between entropy and response length')",
+    reading=Reading(
+        "inferred", "We observe a positive correlation between entropy and response length in this case",
+        "Section 5.3, of one run: an observation, no law"),
     title="Higher entropy by temperature means longer responses",
     scope="tabular token tree with a token that ends the response, exact expectation",
     statement=_statement,

@@ -21,6 +21,7 @@ from entropy_theory.verification import (
     Cases,
     Claim,
     Mutant,
+    Reading,
     Scalar,
     Statement,
     bandit_instances,
@@ -58,6 +59,9 @@ _statement = Statement(
 eps_stationarity = Claim(
     id="aent.eps-stationarity",
     source="AEnt, Section 3 ('guaranteed to converge to an epsilon-stationary point')",
+    reading=Reading(
+        "precise", "are generally guaranteed to converge to an -stationary point of the RL objective",
+        "Section 3"),
     title="Exact policy gradient reaches an epsilon-stationary point (one tabular state)",
     scope="one tabular state, returns in [0, 1], exact policy gradient, one step, and so a run",
     statement=_statement,

@@ -40,6 +40,7 @@ from entropy_theory.verification import (
     Claim,
     Condition,
     Mutant,
+    Reading,
     Scalar,
     Statement,
     listed_instances,
@@ -160,9 +161,12 @@ LARGE = {"weights": [[1, 1, 1]] * 4, "correct": [True] + [False] * 8, "coefficie
 epsilon_squared = Claim(
     id="aent.epsilon-squared",
     source="AEnt, Section 3, after Proposition 2, with the bias that it names as the price",
+    reading=Reading(
+        "inferred", "the above bound’s dependence on improves to",
+        "Section 3, after Proposition 2, which names the bias as its price and does not compare the "
+        "sums"),
     title="With its bias counted, the bound in epsilon squared is below the bound in epsilon",
     scope="tabular token tree, one prompt; comparison of two upper bounds",
-    source_text="reconstructed, no proof printed",
     statement=_statement,
     instances=_instances(),
     witnesses=(

@@ -19,7 +19,7 @@ from entropy_theory.claims.aent.token_mdp import (
     response_gradient,
     trees,
 )
-from entropy_theory.verification import Cases, Claim, Mutant, Statement
+from entropy_theory.verification import Cases, Claim, Mutant, Reading, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
@@ -70,9 +70,11 @@ _statement = Statement(
 lemma_1 = Claim(
     id="aent.lemma-1",
     source="AEnt, Lemma 1 (A.1)",
+    reading=Reading(
+        "precise", "Lemma 1 (Entropy gradient).", "Appendix A.1; its display is lost in the text"),
     title="Gradient of the response entropy",
     scope="tabular token tree, exact expectation, entropy per response",
-    source_text="reconstructed",
+    proof_text="reconstructed",
     statement=_statement,
     instances=trees(reward=None, ascend=False),
     symbolic=True,

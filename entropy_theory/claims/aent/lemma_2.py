@@ -11,7 +11,7 @@ from __future__ import annotations
 from entropy_theory.claims.aent.token_mdp import (
     trees,
 )
-from entropy_theory.verification import Cases, Claim, Mutant, Statement
+from entropy_theory.verification import Cases, Claim, Mutant, Reading, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
@@ -40,9 +40,12 @@ _statement = Statement(
 lemma_2 = Claim(
     id="aent.lemma-2",
     source="AEnt, Lemma 2 (A.8)",
+    reading=Reading(
+        "precise", "Given any and some baseline functions , we have for any policy that:",
+        "Lemma 2, Appendix A.1; its display is lost in the text"),
     title="Baselines add nothing to the policy gradient",
     scope="tabular token tree, exact expectation",
-    source_text="reconstructed",
+    proof_text="reconstructed",
     statement=_statement,
     instances=trees(reward=None, vectors=(NUMBERS,), ascend=False),
     symbolic=True,

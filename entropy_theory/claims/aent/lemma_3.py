@@ -23,7 +23,7 @@ from entropy_theory.claims.aent.token_mdp import (
     spread,
     trees,
 )
-from entropy_theory.verification import Cases, Claim, Mutant, Statement
+from entropy_theory.verification import Cases, Claim, Mutant, Reading, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
@@ -74,9 +74,12 @@ _statement = Statement(
 lemma_3 = Claim(
     id="aent.lemma-3",
     source="AEnt, Lemma 3 (A.10, A.16)",
+    reading=Reading(
+        "precise", "Lemma 3 (Entropy regularized softmax policy gradient).",
+        "Appendix A.1; its display is lost in the text"),
     title="Entropy-regularized softmax policy gradient",
     scope="tabular token trees, one a prompt, exact expectation",
-    source_text="reconstructed",
+    proof_text="reconstructed",
     statement=_statement,
     instances=trees(ANY_COEFFICIENT, reward="graded", prompts=2, ascend=False, rewards=ANY),
     symbolic=True,

@@ -18,7 +18,7 @@ from entropy_theory.claims.aent.token_mdp import (
     spread,
     trees,
 )
-from entropy_theory.verification import Cases, Claim, Mutant, Statement
+from entropy_theory.verification import Cases, Claim, Mutant, Reading, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
@@ -56,9 +56,12 @@ _statement = Statement(
 lemma_4 = Claim(
     id="aent.lemma-4",
     source="AEnt, Lemma 4 (A.17)",
+    reading=Reading(
+        "precise", "the performance difference between any two policies and is",
+        "Lemma 4, Appendix A.1; its display is lost in the text"),
     title="Performance difference with entropy",
     scope="token tree, any two policies, exact expectation",
-    source_text="reconstructed",
+    proof_text="reconstructed",
     statement=_statement,
     instances=trees(ANY_COEFFICIENT, reward="graded", vectors=(STEP,), ascend=False, rewards=ANY),
     symbolic=True,

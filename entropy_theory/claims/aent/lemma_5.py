@@ -29,7 +29,7 @@ from entropy_theory.claims.aent.token_mdp import (
     trees,
     value,
 )
-from entropy_theory.verification import Cases, Claim, Mutant, Statement
+from entropy_theory.verification import Cases, Claim, Mutant, Reading, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Real, Reals
 from entropy_theory.verification.certify import precision
@@ -133,9 +133,12 @@ def _harmful_coefficient() -> tuple[bool, str]:
 lemma_5 = Claim(
     id="aent.lemma-5",
     source="AEnt, Lemma 5 (A.32)",
+    reading=Reading(
+        "precise", "Here is the set of all optimal responses given query .",
+        "Lemma 5, Appendix A.3; its display is lost in the text"),
     title="Bias of the entropy-regularized optimum",
     scope="token tree, any policy, exact expectation",
-    source_text="reconstructed",
+    proof_text="reconstructed",
     statement=_statement,
     instances=trees(COEFFICIENT),
     experiments=(

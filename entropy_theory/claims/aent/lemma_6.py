@@ -31,7 +31,7 @@ from entropy_theory.claims.aent.token_mdp import (
     soft_policy,
     trees,
 )
-from entropy_theory.verification import Cases, Claim, Mutant, Statement
+from entropy_theory.verification import Cases, Claim, Mutant, Reading, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
@@ -107,9 +107,12 @@ INSTANCES = trees(COEFFICIENT, reward="graded", prompts=2, ascend=False, rewards
 lemma_6 = Claim(
     id="aent.lemma-6",
     source="AEnt, Lemma 6 (A.39)",
+    reading=Reading(
+        "precise", "where and is specified in the proof.",
+        "Lemma 6, Appendix A.3; its display is lost in the text"),
     title="Soft gap bounded by the squared regularized gradient",
     scope="tabular token trees, one a prompt, exact expectation",
-    source_text="reconstructed",
+    proof_text="reconstructed",
     statement=_statement,
     instances=INSTANCES,
     mutants=(

@@ -23,6 +23,7 @@ from entropy_theory.verification import (
     Cases,
     Claim,
     Mutant,
+    Reading,
     Statement,
     bandit_instances,
 )
@@ -54,9 +55,11 @@ _statement = Statement(
 more_accurate_bias = Claim(
     id="aent.more-accurate-bias",
     source="AEnt, Section 3 ('a more accurate bound for the entropy bias')",
+    reading=Reading(
+        "precise", "Proposition 2 also provides a more accurate bound for the entropy bias.",
+        "Section 3; the bound's display is lost in the text"),
     title="The bound with the number of right responses is valid, and sharper than the one without",
     scope="all responses listed, returns 0 and 1, optimum of the regularized objective",
-    source_text="reconstructed, no proof printed",
     statement=_statement,
     instances=bandit_instances(COEFFICIENT),
     # Half of the bound fails from 17 responses on, which few random instances have.

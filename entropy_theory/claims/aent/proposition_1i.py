@@ -31,7 +31,7 @@ from entropy_theory.claims.extensions.gradient_entropy_bounds import (
     l1_norm,
     value_gradient,
 )
-from entropy_theory.verification import Cases, Claim, Mutant, Statement, listed_instances
+from entropy_theory.verification import Cases, Claim, Mutant, Reading, Statement, listed_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Ball, Reals
 from entropy_theory.verification.claim import experiment, variant
@@ -94,9 +94,12 @@ def _grpo() -> tuple[bool, str]:
 proposition_1i = Claim(
     id="aent.proposition-1i",
     source="AEnt, Proposition 1 (I)",
+    reading=Reading(
+        "precise", "Policy entropy is an upper bound of the policy gradient: .",
+        "Proposition 1 (I); its display is lost in the text"),
     title="Policy entropy bounds the policy gradient",
     scope="tabular token trees, returns in [0, 1], exact gradient, entropy per response",
-    source_text="reconstructed",
+    proof_text="reconstructed",
     statement=_statement,
     instances=trees(reward="graded", prompts=2),
     symbolic=True,

@@ -25,7 +25,7 @@ from entropy_theory.claims.aent.stationarity import (
 )
 from entropy_theory.claims.aent.token_mdp import trees
 from entropy_theory.claims.extensions.gradient_entropy_bounds import is_gradient_over_prompts
-from entropy_theory.verification import Cases, Claim, Mutant, Statement
+from entropy_theory.verification import Cases, Claim, Mutant, Reading, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
@@ -67,9 +67,12 @@ _statement = Statement(
 proposition_1ii = Claim(
     id="aent.proposition-1ii",
     source="AEnt, Proposition 1 (II)",
+    reading=Reading(
+        "precise", "then given any query in dataset , the policy suboptimality on the query satisfies",
+        "Proposition 1 (II); its display is lost in the text"),
     title="A small policy gradient bounds the suboptimality, where the right response is not rare",
     scope="tabular token trees, one a prompt, exact gradient",
-    source_text="reconstructed",
+    proof_text="reconstructed",
     statement=_statement,
     instances=INSTANCES,
     symbolic=True,

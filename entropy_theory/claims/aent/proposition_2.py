@@ -34,7 +34,7 @@ from entropy_theory.claims.aent.stationarity import (
 )
 from entropy_theory.claims.aent.token_mdp import spread
 from entropy_theory.token_tree import TokenTree
-from entropy_theory.verification import Cases, Claim, Mutant, Statement
+from entropy_theory.verification import Cases, Claim, Mutant, Reading, Statement
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import experiment, variant
 
@@ -115,9 +115,12 @@ _EIGHT = {"logits": [[[2, 0, 0, 0, 0, 0, 0, 0]]], "reward": [[1, 0, 0, 0, 0, 0, 
 proposition_2 = Claim(
     id="aent.proposition-2",
     source="AEnt, Proposition 2",
+    reading=Reading(
+        "precise", "then given any query , the policy suboptimality on the query satisfies",
+        "Proposition 2; its display is lost in the text"),
     title="A small regularized gradient bounds the suboptimality, up to the entropy bias",
     scope="tabular token trees, one a prompt, exact gradient",
-    source_text="reconstructed",
+    proof_text="reconstructed",
     statement=_statement,
     instances=INSTANCES,
     witnesses=(STATIONARY, _EIGHT),

@@ -23,7 +23,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from entropy_theory.verification import Cases, Claim, Mutant, Scalar, Statement, bandit_instances
+from entropy_theory.verification import (
+    Cases,
+    Claim,
+    Mutant,
+    Reading,
+    Scalar,
+    Statement,
+    bandit_instances,
+)
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
@@ -91,6 +99,10 @@ _repaired = Statement(
 squeezes_unsampled = Claim(
     id="aent.squeezes-unsampled",
     source="AEnt, Section 4.1",
+    reading=Reading(
+        "precise",
+        "while squeezing down the low-probability optimal ones that are less likely to be sampled",
+        "Section 4.1, of what 'tends' to happen in Figure 1"),
     title="A reinforced sample squeezes all unsampled tokens",
     scope="one tabular state, one sampled token of positive weight, one step of any size",
     statement=_printed,

@@ -33,6 +33,7 @@ from entropy_theory.verification import (
     Cases,
     Claim,
     Mutant,
+    Reading,
     Scalar,
     Statement,
     bandit_instances,
@@ -122,6 +123,9 @@ _repaired = Statement(
 ablation_2 = Claim(
     id="aepo.ablation-2",
     source="AEPO, Section 6.1 and Eq. (2) (Table 3)",
+    reading=Reading(
+        "precise", "the policy entropy monotonically decreases during training, similar to GRPO",
+        "Section 6.1, of a run"),
     title="Without temperature entropy decreases at every step (one tabular state)",
     scope="one tabular state, exact expectation, one step; the repair along 4 "
           "steps and in the limit",

@@ -39,6 +39,7 @@ from entropy_theory.verification import (
     Cases,
     Claim,
     Mutant,
+    Reading,
     Scalar,
     Statement,
     bandit_instances,
@@ -136,6 +137,7 @@ _statement = Statement(
 ablation_3 = Claim(
     id="aepo.ablation-3",
     source="AEPO, Section 6.2 and Eq. (3) (Table 3)",
+    reading=Reading("precise", "this variant fails to prevent entropy collapse", "Section 6.2, of a run"),
     title="With advantages instead of rewards on tempered samples entropy collapses, up to ties (one "
           "tabular state)",
     scope="one tabular state, exact expectation, along 4 steps and in the limit",

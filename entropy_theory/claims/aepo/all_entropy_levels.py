@@ -11,7 +11,7 @@ from __future__ import annotations
 from entropy_theory.claims.aepo.table_1_superior import rows_of
 from entropy_theory.claims.aepo.table_3_base_row import PRINTED
 from entropy_theory.claims.printed_numbers import compared, mean_lead
-from entropy_theory.verification import Claim, Statement, listed_instances
+from entropy_theory.verification import Claim, Reading, Statement, listed_instances
 
 LEVELS = tuple(scores for name, (scores, _) in PRINTED.items() if "+AEPO" in name)
 ROWS = tuple(compared(scores, rows_of("Qwen2.5-Math-7B")["+GRPO"]) for scores in LEVELS)
@@ -26,6 +26,8 @@ _outperforms = Statement(
 all_entropy_levels = Claim(
     id="aepo.all-entropy-levels",
     source="AEPO, Section 5.2 ('across all entropy levels, AEPO consistently outperforms GRPO')",
+    reading=Reading(
+        "precise", "Across all entropy levels, AEPO consistently outperforms GRPO", "Section 5.2"),
     title="At all four entropy targets AEPO's average is above GRPO's",
     scope="printed table",
     statement=_outperforms,

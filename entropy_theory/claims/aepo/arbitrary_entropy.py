@@ -21,6 +21,7 @@ from entropy_theory.verification import (
     Claim,
     Condition,
     Mutant,
+    Reading,
     Scalar,
     Statement,
     bandit_instances,
@@ -78,6 +79,8 @@ _low_target = Condition(
 arbitrary_entropy = Claim(
     id="aepo.arbitrary-entropy",
     source="AEPO, title and Section 4.2",
+    reading=Reading(
+        "precise", "which can stabilize entropy at arbitrary target levels", "Section 1, contributions"),
     title="Entropy can be held at an arbitrary value: one tabular state, one token, exact expectation",
     scope="one tabular state, entropy of one token, exact expectation, the long run after 16 steps",
     statement=_statement,

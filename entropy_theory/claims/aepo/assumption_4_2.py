@@ -15,7 +15,7 @@ from fractions import Fraction
 
 from entropy_theory.claims.aepo.tempered_reinforce import LEARNING_RATE
 from entropy_theory.claims.aepo.theorem_4_3 import error_of_first_order
-from entropy_theory.verification import Claim, Scalar, Statement, bandit_instances
+from entropy_theory.verification import Claim, Reading, Scalar, Statement, bandit_instances
 from entropy_theory.verification.formula.statement import Range
 
 _statement = Statement(
@@ -27,6 +27,8 @@ _statement = Statement(
 assumption_4_2 = Claim(
     id="aepo.assumption-4.2",
     source="AEPO, Assumption 4.2",
+    reading=Reading(
+        "inferred", "Assume that $T > 1$", "Assumption 4.2, which does not say where it is used"),
     title="T > 1 is not used",
     scope="one tabular state, exact expectation, one step, with its remainder",
     statement=_statement,

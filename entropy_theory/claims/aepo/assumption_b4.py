@@ -15,7 +15,15 @@ False: a shared direction can turn a fall of entropy into a rise. True with a hy
 from __future__ import annotations
 
 from entropy_theory.claims.aepo.tempered_reinforce import TEMPERATURE, unit_step
-from entropy_theory.verification import Cases, Claim, Condition, Statement, Vector, bandit_instances
+from entropy_theory.verification import (
+    Cases,
+    Claim,
+    Condition,
+    Reading,
+    Statement,
+    Vector,
+    bandit_instances,
+)
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.formula.definitions import definition
@@ -73,6 +81,9 @@ _small = Statement(
 assumption_b4 = Claim(
     id="aepo.assumption-b4",
     source="AEPO, Appendix B, Assumption B.4",
+    reading=Reading(
+        "inferred", r"In the following, we set $c_{a,b} \equiv 1$.",
+        "Assumption B.4, which says nothing of what holds without it"),
     title="Without orthonormal logit gradients entropy still moves in the direction of F(T)",
     scope="one state whose logits share a direction of the parameters, exact expectation, first order",
     statement=_statement,

@@ -34,6 +34,7 @@ from entropy_theory.verification import (
     Claim,
     Condition,
     Mutant,
+    Reading,
     Scalar,
     Statement,
     bandit_instances,
@@ -138,6 +139,9 @@ _repaired = Statement(
 asymmetry = Claim(
     id="aepo.asymmetry",
     source="AEPO, section 4.1 (Figure 2)",
+    reading=Reading(
+        "inferred", "with the increase typically occurring more gradually than the decrease",
+        "Section 4.1: 'typically', where the statement says always"),
     title="High temperature always raises entropy more slowly than low temperature lowers it (solved "
           "state)",
     scope="one tabular state on which every action is right, exact expectation, first order",

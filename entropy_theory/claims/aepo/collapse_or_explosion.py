@@ -23,6 +23,7 @@ from entropy_theory.verification import (
     Claim,
     Condition,
     Mutant,
+    Reading,
     Scalar,
     Statement,
     bandit_instances,
@@ -88,6 +89,10 @@ _in_between = Statement(
 collapse_or_explosion = Claim(
     id="aepo.collapse-or-explosion",
     source="AEPO, Section 4.2 (Figure 3: 'either entropy collapse or entropy explosion')",
+    reading=Reading(
+        "precise",
+        "entropy regularization tends to drive the optimization toward two extremes—either entropy "
+        "collapse or entropy explosion", "Section 4.2, of what 'tends' to happen"),
     title="An entropy bonus leads to collapse or to explosion (one tabular state, stationary policy)",
     scope="one tabular state, rewards 0 and 1, stationary policy of the regularized objective",
     statement=_statement,

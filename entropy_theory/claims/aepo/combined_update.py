@@ -29,7 +29,15 @@ from entropy_theory.claims.aepo.tempered_reinforce import (
     remainder_bound,
     unit_step,
 )
-from entropy_theory.verification import Cases, Claim, Mutant, Scalar, Statement, bandit_instances
+from entropy_theory.verification import (
+    Cases,
+    Claim,
+    Mutant,
+    Reading,
+    Scalar,
+    Statement,
+    bandit_instances,
+)
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
@@ -150,6 +158,7 @@ _INSTANCES = bandit_instances(
 combined_update = Claim(
     id="extension.combined-update",
     source="Extension of AEPO, Eq. 1 and Theorem 4.3",
+    reading=Reading("inferred"),
     title="Where GRPO lowers entropy, GRPO plus tempered REINFORCE raises it to first order iff F(T) > 0 "
           "and alpha exceeds a threshold",
     scope="one tabular state, exact expectation, one step",
@@ -166,6 +175,10 @@ combined_update = Claim(
 combined_update_printed = Claim(
     id="aepo.combined-update",
     source="AEPO, Eq. 1 with Theorem 4.3 and Corollary 4.4",
+    reading=Reading(
+        "precise",
+        "we can counteract this downward trend by performing updates using REINFORCE policy gradient "
+        "of high-temperature samples", "Section 4.1, after Theorem 4.3"),
     title="Theorem 4.3 is enough for GRPO plus tempered REINFORCE to raise entropy",
     scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_printed,

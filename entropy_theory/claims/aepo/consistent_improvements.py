@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from entropy_theory.claims.aepo.table_1_superior import METHOD, MODELS, rows_of
 from entropy_theory.claims.printed_numbers import ahead, compared, flagged, not_behind, printed_rows
-from entropy_theory.verification import Claim, Statement, listed_instances
+from entropy_theory.verification import Claim, Reading, Statement, listed_instances
 
 # AIME24 and AIME25, each pass@512 and pass@1024, Minerva and Olympiad pass@128; Qwen2.5-7B.
 PASS_AT_K = {name.partition(", ")[2]: scores
@@ -47,6 +47,10 @@ _pass_at_k = Statement(
 consistent_improvements = Claim(
     id="aepo.consistent-improvements",
     source="AEPO, Section 5.2 ('consistent improvements ... across every benchmark')",
+    reading=Reading(
+        "literal",
+        "AEPO delivers consistent improvements over RL baselines on both pass@1 and pass@ k across "
+        "every benchmark.", "Section 5.2"),
     title="AEPO improves on every RL baseline on every benchmark, at pass@1 and at pass@k",
     scope="printed table",
     statement=_statement,

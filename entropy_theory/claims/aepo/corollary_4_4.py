@@ -33,7 +33,7 @@ from entropy_theory.claims.aepo.tempered_reinforce import (
     scaled_slope,
     slope_at_one,
 )
-from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_instances
+from entropy_theory.verification import Cases, Claim, Mutant, Reading, Statement, bandit_instances
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant, without
 
@@ -61,6 +61,9 @@ _high_repaired = Statement(
 corollary_4_4_high = Claim(
     id="aepo.corollary-4.4-high",
     source="AEPO, Corollary 4.4, first half",
+    reading=Reading(
+        "precise", "High-temperature REINFORCE induces a relative increase in policy entropy",
+        "Corollary 4.4"),
     title="High-temperature REINFORCE raises entropy relative to T = 1",
     scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_high,
@@ -109,6 +112,9 @@ _low_repaired = Statement(
 corollary_4_4_low = Claim(
     id="aepo.corollary-4.4-low",
     source="AEPO, Corollary 4.4, second half",
+    reading=Reading(
+        "precise", "low-temperature REINFORCE induces a relative decrease in policy entropy",
+        "Corollary 4.4"),
     title="Where plain REINFORCE lowers entropy, every low temperature lowers it more",
     scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_low,

@@ -20,6 +20,7 @@ from entropy_theory.verification import (
     Claim,
     Condition,
     Mutant,
+    Reading,
     Scalar,
     Statement,
     Vector,
@@ -76,6 +77,7 @@ _uncapped = Statement(
 entropy_adv = Claim(
     id="aepo.entropy-adv",
     source="AEPO, Section 3.2 (Entropy-Adv: 'acting as a fixed offset to the original advantage')",
+    reading=Reading("precise", "acting as a fixed offset to the original advantage", "Section 3.2"),
     title="Entropy-Adv's offset leaves the expected policy gradient as it is",
     scope="one tabular state, exact expectation, on-policy",
     statement=_statement,

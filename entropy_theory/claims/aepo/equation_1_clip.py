@@ -19,6 +19,7 @@ from entropy_theory.verification import (
     Cases,
     Claim,
     Mutant,
+    Reading,
     Scalar,
     Statement,
     bandit_instances,
@@ -53,6 +54,9 @@ _statement = Statement(
 equation_1_clip = Claim(
     id="aepo.equation-1-clip",
     source="AEPO, Eq. (1), second term",
+    reading=Reading(
+        "inferred", r"\text{clip}(r_{i,t}(\theta), 1-\epsilon, 1+\epsilon) R(q, o_i)",
+        "Eq. (1), of which it is a consequence"),
     title="With rewards 0 and 1 the clip of the REINFORCE term has an upper edge only",
     scope="one sampled token, off-policy",
     statement=_statement,

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from entropy_theory.claims.aepo.tempered_reinforce import LEARNING_RATE, TEMPERATURE, unit_step
-from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_instances
+from entropy_theory.verification import Cases, Claim, Mutant, Reading, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import PrintedStep, variant
@@ -77,6 +77,10 @@ def _wrong_score(i: Cases) -> Reals:
 equation_5 = Claim(
     id="aepo.equation-5",
     source="AEPO, Eq. 5 (Appendix B)",
+    reading=Reading(
+        "precise",
+        r"\eta \cdot \sum_{a^* \in \mathcal{A}^*} [\pi_{\theta_k}^T(a^*|s) \cdot (\delta_{a', a^*} - "
+        r"\pi_{\theta_k}(a'|s))]", "Eq. (5), last line, with '=' for its '≈'"),
     title="The logit step of tempered REINFORCE",
     scope="one tabular state, exact expectation, one step",
     statement=_statement,

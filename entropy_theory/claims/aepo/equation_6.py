@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_instances
+from entropy_theory.verification import Cases, Claim, Mutant, Reading, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import PrintedStep, variant
@@ -82,6 +82,9 @@ def _unweighted(i: Cases) -> Reals:
 equation_6 = Claim(
     id="aepo.equation-6",
     source="AEPO, Eq. 6 (Appendix B)",
+    reading=Reading(
+        "precise", r"- \text{Cov}_{\pi_{\theta_k}} (\Delta z_k(s, a), \log \pi_{\theta_k}(a|s))",
+        "Eq. (6), the line before the last"),
     title="The gradient of entropy along a step is minus a covariance",
     scope="one softmax policy, any direction of the logits, derivative",
     statement=_statement,

@@ -36,6 +36,7 @@ from entropy_theory.verification import (
     Claim,
     Condition,
     Mutant,
+    Reading,
     Scalar,
     Statement,
     bandit_instances,
@@ -106,6 +107,9 @@ def _calm() -> tuple[bool, str]:
 finite_step = Claim(
     id="aepo.finite-step",
     source="AEPO, Theorem 4.3 and Corollary 4.4, for the exact change of entropy",
+    reading=Reading(
+        "inferred", r"\Delta H_k(T) \approx H(\theta_{k+1}) - H(\theta_k)",
+        "Theorem 4.3, which speaks of the first order, not of a real step"),
     title="A higher temperature leaves more entropy after one real step",
     scope="one tabular state, exact expectation, one step of any size",
     statement=_statement,

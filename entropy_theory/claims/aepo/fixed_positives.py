@@ -33,6 +33,7 @@ from entropy_theory.verification import (
     Cases,
     Claim,
     Mutant,
+    Reading,
     Statement,
     bandit_instances,
 )
@@ -113,6 +114,9 @@ _statement = Statement(
 fixed_positives = Claim(
     id="aepo.fixed-positives",
     source="AEPO, Table 4 (60 positives when raising, 30 when lowering)",
+    reading=Reading(
+        "inferred", "60 (positive samples per step) for entropy up",
+        "Table 4, of which it is a consequence"),
     title="With a fixed number of positive samples both halves of Corollary 4.4 hold at every T",
     scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_statement,

@@ -20,7 +20,15 @@ from entropy_theory.claims.aepo.sign_change import (
     sum_of_excess,
 )
 from entropy_theory.claims.aepo.tempered_reinforce import HIGH_TEMPERATURE, rate
-from entropy_theory.verification import Cases, Claim, Condition, Mutant, Statement, bandit_instances
+from entropy_theory.verification import (
+    Cases,
+    Claim,
+    Condition,
+    Mutant,
+    Reading,
+    Statement,
+    bandit_instances,
+)
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 
@@ -45,6 +53,8 @@ _repaired = Statement(
 high_temperature_raises = Claim(
     id="aepo.high-temperature-raises",
     source="AEPO, section 4.1 (Figure 2), first half, as an absolute statement",
+    reading=Reading(
+        "precise", "entropy increases under high-temperature sampling", "Section 4.1, of Figure 2"),
     title="High-temperature sampling raises entropy",
     scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_statement,

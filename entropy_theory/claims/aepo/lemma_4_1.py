@@ -10,7 +10,15 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from entropy_theory.verification import Cases, Claim, Condition, Scalar, Statement, bandit_instances
+from entropy_theory.verification import (
+    Cases,
+    Claim,
+    Condition,
+    Reading,
+    Scalar,
+    Statement,
+    bandit_instances,
+)
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.formula.limits import has_derivative
@@ -43,6 +51,9 @@ _statement = Statement(
 lemma_4_1 = Claim(
     id="aepo.lemma-4.1",
     source="AEPO, Lemma 4.1",
+    reading=Reading(
+        "precise", "Higher temperature distributions globally correspond to higher policy entropy",
+        "Lemma 4.1"),
     title="A higher temperature means a higher entropy",
     scope="one distribution that is sampled from, logits fixed",
     statement=_statement,

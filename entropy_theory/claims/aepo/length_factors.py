@@ -17,7 +17,7 @@ from __future__ import annotations
 from entropy_theory.claims.aepo.objective_gradient import ONE_LENGTH
 from entropy_theory.claims.aepo.response_length import REWARD, lengths, policy_update, rewards
 from entropy_theory.claims.aepo.tempered_reinforce import TEMPERATURE
-from entropy_theory.verification import Cases, Claim, Mutant, Statement
+from entropy_theory.verification import Cases, Claim, Mutant, Reading, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
@@ -62,6 +62,9 @@ _repaired = Statement(
 length_factors = Claim(
     id="aepo.length-factors",
     source="AEPO, Sections 3.1, 4.2 and Eq. (1)",
+    reading=Reading(
+        "inferred", "loss function is shown in",
+        "Section 4.2, which does not say that the two forms agree"),
     title="The forms with and without 1/|o| give the same direction",
     scope="tabular token tree with responses of several lengths, exact expectation, gradient",
     statement=_statement,

@@ -21,7 +21,15 @@ from entropy_theory.claims.aepo.sign_change import (
     largest_excess,
 )
 from entropy_theory.claims.aepo.tempered_reinforce import LOW_TEMPERATURE, rate
-from entropy_theory.verification import Cases, Claim, Condition, Mutant, Statement, bandit_instances
+from entropy_theory.verification import (
+    Cases,
+    Claim,
+    Condition,
+    Mutant,
+    Reading,
+    Statement,
+    bandit_instances,
+)
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 
@@ -47,6 +55,8 @@ _repaired = Statement(
 low_temperature_lowers = Claim(
     id="aepo.low-temperature-lowers",
     source="AEPO, section 4.1 (Figure 2), second half, as an absolute statement",
+    reading=Reading(
+        "precise", "and decreases under low-temperature sampling", "Section 4.1, of Figure 2"),
     title="Low-temperature sampling lowers entropy",
     scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_statement,

@@ -13,7 +13,7 @@ Which one is meant matters for lambda: with 1/|o| the same number is |o| times w
 from __future__ import annotations
 
 from entropy_theory.claims.aepo.response_length import lengths, until_end
-from entropy_theory.verification import Cases, Claim, Mutant, Statement
+from entropy_theory.verification import Cases, Claim, Mutant, Reading, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
@@ -56,6 +56,11 @@ _corrected = Statement(
 maxent_objective = Claim(
     id="aepo.maxent-objective",
     source="AEPO, Section 3.2 (Entropy-Reg) with Definition B.1",
+    reading=Reading(
+        "literal",
+        r"\mathcal{J}(\theta) + \lambda \cdot \mathcal{H}(\pi_\theta) = \\ &\quad \mathbb{E}_{q \sim "
+        r"P(Q), o \sim \pi_\theta(O|q)} \sum_{t=1}^{|o|} [R(q, o) - \lambda \cdot \log "
+        r"\pi_\theta(o_t|q, o_{<t})]", "Section 3.2"),
     title="The entropy-regularized objective adds up -log pi over the tokens of a response",
     scope="tabular token tree with responses of several lengths, exact expectation",
     statement=_statement,

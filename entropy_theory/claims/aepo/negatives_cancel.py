@@ -19,7 +19,15 @@ from __future__ import annotations
 from entropy_theory.claims.aepo.ablations import advantage_step
 from entropy_theory.claims.aepo.tempered_reinforce import TEMPERATURE, excess
 from entropy_theory.claims.extensions.entropy_ceiling import SOME_WRONG
-from entropy_theory.verification import Cases, Claim, Condition, Mutant, Statement, bandit_instances
+from entropy_theory.verification import (
+    Cases,
+    Claim,
+    Condition,
+    Mutant,
+    Reading,
+    Statement,
+    bandit_instances,
+)
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
@@ -60,6 +68,10 @@ _repaired = Statement(
 negatives_cancel = Claim(
     id="aepo.negatives-cancel",
     source="AEPO, Section 6.2",
+    reading=Reading(
+        "precise",
+        "when negative samples are included, the entropy-regularizing effect contributed by positive "
+        "samples is counteracted", "Section 6.2"),
     title="Negative samples counteract the entropy effect of positive ones",
     scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_statement,

@@ -25,7 +25,7 @@ from entropy_theory.claims.aepo.response_length import (
     rewards,
     spread,
 )
-from entropy_theory.verification import Cases, Claim, Condition, Mutant, Statement
+from entropy_theory.verification import Cases, Claim, Condition, Mutant, Reading, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
@@ -88,6 +88,11 @@ _repaired = Statement(
 objective_gradient = Claim(
     id="aepo.objective-gradient",
     source="AEPO, Section 3.1 (objective and its policy gradient)",
+    reading=Reading(
+        "literal",
+        r"\nabla_\theta \mathcal{J}_{REINFORCE}(\theta) = \mathbb{E}_{q \sim P(Q), o \sim "
+        r"\pi_\theta(O|q)} \sum_{t=1}^{|o|} [\nabla_\theta \log \pi_\theta(o_t|q, o_{<t}) \cdot R(q, "
+        "o)]", "Section 3.1"),
     title="The printed policy gradient is the gradient of the printed objective",
     scope="tabular token tree with responses of several lengths, exact expectation, gradient",
     statement=_statement,

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from entropy_theory.claims.aepo.consistent_improvements import PASS_AT_K
-from entropy_theory.verification import Cases, Claim, Statement, listed_instances
+from entropy_theory.verification import Cases, Claim, Reading, Statement, listed_instances
 from entropy_theory.verification.arithmetic import Reals
 
 PROBLEMS = 30
@@ -55,6 +55,9 @@ _instead = Statement(
 pass_at_1024 = Claim(
     id="aepo.pass-at-1024",
     source="AEPO, abstract and Section 5.2 (Table 2)",
+    reading=Reading(
+        "precise", "even surpasses the base model on pass@1024",
+        "abstract, which does not say on which benchmarks"),
     title="AEPO surpasses the base model on pass@1024, on both benchmarks",
     scope="printed table",
     statement=_statement,

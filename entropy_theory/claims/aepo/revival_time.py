@@ -33,6 +33,7 @@ from entropy_theory.verification import (
     Cases,
     Claim,
     Mutant,
+    Reading,
     Scalar,
     Statement,
     bandit_instances,
@@ -151,6 +152,10 @@ _statement = Statement(
 revival_time = Claim(
     id="aepo.revival-time",
     source="AEPO, Section 4.1 (collapse can be counteracted) and Figure 2",
+    reading=Reading(
+        "inferred",
+        "if the policy entropy begins to collapse during training, we can counteract this downward "
+        "trend", "Section 4.1, which gives no time"),
     title="Reviving a collapsed policy takes a time like exp(D/T) at least; with two answers, no longer "
           "(solved tabular state)",
     scope="one tabular state on which every action is right, exact expectation, along 8 steps; the "

@@ -35,6 +35,7 @@ from entropy_theory.verification import (
     Claim,
     Condition,
     Mutant,
+    Reading,
     Scalar,
     Statement,
     bandit_instances,
@@ -132,6 +133,10 @@ _repaired = Statement(
 reward_improvement = Claim(
     id="aepo.reward-improvement",
     source="AEPO, sections 1 and 4.2 (REINFORCE as regularization)",
+    reading=Reading(
+        "precise",
+        "produces an unidirectional optimization signal that guides the policy toward higher-quality "
+        "behavior distributions", "Section 4.2"),
     title="REINFORCE on tempered samples improves the reward",
     scope="one tabular state, exact expectation, one step",
     statement=_statement,

@@ -14,7 +14,7 @@ import numpy as np
 
 from entropy_theory.claims.aepo.all_entropy_levels import LEVELS
 from entropy_theory.claims.printed_numbers import half_unit
-from entropy_theory.verification import Cases, Claim, Mutant, Statement, listed_instances
+from entropy_theory.verification import Cases, Claim, Mutant, Reading, Statement, listed_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
@@ -46,6 +46,7 @@ _rise_then_fall = Statement(
 rise_then_fall = Claim(
     id="aepo.rise-then-fall",
     source="AEPO, Section 5.2 and Table 3 ('a rise-then-fall trend')",
+    reading=Reading("precise", "the results display a rise-then-fall trend", "Section 5.2"),
     title="Over the four entropy targets the average rises and then falls",
     scope="printed table",
     statement=_rise_then_fall,

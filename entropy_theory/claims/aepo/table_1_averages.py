@@ -14,7 +14,7 @@ from entropy_theory.claims.printed_numbers import (
     printed_rows,
     rounding_room,
 )
-from entropy_theory.verification import Claim, Statement, listed_instances
+from entropy_theory.verification import Claim, Reading, Statement, listed_instances
 
 PRINTED = printed_rows("aepo/table_1_benchmarks")
 ROWS = {name: averaged_row(k + 1, *printed) for k, (name, printed) in enumerate(PRINTED.items())}
@@ -37,6 +37,7 @@ _corrected = Statement(
 table_1_averages = Claim(
     id="aepo.table-1-averages",
     source="AEPO, Table 1",
+    reading=Reading("precise", "Average", "Table 1, heading of the last column"),
     title="The printed averages are the means of their rows",
     scope="printed table",
     statement=_averages,

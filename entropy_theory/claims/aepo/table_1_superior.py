@@ -16,7 +16,7 @@ import numpy as np
 
 from entropy_theory.claims.aepo.table_1_averages import PRINTED
 from entropy_theory.claims.printed_numbers import ahead_on, compared, mean_lead, not_behind
-from entropy_theory.verification import Cases, Claim, Statement, listed_instances
+from entropy_theory.verification import Cases, Claim, Reading, Statement, listed_instances
 from entropy_theory.verification.arithmetic import Reals
 
 METHOD = "+AEPO"
@@ -57,6 +57,10 @@ _almost = Statement(
 table_1_superior = Claim(
     id="aepo.table-1-superior",
     source="AEPO, Table 1 (caption: 'superior performance across all mathematical reasoning benchmarks')",
+    reading=Reading(
+        "literal",
+        "AEPO demonstrates consistently superior performance across all mathematical reasoning "
+        "benchmarks, surpassing GRPO, and all entropy-regularized baselines.", "Table 1, caption"),
     title="AEPO has the highest score on every benchmark",
     scope="printed table",
     statement=_statement,

@@ -13,7 +13,7 @@ from entropy_theory.claims.printed_numbers import (
     printed_rows,
     rounding_room,
 )
-from entropy_theory.verification import Claim, Statement, listed_instances
+from entropy_theory.verification import Claim, Reading, Statement, listed_instances
 
 PRINTED = printed_rows("aepo/table_3_ablations")
 ROWS = {name: averaged_row(k + 1, *printed) for k, (name, printed) in enumerate(PRINTED.items())}
@@ -34,6 +34,7 @@ _corrected = Statement(
 table_3_base_row = Claim(
     id="aepo.table-3-base-row",
     source="AEPO, Table 3",
+    reading=Reading("precise", "Average", "Table 3, heading of the last column"),
     title="The printed averages are the means of their rows, the base model's included",
     scope="printed table",
     statement=_averages,

@@ -21,6 +21,7 @@ from entropy_theory.verification import (
     Cases,
     Claim,
     Mutant,
+    Reading,
     Statement,
     Vector,
     bandit_instances,
@@ -67,6 +68,10 @@ _divergence = Statement(
 target_distributions = Claim(
     id="aepo.target-distributions",
     source="AEPO, Section 7 (learning under target distributions)",
+    reading=Reading(
+        "precise",
+        "enabling the current policy to absorb the desired behavioral characteristics from the target "
+        "distribution", "Section 7"),
     title="Samples of a target distribution pull every property of the policy towards the target's",
     scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_statement,

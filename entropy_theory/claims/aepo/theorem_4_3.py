@@ -41,6 +41,7 @@ from entropy_theory.verification import (
     Claim,
     Mutant,
     PrintedStep,
+    Reading,
     Statement,
     Step,
     bandit_instances,
@@ -84,6 +85,9 @@ _expansion = Statement(
 theorem_4_3a = Claim(
     id="aepo.theorem-4.3a",
     source="AEPO, Theorem 4.3, first part (Lemma B.5)",
+    reading=Reading(
+        "precise", r"\Delta H_k(T) \approx H(\theta_{k+1}) - H(\theta_k)",
+        "Theorem 4.3, with a remainder for its '≈'"),
     title="First-order entropy change of tempered REINFORCE",
     scope="one tabular state, exact expectation, one step, with its remainder",
     statement=_expansion,
@@ -182,6 +186,9 @@ _printed = (
 theorem_4_3b = Claim(
     id="aepo.theorem-4.3b",
     source="AEPO, Theorem 4.3, second part (Lemma B.5)",
+    reading=Reading(
+        "literal", r"\Delta H'_k(T)|_{T=1} > 0 \quad \text{if} \quad \Delta H_k(T)|_{T=1} < 0",
+        "Theorem 4.3"),
     title="Where plain REINFORCE lowers entropy, a higher temperature lowers it less",
     scope="one tabular state, exact expectation, first order; derivative in T at T = 1",
     statement=_sign,

@@ -40,6 +40,7 @@ from entropy_theory.verification import (
     Cases,
     Claim,
     Mutant,
+    Reading,
     Scalar,
     Statement,
     bandit_instances,
@@ -152,6 +153,8 @@ _repaired = Statement(
 tracking = Claim(
     id="aepo.tracking",
     source="AEPO, Section 1 (approximating arbitrary functions)",
+    reading=Reading(
+        "precise", "is even theoretically capable of approximating arbitrary functions", "Section 1"),
     title="Entropy can follow a step function within eight steps (one tabular state)",
     scope="one tabular state, exact expectation, along 8 steps; the repair for every step of a solved "
           "state with two answers",

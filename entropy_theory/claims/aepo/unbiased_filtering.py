@@ -18,6 +18,7 @@ from entropy_theory.verification import (
     Claim,
     Condition,
     Mutant,
+    Reading,
     Statement,
     bandit_instances,
 )
@@ -59,6 +60,9 @@ _one_right = Statement(
 unbiased_filtering = Claim(
     id="aepo.unbiased-filtering",
     source="AEPO, Sections 1 and 4.2 ('filter out negative samples in an unbiased manner')",
+    reading=Reading(
+        "precise", "allows REINFORCE to filter out negative samples in an unbiased manner",
+        "Section 4.2"),
     title="The expected step on positive tempered samples is a multiple of the policy gradient",
     scope="one tabular state, exact expectation",
     statement=_statement,

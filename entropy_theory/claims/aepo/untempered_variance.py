@@ -20,7 +20,15 @@ from typing import Any
 import numpy as np
 
 from entropy_theory.claims.aepo.tempered_reinforce import TEMPERATURE, unit_step
-from entropy_theory.verification import Cases, Claim, Condition, Mutant, Statement, bandit_instances
+from entropy_theory.verification import (
+    Cases,
+    Claim,
+    Condition,
+    Mutant,
+    Reading,
+    Statement,
+    bandit_instances,
+)
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
@@ -73,6 +81,10 @@ _repaired = Statement(
 untempered_variance = Claim(
     id="aepo.untempered-variance",
     source="AEPO, Section 6.1",
+    reading=Reading(
+        "inferred",
+        "the variance of REINFORCE gradients, when unregularized by distribution adjustment, further "
+        "degrades optimization performance", "Section 6.1, which does not say that it is larger"),
     title="Untempered REINFORCE has the larger gradient variance",
     scope="one tabular state, one sample, total variance of the gradient",
     statement=_statement,

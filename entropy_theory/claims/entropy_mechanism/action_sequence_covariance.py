@@ -28,7 +28,7 @@ from entropy_theory.claims.entropy_mechanism.tree_rates import (
     weighted_advantage,
     weighted_response_advantage,
 )
-from entropy_theory.verification import Cases, Claim, Mutant, Statement
+from entropy_theory.verification import Cases, Claim, Mutant, Reading, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
@@ -80,6 +80,11 @@ _repaired = Statement(
 action_sequence_covariance = Claim(
     id="entropy-mechanism.action-sequence-covariance",
     source="Entropy Mechanism, Empirical verification (Fig. 8)",
+    reading=Reading(
+        "precise",
+        r"\text{Cov}_{\mathbf{y} \sim \pi_\theta(\cdot | \mathbf{x})} (\log \pi_\theta(\mathbf{y} | "
+        r"\mathbf{x}), \pi_\theta(\mathbf{y} | \mathbf{x}) \cdot A(\mathbf{y}, \mathbf{x}))",
+        "slide 'Empirical Verification'; the mean over states on the left is ours"),
     title="Covariance over actions as covariance over responses",
     scope="tabular token tree, exact expectation",
     statement=_printed,

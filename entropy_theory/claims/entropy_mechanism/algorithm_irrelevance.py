@@ -28,6 +28,7 @@ from entropy_theory.verification import (
     Cases,
     Claim,
     Mutant,
+    Reading,
     Scalar,
     Statement,
     bandit_instances,
@@ -78,6 +79,8 @@ _repair = Statement(
 algorithm_irrelevance = Claim(
     id="entropy-mechanism.algorithm-irrelevance",
     source="Entropy Mechanism, 'the coefficients are algorithm-irrelevant'",
+    reading=Reading(
+        "precise", "The coefficients are algorithm-irrelevant", "slide 'What affect the coefficients?'"),
     title="Two algorithms with the same performance have the same entropy",
     scope="one tabular state, exact expectation, two algorithms at equal performance",
     statement=_statement,

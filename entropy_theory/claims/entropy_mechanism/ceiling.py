@@ -35,6 +35,7 @@ from entropy_theory.verification import (
     Claim,
     Condition,
     Mutant,
+    Reading,
     Scalar,
     Statement,
     bandit_instances,
@@ -133,6 +134,9 @@ _repair = Statement(
 ceiling = Claim(
     id="entropy-mechanism.ceiling",
     source="Entropy Mechanism, the ceiling at H = 0",
+    reading=Reading(
+        "precise", r"The ceiling of RL is pre-determined ($\mathcal{H} = 0, R = -a + b$)",
+        "slide 'What does this function implicate?', of a law over many prompts; judged on one"),
     title="Performance saturates at b - a when entropy reaches zero",
     scope="one tabular state, exact expectation, along 3 steps; the repair for any policy",
     statement=_statement,

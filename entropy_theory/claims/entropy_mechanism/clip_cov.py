@@ -36,7 +36,15 @@ from entropy_theory.claims.entropy_mechanism.token_contributions import (
     relative_log_prob,
     score_step,
 )
-from entropy_theory.verification import Cases, Claim, Condition, Mutant, Statement, bandit_instances
+from entropy_theory.verification import (
+    Cases,
+    Claim,
+    Condition,
+    Mutant,
+    Reading,
+    Statement,
+    bandit_instances,
+)
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
@@ -99,6 +107,8 @@ _repaired = Statement(
 clip_cov = Claim(
     id="entropy-mechanism.clip-cov",
     source="Entropy Mechanism, Clip-Cov (Eqs. 10-12)",
+    reading=Reading(
+        "precise", "These simple techniques prevent policy from entropy collapse", "last takeaway"),
     title="Clip-Cov raises entropy relative to vanilla policy gradient",
     scope="one tabular state, every action listed, exact expectation, first order",
     statement=_statement,
@@ -129,6 +139,8 @@ _natural_statement = Statement(
 clip_cov_npg = Claim(
     id="entropy-mechanism.clip-cov-npg",
     source="Entropy Mechanism, Clip-Cov (Eqs. 10-12), with Theorem 2",
+    reading=Reading(
+        "precise", "These simple techniques prevent policy from entropy collapse", "last takeaway"),
     title="Clip-Cov raises entropy relative to natural policy gradient, to first order",
     scope="one tabular state, every action listed, exact expectation, first order",
     statement=_natural_statement,

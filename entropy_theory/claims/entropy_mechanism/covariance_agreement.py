@@ -26,7 +26,7 @@ from entropy_theory.claims.entropy_mechanism.sign_rules import (
     pair_products,
     plain_covariance,
 )
-from entropy_theory.verification import Cases, Claim, Condition, Mutant, Statement
+from entropy_theory.verification import Cases, Claim, Condition, Mutant, Reading, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
@@ -62,6 +62,7 @@ _repaired = Statement(
 covariance_agreement = Claim(
     id="entropy-mechanism.covariance-agreement",
     source="Entropy Mechanism, Theorems 1 and 2, and the code of Clip-Cov and KL-Cov",
+    reading=Reading("inferred"),
     title="The covariances of plain and natural policy gradient agree in sign",
     scope="one tabular state, exact expectation",
     statement=_statement,

@@ -26,7 +26,7 @@ from entropy_theory.claims.entropy_mechanism.sign_rules import (
     natural_covariance,
     plain_covariance,
 )
-from entropy_theory.verification import Cases, Claim, Condition, Mutant, Statement
+from entropy_theory.verification import Cases, Claim, Condition, Mutant, Reading, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
@@ -68,6 +68,9 @@ _repaired = Statement(
 covariance_positive = Claim(
     id="entropy-mechanism.covariance-positive",
     source="Entropy Mechanism, lessons from the entropy dynamics (Table 1)",
+    reading=Reading(
+        "precise", "All update steps have positive average covariance (100%)",
+        "slide 'Lessons learned from entropy dynamics analysis', of a run"),
     title="The covariance of policy gradient is positive, so entropy falls (any tabular state)",
     scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_statement,
@@ -97,6 +100,9 @@ _natural_repaired = Statement(
 covariance_positive_npg = Claim(
     id="entropy-mechanism.covariance-positive-npg",
     source="Entropy Mechanism, lessons from the entropy dynamics (Table 1), with Theorem 2",
+    reading=Reading(
+        "precise", "All update steps have positive average covariance (100%)",
+        "slide 'Lessons learned from entropy dynamics analysis', of a run"),
     title="The covariance of natural policy gradient is positive, so entropy falls (any tabular state)",
     scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_natural_statement,

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from entropy_theory.claims.entropy_mechanism.covariance_agreement import ORDERED_EITHER_WAY
 from entropy_theory.claims.entropy_mechanism.sign_rules import BANDITS, natural_covariance
-from entropy_theory.verification import Cases, Claim, Statement
+from entropy_theory.verification import Cases, Claim, Reading, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 
@@ -54,9 +54,12 @@ covariance_with_probability = Claim(
     id="entropy-mechanism.covariance-with-probability",
     source="Entropy Mechanism, abstract ('covariance between action probability and the change in "
            "logits')",
+    reading=Reading(
+        "inferred",
+        "the change in policy entropy is driven by the covariance between action probability and the "
+        "change in logits", "abstract, which does not compare it with the log-probability's"),
     title="The covariance with the probability has the sign of the one with the log-probability",
     scope="one tabular state, exact expectation",
-    source_text="abstract",
     statement=_statement,
     instances=BANDITS,
     # e^{-H} = 0.389 < pi* = 0.4 < sum pi^2 = 0.42.

@@ -21,7 +21,15 @@ from collections.abc import Iterator
 import numpy as np
 
 from entropy_theory.claims.entropy_mechanism.sign_rules import plain_covariance
-from entropy_theory.verification import Cases, Claim, Condition, Instances, Mutant, Statement
+from entropy_theory.verification import (
+    Cases,
+    Claim,
+    Condition,
+    Instances,
+    Mutant,
+    Reading,
+    Statement,
+)
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
@@ -170,6 +178,10 @@ _repaired = Statement(
 difficulty = Claim(
     id="entropy-mechanism.difficulty",
     source="Entropy Mechanism, Figure 8 (right)",
+    reading=Reading(
+        "precise",
+        "Easier prompts with higher accuracy has higher covariances as well, while harder prompts have "
+        "lower covariances.", "Figure 8, caption, of a run"),
     title="Easier prompts have a larger covariance",
     scope="prompts of one tabular state: one right answer, the wrong ones equally likely",
     statement=_statement,

@@ -50,6 +50,7 @@ from entropy_theory.verification import (
     Claim,
     Condition,
     Mutant,
+    Reading,
     Scalar,
     Statement,
     Vector,
@@ -184,6 +185,8 @@ _repaired = Statement(
 kl_cov = Claim(
     id="entropy-mechanism.kl-cov",
     source="Entropy Mechanism, KL-Cov (Eqs. 13, 14) as coded",
+    reading=Reading(
+        "precise", "These simple techniques prevent policy from entropy collapse", "last takeaway"),
     title="KL-Cov raises entropy relative to its base rule",
     scope="one tabular state, every action listed, exact expectation, first order",
     statement=_statement,
@@ -224,6 +227,8 @@ _natural_repaired = Statement(
 kl_cov_npg = Claim(
     id="entropy-mechanism.kl-cov-npg",
     source="Entropy Mechanism, KL-Cov (Eqs. 13, 14) as coded, with Theorem 2",
+    reading=Reading(
+        "precise", "These simple techniques prevent policy from entropy collapse", "last takeaway"),
     title="KL-Cov raises entropy relative to natural policy gradient",
     scope="one tabular state, every action listed, exact expectation, first order",
     statement=_natural_statement,
@@ -279,6 +284,9 @@ _inert = Statement(
 kl_cov_on_policy = Claim(
     id="entropy-mechanism.kl-cov-on-policy",
     source="Entropy Mechanism, KL-Cov (Eqs. 13, 14), strictly on-policy",
+    reading=Reading(
+        "inferred", "pg_losses1[select_idx] += kl_coef * kl_penalty[select_idx]",
+        "code of KL-Cov, of which it is a consequence"),
     title="With one update per rollout KL-Cov is its base rule",
     scope="one tabular state, one update per rollout",
     statement=_inert,

@@ -29,7 +29,7 @@ from entropy_theory.claims.entropy_mechanism.tree_rates import (
     entropy_to_go,
     trees,
 )
-from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_instances
+from entropy_theory.verification import Cases, Claim, Mutant, Reading, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
@@ -65,9 +65,14 @@ _state = Statement(
 lemma_1_state = Claim(
     id="entropy-mechanism.lemma-1-state",
     source="Entropy Mechanism, Lemma 1, second approximation",
+    reading=Reading(
+        "precise",
+        "the difference of policy entropy given state s between two consecutive steps under "
+        "first-order approximation satisfies",
+        "Lemma 1, second approximation, with a remainder for its '≈'"),
     title="Entropy change at one state is minus a covariance, to first order",
     scope="one softmax policy, one logit step of any size, with its remainder",
-    source_text="printed, proof not in sources",
+    proof_text="not in sources",
     statement=_state,
     instances=bandit_instances(correct=False, step=True),
     symbolic=True,
@@ -126,9 +131,14 @@ _with_visits = Statement(
 lemma_1_visitation = Claim(
     id="entropy-mechanism.lemma-1-visitation",
     source="Entropy Mechanism, Lemma 1, first approximation",
+    reading=Reading(
+        "precise",
+        r"\mathcal{H}(\pi_\theta^{k+1}) - \mathcal{H}(\pi_\theta^k) \approx \mathbb{E}_{s \sim "
+        r"d_{\pi_\theta}} [\mathcal{H}(\pi_\theta^{k+1}|s) - \mathcal{H}(\pi_\theta^k|s)]",
+        "Lemma 1, first approximation; the entropy per response, and equal rates for its '≈', are ours"),
     title="Entropy change of a response as a mean of changes at frozen states",
     scope="tabular token tree, any direction of the logits, derivative, entropy per response",
-    source_text="printed, proof not in sources",
+    proof_text="not in sources",
     statement=_visitation,
     instances=trees(reward=None, vectors=(STEP,)),
     symbolic=True,

@@ -15,7 +15,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from entropy_theory.verification import Cases, Claim, Scalar, Statement, bandit_instances
+from entropy_theory.verification import Cases, Claim, Reading, Scalar, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.formula.definitions import definition
@@ -73,9 +73,10 @@ _statement = Statement(
 lemma_2 = Claim(
     id="entropy-mechanism.lemma-2",
     source="Entropy Mechanism, Lemma 2 (Appendix B)",
+    reading=Reading("precise", "", "Lemma 2, Appendix B, which is not in the text at hand"),
     title="Derivative of a log-probability by a logit",
     scope="one softmax policy, one logit",
-    source_text="not in sources",
+    proof_text="not in sources",
     statement=_statement,
     instances=bandit_instances(SIZE, actions=(2, 5), correct=False),
     symbolic=True,

@@ -9,7 +9,7 @@ probabilities as weights: the mutants drop one or the other.
 from __future__ import annotations
 
 from entropy_theory.claims.entropy_mechanism.tree_rates import reward_through, trees
-from entropy_theory.verification import Cases, Claim, Mutant, Statement
+from entropy_theory.verification import Cases, Claim, Mutant, Reading, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
@@ -44,9 +44,10 @@ _statement = Statement(
 lemma_3 = Claim(
     id="entropy-mechanism.lemma-3",
     source="Entropy Mechanism, Lemma 3 (Appendix B)",
+    reading=Reading("precise", "", "Lemma 3, Appendix B, which is not in the text at hand"),
     title="The advantage has mean zero",
     scope="tabular token tree, exact expectation",
-    source_text="not in sources",
+    proof_text="not in sources",
     statement=_statement,
     instances=trees(reward="graded"),
     symbolic=True,

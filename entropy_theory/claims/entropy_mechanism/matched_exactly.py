@@ -20,7 +20,7 @@ import itertools
 import numpy as np
 
 from entropy_theory.claims.aepo.tempered_reinforce import LEARNING_RATE, unit_step
-from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_instances
+from entropy_theory.verification import Cases, Claim, Mutant, Reading, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import experiment, variant
@@ -91,9 +91,11 @@ _exact_identity = Statement(
 matched_exactly = Claim(
     id="entropy-mechanism.matched-exactly",
     source="Entropy Mechanism, abstract",
+    reading=Reading(
+        "precise", "the values of covariance term and entropy differences matched exactly",
+        "abstract, of measured curves"),
     title="Covariance term and entropy difference match exactly",
     scope="one tabular state, exact expectation, one step",
-    source_text="abstract",
     statement=_printed,
     instances=bandit_instances(LEARNING_RATE),
     repair=_exact_identity,

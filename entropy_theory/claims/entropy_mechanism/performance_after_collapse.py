@@ -29,6 +29,7 @@ from entropy_theory.verification import (
     Claim,
     Condition,
     Mutant,
+    Reading,
     Scalar,
     Statement,
     bandit_instances,
@@ -181,6 +182,10 @@ _repair = Statement(
 performance_after_collapse = Claim(
     id="entropy-mechanism.performance-after-collapse",
     source="Review of Entropy Mechanism, 'What would settle it'",
+    reading=Reading(
+        "inferred",
+        "A training run in which performance continues to rise substantially after entropy has fallen "
+        "near zero", "a review of the paper, 'What would settle it': no sentence of the paper"),
     title="Performance stops rising once entropy is near zero",
     scope="one tabular state, graded rewards, exact natural policy gradient, a run in continuous time",
     statement=_statement,

@@ -33,7 +33,15 @@ from entropy_theory.claims.entropy_mechanism.one_right_answer import (
     perplexity,
 )
 from entropy_theory.performance_law import law
-from entropy_theory.verification import Cases, Claim, Mutant, Scalar, Statement, bandit_instances
+from entropy_theory.verification import (
+    Cases,
+    Claim,
+    Mutant,
+    Reading,
+    Scalar,
+    Statement,
+    bandit_instances,
+)
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import experiment, variant
@@ -154,6 +162,9 @@ _statement = Statement(
 performance_law = Claim(
     id="entropy-mechanism.performance-law",
     source="Entropy Mechanism, the transformation equation R = -a e^H + b",
+    reading=Reading(
+        "precise", r"$$R = -a \exp(\mathcal{H}) + b$$",
+        "slide 'What if we put them together?', an empirical function"),
     title="Performance is affine in the exponential of entropy",
     scope="one tabular state, exact expectation, three policies of a run; experiments on many prompts",
     statement=_statement,

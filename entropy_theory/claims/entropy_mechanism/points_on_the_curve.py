@@ -33,6 +33,7 @@ from entropy_theory.verification import (
     Claim,
     Condition,
     Mutant,
+    Reading,
     Statement,
     bandit_instances,
 )
@@ -162,6 +163,10 @@ _upwards = Statement(
 points_on_the_curve = Claim(
     id="entropy-mechanism.points-on-the-curve",
     source="Review of Entropy Mechanism, first major comment (Clip-Cov on or off the fitted curve)",
+    reading=Reading(
+        "inferred",
+        "the manuscript does not verify whether the new (H,R) points remain on the original fitted "
+        "curve", "a review of the paper, first major comment: no sentence of the paper"),
     title="Sparing the likeliest right or the least likely wrong answer, Clip-Cov stays on its base "
           "rule's curve of performance against entropy",
     scope="one tabular state, rewards 0 and 1, natural policy gradient, first order",

@@ -12,7 +12,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from entropy_theory.verification import Cases, Claim, Mutant, Scalar, Statement, bandit_instances
+from entropy_theory.verification import (
+    Cases,
+    Claim,
+    Mutant,
+    Reading,
+    Scalar,
+    Statement,
+    bandit_instances,
+)
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
@@ -42,6 +50,7 @@ _repair = Statement(
 printed_forms = Claim(
     id="entropy-mechanism.printed-forms",
     source="Entropy Mechanism, takeaway box of the R-H law",
+    reading=Reading("precise", r"$R = -a \exp(\mathcal{H} + b)$", "first takeaway"),
     title="The box's R = -a exp(H + b) against the text's R = -a exp(H) + b",
     scope="two printed formulas",
     statement=_statement,

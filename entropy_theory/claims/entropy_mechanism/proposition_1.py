@@ -21,7 +21,7 @@ from entropy_theory.claims.entropy_mechanism.tree_rates import (
     trees,
     weighted_advantage,
 )
-from entropy_theory.verification import Cases, Claim, Mutant, Statement
+from entropy_theory.verification import Cases, Claim, Mutant, Reading, Statement
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.formula.limits import has_gradient
@@ -55,9 +55,10 @@ _repaired = Statement(
 proposition_1 = Claim(
     id="entropy-mechanism.proposition-1",
     source="Entropy Mechanism, Proposition 1",
+    reading=Reading("precise", "", "Proposition 1, Appendix B, which is not in the text at hand"),
     title="Logit step of the policy gradient",
     scope="tabular token tree, exact gradient",
-    source_text="not in sources",
+    proof_text="not in sources",
     statement=_printed,
     instances=trees(reward="graded"),
     symbolic=True,

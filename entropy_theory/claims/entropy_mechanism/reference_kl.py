@@ -23,6 +23,7 @@ from entropy_theory.verification import (
     Claim,
     Condition,
     Mutant,
+    Reading,
     Scalar,
     Statement,
     Vector,
@@ -91,6 +92,9 @@ _statement = Statement(
 reference_kl = Claim(
     id="entropy-mechanism.reference-kl",
     source="Entropy Mechanism, Figure 10 ('control entropy at the cost of performance drop')",
+    reading=Reading(
+        "precise", "Reference KL: control entropy at the cost of performance drop",
+        "slide 'Can we directly use entropy regularization in RL?', of Figure 10"),
     title="A KL penalty towards a reference costs performance (one tabular state, exact optimum)",
     scope="one tabular state, rewards 0 and 1, optimum of the penalized objective",
     statement=_statement,

@@ -27,7 +27,15 @@ from collections.abc import Iterator
 import numpy as np
 from hypothesis import strategies as st
 
-from entropy_theory.verification import Cases, Claim, Condition, Instances, Mutant, Statement
+from entropy_theory.verification import (
+    Cases,
+    Claim,
+    Condition,
+    Instances,
+    Mutant,
+    Reading,
+    Statement,
+)
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
@@ -187,6 +195,9 @@ selected_tokens = Claim(
     id="entropy-mechanism.selected-tokens",
     source="Entropy Mechanism, guidelines for entropy control ('high-covariance tokens') and Closing "
            "Thoughts, as read here",
+    reading=Reading(
+        "inferred", "Restrict the update of high-covariance tokens",
+        "slide 'Guidelines for entropy control', which does not say which tokens these are"),
     title="The tokens with high covariance are confident and correct",
     scope="a batch of sampled tokens",
     statement=_statement,

@@ -29,6 +29,7 @@ from entropy_theory.verification import (
     Cases,
     Claim,
     Mutant,
+    Reading,
     Statement,
     listed_instances,
 )
@@ -67,6 +68,9 @@ _outliers = Statement(
 table_1_outliers = Claim(
     id="entropy-mechanism.table-1-outliers",
     source=f"{SOURCE} ('outliers with high covariance, 500x mean value')",
+    reading=Reading(
+        "precise", "There are *outliers* with high covariance (500x mean value)",
+        "slide 'Lessons learned from entropy dynamics analysis'"),
     title="There are outliers with 500 times the mean covariance",
     scope="printed table",
     statement=_outliers,
@@ -104,6 +108,7 @@ _symmetry = Statement(
 table_1_symmetry = Claim(
     id="entropy-mechanism.table-1-symmetry",
     source=f"{SOURCE} (implied by its last two rows)",
+    reading=Reading("inferred", "Top 50% 0.152 All 0.003", "Table 1, of which it is a consequence"),
     title="The mean covariances of the two halves nearly cancel",
     scope="printed table",
     statement=_symmetry,
@@ -133,6 +138,9 @@ _top_share = Statement(
 table_1_top_share = Claim(
     id="entropy-mechanism.table-1-top-share",
     source=f"{SOURCE} ('only need to interfere a small portion of tokens')",
+    reading=Reading(
+        "inferred", "We only need to interfere a small portion of tokens for stability",
+        "slide 'Guidelines for entropy control', which gives no share of the covariance"),
     title="The top 0.2 % of the tokens carry more than the whole mean covariance",
     scope="printed table",
     statement=_top_share,

@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from entropy_theory.claims.printed_numbers import averaged_row, printed_rows, rounding_room
-from entropy_theory.verification import Cases, Claim, Statement, listed_instances
+from entropy_theory.verification import Cases, Claim, Reading, Statement, listed_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 
@@ -43,6 +43,7 @@ _weighted = Statement(
 table_2_averages = Claim(
     id="entropy-mechanism.table-2-averages",
     source=SOURCE,
+    reading=Reading("precise", "Avg.", "Table 2, heading of the last column"),
     title="The printed averages are the means of their rows",
     scope="printed table",
     statement=_averages,
@@ -86,6 +87,9 @@ _weighted_order = Statement(
 table_2_order = Claim(
     id="entropy-mechanism.table-2-order",
     source=SOURCE,
+    reading=Reading(
+        "inferred", "w. KL-Cov 22.6 12.9 61.4 80.8 29.1 42.6 38.2 40.6",
+        "Table 2, which does not say how its averages weigh the benchmarks"),
     title="KL-Cov beats Clip-Cov by the plain mean of the row",
     scope="printed table",
     statement=_order,

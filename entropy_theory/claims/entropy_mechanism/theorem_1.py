@@ -27,7 +27,7 @@ from entropy_theory.claims.entropy_mechanism.tree_rates import (
     visits,
     weighted_advantage,
 )
-from entropy_theory.verification import Cases, Claim, Mutant, Statement
+from entropy_theory.verification import Cases, Claim, Mutant, Reading, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
@@ -77,9 +77,13 @@ _repaired = Statement(
 theorem_1 = Claim(
     id="entropy-mechanism.theorem-1",
     source="Entropy Mechanism, Theorem 1",
+    reading=Reading(
+        "precise",
+        r"-\eta \cdot \text{Cov}_{a \sim \pi_\theta^k(\cdot|s)} (\log \pi_\theta^k(a|s), "
+        r"\pi_\theta^k(a|s) \cdot A(s, a))", "Theorem 1, with a remainder for its '≈'"),
     title="Entropy change under the policy gradient",
     scope="tabular token tree, exact gradient, one step, with its remainder; entropy of each state",
-    source_text="printed, proof not in sources",
+    proof_text="not in sources",
     statement=_statement,
     instances=trees(LEARNING_RATE, reward="graded"),
     symbolic=True,

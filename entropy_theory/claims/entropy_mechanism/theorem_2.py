@@ -17,7 +17,7 @@ from __future__ import annotations
 from entropy_theory.claims.aepo.tempered_reinforce import LEARNING_RATE
 from entropy_theory.claims.entropy_mechanism.theorem_1 import rate_along, state_error
 from entropy_theory.claims.entropy_mechanism.tree_rates import advantage, is_natural_gradient, trees
-from entropy_theory.verification import Cases, Claim, Mutant, Statement
+from entropy_theory.verification import Cases, Claim, Mutant, Reading, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
@@ -42,10 +42,14 @@ _statement = Statement(
 theorem_2 = Claim(
     id="entropy-mechanism.theorem-2",
     source="Entropy Mechanism, Theorem 2",
+    reading=Reading(
+        "precise",
+        r"-\eta \cdot \text{Cov}_{a \sim \pi_\theta^k(\cdot|s)} (\log \pi_\theta^k(a|s), A(s, a))",
+        "Theorem 2, with a remainder for its '≈'"),
     title="Entropy change under the natural policy gradient",
     scope="tabular token tree, exact natural gradient, one step, with its remainder; entropy of each "
           "state",
-    source_text="printed, proof not in sources",
+    proof_text="not in sources",
     statement=_statement,
     instances=trees(LEARNING_RATE, reward="graded"),
     symbolic=True,

@@ -25,6 +25,7 @@ from entropy_theory.verification import (
     Cases,
     Claim,
     Mutant,
+    Reading,
     Scalar,
     Statement,
     bandit_instances,
@@ -104,6 +105,7 @@ def _bonus_without_top_set(i: Cases) -> Reals:
 clamped_bonus = Claim(
     id="extension.clamped-bonus",
     source="Extension of AEnt, section 4.1",
+    reading=Reading("inferred"),
     title="A clamped-entropy bonus never lowers the full entropy, to first order",
     scope="one tabular state, first order",
     statement=_statement,

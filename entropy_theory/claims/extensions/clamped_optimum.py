@@ -23,7 +23,7 @@ from entropy_theory.claims.aent.clamping_reduces_bias import (
     kept_tokens,
 )
 from entropy_theory.claims.aent.token_mdp import COEFFICIENT
-from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_instances
+from entropy_theory.verification import Cases, Claim, Mutant, Reading, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
@@ -72,6 +72,7 @@ _statement = Statement(
 clamped_optimum = Claim(
     id="extension.clamped-optimum",
     source="Extension of AEnt, Section 4.1",
+    reading=Reading("inferred"),
     title="The optimum of AEnt's clamped objective is no more biased than the full bonus's",
     scope="one tabular state, optimum of the regularized objective",
     statement=_statement,

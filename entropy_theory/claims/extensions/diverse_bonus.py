@@ -30,7 +30,15 @@ import numpy as np
 
 from entropy_theory.claims.extensions.clamped_bonus import rate, renormalized
 from entropy_theory.claims.extensions.natural_entropy_bonus import STRENGTH
-from entropy_theory.verification import Cases, Claim, Condition, Mutant, Statement, bandit_instances
+from entropy_theory.verification import (
+    Cases,
+    Claim,
+    Condition,
+    Mutant,
+    Reading,
+    Statement,
+    bandit_instances,
+)
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
@@ -127,6 +135,7 @@ _rises = Statement(
 diverse_bonus = Claim(
     id="extension.diverse-bonus",
     source=SOURCE,
+    reading=Reading("inferred"),
     title="A bonus on surprise among right answers is the gradient of their entropy, and raises it",
     scope="one tabular state, plain gradient, first order",
     statement=_rises,
@@ -169,6 +178,7 @@ _costs = Statement(
 diverse_bonus_price = Claim(
     id="extension.diverse-bonus-price",
     source=SOURCE,
+    reading=Reading("inferred"),
     title="A bonus on the entropy among right answers costs no reward (plain gradient)",
     scope="one tabular state, plain gradient, first order",
     statement=_free,
@@ -210,6 +220,7 @@ _full_on_top = Statement(
 diverse_bonus_full_entropy = Claim(
     id="extension.diverse-bonus-full-entropy",
     source=SOURCE,
+    reading=Reading("inferred"),
     title="A bonus on the entropy among right answers never lowers the full entropy (plain gradient)",
     scope="one tabular state, plain gradient, first order",
     statement=_full,
@@ -271,6 +282,7 @@ _natural = Statement(
 diverse_bonus_natural = Claim(
     id="extension.diverse-bonus-natural",
     source=SOURCE,
+    reading=Reading("inferred"),
     title="Under the natural gradient a bonus on the entropy among right answers costs no reward",
     scope="one softmax policy, natural gradient, one step of any size up to strength 1",
     statement=_natural,

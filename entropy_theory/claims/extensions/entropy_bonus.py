@@ -24,6 +24,7 @@ from entropy_theory.verification import (
     Cases,
     Claim,
     Mutant,
+    Reading,
     Scalar,
     Statement,
     bandit_instances,
@@ -87,6 +88,7 @@ _statement = Statement(
 entropy_bonus = Claim(
     id="extension.entropy-bonus",
     source="Extension: entropy bonus with vanilla gradient steps",
+    reading=Reading("inferred"),
     title="An entropy bonus never lowers entropy, up to a step size",
     scope="one tabular state, one step of the bonus alone, any size up to a threshold",
     statement=_statement,
@@ -111,6 +113,7 @@ _two = Statement(
 entropy_bonus_two_actions = Claim(
     id="extension.entropy-bonus-two-actions",
     source="Extension: entropy bonus with vanilla gradient steps",
+    reading=Reading("inferred"),
     title="Two actions: the largest safe entropy bonus is 4",
     scope="one tabular state with two actions, one step of the bonus alone",
     statement=_two,

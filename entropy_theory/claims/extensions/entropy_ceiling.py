@@ -28,6 +28,7 @@ from entropy_theory.verification import (
     Claim,
     Condition,
     Mutant,
+    Reading,
     Scalar,
     Statement,
     bandit_instances,
@@ -158,6 +159,7 @@ _statement = Statement(
 entropy_ceiling = Claim(
     id="extension.entropy-ceiling",
     source="Extension of AEPO (exact expected dynamics of one tabular state)",
+    reading=Reading("inferred"),
     title="Tempered REINFORCE cannot hold entropy above log |A*| (one tabular state)",
     scope="one tabular state, exact expectation, every later step and the limit",
     statement=_statement,

@@ -23,6 +23,7 @@ from entropy_theory.verification import (
     Claim,
     Condition,
     Mutant,
+    Reading,
     Statement,
     bandit_instances,
 )
@@ -66,6 +67,7 @@ _statement = Statement(
 entropy_range_at_reward = Claim(
     id="extension.entropy-range-at-reward",
     source="Extension of Entropy Mechanism (the R-H law)",
+    reading=Reading("inferred"),
     title="The entropies compatible with a given performance",
     scope="one softmax policy, exact",
     statement=_statement,

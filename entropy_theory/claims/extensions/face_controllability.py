@@ -31,6 +31,7 @@ from entropy_theory.verification import (
     Cases,
     Claim,
     Mutant,
+    Reading,
     Scalar,
     Statement,
     bandit_instances,
@@ -124,6 +125,7 @@ _statement = Statement(
 face_controllability = Claim(
     id="extension.face-controllability",
     source="Extension of AEPO, Corollary 4.4 (a state that is solved)",
+    reading=Reading("inferred"),
     title="On the solved face temperature steers entropy both ways, except across ties",
     scope="one tabular state on which every action is right, exact expectation, one step, "
           "and so every one; the limit",

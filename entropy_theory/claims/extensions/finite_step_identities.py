@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_instances
+from entropy_theory.verification import Cases, Claim, Mutant, Reading, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Real, Reals
 from entropy_theory.verification.claim import variant
@@ -83,6 +83,7 @@ def _divergence_pushes_up(i: Cases) -> Reals:
 finite_step_identities = Claim(
     id="extension.finite-step-identities",
     source="Extension of Entropy Mechanism, Lemma 1, and AEPO, Eq. 6",
+    reading=Reading("inferred"),
     title="The entropy change of any finite step, exactly",
     scope="one softmax policy, one logit step of any size",
     statement=_statement,

@@ -30,6 +30,7 @@ from entropy_theory.verification import (
     Claim,
     Condition,
     Mutant,
+    Reading,
     Scalar,
     Statement,
     bandit_instances,
@@ -95,6 +96,7 @@ _statement = Statement(
 global_slope = Claim(
     id="extension.global-slope",
     source="Extension of AEPO, Theorem 4.3",
+    reading=Reading("inferred"),
     title="Where tempered REINFORCE lowers entropy, a higher temperature lowers it less: at every T >= 1",
     scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_statement,

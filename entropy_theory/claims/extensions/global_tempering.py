@@ -20,6 +20,7 @@ from entropy_theory.verification import (
     Claim,
     Condition,
     Mutant,
+    Reading,
     Scalar,
     Statement,
     bandit_instances,
@@ -47,6 +48,7 @@ _statement = Statement(
 global_tempering = Claim(
     id="extension.global-tempering",
     source="Extension of AEPO, Theorem 4.3",
+    reading=Reading("inferred"),
     title="The entropy rate changes sign at most once as temperature rises",
     scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_statement,

@@ -22,7 +22,7 @@ from __future__ import annotations
 import numpy as np
 
 from entropy_theory.claims.aent.token_mdp import trees, value
-from entropy_theory.verification import Cases, Claim, Mutant, Statement
+from entropy_theory.verification import Cases, Claim, Mutant, Reading, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
@@ -127,6 +127,7 @@ def _claim(
     return Claim(
         id=f"extension.gradient-entropy-{name}",
         source="Extension of AEnt, Proposition 1 (I)",
+        reading=Reading("inferred"),
         title=title,
         scope="tabular token tree, returns in [0, 1], exact gradient, entropy per response",
         statement=statement,

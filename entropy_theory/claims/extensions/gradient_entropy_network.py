@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_instances
+from entropy_theory.verification import Cases, Claim, Mutant, Reading, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
@@ -77,6 +77,7 @@ _statement = Statement(
 gradient_entropy_network = Claim(
     id="extension.gradient-entropy-network",
     source="Extension of AEnt, Proposition 1 (I), to any differentiable parametrization",
+    reading=Reading("inferred"),
     title="Entropy bounds a network's policy gradient at one state, by its Jacobian's norm over "
           "2 sqrt2 log 2",
     scope="any differentiable parametrization, one state, rewards in [0, 1], exact expectation",

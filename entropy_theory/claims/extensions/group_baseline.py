@@ -21,6 +21,7 @@ from entropy_theory.verification import (
     Claim,
     Condition,
     Mutant,
+    Reading,
     Statement,
     bandit_instances,
 )
@@ -69,6 +70,7 @@ _statement = Statement(
 group_baseline = Claim(
     id="extension.group-baseline",
     source="Extension of AEnt, Section 4.1",
+    reading=Reading("inferred"),
     title="With a group baseline unsampled tokens share one factor",
     scope="one tabular state, a group of sampled tokens, one step of any size",
     statement=_statement,

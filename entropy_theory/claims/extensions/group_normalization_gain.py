@@ -33,6 +33,7 @@ from entropy_theory.verification import (
     Cases,
     Claim,
     Mutant,
+    Reading,
     Statement,
     bandit_instances,
 )
@@ -145,6 +146,7 @@ _statement = Statement(
 group_normalization_gain = Claim(
     id="extension.group-normalization-gain",
     source="Extension of AEPO, section 3.1 (GRPO's advantage)",
+    reading=Reading("inferred"),
     title="The expected GRPO step is kappa(p) times the gradient of the reward",
     scope="one tabular state, groups of G independent samples, exact expectation",
     statement=_statement,
@@ -206,6 +208,7 @@ _bounds = Statement(
 group_normalization_bounds = Claim(
     id="extension.group-normalization-bounds",
     source="Extension of AEPO, section 3.1 (GRPO's advantage)",
+    reading=Reading("inferred"),
     title="GRPO's gain lies between 2 (1 - 1/G) and sqrt(G - 1), which it reaches at p = 0 and 1",
     scope="one prompt, groups of G independent responses, exact expectation",
     statement=_bounds,

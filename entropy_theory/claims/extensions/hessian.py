@@ -18,7 +18,15 @@ import numpy as np
 
 from entropy_theory.claims.aepo.tempered_reinforce import own_covariance
 from entropy_theory.claims.extensions.second_order import quadratic_form
-from entropy_theory.verification import Cases, Claim, Mutant, Statement, Vector, bandit_instances
+from entropy_theory.verification import (
+    Cases,
+    Claim,
+    Mutant,
+    Reading,
+    Statement,
+    Vector,
+    bandit_instances,
+)
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Real, Reals
 from entropy_theory.verification.claim import variant
@@ -78,6 +86,7 @@ _statement = Statement(
 hessian = Claim(
     id="extension.hessian",
     source="Extension of AEPO, Eq. 6",
+    reading=Reading("inferred"),
     title="The Hessian of entropy in the logits",
     scope="one softmax policy, exact",
     statement=_statement,

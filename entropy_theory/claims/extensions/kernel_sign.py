@@ -30,6 +30,7 @@ from entropy_theory.verification import (
     Condition,
     Instances,
     Mutant,
+    Reading,
     Scalar,
     Statement,
 )
@@ -187,6 +188,7 @@ _statement = Statement(
 kernel_sign = Claim(
     id="extension.kernel-sign",
     source="Extension of AEPO, Assumption B.4, and Entropy Mechanism, Theorem 1 (any parametrization)",
+    reading=Reading("inferred"),
     title="The tabular sign of the entropy change survives a kernel close to a multiple of the identity",
     scope="any differentiable parametrization, several states, first order",
     statement=_statement,

@@ -34,6 +34,7 @@ from entropy_theory.verification import (
     Cases,
     Claim,
     Mutant,
+    Reading,
     Scalar,
     Statement,
     bandit_instances,
@@ -203,6 +204,7 @@ _step = Statement(
 level_set_step = Claim(
     id="extension.level-set-step",
     source="Extension (entropy control; any differentiable parametrization)",
+    reading=Reading("inferred"),
     title="A step along an entropy level set never lowers the reward, to first order",
     scope="any differentiable parametrization, first order",
     statement=_step,
@@ -224,6 +226,7 @@ _flow = Statement(
 level_set_flow = Claim(
     id="extension.level-set-flow",
     source="Extension (entropy control; any differentiable parametrization)",
+    reading=Reading("inferred"),
     title="On the flow along an entropy level set the reward never falls",
     scope="any differentiable parametrization, continuous time",
     statement=_flow,
@@ -265,6 +268,7 @@ _drift = Statement(
 level_set_drift = Claim(
     id="extension.level-set-drift",
     source="Extension (entropy control, tabular)",
+    reading=Reading("inferred"),
     title="A step of size eta along an entropy level set leaves it by an order of eta squared",
     scope="one tabular state of at least three actions (two have no such step), one step of any size",
     statement=_drift,

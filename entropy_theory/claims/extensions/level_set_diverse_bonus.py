@@ -43,6 +43,7 @@ from entropy_theory.verification import (
     Claim,
     Condition,
     Mutant,
+    Reading,
     Statement,
     Vector,
     bandit_instances,
@@ -135,6 +136,7 @@ _held = Statement(
 level_set_diverse_bonus = Claim(
     id="extension.level-set-diverse-bonus",
     source=SOURCE,
+    reading=Reading("inferred"),
     title="Along a level set of entropy held by the diverse bonus, which raises it, reward never falls",
     scope="one tabular state, 0/1 rewards, plain gradient, first order",
     statement=_held,
@@ -220,6 +222,7 @@ def _falls(prompts: Prompts, coefficient_below: float) -> tuple[bool, str]:
 level_set_one_coefficient = Claim(
     id="extension.level-set-one-coefficient",
     source=SOURCE,
+    reading=Reading("inferred"),
     title="Held by one coefficient of the diverse bonus over several prompts, reward never falls",
     scope="two tabular states with the same right answers, 0/1 rewards, plain gradient, first order",
     statement=_jointly,

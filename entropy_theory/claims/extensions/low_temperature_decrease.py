@@ -25,6 +25,7 @@ from entropy_theory.verification import (
     Claim,
     Condition,
     Mutant,
+    Reading,
     Statement,
     bandit_instances,
 )
@@ -58,6 +59,7 @@ _statement = Statement(
 low_temperature_decrease = Claim(
     id="extension.low-temperature-decrease",
     source="Extension of AEPO, Corollary 4.4, second half",
+    reading=Reading("inferred"),
     title="Where plain REINFORCE lowers entropy, a low temperature that makes right answers no rarer "
           "lowers it at least as much",
     scope="one tabular state, exact expectation, first order in the learning rate",

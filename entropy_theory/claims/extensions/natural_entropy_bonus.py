@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from entropy_theory.verification import Cases, Claim, Scalar, Statement, bandit_instances
+from entropy_theory.verification import Cases, Claim, Reading, Scalar, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.formula.definitions import definition
@@ -49,6 +49,7 @@ _statement = Statement(
 natural_entropy_bonus = Claim(
     id="extension.natural-entropy-bonus",
     source="Extension: entropy bonus under the natural gradient",
+    reading=Reading("inferred"),
     title="A natural-gradient entropy bonus of strength at most 1 never lowers entropy",
     scope="one softmax policy, one step of the bonus alone, of any size up to strength 1",
     statement=_statement,

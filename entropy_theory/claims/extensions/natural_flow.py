@@ -29,7 +29,7 @@ from entropy_theory.claims.entropy_mechanism.tree_rates import (
     response_probabilities,
     trees,
 )
-from entropy_theory.verification import Cases, Claim, Condition, Mutant, Scalar, Statement
+from entropy_theory.verification import Cases, Claim, Condition, Mutant, Reading, Scalar, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
@@ -117,6 +117,7 @@ _tilted = Statement(
 natural_flow_tilts = Claim(
     id="extension.natural-flow-tilts",
     source="Extension of Entropy Mechanism, Theorem 2",
+    reading=Reading("inferred"),
     title="The natural gradient flow of token logits tilts whole responses",
     scope="tabular token tree, natural gradient in continuous time, policies of responses",
     statement=_tilted,
@@ -208,6 +209,7 @@ _curve = Statement(
 natural_flow_curve = Claim(
     id="extension.natural-flow-curve",
     source="Extension of Entropy Mechanism, Theorem 2 and Section 2",
+    reading=Reading("inferred"),
     title="Along the natural gradient flow entropy is a function of the reward",
     scope="tabular token tree, rewards 0 and 1, natural gradient in continuous time, entropy per "
           "response",

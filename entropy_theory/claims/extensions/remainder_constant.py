@@ -26,7 +26,7 @@ import numpy as np
 
 from entropy_theory.claims.extensions.hessian import hessian_matrix
 from entropy_theory.claims.extensions.second_order import first_order, quadratic_form
-from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_instances
+from entropy_theory.verification import Cases, Claim, Mutant, Reading, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Real, Reals
 from entropy_theory.verification.claim import experiment, variant
@@ -108,6 +108,7 @@ MANY_ACTIONS = {"weights": [72, 72] + 62 * [1], "step": [1, -1] + 62 * [0]}
 remainder_constant = Claim(
     id="extension.remainder-constant",
     source="Extension of AEPO, Theorem 4.3, and Cui et al., Lemma 1",
+    reading=Reading("inferred"),
     title="The constant in the remainder of the first order",
     scope="one softmax policy, one logit step of any size",
     statement=_statement,

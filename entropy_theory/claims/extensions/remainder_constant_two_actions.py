@@ -11,7 +11,7 @@ R = H(z + d) - H(z) + Cov(z, d) depends on the gap x = z_1 - z_2 alone, along wh
 from __future__ import annotations
 
 from entropy_theory.claims.extensions.remainder_constant import no_smaller, room
-from entropy_theory.verification import Claim, Mutant, Statement, bandit_instances
+from entropy_theory.verification import Claim, Mutant, Reading, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.claim import variant
 
@@ -25,6 +25,7 @@ _statement = Statement(
 remainder_constant_two_actions = Claim(
     id="extension.remainder-constant-two-actions",
     source="Extension of AEPO, Theorem 4.3, and Cui et al., Lemma 1",
+    reading=Reading("inferred"),
     title="The best remainder constant for two actions",
     scope="one softmax policy over two actions, one logit step of any size",
     statement=_statement,

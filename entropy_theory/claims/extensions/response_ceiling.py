@@ -29,7 +29,7 @@ import numpy as np
 from entropy_theory.claims.aepo.tempered_reinforce import LEARNING_RATE, TEMPERATURE
 from entropy_theory.claims.entropy_mechanism.tree_rates import trees
 from entropy_theory.token_tree import TokenTree
-from entropy_theory.verification import Cases, Claim, Mutant, Scalar, Statement
+from entropy_theory.verification import Cases, Claim, Mutant, Reading, Scalar, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import experiment, variant
@@ -190,6 +190,7 @@ _statement = Statement(
 response_ceiling = Claim(
     id="extension.response-ceiling",
     source="Extension of AEPO (exact expected dynamics on a token tree)",
+    reading=Reading("inferred"),
     title="Response entropy ends at or below the log of the number of right responses (tabular tree)",
     scope="tabular token tree, exact expectation, one step, and so every one; the limit; "
           "entropy per response",

@@ -28,7 +28,7 @@ from entropy_theory.claims.entropy_mechanism.tree_rates import (
     entropy_to_go,
     trees,
 )
-from entropy_theory.verification import Cases, Claim, Mutant, Scalar, Statement
+from entropy_theory.verification import Cases, Claim, Mutant, Reading, Scalar, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
@@ -81,6 +81,7 @@ _statement = Statement(
 response_entropy_expansion = Claim(
     id="extension.response-entropy-expansion",
     source="Extension of Entropy Mechanism, Lemma 1",
+    reading=Reading("inferred"),
     title="Entropy of responses to first order, with an explicit remainder",
     scope="tabular token tree, one logit step of any size, with its remainder; entropy per response",
     statement=_statement,

@@ -25,7 +25,7 @@ from entropy_theory.claims.entropy_mechanism.tree_rates import (
     summed,
     trees,
 )
-from entropy_theory.verification import Cases, Claim, Mutant, Statement
+from entropy_theory.verification import Cases, Claim, Mutant, Reading, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
@@ -86,6 +86,7 @@ _statement = Statement(
 response_entropy_identity = Claim(
     id="extension.response-entropy-identity",
     source="Extension of Entropy Mechanism, Lemma 1",
+    reading=Reading("inferred"),
     title="The entropy of responses moves by a covariance over them, for any parametrization",
     scope="any differentiable parametrization, responses of h tokens, first order",
     statement=_statement,

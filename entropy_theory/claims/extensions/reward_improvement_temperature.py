@@ -28,6 +28,7 @@ from entropy_theory.verification import (
     Cases,
     Claim,
     Mutant,
+    Reading,
     Scalar,
     Statement,
     bandit_instances,
@@ -87,6 +88,7 @@ _statement = Statement(
 reward_improvement_temperature = Claim(
     id="extension.reward-improvement-temperature",
     source="Extension of AEPO, section 4.2",
+    reading=Reading("inferred"),
     title="Tempered REINFORCE improves the reward up to one temperature above 1",
     scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_statement,

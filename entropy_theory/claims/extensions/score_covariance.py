@@ -26,6 +26,7 @@ from entropy_theory.verification import (
     Cases,
     Claim,
     Mutant,
+    Reading,
     Scalar,
     Statement,
     Vector,
@@ -147,6 +148,7 @@ _statement = Statement(
 score_covariance = Claim(
     id="extension.score-covariance",
     source="Extension of Entropy Mechanism, Lemma 1",
+    reading=Reading("inferred"),
     title="Entropy moves by a covariance with the score, for any parametrization (one state)",
     scope="any differentiable parametrization, one state, first order",
     statement=_statement,

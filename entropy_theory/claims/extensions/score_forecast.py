@@ -28,6 +28,7 @@ from entropy_theory.verification import (
     Cases,
     Claim,
     Mutant,
+    Reading,
     Scalar,
     Statement,
     Vector,
@@ -113,6 +114,7 @@ _statement = Statement(
 score_forecast = Claim(
     id="extension.score-forecast",
     source="Extension of Entropy Mechanism, Lemma 1, to any update rule (forecast.py)",
+    reading=Reading("inferred"),
     title="The entropy change that a rule's coefficients announce, token by token",
     scope="one tabular state, the step of any update rule, with its remainder",
     statement=_statement,

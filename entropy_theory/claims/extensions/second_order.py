@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_instances
+from entropy_theory.verification import Cases, Claim, Mutant, Reading, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Real, Reals
 from entropy_theory.verification.claim import variant
@@ -70,6 +70,7 @@ _statement = Statement(
 second_order = Claim(
     id="extension.second-order",
     source="Extension of Entropy Mechanism, Lemma 1, and AEPO, Eq. 6",
+    reading=Reading("inferred"),
     title="The entropy change through second order",
     scope="one softmax policy, one logit step of any size, with its remainder",
     statement=_statement,

@@ -35,7 +35,7 @@ from entropy_theory.claims.entropy_mechanism.tree_rates import (
     trees,
     weighted_response_advantage,
 )
-from entropy_theory.verification import Cases, Claim, Mutant, Statement
+from entropy_theory.verification import Cases, Claim, Mutant, Reading, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
@@ -63,6 +63,7 @@ _natural = Statement(
 sequence_covariance_npg = Claim(
     id="extension.sequence-covariance-npg",
     source="Extension of Entropy Mechanism, Theorem 2",
+    reading=Reading("inferred"),
     title="Entropy of responses under the natural gradient is a covariance over responses",
     scope="tabular token tree, exact natural gradient, first order; entropy per response",
     statement=_natural,
@@ -101,6 +102,7 @@ _vanilla = Statement(
 sequence_covariance_pg = Claim(
     id="extension.sequence-covariance-pg",
     source="Extension of Entropy Mechanism, Theorem 1",
+    reading=Reading("inferred"),
     title="Entropy of responses under the policy gradient is a covariance over responses",
     scope="tabular token tree, exact gradient, first order; entropy per response",
     statement=_vanilla,

@@ -18,7 +18,7 @@ from entropy_theory.claims.aent.proposition_1ii import (
     room,
 )
 from entropy_theory.claims.extensions.gradient_entropy_bounds import is_gradient_over_prompts
-from entropy_theory.verification import Cases, Claim, Statement
+from entropy_theory.verification import Cases, Claim, Reading, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 
@@ -41,6 +41,7 @@ _statement = Statement(
 sharpened_stationarity = Claim(
     id="extension.sharpened-stationarity",
     source="Extension of AEnt, Proposition 1 (II)",
+    reading=Reading("inferred"),
     title="Suboptimality of an almost stationary policy, with the constant sqrt(h (n - 1)/n)",
     scope="tabular token trees, one a prompt, exact gradient",
     statement=_statement,

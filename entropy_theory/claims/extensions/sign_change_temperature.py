@@ -31,6 +31,7 @@ from entropy_theory.verification import (
     Cases,
     Claim,
     Mutant,
+    Reading,
     Statement,
     bandit_instances,
 )
@@ -94,6 +95,7 @@ _statement = Statement(
 sign_change_temperature = Claim(
     id="extension.sign-change-temperature",
     source="Extension of AEPO, Theorem 4.3",
+    reading=Reading("inferred"),
     title="A temperature can change the sign of the entropy rate iff mean c < C < max c over A*",
     scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_statement,

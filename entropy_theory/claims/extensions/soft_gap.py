@@ -16,7 +16,7 @@ from entropy_theory.claims.aent.lemma_6 import (
     room,
 )
 from entropy_theory.claims.aent.token_mdp import COEFFICIENT, trees
-from entropy_theory.verification import Claim, Mutant, Statement
+from entropy_theory.verification import Claim, Mutant, Reading, Statement
 from entropy_theory.verification.claim import experiment, variant
 from entropy_theory.verification.formula.statement import ANY
 
@@ -40,6 +40,7 @@ _statement = Statement(
 soft_gap = Claim(
     id="extension.soft-gap",
     source="Extension of AEnt, Lemma 6",
+    reading=Reading("inferred"),
     title="The soft gap is at most half of the printed bound",
     scope="tabular token trees, one a prompt, exact gradient",
     statement=_statement,

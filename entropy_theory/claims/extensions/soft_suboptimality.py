@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from entropy_theory.claims.aent.proposition_2 import STATIONARY, room
 from entropy_theory.claims.aent.token_mdp import COEFFICIENT, trees
-from entropy_theory.verification import Claim, Statement
+from entropy_theory.verification import Claim, Reading, Statement
 from entropy_theory.verification.claim import experiment
 from entropy_theory.verification.formula.statement import ANY
 
@@ -41,6 +41,7 @@ _statement = Statement(
 soft_suboptimality = Claim(
     id="extension.soft-suboptimality",
     source="Extension of AEnt, Proposition 2",
+    reading=Reading("inferred"),
     title="The gradient's share of the suboptimality is at most half of the printed one",
     scope="tabular token trees, one a prompt, exact gradient",
     statement=_statement,

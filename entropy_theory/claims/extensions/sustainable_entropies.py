@@ -44,6 +44,7 @@ from entropy_theory.verification import (
     Cases,
     Claim,
     Mutant,
+    Reading,
     Scalar,
     Statement,
     bandit_instances,
@@ -184,6 +185,7 @@ _statement = Statement(
 sustainable_entropies = Claim(
     id="extension.sustainable-entropies",
     source="Extension of AEPO, title and Section 4.2 (exact expected dynamics of one tabular state)",
+    reading=Reading("inferred"),
     title="No entropy above log |A*| is sustained (one tabular state); below, once solved, the switch "
           "pushes to its target",
     scope="one tabular state, entropy of one token, exact expectation, every step and the limit; the "

@@ -29,6 +29,7 @@ from entropy_theory.verification import (
     Cases,
     Claim,
     Mutant,
+    Reading,
     Scalar,
     Statement,
     bandit_instances,
@@ -114,6 +115,7 @@ _statement = Statement(
 symmetric_curve = Claim(
     id="extension.symmetric-curve",
     source="Extension of Entropy Mechanism, 'algorithm-irrelevant'",
+    reading=Reading("inferred"),
     title="From a symmetric start policy gradient, tempered REINFORCE, entropy bonus and natural "
           "gradient share one R-H curve",
     scope="one tabular state, exact expectation, along 2 steps of any size",

@@ -33,6 +33,7 @@ from entropy_theory.verification import (
     Cases,
     Claim,
     Mutant,
+    Reading,
     Scalar,
     Statement,
     bandit_instances,
@@ -142,6 +143,7 @@ _statement = Statement(
 transient_collapse = Claim(
     id="extension.transient-collapse",
     source="Extension of AEPO, Section 4.2 (GRPO and AEPO's term together, one tabular state)",
+    reading=Reading("inferred"),
     title="A collapse that GRPO causes among the right answers is temporary, for a time like exp(R/T) "
           "(one tabular state)",
     scope="one tabular state, exact expectation, one step, and so every one; the limit",

@@ -21,7 +21,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from entropy_theory.verification import Cases, Claim, Condition, Mutant, Statement, bandit_instances
+from entropy_theory.verification import (
+    Cases,
+    Claim,
+    Condition,
+    Mutant,
+    Reading,
+    Statement,
+    bandit_instances,
+)
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Real, Reals
 from entropy_theory.verification.claim import experiment, variant
@@ -127,6 +135,7 @@ RARE_UP = {"weights": [1, 1000], "step": [6, 0]}
 weighted_remainder = Claim(
     id="extension.weighted-remainder",
     source="Extension of Entropy Mechanism, Lemma 1, and AEPO, Theorem 4.3",
+    reading=Reading("inferred"),
     title="The first order for any displacement of the logits, with a remainder weighted by the policy",
     scope="one softmax policy, one logit step of any size, with its remainder",
     statement=_statement,
@@ -156,6 +165,7 @@ _variance_statement = Statement(
 variance_remainder = Claim(
     id="extension.weighted-remainder-variance",
     source="Extension of Entropy Mechanism, Lemma 1, and AEPO, Theorem 4.3",
+    reading=Reading("inferred"),
     title="The first order for any displacement of the logits, with a remainder in its variance",
     scope="one softmax policy, one logit step of any size, with its remainder",
     statement=_variance_statement,

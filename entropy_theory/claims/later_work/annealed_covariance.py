@@ -32,6 +32,7 @@ from entropy_theory.verification import (
     Cases,
     Claim,
     Mutant,
+    Reading,
     Scalar,
     Statement,
     bandit_instances,
@@ -153,9 +154,11 @@ _statement = Statement(
 annealed_covariance = Claim(
     id="later-work.annealed-covariance",
     source="Comparative theory of entropy control (arXiv 2604.09676), abstract, made precise",
+    reading=Reading(
+        "precise", "achieve asymptotic unbiasedness when the regularization coefficient is annealed",
+        "abstract; the paper's own text is not at hand"),
     title="A bonus is biased at every fixed coefficient, a small covariance penalty at none",
     scope="one tabular state, rewards 0 and 1, stationary points; judged: the abstract, made precise",
-    source_text="abstract",
     statement=_statement,
     instances=bandit_instances(SHARE, COEFFICIENT, actions=(2, 6)),
     mutants=(

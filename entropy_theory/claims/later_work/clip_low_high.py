@@ -36,6 +36,7 @@ from entropy_theory.verification import (
     Claim,
     Condition,
     Mutant,
+    Reading,
     Scalar,
     Statement,
     Vector,
@@ -137,10 +138,12 @@ _repaired = Statement(
 clip_low_high = Claim(
     id="later-work.clip-low-high",
     source="Clip-low and clip-high under random rewards (arXiv 2509.26114)",
+    reading=Reading(
+        "precise", "we show that clip-low increases entropy, while clip-high decreases it",
+        "abstract; random symmetric rewards and the first order are ours"),
     title="Under random rewards clip-low raises entropy and clip-high lowers it",
     scope="one tabular state, random symmetric rewards, exact expectation, first order; judged: the "
           "abstract's sentence in the setting it names",
-    source_text="abstract",
     statement=_statement,
     instances=INSTANCES,
     repair=_repaired,

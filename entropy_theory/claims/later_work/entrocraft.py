@@ -26,7 +26,15 @@ import numpy as np
 from entropy_theory.claims.aepo.tempered_reinforce import (
     excess,
 )
-from entropy_theory.verification import Cases, Claim, Condition, Mutant, Statement, bandit_instances
+from entropy_theory.verification import (
+    Cases,
+    Claim,
+    Condition,
+    Mutant,
+    Reading,
+    Statement,
+    bandit_instances,
+)
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
@@ -131,10 +139,13 @@ _repair = Statement(
 entrocraft = Claim(
     id="later-work.entrocraft",
     source="Entrocraft (arXiv 2604.26326), the sign rule",
+    reading=Reading(
+        "inferred",
+        "we relate per-step entropy change to the advantage distribution under minimal assumptions",
+        "abstract; the rule on positives and negatives is that of the public code"),
     title="Training on positives only lowers entropy, on negatives only raises it",
     scope="one tabular state, rewards 0 and 1, on-policy, exact expectation, first order; judged: the "
           "abstract's rule and its public code",
-    source_text="abstract",
     statement=_statement,
     instances=bandit_instances(),
     repair=_repair,

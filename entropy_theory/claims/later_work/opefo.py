@@ -33,6 +33,7 @@ from entropy_theory.verification import (
     Claim,
     Condition,
     Mutant,
+    Reading,
     Statement,
     Vector,
     bandit_instances,
@@ -107,10 +108,14 @@ def _exact_change(i: Cases) -> Reals:
 opefo = Claim(
     id="later-work.opefo",
     source="OPEFO (arXiv 2605.11491), the balancing coefficient",
+    reading=Reading(
+        "precise",
+        "rescales entropy-increasing and entropy-decreasing updates according to their contributions "
+        "to entropy change",
+        "abstract; the coefficient is as described in public, its equation is not at hand"),
     title="Flow-balancing weights cancel the first-order entropy change",
     scope="one tabular state, every action listed, exact expectation, first order; judged: the "
           "coefficient as described in public, its Eq. 6 is not at hand",
-    source_text="abstract",
     statement=_statement,
     instances=bandit_instances(correct=False, step=True),
     mutants=(
@@ -163,10 +168,10 @@ _ascent_binary = Statement(
 opefo_reward = Claim(
     id="later-work.opefo-reward",
     source="OPEFO (arXiv 2605.11491), what balancing costs",
+    reading=Reading("inferred"),
     title="Flow balancing never lowers the expected reward",
     scope="one tabular state, every action listed, exact expectation, first order; judged: the "
           "coefficient as described in public, its Eq. 6 is not at hand",
-    source_text="abstract",
     statement=_ascent,
     instances=bandit_instances(correct=False, vectors=(REWARD,), actions=(2, 5)),
     # The smallest with rewards 0, 3/4 and 1, and the smallest of these for three actions.

@@ -22,6 +22,7 @@ from entropy_theory.verification import (
     Cases,
     Claim,
     Mutant,
+    Reading,
     Scalar,
     Statement,
     bandit_instances,
@@ -76,10 +77,12 @@ _statement = Statement(
 sampled_action = Claim(
     id="later-work.sampled-action",
     source="Entropy dynamics in reinforcement fine-tuning (arXiv 2602.03392), Theorem 3.3, corollary",
+    reading=Reading(
+        "precise", "", "Theorem 3.3 and its corollary, as quoted elsewhere: the text is not at hand"),
     title="What one sampled action does to entropy, and on average",
     scope="one tabular state, one sampled action or its mean, first order; judged: the theorem as "
           "quoted elsewhere",
-    source_text="not in sources",
+    proof_text="not in sources",
     statement=_statement,
     instances=bandit_instances(correct=False, step=True),
     mutants=(
@@ -127,9 +130,10 @@ _sign = Statement(
 sampled_action_sign = Claim(
     id="later-work.sampled-action-sign",
     source="Entropy dynamics in reinforcement fine-tuning (arXiv 2602.03392), Theorem 3.2",
+    reading=Reading("precise", "", "Theorem 3.2, as quoted elsewhere: the text is not at hand"),
     title="The sign rule pi_k against exp(-H) for one logit, at any step size",
     scope="one softmax policy, one logit, a step of any size; judged: the theorem as quoted elsewhere",
-    source_text="not in sources",
+    proof_text="not in sources",
     statement=_sign,
     instances=bandit_instances(SIZE, correct=False, actions=(2, 5)),
     mutants=(

@@ -15,7 +15,7 @@ from entropy_theory.verification.instances import from_json, to_json
 from entropy_theory.verification.verdict import derive
 from tests.entropy_theory.verification import planted
 
-FALSE = Claim(id="planted.false", source="here", title="planted",
+FALSE = Claim(id="planted.false", source="here", title="planted", reading=planted.READING,
               statement=planted.ENTROPY_BELOW_ONE, instances=planted.POLICIES)
 
 
@@ -33,8 +33,9 @@ def test_schema(entry):
     """The fixed interface: other tools read these keys."""
     assert list(entry) == [
         "id", "source", "title", "statement", "hypotheses", "formula", "repaired_formula", "scope",
-        "text", "repair_note", "printed_steps", "samples", "verdict", "instead", "printed_proof",
-        "proof", "axioms", "evidence", "counterexample", "searched", "left_open"]
+        "reading", "quotation", "place", "repair_note", "printed_steps", "samples",
+        "verdict", "instead", "printed_proof", "proof", "axioms", "evidence", "counterexample",
+        "searched", "left_open"]
     for evidence in entry["evidence"]:
         assert list(evidence) == [
             "method", "outcome", "detail", "cases", "seconds", "target", "name"]
