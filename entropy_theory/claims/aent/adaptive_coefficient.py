@@ -133,9 +133,9 @@ _ORDERED = (
     Condition(latex="the box is not empty", value=lambda i: i.most - i.least),
     SOME_WRONG,
 )
-_UPPER = Condition(latex=r"$low \le h(\lambda_{max})$",
+_UPPER = Condition(latex=r"$low < h(\lambda_{max})$",
                    value=lambda i: sharpened_entropy(i.correct, 1 / i.most) - i.low)
-_LOWER = Condition(latex=r"$h(\lambda_{min}) \le high$",
+_LOWER = Condition(latex=r"$h(\lambda_{min}) < high$",
                    value=lambda i: i.high - sharpened_entropy(i.correct, 1 / i.least))
 
 _printed = Statement(
@@ -145,10 +145,11 @@ _printed = Statement(
     conditions=_ORDERED,
 )
 _repaired = Statement(
-    latex=r"If $low \le h(\lambda_{max})$ and $h(\lambda_{min}) \le high$, $h(\lambda)$ the entropy of "
-          r"softmax$(r/\lambda)$, then in continuous time from $z = xr$ the energy $\frac12(1 - \lambda "
-          r"x)^2 + \beta\int f(H)\,x/g\,dx$ never rises, also while an end of the box "
-          r"holds $\lambda$: there $\lambda g u^2 \ge \beta f x u$, $u = 1 - \lambda x$.",
+    latex=r"If $low < h(\lambda_{max})$ and $h(\lambda_{min}) < high$, $h(\lambda)$ the entropy of "
+          r"softmax$(r/\lambda)$, then on the line $z = xr$, with $u = 1 - \lambda x$: $\lambda g u^2 "
+          r"\ge \beta f x u$ for $\lambda = \lambda_{max}$, $f = (low - H)_+$, and for $\lambda = "
+          r"\lambda_{min}$, $f = -(H - high)_+$; for $g = 1$ (natural gradient) and $g = n p (1 - "
+          "p)/(m(n - m))$ (vanilla gradient).",
     margin=_dissipation,
     conditions=(*_ORDERED, _UPPER, _LOWER),
 )
@@ -207,13 +208,13 @@ adaptive_coefficient = Claim(
         "the limits.", "Section 4.2; Eq. 4.1 itself is lost in the text"),
     title="The adaptive coefficient brings the clamped entropy into its band (one tabular state)",
     scope="one tabular state, natural-gradient steps in exact expectation, along 16 steps; the repair "
-          "in continuous time",
+          "at one point of the line z = x r",
     statement=_printed,
     instances=bandit_instances(*SCALARS, actions=(2, 6)),
     repair=_repaired,
     repair_is="instead",
-    repair_note=r"$low \le h(\lambda_{max})$, $h(\lambda_{min}) \le high$; continuous time, start on the "
-                "line $z = x r$",
+    repair_note="inequalities at the ends of the box, on the line $z = x r$, where $low < "
+                r"h(\lambda_{max})$ and $h(\lambda_{min}) < high$",
     witnesses=(
         # The box ends at 1/8, where softmax(8 r) has entropy 0.003.
         {"weights": [1, 1], "correct": [True, False], "low": Fraction(1, 4), "high": Fraction(1, 2),

@@ -72,9 +72,9 @@ _printed = Statement(
     margin=_towards_uniform,
 )
 _repaired = Statement(
-    latex=r"$\frac{d}{dt}\log\pi_a = \mathbb E_\pi S - S_a$, $S_a = \pi_a(\log\pi_a + \mathcal H)$: "
-          r"every token with $\pi_a \le e^{-\mathcal H}$, and so every one below $1/n$, gains, and the "
-          "likeliest loses.",
+    latex=r"$\frac{d}{dt}\log\pi_a = \mathbb E_\pi S - S_a$, $S_a = \pi_a(\log\pi_a + \mathcal H)$: no "
+          r"token with $\pi_a < e^{-\mathcal H}$ or $\pi_a < 1/n$ loses, and the likeliest does not "
+          "gain.",
     margin=_rule,
     beyond=lambda i: (
         has_derivative(
@@ -99,8 +99,8 @@ bonus_pulls_to_uniform = Claim(
     instances=bandit_instances(correct=False),
     repair=_repaired,
     repair_is="instead",
-    repair_note=r"tokens up to $e^{-H} \ge 1/n$ gain, the likeliest loses; in between $S_a < E S$ "
-                "decides",
+    repair_note="tokens below $e^{-H}$ or $1/n$ do not lose, the likeliest does not gain; in between "
+                "$S_a < E S$ decides",
     mutants=(
         Mutant(name="rarer tokens are lifted more", statement=variant(_printed, margin=_lift)),
     ),

@@ -201,9 +201,8 @@ BINARY = Condition(latex="returns are 0 or 1",
                    value=lambda i: np.all(np.equal(i.reward, 0) | np.equal(i.reward, 1), axis=-1))
 
 _statement = Statement(
-    latex=r"$C(q) = \max_{y\in\mathcal A^*}\pi(y)$ is bounded away from 0 by the start, read as: for "
-          r"returns in $[0, 1]$ an exact policy gradient step lowers neither $C$ nor $p = \pi(\mathcal "
-          r"A^*)$, so $C_k \ge \max(C_0, p_0/m)$.",
+    latex="For returns in $[0, 1]$ an exact policy gradient step lowers neither $C(q) = "
+          r"\max_{y\in\mathcal A^*}\pi(y)$ nor $p = \pi(\mathcal A^*)$.",
     margin=_parts,
 )
 _repaired = Statement(
@@ -223,7 +222,7 @@ c_stays_away = Claim(
         "can be controlled (bounded away from ) when the initial LLM and the RL algorithm can "
         "sufficiently explore the optimal response",
         "Section 3, after Proposition 1, which does not say that no step lowers it"),
-    title="The likeliest right response does not become unlikely",
+    title="No step of the policy gradient makes the likeliest right response rarer",
     scope="one tabular state (responses of one token), exact policy gradient, one step; the "
           "repair for every step of a run",
     statement=_statement,

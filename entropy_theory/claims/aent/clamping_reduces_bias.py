@@ -97,8 +97,10 @@ _printed = Statement(
     conditions=(_no_tie,),
 )
 _repaired = Statement(
-    latex=r"$B(k, m') \le B(n, m)$ if and only if $m'/k \ge m/n$: $(B(n,m) - B(k,m'))(m'n - mk) \ge 0$, "
-          r"$= 0$ only where both factors are; in particular whenever every right token is kept.",
+    latex=r"With $B(n, m) = (n - m)/(m e^{1/\lambda} + n - m)$, which softmax$(r/\lambda)$ gives away, "
+          r"and $m'$ right of the $k$ kept: $B(k, m') \le B(n, m)$ if and only if $m'/k \ge m/n$: "
+          r"$(B(n,m) - B(k,m'))(m'n - mk) \ge 0$, $= 0$ only where both factors are; in particular "
+          "whenever every right token is kept.",
     margin=lambda i: _less_biased(i) * _denser(i),
     beyond=lambda i: (
         implies(elementwise("equal", _less_biased(i), 0), elementwise("equal", _denser(i), 0)),

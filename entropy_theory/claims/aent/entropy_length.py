@@ -44,7 +44,7 @@ def _lead_of_stop(i: Cases) -> Reals:
 
 HOT = Condition(latex="$T > 1$", value=lambda i: i.temperature - 1)
 STOPS = Condition(
-    latex="stopping is the likelier token at every state", relation=">=",
+    latex="stopping is at least as likely as going on, at every state", relation=">=",
     value=lambda i: ar.smallest(_lead_of_stop(i)),
 )
 
@@ -56,7 +56,8 @@ _statement = Statement(
 )
 
 _where_it_stops = Statement(
-    latex=r"It does where stopping is the likelier of the two tokens at every state.",
+    latex="It does where stopping is at least as likely as going on at every state (two tokens, one of "
+          "which stops).",
     margin=_longer,
     conditions=(HOT, STOPS),
 )
@@ -67,13 +68,14 @@ entropy_length = Claim(
     reading=Reading(
         "inferred", "We observe a positive correlation between entropy and response length in this case",
         "Section 5.3, of one run: an observation, no law"),
-    title="Higher entropy by temperature means longer responses",
+    title="Higher entropy by temperature means no shorter responses",
     scope="tabular token tree with a token that ends the response, exact expectation",
     statement=_statement,
     instances=tree_instances(TEMPERATURE, tokens=(2, 2), horizon=(1, 3), reward=None),
     repair=_where_it_stops,
     repair_is="hypothesis",
-    repair_note="hypothesis: the token that ends the response is the likelier one at every state",
+    repair_note="hypothesis: the token that ends the response is at least as likely as the other at "
+                "every state",
     mutants=(
         Mutant(name="where stopping is the unlikelier token", statement=variant(
             _statement, conditions=(HOT, Condition(

@@ -143,9 +143,10 @@ _statement = Statement(
     margin=improvement,
 )
 _repaired = Statement(
-    latex=r"The regularized bound is smaller exactly where $(2k\epsilon - c)^2 \le c^2 - 4k\lambda L$; "
-          r"with a single right response (returns 0 and 1) it is never smaller than "
-          r"$\min(1, \sqrt h\,\epsilon/C)$, whatever $\epsilon$ and $\lambda$.",
+    latex="With a single right response (returns 0 and 1) the regularized bound is at most "
+          r"$c\epsilon$, $c = \sqrt h/C$, exactly where $(2k\epsilon - c)^2 \le c^2 - 4k\lambda L$, $k "
+          r"= 1/(2\lambda C_\lambda)$ and $\lambda L$ the bias; and it is never below $\min(1, "
+          r"c\epsilon)$, whatever $\epsilon$ and $\lambda$.",
     margin=_void_or_worse,
     beyond=_bounds,
     conditions=(ONE_RIGHT,),
@@ -175,7 +176,7 @@ epsilon_squared = Claim(
     ),
     repair=_repaired,
     repair_is="instead",
-    repair_note="the exact crossover; for one right response the regularized bound is never the "
+    repair_note="for one right response: the exact crossover, and the regularized bound is never the "
                 "useful one",
     mutants=(
         Mutant(name="several right responses allowed",

@@ -46,9 +46,9 @@ def _right_side(i: Cases, own_visits: bool = False) -> Reals:
 
 
 _statement = Statement(
-    latex=r"$V_\lambda^{\pi'}(s) - V_\lambda^{\pi}(s) = \sum_t\mathbb E_{s_t\sim\pi'}\big[\sum_a"
-          r"\pi'(a|s_t)\{Q_\lambda^{\pi}(s_t,a) - \lambda\log\pi'(a|s_t)\} - V_\lambda^{\pi}(s_t)"
-          r"\big]$.",
+    latex=r"$V_\lambda^{\pi'}(q) - V_\lambda^{\pi}(q) = \sum_t\mathbb "
+          r"E_{s_t\sim\pi'}\big[\sum_a\pi'(a|s_t)\{Q_\lambda^{\pi}(s_t,a) - \lambda\log\pi'(a|s_t)\} - "
+          r"V_\lambda^{\pi}(s_t)\big]$.",
     margin=lambda i: _difference(i) - _right_side(i),
     relation="==",
 )
@@ -60,7 +60,7 @@ lemma_4 = Claim(
         "precise", "the performance difference between any two policies and is",
         "Lemma 4, Appendix A.1; its display is lost in the text"),
     title="Performance difference with entropy",
-    scope="token tree, any two policies, exact expectation",
+    scope="token tree, any two softmax policies, exact expectation",
     proof_text="reconstructed",
     statement=_statement,
     instances=trees(ANY_COEFFICIENT, reward="graded", vectors=(STEP,), ascend=False, rewards=ANY),

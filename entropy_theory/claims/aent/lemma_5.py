@@ -93,9 +93,9 @@ def _largest_value(i: Cases) -> tuple[Term, ...]:
 
 
 _statement = Statement(
-    latex=r"$V^{\pi^*}(q) - V^{\pi}(q) \le V_\lambda^{\pi^*_\lambda}(q) - V_\lambda^{\pi}(q) + "
-          r"\lambda H\log\frac{|\mathcal A|}{|\mathcal A^*_H(q)|^{1/H}}$; for $\pi = \pi^*_\lambda$ "
-          r"the first difference on the right is zero.",
+    latex=r"For returns 0 and 1: $V^{\pi^*}(q) - V^{\pi}(q) \le V_\lambda^{\pi^*_\lambda}(q) - "
+          r"V_\lambda^{\pi}(q) + \lambda H\log\frac{|\mathcal A|}{|\mathcal A^*_H(q)|^{1/H}}$; for $\pi "
+          r"= \pi^*_\lambda$ the first difference on the right is zero.",
     margin=_room,
     beyond=_largest_value,
 )
@@ -136,8 +136,8 @@ lemma_5 = Claim(
     reading=Reading(
         "precise", "Here is the set of all optimal responses given query .",
         "Lemma 5, Appendix A.3; its display is lost in the text"),
-    title="Bias of the entropy-regularized optimum",
-    scope="token tree, any policy, exact expectation",
+    title="Bias of the entropy-regularized optimum, for returns 0 and 1",
+    scope="token tree, returns 0 and 1, any softmax policy, exact expectation",
     proof_text="reconstructed",
     statement=_statement,
     instances=trees(COEFFICIENT),

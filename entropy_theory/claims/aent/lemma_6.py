@@ -96,9 +96,10 @@ def room(i: Cases, *constants: Constant, factor: int = 2) -> Reals:
 
 
 _statement = Statement(
-    latex=r"$V_\lambda^{\pi^*_\lambda}(q) - V_\lambda^{\pi_\theta}(q) \le \lVert\nabla V_\lambda"
-          r"(\mathcal D)\rVert_2^2/(2\lambda C_\lambda(q))$ for each of three constants $C_\lambda$: "
-          "by state, by ratio, by response.",
+    latex=r"$V_\lambda^{\pi^*_\lambda}(q) - V_\lambda^{\pi_\theta}(q) \le \lVert\nabla "
+          r"V_\lambda(\mathcal D)\rVert_2^2/(2\lambda C_\lambda(q))$, where $|\mathcal D|^2 C_\lambda$ "
+          r"is any of $\min_s P(s)^2\min_a\pi(a|s)^2/P^*(s)$, $\min_s "
+          r"P(s)\,\min_{s,a}\pi(a|s)^2\,\min_s\frac{P(s)}{P^*(s)}/|\mathcal S|$ and $\min_y\pi(y)^2$.",
     margin=lambda i: room(i, by_state, by_ratio, by_response),
 )
 # The local ascents are left to `extension.soft-gap`, which is stronger.

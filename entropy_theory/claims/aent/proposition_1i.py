@@ -51,9 +51,8 @@ def _room(i: Cases, entropy_share: int = 1) -> Reals:
 
 
 _statement = Statement(
-    latex=r"For returns in $[0, 1]$ and a softmax policy on logits: "
-          r"$\lVert\nabla V^{\pi}(\mathcal D)\rVert_1 \le 2\,\mathcal H(\pi)$, hence in every "
-          r"$\ell_p$ norm.",
+    latex=r"For returns in $[0, 1]$ and a softmax policy on logits: $\lVert\nabla V^{\pi}(\mathcal "
+          r"D)\rVert_1 \le 2\,\mathcal H(\pi)$.",
     margin=_room,
     beyond=is_gradient_over_prompts,
 )

@@ -88,8 +88,8 @@ _printed = Statement(
     margin=lambda i: _others(i, -log_growth(i)),
 )
 _repaired = Statement(
-    latex=r"$\Delta z = c\,(e_k - \pi)$, $c > 0$, lowers $\pi_a$, $a \ne k$, for every $c$ if $\pi_a + "
-          r"\pi_k \ge \sum_b\pi_b^2$; so a step on the likeliest token lowers all others.",
+    latex=r"$\Delta z = c\,(e_k - \pi)$, $c > 0$, does not raise $\pi_a$, $a \ne k$, for any $c$ if "
+          r"$\pi_a + \pi_k > \sum_b\pi_b^2$; a step on the likeliest token raises no other.",
     margin=lambda i: np.concatenate([
         _others(i, ar.maximum(_rate(i), -log_growth(i))),
         _without_sampled(i, -log_growth(i)),
@@ -109,7 +109,8 @@ squeezes_unsampled = Claim(
     instances=bandit_instances(SIZE, correct=False, actions=(2, 6)),
     repair=_repaired,
     repair_is="instead",
-    repair_note=r"where $\pi_a + \pi_k \ge \sum \pi^2$; always if the sampled token is the likeliest",
+    repair_note=r"none gains where $\pi_a + \pi_k > \sum \pi^2$; none ever if the sampled token is the "
+                "likeliest",
     mutants=(
         Mutant(name="a negative sample raises every other token", statement=variant(
             _printed, margin=lambda i: _others(i, log_growth(i, sign=-1)))),

@@ -19,7 +19,7 @@ from entropy_theory.verification import Claim, Reading, Scalar, Statement, bandi
 from entropy_theory.verification.formula.statement import Range
 
 _statement = Statement(
-    latex=r"Theorem 4.3 does not need $T > 1$: for $0 < T \le 1$ too, "
+    latex=r"The first part of Theorem 4.3 does not need $T > 1$: for $0 < T \le 1$ too, "
           r"$|H(\theta_{k+1}) - H(\theta_k) - \eta F(T)| \le \frac14(1+\log n)\lVert\Delta z\rVert^2$.",
     margin=error_of_first_order,
 )
@@ -29,7 +29,7 @@ assumption_4_2 = Claim(
     source="AEPO, Assumption 4.2",
     reading=Reading(
         "inferred", "Assume that $T > 1$", "Assumption 4.2, which does not say where it is used"),
-    title="T > 1 is not used",
+    title="The first part of Theorem 4.3 does not use T > 1",
     scope="one tabular state, exact expectation, one step, with its remainder",
     statement=_statement,
     instances=bandit_instances(

@@ -65,9 +65,9 @@ def _little_is_shared(i: Cases) -> Reals:
 LITTLE_SHARED = Condition(latex=r"$|v|^2\,|S|\,|g| < |F(T)|$", value=_little_is_shared)
 
 _statement = Statement(
-    latex=r"With logits that share a direction $v$ of the parameters entropy still moves in the "
-          r"direction that $F(T)$ says: "
-          r"$F(T)\,\big(F(T) - \langle S, v\rangle\langle v, g\rangle\big) \ge 0$.",
+    latex=r"With logits that share a direction $v$ of the parameters (kernel $I + vv^\top$) entropy "
+          r"still moves in the direction that $F(T)$ says: $F(T)\,\big(F(T) - \langle S, "
+          r"v\rangle\langle v, g\rangle\big) \ge 0$.",
     margin=_one_sign,
 )
 

@@ -142,8 +142,8 @@ asymmetry = Claim(
     reading=Reading(
         "inferred", "with the increase typically occurring more gradually than the decrease",
         "Section 4.1: 'typically', where the statement says always"),
-    title="High temperature always raises entropy more slowly than low temperature lowers it (solved "
-          "state)",
+    title="On a solved state high temperature never raises entropy faster than low temperature lowers "
+          "it",
     scope="one tabular state on which every action is right, exact expectation, first order",
     statement=_statement,
     instances=bandit_instances(HIGH, LOW, correct=False),

@@ -45,8 +45,8 @@ def _residual(i: Cases) -> Reals:
 
 
 _statement = Statement(
-    latex=r"For $R \in \{0, 1\}$: $\min[rR, \mathrm{clip}(r, 1-\epsilon, 1+\epsilon)R] = R\min(r, "
-          r"1+\epsilon)$.",
+    latex=r"For $R = 1$: $\min[rR, \mathrm{clip}(r, 1-\epsilon, 1+\epsilon)R] = \min(r, 1+\epsilon)$; "
+          "for $R = 0$ both sides are 0.",
     margin=_residual,
     relation="==",
 )

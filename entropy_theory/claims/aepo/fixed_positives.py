@@ -104,9 +104,8 @@ def _conclusions(i: Cases) -> Reals:
 
 
 _statement = Statement(
-    latex=r"With a fixed number of positives the rate is $G(T) = F(T)/P_T$, $P_T \in (0, 1]$: it has the "
-          r"sign of $F(T)$, and $\mathbb E_q c > 0$ (which $F(1) < 0$ implies) gives "
-          r"$(T - 1)(G(T) - G(1)) \ge 0$ for every $T$.",
+    latex=r"With a fixed number of positives the rate is $G(T) = F(T)/P_T$, $P_T \in (0, 1]$; $F(1) < "
+          r"0$ gives $(T - 1)(G(T) - G(1)) \ge 0$ for every $T$.",
     margin=_conclusions,
     beyond=_in_full,
 )
@@ -117,7 +116,8 @@ fixed_positives = Claim(
     reading=Reading(
         "inferred", "60 (positive samples per step) for entropy up",
         "Table 4, of which it is a consequence"),
-    title="With a fixed number of positive samples both halves of Corollary 4.4 hold at every T",
+    title="With a fixed number of positives, and F(1) < 0, both halves of Corollary 4.4 hold at every "
+          "T",
     scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_statement,
     instances=bandit_instances(TEMPERATURE),

@@ -59,9 +59,8 @@ _statement = Statement(
 )
 
 _repaired = Statement(
-    latex=r"Replacing $R$ by $R - P_T$ changes the entropy rate by $-P_T F_{all}(T)$: negative for "
-          r"$T > 1$, positive for $T < 1$ (unless $\pi$ is uniform); on a solved state nothing is "
-          r"left.",
+    latex="Replacing $R$ by $R - P_T$ takes $P_T F_{all}(T)$ from the entropy rate, $F_{all}$ the rate "
+          r"with every action right: $(T - 1)\,P_T F_{all}(T) \ge 0$.",
     margin=_against_the_temperature,
 )
 
@@ -79,7 +78,7 @@ negatives_cancel = Claim(
     witnesses=({"weights": [1, 2], "correct": [True, False], "temperature": 1},),
     repair=_repaired,
     repair_is="instead",
-    repair_note="the change made by including them, not their own effect, opposes the temperature",
+    repair_note="what including them takes away, $P_T F_{all}(T)$, has the sign of $T - 1$ or is 0",
     mutants=(
         Mutant(name="for T > 1 the two effects are opposite",
                statement=variant(_statement, conditions=(

@@ -78,9 +78,10 @@ ONE_LENGTH = Condition(
     latex="all responses with a reward above zero have the same length h", value=_spread, relation=">=")
 
 _repaired = Statement(
-    latex=r"$E_o\sum_t\nabla\log\pi(o_t|q,o_{<t})R$ is the gradient of $E_o[R]$, for any lengths; "
-          r"of the printed objective it is $1/h$ of the gradient where all responses with a reward "
-          r"above zero have the length $h$.",
+    latex=r"$E_o\sum_t\nabla\log\pi(o_t|q,o_{<t})R$ is $d(s)\,\pi(a|s)\,(Q(s,a) - V(s))$, the formula "
+          "for the gradient of $E_o[R]$, for any lengths; where all responses with a reward above zero "
+          "have the length $h$, the same formula for $E_o[R|o|]$, the printed objective, is $h$ times "
+          "it.",
     margin=lambda i: np.concatenate([_repaired_residual(i), _where_of_one_length(i)], axis=-1),
     relation="==",
 )

@@ -140,11 +140,11 @@ def _gap_of(entropy: float) -> float:
 
 
 _statement = Statement(
-    latex=r"On the solved face, for $T > 1$ and $\eta \le 2$: each step lowers $z_1 - z_a$ by at "
-          r"most $2\eta W$, $W = \sum_{a \ne 1} e^{-(z_1 - z_a)/T} \le (m-1)e^{-D/T}$. "
-          r"For two answers the number $N$ of steps from the gap $D$ to "
-          r"$D_N$ obeys $\frac{T}{2\eta}(e^{D/T} - e^{D_N/T}) \le N \le "
-          r"\frac{T+\eta}{\eta\,c(D_N)}(e^{D/T} - e^{D_N/T})$.",
+    latex="On the solved face, for $T > 1$: a step moves no difference of two logits by more than "
+          r"$2\eta W$, $W = \sum_a e^{-(z_1 - z_a)/T} - 1$. The gap of two answers follows $D' = D - "
+          r"\eta f_T(D)$; for $\eta \le 2$ the number $N$ of steps from the gap $D$ to $D_N$ obeys "
+          r"$\frac{T}{2\eta}(e^{D/T} - e^{D_N/T}) \le N$ and $N\,\eta\,c(D_N) \le (T+\eta)(e^{D/T} - "
+          r"e^{D_N/T})$, $c(D) = f_T(D)\,e^{D/T}$.",
     margin=_revives,
     beyond=_any_number_of_steps,
 )
@@ -156,10 +156,9 @@ revival_time = Claim(
         "inferred",
         "if the policy entropy begins to collapse during training, we can counteract this downward "
         "trend", "Section 4.1, which gives no time"),
-    title="Reviving a collapsed policy takes a time like exp(D/T) at least; with two answers, no longer "
-          "(solved tabular state)",
-    scope="one tabular state on which every action is right, exact expectation, along 8 steps; the "
-          "number of steps for two answers",
+    title="The gap of two right answers closes in a time like exp(D/T) (solved tabular state)",
+    scope="one tabular state on which every action is right, exact expectation, one step; every step "
+          "of the gap of two answers",
     statement=_statement,
     instances=bandit_instances(
         HIGH_TEMPERATURE,

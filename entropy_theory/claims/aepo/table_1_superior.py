@@ -68,5 +68,5 @@ table_1_superior = Claim(
     repair=_almost,
     repair_is="instead",
     repair_note="on six of seven benchmarks or more with each model, and on average: 'almost all', as "
-                "Section 5.2 has it; behind on Minerva (Qwen2.5-7B) and GSM8K (Qwen3-4B)",
+                "Section 5.2 has it",
 )

@@ -60,7 +60,8 @@ _statement = Statement(
 )
 
 _divergence = Statement(
-    latex=r"It lowers $\mathrm{KL}(q\,\|\,\pi)$ at the rate $\lVert q - \pi\rVert^2$.",
+    latex=r"The rate at which $\mathrm{KL}(q\,\|\,\pi)$ falls, $\mathbb E_q d - \mathbb E_\pi d$ for "
+          r"the step $d = q - \pi$, is $\lVert q - \pi\rVert^2$.",
     margin=_fall_of_divergence,
     relation="==",
 )
@@ -78,8 +79,8 @@ target_distributions = Claim(
     instances=bandit_instances(vectors=(TARGET, PROPERTY), correct=False, actions=(2, 4)),
     repair=_divergence,
     repair_is="instead",
-    repair_note=r"the divergence from the target falls, at the rate $\lVert q - \pi\rVert^2$; a property "
-                "may move away",
+    repair_note=r"to first order the divergence from the target falls, at the rate $\lVert q - "
+                r"\pi\rVert^2$; a property may move away",
     mutants=(
         Mutant(name="the other divergence falls at that rate", statement=variant(
             _divergence, margin=lambda i: -ar.covariance(

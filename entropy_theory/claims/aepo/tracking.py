@@ -141,11 +141,10 @@ _statement = Statement(
 )
 
 _repaired = Statement(
-    latex=r"$|\log H_{k+1} - \log H_k| \le 2\eta(\kappa + 1)$ for any temperatures. On the solved "
-          r"face with two answers, $T = 1.25/0.8$, $\eta \le 2$: $e_{k+1} \le \max(e_k - s_k, "
-          r"\frac\eta8) + \delta$ for targets whose log-odds move by at most $\delta$ a step, $s_k "
-          r"= \eta|f_T(D_k)|$; so those with $\delta \le s_k$ are followed within $\max(e_0, "
-          r"\frac\eta8 + \delta)$.",
+    latex=r"$|\log H_{k+1} - \log H_k| \le 2\eta(\kappa + 1)$ at any temperature. For the gap $D' = D - "
+          r"\eta f_T(D)$ of two right answers, $T = 1.25$ or $0.8$ by the switch, and a target gap "
+          r"$D^*$ that moves by at most $\delta$: $e_{k+1} \le \max(e_k - s_k, \frac\eta8) + \delta$, "
+          r"$e = |D - D^*|$, $s_k = \eta|f_T(D_k)|$.",
     margin=_repaired_margin,
     beyond=_follows_slow_targets,
 )
@@ -156,15 +155,15 @@ tracking = Claim(
     reading=Reading(
         "precise", "is even theoretically capable of approximating arbitrary functions", "Section 1"),
     title="Entropy can follow a step function within eight steps (one tabular state)",
-    scope="one tabular state, exact expectation, along 8 steps; the repair for every step of a solved "
+    scope="one tabular state, exact expectation, along 8 steps; the repair for one step, of a solved "
           "state with two answers",
     statement=_statement,
     instances=bandit_instances(TEMPERATURE, TARGET_GAP, LEARNING_RATE, GRPO_WEIGHT, DRIFT,
                                actions=(2, 5)),
     repair=_repaired,
     repair_is="instead",
-    repair_note=r"below $\log |A^*|$, and slower than temperature can move the entropy there (two "
-                "answers)",
+    repair_note=r"one step changes $\log H$ by at most $2\eta(\kappa + 1)$; on a solved state with two "
+                "answers it bounds how far a moving target is missed",
     experiments=(experiment(
         "step, ramp, sine",
         "slow targets below log 2 are followed, a fast sine and a target above log 2 are not",

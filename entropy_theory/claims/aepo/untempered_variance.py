@@ -72,7 +72,7 @@ _statement = Statement(
 
 _repaired = Statement(
     latex=r"On a solved state $V(1) \ge V(T)$ for $T \le 1$, and $V(1) \le V(T)$ for $T \ge 1$: there "
-          r"$V(T) = 1 - \|q^T\|^2$, which does not fall as $T$ rises.",
+          r"$V(T) = 1 - \|q^T\|^2$.",
     margin=_spread,
     conditions=(ALL_RIGHT,),
     beyond=_it_is_the_variance,

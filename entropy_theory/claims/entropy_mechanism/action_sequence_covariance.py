@@ -71,8 +71,8 @@ _printed = Statement(
 
 _repaired = Statement(
     latex=r"$\sum_s d(s)\,\mathrm{Cov}_s(\log\pi - \mathcal H(sa), x) = \mathrm{Cov}_y(\log\pi(y), "
-          r"\sum_t (x_t - \mathbb E x_t))$ for every $x$, such as the policy gradient's "
-          r"$x = d\,\pi A$; for one token it is the printed equality.",
+          r"\sum_t (x_t - \mathbb E x_t))$ for the policy gradient's $x = d\,\pi A$; for one token it "
+          "is the printed equality.",
     margin=lambda i: _with_entropy_ahead(i, _direction(i)) - _along_responses(i, _direction(i)),
     relation="==",
 )
@@ -92,8 +92,7 @@ action_sequence_covariance = Claim(
     repair=_repaired,
     repair_is="instead",
     repair_note=r"adds the entropy to come to $\log\pi$ on the left, and the sum of the centered token "
-                r"steps in place of $\pi(y) A(y)$ on the right; the printed equality holds for one "
-                "token only",
+                r"steps in place of $\pi(y) A(y)$ on the right",
     mutants=(
         Mutant(name="entropy to come left out",
                statement=variant(_repaired, margin=lambda i: _with_entropy_ahead(

@@ -69,8 +69,9 @@ _statement = Statement(
 )
 
 _repair = Statement(
-    latex=r"From a start with equal logits among the right and among the wrong answers, policy gradient "
-          r"and natural policy gradient have the same entropy when they have the same performance.",
+    latex="From a start with equal logits among the right and among the wrong answers, a step of "
+          "policy gradient leads to the entropy of the natural policy gradient (all right logits moved "
+          "alike) at the same performance.",
     margin=lambda i: _entropy_gap(i, symmetric_start(i)),
     relation="==",
     conditions=(SOME_WRONG,),

@@ -129,8 +129,7 @@ clip_cov = Claim(
 
 _natural_statement = Statement(
     latex=r"Leaving the logits of the actions with $K_a \in [\omega_{low}, 5\omega_{low}]$ where they "
-          r"are raises the first-order entropy change of natural policy gradient, by "
-          r"$\eta\sum\pi_a K_a$.",
+          "are raises the first-order entropy change of natural policy gradient.",
     margin=_natural_gain,
     relation=">",
     conditions=(SOME_IN_BAND,),

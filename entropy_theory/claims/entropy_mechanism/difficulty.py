@@ -166,9 +166,8 @@ _statement = Statement(
 )
 
 _repaired = Statement(
-    latex=r"It rises with $p$ where $(2p-1)\log\frac{p(n-1)}{1-p} \le \frac12$, an interval that "
-          r"begins below $p = \frac1n$ and ends between $\frac12$ and $\frac34$; it falls with $p$ on "
-          r"either side.",
+    latex=r"It rises with $p$ where $(2p-1)\log\frac{p(n-1)}{1-p} \le \frac12$, and falls with $p$ on "
+          "either side.",
     margin=_rise_or_fall,
     relation=">",
     conditions=(ONE_FAMILY, SAME_BRANCH),
@@ -190,8 +189,8 @@ difficulty = Claim(
     witnesses=({"weights": [2, 1, 1], "shift": 2},),
     repair=_repaired,
     repair_is="instead",
-    repair_note="only up to a peak between $p = 1/2$ and $p = 3/4$, and from a point below chance $1/n$ "
-                "on; beside that interval the order is reversed",
+    repair_note=r"it rises with $p$ where $(2p-1)\log\frac{p(n-1)}{1-p} \le \frac12$, and falls on "
+                "either side",
     mutants=(
         Mutant(name="it rises wherever p is above chance",
                statement=variant(_repaired, margin=_rise, conditions=(ABOVE_CHANCE,))),

@@ -145,7 +145,7 @@ lemma_1_visitation = Claim(
     repair=_with_visits,
     repair_is="instead",
     repair_note="adds the covariance with entropy-to-go: the update also moves probability to states "
-                "with more or less entropy ahead. Without it the statement holds for one token only",
+                "with more or less entropy ahead",
     mutants=(
         Mutant(name="only the next state's entropy, not all that is to come",
                statement=variant(_with_visits, margin=lambda i: _printed_rate(i)

@@ -83,7 +83,7 @@ _printed = Statement(
 
 _exact_identity = Statement(
     latex=r"$\mathcal H(\pi') - \mathcal H(\pi) = -\mathrm{Cov}_\pi(\pi'/\pi, \log\pi) - "
-          r"\mathrm{KL}(\pi'\|\pi)$, exactly, for every step.",
+          r"\mathrm{KL}(\pi'\|\pi)$, exactly, for every step of the policy gradient (rewards 0 and 1).",
     margin=_exact,
     relation="==",
 )

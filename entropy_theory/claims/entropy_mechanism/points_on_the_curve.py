@@ -175,8 +175,7 @@ points_on_the_curve = Claim(
     repair=_upwards,
     repair_is="instead",
     repair_note="to first order, at equal performance, sparing the likeliest right or the least likely "
-                "wrong answer never lowers entropy; Clip-Cov's random pick inside its band can land "
-                "below the curve",
+                "wrong answer never lowers entropy",
     mutants=(
         Mutant(name="any right answer may be spared", statement=variant(
             _upwards, margin=_any_right)),

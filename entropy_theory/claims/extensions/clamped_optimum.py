@@ -65,7 +65,8 @@ def _room(i: Cases) -> Reals:
 
 _statement = Statement(
     latex=r"$\mathbb E_\pi[r] + \lambda\tilde{\mathcal H}(\pi) \le \lambda\log(m^*e^{1/\lambda} + k - "
-          r"m^*)$, $m^* = \min(m, k)$, and $B(k, m^*) \le B(n, m)$.",
+          r"m^*)$ for every policy, $m^* = \min(m, k)$, and $B(k, m^*) \le B(n, m)$ with $B(n, m) = (n "
+          r"- m)/(m e^{1/\lambda} + n - m)$.",
     margin=_room,
 )
 
@@ -73,8 +74,8 @@ clamped_optimum = Claim(
     id="extension.clamped-optimum",
     source="Extension of AEnt, Section 4.1",
     reading=Reading("inferred"),
-    title="The optimum of AEnt's clamped objective is no more biased than the full bonus's",
-    scope="one tabular state, optimum of the regularized objective",
+    title="AEnt's clamped objective has an upper bound with no more bias than the full bonus",
+    scope="one tabular state, any policy",
     statement=_statement,
     instances=bandit_instances(COEFFICIENT, REMOVED),
     mutants=(

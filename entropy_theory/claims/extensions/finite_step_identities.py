@@ -68,8 +68,9 @@ def _on_the_way(i: Cases) -> tuple[Any, ...]:
 
 _statement = Statement(
     latex=r"$H(\pi')-H(\pi) = -\mathrm{Cov}_\pi(w,\log\pi)-\mathrm{KL}(\pi'\Vert\pi) = "
-          r"-\sum_a(\pi'_a-\pi_a)\log\pi'_a+\mathrm{KL}(\pi\Vert\pi') = "
-          r"-\int_0^1\mathrm{Cov}_{\pi_t}(\log\pi_t,d)\,dt$ for every step $d$, $w=\pi'/\pi$.",
+          r"-\sum_a(\pi'_a-\pi_a)\log\pi'_a+\mathrm{KL}(\pi\Vert\pi')$ for every step $d$, "
+          r"$w=\pi'/\pi$. Along it $\frac{d}{dt}H(\pi_t) = -\mathrm{Cov}_{\pi_t}(\log\pi_t,d)$, "
+          r"$\frac{d}{dt}\mathrm{KL}(\pi_t\Vert\pi) = t\,\mathrm{Var}_{\pi_t}(d)$.",
     margin=_residuals,
     relation="==",
     beyond=_on_the_way,

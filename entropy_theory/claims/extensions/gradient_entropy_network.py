@@ -68,8 +68,7 @@ def _on_any_curve(i: Any) -> tuple[Term, ...]:
 
 _statement = Statement(
     latex=r"If the logits move at the velocity $v$, $|\mathrm dV/\mathrm dt| \le H\,\lVert v\rVert_2 / "
-          r"(2\sqrt2\log 2)$; so $\lVert\nabla_\theta V\rVert_2 \le G\,H/(2\sqrt2\log 2)$ for logits "
-          r"whose Jacobian has operator norm at most $G$.",
+          r"(2\sqrt2\log 2)$.",
     margin=_room,
     beyond=_on_any_curve,
 )
@@ -78,9 +77,8 @@ gradient_entropy_network = Claim(
     id="extension.gradient-entropy-network",
     source="Extension of AEnt, Proposition 1 (I), to any differentiable parametrization",
     reading=Reading("inferred"),
-    title="Entropy bounds a network's policy gradient at one state, by its Jacobian's norm over "
-          "2 sqrt2 log 2",
-    scope="any differentiable parametrization, one state, rewards in [0, 1], exact expectation",
+    title="Entropy bounds how fast the reward moves, whatever moves the logits of one state",
+    scope="any differentiable motion of the logits, one state, rewards in [0, 1], exact expectation",
     statement=_statement,
     instances=bandit_instances(correct=False, vectors=(VELOCITY, GRADED_REWARD)),
     witnesses=({"weights": [1, 1], "velocity": [1, -1], "reward": [1, 0]},),

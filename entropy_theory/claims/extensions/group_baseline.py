@@ -61,8 +61,8 @@ def _room(i: Cases, bounded: bool = True) -> Reals:
 
 
 _statement = Statement(
-    latex=r"With weights that sum to zero over the sampled tokens, each unsampled token has "
-          r"$\log\pi'_a - \log\pi_a = -\log Z \le -c\sum_i w_i\,\pi(k_i)$.",
+    latex=r"With weights that sum to zero over the sampled tokens, each unsampled token has $\log\pi'_a "
+          r"- \log\pi_a \le -c\sum_i w_i\,\pi(k_i)$.",
     margin=_room,
     conditions=(SOME_UNSAMPLED,),
 )
@@ -71,7 +71,7 @@ group_baseline = Claim(
     id="extension.group-baseline",
     source="Extension of AEnt, Section 4.1",
     reading=Reading("inferred"),
-    title="With a group baseline unsampled tokens share one factor",
+    title="With a group baseline no unsampled token's log-probability rises by more than -c sum w pi",
     scope="one tabular state, a group of sampled tokens, one step of any size",
     statement=_statement,
     instances=bandit_instances(SIZE, actions=(2, 6), vectors=(ADVANTAGE,)),

@@ -209,7 +209,7 @@ group_normalization_bounds = Claim(
     id="extension.group-normalization-bounds",
     source="Extension of AEPO, section 3.1 (GRPO's advantage)",
     reading=Reading("inferred"),
-    title="GRPO's gain lies between 2 (1 - 1/G) and sqrt(G - 1), which it reaches at p = 0 and 1",
+    title="GRPO's gain lies between 2 (1 - 1/G) and sqrt(G - 1)",
     scope="one prompt, groups of G independent responses, exact expectation",
     statement=_bounds,
     instances=bandit_instances(actions=(2, 4)),

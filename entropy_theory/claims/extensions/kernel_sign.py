@@ -175,10 +175,9 @@ def _is_the_rate(i: Any) -> tuple[Term, ...]:
 
 
 _statement = Statement(
-    latex=r"If $|(K - cI)\,g|\,|G| < c\,|\langle G, g\rangle|$, in particular if "
-          r"$\lVert K - cI\rVert\,|g|\,|G| < c\,|\langle G, g\rangle|$, the entropy's rate "
-          r"$\langle G, K g\rangle$ under shared parameters has the sign of the tabular one, "
-          r"$\langle G, g\rangle$.",
+    latex=r"If $|(K - cI)\,g|\,|G| < c\,|\langle G, g\rangle|$, $G$ the entropy's gradient in the "
+          r"logits of all states, the entropy's rate $\langle G, K g\rangle$ under shared parameters "
+          r"has the sign of the tabular one, $\langle G, g\rangle$.",
     margin=_same_sign,
     relation=">",
     conditions=(CLOSE,),
@@ -189,7 +188,7 @@ kernel_sign = Claim(
     id="extension.kernel-sign",
     source="Extension of AEPO, Assumption B.4, and Entropy Mechanism, Theorem 1 (any parametrization)",
     reading=Reading("inferred"),
-    title="The tabular sign of the entropy change survives a kernel close to a multiple of the identity",
+    title="The tabular sign of the entropy change survives where (K - cI) g is short",
     scope="any differentiable parametrization, several states, first order",
     statement=_statement,
     instances=INSTANCES,

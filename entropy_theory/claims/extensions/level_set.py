@@ -193,9 +193,10 @@ def _runs() -> tuple[bool, str]:
 _INSTANCES = bandit_instances(actions=(2, 6), correct=False, vectors=(GRADED_REWARD,))
 
 _step = Statement(
-    latex=r"The step $g - \frac{\langle g,h\rangle}{\langle h,h\rangle}h$ keeps $\mathcal H$ to first "
-          r"order, $\langle g, \mathrm{step}\rangle = \lVert\mathrm{step}\rVert^2 \ge 0$, and it "
-          r"vanishes exactly at the stationary points of $J$ at that entropy.",
+    latex=r"The step $g - \frac{\langle g,h\rangle}{\langle h,h\rangle}h$ ($g$ at the uniform policy, "
+          r"where $h = 0$) keeps $\mathcal H$ to first order, $\langle g, \mathrm{step}\rangle = "
+          r"\lVert\mathrm{step}\rVert^2 \ge 0$, and it vanishes exactly where no direction that keeps "
+          r"$\mathcal H$ to first order changes $J$.",
     margin=_residuals,
     relation="==",
     beyond=_first_order,
@@ -206,7 +207,7 @@ level_set_step = Claim(
     source="Extension (entropy control; any differentiable parametrization)",
     reading=Reading("inferred"),
     title="A step along an entropy level set never lowers the reward, to first order",
-    scope="any differentiable parametrization, first order",
+    scope="one tabular state, rewards in [0, 1], first order",
     statement=_step,
     instances=_INSTANCES,
     mutants=(
@@ -216,9 +217,9 @@ level_set_step = Claim(
 )
 
 _flow = Statement(
-    latex=r"On a curve with $\dot\theta = g - \frac{\langle g,h\rangle}{\langle h,h\rangle}h$ the "
-          r"entropy is constant and $J$ never falls; it rises over every stretch of time "
-          r"in which the velocity is not always zero.",
+    latex=r"On a curve of logits with $\dot z = g - \frac{\langle g,h\rangle}{\langle h,h\rangle}h$ "
+          r"(with $\dot z = g$ at the uniform policy, where $h = 0$) the entropy is constant and $J$ "
+          "never falls; it rises over every stretch of time in which the velocity is not always zero.",
     margin=_reward_rate,
     beyond=_along_the_flow,
 )
@@ -228,7 +229,7 @@ level_set_flow = Claim(
     source="Extension (entropy control; any differentiable parametrization)",
     reading=Reading("inferred"),
     title="On the flow along an entropy level set the reward never falls",
-    scope="any differentiable parametrization, continuous time",
+    scope="one tabular state, rewards in [0, 1], continuous time",
     statement=_flow,
     instances=_INSTANCES,
     experiments=(

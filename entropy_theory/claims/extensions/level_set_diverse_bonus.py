@@ -154,7 +154,7 @@ OTHER = Vector(name="other", low=-4.0, high=4.0, grid=(0, 3, -3), range=ANY)
 """The logits of another prompt, whose right answers are the same."""
 
 BONUS_RAISES_ENTROPY = Condition(
-    latex=r"\langle h_1,b_1\rangle+\langle h_2,b_2\rangle > 0",
+    latex=r"$\langle h_1,b_1\rangle+\langle h_2,b_2\rangle > 0$",
     value=lambda i: entropy_of_bonus(i.logits, i.correct) + entropy_of_bonus(i.other, i.correct),
 )
 

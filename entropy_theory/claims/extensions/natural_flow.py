@@ -195,11 +195,11 @@ def _ends(i: Any) -> tuple[Term, ...]:
 SOME_WRONG = Condition(latex="some response is wrong", value=lambda i: np.any(~i.correct, axis=-1))
 
 _curve = Statement(
-    latex=r"Along the same flow with $R = 1$ for right responses and $0$ for others, $\mathcal H_t = "
-          r"h(p_t) + p_t \mathcal H_{right} + (1 - p_t)\mathcal H_{wrong}$ with $p_t = p_0 e^t / "
-          r"(p_0 e^t + 1 - p_0)$ and the entropies within right and within wrong responses at the start; "
-          r"so $|\mathcal H_t - \mathcal H_{right}| \le (3 + |\mathcal H_{wrong} - \mathcal H_{right}|)"
-          r"\sqrt{(1-p_0)/p_0}\,e^{-t/2}$.",
+    latex="Along the natural gradient flow $dz(s,a)/dt = A(s,a)$ with $R = 1$ for right responses and "
+          r"$0$ for others, $\mathcal H_t = h(p_t) + p_t \mathcal H_{right} + (1 - p_t)\mathcal "
+          "H_{wrong}$ with $p_t = p_0 e^t / (p_0 e^t + 1 - p_0)$ and the entropies within right and "
+          r"within wrong responses at the start; so $|\mathcal H_t - \mathcal H_{right}| \le (3 + "
+          r"|\mathcal H_{wrong} - \mathcal H_{right}|)\sqrt{(1-p_0)/p_0}\,e^{-t/2}$.",
     margin=_curve_residual,
     relation="==",
     conditions=(SOME_WRONG,),

@@ -77,9 +77,9 @@ def _derivative_and_fall(i: Any) -> tuple[Term, ...]:
 
 
 _statement = Statement(
-    latex=r"$\langle\nabla p, q^T - \pi\rangle$, which times $P_T$ is the derivative of the reward along "
-          r"the step, does not increase with $T$, and is at least $p(1-p)^2\langle q, q\rangle$ for "
-          r"$T \le 1$. So reward rises up to one temperature, $1 < T_R \le \infty$.",
+    latex=r"$\langle\nabla p, q^T - \pi\rangle$, which times $P_T$ is the derivative of the reward "
+          r"along the step, does not increase with $T$, and is at least $p(1-p)^2\langle q, q\rangle$ "
+          r"for $T \le 1$.",
     margin=lambda i: np.stack([_loss(i), _least_when_cold(i)], axis=-1),
     conditions=(SOME_WRONG,),
     beyond=_derivative_and_fall,
@@ -89,7 +89,8 @@ reward_improvement_temperature = Claim(
     id="extension.reward-improvement-temperature",
     source="Extension of AEPO, section 4.2",
     reading=Reading("inferred"),
-    title="Tempered REINFORCE improves the reward up to one temperature above 1",
+    title="The reward's gain from tempered REINFORCE never rises with temperature, and is positive up "
+          "to T = 1",
     scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_statement,
     instances=bandit_instances(

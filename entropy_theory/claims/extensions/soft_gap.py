@@ -41,7 +41,7 @@ soft_gap = Claim(
     id="extension.soft-gap",
     source="Extension of AEnt, Lemma 6",
     reading=Reading("inferred"),
-    title="The soft gap is at most half of the printed bound",
+    title="The soft gap is at most half of Lemma 6's bound as reconstructed",
     scope="tabular token trees, one a prompt, exact gradient",
     statement=_statement,
     instances=trees(COEFFICIENT, reward="graded", prompts=2, rewards=ANY),

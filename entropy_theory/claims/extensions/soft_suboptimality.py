@@ -42,7 +42,8 @@ soft_suboptimality = Claim(
     id="extension.soft-suboptimality",
     source="Extension of AEnt, Proposition 2",
     reading=Reading("inferred"),
-    title="The gradient's share of the suboptimality is at most half of the printed one",
+    title="The gradient's share of the suboptimality is at most half of Proposition 2's as "
+          "reconstructed",
     scope="tabular token trees, one a prompt, exact gradient",
     statement=_statement,
     instances=trees(COEFFICIENT, reward="graded", prompts=2, rewards=ANY),

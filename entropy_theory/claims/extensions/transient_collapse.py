@@ -130,11 +130,11 @@ def _down_and_back() -> tuple[bool, str]:
 
 
 _statement = Statement(
-    latex=r"With GRPO of any weight $\kappa \ge 0$ and $T > 1$, $\eta \le 2$: the least likely "
-          r"right logit never falls behind the wrong ones, and the range $R$ of the right logits "
-          r"obeys $R' - R \le \eta[(\kappa+1)(n-m)e^{-B-R} - P_T(\frac1m e^{-R/T} - e^{-R})]$. "
-          r"At a constant $T$ and bounded $\kappa_k$, $R$ tends to 0: no collapse among the right "
-          r"answers lasts, and $H_k \to \log m$.",
+    latex=r"With GRPO of any weight $\kappa \ge 0$ and $T > 1$, $\eta \le 2$: the lead $B$ of the least "
+          "likely right logit over the wrong ones never shrinks, and the range $R$ of the right logits "
+          r"obeys $R' - R \le \eta[(\kappa+1)(n-m)e^{-B-R} - P_T(\frac1m e^{-R/T} - e^{-R})]$. At a "
+          r"constant $T$ and bounded $\kappa_k$, $R$ tends to 0: no collapse among the right answers "
+          r"lasts, and $H_k \to \log m$.",
     margin=lambda i: np.stack([_room(i), _lead(i)], axis=-1),
     conditions=(SOME_WRONG,),
     beyond=_collapse_ends,
@@ -144,8 +144,7 @@ transient_collapse = Claim(
     id="extension.transient-collapse",
     source="Extension of AEPO, Section 4.2 (GRPO and AEPO's term together, one tabular state)",
     reading=Reading("inferred"),
-    title="A collapse that GRPO causes among the right answers is temporary, for a time like exp(R/T) "
-          "(one tabular state)",
+    title="A collapse that GRPO causes among the right answers is temporary (one tabular state)",
     scope="one tabular state, exact expectation, one step, and so every one; the limit",
     statement=_statement,
     instances=bandit_instances(HIGH_TEMPERATURE, LEARNING_RATE, GRPO_WEIGHT, actions=(2, 6)),

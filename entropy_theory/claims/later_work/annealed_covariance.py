@@ -157,7 +157,8 @@ annealed_covariance = Claim(
     reading=Reading(
         "precise", "achieve asymptotic unbiasedness when the regularization coefficient is annealed",
         "abstract; the paper's own text is not at hand"),
-    title="A bonus is biased at every fixed coefficient, a small covariance penalty at none",
+    title="A bonus is biased at every coefficient; under a small covariance penalty the objective "
+          "rises towards right answers",
     scope="one tabular state, rewards 0 and 1, stationary points; judged: the abstract, made precise",
     statement=_statement,
     instances=bandit_instances(SHARE, COEFFICIENT, actions=(2, 6)),
