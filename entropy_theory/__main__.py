@@ -1,11 +1,13 @@
 """Claims, rules and the R-H law on the command line.
 
-``python -m entropy_theory verify | list | show | table | check | rules | prove | statement | fit``.
+``python -m entropy_theory verify | list | show | table | check | rules | prove | statement | sign |
+fit``.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import datetime
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -147,6 +149,23 @@ def table(*, output: Path | None = None) -> int:
         print(text, end="")
     else:
         write_text(output, text)
+    return 0
+
+
+def sign(
+    ids: tyro.conf.Positional[tuple[str, ...]], /, *, by: str = "a reader of title, words and statement"
+) -> int:
+    """Record that claims' words were read against what `statement` prints, and say no more than it.
+
+    The accepted ledger keeps it until words or statement change.
+
+    Args:
+        ids: the claims that were read.
+        by: who read them.
+    """
+    if not ids:
+        raise ValueError("give the ids of the claims that were read: sign ID ...")
+    ledger.sign(_chosen(all_claims(), ids).values(), by=by, on=datetime.date.today().isoformat())
     return 0
 
 
@@ -374,6 +393,7 @@ COMMANDS = {
         ("rules", "rules", "the update rules, or one with its options"),
         ("prove", "prove", "the proof kernel checks proofs"),
         ("statement", "statement", "a claim as the proof kernel reads it"),
+        ("sign", "sign", "record that claims' words were read against their statements"),
     )
 } | {"fit": Command(place="entropy_theory.performance_law.command:fit",
                      summary="the law R = b - a exp(H) on your training log")}

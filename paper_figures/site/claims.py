@@ -106,6 +106,7 @@ def _page(
         ("place", f"{link(paper, 'papers/' + claim.id.split('.')[0])}: {text(claim.source)}"),
         ("scope", text(claim.scope)),
         ("reading", text(str(claim.reading))),
+        ("words read", text(accepted_ledger.read_on(claim, record))),
         ("axioms", text(record["axioms"] or "none: no proof of the kernel")),
         ("figures", "\n\n".join(link(label, figure_page(name)) for name, label in figures)),
         ("source", source_link),
