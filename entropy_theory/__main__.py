@@ -1,8 +1,4 @@
-"""Claims, rules and the R-H law on the command line.
-
-``python -m entropy_theory verify | list | show | table | check | rules | prove | statement | sign |
-fit``.
-"""
+"""Claims, rules and the R-H law on the command line: ``python -m entropy_theory --help``."""
 
 from __future__ import annotations
 
@@ -152,20 +148,15 @@ def table(*, output: Path | None = None) -> int:
     return 0
 
 
-def sign(
-    ids: tyro.conf.Positional[tuple[str, ...]], /, *, by: str = "a reader of title, words and statement"
-) -> int:
-    """Record that claims' words were read against what `statement` prints, and say no more than it.
-
-    The accepted ledger keeps it until words or statement change.
+def sign(ids: tyro.conf.Positional[tuple[str, ...]], /) -> int:
+    """Record that claims' title and words were read against what `statement` prints, and say no more.
 
     Args:
-        ids: the claims that were read.
-        by: who read them.
+        ids: the claims that were read; a change of words or statement voids it.
     """
     if not ids:
         raise ValueError("give the ids of the claims that were read: sign ID ...")
-    ledger.sign(_chosen(all_claims(), ids).values(), by=by, on=datetime.date.today().isoformat())
+    ledger.sign(_chosen(all_claims(), ids).values(), on=datetime.date.today().isoformat())
     return 0
 
 
@@ -210,8 +201,8 @@ def check(
 ) -> int:
     """Check the claims and the update rules in a Python file of your own.
 
-    Exit status 1 unless all claims hold and all rules keep what every rule must keep (the same step on
-    any cut of a batch, on numpy and torch, ...). A broken clause comes with a small batch that breaks it.
+    Exit status 1 unless all claims hold and all rules keep what every rule must keep. A broken clause
+    comes with a small batch that breaks it.
 
     examples:
       policy-entropy check my_claims.py
@@ -222,8 +213,7 @@ def check(
             (which are checked with their defaults) or instances of them.
         profile: smoke has smaller searches; default and full are the same here.
         quick: the same as --profile smoke.
-        json: write the ledger of these claims, and what was found on the rules, to this file; "-" prints
-            it.
+        json: write the ledger of these claims, and what was found on the rules, to this file, or "-".
         jobs: claims checked at once; one per core by default.
         seed: seed of all searches and batches; what holds should hold at any other.
     """

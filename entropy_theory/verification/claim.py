@@ -34,6 +34,7 @@ from entropy_theory.verification.formula.statement import (
 from entropy_theory.verification.formula.terms import ACTIONS, STATES, Term, UntraceableError
 from entropy_theory.verification.formula.trees import HORIZON
 from entropy_theory.verification.instances import Cases, Instance, Instances, Margin
+from entropy_theory.verification.reading import Reading
 
 Relation = Literal[">", ">=", "=="]
 Method = Literal[
@@ -43,7 +44,6 @@ Outcome = Literal["pass", "fail", "undecided", "timeout", "error", "skipped", "v
 Target = Literal["statement", "repair", "printed proof", "experiment", "mutant"]
 
 RepairKind = Literal["hypothesis", "correction", "instead"]
-ReadingKind = Literal["literal", "precise", "inferred"]
 ProofText = Literal["printed", "reconstructed", "not in sources"]
 
 METHODS: tuple[Method, ...] = get_args(Method)
@@ -254,38 +254,6 @@ class Mutant:
     name: str
     statement: Statement
     instances: Instances | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """How a claim's statement is related to what somebody wrote; only a literal one can be *refuted*.
-
-    Attributes:
-        kind: "literal", the sentence or formula as printed; "precise", our precise form of it; or
-            "inferred", which nobody wrote.
-        quotation: the words or the formula that are read, as they stand in the text.
-        place: section, equation, table or caption; where the text is not at hand, that it is not.
-
-    Raises:
-        ValueError: an unknown kind; a literal reading without quotation or place, a precise one without
-            a place.
-    """
-
-    kind: ReadingKind
-    quotation: str = ""
-    place: str = ""
-
-    def __post_init__(self) -> None:
-        check_choice(self.kind, get_args(ReadingKind), "reading")
-        if self.kind != "inferred" and not self.place:
-            raise ValueError(f"a {self.kind} reading needs the place of what is read, such as 'Section "
-                             "2'; what nobody wrote is Reading('inferred')")
-        if self.kind == "literal" and not self.quotation:
-            raise ValueError("a literal reading needs the quotation: without it, it is 'precise'")
-
-    def __str__(self) -> str:
-        words = [self.kind, *([f'"{self.quotation}"'] if self.quotation else [])]
-        return ", ".join(words) + (f" ({self.place})" if self.place else "")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

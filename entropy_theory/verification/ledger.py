@@ -147,7 +147,10 @@ def signature(claim: Claim) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def sign(claims: Iterable[Claim], *, by: str, on: str, path: Path | None = None) -> None:
+def sign(
+    claims: Iterable[Claim], *, on: str, by: str = "a reader of title, words and statement",
+    path: Path | None = None,
+) -> None:
     """Record who read the words of these claims against their statements, and when.
 
     A claim whose words or statement change is unsigned again, for `signature` has changed.
