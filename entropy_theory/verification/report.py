@@ -121,7 +121,7 @@ def print_claim(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) ->
     line(claim.source)
     if claim.scope:
         line(f"scope: {claim.scope}")
-    line(f"reading: {claim.reading}")
+    line(f"reading: {latex_to_text(str(claim.reading))}")
     console.print(f"  verdict [{STYLES[verdict.statement]}]{verdict.statement}[/], "
                   f"printed proof {verdict.printed_proof}", highlight=False)
     by_name = {(e.target, e.name): e for e in evidence if e.name}
