@@ -1,11 +1,9 @@
-"""Claims, rules and the R-H law on the command line.
-
-``python -m entropy_theory verify | list | show | table | check | rules | prove | statement | fit``.
-"""
+"""Claims, rules and the R-H law on the command line: ``python -m entropy_theory --help``."""
 
 from __future__ import annotations
 
 import dataclasses
+import datetime
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -150,6 +148,18 @@ def table(*, output: Path | None = None) -> int:
     return 0
 
 
+def sign(ids: tyro.conf.Positional[tuple[str, ...]], /) -> int:
+    """Record that claims' title and words were read against what `statement` prints, and say no more.
+
+    Args:
+        ids: the claims that were read; a change of words or statement voids it.
+    """
+    if not ids:
+        raise ValueError("give the ids of the claims that were read: sign ID ...")
+    ledger.sign(_chosen(all_claims(), ids).values(), on=datetime.date.today().isoformat())
+    return 0
+
+
 def show(claim_id: tyro.conf.Positional[str], /, *, full: bool = False) -> int:
     """Print a claim's statement, hypotheses, proof and mutants, and check it while doing so.
 
@@ -191,8 +201,8 @@ def check(
 ) -> int:
     """Check the claims and the update rules in a Python file of your own.
 
-    Exit status 1 unless all claims hold and all rules keep what every rule must keep (the same step on
-    any cut of a batch, on numpy and torch, ...). A broken clause comes with a small batch that breaks it.
+    Exit status 1 unless all claims hold and all rules keep what every rule must keep. A broken clause
+    comes with a small batch that breaks it.
 
     examples:
       policy-entropy check my_claims.py
@@ -203,8 +213,7 @@ def check(
             (which are checked with their defaults) or instances of them.
         profile: smoke has smaller searches; default and full are the same here.
         quick: the same as --profile smoke.
-        json: write the ledger of these claims, and what was found on the rules, to this file; "-" prints
-            it.
+        json: write the ledger of these claims, and what was found on the rules, to this file, or "-".
         jobs: claims checked at once; one per core by default.
         seed: seed of all searches and batches; what holds should hold at any other.
     """
@@ -374,6 +383,7 @@ COMMANDS = {
         ("rules", "rules", "the update rules, or one with its options"),
         ("prove", "prove", "the proof kernel checks proofs"),
         ("statement", "statement", "a claim as the proof kernel reads it"),
+        ("sign", "sign", "record that claims' words were read against their statements"),
     )
 } | {"fit": Command(place="entropy_theory.performance_law.command:fit",
                      summary="the law R = b - a exp(H) on your training log")}

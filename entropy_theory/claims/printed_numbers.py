@@ -19,11 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from entropy_theory.verification import Cases, Condition, Instances
+from entropy_theory import verification as vf
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.formula.statement import Parameter, Parameters, Range
-from entropy_theory.verification.instances import Batch, Instance, Margin, drawn_by
+from entropy_theory.verification.instances import drawn_by
 
 
 def printed_rows(place: str) -> dict[str, tuple[str, str]]:
@@ -48,7 +46,7 @@ def half_unit(printed: str) -> Fraction:
     return Fraction(1, 2 * 10 ** len(printed.partition(".")[2]))
 
 
-def averaged_row(number: int, entries: str, average: str) -> Instance:
+def averaged_row(number: int, entries: str, average: str) -> vf.Instance:
     """A table row: its number, its entries (separated by spaces) and its printed average."""
     printed = entries.split()
     return {
@@ -61,14 +59,14 @@ def averaged_row(number: int, entries: str, average: str) -> Instance:
 
 
 def rounding_room(
-    i: Cases, weights: Sequence[Fraction] | Reals | None = None, shift: Fraction | int = 0
-) -> Reals:
+    i: vf.Cases, weights: Sequence[Fraction] | ar.Reals | None = None, shift: Fraction | int = 0
+) -> ar.Reals:
     """What rounding allows minus |average + shift - weighted mean|; weights are equal by default.
 
     They may be a field of the instances.
     """
 
-    def mean(values: Reals) -> Reals:
+    def mean(values: ar.Reals) -> ar.Reals:
         if weights is None:
             return ar.total(values) / values.shape[-1]
         if isinstance(weights, (list, tuple)):
@@ -83,42 +81,42 @@ def rounding_room(
 
 def corrected_room(
     number: int, printed: str, right: str
-) -> Margin:
+) -> vf.Margin:
     """`rounding_room` with one number put right: the average of row ``number``, misprinted."""
     correction = Fraction(right) - Fraction(printed)
 
-    def room(i: Cases) -> Reals:
+    def room(i: vf.Cases) -> ar.Reals:
         is_row = ar.less(np.abs(i.row - number), 0 * i.average + ar.constant(1, like=i.average) / 2)
         return np.where(is_row, rounding_room(i, shift=correction), rounding_room(i))
 
     return room
 
 
-def unrounded_instances(**printed: str) -> Instances:
+def unrounded_instances(**printed: str) -> vf.Instances:
     """Every set of positive numbers that would be printed like this; one field per keyword."""
     ranges = {name: (Fraction(text) - half_unit(text), Fraction(text) + half_unit(text))
               for name, text in printed.items()}
 
-    def sample(generator: np.random.Generator, size: int) -> Batch:
+    def sample(generator: np.random.Generator, size: int) -> vf.Batch:
         return {name: generator.uniform(float(low), float(high), size)
                 for name, (low, high) in ranges.items()}
 
-    def enumerate_corners(largest_total: int) -> Iterator[Batch]:
+    def enumerate_corners(largest_total: int) -> Iterator[vf.Batch]:
         rows = list(itertools.product(*((Fraction(printed[name]), *ends)
                                         for name, ends in ranges.items())))
         yield {name: np.array([float(row[k]) for row in rows]) for k, name in enumerate(ranges)}
 
-    return Instances(
+    return vf.Instances(
         strategy=drawn_by(sample), sample=sample, enumerate=enumerate_corners, movable=tuple(ranges),
         ranges={name: (float(low), float(high)) for name, (low, high) in ranges.items()},
         families="values that round to the printed ones",
-        parameters=Parameters(fields=tuple(
-            Parameter(name=name, range=Range(low=low, high=high))
+        parameters=vf.Parameters(fields=tuple(
+            vf.Parameter(name=name, range=vf.Range(low=low, high=high))
             for name, (low, high) in ranges.items())),
     )
 
 
-def compared(ours: str, theirs: str) -> Instance:
+def compared(ours: str, theirs: str) -> vf.Instance:
     """Two rows of scores on the same benchmarks, and what rounding can hide of each difference."""
     pairs = list(zip(ours.split(), theirs.split(), strict=True))
     return {
@@ -128,32 +126,32 @@ def compared(ours: str, theirs: str) -> Instance:
     }
 
 
-def not_behind(i: Cases) -> Reals:
+def not_behind(i: vf.Cases) -> ar.Reals:
     """Score by score, below zero where ours is behind by more than rounding can hide."""
     return i.ours - i.theirs + i.rounding
 
 
-def ahead(i: Cases) -> Reals:
+def ahead(i: vf.Cases) -> ar.Reals:
     """Score by score, above zero where ours is ahead by more than rounding can add."""
     return i.ours - i.theirs - i.rounding
 
 
-def flagged(name: str, latex: str) -> Condition:
+def flagged(name: str, latex: str) -> vf.Condition:
     """The hypothesis that a field of the rows, 0 or 1, is 1."""
 
-    def value(i: Cases) -> Reals:
-        flag: Reals = getattr(i, name)
+    def value(i: vf.Cases) -> ar.Reals:
+        flag: ar.Reals = getattr(i, name)
         return flag - ar.constant(1, like=flag) / 2
 
-    return Condition(latex=latex, value=value)
+    return vf.Condition(latex=latex, value=value)
 
 
-def ahead_on(i: Cases, least: int) -> Reals:
+def ahead_on(i: vf.Cases, least: int) -> ar.Reals:
     """Above zero where ours is printed ahead on at least this many benchmarks."""
     one = 0 * i.ours + ar.constant(1, like=i.ours)
     return ar.total(one, ar.less(i.theirs, i.ours)) - least + ar.constant(1, like=i.ours) / 2
 
 
-def mean_lead(i: Cases) -> Reals:
+def mean_lead(i: vf.Cases) -> ar.Reals:
     """Mean difference, minus the most that rounding can add to it."""
     return ar.total(i.ours - i.theirs - i.rounding) / i.ours.shape[-1]

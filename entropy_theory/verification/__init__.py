@@ -1,6 +1,6 @@
 """How a claim is checked.
 
-    claim.py            what a claim is: hypotheses, conclusion, mutants
+    claim.py reading.py what a claim is: hypotheses, conclusion, mutants; whose words it has
     instances.py        where it lives: strategies, samplers, small integers; drawn as bandit_policies.py,
                         tree_policies.py
     arithmetic.py       softmax formulas that run in float64 and in ball arithmetic alike
@@ -26,29 +26,74 @@ from typing import NoReturn
 
 from entropy_theory.verification.bandit_policies import bandit_instances
 from entropy_theory.verification.check import FULL, QUICK, judge
-from entropy_theory.verification.claim import Claim, Condition, Mutant, PrintedStep, Statement, Step
+from entropy_theory.verification.claim import (
+    Claim,
+    Condition,
+    Mutant,
+    PrintedStep,
+    Statement,
+    Step,
+    experiment,
+    variant,
+    without,
+)
 from entropy_theory.verification.drawn_fields import GRADED_REWARD, Scalar, Vector
-from entropy_theory.verification.instances import Cases, Instances, listed_instances
+from entropy_theory.verification.formula.definitions import definition
+from entropy_theory.verification.formula.statement import (
+    ANY,
+    POSITIVE,
+    Parameter,
+    Parameters,
+    Range,
+)
+from entropy_theory.verification.formula.terms import ACTIONS, STATES, Term, constant, elementwise
+from entropy_theory.verification.instances import (
+    Batch,
+    Cases,
+    Instance,
+    Instances,
+    Margin,
+    listed_instances,
+)
+from entropy_theory.verification.reading import Reading
 from entropy_theory.verification.tree_policies import tree_instances
 
 __all__ = [
+    "ACTIONS",
+    "ANY",
     "FULL",
     "GRADED_REWARD",
+    "POSITIVE",
     "QUICK",
+    "STATES",
+    "Batch",
     "Cases",
     "Claim",
     "Condition",
+    "Instance",
     "Instances",
+    "Margin",
     "Mutant",
+    "Parameter",
+    "Parameters",
     "PrintedStep",
+    "Range",
+    "Reading",
     "Scalar",
     "Statement",
     "Step",
+    "Term",
     "Vector",
     "bandit_instances",
+    "constant",
+    "definition",
+    "elementwise",
+    "experiment",
     "judge",
     "listed_instances",
     "tree_instances",
+    "variant",
+    "without",
 ]
 
 

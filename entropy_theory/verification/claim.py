@@ -34,6 +34,7 @@ from entropy_theory.verification.formula.statement import (
 from entropy_theory.verification.formula.terms import ACTIONS, STATES, Term, UntraceableError
 from entropy_theory.verification.formula.trees import HORIZON
 from entropy_theory.verification.instances import Cases, Instance, Instances, Margin
+from entropy_theory.verification.reading import Reading
 
 Relation = Literal[">", ">=", "=="]
 Method = Literal[
@@ -43,10 +44,7 @@ Outcome = Literal["pass", "fail", "undecided", "timeout", "error", "skipped", "v
 Target = Literal["statement", "repair", "printed proof", "experiment", "mutant"]
 
 RepairKind = Literal["hypothesis", "correction", "instead"]
-SourceText = Literal[
-    "printed", "printed, proof not in sources", "reconstructed", "reconstructed, no proof printed",
-    "abstract", "not in sources",
-]
+ProofText = Literal["printed", "reconstructed", "not in sources"]
 
 METHODS: tuple[Method, ...] = get_args(Method)
 FLOAT_FROM = 30
@@ -266,7 +264,8 @@ class Claim:
         id: SOURCE.KIND-NUMBER[part], such as ``aepo.theorem-4.3b``.
         source: paper and place.
         title: a few words.
-        statement: as printed (or its precise reading).
+        reading: whether the statement is what the source prints, our precise form of it, or inferred.
+        statement: what is judged.
         instances: the set it quantifies over.
         repair: a corrected statement, where the printed one fails.
         repair_note: which hypothesis or constant the repair adds.
@@ -274,9 +273,8 @@ class Claim:
             conclusion, it corrects a constant, a factor or a misprint, or it says what holds instead.
         scope: what the statement is about: one tabular state or a token tree, one token or a response,
             exact expectation or samples, one step or a run.
-        source_text: what was judged: the printed text; a printed statement whose proof is not in the
-            sources; a reconstruction of displays that the source has lost, where it prints a proof or
-            none; an abstract alone; or words that are not in the sources, as quoted elsewhere.
+        proof_text: of the source's own proof: printed (or there is none), reconstructed since its
+            displays are lost, or not in the sources.
         symbolic: whether SymPy too decides the equations of the formula that is said to be true
             (`symbolic`): a second verdict beside the kernel's.
         printed_proof: the source's own proof, step by step; empty if it prints none.
@@ -292,13 +290,14 @@ class Claim:
     id: str
     source: str
     title: str
+    reading: Reading
     statement: Statement
     instances: Instances
     repair: Statement | None = None
     repair_note: str = ""
     repair_is: RepairKind = "instead"
     scope: str = ""
-    source_text: SourceText = "printed"
+    proof_text: ProofText = "printed"
     symbolic: bool = False
     printed_proof: tuple[PrintedStep, ...] = ()
     first_order: bool = False
@@ -311,7 +310,7 @@ class Claim:
         if not re.fullmatch(r"[a-z0-9-]+\.[a-zA-Z0-9.-]+", self.id):
             raise ValueError(f"claim id '{self.id}' must look like source.kind-number")
         check_choice(self.repair_is, get_args(RepairKind), "kind of repair")
-        check_choice(self.source_text, get_args(SourceText), "source text")
+        check_choice(self.proof_text, get_args(ProofText), "text of the printed proof")
         give = object.__setattr__
         give(self, "statement", _parametrized(self.statement, self.instances))
         if self.repair is not None:

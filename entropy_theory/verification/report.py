@@ -26,8 +26,9 @@ from entropy_theory.verification.verdict import Verdict
 _REPAIRS = {"hypothesis": "with a hypothesis", "correction": "corrected", "instead": "instead"}
 STYLES = {
     "proved": "bold green", "first-order": "bold green", "verified": "green",
-    "true with a hypothesis": "yellow", "corrected": "yellow", "refuted": "red", "empirical": "cyan",
-    "undecided": "bold magenta", "no counterexample found": "yellow", "vacuous": "bold magenta",
+    "true with a hypothesis": "yellow", "corrected": "yellow", "refuted": "red",
+    "fails as we read it": "red", "empirical": "cyan", "undecided": "bold magenta",
+    "no counterexample found": "yellow", "vacuous": "bold magenta",
 }
 
 
@@ -56,7 +57,7 @@ def print_table(
         if verdict.counterexample is not None:
             shown = f"{describe(verdict.counterexample)}, margin " + str(
                 verdict.counterexample["margin_interval"])
-            fails = "fails as printed" if verdict.statement != "undecided" else (
+            fails = "fails" if verdict.statement != "undecided" else (
                 "is not decided, for the problems below; its check fails")
             console.print(f"{claim_id} {fails} at {escape(shown)}", soft_wrap=True, highlight=False)
             if verdict.instead:
@@ -120,8 +121,7 @@ def print_claim(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) ->
     line(claim.source)
     if claim.scope:
         line(f"scope: {claim.scope}")
-    if claim.source_text != "printed":
-        line(f"text judged: {claim.source_text}")
+    line(f"reading: {latex_to_text(str(claim.reading))}")
     console.print(f"  verdict [{STYLES[verdict.statement]}]{verdict.statement}[/], "
                   f"printed proof {verdict.printed_proof}", highlight=False)
     by_name = {(e.target, e.name): e for e in evidence if e.name}

@@ -10,9 +10,12 @@ Statement:
     vacuous      it passes for a reason that has nothing to do with what it says (`vacuity`)
     first-order  true with a remainder, and proved with it
     true with a hypothesis
-                 false as printed (certified violation); with the named hypothesis proved
-    corrected    false as printed; with another constant, factor or sign the repair survives
-    refuted      a certified violation; what holds instead, if something does, has its own standing
+                 false as stated (certified violation); with the named hypothesis proved
+    corrected    false as stated; with another constant, factor or sign the repair survives
+    refuted      a certified violation of a statement that is read literally; what holds instead, if
+                 something does, has its own standing
+    fails as we read it
+                 the same of our precise form of a sentence, or of one that nobody wrote
     empirical    a certified violation, but experiments show in which sense it holds
     undecided    anything else: an error, a surviving mutant, a proof and a counterexample at once, an
                  equation that SymPy finds wrong
@@ -34,10 +37,12 @@ from entropy_theory.verification.formula.terms import UntraceableError
 
 VERDICTS = (
     "proved", "first-order", "verified", "no counterexample found", "true with a hypothesis", "corrected",
-    "refuted", "empirical", "vacuous", "undecided",
+    "refuted", "fails as we read it", "empirical", "vacuous", "undecided",
 )
 HOLDS = ("proved", "verified", "first-order")
 """Verdicts that say that the statement is true as written."""
+FAILED = ("refuted", "fails as we read it")
+"""Verdicts of a certified violation: of what is printed, and of how we read it."""
 PRINTED_PROOFS = ("ok", "gap", "wrong", "reconstructed", "not in sources", "none", "undecided")
 Standing = Literal["proved", "verified", "no counterexample found", ""]
 
@@ -103,7 +108,7 @@ def _statement_verdict(
         if (instead == "proved" and claim.repair_is == "hypothesis"
                 and claim.statement.is_traceable()):
             return "true with a hypothesis"
-        return "refuted"
+        return FAILED[claim.reading.kind != "literal"]
     standing = _standing(claim.statement, evidence, "statement")
     if claim.first_order and standing == "proved":
         return "first-order"
@@ -193,10 +198,8 @@ def _survives(evidence: Sequence[Evidence], target: Target) -> bool:
 
 
 def _printed_proof(claim: Claim, evidence: Sequence[Evidence]) -> str:
-    if claim.source_text in ("printed, proof not in sources", "not in sources"):
-        return "not in sources"
-    if claim.source_text == "reconstructed":
-        return "reconstructed"
+    if claim.proof_text != "printed":
+        return claim.proof_text
     if not claim.printed_proof:
         return "none"
     outcomes = {e.name: e.outcome for e in evidence if e.target == "printed proof"}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from entropy_theory.verification.claim import Claim
+from entropy_theory.verification.verdict import FAILED
 from paper_figures.site import claims as claim_pages
 from paper_figures.site.markup import badge, claim_page, figure_page, link, text
 
@@ -93,7 +94,7 @@ def holding(
     """Return the claim that says a result precisely: the first with a repair or that is not refuted."""
     return next(
         claim for claim in (claims[name] for name in result.claims)
-        if claim.repair or records[claim.id]["verdict"] != "refuted")
+        if claim.repair or records[claim.id]["verdict"] not in FAILED)
 
 
 def _precisely(claim: Claim) -> str:

@@ -13,9 +13,10 @@ VERDICTS = {
     "verified": "searched up to a vocabulary's size, no counterexample found; no proof for every number "
                 "of actions",
     "no counterexample found": "none, but part of what the statement is about was not searched",
-    "true with a hypothesis": "false as printed; proved with the hypothesis that is named",
-    "corrected": "false as printed; with another constant, factor or sign it holds",
-    "refuted": "a certified counterexample exists; what holds instead stands beside it",
+    "true with a hypothesis": "false as stated; proved with the hypothesis that is named",
+    "corrected": "false as stated; with another constant, factor or sign it holds",
+    "refuted": "read literally: a certified counterexample exists; what holds instead stands beside it",
+    "fails as we read it": "the same of our precise form of a sentence, or of one that nobody wrote",
     "empirical": "false as an exact law; experiments say in which sense it holds",
     "vacuous": "it passes for a reason that has nothing to do with what it says",
     "undecided": "the evidence does not settle it",

@@ -9,11 +9,12 @@ from typing import Any
 
 from entropy_theory.verification.claim import Claim
 from entropy_theory.verification.floats import describe
+from entropy_theory.verification.verdict import FAILED
 from paper_figures.site import claims as claim_pages
 from paper_figures.site.ledger import SOURCES, VERDICTS
 from paper_figures.site.markup import badge, claim_page, fenced, figure_page, link, table, text
 
-FAILS = ("refuted", "corrected", "true with a hypothesis", "empirical", "undecided")
+FAILS = (*FAILED, "corrected", "true with a hypothesis", "empirical", "undecided")
 """Verdicts on statements that do not hold as printed, or of which it is not known."""
 ABOUT = {
     "aepo": "*Arbitrary Entropy Policy Optimization Breaks The Exploration Bottleneck of Reinforcement "

@@ -11,7 +11,7 @@ from tests.entropy_theory.verification import planted
 
 TROUBLE = '''
 import os, time
-from entropy_theory.verification import Claim, Statement, Step, bandit_instances
+from entropy_theory.verification import Claim, Reading, Statement, Step, bandit_instances
 from entropy_theory.verification import arithmetic as ar
 
 def hang():
@@ -28,6 +28,7 @@ def step(name, check):
 
 claim = Claim(
     id="mine.trouble", source="a test", title="checks that misbehave",
+    reading=Reading("inferred"),
     statement=Statement(latex="H >= 0", margin=lambda i: ar.entropy(i.logits)),
     experiments=(step("hangs", hang), step("dies", die), step("stumbles", stumble),
                  step("last", lambda: ("pass", ""))),

@@ -30,85 +30,74 @@ from typing import Any
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aent.token_mdp import returns
 from entropy_theory.claims.extensions.entropy_ceiling import SOME_WRONG
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Condition,
-    Mutant,
-    Scalar,
-    Statement,
-    bandit_instances,
-)
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.claim import experiment, variant
 from entropy_theory.verification.formula import limits
-from entropy_theory.verification.formula.definitions import definition
-from entropy_theory.verification.formula.statement import POSITIVE
 
 STEPS = 16
 STEP_SIZE = 0.5
 
 SCALARS = (
-    Scalar(name="low", low=0.02, high=1.0, grid=(Fraction(1, 4),), range=POSITIVE),
-    Scalar(name="high", low=0.1, high=2.0, grid=(Fraction(1, 2),), range=POSITIVE),
-    Scalar(name="least", low=0.02, high=1.0, grid=(Fraction(1, 16),), range=POSITIVE),
-    Scalar(name="most", low=0.05, high=3.0, grid=(Fraction(1, 8), 2), range=POSITIVE),
-    Scalar(name="gain", low=0.01, high=10.0, grid=(Fraction(1, 8), 8), range=POSITIVE),
-    Scalar(name="sharpness", low=0.01, high=50.0, grid=(2,), range=POSITIVE),
+    vf.Scalar(name="low", low=0.02, high=1.0, grid=(Fraction(1, 4),), range=vf.POSITIVE),
+    vf.Scalar(name="high", low=0.1, high=2.0, grid=(Fraction(1, 2),), range=vf.POSITIVE),
+    vf.Scalar(name="least", low=0.02, high=1.0, grid=(Fraction(1, 16),), range=vf.POSITIVE),
+    vf.Scalar(name="most", low=0.05, high=3.0, grid=(Fraction(1, 8), 2), range=vf.POSITIVE),
+    vf.Scalar(name="gain", low=0.01, high=10.0, grid=(Fraction(1, 8), 8), range=vf.POSITIVE),
+    vf.Scalar(name="sharpness", low=0.01, high=50.0, grid=(2,), range=vf.POSITIVE),
 )
 
 
-@definition
-def force(entropy: Reals, low: Reals, high: Reals) -> Reals:
+@vf.definition
+def force(entropy: ar.Reals, low: ar.Reals, high: ar.Reals) -> ar.Reals:
     """f(H): above zero below the band, below zero above it."""
     zero = 0 * entropy
     return ar.maximum(low - entropy, zero) - ar.maximum(entropy - high, zero)
 
 
-@definition
-def sharpened_entropy(correct: Mask, sharpness: Reals) -> Reals:
+@vf.definition
+def sharpened_entropy(correct: ar.Mask, sharpness: ar.Reals) -> ar.Reals:
     """H of softmax(x r)."""
     return ar.entropy(ar.per_action(sharpness) * returns(correct, sharpness))
 
 
-@definition
-def regularized_step(logits: Reals, coefficient: Reals, correct: Mask) -> Reals:
+@vf.definition
+def regularized_step(logits: ar.Reals, coefficient: ar.Reals, correct: ar.Mask) -> ar.Reals:
     """Logits after a natural-gradient step: (1 - eta lambda) z + eta r."""
     shrunk = (1 - STEP_SIZE * ar.per_action(coefficient)) * logits
     return shrunk + STEP_SIZE * returns(correct, logits)
 
 
-@definition
+@vf.definition
 def adapted(
-    coefficient: Reals, entropy: Reals, low: Reals, high: Reals, least: Reals, most: Reals, gain: Reals
-) -> Reals:
+    coefficient: ar.Reals, entropy: ar.Reals, low: ar.Reals, high: ar.Reals, least: ar.Reals,
+    most: ar.Reals, gain: ar.Reals,
+) -> ar.Reals:
     """The coefficient after Eq. 4.1: moved by the force, and put back into its box."""
     moved = coefficient + gain * force(entropy, low, high)
     return ar.minimum(ar.maximum(moved, least), most)
 
 
-def after_run(i: Cases) -> Reals:
+def after_run(i: vf.Cases) -> ar.Reals:
     """Logits after the exact run; the coefficient starts at the lower end of its box."""
 
-    def step(k: Any, logits: Reals, coefficient: Reals) -> tuple[Reals, Reals]:
+    def step(k: Any, logits: ar.Reals, coefficient: ar.Reals) -> tuple[ar.Reals, ar.Reals]:
         following = regularized_step(logits, coefficient, i.correct)
         return following, adapted(coefficient, ar.entropy(following), i.low, i.high, i.least, i.most,
                                   i.gain)
 
-    logits: Reals = limits.run(step, (i.logits, i.least), STEPS)[0]
+    logits: ar.Reals = limits.run(step, (i.logits, i.least), STEPS)[0]
     return logits
 
 
-def _in_band(i: Cases) -> Reals:
+def _in_band(i: vf.Cases) -> ar.Reals:
     entropy = ar.entropy(after_run(i))
     return ar.minimum(entropy - 9 * i.low / 10, 11 * i.high / 10 - entropy)
 
 
-@definition
-def vanilla_speed(correct: Mask, sharpness: Reals) -> Reals:
+@vf.definition
+def vanilla_speed(correct: ar.Mask, sharpness: ar.Reals) -> ar.Reals:
     """g(x) of the vanilla gradient: n p (1 - p)/(m (n - m))."""
     reward = returns(correct, sharpness)
     right = ar.total(ar.softmax(ar.per_action(sharpness) * reward), correct)
@@ -116,7 +105,7 @@ def vanilla_speed(correct: Mask, sharpness: Reals) -> Reals:
     return n * right * (1 - right) / (m * (n - m))
 
 
-def _dissipation(i: Cases) -> Reals:
+def _dissipation(i: vf.Cases) -> ar.Reals:
     """-dE/dt where the box holds lambda at its upper or lower end (inside it is lambda g u^2)."""
     pull, zero = force(sharpened_entropy(i.correct, i.sharpness), i.low, i.high), 0 * i.sharpness
     found = []
@@ -128,26 +117,27 @@ def _dissipation(i: Cases) -> Reals:
 
 
 _ORDERED = (
-    Condition(latex="$low < high$", value=lambda i: i.high - i.low),
-    Condition(latex="the box is not empty", value=lambda i: i.most - i.least),
+    vf.Condition(latex="$low < high$", value=lambda i: i.high - i.low),
+    vf.Condition(latex="the box is not empty", value=lambda i: i.most - i.least),
     SOME_WRONG,
 )
-_UPPER = Condition(latex=r"$low \le h(\lambda_{max})$",
-                   value=lambda i: sharpened_entropy(i.correct, 1 / i.most) - i.low)
-_LOWER = Condition(latex=r"$h(\lambda_{min}) \le high$",
-                   value=lambda i: i.high - sharpened_entropy(i.correct, 1 / i.least))
+_UPPER = vf.Condition(latex=r"$low < h(\lambda_{max})$",
+                      value=lambda i: sharpened_entropy(i.correct, 1 / i.most) - i.low)
+_LOWER = vf.Condition(latex=r"$h(\lambda_{min}) < high$",
+                      value=lambda i: i.high - sharpened_entropy(i.correct, 1 / i.least))
 
-_printed = Statement(
+_printed = vf.Statement(
     latex=rf"Eq. 4.1 confines the (clamped) entropy to $[low, high]$: after {STEPS} exact steps it is "
           "there, give or take 10 %.",
     margin=_in_band,
     conditions=_ORDERED,
 )
-_repaired = Statement(
-    latex=r"If $low \le h(\lambda_{max})$ and $h(\lambda_{min}) \le high$, $h(\lambda)$ the entropy of "
-          r"softmax$(r/\lambda)$, then in continuous time from $z = xr$ the energy $\frac12(1 - \lambda "
-          r"x)^2 + \beta\int f(H)\,x/g\,dx$ never rises, also while an end of the box "
-          r"holds $\lambda$: there $\lambda g u^2 \ge \beta f x u$, $u = 1 - \lambda x$.",
+_repaired = vf.Statement(
+    latex=r"If $low < h(\lambda_{max})$ and $h(\lambda_{min}) < high$, $h(\lambda)$ the entropy of "
+          r"softmax$(r/\lambda)$, then on the line $z = xr$, with $u = 1 - \lambda x$: $\lambda g u^2 "
+          r"\ge \beta f x u$ for $\lambda = \lambda_{max}$, $f = (low - H)_+$, and for $\lambda = "
+          r"\lambda_{min}$, $f = -(H - high)_+$; for $g = 1$ (natural gradient) and $g = n p (1 - "
+          "p)/(m(n - m))$ (vanilla gradient).",
     margin=_dissipation,
     conditions=(*_ORDERED, _UPPER, _LOWER),
 )
@@ -163,7 +153,7 @@ def _box_out_of_reach() -> tuple[bool, str]:
     return bool(entropy < arb("0.15") / 10**30), f"h(0.009) = {entropy.str(3, radius=False)}, low = 0.15"
 
 
-def _run(gain: float, vanilla: bool, steps: int, start: float = 25.0, size: float = 0.02) -> Reals:
+def _run(gain: float, vanilla: bool, steps: int, start: float = 25.0, size: float = 0.02) -> ar.Reals:
     """(x, lambda, H) of 1 right token in 10, band [0.4, 0.8], box [0.05, 1], small time steps."""
     x, coefficient, path = start, 0.05, []
     for _ in range(steps):
@@ -197,37 +187,40 @@ def _collapsed() -> tuple[bool, str]:
     return bool(late.max() < 1e-6), f"largest entropy in 20,000 steps {late.max():.1e}"
 
 
-adaptive_coefficient = Claim(
+adaptive_coefficient = vf.Claim(
     id="aent.adaptive-coefficient",
     source="AEnt, Section 4.2, Eq. 4.1",
+    reading=vf.Reading(
+        "precise",
+        "The algorithm will try to confine within by increasing/decreasing when is lower/higher than "
+        "the limits.", "Section 4.2; Eq. 4.1 itself is lost in the text"),
     title="The adaptive coefficient brings the clamped entropy into its band (one tabular state)",
     scope="one tabular state, natural-gradient steps in exact expectation, along 16 steps; the repair "
-          "in continuous time",
-    source_text="reconstructed, no proof printed",
+          "at one point of the line z = x r",
     statement=_printed,
-    instances=bandit_instances(*SCALARS, actions=(2, 6)),
+    instances=vf.bandit_instances(*SCALARS, actions=(2, 6)),
     repair=_repaired,
     repair_is="instead",
-    repair_note=r"$low \le h(\lambda_{max})$, $h(\lambda_{min}) \le high$; continuous time, start on the "
-                "line $z = x r$",
+    repair_note="inequalities at the ends of the box, on the line $z = x r$, where $low < "
+                r"h(\lambda_{max})$ and $h(\lambda_{min}) < high$",
     witnesses=(
         # The box ends at 1/8, where softmax(8 r) has entropy 0.003.
         {"weights": [1, 1], "correct": [True, False], "low": Fraction(1, 4), "high": Fraction(1, 2),
          "least": Fraction(1, 16), "most": Fraction(1, 8), "gain": Fraction(1, 8), "sharpness": 2},
     ),
     experiments=(
-        experiment("ends in the band", "1 right token of 10, box [0.05, 1], beta = 1/2: the natural "
-                   "gradient from x = 25 and the vanilla one from x = 6 end within 0.02 of [0.4, 0.8]",
-                   _ends_in_band),
-        experiment("overshoots", "the natural gradient with beta = 50 and time steps of 0.9: outside "
-                   "the band by over 10 % most of the time", _overshoots),
-        experiment("collapsed", "the vanilla gradient from x = 25: entropy stays below "
-                   "1e-6 for 20,000 steps of 0.02, although the condition holds", _collapsed),
-        experiment("box of the paper", "one right token, two thirds of 151,936 kept: h(lambda_max) is "
-                   "more than 30 orders of magnitude below the lower limit", _box_out_of_reach),
+        vf.experiment("ends in the band", "1 right token of 10, box [0.05, 1], beta = 1/2: the natural "
+                      "gradient from x = 25 and the vanilla one from x = 6 end within 0.02 of [0.4, 0.8]",
+                      _ends_in_band),
+        vf.experiment("overshoots", "the natural gradient with beta = 50 and time steps of 0.9: outside "
+                      "the band by over 10 % most of the time", _overshoots),
+        vf.experiment("collapsed", "the vanilla gradient from x = 25: entropy stays below "
+                      "1e-6 for 20,000 steps of 0.02, although the condition holds", _collapsed),
+        vf.experiment("box of the paper", "one right token, two thirds of 151,936 kept: h(lambda_max) is "
+                      "more than 30 orders of magnitude below the lower limit", _box_out_of_reach),
     ),
     mutants=(
-        Mutant(name=f"box and band fit, so {STEPS} steps are enough", statement=variant(
+        vf.Mutant(name=f"box and band fit, so {STEPS} steps are enough", statement=vf.variant(
             _printed, conditions=_repaired.conditions)),
     ),
 )

@@ -18,38 +18,35 @@ from __future__ import annotations
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.tempered_reinforce import excess, own_covariance
-from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import has_derivative
 
 
-@definition
-def gains(logits: Reals) -> Reals:
+@vf.definition
+def gains(logits: ar.Reals) -> ar.Reals:
     """d log pi_a under the flow: Sb - S_a, since S_a = Cov_pi(z, delta_a)."""
     return -excess(logits)
 
 
-@definition
-def above_uniform(logits: Reals) -> Reals:
+@vf.definition
+def above_uniform(logits: ar.Reals) -> ar.Reals:
     """pi_a - 1/n, summed over pairs."""
     n = logits.shape[-1]
     return ar.centered(0 * logits + ar.constant(1, like=logits) / n, ar.softmax(logits))
 
 
-def _towards_uniform(i: Cases) -> Reals:
+def _towards_uniform(i: vf.Cases) -> ar.Reals:
     return -above_uniform(i.logits) * gains(i.logits)
 
 
-def _above_typical(logits: Reals) -> Reals:
+def _above_typical(logits: ar.Reals) -> ar.Reals:
     """log pi_a + H: above zero where pi_a > e^{-H}."""
     return ar.centered(ar.softmax(logits), logits)
 
 
-def _rule(i: Cases) -> Reals:
+def _rule(i: vf.Cases) -> ar.Reals:
     """Each token is above e^{-H} or gains, is below 1/n only if it gains, and the likeliest loses."""
     gain = gains(i.logits)
     return np.concatenate([
@@ -59,22 +56,22 @@ def _rule(i: Cases) -> Reals:
     ], axis=-1)
 
 
-def _lift(i: Cases) -> Reals:
+def _lift(i: vf.Cases) -> ar.Reals:
     """A rarer token's logit is lifted at least as much as a more frequent one's."""
     lift = -own_covariance(i.logits)
     order = i.logits[..., :, None] - i.logits[..., None, :]
     return (ar.maximum(order, lift[..., :, None] - lift[..., None, :])).reshape(len(i.logits), -1)
 
 
-_printed = Statement(
+_printed = vf.Statement(
     latex=r"Under the gradient flow of $\mathcal H$ every probability moves towards uniform: "
           r"$(1/n - \pi_a)\,\dot\pi_a \ge 0$.",
     margin=_towards_uniform,
 )
-_repaired = Statement(
-    latex=r"$\frac{d}{dt}\log\pi_a = \mathbb E_\pi S - S_a$, $S_a = \pi_a(\log\pi_a + \mathcal H)$: "
-          r"every token with $\pi_a \le e^{-\mathcal H}$, and so every one below $1/n$, gains, and the "
-          "likeliest loses.",
+_repaired = vf.Statement(
+    latex=r"$\frac{d}{dt}\log\pi_a = \mathbb E_\pi S - S_a$, $S_a = \pi_a(\log\pi_a + \mathcal H)$: no "
+          r"token with $\pi_a < e^{-\mathcal H}$ or $\pi_a < 1/n$ loses, and the likeliest does not "
+          "gain.",
     margin=_rule,
     beyond=lambda i: (
         has_derivative(
@@ -86,18 +83,22 @@ _repaired = Statement(
     ),
 )
 
-bonus_pulls_to_uniform = Claim(
+bonus_pulls_to_uniform = vf.Claim(
     id="aent.bonus-pulls-to-uniform",
     source="AEnt, Section 4.1",
+    reading=vf.Reading(
+        "precise",
+        "increasing the likelihood of low-probability actions while decreasing those of the "
+        "high-probability ones", "Section 4.1"),
     title="The entropy bonus pulls each probability towards 1/n",
     scope="one tabular state, gradient flow on the entropy alone",
     statement=_printed,
-    instances=bandit_instances(correct=False),
+    instances=vf.bandit_instances(correct=False),
     repair=_repaired,
     repair_is="instead",
-    repair_note=r"tokens up to $e^{-H} \ge 1/n$ gain, the likeliest loses; in between $S_a < E S$ "
-                "decides",
+    repair_note="tokens below $e^{-H}$ or $1/n$ do not lose, the likeliest does not gain; in between "
+                "$S_a < E S$ decides",
     mutants=(
-        Mutant(name="rarer tokens are lifted more", statement=variant(_printed, margin=_lift)),
+        vf.Mutant(name="rarer tokens are lifted more", statement=vf.variant(_printed, margin=_lift)),
     ),
 )

@@ -26,50 +26,37 @@ from typing import Any
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aent.stationarity import is_right
 from entropy_theory.claims.aepo.tempered_reinforce import LEARNING_RATE
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Condition,
-    Mutant,
-    Statement,
-    Vector,
-    bandit_instances,
-)
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Ball, Reals
 from entropy_theory.verification.certify import precision
-from entropy_theory.verification.claim import experiment, variant
-from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.functions import computed_by
 from entropy_theory.verification.formula.limits import at_every_step, run
-from entropy_theory.verification.formula.statement import ANY
-from entropy_theory.verification.formula.terms import Term
 
 # ---------------------------------------------------------------- numbers
 
 
-@definition
-def gradient_step(logits: Reals, reward: Reals, learning_rate: Reals) -> Reals:
+@vf.definition
+def gradient_step(logits: ar.Reals, reward: ar.Reals, learning_rate: ar.Reals) -> ar.Reals:
     """eta pi_a (R_a - V)."""
     policy = ar.softmax(logits)
     return ar.per_action(learning_rate) * policy * ar.centered(policy, reward)
 
 
-@definition
-def likeliest_right(logits: Reals, reward: Reals) -> Reals:
+@vf.definition
+def likeliest_right(logits: ar.Reals, reward: ar.Reals) -> ar.Reals:
     """C: the probability of the likeliest right answer."""
     return ar.largest(ar.softmax(logits), is_right(reward))
 
 
-@definition
-def right_mass(logits: Reals, reward: Reals) -> Reals:
+@vf.definition
+def right_mass(logits: ar.Reals, reward: ar.Reals) -> ar.Reals:
     """p: the probability of all right answers."""
     return ar.total(ar.softmax(logits), is_right(reward))
 
 
-def _careful_rise(logits: Reals, reward: Reals, step: Reals) -> Reals:
+def _careful_rise(logits: ar.Reals, reward: ar.Reals, step: ar.Reals) -> ar.Reals:
     # C'/C = e^{d*}/E e^d, d* the growth of the likeliest right logit, so C'/C - 1 = x/(1 - x) for
     # x = E[1 - e^{d - d*}].
     right = is_right(reward)
@@ -89,12 +76,12 @@ def _entry(values: np.ndarray, place: np.ndarray) -> np.ndarray:
 
 
 @computed_by(_careful_rise)
-def rise(logits: Reals, reward: Reals, step: Reals) -> Reals:
+def rise(logits: ar.Reals, reward: ar.Reals, step: ar.Reals) -> ar.Reals:
     """C' - C, after this step."""
     return likeliest_right(logits + step, reward) - likeliest_right(logits, reward)
 
 
-def _careful_mass_rise(logits: Reals, reward: Reals, step: Reals) -> Reals:
+def _careful_mass_rise(logits: ar.Reals, reward: ar.Reals, step: ar.Reals) -> ar.Reals:
     policy, right = ar.softmax(logits), is_right(reward)
     moved = policy * np.expm1(step)
     p, q = ar.total(policy, right), ar.total(policy, ~right)
@@ -103,35 +90,35 @@ def _careful_mass_rise(logits: Reals, reward: Reals, step: Reals) -> Reals:
 
 
 @computed_by(_careful_mass_rise)
-def mass_rise(logits: Reals, reward: Reals, step: Reals) -> Reals:
+def mass_rise(logits: ar.Reals, reward: ar.Reals, step: ar.Reals) -> ar.Reals:
     """p' - p, after this step."""
     return right_mass(logits + step, reward) - right_mass(logits, reward)
 
 
-def _own_step(i: Cases) -> Reals:
+def _own_step(i: vf.Cases) -> ar.Reals:
     return gradient_step(i.logits, i.reward, i.learning_rate)
 
 
-def growth(i: Cases, step: Reals | None = None) -> Reals:
+def growth(i: vf.Cases, step: ar.Reals | None = None) -> ar.Reals:
     """C' - C."""
     return rise(i.logits, i.reward, _own_step(i) if step is None else step)
 
 
-def _above_mean(i: Cases) -> Reals:
+def _above_mean(i: vf.Cases) -> ar.Reals:
     """m C - p: how far the likeliest right answer is above all m of them."""
     policy, right = ar.softmax(i.logits), is_right(i.reward)
     return ar.total(likeliest_right(i.logits, i.reward)[..., None] - policy, right)
 
 
-def _parts(i: Cases) -> Reals:
+def _parts(i: vf.Cases) -> ar.Reals:
     """C' - C, p' - p, and m C - p."""
     step = _own_step(i)
     return np.stack([growth(i, step), mass_rise(i.logits, i.reward, step), _above_mean(i)], axis=-1)
 
 
-def _whole_runs(i: Any) -> tuple[Term, ...]:
+def _whole_runs(i: Any) -> tuple[vf.Term, ...]:
     """C_k >= C_0 and m C_k >= p_0 after every number k of steps."""
-    def after(k: Term) -> Term:
+    def after(k: vf.Term) -> vf.Term:
         return run(lambda _, z: z + gradient_step(z, i.reward, i.learning_rate), i.logits, k)
 
     count = ar.total(0 * i.reward + 1, is_right(i.reward))
@@ -143,7 +130,7 @@ def _whole_runs(i: Any) -> tuple[Term, ...]:
     )
 
 
-def _every_right_growth(i: Cases) -> Reals:
+def _every_right_growth(i: vf.Cases) -> ar.Reals:
     """The least of E[e^{d_a} - e^d] over right answers a: has the sign of pi'_a - pi_a."""
     policy, step = ar.softmax(i.logits), _own_step(i)
     moved = np.expm1(step)
@@ -153,7 +140,7 @@ def _every_right_growth(i: Cases) -> Reals:
 # ---------------------------------------------------------------- long runs
 
 
-def _lowest(delta: Fraction, steps: int) -> Ball:
+def _lowest(delta: Fraction, steps: int) -> ar.Ball:
     """The least C over a run from pi = (1, 2, 5)/8, R = (1, 1 - delta, 0), eta = 4, divided by C_0."""
     from flint import arb
 
@@ -195,17 +182,16 @@ def _commitment() -> tuple[bool, str]:
 
 # ---------------------------------------------------------------- claim
 
-_NEARLY_RIGHT = Vector(name="reward", low=0.0, high=1.0, grid=(0, 1, Fraction(9, 10)), range=ANY)
-BINARY = Condition(latex="returns are 0 or 1",
-                   value=lambda i: np.all(np.equal(i.reward, 0) | np.equal(i.reward, 1), axis=-1))
+_NEARLY_RIGHT = vf.Vector(name="reward", low=0.0, high=1.0, grid=(0, 1, Fraction(9, 10)), range=vf.ANY)
+BINARY = vf.Condition(latex="returns are 0 or 1",
+                      value=lambda i: np.all(np.equal(i.reward, 0) | np.equal(i.reward, 1), axis=-1))
 
-_statement = Statement(
-    latex=r"$C(q) = \max_{y\in\mathcal A^*}\pi(y)$ is bounded away from 0 by the start, read as: for "
-          r"returns in $[0, 1]$ an exact policy gradient step lowers neither $C$ nor $p = \pi(\mathcal "
-          r"A^*)$, so $C_k \ge \max(C_0, p_0/m)$.",
+_statement = vf.Statement(
+    latex="For returns in $[0, 1]$ an exact policy gradient step lowers neither $C(q) = "
+          r"\max_{y\in\mathcal A^*}\pi(y)$ nor $p = \pi(\mathcal A^*)$.",
     margin=_parts,
 )
-_repaired = Statement(
+_repaired = vf.Statement(
     latex=r"For one-token responses with returns 0 and 1, exact policy gradient lowers neither $C$ nor "
           r"$p = \pi(\mathcal A^*)$, whatever $\eta$; so $C_k \ge \max(C_0, p_0/m)$.",
     margin=_parts,
@@ -214,28 +200,32 @@ _repaired = Statement(
 )
 AT_UNIT_RATE = {"weights": [1, 1, 4], "reward": [0, 1, Fraction(9, 10)], "learning_rate": 1}
 
-c_stays_away = Claim(
+c_stays_away = vf.Claim(
     id="aent.c-stays-away-from-zero",
     source="AEnt, Section 3, after Proposition 1",
-    title="The likeliest right response does not become unlikely",
+    reading=vf.Reading(
+        "inferred",
+        "can be controlled (bounded away from ) when the initial LLM and the RL algorithm can "
+        "sufficiently explore the optimal response",
+        "Section 3, after Proposition 1, which does not say that no step lowers it"),
+    title="No step of the policy gradient makes the likeliest right response rarer",
     scope="one tabular state (responses of one token), exact policy gradient, one step; the "
           "repair for every step of a run",
-    source_text="reconstructed, no proof printed",
     statement=_statement,
-    instances=bandit_instances(LEARNING_RATE, correct=False, vectors=(_NEARLY_RIGHT,), actions=(2, 4)),
+    instances=vf.bandit_instances(LEARNING_RATE, correct=False, vectors=(_NEARLY_RIGHT,), actions=(2, 4)),
     witnesses=(AT_UNIT_RATE,),
     repair=_repaired,
     repair_is="hypothesis",
     repair_note="returns 0 and 1, as in the paper's experiments; then for every learning rate and step",
     experiments=(
-        experiment("deep falls", "R = (1, 1 - delta, 0) from (1, 2, 5)/8 at eta = 4: C falls "
-                   "below 0.52 C_0 for delta = 0.01 and below 0.19 C_0 for 0.003 (certified)", _fall),
-        experiment("commitment of sampled natural gradient", "pi = (1/2, 1/2), R = (1, 1/2), eta = 1: "
-                   "the worse answer is drawn for ever with this probability, G draws a step "
-                   "(certified); then C -> 0", _commitment),
+        vf.experiment("deep falls", "R = (1, 1 - delta, 0) from (1, 2, 5)/8 at eta = 4: C falls "
+                      "below 0.52 C_0 for delta = 0.01 and below 0.19 C_0 for 0.003 (certified)", _fall),
+        vf.experiment("commitment of sampled natural gradient", "pi = (1/2, 1/2), R = (1, 1/2), eta = 1: "
+                      "the worse answer is drawn for ever with this probability, G draws a step "
+                      "(certified); then C -> 0", _commitment),
     ),
     mutants=(
-        Mutant(name="every right answer becomes likelier", statement=variant(
+        vf.Mutant(name="every right answer becomes likelier", statement=vf.variant(
             _repaired, margin=_every_right_growth)),
     ),
 )

@@ -25,43 +25,30 @@ from fractions import Fraction
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aent.token_mdp import COEFFICIENT, likeliest
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Condition,
-    Mutant,
-    Scalar,
-    Statement,
-    bandit_instances,
-)
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import implies
-from entropy_theory.verification.formula.statement import Range
-from entropy_theory.verification.formula.terms import elementwise
 
-REMOVED = Scalar(
+REMOVED = vf.Scalar(
     name="removed_fraction", low=0.05, high=0.95, grid=(Fraction(1, 2), Fraction(1, 3)),
-    range=Range(low=0, open_low=True, high=1, open_high=True),
+    range=vf.Range(low=0, open_low=True, high=1, open_high=True),
 )
 
 
-def kept_tokens(logits: Reals, removed_fraction: Reals) -> Mask:
+def kept_tokens(logits: ar.Reals, removed_fraction: ar.Reals) -> ar.Mask:
     """The likeliest tokens: floor(p n) are removed; among ties the higher index goes first."""
     return ar.kept_tokens(logits, removed_fraction)
 
 
-@definition
-def bias(n_tokens: Reals, n_right: Reals, coefficient: Reals) -> Reals:
+@vf.definition
+def bias(n_tokens: ar.Reals, n_right: ar.Reals, coefficient: ar.Reals) -> ar.Reals:
     """B, the value that softmax(r/lambda) on these tokens gives away; one right answer or more exists."""
     wrong = n_tokens - n_right
     return wrong / (n_right * np.exp(1 / coefficient) + wrong)
 
 
-def _counts(i: Cases) -> tuple[Reals, Reals, Reals, Reals]:
+def _counts(i: vf.Cases) -> tuple[ar.Reals, ar.Reals, ar.Reals, ar.Reals]:
     """(n, m, k, m') as numbers of the instance's arithmetic."""
     one = 0 * i.logits + ar.constant(1, like=i.logits)
     kept = kept_tokens(i.logits, i.removed_fraction)
@@ -69,51 +56,56 @@ def _counts(i: Cases) -> tuple[Reals, Reals, Reals, Reals]:
             ar.total(one, kept & i.correct))
 
 
-def _less_biased(i: Cases) -> Reals:
+def _less_biased(i: vf.Cases) -> ar.Reals:
     """B(n, m) - B(k, m')."""
     n, m, k, kept_right = _counts(i)
     return bias(n, m, i.coefficient) - bias(k, kept_right, i.coefficient)
 
 
-def _denser(i: Cases) -> Reals:
+def _denser(i: vf.Cases) -> ar.Reals:
     """m' n - m k: whether right tokens are denser among the kept ones."""
     n, m, k, kept_right = _counts(i)
     return kept_right * n - m * k
 
 
-def _no_tie_at_the_cut(i: Cases) -> Reals:
+def _no_tie_at_the_cut(i: vf.Cases) -> ar.Reals:
     """How far the least likely kept token is ahead of the removed ones; 1 if none is removed."""
     kept = kept_tokens(i.logits, i.removed_fraction)
     ahead = ar.smallest(i.logits, kept) - ar.largest(i.logits, ~kept)
     return np.where(np.all(kept, axis=-1), 1 + 0 * ahead, ahead)
 
 
-_no_tie = Condition(latex="no tie at the cut", value=_no_tie_at_the_cut)
-_printed = Statement(
+_no_tie = vf.Condition(latex="no tie at the cut", value=_no_tie_at_the_cut)
+_printed = vf.Statement(
     latex=r"With the bonus on the likeliest tokens only, the regularized optimum gives away no more "
           r"value: $B(k, m') \le B(n, m)$.",
     margin=_less_biased,
     conditions=(_no_tie,),
 )
-_repaired = Statement(
-    latex=r"$B(k, m') \le B(n, m)$ if and only if $m'/k \ge m/n$: $(B(n,m) - B(k,m'))(m'n - mk) \ge 0$, "
-          r"$= 0$ only where both factors are; in particular whenever every right token is kept.",
+_repaired = vf.Statement(
+    latex=r"With $B(n, m) = (n - m)/(m e^{1/\lambda} + n - m)$, which softmax$(r/\lambda)$ gives away, "
+          r"and $m'$ right of the $k$ kept: $B(k, m') \le B(n, m)$ if and only if $m'/k \ge m/n$: "
+          r"$(B(n,m) - B(k,m'))(m'n - mk) \ge 0$, $= 0$ only where both factors are; in particular "
+          "whenever every right token is kept.",
     margin=lambda i: _less_biased(i) * _denser(i),
     beyond=lambda i: (
-        implies(elementwise("equal", _less_biased(i), 0), elementwise("equal", _denser(i), 0)),
-        implies(elementwise("equal", _denser(i), 0), elementwise("equal", _less_biased(i), 0)),
+        implies(vf.elementwise("equal", _less_biased(i), 0), vf.elementwise("equal", _denser(i), 0)),
+        implies(vf.elementwise("equal", _denser(i), 0), vf.elementwise("equal", _less_biased(i), 0)),
         implies((~i.correct | kept_tokens(i.logits, i.removed_fraction)).all(),
-                elementwise("less_equal", 0, _less_biased(i))),
+                vf.elementwise("less_equal", 0, _less_biased(i))),
     ),
 )
 
-clamping_reduces_bias = Claim(
+clamping_reduces_bias = vf.Claim(
     id="aent.clamping-reduces-bias",
     source="AEnt, Section 1 ('enjoys decreased bias'), without Section 4.1's 'denser optimality'",
+    reading=vf.Reading(
+        "precise", "enjoys decreased bias compared to the original entropy",
+        "Section 1; Section 4.1 adds 'with denser optimality' and 'generally'"),
     title="Clamping to the likeliest tokens reduces the bias of the entropy bonus, whatever is cut",
     scope="one tabular state, optimum of the regularized objective on a fixed kept set",
     statement=_printed,
-    instances=bandit_instances(COEFFICIENT, REMOVED),
+    instances=vf.bandit_instances(COEFFICIENT, REMOVED),
     repair=_repaired,
     repair_is="instead",
     repair_note="Section 4.1's own condition: exactly where right tokens are denser among the kept ones "
@@ -126,8 +118,8 @@ clamping_reduces_bias = Claim(
          "removed_fraction": Fraction(1, 3)},
     ),
     mutants=(
-        Mutant(name="the likeliest token is right, so clamping helps", statement=variant(
-            _printed, conditions=(_no_tie, Condition(
+        vf.Mutant(name="the likeliest token is right, so clamping helps", statement=vf.variant(
+            _printed, conditions=(_no_tie, vf.Condition(
                 latex="the likeliest token is right",
                 value=lambda i: np.take_along_axis(i.correct, likeliest(i.logits), -1)[..., 0])))),
     ),

@@ -16,64 +16,65 @@ between continuations of different lengths.
 
 from __future__ import annotations
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.response_length import STOP, at_temperature, lengths
-from entropy_theory.verification import Cases, Claim, Condition, Mutant, Scalar, Statement
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.statement import POSITIVE
-from entropy_theory.verification.tree_policies import tree_instances
 
-TEMPERATURE = Scalar(name="temperature", low=1.01, high=20.0, grid=(2,), range=POSITIVE)
+TEMPERATURE = vf.Scalar(name="temperature", low=1.01, high=20.0, grid=(2,), range=vf.POSITIVE)
 
 
-def expected_length(i: Cases, temperature: Reals | None = None) -> Reals:
+def expected_length(i: vf.Cases, temperature: ar.Reals | None = None) -> ar.Reals:
     """E|o| under the policy at this temperature."""
     sampled = ar.softmax(at_temperature(i.logits, temperature))
     return ar.mean(ar.token_tree(i.logits).response_probabilities(sampled), lengths(i.logits))
 
 
-def _longer(i: Cases) -> Reals:
+def _longer(i: vf.Cases) -> ar.Reals:
     return expected_length(i, i.temperature) - expected_length(i)
 
 
-def _lead_of_stop(i: Cases) -> Reals:
+def _lead_of_stop(i: vf.Cases) -> ar.Reals:
     """[..., states]: the logit of the stop minus the other's."""
     return i.logits[..., STOP] - i.logits[..., 1 - STOP]
 
 
-HOT = Condition(latex="$T > 1$", value=lambda i: i.temperature - 1)
-STOPS = Condition(
-    latex="stopping is the likelier token at every state", relation=">=",
+HOT = vf.Condition(latex="$T > 1$", value=lambda i: i.temperature - 1)
+STOPS = vf.Condition(
+    latex="stopping is at least as likely as going on, at every state", relation=">=",
     value=lambda i: ar.smallest(_lead_of_stop(i)),
 )
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"A higher temperature, and so a higher entropy at each state, makes responses longer: "
           r"$E_{\pi^T}|o| \ge E_\pi|o|$ for $T > 1$.",
     margin=_longer,
     conditions=(HOT,),
 )
 
-_where_it_stops = Statement(
-    latex=r"It does where stopping is the likelier of the two tokens at every state.",
+_where_it_stops = vf.Statement(
+    latex="It does where stopping is at least as likely as going on at every state (two tokens, one of "
+          "which stops).",
     margin=_longer,
     conditions=(HOT, STOPS),
 )
 
-entropy_length = Claim(
+entropy_length = vf.Claim(
     id="aent.entropy-length",
     source="AEnt, Section 5.3 ('a positive correlation between entropy and response length')",
-    title="Higher entropy by temperature means longer responses",
+    reading=vf.Reading(
+        "inferred", "We observe a positive correlation between entropy and response length in this case",
+        "Section 5.3, of one run: an observation, no law"),
+    title="Higher entropy by temperature means no shorter responses",
     scope="tabular token tree with a token that ends the response, exact expectation",
     statement=_statement,
-    instances=tree_instances(TEMPERATURE, tokens=(2, 2), horizon=(1, 3), reward=None),
+    instances=vf.tree_instances(TEMPERATURE, tokens=(2, 2), horizon=(1, 3), reward=None),
     repair=_where_it_stops,
     repair_is="hypothesis",
-    repair_note="hypothesis: the token that ends the response is the likelier one at every state",
+    repair_note="hypothesis: the token that ends the response is at least as likely as the other at "
+                "every state",
     mutants=(
-        Mutant(name="where stopping is the unlikelier token", statement=variant(
-            _statement, conditions=(HOT, Condition(
+        vf.Mutant(name="where stopping is the unlikelier token", statement=vf.variant(
+            _statement, conditions=(HOT, vf.Condition(
                 latex="stopping is the unlikelier token",
                 value=lambda i: ar.smallest(-_lead_of_stop(i)))))),
     ),

@@ -16,54 +16,47 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aent.c_stays_away import gradient_step
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Mutant,
-    Scalar,
-    Statement,
-    bandit_instances,
-)
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.drawn_fields import GRADED_REWARD
-from entropy_theory.verification.formula.statement import Range
 
-CALM_RATE = Scalar(
+CALM_RATE = vf.Scalar(
     name="learning_rate", low=0.01, high=0.4, grid=(Fraction(2, 5), Fraction(1, 10)),
-    range=Range(low=0, open_low=True, high=Fraction(2, 5)),
+    range=vf.Range(low=0, open_low=True, high=Fraction(2, 5)),
 )
 
 
-def _gain(i: Cases) -> Reals:
+def _gain(i: vf.Cases) -> ar.Reals:
     """V(z + eta g) - V(z), with the reward's mean taken out first."""
     step = gradient_step(i.logits, i.reward, i.learning_rate)
     return ar.mean(ar.softmax(i.logits + step), ar.centered(ar.softmax(i.logits), i.reward))
 
 
-def _room(i: Cases, factor: int = 1) -> Reals:
+def _room(i: vf.Cases, factor: int = 1) -> ar.Reals:
     """2 eta (gain) minus factor times |eta g|^2."""
     step = gradient_step(i.logits, i.reward, i.learning_rate)
     return 2 * i.learning_rate * _gain(i) - factor * ar.total(step * step)
 
 
-_statement = Statement(
-    latex=r"For $\eta \le \frac25$: $V(z + \eta g) - V(z) \ge \frac\eta2\lVert g\rVert_2^2$, $g = \nabla "
-          r"V$; so one of $K$ steps has $\lVert g\rVert_2^2 \le 2/(\eta K)$.",
+_statement = vf.Statement(
+    latex=r"For $\eta \le \frac25$: $V(z + \eta g) - V(z) \ge \frac\eta2\lVert g\rVert_2^2$, $g = "
+          r"\nabla V$.",
     margin=_room,
 )
 
-eps_stationarity = Claim(
+eps_stationarity = vf.Claim(
     id="aent.eps-stationarity",
     source="AEnt, Section 3 ('guaranteed to converge to an epsilon-stationary point')",
-    title="Exact policy gradient reaches an epsilon-stationary point (one tabular state)",
-    scope="one tabular state, returns in [0, 1], exact policy gradient, one step, and so a run",
+    reading=vf.Reading(
+        "precise", "are generally guaranteed to converge to an -stationary point of the RL objective",
+        "Section 3"),
+    title="A step of the exact policy gradient gains half of eta times its squared norm (one tabular "
+          "state)",
+    scope="one tabular state, returns in [0, 1], exact policy gradient, one step",
     statement=_statement,
-    instances=bandit_instances(CALM_RATE, correct=False, vectors=(GRADED_REWARD,), actions=(2, 6)),
+    instances=vf.bandit_instances(CALM_RATE, correct=False, vectors=(vf.GRADED_REWARD,), actions=(2, 6)),
     mutants=(
-        Mutant(name="it gains three times as much", statement=variant(
+        vf.Mutant(name="it gains three times as much", statement=vf.variant(
             _statement, margin=lambda i: _room(i, factor=3))),
     ),
 )

@@ -32,31 +32,17 @@ from fractions import Fraction
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aent.lemma_6 import soft_constant
 from entropy_theory.claims.aent.stationarity import entropy_bias, largest_right_probability
 from entropy_theory.claims.aent.token_mdp import COEFFICIENT, returns, trees
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Condition,
-    Mutant,
-    Scalar,
-    Statement,
-    listed_instances,
-)
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Mask, Real, Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import implies
-from entropy_theory.verification.formula.statement import POSITIVE
-from entropy_theory.verification.formula.terms import Term
-from entropy_theory.verification.instances import Batch, Instance, Instances
 
 # ---------------------------------------------------------------- numbers
 
 
-def _parts(i: Cases) -> tuple[Reals, Reals, Reals, Real]:
+def _parts(i: vf.Cases) -> tuple[ar.Reals, ar.Reals, ar.Reals, ar.Real]:
     """(C, 2 lambda C_lambda, lambda L, sqrt(h)), one number per instance."""
     reward = returns(i.correct, i.logits)
     horizon = ar.constant(1, like=i.logits) * ar.token_tree(i.logits).horizon
@@ -68,31 +54,31 @@ def _parts(i: Cases) -> tuple[Reals, Reals, Reals, Real]:
     )
 
 
-def improvement(i: Cases) -> Reals:
+def improvement(i: vf.Cases) -> ar.Reals:
     """B1 - B2, times 2 lambda C_lambda C > 0."""
     c, scale, bias, root = _parts(i)
     return scale * root * i.epsilon - c * (i.epsilon**2 + scale * bias)
 
 
-def _void_or_worse(i: Cases) -> Reals:
+def _void_or_worse(i: vf.Cases) -> ar.Reals:
     """The larger of B2 - 1 and B2 - B1, each times a positive number."""
     _, scale, bias, _ = _parts(i)
     return ar.maximum(i.epsilon**2 + scale * (bias - 1), -improvement(i))
 
 
-@definition
-def linear_coefficient(logits: Reals, reward: Reals) -> Reals:
+@vf.definition
+def linear_coefficient(logits: ar.Reals, reward: ar.Reals) -> ar.Reals:
     """c = sqrt(h)/C: the bound of Proposition 1 (II) is B1 = c eps."""
     return np.sqrt(ar.token_tree(logits).horizon) / largest_right_probability(logits, reward)
 
 
-@definition
-def square_coefficient(logits: Reals, reward: Reals, coefficient: Reals) -> Reals:
+@vf.definition
+def square_coefficient(logits: ar.Reals, reward: ar.Reals, coefficient: ar.Reals) -> ar.Reals:
     """k = 1/(2 lambda C_lambda): the bound of Proposition 2 is B2 = k eps^2 + lambda L."""
     return 1 / (2 * coefficient * soft_constant(logits, reward, coefficient))
 
 
-def _bounds(i: Cases) -> tuple[Term, ...]:
+def _bounds(i: vf.Cases) -> tuple[vf.Term, ...]:
     """B2 >= min(1, B1), and B2 <= B1 exactly where (2 k eps - c)^2 <= c^2 - 4 k lambda L."""
     reward = returns(i.correct, i.logits)
     bias = entropy_bias(i.logits, reward, i.coefficient)
@@ -106,45 +92,46 @@ def _bounds(i: Cases) -> tuple[Term, ...]:
 
 # ---------------------------------------------------------------- instances
 
-EPSILON = Scalar(name="epsilon", low=1e-3, high=4.0,
-                 grid=(Fraction(1, 2), Fraction(1, 10), Fraction(1, 6)), range=POSITIVE)
+EPSILON = vf.Scalar(name="epsilon", low=1e-3, high=4.0,
+                    grid=(Fraction(1, 2), Fraction(1, 10), Fraction(1, 6)), range=vf.POSITIVE)
 
 
-def _instances() -> Instances:
+def _instances() -> vf.Instances:
     """Token trees; where the first response is right, it is the only one in half of the cases."""
     drawn = trees(COEFFICIENT, EPSILON)
 
-    def alone(correct: object) -> Mask:
+    def alone(correct: object) -> ar.Mask:
         given = np.asarray(correct)
         only = np.zeros(given.shape, dtype=bool)
         only[..., 0] = True
         return np.where(given[..., :1], only, given)
 
-    def sample(generator: np.random.Generator, size: int) -> Batch:
+    def sample(generator: np.random.Generator, size: int) -> vf.Batch:
         batch = drawn.sample(generator, size)
         return {**batch, "correct": alone(batch["correct"])}
 
-    def one(case: Instance) -> Instance:
+    def one(case: vf.Instance) -> vf.Instance:
         return {**case, "correct": alone(case["correct"]).tolist()}
 
     return dataclasses.replace(drawn, sample=sample, strategy=drawn.strategy.map(one))
 
 
-ONE_RIGHT = Condition(latex="a single right response",
-                      value=lambda i: np.equal(ar.total(returns(i.correct, i.logits)), 1))
+ONE_RIGHT = vf.Condition(latex="a single right response",
+                         value=lambda i: np.equal(ar.total(returns(i.correct, i.logits)), 1))
 
 # ---------------------------------------------------------------- claim
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"Entropy regularization improves the bound's dependence from $\epsilon$ to $\epsilon^2$: "
           r"$\epsilon^2/(2\lambda C_\lambda) + \lambda h\log\frac{|\mathcal A|}{|\mathcal A^*|^{1/h}} "
           r"\le \sqrt h\,\epsilon/C$.",
     margin=improvement,
 )
-_repaired = Statement(
-    latex=r"The regularized bound is smaller exactly where $(2k\epsilon - c)^2 \le c^2 - 4k\lambda L$; "
-          r"with a single right response (returns 0 and 1) it is never smaller than "
-          r"$\min(1, \sqrt h\,\epsilon/C)$, whatever $\epsilon$ and $\lambda$.",
+_repaired = vf.Statement(
+    latex="With a single right response (returns 0 and 1) the regularized bound is at most "
+          r"$c\epsilon$, $c = \sqrt h/C$, exactly where $(2k\epsilon - c)^2 \le c^2 - 4k\lambda L$, $k "
+          r"= 1/(2\lambda C_\lambda)$ and $\lambda L$ the bias; and it is never below $\min(1, "
+          r"c\epsilon)$, whatever $\epsilon$ and $\lambda$.",
     margin=_void_or_worse,
     beyond=_bounds,
     conditions=(ONE_RIGHT,),
@@ -157,12 +144,15 @@ DENSE = {"weights": [[1, 1, 1]], "correct": [True, True, False], "coefficient": 
 LARGE = {"weights": [[1, 1, 1]] * 4, "correct": [True] + [False] * 8, "coefficient": 2,
          "epsilon": Fraction(4, 5)}
 
-epsilon_squared = Claim(
+epsilon_squared = vf.Claim(
     id="aent.epsilon-squared",
     source="AEnt, Section 3, after Proposition 2, with the bias that it names as the price",
+    reading=vf.Reading(
+        "inferred", "the above bound’s dependence on improves to",
+        "Section 3, after Proposition 2, which names the bias as its price and does not compare the "
+        "sums"),
     title="With its bias counted, the bound in epsilon squared is below the bound in epsilon",
     scope="tabular token tree, one prompt; comparison of two upper bounds",
-    source_text="reconstructed, no proof printed",
     statement=_statement,
     instances=_instances(),
     witnesses=(
@@ -171,11 +161,11 @@ epsilon_squared = Claim(
     ),
     repair=_repaired,
     repair_is="instead",
-    repair_note="the exact crossover; for one right response the regularized bound is never the "
+    repair_note="for one right response: the exact crossover, and the regularized bound is never the "
                 "useful one",
     mutants=(
-        Mutant(name="several right responses allowed",
-               statement=variant(_repaired, conditions=()),
-               instances=listed_instances([DENSE], "two of three answers right")),
+        vf.Mutant(name="several right responses allowed",
+                  statement=vf.variant(_repaired, conditions=()),
+                  instances=vf.listed_instances([DENSE], "two of three answers right")),
     ),
 )

@@ -8,21 +8,15 @@ Used in Lemma 3 with b = V_lambda. A baseline that depends on the token does not
 
 from __future__ import annotations
 
-from entropy_theory.claims.aent.token_mdp import (
-    trees,
-)
-from entropy_theory.verification import Cases, Claim, Mutant, Statement
+from entropy_theory import verification as vf
+from entropy_theory.claims.aent.token_mdp import trees
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.drawn_fields import Vector
-from entropy_theory.verification.formula.statement import ANY
 
 # One number per (state, token); a baseline uses the entry of the first token only.
-NUMBERS = Vector(name="baseline", low=-2.0, high=2.0, grid=(0, 1, -1), range=ANY)
+NUMBERS = vf.Vector(name="baseline", low=-2.0, high=2.0, grid=(0, 1, -1), range=vf.ANY)
 
 
-def _weighted_score(i: Cases, by_token: bool = False) -> Reals:
+def _weighted_score(i: vf.Cases, by_token: bool = False) -> ar.Reals:
     """E[sum_t b(s_t) grad log pi(a_t|s_t)] [..., states, tokens], summed over the responses."""
     tree, policy = ar.token_tree(i.logits), ar.softmax(i.logits)
     through = tree.sum_through(tree.response_probabilities(policy))
@@ -30,24 +24,27 @@ def _weighted_score(i: Cases, by_token: bool = False) -> Reals:
     return weighted - ar.total(weighted)[..., None] * policy
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"$\mathbb E_\pi\big[\sum_t\nabla\log\pi_\theta(a_t|s_t)\,b_t(s_t)\big] = 0$ for any "
           r"functions $b_t$ of the state.",
     margin=_weighted_score,
     relation="==",
 )
 
-lemma_2 = Claim(
+lemma_2 = vf.Claim(
     id="aent.lemma-2",
     source="AEnt, Lemma 2 (A.8)",
+    reading=vf.Reading(
+        "precise", "Given any and some baseline functions , we have for any policy that:",
+        "Lemma 2, Appendix A.1; its display is lost in the text"),
     title="Baselines add nothing to the policy gradient",
     scope="tabular token tree, exact expectation",
-    source_text="reconstructed",
+    proof_text="reconstructed",
     statement=_statement,
     instances=trees(reward=None, vectors=(NUMBERS,), ascend=False),
     symbolic=True,
     mutants=(
-        Mutant(name="a baseline that depends on the token", statement=variant(
+        vf.Mutant(name="a baseline that depends on the token", statement=vf.variant(
             _statement, margin=lambda i: _weighted_score(i, by_token=True))),
     ),
 )

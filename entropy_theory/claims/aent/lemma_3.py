@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aent.token_mdp import (
     ANY_COEFFICIENT,
     gradient,
@@ -23,16 +24,11 @@ from entropy_theory.claims.aent.token_mdp import (
     spread,
     trees,
 )
-from entropy_theory.verification import Cases, Claim, Mutant, Statement
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
 from entropy_theory.verification.formula.limits import has_gradient
-from entropy_theory.verification.formula.statement import ANY
-from entropy_theory.verification.instances import Margin
 
 
-def direct(i: Cases) -> Reals:
+def direct(i: vf.Cases) -> ar.Reals:
     """d/dtheta of the prompts' mean of sum_y pi(y) (R(y) - lambda log pi(y)), over the responses.
 
     The derivative of -lambda log pi(y) adds -lambda to each response's weight.
@@ -43,16 +39,16 @@ def direct(i: Cases) -> Reals:
     return response_gradient(i.logits, weight) / i.logits.shape[1]
 
 
-def by_advantage(i: Cases) -> Reals:
+def by_advantage(i: vf.Cases) -> ar.Reals:
     """(A.16)."""
     return gradient(i.logits, i.reward, i.coefficient) / i.logits.shape[1]
 
 
-def _residual(i: Cases, formula: Margin = by_advantage) -> Reals:
+def _residual(i: vf.Cases, formula: vf.Margin = by_advantage) -> ar.Reals:
     return direct(i) - formula(i)
 
 
-def _unregularized_advantage(i: Cases) -> Reals:
+def _unregularized_advantage(i: vf.Cases) -> ar.Reals:
     """(A.16) with A = Q_lambda - V_lambda, the entropy of the present token left out."""
     tree, policy = ar.token_tree(i.logits), ar.softmax(i.logits)
     values, with_bonus = regularized_values(i.logits, i.reward, i.coefficient)
@@ -61,7 +57,7 @@ def _unregularized_advantage(i: Cases) -> Reals:
     return tree.visitation(policy)[..., None] * policy * advantage / i.logits.shape[1]
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"$\partial V_\lambda^{\pi}(\mathcal D)/\partial\theta_{s,a} = \sum_t P^\pi_t(s)\,\pi(a|s)\,"
           r"A_\lambda^{\pi,t}(s,a)$, $A_\lambda = Q_\lambda - \lambda\log\pi - V_\lambda$.",
     margin=_residual,
@@ -71,17 +67,20 @@ _statement = Statement(
     relation="==",
 )
 
-lemma_3 = Claim(
+lemma_3 = vf.Claim(
     id="aent.lemma-3",
     source="AEnt, Lemma 3 (A.10, A.16)",
+    reading=vf.Reading(
+        "precise", "Lemma 3 (Entropy regularized softmax policy gradient).",
+        "Appendix A.1; its display is lost in the text"),
     title="Entropy-regularized softmax policy gradient",
     scope="tabular token trees, one a prompt, exact expectation",
-    source_text="reconstructed",
+    proof_text="reconstructed",
     statement=_statement,
-    instances=trees(ANY_COEFFICIENT, reward="graded", prompts=2, ascend=False, rewards=ANY),
+    instances=trees(ANY_COEFFICIENT, reward="graded", prompts=2, ascend=False, rewards=vf.ANY),
     symbolic=True,
     mutants=(
-        Mutant(name="A = Q - V without -lambda log pi", statement=variant(
+        vf.Mutant(name="A = Q - V without -lambda log pi", statement=vf.variant(
             _statement, margin=lambda i: _residual(i, _unregularized_advantage))),
     ),
 )

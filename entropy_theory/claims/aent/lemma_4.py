@@ -11,6 +11,7 @@ and V_lambda are those of pi, the logarithm is that of pi': with log pi instead 
 
 from __future__ import annotations
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aent.token_mdp import (
     ANY_COEFFICIENT,
     regularized_value,
@@ -18,22 +19,17 @@ from entropy_theory.claims.aent.token_mdp import (
     spread,
     trees,
 )
-from entropy_theory.verification import Cases, Claim, Mutant, Statement
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.drawn_fields import Vector
-from entropy_theory.verification.formula.statement import ANY
 
-STEP = Vector(name="step", low=-4.0, high=4.0, grid=(0, 1, -1), range=ANY)
+STEP = vf.Vector(name="step", low=-4.0, high=4.0, grid=(0, 1, -1), range=vf.ANY)
 
 
-def _difference(i: Cases) -> Reals:
+def _difference(i: vf.Cases) -> ar.Reals:
     return (regularized_value(i.logits + i.step, i.reward, i.coefficient)
             - regularized_value(i.logits, i.reward, i.coefficient))
 
 
-def _right_side(i: Cases, own_visits: bool = False) -> Reals:
+def _right_side(i: vf.Cases, own_visits: bool = False) -> ar.Reals:
     """The sum over states; with ``own_visits`` the visitation of pi is used by mistake."""
     tree, scale = ar.token_tree(i.logits), spread(i.coefficient, i.logits)
     values, with_bonus = regularized_values(i.logits, i.reward, i.coefficient)
@@ -45,25 +41,28 @@ def _right_side(i: Cases, own_visits: bool = False) -> Reals:
     return ar.total(visits * (expected - values))
 
 
-_statement = Statement(
-    latex=r"$V_\lambda^{\pi'}(s) - V_\lambda^{\pi}(s) = \sum_t\mathbb E_{s_t\sim\pi'}\big[\sum_a"
-          r"\pi'(a|s_t)\{Q_\lambda^{\pi}(s_t,a) - \lambda\log\pi'(a|s_t)\} - V_\lambda^{\pi}(s_t)"
-          r"\big]$.",
+_statement = vf.Statement(
+    latex=r"$V_\lambda^{\pi'}(q) - V_\lambda^{\pi}(q) = \sum_t\mathbb "
+          r"E_{s_t\sim\pi'}\big[\sum_a\pi'(a|s_t)\{Q_\lambda^{\pi}(s_t,a) - \lambda\log\pi'(a|s_t)\} - "
+          r"V_\lambda^{\pi}(s_t)\big]$.",
     margin=lambda i: _difference(i) - _right_side(i),
     relation="==",
 )
 
-lemma_4 = Claim(
+lemma_4 = vf.Claim(
     id="aent.lemma-4",
     source="AEnt, Lemma 4 (A.17)",
+    reading=vf.Reading(
+        "precise", "the performance difference between any two policies and is",
+        "Lemma 4, Appendix A.1; its display is lost in the text"),
     title="Performance difference with entropy",
-    scope="token tree, any two policies, exact expectation",
-    source_text="reconstructed",
+    scope="token tree, any two softmax policies, exact expectation",
+    proof_text="reconstructed",
     statement=_statement,
-    instances=trees(ANY_COEFFICIENT, reward="graded", vectors=(STEP,), ascend=False, rewards=ANY),
+    instances=trees(ANY_COEFFICIENT, reward="graded", vectors=(STEP,), ascend=False, rewards=vf.ANY),
     symbolic=True,
     mutants=(
-        Mutant(name="states visited by pi instead of pi'", statement=variant(
+        vf.Mutant(name="states visited by pi instead of pi'", statement=vf.variant(
             _statement, margin=lambda i: _difference(i) - _right_side(i, own_visits=True))),
     ),
 )

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aent.token_mdp import (
     COEFFICIENT,
     optimal_value,
@@ -29,51 +30,45 @@ from entropy_theory.claims.aent.token_mdp import (
     trees,
     value,
 )
-from entropy_theory.verification import Cases, Claim, Mutant, Statement
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Real, Reals
 from entropy_theory.verification.certify import precision
-from entropy_theory.verification.claim import experiment, variant
-from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.functions import computed_by
 from entropy_theory.verification.formula.limits import for_every
-from entropy_theory.verification.formula.terms import ACTIONS, STATES, Term
-from entropy_theory.verification.instances import Margin
 
 
-def log_sizes(i: Cases) -> tuple[Real, Reals]:
+def log_sizes(i: vf.Cases) -> tuple[ar.Real, ar.Reals]:
     """(h log|A|, log m)."""
     tree = ar.token_tree(i.logits)
     return (tree.horizon * ar.log_of(tree.n_tokens, like=i.logits),
             np.log(ar.total(returns(i.correct, i.logits))))
 
 
-def _careful_gap(logits: Reals, reward: Reals, coefficient: Reals) -> Reals:
+def _careful_gap(logits: ar.Reals, reward: ar.Reals, coefficient: ar.Reals) -> ar.Reals:
     own, _ = regularized_values(logits, reward, coefficient)
     return soft_value_at(logits, reward, coefficient)[..., 0] - own[..., 0]
 
 
-@definition
+@vf.definition
 @computed_by(_careful_gap)
-def soft_gap(logits: Reals, reward: Reals, coefficient: Reals) -> Reals:
+def soft_gap(logits: ar.Reals, reward: ar.Reals, coefficient: ar.Reals) -> ar.Reals:
     """V_lambda^{pi*_lambda} - V_lambda^pi."""
     best = regularized_value(soft_policy(logits, reward, coefficient), reward, coefficient)
     return best - regularized_value(logits, reward, coefficient)
 
 
-@definition
-def true_gap(logits: Reals, reward: Reals) -> Reals:
+@vf.definition
+def true_gap(logits: ar.Reals, reward: ar.Reals) -> ar.Reals:
     """V* - V^pi."""
     return optimal_value(reward) - value(logits, reward)
 
 
-def plain_bias(i: Cases) -> Reals:
+def plain_bias(i: vf.Cases) -> ar.Reals:
     """V* - V^{pi*_lambda}: the value that the regularized optimum gives away."""
     reward = returns(i.correct, i.logits)
     return true_gap(soft_policy(i.logits, reward, i.coefficient), reward)
 
 
-def _room(i: Cases, bias: Margin | None = None) -> Reals:
+def _room(i: vf.Cases, bias: vf.Margin | None = None) -> ar.Reals:
     """Right minus left side: the form with two policies, and the plain one."""
     log_all, log_optimal = log_sizes(i)
     reward = returns(i.correct, i.logits)
@@ -84,18 +79,18 @@ def _room(i: Cases, bias: Margin | None = None) -> Reals:
     ], axis=-1)
 
 
-def _largest_value(i: Cases) -> tuple[Term, ...]:
+def _largest_value(i: vf.Cases) -> tuple[vf.Term, ...]:
     """pi*_lambda is the maximizer of V_lambda."""
     reward = returns(i.correct, i.logits)
     best = soft_policy(i.logits, reward, i.coefficient)
-    return (for_every("policy", (STATES, ACTIONS), lambda z: regularized_value(
+    return (for_every("policy", (vf.STATES, vf.ACTIONS), lambda z: regularized_value(
         z, reward, i.coefficient) <= regularized_value(best, reward, i.coefficient)),)
 
 
-_statement = Statement(
-    latex=r"$V^{\pi^*}(q) - V^{\pi}(q) \le V_\lambda^{\pi^*_\lambda}(q) - V_\lambda^{\pi}(q) + "
-          r"\lambda H\log\frac{|\mathcal A|}{|\mathcal A^*_H(q)|^{1/H}}$; for $\pi = \pi^*_\lambda$ "
-          r"the first difference on the right is zero.",
+_statement = vf.Statement(
+    latex=r"For returns 0 and 1: $V^{\pi^*}(q) - V^{\pi}(q) \le V_\lambda^{\pi^*_\lambda}(q) - "
+          r"V_\lambda^{\pi}(q) + \lambda H\log\frac{|\mathcal A|}{|\mathcal A^*_H(q)|^{1/H}}$; for $\pi "
+          r"= \pi^*_\lambda$ the first difference on the right is zero.",
     margin=_room,
     beyond=_largest_value,
 )
@@ -130,22 +125,25 @@ def _harmful_coefficient() -> tuple[bool, str]:
         return shown, f"lambda = {float(lam.mid()):.3e}: bias 1/2; ten times that: 1 - {rest.str(3)}"
 
 
-lemma_5 = Claim(
+lemma_5 = vf.Claim(
     id="aent.lemma-5",
     source="AEnt, Lemma 5 (A.32)",
-    title="Bias of the entropy-regularized optimum",
-    scope="token tree, any policy, exact expectation",
-    source_text="reconstructed",
+    reading=vf.Reading(
+        "precise", "Here is the set of all optimal responses given query .",
+        "Lemma 5, Appendix A.3; its display is lost in the text"),
+    title="Bias of the entropy-regularized optimum, for returns 0 and 1",
+    scope="token tree, returns 0 and 1, any softmax policy, exact expectation",
+    proof_text="reconstructed",
     statement=_statement,
     instances=trees(COEFFICIENT),
     experiments=(
-        experiment("tight", "bias/bound exceeds 0.98 (100 tokens, c = 0.99) and 0.998 (1000 tokens, "
-                   "c = 0.999) with a vocabulary of 151,936 and one right response", _tight),
-        experiment("harmful coefficient", "151,936^1000 responses, one right: lambda = 1/log k "
-                   "gives away half of the value, ten times that all of it", _harmful_coefficient),
+        vf.experiment("tight", "bias/bound exceeds 0.98 (100 tokens, c = 0.99) and 0.998 (1000 tokens, "
+                      "c = 0.999) with a vocabulary of 151,936 and one right response", _tight),
+        vf.experiment("harmful coefficient", "151,936^1000 responses, one right: lambda = 1/log k "
+                      "gives away half of the value, ten times that all of it", _harmful_coefficient),
     ),
     mutants=(
-        Mutant(name="the horizon is dropped: lambda log(|A|/m)", statement=variant(
+        vf.Mutant(name="the horizon is dropped: lambda log(|A|/m)", statement=vf.variant(
             _statement, margin=lambda i: _room(i, lambda j: j.coefficient * (
                 log_sizes(j)[0] / ar.token_tree(j.logits).horizon - log_sizes(j)[1])))),
     ),

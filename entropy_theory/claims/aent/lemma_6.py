@@ -24,70 +24,62 @@ from collections.abc import Callable
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aent.lemma_5 import soft_gap
 from entropy_theory.claims.aent.stationarity import square_of_soft_gradient
-from entropy_theory.claims.aent.token_mdp import (
-    COEFFICIENT,
-    soft_policy,
-    trees,
-)
-from entropy_theory.verification import Cases, Claim, Mutant, Statement
+from entropy_theory.claims.aent.token_mdp import COEFFICIENT, soft_policy, trees
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.definitions import definition
-from entropy_theory.verification.formula.statement import ANY
 
-Constant = Callable[[Cases], Reals]
+Constant = Callable[[vf.Cases], ar.Reals]
 """An instance to C_lambda(q), one number per prompt [..., prompts]."""
 
 
-@definition
-def visits(logits: Reals) -> Reals:
+@vf.definition
+def visits(logits: ar.Reals) -> ar.Reals:
     """P(s)."""
     return ar.token_tree(logits).visitation(ar.softmax(logits))
 
 
-@definition
-def soft_visits(logits: Reals, reward: Reals, coefficient: Reals) -> Reals:
+@vf.definition
+def soft_visits(logits: ar.Reals, reward: ar.Reals, coefficient: ar.Reals) -> ar.Reals:
     """P*(s): the visits of the soft policy."""
     best = soft_policy(logits, reward, coefficient)
     return ar.token_tree(best).visitation(ar.softmax(best))
 
 
-def _on_states(i: Cases) -> tuple[Reals, Reals, Reals]:
+def _on_states(i: vf.Cases) -> tuple[ar.Reals, ar.Reals, ar.Reals]:
     """(P(s), P*(s), min_a pi(a|s)), each [..., prompts, states]."""
     return (visits(i.logits), soft_visits(i.logits, i.reward, i.coefficient),
             ar.smallest(ar.softmax(i.logits)))
 
 
-@definition
-def soft_constant(logits: Reals, reward: Reals, coefficient: Reals) -> Reals:
+@vf.definition
+def soft_constant(logits: ar.Reals, reward: ar.Reals, coefficient: ar.Reals) -> ar.Reals:
     """min_s P(s)^2 min_a pi(a|s)^2 / P*(s)."""
     least = ar.smallest(ar.softmax(logits))
     return ar.smallest((visits(logits) * least) ** 2 / soft_visits(logits, reward, coefficient))
 
 
-def by_state(i: Cases) -> Reals:
+def by_state(i: vf.Cases) -> ar.Reals:
     """min_s P^2 min_a pi^2 / P*, over |D|^2."""
     return soft_constant(i.logits, i.reward, i.coefficient) / i.logits.shape[1] ** 2
 
 
-def by_ratio(i: Cases) -> Reals:
+def by_ratio(i: vf.Cases) -> ar.Reals:
     """min_s P min pi^2 min_s (P/P*) / |S_q|, over |D|^2."""
     own, best, least = _on_states(i)
     factors = ar.smallest(own) * ar.smallest(least) ** 2 * ar.smallest(own / best)
     return factors / ar.total(0 * own + 1) / i.logits.shape[1] ** 2
 
 
-def by_response(i: Cases) -> Reals:
+def by_response(i: vf.Cases) -> ar.Reals:
     """(min_y pi(y))^2, over |D|^2."""
     tree = ar.token_tree(i.logits)
     least = ar.smallest(tree.response_probabilities(ar.softmax(i.logits)))
     return (least / i.logits.shape[1]) ** 2
 
 
-def room(i: Cases, *constants: Constant, factor: int = 2) -> Reals:
+def room(i: vf.Cases, *constants: Constant, factor: int = 2) -> ar.Reals:
     """||grad V_lambda(D)||^2 - factor lambda C (soft gap), for each constant and prompt."""
     gap = soft_gap(i.logits, i.reward, i.coefficient)
     scaled_gap = factor * i.coefficient[..., None] * gap
@@ -95,31 +87,35 @@ def room(i: Cases, *constants: Constant, factor: int = 2) -> Reals:
     return np.concatenate([size - constant(i) * scaled_gap for constant in constants], axis=-1)
 
 
-_statement = Statement(
-    latex=r"$V_\lambda^{\pi^*_\lambda}(q) - V_\lambda^{\pi_\theta}(q) \le \lVert\nabla V_\lambda"
-          r"(\mathcal D)\rVert_2^2/(2\lambda C_\lambda(q))$ for each of three constants $C_\lambda$: "
-          "by state, by ratio, by response.",
+_statement = vf.Statement(
+    latex=r"$V_\lambda^{\pi^*_\lambda}(q) - V_\lambda^{\pi_\theta}(q) \le \lVert\nabla "
+          r"V_\lambda(\mathcal D)\rVert_2^2/(2\lambda C_\lambda(q))$, where $|\mathcal D|^2 C_\lambda$ "
+          r"is any of $\min_s P(s)^2\min_a\pi(a|s)^2/P^*(s)$, $\min_s "
+          r"P(s)\,\min_{s,a}\pi(a|s)^2\,\min_s\frac{P(s)}{P^*(s)}/|\mathcal S|$ and $\min_y\pi(y)^2$.",
     margin=lambda i: room(i, by_state, by_ratio, by_response),
 )
 # The local ascents are left to `extension.soft-gap`, which is stronger.
-INSTANCES = trees(COEFFICIENT, reward="graded", prompts=2, ascend=False, rewards=ANY)
+INSTANCES = trees(COEFFICIENT, reward="graded", prompts=2, ascend=False, rewards=vf.ANY)
 
-lemma_6 = Claim(
+lemma_6 = vf.Claim(
     id="aent.lemma-6",
     source="AEnt, Lemma 6 (A.39)",
+    reading=vf.Reading(
+        "precise", "where and is specified in the proof.",
+        "Lemma 6, Appendix A.3; its display is lost in the text"),
     title="Soft gap bounded by the squared regularized gradient",
     scope="tabular token trees, one a prompt, exact expectation",
-    source_text="reconstructed",
+    proof_text="reconstructed",
     statement=_statement,
     instances=INSTANCES,
     mutants=(
-        Mutant(name="max_a pi(a|s) instead of min_a", statement=variant(
+        vf.Mutant(name="max_a pi(a|s) instead of min_a", statement=vf.variant(
             _statement, margin=lambda i: room(i, _with_likeliest))),
     ),
 )
 
 
-def _with_likeliest(i: Cases) -> Reals:
+def _with_likeliest(i: vf.Cases) -> ar.Reals:
     own, best, _ = _on_states(i)
     top = ar.largest(ar.softmax(i.logits))
     return ar.smallest((own * top) ** 2 / best) / i.logits.shape[1] ** 2

@@ -17,27 +17,19 @@ from fractions import Fraction
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aent.clamping_reduces_bias import bias
 from entropy_theory.claims.aent.token_mdp import COEFFICIENT
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Mutant,
-    Statement,
-    bandit_instances,
-)
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
 
 
-def _counts(i: Cases) -> tuple[Reals, Reals]:
+def _counts(i: vf.Cases) -> tuple[ar.Reals, ar.Reals]:
     """(N, m): responses, and right ones among them."""
     one = 0 * i.logits + ar.constant(1, like=i.logits)
     return ar.total(one), ar.total(one, i.correct)
 
 
-def _ordered(i: Cases) -> Reals:
+def _ordered(i: vf.Cases) -> ar.Reals:
     """Bound minus bias, and the cruder bound minus the bound."""
     responses, right = _counts(i)
     bound = i.coefficient * (np.log(responses) - np.log(right))
@@ -45,24 +37,26 @@ def _ordered(i: Cases) -> Reals:
                      i.coefficient * np.log(responses) - bound], axis=-1)
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"$\frac{N-m}{m e^{1/\lambda} + N - m} \le \lambda\log\frac Nm \le \lambda\log N$ for $m$ "
           r"right responses of $N = |\mathcal A|^h$.",
     margin=_ordered,
 )
 
-more_accurate_bias = Claim(
+more_accurate_bias = vf.Claim(
     id="aent.more-accurate-bias",
     source="AEnt, Section 3 ('a more accurate bound for the entropy bias')",
+    reading=vf.Reading(
+        "precise", "Proposition 2 also provides a more accurate bound for the entropy bias.",
+        "Section 3; the bound's display is lost in the text"),
     title="The bound with the number of right responses is valid, and sharper than the one without",
     scope="all responses listed, returns 0 and 1, optimum of the regularized objective",
-    source_text="reconstructed, no proof printed",
     statement=_statement,
-    instances=bandit_instances(COEFFICIENT),
+    instances=vf.bandit_instances(COEFFICIENT),
     # Half of the bound fails from 17 responses on, which few random instances have.
     witnesses=({"logits": [0] * 17, "correct": [False] * 16 + [True], "coefficient": Fraction(2, 5)},),
     mutants=(
-        Mutant(name="the other order of the bounds", statement=variant(
+        vf.Mutant(name="the other order of the bounds", statement=vf.variant(
             _statement, margin=lambda i: -_ordered(i)[..., 1])),
     ),
 )

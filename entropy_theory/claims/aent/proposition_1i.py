@@ -25,35 +25,32 @@ from fractions import Fraction
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aent.token_mdp import trees
 from entropy_theory.claims.extensions.gradient_entropy_bounds import (
     is_gradient_over_prompts,
     l1_norm,
     value_gradient,
 )
-from entropy_theory.verification import Cases, Claim, Mutant, Statement, listed_instances
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Ball, Reals
-from entropy_theory.verification.claim import experiment, variant
 
 
-def _norm(i: Cases) -> Reals:
+def _norm(i: vf.Cases) -> ar.Reals:
     """||grad V(D)||_1."""
     return np.sum(l1_norm(value_gradient(i.logits, i.reward)), axis=-1) / i.logits.shape[-3]
 
 
-def _entropy(i: Cases) -> Reals:
+def _entropy(i: vf.Cases) -> ar.Reals:
     return np.sum(ar.response_entropy(i.logits), axis=-1) / i.logits.shape[-3]
 
 
-def _room(i: Cases, entropy_share: int = 1) -> Reals:
+def _room(i: vf.Cases, entropy_share: int = 1) -> ar.Reals:
     return 2 * _entropy(i) - entropy_share * _norm(i)
 
 
-_statement = Statement(
-    latex=r"For returns in $[0, 1]$ and a softmax policy on logits: "
-          r"$\lVert\nabla V^{\pi}(\mathcal D)\rVert_1 \le 2\,\mathcal H(\pi)$, hence in every "
-          r"$\ell_p$ norm.",
+_statement = vf.Statement(
+    latex=r"For returns in $[0, 1]$ and a softmax policy on logits: $\lVert\nabla V^{\pi}(\mathcal "
+          r"D)\rVert_1 \le 2\,\mathcal H(\pi)$.",
     margin=_room,
     beyond=is_gradient_over_prompts,
 )
@@ -67,7 +64,7 @@ _FIRST = [1, 1, 1, 1, 0, 0, 0, 0]
 _TERMINAL = {"weights": _DECIDES, "reward": [_FIRST]}
 
 
-def grpo_norm(probability: Ball, group: int) -> Ball:
+def grpo_norm(probability: ar.Ball, group: int) -> ar.Ball:
     """||E[GRPO gradient]||_1 = 2 E sqrt(k/G (1 - k/G)), k ~ Binomial(G, p), of one token with n = 2."""
     from flint import arb
 
@@ -91,24 +88,27 @@ def _grpo() -> tuple[bool, str]:
     return shown, ", ".join(f"G = {g}: {float(r.mid()):.3f}" for g, r in ratios.items())
 
 
-proposition_1i = Claim(
+proposition_1i = vf.Claim(
     id="aent.proposition-1i",
     source="AEnt, Proposition 1 (I)",
+    reading=vf.Reading(
+        "precise", "Policy entropy is an upper bound of the policy gradient: .",
+        "Proposition 1 (I); its display is lost in the text"),
     title="Policy entropy bounds the policy gradient",
     scope="tabular token trees, returns in [0, 1], exact gradient, entropy per response",
-    source_text="reconstructed",
+    proof_text="reconstructed",
     statement=_statement,
     instances=trees(reward="graded", prompts=2),
     symbolic=True,
     experiments=(
-        experiment("GRPO-normalized gradient",
-                   "for two answers, ||gradient||_1 / H of GRPO's expected gradient is below 2 for "
-                   "G = 8, above it for 64, above 6 for 1024 (certified, at one p each)", _grpo),
+        vf.experiment("GRPO-normalized gradient",
+                      "for two answers, ||gradient||_1 / H of GRPO's expected gradient is below 2 for "
+                      "G = 8, above it for 64, above 6 for 1024 (certified, at one p each)", _grpo),
     ),
     mutants=(
-        Mutant(name="mean entropy per token",
-               statement=variant(_statement, margin=lambda i: _room(
-                   i, entropy_share=ar.token_tree(i.logits).horizon)),
-               instances=listed_instances([_TERMINAL], "three tokens, the first one decides")),
+        vf.Mutant(name="mean entropy per token",
+                  statement=vf.variant(_statement, margin=lambda i: _room(
+                      i, entropy_share=ar.token_tree(i.logits).horizon)),
+                  instances=vf.listed_instances([_TERMINAL], "three tokens, the first one decides")),
     ),
 )

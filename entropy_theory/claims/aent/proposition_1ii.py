@@ -17,6 +17,7 @@ which has sqrt(h (n - 1)/n).
 
 from __future__ import annotations
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aent.stationarity import (
     Constant,
     gap,
@@ -25,16 +26,12 @@ from entropy_theory.claims.aent.stationarity import (
 )
 from entropy_theory.claims.aent.token_mdp import trees
 from entropy_theory.claims.extensions.gradient_entropy_bounds import is_gradient_over_prompts
-from entropy_theory.verification import Cases, Claim, Mutant, Statement
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.statement import ANY
 
 
 def room(
-    i: Cases, constant: Constant = largest_right_probability, factor: int | None = None, share: int = 1
-) -> Reals:
+    i: vf.Cases, constant: Constant = largest_right_probability, factor: int | None = None, share: int = 1
+) -> ar.Reals:
     """The margin factor eps^2 - share (C(q) gap(q))^2 for each prompt, with eps the norm itself.
 
     By default the factor is |D|^2 h.
@@ -45,7 +42,7 @@ def room(
     return factor * square_of_gradient(i.logits, i.reward)[..., None] - share * product * product
 
 
-INSTANCES = trees(reward="graded", prompts=2, rewards=ANY)
+INSTANCES = trees(reward="graded", prompts=2, rewards=vf.ANY)
 # The one right response is the first; weights (4, 1), (4, 1), (5, 1) at its three states.
 NO_ROOT = {
     "weights": [[[4, 1], [4, 1], [1, 1], [5, 1], [1, 1], [1, 1], [1, 1]]],
@@ -56,7 +53,7 @@ NO_ROOT_THREE_TOKENS = {
 }
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"$\lVert\nabla V^{\pi}(\mathcal D)\rVert_2 \le \epsilon$ implies, for every $q \in "
           r"\mathcal D$, $V^{*}(q) - V^{\pi}(q) \le |\mathcal D|\sqrt h\,\epsilon / C(q)$ with "
           r"$C(q) = \max_{y \in \mathcal A^*(q)} \pi(y|q)$.",
@@ -64,19 +61,22 @@ _statement = Statement(
     beyond=is_gradient_over_prompts,
 )
 
-proposition_1ii = Claim(
+proposition_1ii = vf.Claim(
     id="aent.proposition-1ii",
     source="AEnt, Proposition 1 (II)",
+    reading=vf.Reading(
+        "precise", "then given any query in dataset , the policy suboptimality on the query satisfies",
+        "Proposition 1 (II); its display is lost in the text"),
     title="A small policy gradient bounds the suboptimality, where the right response is not rare",
     scope="tabular token trees, one a prompt, exact gradient",
-    source_text="reconstructed",
+    proof_text="reconstructed",
     statement=_statement,
     instances=INSTANCES,
     symbolic=True,
     witnesses=(NO_ROOT, NO_ROOT_THREE_TOKENS),
     mutants=(
-        Mutant(name="C(q) = 1: a small gradient alone is enough",
-               statement=variant(_statement, margin=lambda i: room(
-                   i, constant=lambda logits, reward: 0 * gap(logits, reward) + 1))),
+        vf.Mutant(name="C(q) = 1: a small gradient alone is enough",
+                  statement=vf.variant(_statement, margin=lambda i: room(
+                      i, constant=lambda logits, reward: 0 * gap(logits, reward) + 1))),
     ),
 )

@@ -21,29 +21,20 @@ from __future__ import annotations
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aent.lemma_5 import lemma_5
-from entropy_theory.claims.aent.lemma_6 import (
-    INSTANCES,
-    Constant,
-    by_state,
-)
-from entropy_theory.claims.aent.stationarity import (
-    entropy_bias,
-    gap,
-    square_of_soft_gradient,
-)
+from entropy_theory.claims.aent.lemma_6 import INSTANCES, Constant, by_state
+from entropy_theory.claims.aent.stationarity import entropy_bias, gap, square_of_soft_gradient
 from entropy_theory.claims.aent.token_mdp import spread
 from entropy_theory.token_tree import TokenTree
-from entropy_theory.verification import Cases, Claim, Mutant, Statement
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import experiment, variant
+from entropy_theory.verification import arithmetic as ar
 
 # ---------------------------------------------------------------- numbers
 
 
 def room(
-    i: Cases, constant: Constant = by_state, bias_share: int = 1, power: int = 2, factor: int = 2,
-) -> Reals:
+    i: vf.Cases, constant: Constant = by_state, bias_share: int = 1, power: int = 2, factor: int = 2,
+) -> ar.Reals:
     """eps^power - factor lambda C_lambda (gap - bias) for each prompt; eps is the norm itself."""
     bias = bias_share * entropy_bias(i.logits, i.reward, i.coefficient)
     excess = gap(i.logits, i.reward) - bias
@@ -52,7 +43,7 @@ def room(
     return (square if power == 2 else square * square) - scale * excess
 
 
-def bound(i: Cases, constant: Constant = by_state) -> Reals:
+def bound(i: vf.Cases, constant: Constant = by_state) -> ar.Reals:
     """The right side of the proposition, at eps = ||grad V_lambda(D)||."""
     square = square_of_soft_gradient(i.logits, i.reward, i.coefficient)[..., None]
     c_lambda = constant(i)
@@ -60,16 +51,16 @@ def bound(i: Cases, constant: Constant = by_state) -> Reals:
     return first + entropy_bias(i.logits, i.reward, i.coefficient)
 
 
-def random_policies(many: int, n_tokens: int, horizon: int, scale: float, seed: int) -> Cases:
+def random_policies(many: int, n_tokens: int, horizon: int, scale: float, seed: int) -> vf.Cases:
     """Gaussian logits with one right response, as a float batch without a coefficient."""
     generator, tree = np.random.default_rng(seed), TokenTree(n_tokens, horizon)
     reward = np.zeros((many, 1, tree.n_responses))
     reward[np.arange(many), 0, generator.integers(tree.n_responses, size=many)] = 1
     logits = scale * generator.standard_normal((many, 1, tree.n_states, n_tokens))
-    return Cases(logits=logits, reward=reward)
+    return vf.Cases(logits=logits, reward=reward)
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"$\lVert\nabla V_\lambda^{\pi}(\mathcal D)\rVert_2 \le \epsilon$ implies, for every $q$, "
           r"$V^{*}(q) - V^{\pi}(q) \le \epsilon^2/(2\lambda C_\lambda(q)) + "
           r"\lambda h\log\frac{|\mathcal A|}{|\mathcal A^*(q)|^{1/h}}$, $C_\lambda(q) = "
@@ -89,7 +80,7 @@ def _void() -> tuple[bool, str]:
         batch = random_policies(1000, n_tokens, horizon, scale, seed=horizon)
         void = np.ones(1000, dtype=bool)
         for coefficient in COEFFICIENTS:
-            with_coefficient = Cases(**vars(batch), coefficient=np.full(1000, coefficient))
+            with_coefficient = vf.Cases(**vars(batch), coefficient=np.full(1000, coefficient))
             void &= bound(with_coefficient)[:, 0] >= 1
         found.append((n_tokens, horizon, scale, float(np.mean(void))))
     shown = all(share > 0.95 for n, h, _, share in found if n**h >= 4)
@@ -112,28 +103,31 @@ STATIONARY = {"logits": [[[1, 0]]], "reward": [[1, 0]], "coefficient": 1}
 _EIGHT = {"logits": [[[2, 0, 0, 0, 0, 0, 0, 0]]], "reward": [[1, 0, 0, 0, 0, 0, 0, 0]],
           "coefficient": 0.5}
 
-proposition_2 = Claim(
+proposition_2 = vf.Claim(
     id="aent.proposition-2",
     source="AEnt, Proposition 2",
+    reading=vf.Reading(
+        "precise", "then given any query , the policy suboptimality on the query satisfies",
+        "Proposition 2; its display is lost in the text"),
     title="A small regularized gradient bounds the suboptimality, up to the entropy bias",
     scope="tabular token trees, one a prompt, exact gradient",
-    source_text="reconstructed",
+    proof_text="reconstructed",
     statement=_statement,
     instances=INSTANCES,
     witnesses=(STATIONARY, _EIGHT),
     experiments=(
         lemma_5.experiments[0],
-        experiment("void for every coefficient",
-                   "of 1000 random policies with one right response, two tokens long or more, over 95 "
-                   "in 100 have a bound of at least 1 for each of 25 lambda from 0.01 to 10, at eps = "
-                   "the norm of the gradient", _void),
-        experiment("bias of a language model", "|A| = 151,936, h = 1000, |A*| = 1: lambda h log|A| "
-                   "exceeds 1 at lambda = 8.4e-5, and is below 0.1 at 2e-6 (certified)",
-                   _language_model),
+        vf.experiment("void for every coefficient",
+                      "of 1000 random policies with one right response, two tokens long or more, over 95 "
+                      "in 100 have a bound of at least 1 for each of 25 lambda from 0.01 to 10, at eps = "
+                      "the norm of the gradient", _void),
+        vf.experiment("bias of a language model", "|A| = 151,936, h = 1000, |A*| = 1: lambda h log|A| "
+                      "exceeds 1 at lambda = 8.4e-5, and is below 0.1 at 2e-6 (certified)",
+                      _language_model),
     ),
     mutants=(
-        Mutant(name="C_lambda = 1: a small gradient alone is enough",
-               statement=variant(_statement, margin=lambda i: room(i, constant=lambda j: (
-                   1 + 0 * by_state(j))))),
+        vf.Mutant(name="C_lambda = 1: a small gradient alone is enough",
+                  statement=vf.variant(_statement, margin=lambda i: room(i, constant=lambda j: (
+                      1 + 0 * by_state(j))))),
     ),
 )

@@ -23,83 +23,84 @@ from fractions import Fraction
 
 import numpy as np
 
-from entropy_theory.verification import Cases, Claim, Mutant, Scalar, Statement, bandit_instances
+from entropy_theory import verification as vf
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.definitions import definition
-from entropy_theory.verification.formula.statement import POSITIVE
 
-SIZE = Scalar(name="size", low=2.0**-6, high=32.0, grid=(1, Fraction(1, 4), 8), range=POSITIVE)
+SIZE = vf.Scalar(name="size", low=2.0**-6, high=32.0, grid=(1, Fraction(1, 4), 8), range=vf.POSITIVE)
 
 
-def _units(logits: Reals) -> Reals:
+def _units(logits: ar.Reals) -> ar.Reals:
     """e_k for each k, in the rows."""
     one = 0 * logits[..., None] + ar.constant(1, like=logits)
     return np.where(ar.same_action(logits), one, 0 * one)
 
 
-@definition
-def sampled_growth(logits: Reals, size: Reals) -> Reals:
+@vf.definition
+def sampled_growth(logits: ar.Reals, size: ar.Reals) -> ar.Reals:
     """log pi'_a - log pi_a after the step c (e_k - pi), for each sampled token k."""
     step = ar.per_action(ar.per_action(size)) * (_units(logits) - ar.softmax(logits)[..., None, :])
     return ar.log_growth(logits[..., None, :], step)
 
 
-def log_growth(i: Cases, sign: int = 1) -> Reals:
+def log_growth(i: vf.Cases, sign: int = 1) -> ar.Reals:
     """log pi'_a - log pi_a [..., k, a] after the step for each sampled token k."""
     return sampled_growth(i.logits, sign * i.size)
 
 
-def _others(i: Cases, values: Reals) -> Reals:
+def _others(i: vf.Cases, values: ar.Reals) -> ar.Reals:
     """The entries [..., k, a] with a not k; 1 at a = k."""
     return np.where(ar.same_action(i.logits), 1 + 0 * values, values)
 
 
-@definition
-def growth_rate(logits: Reals) -> Reals:
+@vf.definition
+def growth_rate(logits: ar.Reals) -> ar.Reals:
     """d log pi_a/dc for each sampled k: sum pi^2 - pi_k - pi_a."""
     policy = ar.softmax(logits)
     collision = ar.total(policy * policy)[..., None, None]
     return collision - policy[..., :, None] - policy[..., None, :]
 
 
-def _rate(i: Cases) -> Reals:
+def _rate(i: vf.Cases) -> ar.Reals:
     return growth_rate(i.logits)
 
 
-def _without_sampled(i: Cases, values: Reals) -> Reals:
+def _without_sampled(i: vf.Cases, values: ar.Reals) -> ar.Reals:
     """The entries [..., k, a] where k is the likeliest token and a another one; 1 elsewhere."""
     top = ar.is_likeliest(i.logits)[..., :, None] & ~ar.same_action(i.logits)
     return np.where(top, values, 1 + 0 * values)
 
 
-_printed = Statement(
+_printed = vf.Statement(
     latex=r"A step $\Delta z = c\,(e_k - \pi)$, $c > 0$, on a sampled token $k$ lowers the probability "
           "of every other token.",
     margin=lambda i: _others(i, -log_growth(i)),
 )
-_repaired = Statement(
-    latex=r"$\Delta z = c\,(e_k - \pi)$, $c > 0$, lowers $\pi_a$, $a \ne k$, for every $c$ if $\pi_a + "
-          r"\pi_k \ge \sum_b\pi_b^2$; so a step on the likeliest token lowers all others.",
+_repaired = vf.Statement(
+    latex=r"$\Delta z = c\,(e_k - \pi)$, $c > 0$, does not raise $\pi_a$, $a \ne k$, for any $c$ if "
+          r"$\pi_a + \pi_k > \sum_b\pi_b^2$; a step on the likeliest token raises no other.",
     margin=lambda i: np.concatenate([
         _others(i, ar.maximum(_rate(i), -log_growth(i))),
         _without_sampled(i, -log_growth(i)),
     ], axis=-1),
 )
 
-squeezes_unsampled = Claim(
+squeezes_unsampled = vf.Claim(
     id="aent.squeezes-unsampled",
     source="AEnt, Section 4.1",
+    reading=vf.Reading(
+        "precise",
+        "while squeezing down the low-probability optimal ones that are less likely to be sampled",
+        "Section 4.1, of what 'tends' to happen in Figure 1"),
     title="A reinforced sample squeezes all unsampled tokens",
     scope="one tabular state, one sampled token of positive weight, one step of any size",
     statement=_printed,
-    instances=bandit_instances(SIZE, correct=False, actions=(2, 6)),
+    instances=vf.bandit_instances(SIZE, correct=False, actions=(2, 6)),
     repair=_repaired,
     repair_is="instead",
-    repair_note=r"where $\pi_a + \pi_k \ge \sum \pi^2$; always if the sampled token is the likeliest",
+    repair_note=r"none gains where $\pi_a + \pi_k > \sum \pi^2$; none ever if the sampled token is the "
+                "likeliest",
     mutants=(
-        Mutant(name="a negative sample raises every other token", statement=variant(
+        vf.Mutant(name="a negative sample raises every other token", statement=vf.variant(
             _printed, margin=lambda i: _others(i, log_growth(i, sign=-1)))),
     ),
 )

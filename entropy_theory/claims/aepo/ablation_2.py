@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.ablations import (
     conditional_entropy_fall,
     draw_apart,
@@ -29,29 +30,16 @@ from entropy_theory.claims.aepo.tempered_reinforce import HIGH_TEMPERATURE, LEAR
 from entropy_theory.claims.extensions.entropy_ceiling import SOME_WRONG
 from entropy_theory.claims.extensions.long_runs import constant, entropies, switch
 from entropy_theory.claims.extensions.solved_face import conditional_entropy
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Mutant,
-    Scalar,
-    Statement,
-    bandit_instances,
-)
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.claim import experiment, variant
 from entropy_theory.verification.formula import limits
-from entropy_theory.verification.formula.definitions import definition
-from entropy_theory.verification.formula.statement import POSITIVE
-from entropy_theory.verification.formula.terms import Term
 
-GRPO_WEIGHT = Scalar(name="grpo_weight", low=0.01, high=10.0, grid=(1,), range=POSITIVE)
+GRPO_WEIGHT = vf.Scalar(name="grpo_weight", low=0.01, high=10.0, grid=(1,), range=vf.POSITIVE)
 
 
-@definition
+@vf.definition
 def after_plain_step(
-    logits: Reals, correct: Mask, grpo_weight: Reals, learning_rate: Reals
-) -> Reals:
+    logits: ar.Reals, correct: ar.Mask, grpo_weight: ar.Reals, learning_rate: ar.Reals
+) -> ar.Reals:
     """Logits after a step eta (kappa + 1) grad p."""
     return logits + ar.per_action(learning_rate * (grpo_weight + 1)) * plain_step(logits, correct)
 
@@ -60,18 +48,18 @@ def _after(logits: Any, i: Any) -> Any:
     return after_plain_step(logits, i.correct, i.grpo_weight, i.learning_rate)
 
 
-def _entropy_falls(i: Cases) -> Reals:
+def _entropy_falls(i: vf.Cases) -> ar.Reals:
     return -ar.entropy_change(i.logits, _after(i.logits, i) - i.logits)
 
 
-def _right_answers_draw_apart(i: Cases) -> Reals:
+def _right_answers_draw_apart(i: vf.Cases) -> ar.Reals:
     return draw_apart(i.logits, _after(i.logits, i), i.correct)
 
 
-def _in_the_long_run(i: Any) -> tuple[Term, ...]:
+def _in_the_long_run(i: Any) -> tuple[vf.Term, ...]:
     """The entropy on the right answers never rises, and all of it tends to log k."""
 
-    def path(k: Term) -> Term:
+    def path(k: vf.Term) -> vf.Term:
         return limits.run(lambda j, z: _after(z, i), i.logits, k)
 
     return (
@@ -81,7 +69,7 @@ def _in_the_long_run(i: Any) -> tuple[Term, ...]:
     )
 
 
-def _with_temperature(i: Cases) -> Reals:
+def _with_temperature(i: vf.Cases) -> ar.Reals:
     """The conditional entropy's fall, with AEPO's term at another temperature."""
     step = (ar.per_action(i.grpo_weight) * plain_step(i.logits, i.correct)
             + rewards_only(i.logits, i.correct, i.temperature))
@@ -104,13 +92,13 @@ def _collapses() -> tuple[bool, str]:
                    f"{{1}}: {rises[0]:.4f} rises to {rises[1]:.4f}")
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"With REINFORCE samples at $T = 1$ the policy entropy decreases at every step.",
     margin=_entropy_falls,
     conditions=(SOME_WRONG,),
 )
 
-_repaired = Statement(
+_repaired = vf.Statement(
     latex=r"With samples at $T = 1$ the entropy $H(q_k)$ on the right answers never rises, for any "
           r"$\eta, \kappa$; and, these constant, $H_k \to \log k$, $k$ the number of likeliest right "
           r"answers at the start.",
@@ -119,25 +107,29 @@ _repaired = Statement(
     beyond=_in_the_long_run,
 )
 
-ablation_2 = Claim(
+ablation_2 = vf.Claim(
     id="aepo.ablation-2",
     source="AEPO, Section 6.1 and Eq. (2) (Table 3)",
+    reading=vf.Reading(
+        "precise", "the policy entropy monotonically decreases during training, similar to GRPO",
+        "Section 6.1, of a run"),
     title="Without temperature entropy decreases at every step (one tabular state)",
     scope="one tabular state, exact expectation, one step; the repair along 4 "
           "steps and in the limit",
     statement=_statement,
-    instances=bandit_instances(LEARNING_RATE, GRPO_WEIGHT, actions=(2, 6)),
+    instances=vf.bandit_instances(LEARNING_RATE, GRPO_WEIGHT, actions=(2, 6)),
     witnesses=({"weights": [1, 2], "correct": [True, False], "learning_rate": 1, "grpo_weight": 1},),
     repair=_repaired,
     repair_is="instead",
     repair_note="for the entropy on the right answers; in the limit for all of it, up to ties",
-    experiments=(experiment(
+    experiments=(vf.experiment(
         "collapse at T = 1",
         "400 exact steps: T = 1 keeps collapsing where the switch holds its target; a tie stays; a "
         "wrong favorite lets entropy rise", _collapses),),
     mutants=(
-        Mutant(name="the same with tempered rewards",
-               statement=variant(_repaired, margin=_with_temperature),
-               instances=bandit_instances(LEARNING_RATE, GRPO_WEIGHT, HIGH_TEMPERATURE, actions=(2, 6))),
+        vf.Mutant(name="the same with tempered rewards",
+                  statement=vf.variant(_repaired, margin=_with_temperature),
+                  instances=vf.bandit_instances(
+                      LEARNING_RATE, GRPO_WEIGHT, HIGH_TEMPERATURE, actions=(2, 6))),
     ),
 )

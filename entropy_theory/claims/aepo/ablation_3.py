@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.ablation_2 import GRPO_WEIGHT
 from entropy_theory.claims.aepo.ablations import (
     centered_reward_step,
@@ -35,60 +36,49 @@ from entropy_theory.claims.aepo.tempered_reinforce import LEARNING_RATE, TEMPERA
 from entropy_theory.claims.extensions.entropy_ceiling import SOME_WRONG
 from entropy_theory.claims.extensions.long_runs import entropies, switch
 from entropy_theory.claims.extensions.solved_face import conditional_entropy
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Mutant,
-    Scalar,
-    Statement,
-    bandit_instances,
-)
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.claim import experiment, variant
 from entropy_theory.verification.formula import limits
-from entropy_theory.verification.formula.definitions import definition
-from entropy_theory.verification.formula.statement import POSITIVE
-from entropy_theory.verification.formula.terms import Term
 
 
-@definition
+@vf.definition
 def after_advantage_step(
-    logits: Reals, correct: Mask, temperature: Reals, grpo_weight: Reals, advantage_weight: Reals,
-    learning_rate: Reals,
-) -> Reals:
+    logits: ar.Reals, correct: ar.Mask, temperature: ar.Reals, grpo_weight: ar.Reals,
+    advantage_weight: ar.Reals, learning_rate: ar.Reals,
+) -> ar.Reals:
     """Logits after a step of GRPO and of advantages on samples of pi^T."""
     step = (ar.per_action(grpo_weight) * plain_step(logits, correct)
             + ar.per_action(advantage_weight) * centered_reward_step(logits, correct, temperature))
     return logits + ar.per_action(learning_rate) * step
 
 
-def _after(logits: Reals, i: Any, temperature: Reals) -> Reals:
+def _after(logits: ar.Reals, i: Any, temperature: ar.Reals) -> ar.Reals:
     return after_advantage_step(logits, i.correct, temperature, i.grpo_weight, i.advantage_weight,
                                 i.learning_rate)
 
 
-def _right_answers_draw_apart(i: Cases) -> Reals:
+def _right_answers_draw_apart(i: vf.Cases) -> ar.Reals:
     return draw_apart(i.logits, _after(i.logits, i, i.temperature), i.correct)
 
 
-def _in_the_long_run(i: Any) -> tuple[Term, ...]:
+def _in_the_long_run(i: Any) -> tuple[vf.Term, ...]:
     """For temperatures between two positive bounds, GRPO weights >= 0 and others bounded away from 0."""
 
-    def holds(temperatures: Term, grpo_weights: Term, weights: Term) -> Term:
-        def step(k: Term, z: Term) -> Term:
+    def holds(temperatures: vf.Term, grpo_weights: vf.Term, weights: vf.Term) -> vf.Term:
+        def step(k: vf.Term, z: vf.Term) -> vf.Term:
             return after_advantage_step(z, i.correct, limits.entry(temperatures, k),
                                         limits.entry(grpo_weights, k), limits.entry(weights, k),
                                         i.learning_rate)
 
-        def path(k: Term) -> Term:
+        def path(k: vf.Term) -> vf.Term:
             return limits.run(step, i.logits, k)
 
         return (limits.at_every_step(lambda k: conditional_entropy(step(k, path(k)), i.correct)
                                      <= conditional_entropy(path(k), i.correct))
                 & limits.tends_to(lambda k: ar.entropy(path(k)), log_of_likeliest(i.logits, i.correct)))
 
-    def schedule(name: str, of: Callable[[Term], Term], given: Callable[[Term], Term]) -> Term:
+    def schedule(
+        name: str, of: Callable[[vf.Term], vf.Term], given: Callable[[vf.Term], vf.Term]
+    ) -> vf.Term:
         return limits.for_every(name, (limits.STEPS,), of, given=lambda entries: limits.at_every_step(
             lambda k: given(limits.entry(entries, k))))
 
@@ -101,7 +91,9 @@ def _in_the_long_run(i: Any) -> tuple[Term, ...]:
         given=lambda lowest: lowest > 0),)
 
 
-def _other_term(i: Cases, sign: int, term: Callable[[Reals, Mask, Reals], Reals]) -> Reals:
+def _other_term(
+    i: vf.Cases, sign: int, term: Callable[[ar.Reals, ar.Mask, ar.Reals], ar.Reals]
+) -> ar.Reals:
     """H(q) - H(q') for a step with another term, or the advantage's with the sign."""
     step = (ar.per_action(i.grpo_weight) * plain_step(i.logits, i.correct)
             + ar.per_action(i.advantage_weight) * term(i.logits, i.correct, i.temperature))
@@ -122,7 +114,7 @@ def _collapses() -> tuple[bool, str]:
                    f"400 steps; tied (2,2,1), target 0.35: {tied[-1]:.4f} (log 2 = 0.6931)")
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"With centered or group-normalized advantages on samples of $\pi^T$ the entropy "
           r"$H(q_k)$ on the right answers never rises, for any temperatures, $\eta$ and weights; "
           r"and, temperatures staying between two positive bounds and the weights of the advantages "
@@ -133,25 +125,28 @@ _statement = Statement(
     beyond=_in_the_long_run,
 )
 
-ablation_3 = Claim(
+ablation_3 = vf.Claim(
     id="aepo.ablation-3",
     source="AEPO, Section 6.2 and Eq. (3) (Table 3)",
+    reading=vf.Reading("precise", "this variant fails to prevent entropy collapse",
+                       "Section 6.2, of a run"),
     title="With advantages instead of rewards on tempered samples entropy collapses, up to ties (one "
           "tabular state)",
     scope="one tabular state, exact expectation, along 4 steps and in the limit",
     statement=_statement,
-    instances=bandit_instances(
+    instances=vf.bandit_instances(
         TEMPERATURE, LEARNING_RATE, GRPO_WEIGHT,
-        Scalar(name="advantage_weight", low=0.1, high=10.0, grid=(1,), range=POSITIVE), actions=(2, 6),
+        vf.Scalar(name="advantage_weight", low=0.1, high=10.0, grid=(1,), range=vf.POSITIVE),
+        actions=(2, 6),
     ),
-    experiments=(experiment(
+    experiments=(vf.experiment(
         "advantages lose the target",
         "400 exact steps: rewards hold the target, advantages fall through it", _collapses),),
     mutants=(
-        Mutant(name="rewards instead of advantages",
-               statement=variant(_statement, margin=lambda i: _other_term(i, 1, rewards_only))),
-        Mutant(name="the whole entropy never rises",
-               statement=variant(_statement, margin=lambda i: -ar.entropy_change(
-                   i.logits, _after(i.logits, i, i.temperature) - i.logits))),
+        vf.Mutant(name="rewards instead of advantages",
+                  statement=vf.variant(_statement, margin=lambda i: _other_term(i, 1, rewards_only))),
+        vf.Mutant(name="the whole entropy never rises",
+                  statement=vf.variant(_statement, margin=lambda i: -ar.entropy_change(
+                      i.logits, _after(i.logits, i, i.temperature) - i.logits))),
     ),
 )

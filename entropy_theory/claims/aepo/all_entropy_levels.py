@@ -8,26 +8,28 @@ nothing is printed about how far two runs of one setting differ.
 
 from __future__ import annotations
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.table_1_superior import rows_of
 from entropy_theory.claims.aepo.table_3_base_row import PRINTED
 from entropy_theory.claims.printed_numbers import compared, mean_lead
-from entropy_theory.verification import Claim, Statement, listed_instances
 
 LEVELS = tuple(scores for name, (scores, _) in PRINTED.items() if "+AEPO" in name)
 ROWS = tuple(compared(scores, rows_of("Qwen2.5-Math-7B")["+GRPO"]) for scores in LEVELS)
 
-_outperforms = Statement(
+_outperforms = vf.Statement(
     latex=r"At each of the four entropy targets AEPO's mean over seven benchmarks is above GRPO's, "
           r"whatever the digits left out.",
     margin=mean_lead,
     relation=">",
 )
 
-all_entropy_levels = Claim(
+all_entropy_levels = vf.Claim(
     id="aepo.all-entropy-levels",
     source="AEPO, Section 5.2 ('across all entropy levels, AEPO consistently outperforms GRPO')",
+    reading=vf.Reading(
+        "precise", "Across all entropy levels, AEPO consistently outperforms GRPO", "Section 5.2"),
     title="At all four entropy targets AEPO's average is above GRPO's",
     scope="printed table",
     statement=_outperforms,
-    instances=listed_instances(ROWS, "the four entropy targets"),
+    instances=vf.listed_instances(ROWS, "the four entropy targets"),
 )

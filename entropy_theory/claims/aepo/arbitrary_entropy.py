@@ -15,81 +15,73 @@ from fractions import Fraction
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.extensions.entropy_ceiling import SOME_WRONG, after_step, ceiling
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Condition,
-    Mutant,
-    Scalar,
-    Statement,
-    bandit_instances,
-)
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Mask, Real, Reals
-from entropy_theory.verification.claim import variant
 from entropy_theory.verification.formula import limits
-from entropy_theory.verification.formula.definitions import definition
-from entropy_theory.verification.formula.statement import POSITIVE
 
 STEPS = 16
 
 
-@definition
-def switched_step(logits: Reals, correct: Mask, target: Reals, learning_rate: Reals) -> Reals:
+@vf.definition
+def switched_step(
+    logits: ar.Reals, correct: ar.Mask, target: ar.Reals, learning_rate: ar.Reals
+) -> ar.Reals:
     """Logits after a step under AEPO's temperature switch: T = 1.2 below the target, else 0.8."""
     one = 0 * target + ar.constant(1, like=target)
     temperature = np.where(ar.less(ar.entropy(logits), target), 6 * one / 5, 4 * one / 5)
     return after_step(logits, correct, temperature, one, learning_rate)
 
 
-def _after_run(i: Cases) -> Reals:
+def _after_run(i: vf.Cases) -> ar.Reals:
     """Logits after the run."""
-    logits: Reals = limits.run(
+    logits: ar.Reals = limits.run(
         lambda k, z: switched_step(z, i.correct, i.target, i.learning_rate), i.logits, STEPS)
     return logits
 
 
-def _best_future(i: Cases) -> Reals:
+def _best_future(i: vf.Cases) -> ar.Reals:
     """Highest entropy that any continuation can reach, minus nine tenths of the target."""
     return ceiling(_after_run(i), i.correct) - 9 * i.target / 10
 
 
-def _log_actions(i: Cases) -> Real:
+def _log_actions(i: vf.Cases) -> ar.Real:
     return ar.log_of(i.logits.shape[-1], like=i.logits)
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"AEPO's temperature switch holds the policy entropy within 10 % of any target "
           r"$\mathcal H \in (0, \log n)$.",
     margin=_best_future,
     conditions=(
-        Condition(latex=r"$\mathcal H < \log n$", value=lambda i: _log_actions(i) - i.target),
+        vf.Condition(latex=r"$\mathcal H < \log n$", value=lambda i: _log_actions(i) - i.target),
         SOME_WRONG,
     ),
 )
 
-_low_target = Condition(
+_low_target = vf.Condition(
     latex="the target is at most 0.9 log m",
     value=lambda i: 9 * np.log(ar.total(
         0 * i.logits + ar.constant(1, like=i.logits), i.correct)) / 10 - i.target,
 )
 
-arbitrary_entropy = Claim(
+arbitrary_entropy = vf.Claim(
     id="aepo.arbitrary-entropy",
     source="AEPO, title and Section 4.2",
+    reading=vf.Reading(
+        "precise", "which can stabilize entropy at arbitrary target levels", "Section 1, contributions"),
     title="Entropy can be held at an arbitrary value: one tabular state, one token, exact expectation",
     scope="one tabular state, entropy of one token, exact expectation, the long run after 16 steps",
     statement=_statement,
-    instances=bandit_instances(
-        Scalar(name="target", low=0.05, high=2.0, grid=(Fraction(1, 2), 1), range=POSITIVE),
-        Scalar(name="learning_rate", low=1.0, high=8.0, grid=(1, 4), range=POSITIVE),
+    instances=vf.bandit_instances(
+        vf.Scalar(name="target", low=0.05, high=2.0, grid=(Fraction(1, 2), 1), range=vf.POSITIVE),
+        vf.Scalar(name="learning_rate", low=1.0, high=8.0, grid=(1, 4), range=vf.POSITIVE),
         actions=(2, 5),
     ),
     mutants=(
-        Mutant(name="targets below log m are excluded too",
-               statement=variant(
-                   _statement, margin=lambda i: -_best_future(i),
-                   conditions=(*_statement.conditions, _low_target))),
+        vf.Mutant(name="targets below log m are excluded too",
+                  statement=vf.variant(
+                      _statement, margin=lambda i: -_best_future(i),
+                      conditions=(*_statement.conditions, _low_target))),
     ),
 )

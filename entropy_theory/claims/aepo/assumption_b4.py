@@ -14,38 +14,35 @@ False: a shared direction can turn a fall of entropy into a rise. True with a hy
 
 from __future__ import annotations
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.tempered_reinforce import TEMPERATURE, unit_step
-from entropy_theory.verification import Cases, Claim, Condition, Statement, Vector, bandit_instances
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.formula.definitions import definition
-from entropy_theory.verification.formula.statement import ANY
 
-SHARED = Vector(name="shared", low=-1.5, high=1.5, grid=(0, 1, -1), range=ANY)
+SHARED = vf.Vector(name="shared", low=-1.5, high=1.5, grid=(0, 1, -1), range=vf.ANY)
 
 
-@definition
-def rate_in_a_table(i: Cases) -> Reals:
+@vf.definition
+def rate_in_a_table(i: vf.Cases) -> ar.Reals:
     """<grad H, g> = F(T)."""
     step = unit_step(i.logits, i.correct, i.temperature)
     return ar.total(ar.entropy_gradient(i.logits) * step)
 
 
-@definition
-def shared_part(i: Cases) -> Reals:
+@vf.definition
+def shared_part(i: vf.Cases) -> ar.Reals:
     """<grad H, v><v, g>: what the shared direction adds to the rate."""
     step = unit_step(i.logits, i.correct, i.temperature)
     along = ar.total(ar.entropy_gradient(i.logits) * i.shared)
     return along * ar.total(i.shared * step)
 
 
-def _one_sign(i: Cases) -> Reals:
+def _one_sign(i: vf.Cases) -> ar.Reals:
     """F (F + the shared part): below zero where the signs differ."""
     rate = rate_in_a_table(i)
     return rate * (rate + shared_part(i))
 
 
-def _little_is_shared(i: Cases) -> Reals:
+def _little_is_shared(i: vf.Cases) -> ar.Reals:
     """F^2 minus (|v|^2 |S| |g|)^2."""
     step = unit_step(i.logits, i.correct, i.temperature)
     slope = ar.entropy_gradient(i.logits)
@@ -54,29 +51,32 @@ def _little_is_shared(i: Cases) -> Reals:
     return rate_in_a_table(i) * rate_in_a_table(i) - largest
 
 
-LITTLE_SHARED = Condition(latex=r"$|v|^2\,|S|\,|g| < |F(T)|$", value=_little_is_shared)
+LITTLE_SHARED = vf.Condition(latex=r"$|v|^2\,|S|\,|g| < |F(T)|$", value=_little_is_shared)
 
-_statement = Statement(
-    latex=r"With logits that share a direction $v$ of the parameters entropy still moves in the "
-          r"direction that $F(T)$ says: "
-          r"$F(T)\,\big(F(T) - \langle S, v\rangle\langle v, g\rangle\big) \ge 0$.",
+_statement = vf.Statement(
+    latex=r"With logits that share a direction $v$ of the parameters (kernel $I + vv^\top$) entropy "
+          r"still moves in the direction that $F(T)$ says: $F(T)\,\big(F(T) - \langle S, "
+          r"v\rangle\langle v, g\rangle\big) \ge 0$.",
     margin=_one_sign,
 )
 
-_small = Statement(
+_small = vf.Statement(
     latex=r"It does if $|v|^2\,|S|\,|g| < |F(T)|$.",
     margin=_one_sign,
     relation=">",
     conditions=(LITTLE_SHARED,),
 )
 
-assumption_b4 = Claim(
+assumption_b4 = vf.Claim(
     id="aepo.assumption-b4",
     source="AEPO, Appendix B, Assumption B.4",
+    reading=vf.Reading(
+        "inferred", r"In the following, we set $c_{a,b} \equiv 1$.",
+        "Assumption B.4, which says nothing of what holds without it"),
     title="Without orthonormal logit gradients entropy still moves in the direction of F(T)",
     scope="one state whose logits share a direction of the parameters, exact expectation, first order",
     statement=_statement,
-    instances=bandit_instances(TEMPERATURE, vectors=(SHARED,), actions=(2, 5)),
+    instances=vf.bandit_instances(TEMPERATURE, vectors=(SHARED,), actions=(2, 5)),
     repair=_small,
     repair_is="hypothesis",
     repair_note=r"hypothesis $|v|^2\,|S|\,|g| < |F(T)|$: little is shared, for how far $F(T)$ is "

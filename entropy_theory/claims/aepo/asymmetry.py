@@ -25,46 +25,30 @@ from typing import Any
 
 import numpy as np
 
-from entropy_theory.claims.aepo.tempered_reinforce import (
-    excess,
-    unit_step,
-)
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Condition,
-    Mutant,
-    Scalar,
-    Statement,
-    bandit_instances,
-)
+from entropy_theory import verification as vf
+from entropy_theory.claims.aepo.tempered_reinforce import excess, unit_step
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import experiment, without
-from entropy_theory.verification.formula.definitions import definition
-from entropy_theory.verification.formula.statement import Range
-from entropy_theory.verification.formula.terms import Term
 
-HIGH = Scalar(name="temperature_high", low=1.02, high=1.3, grid=(Fraction(6, 5),),
-              range=Range(low=1, open_low=True))
-LOW = Scalar(name="temperature_low", low=0.6, high=0.98, grid=(Fraction(4, 5),),
-             range=Range(low=0, open_low=True, high=1, open_high=True))
+HIGH = vf.Scalar(name="temperature_high", low=1.02, high=1.3, grid=(Fraction(6, 5),),
+                 range=vf.Range(low=1, open_low=True))
+LOW = vf.Scalar(name="temperature_low", low=0.6, high=0.98, grid=(Fraction(4, 5),),
+                range=vf.Range(low=0, open_low=True, high=1, open_high=True))
 
 
-@definition
-def rate_on_solved_face(logits: Reals, temperature: Reals) -> Reals:
+@vf.definition
+def rate_on_solved_face(logits: ar.Reals, temperature: ar.Reals) -> ar.Reals:
     """F(T) where every action is correct."""
     return -ar.total(ar.softmax(logits, temperature) * excess(logits))
 
 
-def _in_full(i: Any) -> tuple[Term, ...]:
+def _in_full(i: Any) -> tuple[vf.Term, ...]:
     """F(T_high) <= |F(T_low)|, and their signs: what the margin is the difference of."""
     rises = rate_on_solved_face(i.logits, i.temperature_high)
     falls = rate_on_solved_face(i.logits, i.temperature_low)
     return rises >= 0, falls <= 0, rises <= np.abs(falls)
 
 
-def _surplus(i: Cases) -> Reals:
+def _surplus(i: vf.Cases) -> ar.Reals:
     """|F(T_low)| - F(T_high) = sum (pi^low + pi^high - 2 pi)(c - C); the part with pi is zero."""
     policy = ar.softmax(i.logits)
     low = ar.softmax(i.logits, i.temperature_low) - policy
@@ -72,33 +56,33 @@ def _surplus(i: Cases) -> Reals:
     return ar.total((low + high) * excess(i.logits))
 
 
-def _distances(i: Cases) -> tuple[Reals, Reals]:
+def _distances(i: vf.Cases) -> tuple[ar.Reals, ar.Reals]:
     """The distances alpha = 1 - 1/T_high and beta = 1/T_low - 1."""
     return 1 - 1 / i.temperature_high, 1 / i.temperature_low - 1
 
 
-@definition
-def logit_range(logits: Reals) -> Reals:
+@vf.definition
+def logit_range(logits: ar.Reals) -> ar.Reals:
     """R, the difference between the largest and the smallest logit."""
     return ar.largest(logits) - ar.smallest(logits)
 
 
-def _range(i: Cases) -> Reals:
+def _range(i: vf.Cases) -> ar.Reals:
     return logit_range(i.logits)
 
 
-def _flat_enough(i: Cases) -> Reals:
+def _flat_enough(i: vf.Cases) -> ar.Reals:
     alpha, beta = _distances(i)
     spread = 2 * _range(i)
     return 2 - (np.exp(spread * alpha) + np.exp(-spread * beta))
 
 
-FURTHER = Condition(
+FURTHER = vf.Condition(
     latex=r"$1/T_{low} - 1 \ge 1 - 1/T_{high}$",
     value=lambda i: _distances(i)[1] - _distances(i)[0], relation=">=",
 )
-NARROW = Condition(latex=r"$R \le 1$", value=lambda i: 1 - _range(i), relation=">=")
-FLAT = Condition(latex=r"$e^{2R\alpha} + e^{-2R\beta} \le 2$", value=_flat_enough, relation=">=")
+NARROW = vf.Condition(latex=r"$R \le 1$", value=lambda i: 1 - _range(i), relation=">=")
+FLAT = vf.Condition(latex=r"$e^{2R\alpha} + e^{-2R\beta} \le 2$", value=_flat_enough, relation=">=")
 
 
 def moved(weights: tuple[int, ...], temperature: float, steps: int = 20) -> float:
@@ -118,14 +102,14 @@ def _runs() -> tuple[bool, str]:
                    f"from (1, 11): {steep[0]:+.3f} and {steep[1]:+.3f}")
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"Where every action is correct, $F(T_{\mathrm{high}}) \le |F(T_{\mathrm{low}})|$ "
           r"for $1/T_{\mathrm{low}} - 1 \ge 1 - 1/T_{\mathrm{high}}$, such as $T = 6/5$ and $4/5$.",
     margin=_surplus,
     conditions=(FURTHER,),
 )
 
-_repaired = Statement(
+_repaired = vf.Statement(
     latex=r"The same if the logits have a range $R \le 1$ with "
           r"$e^{2R\alpha} + e^{-2R\beta} \le 2$, $\alpha = 1 - 1/T_{\mathrm{high}}$, "
           r"$\beta = 1/T_{\mathrm{low}} - 1$.",
@@ -135,14 +119,17 @@ _repaired = Statement(
     beyond=_in_full,
 )
 
-asymmetry = Claim(
+asymmetry = vf.Claim(
     id="aepo.asymmetry",
     source="AEPO, section 4.1 (Figure 2)",
-    title="High temperature always raises entropy more slowly than low temperature lowers it (solved "
-          "state)",
+    reading=vf.Reading(
+        "inferred", "with the increase typically occurring more gradually than the decrease",
+        "Section 4.1: 'typically', where the statement says always"),
+    title="On a solved state high temperature never raises entropy faster than low temperature lowers "
+          "it",
     scope="one tabular state on which every action is right, exact expectation, first order",
     statement=_statement,
-    instances=bandit_instances(HIGH, LOW, correct=False),
+    instances=vf.bandit_instances(HIGH, LOW, correct=False),
     witnesses=(
         {"weights": [1, 11], "temperature_high": Fraction(6, 5), "temperature_low": Fraction(4, 5)},
     ),
@@ -152,12 +139,12 @@ asymmetry = Claim(
                 r"$e^{2R\alpha} + e^{-2R\beta} \le 2$ (a policy of high entropy; $R \le .986$ for "
                 "$T = 6/5$ and $4/5$)",
     experiments=(
-        experiment("runs as in Figure 2",
-                   "20 exact steps, learning rate 1/2: from weights (1, 3) T = 0.8 lowers entropy more "
-                   "than T = 1.2 raises it, from (1, 11) it is the other way round", _runs),
+        vf.experiment("runs as in Figure 2",
+                      "20 exact steps, learning rate 1/2: from weights (1, 3) T = 0.8 lowers entropy "
+                      "more than T = 1.2 raises it, from (1, 11) it is the other way round", _runs),
     ),
     mutants=(
-        Mutant(name="R <= 1 alone, at any two temperatures",
-               statement=without(_repaired, FLAT.latex)),
+        vf.Mutant(name="R <= 1 alone, at any two temperatures",
+                  statement=vf.without(_repaired, FLAT.latex)),
     ),
 )

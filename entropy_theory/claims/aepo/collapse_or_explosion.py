@@ -18,86 +18,79 @@ from fractions import Fraction
 
 import numpy as np
 
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Condition,
-    Mutant,
-    Scalar,
-    Statement,
-    bandit_instances,
-)
+from entropy_theory import verification as vf
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.definitions import definition
-from entropy_theory.verification.formula.statement import POSITIVE
 
-COEFFICIENT = Scalar(name="coefficient", low=0.05, high=5.0, grid=(1, Fraction(1, 4)), range=POSITIVE)
-SOME_WRONG = Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1))
+COEFFICIENT = vf.Scalar(name="coefficient", low=0.05, high=5.0, grid=(1, Fraction(1, 4)),
+                        range=vf.POSITIVE)
+SOME_WRONG = vf.Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1))
 
 
-def _one(i: Cases) -> Reals:
+def _one(i: vf.Cases) -> ar.Reals:
     return 0 * i.logits + ar.constant(1, like=i.logits)
 
 
-@definition
-def reward(i: Cases) -> Reals:
+@vf.definition
+def reward(i: vf.Cases) -> ar.Reals:
     """1 on A*, 0 elsewhere."""
     return np.where(i.correct, _one(i), 0 * i.logits)
 
 
-@definition
-def stationary(i: Cases) -> Reals:
+@vf.definition
+def stationary(i: vf.Cases) -> ar.Reals:
     """The logits R/lambda."""
     return reward(i) / ar.per_action(i.coefficient)
 
 
-def _range(i: Cases) -> tuple[Reals, Reals]:
+def _range(i: vf.Cases) -> tuple[ar.Reals, ar.Reals]:
     """(log m, log n)."""
     return np.log(ar.total(_one(i), i.correct)), np.log(ar.total(_one(i)))
 
 
-def _extreme(i: Cases) -> Reals:
+def _extreme(i: vf.Cases) -> ar.Reals:
     """A tenth of log n minus the distance from the nearer end."""
     collapsed, exploded = _range(i)
     entropy = ar.entropy(stationary(i))
     return exploded / 10 - ar.minimum(entropy - collapsed, exploded - entropy)
 
 
-def _between(i: Cases) -> Reals:
+def _between(i: vf.Cases) -> ar.Reals:
     collapsed, exploded = _range(i)
     entropy = ar.entropy(stationary(i))
     return np.stack([entropy - collapsed, exploded - entropy], axis=-1)
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"At the stationary policy of $J + \lambda\mathcal H$ the entropy is within "
           r"$\frac{1}{10}\log n$ of $\log m$ or of $\log n$.",
     margin=_extreme,
     conditions=(SOME_WRONG,),
 )
 
-_in_between = Statement(
+_in_between = vf.Statement(
     latex=r"It is strictly between $\log m$ and $\log n$.",
     margin=_between,
     relation=">",
     conditions=(SOME_WRONG,),
 )
 
-collapse_or_explosion = Claim(
+collapse_or_explosion = vf.Claim(
     id="aepo.collapse-or-explosion",
     source="AEPO, Section 4.2 (Figure 3: 'either entropy collapse or entropy explosion')",
+    reading=vf.Reading(
+        "precise",
+        "entropy regularization tends to drive the optimization toward two extremes—either entropy "
+        "collapse or entropy explosion", "Section 4.2, of what 'tends' to happen"),
     title="An entropy bonus leads to collapse or to explosion (one tabular state, stationary policy)",
     scope="one tabular state, rewards 0 and 1, stationary policy of the regularized objective",
     statement=_statement,
-    instances=bandit_instances(COEFFICIENT, actions=(2, 8)),
+    instances=vf.bandit_instances(COEFFICIENT, actions=(2, 8)),
     repair=_in_between,
     repair_is="instead",
     repair_note=r"the stationary policy $\mathrm{softmax}(R/\lambda)$ has an entropy strictly between "
                 r"$\log m$ and $\log n$",
     mutants=(
-        Mutant(name="closer to log m", statement=variant(
+        vf.Mutant(name="closer to log m", statement=vf.variant(
             _in_between, margin=lambda i: _between(i)[..., 1] - _between(i)[..., 0])),
     ),
 )

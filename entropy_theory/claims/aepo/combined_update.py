@@ -23,70 +23,65 @@ from typing import Any
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.tempered_reinforce import (
     ENTROPY_FALLS,
     rate,
     remainder_bound,
     unit_step,
 )
-from entropy_theory.verification import Cases, Claim, Mutant, Scalar, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import has_derivative, implies
-from entropy_theory.verification.formula.statement import POSITIVE, Range
-from entropy_theory.verification.formula.terms import Term
 
-GRPO_WEIGHT = Scalar(name="grpo_weight", low=0.01, high=10.0, grid=(1, 3), range=POSITIVE)
-ALPHA = Scalar(name="alpha", low=0.01, high=50.0, grid=(1, 40), range=POSITIVE)
-LEARNING_RATE = Scalar(name="learning_rate", low=2.0**-10, high=4.0, grid=(1, Fraction(1, 64)),
-                       range=POSITIVE)
+GRPO_WEIGHT = vf.Scalar(name="grpo_weight", low=0.01, high=10.0, grid=(1, 3), range=vf.POSITIVE)
+ALPHA = vf.Scalar(name="alpha", low=0.01, high=50.0, grid=(1, 40), range=vf.POSITIVE)
+LEARNING_RATE = vf.Scalar(name="learning_rate", low=2.0**-10, high=4.0, grid=(1, Fraction(1, 64)),
+                          range=vf.POSITIVE)
 
 
-@definition
+@vf.definition
 def combined_step(
-    logits: Reals, correct: Mask, temperature: Reals, grpo_weight: Reals, alpha: Reals
-) -> Reals:
+    logits: ar.Reals, correct: ar.Mask, temperature: ar.Reals, grpo_weight: ar.Reals, alpha: ar.Reals
+) -> ar.Reals:
     """kappa grad p + alpha (1_{A*} pi^T - P_T pi), per unit learning rate."""
     return (ar.per_action(grpo_weight) * unit_step(logits, correct)
             + ar.per_action(alpha) * unit_step(logits, correct, temperature))
 
 
-@definition
+@vf.definition
 def first_order(
-    logits: Reals, correct: Mask, temperature: Reals, grpo_weight: Reals, alpha: Reals
-) -> Reals:
+    logits: ar.Reals, correct: ar.Mask, temperature: ar.Reals, grpo_weight: ar.Reals, alpha: ar.Reals
+) -> ar.Reals:
     """-Cov(z, step), the change of entropy to first order, per unit learning rate."""
     step = combined_step(logits, correct, temperature, grpo_weight, alpha)
     return -ar.covariance(ar.softmax(logits), logits, step)
 
 
-@definition
+@vf.definition
 def balance(
-    logits: Reals, correct: Mask, temperature: Reals, grpo_weight: Reals, alpha: Reals
-) -> Reals:
+    logits: ar.Reals, correct: ar.Mask, temperature: ar.Reals, grpo_weight: ar.Reals, alpha: ar.Reals
+) -> ar.Reals:
     """Return alpha F(T) - kappa |F(1)|."""
     return alpha * rate(logits, correct, temperature) + grpo_weight * rate(logits, correct)
 
 
-def _of(i: Cases) -> tuple[Reals, Reals, Reals, Reals, Reals]:
+def _of(i: vf.Cases) -> tuple[ar.Reals, ar.Reals, ar.Reals, ar.Reals, ar.Reals]:
     return i.logits, i.correct, i.temperature, i.grpo_weight, i.alpha
 
 
-def _parts(i: Cases) -> tuple[Reals, Reals, Reals]:
+def _parts(i: vf.Cases) -> tuple[ar.Reals, ar.Reals, ar.Reals]:
     """-Cov(z, step), F(T), and alpha F(T) - kappa |F(1)|."""
     return first_order(*_of(i)), rate(i.logits, i.correct, i.temperature), balance(*_of(i))
 
 
-def _exactly_when(i: Cases) -> Reals:
+def _exactly_when(i: vf.Cases) -> ar.Reals:
     """Both directions of "rate > 0 iff F(T) > 0 and alpha > kappa |F(1)|/F(T)"."""
     whole, tempered, excess = _parts(i)
     enough = ar.minimum(tempered, excess)
     return np.stack([ar.maximum(-whole, enough), ar.maximum(-enough, whole)], axis=-1)
 
 
-def _small_steps(i: Cases) -> Reals:
+def _small_steps(i: vf.Cases) -> ar.Reals:
     """What `_exactly_when` says, and that entropy rises where eta rate > (1/4)(1 + log n)||eta s||^2."""
     step = ar.per_action(i.learning_rate) * combined_step(*_of(i))
     small = i.learning_rate * balance(*_of(i)) - remainder_bound(step)
@@ -96,7 +91,7 @@ def _small_steps(i: Cases) -> Reals:
     return np.stack([ar.maximum(-whole, enough), ar.maximum(-enough, whole), rises], axis=-1)
 
 
-def _strictly(i: Any) -> tuple[Term, ...]:
+def _strictly(i: Any) -> tuple[vf.Term, ...]:
     """With strict signs: F(T) > 0 and alpha > kappa |F(1)|/F(T) are necessary and sufficient."""
     whole, tempered, _ = _parts(i)
     least = i.grpo_weight * np.abs(rate(i.logits, i.correct)) / tempered
@@ -104,7 +99,7 @@ def _strictly(i: Any) -> tuple[Term, ...]:
             implies((tempered > 0) & (i.alpha > least), whole > 0))
 
 
-def _entropy_rises(i: Any) -> tuple[Term, ...]:
+def _entropy_rises(i: Any) -> tuple[vf.Term, ...]:
     """The first order is a derivative; below the threshold of the learning rate entropy rises."""
     whole = first_order(*_of(i))
     step = combined_step(*_of(i))
@@ -115,7 +110,7 @@ def _entropy_rises(i: Any) -> tuple[Term, ...]:
                     ar.entropy_change(i.logits, ar.per_action(i.learning_rate) * step) > 0))
 
 
-_exact = Statement(
+_exact = vf.Statement(
     latex=r"Where $F(1) < 0$: $\kappa F(1) + \alpha F(T) > 0$ iff $F(T) > 0$ and "
           r"$\alpha > \kappa|F(1)|/F(T)$.",
     margin=_exactly_when,
@@ -123,7 +118,7 @@ _exact = Statement(
     beyond=_strictly,
 )
 
-_combined = Statement(
+_combined = vf.Statement(
     latex=_exact.latex + r" Entropy then rises, exactly, in a step $\eta s$ with "
           r"$\eta < 4(\kappa F(1) + \alpha F(T))/((1 + \log n)\lVert s\rVert^2)$.",
     margin=_small_steps,
@@ -131,7 +126,7 @@ _combined = Statement(
     beyond=_entropy_rises,
 )
 
-_printed = Statement(
+_printed = vf.Statement(
     latex=r"Where GRPO lowers entropy, tempered REINFORCE at $T > 1$ with a large enough weight raises "
           r"it: $F(1) < 0$ implies $\sup_{\alpha > 0}\,(\kappa F(1) + \alpha F(T)) > 0$, that is "
           r"$F(T) > 0$.",
@@ -140,32 +135,38 @@ _printed = Statement(
     conditions=(ENTROPY_FALLS,),
 )
 
-_INSTANCES = bandit_instances(
-    Scalar(name="temperature", low=1.01, high=20.0, grid=(3,), range=Range(low=1, open_low=True)),
+_INSTANCES = vf.bandit_instances(
+    vf.Scalar(name="temperature", low=1.01, high=20.0, grid=(3,), range=vf.Range(low=1, open_low=True)),
     GRPO_WEIGHT, ALPHA, LEARNING_RATE,
     actions=(2, 6),
 )
 
 
-combined_update = Claim(
+combined_update = vf.Claim(
     id="extension.combined-update",
     source="Extension of AEPO, Eq. 1 and Theorem 4.3",
+    reading=vf.Reading("inferred"),
     title="Where GRPO lowers entropy, GRPO plus tempered REINFORCE raises it to first order iff F(T) > 0 "
           "and alpha exceeds a threshold",
     scope="one tabular state, exact expectation, one step",
     statement=_combined,
     instances=_INSTANCES,
     mutants=(
-        Mutant(name="any alpha > 0, as Theorem 4.3 alone would have it",
-               statement=variant(_combined, margin=lambda i: _parts(i)[0])),
-        Mutant(name="F(T) > 0 is enough",
-               statement=variant(_combined, margin=lambda i: ar.maximum(-_parts(i)[1], _parts(i)[0]))),
+        vf.Mutant(name="any alpha > 0, as Theorem 4.3 alone would have it",
+                  statement=vf.variant(_combined, margin=lambda i: _parts(i)[0])),
+        vf.Mutant(name="F(T) > 0 is enough",
+                  statement=vf.variant(_combined, margin=lambda i: ar.maximum(-_parts(i)[1],
+                                                                              _parts(i)[0]))),
     ),
 )
 
-combined_update_printed = Claim(
+combined_update_printed = vf.Claim(
     id="aepo.combined-update",
     source="AEPO, Eq. 1 with Theorem 4.3 and Corollary 4.4",
+    reading=vf.Reading(
+        "precise",
+        "we can counteract this downward trend by performing updates using REINFORCE policy gradient "
+        "of high-temperature samples", "Section 4.1, after Theorem 4.3"),
     title="Theorem 4.3 is enough for GRPO plus tempered REINFORCE to raise entropy",
     scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_printed,

@@ -25,6 +25,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.tempered_reinforce import (
     ENTROPY_FALLS,
     HIGH_TEMPERATURE,
@@ -33,12 +34,10 @@ from entropy_theory.claims.aepo.tempered_reinforce import (
     scaled_slope,
     slope_at_one,
 )
-from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_instances
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant, without
+from entropy_theory.verification import arithmetic as ar
 
 
-def _rate_above_one(i: Cases) -> Reals:
+def _rate_above_one(i: vf.Cases) -> ar.Reals:
     """F(T) - F(1)."""
     return rate(i.logits, i.correct, i.temperature) - rate(i.logits, i.correct)
 
@@ -46,25 +45,28 @@ def _rate_above_one(i: Cases) -> Reals:
 # ---------------------------------------------------------------- high half
 
 
-_high = Statement(
+_high = vf.Statement(
     latex=r"High temperature induces a relative increase: $F(T) \ge F(1)$ for $T > 1$.",
     margin=_rate_above_one,
 )
 
-_high_repaired = Statement(
+_high_repaired = vf.Statement(
     latex=r"If $F(1) < 0$, then $F(T) > F(1)$ for every $T > 1$.",
     margin=_rate_above_one,
     relation=">",
     conditions=(ENTROPY_FALLS,),
 )
 
-corollary_4_4_high = Claim(
+corollary_4_4_high = vf.Claim(
     id="aepo.corollary-4.4-high",
     source="AEPO, Corollary 4.4, first half",
+    reading=vf.Reading(
+        "precise", "High-temperature REINFORCE induces a relative increase in policy entropy",
+        "Corollary 4.4"),
     title="High-temperature REINFORCE raises entropy relative to T = 1",
     scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_high,
-    instances=bandit_instances(HIGH_TEMPERATURE),
+    instances=vf.bandit_instances(HIGH_TEMPERATURE),
     # The smallest for three actions; with four there is one of total weight 7. F(1) > 0 in both.
     witnesses=(
         {"weights": [1, 3, 4], "correct": [False, True, False], "temperature": 2},
@@ -74,30 +76,30 @@ corollary_4_4_high = Claim(
     repair_note="hypothesis $F(1) < 0$, that of Theorem 4.3, left unsaid in the corollary; then for "
                 "every $T > 1$ (the counterexample has $F(1) > 0$)",
     mutants=(
-        Mutant(name="absolute: F(1) < 0 implies F(T) > 0",
-               statement=variant(_high_repaired,
-                                 margin=lambda i: rate(i.logits, i.correct, i.temperature))),
+        vf.Mutant(name="absolute: F(1) < 0 implies F(T) > 0",
+                  statement=vf.variant(_high_repaired,
+                                       margin=lambda i: rate(i.logits, i.correct, i.temperature))),
     ),
 )
 
 # ---------------------------------------------------------------- low half
 
 
-def _falls_everywhere_and_faster(i: Cases) -> Reals:
+def _falls_everywhere_and_faster(i: vf.Cases) -> ar.Reals:
     """F'(1) and -F(T)."""
     return np.stack([
         scaled_slope(i.logits, i.correct), -rate(i.logits, i.correct, i.temperature)
     ], axis=-1)
 
 
-_low = Statement(
+_low = vf.Statement(
     latex=r"Low temperature induces a relative decrease: if $F(1) < 0$, then $F(T) \le F(1)$ for "
           r"$T < 1$.",
     margin=lambda i: -_rate_above_one(i),
     conditions=(ENTROPY_FALLS,),
 )
 
-_low_repaired = Statement(
+_low_repaired = vf.Statement(
     latex=r"If $F(1) < 0$, then $F'(1) > 0$, so that $F(T) < F(1)$ for $T < 1$ close to 1; and "
           r"$F(T) < 0$ for every $T < 1$.",
     margin=_falls_everywhere_and_faster,
@@ -106,13 +108,16 @@ _low_repaired = Statement(
     beyond=lambda i: (slope_at_one(i),),
 )
 
-corollary_4_4_low = Claim(
+corollary_4_4_low = vf.Claim(
     id="aepo.corollary-4.4-low",
     source="AEPO, Corollary 4.4, second half",
+    reading=vf.Reading(
+        "precise", "low-temperature REINFORCE induces a relative decrease in policy entropy",
+        "Corollary 4.4"),
     title="Where plain REINFORCE lowers entropy, every low temperature lowers it more",
     scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_low,
-    instances=bandit_instances(LOW_TEMPERATURE),
+    instances=vf.bandit_instances(LOW_TEMPERATURE),
     symbolic=True,
     # F(1) < 0, and yet T = 1/20 lowers entropy less than T = 1.
     witnesses=(
@@ -122,8 +127,8 @@ corollary_4_4_low = Claim(
     repair_is="instead",
     repair_note="relative decrease only near $T = 1$, decrease for every $T < 1$",
     mutants=(
-        Mutant(name="F(T) < 0 without the hypothesis F(1) < 0",
-               statement=variant(without(_low, ENTROPY_FALLS.latex),
-                                 margin=lambda i: -rate(i.logits, i.correct, i.temperature))),
+        vf.Mutant(name="F(T) < 0 without the hypothesis F(1) < 0",
+                  statement=vf.variant(vf.without(_low, ENTROPY_FALLS.latex),
+                                       margin=lambda i: -rate(i.logits, i.correct, i.temperature))),
     ),
 )

@@ -15,78 +15,66 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Condition,
-    Mutant,
-    Scalar,
-    Statement,
-    Vector,
-    bandit_instances,
-)
+from entropy_theory import verification as vf
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.definitions import definition
-from entropy_theory.verification.formula.statement import ANY, POSITIVE
 
-ADVANTAGE = Vector(name="advantage", low=-2.0, high=2.0, grid=(1, -1, 2), range=ANY)
-BETA = Scalar(name="beta", low=0.01, high=1.0, grid=(1, Fraction(1, 4)), range=POSITIVE)
-KAPPA = Scalar(name="kappa", low=1.1, high=8.0, grid=(2,), range=POSITIVE)
+ADVANTAGE = vf.Vector(name="advantage", low=-2.0, high=2.0, grid=(1, -1, 2), range=vf.ANY)
+BETA = vf.Scalar(name="beta", low=0.01, high=1.0, grid=(1, Fraction(1, 4)), range=vf.POSITIVE)
+KAPPA = vf.Scalar(name="kappa", low=1.1, high=8.0, grid=(2,), range=vf.POSITIVE)
 
 
-@definition
-def bonus(i: Cases) -> Reals:
+@vf.definition
+def bonus(i: vf.Cases) -> ar.Reals:
     """Return psi = min(beta H, |A|/kappa)."""
     size = ar.maximum(i.advantage, -i.advantage)
     return ar.minimum(ar.per_action(i.beta * ar.entropy(i.logits)), size / ar.per_action(i.kappa))
 
 
-def _change(i: Cases) -> Reals:
+def _change(i: vf.Cases) -> ar.Reals:
     """E_pi[psi (e_a - pi)]: what psi adds to the expected policy gradient."""
     policy = ar.softmax(i.logits)
     return policy * ar.centered(policy, bonus(i))
 
 
-def _room(i: Cases) -> Reals:
+def _room(i: vf.Cases) -> ar.Reals:
     """Least |A|/kappa minus beta H."""
     size = ar.maximum(i.advantage, -i.advantage)
     return ar.smallest(size) / i.kappa - i.beta * ar.entropy(i.logits)
 
 
-NO_CAP = Condition(
+NO_CAP = vf.Condition(
     latex=r"$\beta\mathcal H \le |A_a|/\kappa$ for every token", value=_room, relation=">=",
 )
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"Entropy-Adv's $\psi = \min(\beta\mathcal H, |A|/\kappa)$ is a fixed offset: it leaves the "
           r"expected policy gradient as it is.",
     margin=_change,
     relation="==",
 )
 
-_uncapped = Statement(
+_uncapped = vf.Statement(
     latex=r"It does where no token reaches the cap $|A|/\kappa$.",
     margin=_change,
     relation="==",
     conditions=(NO_CAP,),
 )
 
-entropy_adv = Claim(
+entropy_adv = vf.Claim(
     id="aepo.entropy-adv",
     source="AEPO, Section 3.2 (Entropy-Adv: 'acting as a fixed offset to the original advantage')",
+    reading=vf.Reading("precise", "acting as a fixed offset to the original advantage", "Section 3.2"),
     title="Entropy-Adv's offset leaves the expected policy gradient as it is",
     scope="one tabular state, exact expectation, on-policy",
     statement=_statement,
-    instances=bandit_instances(BETA, KAPPA, vectors=(ADVANTAGE,), correct=False, actions=(2, 5)),
+    instances=vf.bandit_instances(BETA, KAPPA, vectors=(ADVANTAGE,), correct=False, actions=(2, 5)),
     repair=_uncapped,
     repair_is="hypothesis",
     repair_note=r"hypothesis: $\beta H \le |A_a|/\kappa$ for every token, so that the offset is a "
                 "baseline",
     mutants=(
-        Mutant(name="it is enough that one token does not reach the cap", statement=variant(
-            _uncapped, conditions=(Condition(
+        vf.Mutant(name="it is enough that one token does not reach the cap", statement=vf.variant(
+            _uncapped, conditions=(vf.Condition(
                 latex="some token does not reach the cap",
                 value=lambda i: ar.largest(ar.maximum(i.advantage, -i.advantage)) / i.kappa
                 - i.beta * ar.entropy(i.logits)),))),

@@ -15,50 +15,43 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Mutant,
-    Scalar,
-    Statement,
-    bandit_instances,
-)
+from entropy_theory import verification as vf
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.statement import POSITIVE
 
-RATIO = Scalar(name="ratio", low=0.01, high=10.0, grid=(1, Fraction(1, 2), 2), range=POSITIVE)
-EPSILON = Scalar(name="epsilon", low=0.01, high=0.99, grid=(Fraction(1, 5),), range=POSITIVE)
+RATIO = vf.Scalar(name="ratio", low=0.01, high=10.0, grid=(1, Fraction(1, 2), 2), range=vf.POSITIVE)
+EPSILON = vf.Scalar(name="epsilon", low=0.01, high=0.99, grid=(Fraction(1, 5),), range=vf.POSITIVE)
 
 
-def _clipped(i: Cases, reward: int = 1) -> Reals:
+def _clipped(i: vf.Cases, reward: int = 1) -> ar.Reals:
     """min(r R, clip(r, 1 - eps, 1 + eps) R)."""
     inside = ar.maximum(1 - i.epsilon, ar.minimum(i.ratio, 1 + i.epsilon))
     return ar.minimum(reward * i.ratio, reward * inside)
 
 
-def _residual(i: Cases) -> Reals:
+def _residual(i: vf.Cases) -> ar.Reals:
     """The clipped term for R = 1 minus min(r, 1 + eps); for R = 0 both are zero."""
     return _clipped(i) - ar.minimum(i.ratio, 1 + i.epsilon)
 
 
-_statement = Statement(
-    latex=r"For $R \in \{0, 1\}$: $\min[rR, \mathrm{clip}(r, 1-\epsilon, 1+\epsilon)R] = R\min(r, "
-          r"1+\epsilon)$.",
+_statement = vf.Statement(
+    latex=r"For $R = 1$: $\min[rR, \mathrm{clip}(r, 1-\epsilon, 1+\epsilon)R] = \min(r, 1+\epsilon)$; "
+          "for $R = 0$ both sides are 0.",
     margin=_residual,
     relation="==",
 )
 
-equation_1_clip = Claim(
+equation_1_clip = vf.Claim(
     id="aepo.equation-1-clip",
     source="AEPO, Eq. (1), second term",
+    reading=vf.Reading(
+        "inferred", r"\text{clip}(r_{i,t}(\theta), 1-\epsilon, 1+\epsilon) R(q, o_i)",
+        "Eq. (1), of which it is a consequence"),
     title="With rewards 0 and 1 the clip of the REINFORCE term has an upper edge only",
     scope="one sampled token, off-policy",
     statement=_statement,
-    instances=bandit_instances(RATIO, EPSILON, correct=False, actions=(2, 2)),
+    instances=vf.bandit_instances(RATIO, EPSILON, correct=False, actions=(2, 2)),
     mutants=(
-        Mutant(name="for R = -1 too", statement=variant(
+        vf.Mutant(name="for R = -1 too", statement=vf.variant(
             _statement, margin=lambda i: _clipped(i, reward=-1) + ar.minimum(i.ratio, 1 + i.epsilon))),
     ),
 )

@@ -14,22 +14,19 @@ from typing import Any
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.tempered_reinforce import LEARNING_RATE, TEMPERATURE, unit_step
-from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import PrintedStep, variant
 from entropy_theory.verification.formula.limits import (
     along,
     for_every,
     has_derivative,
     has_gradient,
 )
-from entropy_theory.verification.formula.terms import ACTIONS, Term
 from entropy_theory.verification.symbolic import equation
 
 
-def _expected_score(i: Cases, score_temperature: Reals | None = None) -> Reals:
+def _expected_score(i: vf.Cases, score_temperature: ar.Reals | None = None) -> ar.Reals:
     """sum_a pi^T_a R_a d log pi_a / dz_k, from the Jacobian delta_ak - pi_k, written out."""
     tempered = ar.softmax(i.logits, i.temperature)
     # The transposed Jacobian, so that the sum over a is along the last axis.
@@ -38,7 +35,7 @@ def _expected_score(i: Cases, score_temperature: Reals | None = None) -> Reals:
     return ar.total(hits[..., None, :] * jacobian)
 
 
-def _gradient(i: Any) -> tuple[Term, ...]:
+def _gradient(i: Any) -> tuple[vf.Term, ...]:
     """The step is the gradient of the expected log-probability of the correct samples."""
     samples = ar.softmax(i.logits, i.temperature)
     step = unit_step(i.logits, i.correct, i.temperature)
@@ -46,20 +43,20 @@ def _gradient(i: Any) -> tuple[Term, ...]:
         lambda z: ar.total(samples * ar.log_softmax(z), i.correct), i.logits, step),)
 
 
-def _residual(i: Cases) -> Reals:
+def _residual(i: vf.Cases) -> ar.Reals:
     scale = ar.per_action(i.learning_rate)
     return scale * _expected_score(i) - scale * unit_step(i.logits, i.correct, i.temperature)
 
 
-def _gradient_of_log_policy(i: Any) -> Term:
+def _gradient_of_log_policy(i: Any) -> vf.Term:
     """Along every direction x, log pi has the derivative x - E x."""
-    return for_every("direction", (ACTIONS,), lambda x: has_derivative(
+    return for_every("direction", (vf.ACTIONS,), lambda x: has_derivative(
         lambda t: ar.log_softmax(along(i.logits, t, x)), 0, ar.centered(ar.softmax(i.logits), x)))
 
 
-INSTANCES = bandit_instances(TEMPERATURE, LEARNING_RATE)
+INSTANCES = vf.bandit_instances(TEMPERATURE, LEARNING_RATE)
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"$\Delta z_{a'} = \eta \sum_{a^*\in\mathcal A^*} \pi^T(a^*)(\delta_{a'a^*} - \pi(a'))$, "
           r"exactly, for a tabular softmax policy.",
     margin=_residual,
@@ -68,29 +65,33 @@ _statement = Statement(
 )
 
 
-def _wrong_score(i: Cases) -> Reals:
+def _wrong_score(i: vf.Cases) -> ar.Reals:
     scale = ar.per_action(i.learning_rate)
     return scale * (_expected_score(i, i.temperature)
                     - unit_step(i.logits, i.correct, i.temperature))
 
 
-equation_5 = Claim(
+equation_5 = vf.Claim(
     id="aepo.equation-5",
     source="AEPO, Eq. 5 (Appendix B)",
+    reading=vf.Reading(
+        "precise",
+        r"\eta \cdot \sum_{a^* \in \mathcal{A}^*} [\pi_{\theta_k}^T(a^*|s) \cdot (\delta_{a', a^*} - "
+        r"\pi_{\theta_k}(a'|s))]", "Eq. (5), last line, with '=' for its '≈'"),
     title="The logit step of tempered REINFORCE",
     scope="one tabular state, exact expectation, one step",
     statement=_statement,
     instances=INSTANCES,
     symbolic=True,
     printed_proof=(
-        PrintedStep(as_printed=equation(
+        vf.PrintedStep(as_printed=equation(
             "printed: gradient of log pi", "grad log pi_a = grad z_a - E_pi[grad z]", INSTANCES,
             _gradient_of_log_policy)),
-        PrintedStep(as_printed=equation(
+        vf.PrintedStep(as_printed=equation(
             "printed: Eq. 5", "orthonormal logit gradients give the sum", INSTANCES, _residual)),
     ),
     mutants=(
-        Mutant(name="gradient taken of the tempered policy",
-               statement=variant(_statement, margin=_wrong_score)),
+        vf.Mutant(name="gradient taken of the tempered policy",
+                  statement=vf.variant(_statement, margin=_wrong_score)),
     ),
 )

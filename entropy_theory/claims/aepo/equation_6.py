@@ -16,16 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_instances
+from entropy_theory import verification as vf
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import PrintedStep, variant
 from entropy_theory.verification.formula.limits import along, has_derivative
-from entropy_theory.verification.formula.terms import Term
 from entropy_theory.verification.symbolic import equation
 
 
-def _chain(i: Cases) -> tuple[Reals, Reals, Reals]:
+def _chain(i: vf.Cases) -> tuple[ar.Reals, ar.Reals, ar.Reals]:
     """The three forms of Eq. 6: by action, with log pi, with z."""
     probabilities, log_probabilities = ar.softmax(i.logits), ar.log_softmax(i.logits)
     mean = ar.mean(probabilities, log_probabilities)[..., None]
@@ -37,18 +34,18 @@ def _chain(i: Cases) -> tuple[Reals, Reals, Reals]:
     )
 
 
-def _residuals(i: Cases) -> Reals:
+def _residuals(i: vf.Cases) -> ar.Reals:
     by_action, with_log, with_logits = _chain(i)
     return np.stack([by_action - with_log, with_log - with_logits], axis=-1)
 
 
-def _gradient(i: Any) -> tuple[Term, ...]:
+def _gradient(i: Any) -> tuple[vf.Term, ...]:
     """Along the step entropy has the derivative -Cov_pi(dz, z)."""
     slope = -ar.covariance(ar.softmax(i.logits), i.step, i.logits)
     return (has_derivative(lambda t: ar.entropy(i.logits + ar.per_action(t) * i.step), 0, slope),)
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"$\langle\nabla_z H, \Delta z\rangle = -\mathrm{Cov}_\pi(\Delta z, \log\pi) "
           r"= -\mathrm{Cov}_\pi(\Delta z, z)$, exactly.",
     margin=_residuals,
@@ -57,14 +54,14 @@ _statement = Statement(
 )
 
 
-INSTANCES = bandit_instances(correct=False, step=True)
+INSTANCES = vf.bandit_instances(correct=False, step=True)
 
 
-def _printed(name: str, statement: str, left_minus_right: Callable[[Any], Any]) -> PrintedStep:
-    return PrintedStep(as_printed=equation(f"printed: {name}", statement, INSTANCES, left_minus_right))
+def _printed(name: str, statement: str, left_minus_right: Callable[[Any], Any]) -> vf.PrintedStep:
+    return vf.PrintedStep(as_printed=equation(f"printed: {name}", statement, INSTANCES, left_minus_right))
 
 
-def _by_scores(i: Any) -> Term:
+def _by_scores(i: Any) -> vf.Term:
     """Along the step entropy has the derivative -E[(dz - E dz) log pi]."""
     probabilities = ar.softmax(i.logits)
     score = ar.centered(probabilities, i.step)
@@ -72,16 +69,19 @@ def _by_scores(i: Any) -> Term:
     return has_derivative(lambda t: ar.entropy(along(i.logits, t, i.step)), 0, slope)
 
 
-def _unweighted(i: Cases) -> Reals:
+def _unweighted(i: vf.Cases) -> ar.Reals:
     by_action, _, _ = _chain(i)
     n = i.logits.shape[-1]
     uniform = 0 * i.logits + ar.constant(1, like=i.logits) / n
     return by_action + ar.covariance(uniform, i.step, i.logits)
 
 
-equation_6 = Claim(
+equation_6 = vf.Claim(
     id="aepo.equation-6",
     source="AEPO, Eq. 6 (Appendix B)",
+    reading=vf.Reading(
+        "precise", r"- \text{Cov}_{\pi_{\theta_k}} (\Delta z_k(s, a), \log \pi_{\theta_k}(a|s))",
+        "Eq. (6), the line before the last"),
     title="The gradient of entropy along a step is minus a covariance",
     scope="one softmax policy, any direction of the logits, derivative",
     statement=_statement,
@@ -94,7 +94,7 @@ equation_6 = Claim(
         _printed("Eq. 6", "Cov(dz, log pi) = Cov(dz, z)", lambda i: _chain(i)[1] - _chain(i)[2]),
     ),
     mutants=(
-        Mutant(name="covariance under the uniform distribution",
-               statement=variant(_statement, margin=_unweighted)),
+        vf.Mutant(name="covariance under the uniform distribution",
+                  statement=vf.variant(_statement, margin=_unweighted)),
     ),
 )

@@ -23,37 +23,23 @@ from typing import Any
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.reward_improvement import conditional
-from entropy_theory.claims.aepo.tempered_reinforce import (
-    TEMPERATURE,
-    own_covariance,
-    rate,
-)
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Mutant,
-    Statement,
-    bandit_instances,
-)
+from entropy_theory.claims.aepo.tempered_reinforce import TEMPERATURE, own_covariance, rate
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import implies
-from entropy_theory.verification.formula.terms import Term, elementwise
 
 
-@definition
-def fixed_rate(logits: Reals, correct: Mask, temperature: Reals | None = None) -> Reals:
+@vf.definition
+def fixed_rate(logits: ar.Reals, correct: ar.Mask, temperature: ar.Reals | None = None) -> ar.Reals:
     """G(T) = -Cov_pi(z, q^T - pi)."""
     probabilities = ar.softmax(logits)
     step = conditional(logits, correct, temperature) - probabilities
     return -ar.covariance(probabilities, logits, step)
 
 
-@definition
-def gain(logits: Reals, correct: Mask, temperature: Reals) -> Reals:
+@vf.definition
+def gain(logits: ar.Reals, correct: ar.Mask, temperature: ar.Reals) -> ar.Reals:
     """G(T) - G(1) = E_q c - E_{q^T} c.
 
     With c relative to its least value on A*, so that zeros at ties stay.
@@ -64,33 +50,33 @@ def gain(logits: Reals, correct: Mask, temperature: Reals) -> Reals:
     return ar.total(change * relative, correct)
 
 
-@definition
-def mean_of_correct(logits: Reals, correct: Mask) -> Reals:
+@vf.definition
+def mean_of_correct(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
     """E_q c."""
     return ar.total(conditional(logits, correct) * own_covariance(logits), correct)
 
 
-def _gain(i: Cases) -> Reals:
+def _gain(i: vf.Cases) -> ar.Reals:
     return gain(i.logits, i.correct, i.temperature)
 
 
-def _mean_of_correct(i: Cases) -> Reals:
+def _mean_of_correct(i: vf.Cases) -> ar.Reals:
     return mean_of_correct(i.logits, i.correct)
 
 
-def _in_full(i: Any) -> tuple[Term, ...]:
+def _in_full(i: Any) -> tuple[vf.Term, ...]:
     """F = P_T G, and both halves of the corollary for G where F(1) < 0."""
     share = ar.total(ar.softmax(i.logits, i.temperature), i.correct)
     plain = rate(i.logits, i.correct, i.temperature)
     fixed = fixed_rate(i.logits, i.correct, i.temperature)
     rises = fixed - fixed_rate(i.logits, i.correct)
     return (
-        elementwise("equal", plain, share * fixed), share > 0, share <= 1,
+        vf.elementwise("equal", plain, share * fixed), share > 0, share <= 1,
         implies(rate(i.logits, i.correct) < 0, (i.temperature - 1) * rises >= 0),
     )
 
 
-def _conclusions(i: Cases) -> Reals:
+def _conclusions(i: vf.Cases) -> ar.Reals:
     plain = rate(i.logits, i.correct, i.temperature)
     fixed = fixed_rate(i.logits, i.correct, i.temperature)
     return np.stack([
@@ -102,25 +88,28 @@ def _conclusions(i: Cases) -> Reals:
     ], axis=-1)
 
 
-_statement = Statement(
-    latex=r"With a fixed number of positives the rate is $G(T) = F(T)/P_T$, $P_T \in (0, 1]$: it has the "
-          r"sign of $F(T)$, and $\mathbb E_q c > 0$ (which $F(1) < 0$ implies) gives "
-          r"$(T - 1)(G(T) - G(1)) \ge 0$ for every $T$.",
+_statement = vf.Statement(
+    latex=r"With a fixed number of positives the rate is $G(T) = F(T)/P_T$, $P_T \in (0, 1]$; $F(1) < "
+          r"0$ gives $(T - 1)(G(T) - G(1)) \ge 0$ for every $T$.",
     margin=_conclusions,
     beyond=_in_full,
 )
 
-fixed_positives = Claim(
+fixed_positives = vf.Claim(
     id="aepo.fixed-positives",
     source="AEPO, Table 4 (60 positives when raising, 30 when lowering)",
-    title="With a fixed number of positive samples both halves of Corollary 4.4 hold at every T",
+    reading=vf.Reading(
+        "inferred", "60 (positive samples per step) for entropy up",
+        "Table 4, of which it is a consequence"),
+    title="With a fixed number of positives, and F(1) < 0, both halves of Corollary 4.4 hold at every "
+          "T",
     scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_statement,
-    instances=bandit_instances(TEMPERATURE),
+    instances=vf.bandit_instances(TEMPERATURE),
     mutants=(
-        Mutant(name="F instead of G",
-               statement=variant(_statement, margin=lambda i: ar.maximum(
-                   rate(i.logits, i.correct), (i.temperature - 1) * (
-                       rate(i.logits, i.correct, i.temperature) - rate(i.logits, i.correct))))),
+        vf.Mutant(name="F instead of G",
+                  statement=vf.variant(_statement, margin=lambda i: ar.maximum(
+                      rate(i.logits, i.correct), (i.temperature - 1) * (
+                          rate(i.logits, i.correct, i.temperature) - rate(i.logits, i.correct))))),
     ),
 )

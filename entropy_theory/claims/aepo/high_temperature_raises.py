@@ -14,27 +14,22 @@ S < 0; apart from the policies with c = C on all of A*, where F is zero. S < 0 i
 
 from __future__ import annotations
 
-from entropy_theory.claims.aepo.sign_change import (
-    EXCESS_ON_CORRECT,
-    HOT,
-    sum_of_excess,
-)
+from entropy_theory import verification as vf
+from entropy_theory.claims.aepo.sign_change import EXCESS_ON_CORRECT, HOT, sum_of_excess
 from entropy_theory.claims.aepo.tempered_reinforce import HIGH_TEMPERATURE, rate
-from entropy_theory.verification import Cases, Claim, Condition, Mutant, Statement, bandit_instances
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
+from entropy_theory.verification import arithmetic as ar
 
 
-def _rate(i: Cases) -> Reals:
+def _rate(i: vf.Cases) -> ar.Reals:
     return rate(i.logits, i.correct, i.temperature)
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"Entropy increases under high-temperature sampling: $F(T) \ge 0$ for $T > 1$.",
     margin=_rate,
 )
 
-_repaired = Statement(
+_repaired = vf.Statement(
     latex=r"Unless $c = C$ on all of $\mathcal A^*$: $F(T) > 0$ for $T > 1$ if $F(1) > 0$, or every "
           r"action is correct, or $\sum_{\mathcal A^*}(c - C) = S < 0$ and $T > R W/|S|$.",
     margin=_rate,
@@ -42,22 +37,24 @@ _repaired = Statement(
     conditions=(EXCESS_ON_CORRECT, HOT),
 )
 
-high_temperature_raises = Claim(
+high_temperature_raises = vf.Claim(
     id="aepo.high-temperature-raises",
     source="AEPO, section 4.1 (Figure 2), first half, as an absolute statement",
+    reading=vf.Reading(
+        "precise", "entropy increases under high-temperature sampling", "Section 4.1, of Figure 2"),
     title="High-temperature sampling raises entropy",
     scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_statement,
-    instances=bandit_instances(HIGH_TEMPERATURE),
+    instances=vf.bandit_instances(HIGH_TEMPERATURE),
     witnesses=({"weights": [1, 2], "correct": [False, True], "temperature": 2},),
     repair=_repaired,
     repair_is="hypothesis",
     repair_note="hypothesis: entropy rises at $T = 1$, or all actions are correct, or $T$ is "
                 "above $R W/|S|$, which exists only if the mean of $c$ over $A^*$ is below $C$",
     mutants=(
-        Mutant(name="a mean of c below C is enough, for every T > 1",
-               statement=variant(_repaired, conditions=(
-                   Condition(latex="S < 0", value=lambda i: -sum_of_excess(i.logits, i.correct)),
-               ))),
+        vf.Mutant(name="a mean of c below C is enough, for every T > 1",
+                  statement=vf.variant(_repaired, conditions=(
+                      vf.Condition(latex="S < 0", value=lambda i: -sum_of_excess(i.logits, i.correct)),
+                  ))),
     ),
 )

@@ -10,46 +10,47 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from entropy_theory.verification import Cases, Claim, Condition, Scalar, Statement, bandit_instances
+from entropy_theory import verification as vf
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.formula.limits import has_derivative
-from entropy_theory.verification.formula.statement import POSITIVE, Range
-from entropy_theory.verification.formula.terms import Term
 
 
-def _slope(i: Any) -> tuple[Term, ...]:
+def _slope(i: Any) -> tuple[vf.Term, ...]:
     """dH/dT = Var(z)/T^3."""
     variance = ar.covariance(ar.softmax(i.logits, i.temperature), i.logits, i.logits)
     return (has_derivative(
         lambda t: ar.entropy(i.logits, t), i.temperature, variance / i.temperature**3),)
 
 
-def _gain(i: Cases) -> Reals:
+def _gain(i: vf.Cases) -> ar.Reals:
     return ar.entropy(i.logits, i.temperature * i.factor) - ar.entropy(i.logits, i.temperature)
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"$H(\pi^{T'}) > H(\pi^{T})$ for $T' > T > 0$; the derivative in $T$ is $\mathrm{Var}(z)/T^3$.",
     margin=_gain,
     relation=">",
     beyond=_slope,
     conditions=(
-        Condition(latex="the logits are not all equal",
-                  value=lambda i: ar.largest(i.logits) - ar.smallest(i.logits)),
+        vf.Condition(latex="the logits are not all equal",
+                     value=lambda i: ar.largest(i.logits) - ar.smallest(i.logits)),
     ),
 )
 
-lemma_4_1 = Claim(
+lemma_4_1 = vf.Claim(
     id="aepo.lemma-4.1",
     source="AEPO, Lemma 4.1",
+    reading=vf.Reading(
+        "precise", "Higher temperature distributions globally correspond to higher policy entropy",
+        "Lemma 4.1"),
     title="A higher temperature means a higher entropy",
     scope="one distribution that is sampled from, logits fixed",
     statement=_statement,
-    instances=bandit_instances(
-        Scalar(name="temperature", low=0.05, high=20.0, grid=(1, Fraction(1, 2), 2), range=POSITIVE),
-        Scalar(name="factor", low=1.05, high=20.0, grid=(2, Fraction(5, 4)),
-               range=Range(low=1, open_low=True)),
+    instances=vf.bandit_instances(
+        vf.Scalar(name="temperature", low=0.05, high=20.0, grid=(1, Fraction(1, 2), 2),
+                  range=vf.POSITIVE),
+        vf.Scalar(name="factor", low=1.05, high=20.0, grid=(2, Fraction(5, 4)),
+                  range=vf.Range(low=1, open_low=True)),
         correct=False,
     ),
     symbolic=True,

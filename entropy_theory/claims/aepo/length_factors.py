@@ -14,17 +14,14 @@ the right ones is not enough (a mutant here).
 
 from __future__ import annotations
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.objective_gradient import ONE_LENGTH
 from entropy_theory.claims.aepo.response_length import REWARD, lengths, policy_update, rewards
 from entropy_theory.claims.aepo.tempered_reinforce import TEMPERATURE
-from entropy_theory.verification import Cases, Claim, Mutant, Statement
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.tree_policies import tree_instances
 
 
-def _updates(i: Cases, centered: bool = False) -> tuple[Reals, Reals]:
+def _updates(i: vf.Cases, centered: bool = False) -> tuple[ar.Reals, ar.Reals]:
     """(without, with 1/|o|): AEPO's term, or if ``centered`` GRPO's (R - E R at T = 1)."""
     score, temperature = rewards(i.logits, i.reward), None if centered else i.temperature
     if centered:
@@ -34,24 +31,24 @@ def _updates(i: Cases, centered: bool = False) -> tuple[Reals, Reals]:
             policy_update(i.logits, score / lengths(i.logits), temperature))
 
 
-def _cross(i: Cases, centered: bool = False) -> Reals:
+def _cross(i: vf.Cases, centered: bool = False) -> ar.Reals:
     """|u|^2 |v|^2 - (u . v)^2: zero exactly where u and v are parallel."""
 
-    def inner(x: Reals, y: Reals) -> Reals:
+    def inner(x: ar.Reals, y: ar.Reals) -> ar.Reals:
         return ar.total(ar.total(x * y))
 
     u, v = _updates(i, centered)
     return inner(u, u) * inner(v, v) - inner(u, v) * inner(u, v)
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"$E_{o\sim\pi^T}\frac{1}{|o|}R\sum_t\nabla\log\pi(o_t)$ (Eq. 1) and "
           r"$E_{o\sim\pi^T}R\sum_t\nabla\log\pi(o_t)$ (Section 4.2) are parallel.",
     margin=_cross,
     relation="==",
 )
 
-_repaired = Statement(
+_repaired = vf.Statement(
     latex=r"If all responses with a reward above zero have the same length, the gradients of Section 4.2 "
           r"and of Eq. (1) are parallel.",
     margin=_cross,
@@ -59,22 +56,25 @@ _repaired = Statement(
     conditions=(ONE_LENGTH,),
 )
 
-length_factors = Claim(
+length_factors = vf.Claim(
     id="aepo.length-factors",
     source="AEPO, Sections 3.1, 4.2 and Eq. (1)",
+    reading=vf.Reading(
+        "inferred", "loss function is shown in",
+        "Section 4.2, which does not say that the two forms agree"),
     title="The forms with and without 1/|o| give the same direction",
     scope="tabular token tree with responses of several lengths, exact expectation, gradient",
     statement=_statement,
-    instances=tree_instances(TEMPERATURE, tokens=(2, 3), horizon=(1, 2), reward=None,
-                             vectors=(REWARD,)),
+    instances=vf.tree_instances(TEMPERATURE, tokens=(2, 3), horizon=(1, 2), reward=None,
+                                vectors=(REWARD,)),
     repair=_repaired,
     repair_is="hypothesis",
     repair_note="hypothesis: all responses with a reward above zero have one length",
     # "Stop" and "go on, go on" are right: one token and two.
     witnesses=({"weights": [[1, 1]] * 3, "reward": [[1, 0], [0, 0], [0, 1]], "temperature": 2},),
     mutants=(
-        Mutant(name="one length of the right responses is enough for the GRPO part",
-               statement=variant(_statement, margin=lambda i: _cross(i, centered=True),
-                                 conditions=(ONE_LENGTH,))),
+        vf.Mutant(name="one length of the right responses is enough for the GRPO part",
+                  statement=vf.variant(_statement, margin=lambda i: _cross(i, centered=True),
+                                       conditions=(ONE_LENGTH,))),
     ),
 )

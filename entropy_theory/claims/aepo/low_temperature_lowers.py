@@ -15,28 +15,23 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from entropy_theory.claims.aepo.sign_change import (
-    COLD,
-    EXCESS_ON_CORRECT,
-    largest_excess,
-)
+from entropy_theory import verification as vf
+from entropy_theory.claims.aepo.sign_change import COLD, EXCESS_ON_CORRECT, largest_excess
 from entropy_theory.claims.aepo.tempered_reinforce import LOW_TEMPERATURE, rate
-from entropy_theory.verification import Cases, Claim, Condition, Mutant, Statement, bandit_instances
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
+from entropy_theory.verification import arithmetic as ar
 
 
-def _fall(i: Cases) -> Reals:
+def _fall(i: vf.Cases) -> ar.Reals:
     """-F(T)."""
     return -rate(i.logits, i.correct, i.temperature)
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"Entropy decreases under low-temperature sampling: $F(T) \le 0$ for $T < 1$.",
     margin=_fall,
 )
 
-_repaired = Statement(
+_repaired = vf.Statement(
     latex=r"Unless $c = C$ on all of $\mathcal A^*$: $F(T) < 0$ for $T < 1$ if $F(1) < 0$, or every "
           r"action is correct, or $W e^{-D/T} < \max_{\mathcal A^*} c - C$.",
     margin=_fall,
@@ -44,22 +39,25 @@ _repaired = Statement(
     conditions=(EXCESS_ON_CORRECT, COLD),
 )
 
-low_temperature_lowers = Claim(
+low_temperature_lowers = vf.Claim(
     id="aepo.low-temperature-lowers",
     source="AEPO, section 4.1 (Figure 2), second half, as an absolute statement",
+    reading=vf.Reading(
+        "precise", "and decreases under low-temperature sampling", "Section 4.1, of Figure 2"),
     title="Low-temperature sampling lowers entropy",
     scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_statement,
-    instances=bandit_instances(LOW_TEMPERATURE),
+    instances=vf.bandit_instances(LOW_TEMPERATURE),
     witnesses=({"weights": [1, 2], "correct": [True, False], "temperature": Fraction(1, 2)},),
     repair=_repaired,
     repair_is="hypothesis",
     repair_note=r"hypothesis: entropy falls at $T = 1$, or all actions are correct, or $T$ is low "
                 r"enough and $\max c > C$ over $A^*$ (as it is where the likeliest action is correct)",
     mutants=(
-        Mutant(name="max c > C over A* is enough, for every T < 1",
-               statement=variant(_repaired, conditions=(
-                   Condition(latex="max c > C", value=lambda i: largest_excess(i.logits, i.correct)),
-               ))),
+        vf.Mutant(name="max c > C over A* is enough, for every T < 1",
+                  statement=vf.variant(_repaired, conditions=(
+                      vf.Condition(latex="max c > C", value=lambda i: largest_excess(i.logits,
+                                                                                     i.correct)),
+                  ))),
     ),
 )

@@ -12,15 +12,12 @@ Which one is meant matters for lambda: with 1/|o| the same number is |o| times w
 
 from __future__ import annotations
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.response_length import lengths, until_end
-from entropy_theory.verification import Cases, Claim, Mutant, Statement
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.tree_policies import tree_instances
 
 
-def _expected_entropy(i: Cases, per_token: bool) -> Reals:
+def _expected_entropy(i: vf.Cases, per_token: bool) -> ar.Reals:
     """E_o of the sum of the entropies along the tokens of o, or of their mean."""
     tree = ar.token_tree(i.logits)
     along = tree.sum_along(until_end(i.logits, ar.per_action(ar.entropy(i.logits)) + 0 * i.logits))
@@ -28,43 +25,48 @@ def _expected_entropy(i: Cases, per_token: bool) -> Reals:
     return ar.mean(sampled, along / lengths(i.logits) if per_token else along)
 
 
-def _surprise(i: Cases) -> Reals:
+def _surprise(i: vf.Cases) -> ar.Reals:
     """E_o sum_t -log pi(o_t|o_{<t}), from the responses."""
     tree = ar.token_tree(i.logits)
     along = tree.sum_along(until_end(i.logits, ar.log_softmax(i.logits)))
     return -ar.mean(tree.response_probabilities(ar.softmax(i.logits)), along)
 
 
-def _residual(i: Cases, per_token: bool = True) -> Reals:
+def _residual(i: vf.Cases, per_token: bool = True) -> ar.Reals:
     """H minus E sum_t -log pi(o_t)."""
     return _expected_entropy(i, per_token) - _surprise(i)
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"$J + \lambda\,\mathcal H = E_o\sum_{t=1}^{|o|}[R - \lambda\log\pi(o_t|o_{<t})]$ with "
           r"$\mathcal H = E_o\frac{1}{|o|}\sum_t\mathcal H_t$.",
     margin=_residual,
     relation="==",
 )
 
-_corrected = Statement(
+_corrected = vf.Statement(
     latex=r"The same with $\mathcal H = E_o\sum_t\mathcal H_t$.",
     margin=lambda i: _residual(i, per_token=False),
     relation="==",
 )
 
-maxent_objective = Claim(
+maxent_objective = vf.Claim(
     id="aepo.maxent-objective",
     source="AEPO, Section 3.2 (Entropy-Reg) with Definition B.1",
+    reading=vf.Reading(
+        "literal",
+        r"\mathcal{J}(\theta) + \lambda \cdot \mathcal{H}(\pi_\theta) = \\ &\quad \mathbb{E}_{q \sim "
+        r"P(Q), o \sim \pi_\theta(O|q)} \sum_{t=1}^{|o|} [R(q, o) - \lambda \cdot \log "
+        r"\pi_\theta(o_t|q, o_{<t})]", "Section 3.2"),
     title="The entropy-regularized objective adds up -log pi over the tokens of a response",
     scope="tabular token tree with responses of several lengths, exact expectation",
     statement=_statement,
-    instances=tree_instances(tokens=(2, 3), horizon=(1, 3), reward=None),
+    instances=vf.tree_instances(tokens=(2, 3), horizon=(1, 3), reward=None),
     repair=_corrected,
     repair_is="correction",
     repair_note="without the factor $1/|o|$ in $H$",
     mutants=(
-        Mutant(name="the entropy of the first token alone", statement=variant(
+        vf.Mutant(name="the entropy of the first token alone", statement=vf.variant(
             _corrected, margin=lambda i: ar.entropy(i.logits)[..., 0] - _surprise(i))),
     ),
 )

@@ -16,27 +16,25 @@ entropy for T > 1, raises it for T < 1, always against the temperature. On a sol
 
 from __future__ import annotations
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.ablations import advantage_step
 from entropy_theory.claims.aepo.tempered_reinforce import TEMPERATURE, excess
 from entropy_theory.claims.extensions.entropy_ceiling import SOME_WRONG
-from entropy_theory.verification import Cases, Claim, Condition, Mutant, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
 
 
-def effects(i: Cases) -> tuple[Reals, Reals]:
+def effects(i: vf.Cases) -> tuple[ar.Reals, ar.Reals]:
     """(E+, E-): entropy effects of positive and negative samples, per unit learning rate."""
     parts = advantage_step(i.logits, i.correct, i.temperature) * excess(i.logits)
     return -ar.total(parts, i.correct), -ar.total(parts, ~i.correct)
 
 
-def _opposite(i: Cases) -> Reals:
+def _opposite(i: vf.Cases) -> ar.Reals:
     positive, negative = effects(i)
     return -positive * negative
 
 
-def _against_the_temperature(i: Cases) -> Reals:
+def _against_the_temperature(i: vf.Cases) -> ar.Reals:
     """(T - 1) P_T F_all(T): minus the change, times T - 1."""
     tempered = ar.softmax(i.logits, i.temperature)
     # F_all(T) = -E_{pi^T}[c - C].
@@ -44,34 +42,37 @@ def _against_the_temperature(i: Cases) -> Reals:
     return (i.temperature - 1) * ar.total(tempered, i.correct) * face
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"Negative samples counteract the entropy effect of positive ones: $E_+ E_- \le 0$.",
     margin=_opposite,
     conditions=(SOME_WRONG,),
 )
 
-_repaired = Statement(
-    latex=r"Replacing $R$ by $R - P_T$ changes the entropy rate by $-P_T F_{all}(T)$: negative for "
-          r"$T > 1$, positive for $T < 1$ (unless $\pi$ is uniform); on a solved state nothing is "
-          r"left.",
+_repaired = vf.Statement(
+    latex="Replacing $R$ by $R - P_T$ takes $P_T F_{all}(T)$ from the entropy rate, $F_{all}$ the rate "
+          r"with every action right: $(T - 1)\,P_T F_{all}(T) \ge 0$.",
     margin=_against_the_temperature,
 )
 
-negatives_cancel = Claim(
+negatives_cancel = vf.Claim(
     id="aepo.negatives-cancel",
     source="AEPO, Section 6.2",
+    reading=vf.Reading(
+        "precise",
+        "when negative samples are included, the entropy-regularizing effect contributed by positive "
+        "samples is counteracted", "Section 6.2"),
     title="Negative samples counteract the entropy effect of positive ones",
     scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_statement,
-    instances=bandit_instances(TEMPERATURE),
+    instances=vf.bandit_instances(TEMPERATURE),
     witnesses=({"weights": [1, 2], "correct": [True, False], "temperature": 1},),
     repair=_repaired,
     repair_is="instead",
-    repair_note="the change made by including them, not their own effect, opposes the temperature",
+    repair_note="what including them takes away, $P_T F_{all}(T)$, has the sign of $T - 1$ or is 0",
     mutants=(
-        Mutant(name="for T > 1 the two effects are opposite",
-               statement=variant(_statement, conditions=(
-                   *_statement.conditions,
-                   Condition(latex="$T > 1$", value=lambda i: i.temperature - 1)))),
+        vf.Mutant(name="for T > 1 the two effects are opposite",
+                  statement=vf.variant(_statement, conditions=(
+                      *_statement.conditions,
+                      vf.Condition(latex="$T > 1$", value=lambda i: i.temperature - 1)))),
     ),
 )

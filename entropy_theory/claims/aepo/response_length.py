@@ -11,27 +11,25 @@ from functools import lru_cache
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.token_tree import TokenTree
-from entropy_theory.verification import Vector
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.drawn_fields import UNIT
-from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.functions import operation
 
 STOP = 0
-REWARD = Vector(name="reward", low=0.0, high=1.0, grid=(0, 1), range=UNIT)
+REWARD = vf.Vector(name="reward", low=0.0, high=1.0, grid=(0, 1), range=UNIT)
 """[states, tokens]: the reward of the response that this token ends; elsewhere it is not read."""
 
 
 @operation(lambda logits: logits.axes[:-1], "mask")
-def running(logits: Reals) -> Mask:
+def running(logits: ar.Reals) -> ar.Mask:
     """[..., states]: whether the response still goes on, so that its next token counts."""
     return np.broadcast_to(_running(TokenTree.of(logits)), np.shape(logits)[:-1])
 
 
 @operation(lambda logits: logits.axes, "mask")
-def ending(logits: Reals) -> Mask:
+def ending(logits: ar.Reals) -> ar.Mask:
     """[..., states, tokens]: whether this token ends the response."""
     tree = TokenTree.of(logits)
     stops = np.arange(tree.n_tokens) == STOP
@@ -49,51 +47,51 @@ def _running(tree: TokenTree) -> np.ndarray:
     return np.array(goes_on)
 
 
-def until_end(logits: Reals, edge: Reals) -> Reals:
+def until_end(logits: ar.Reals, edge: ar.Reals) -> ar.Reals:
     """Numbers of states and tokens, zero in the padding."""
     return np.where(running(logits)[..., None], edge, 0 * edge)
 
 
-@definition
-def lengths(logits: Reals) -> Reals:
+@vf.definition
+def lengths(logits: ar.Reals) -> ar.Reals:
     """[..., responses]: the number of tokens, the stop included."""
     return ar.token_tree(logits).sum_along(until_end(logits, 0 * logits + ar.constant(1, like=logits)))
 
 
-@definition
-def ending_reward(logits: Reals, reward: Reals) -> Reals:
+@vf.definition
+def ending_reward(logits: ar.Reals, reward: ar.Reals) -> ar.Reals:
     """[..., states, tokens]: the reward, at the tokens that end a response."""
     return np.where(ending(logits), reward, 0 * reward)
 
 
-@definition
-def rewards(logits: Reals, reward: Reals) -> Reals:
+@vf.definition
+def rewards(logits: ar.Reals, reward: ar.Reals) -> ar.Reals:
     """[..., responses]: the reward of each response."""
     return ar.token_tree(logits).sum_along(ending_reward(logits, reward))
 
 
-def at_temperature(logits: Reals, temperature: Reals | None) -> Reals:
+def at_temperature(logits: ar.Reals, temperature: ar.Reals | None) -> ar.Reals:
     """[..., states, tokens]: the logits of the tempered policy; as they are without a temperature."""
     return logits if temperature is None else logits / temperature[..., None, None]
 
 
-@definition
-def policy_update(logits: Reals, factor: Reals, temperature: Reals | None = None) -> Reals:
+@vf.definition
+def policy_update(logits: ar.Reals, factor: ar.Reals, temperature: ar.Reals | None = None) -> ar.Reals:
     """E_{o ~ pi^T} factor(o) sum_{t <= |o|} grad log pi(o_t | o_{<t}), for each state and token."""
     sampled = ar.softmax(at_temperature(logits, temperature))
     through = ar.token_tree(logits).flow(sampled, factor)
     return until_end(logits, through - ar.per_action(ar.total(through)) * ar.softmax(logits))
 
 
-@definition
-def longest(logits: Reals, scores: Reals) -> Reals:
+@vf.definition
+def longest(logits: ar.Reals, scores: ar.Reals) -> ar.Reals:
     """The length of the longest response whose score is above zero, 0 without one."""
     n_tokens = lengths(logits)
     return ar.largest(np.where(ar.less(0 * scores, scores), n_tokens, 0 * n_tokens))
 
 
-@definition
-def spread(logits: Reals, scores: Reals) -> Reals:
+@vf.definition
+def spread(logits: ar.Reals, scores: ar.Reals) -> ar.Reals:
     """The shortest length minus the longest, of the responses whose score is above zero.
 
     It is zero where they have one length, below zero where they do not, and the horizon without one.

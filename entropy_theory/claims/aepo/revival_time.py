@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.tempered_reinforce import HIGH_TEMPERATURE
 from entropy_theory.claims.extensions.long_runs import constant, entropies, steps_to
 from entropy_theory.claims.extensions.solved_face import (
@@ -29,54 +30,41 @@ from entropy_theory.claims.extensions.solved_face import (
     speeds,
     two_answer_entropy,
 )
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Mutant,
-    Scalar,
-    Statement,
-    bandit_instances,
-)
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Real, Reals
-from entropy_theory.verification.claim import experiment, variant
 from entropy_theory.verification.formula import limits
-from entropy_theory.verification.formula.definitions import definition
-from entropy_theory.verification.formula.statement import POSITIVE, Range
-from entropy_theory.verification.formula.terms import Term
 
 
-def slowness(gap: Reals | Real, temperature: Reals | Real) -> Reals:
+def slowness(gap: ar.Reals | ar.Real, temperature: ar.Reals | ar.Real) -> ar.Reals:
     """c(D) = f_T(D) e^{D/T}."""
     return speed(gap, temperature) * np.exp(gap / temperature)
 
 
-@definition
-def slownesses(gaps: Reals, temperature: Reals) -> Reals:
+@vf.definition
+def slownesses(gaps: ar.Reals, temperature: ar.Reals) -> ar.Reals:
     """c(D) = f_T(D) e^{D/T} for many gaps D."""
     return speeds(gaps, temperature) * np.exp(gaps / ar.per_action(temperature))
 
 
-@definition
-def gaps_below_top(logits: Reals) -> Reals:
+@vf.definition
+def gaps_below_top(logits: ar.Reals) -> ar.Reals:
     """How far each logit is below the largest: gaps D of two answers."""
     return ar.per_action(ar.largest(logits)) - logits
 
 
-@definition
-def after_step(gaps: Reals, temperature: Reals, learning_rate: Reals) -> Reals:
+@vf.definition
+def after_step(gaps: ar.Reals, temperature: ar.Reals, learning_rate: ar.Reals) -> ar.Reals:
     """D' = D - eta f_T(D), the gap of two right answers after a step."""
     return gaps - ar.per_action(learning_rate) * speeds(gaps, temperature)
 
 
-@definition
-def others_weight(logits: Reals, temperature: Reals) -> Reals:
+@vf.definition
+def others_weight(logits: ar.Reals, temperature: ar.Reals) -> ar.Reals:
     """W, the sum of e^{-(z_1 - z_a)/T} over all answers a but the likeliest, 1."""
     depth = gaps_below_top(logits) / ar.per_action(temperature)
     return ar.total(np.exp(-depth)) - 1
 
 
-def _slowest(i: Cases) -> Reals:
+def _slowest(i: vf.Cases) -> ar.Reals:
     """2 W minus the fall of z_a - z_b per unit learning rate, for all pairs."""
     step = face_step(i.logits, i.temperature)
     fall = step[..., None, :] - step[..., :, None]
@@ -84,7 +72,7 @@ def _slowest(i: Cases) -> Reals:
     return limit[..., None, None] - fall
 
 
-def _both_bounds(i: Cases) -> list[Reals]:
+def _both_bounds(i: vf.Cases) -> list[ar.Reals]:
     """Room in both bounds on one step of two answers, divided by e^{D/T}."""
     temperature, rate = ar.per_action(i.temperature), ar.per_action(i.learning_rate)
     gaps = gaps_below_top(i.logits)
@@ -94,16 +82,16 @@ def _both_bounds(i: Cases) -> list[Reals]:
     return [2 * rate / temperature * scale - loss, loss - least * scale]
 
 
-def _revives(i: Cases) -> Reals:
+def _revives(i: vf.Cases) -> ar.Reals:
     return np.stack([_slowest(i), *_both_bounds(i)], axis=-1)
 
 
-def _any_number_of_steps(i: Any) -> tuple[Term, ...]:
+def _any_number_of_steps(i: Any) -> tuple[vf.Term, ...]:
     """Both bounds on the number N of steps from D to D_N."""
     temperature, rate = ar.per_action(i.temperature), ar.per_action(i.learning_rate)
     start = gaps_below_top(i.logits)
 
-    def both(count: Term) -> Term:
+    def both(count: vf.Term) -> vf.Term:
         steps = ar.per_action(limits.number_of(count))
         here = limits.run(lambda j, d: after_step(d, i.temperature, i.learning_rate), start, count)
         fall = np.exp(start / temperature) - np.exp(here / temperature)
@@ -138,38 +126,42 @@ def _gap_of(entropy: float) -> float:
     return low
 
 
-_statement = Statement(
-    latex=r"On the solved face, for $T > 1$ and $\eta \le 2$: each step lowers $z_1 - z_a$ by at "
-          r"most $2\eta W$, $W = \sum_{a \ne 1} e^{-(z_1 - z_a)/T} \le (m-1)e^{-D/T}$. "
-          r"For two answers the number $N$ of steps from the gap $D$ to "
-          r"$D_N$ obeys $\frac{T}{2\eta}(e^{D/T} - e^{D_N/T}) \le N \le "
-          r"\frac{T+\eta}{\eta\,c(D_N)}(e^{D/T} - e^{D_N/T})$.",
+_statement = vf.Statement(
+    latex="On the solved face, for $T > 1$: a step moves no difference of two logits by more than "
+          r"$2\eta W$, $W = \sum_a e^{-(z_1 - z_a)/T} - 1$. The gap of two answers follows $D' = D - "
+          r"\eta f_T(D)$; for $\eta \le 2$ the number $N$ of steps from the gap $D$ to $D_N$ obeys "
+          r"$\frac{T}{2\eta}(e^{D/T} - e^{D_N/T}) \le N$ and $N\,\eta\,c(D_N) \le (T+\eta)(e^{D/T} - "
+          r"e^{D_N/T})$, $c(D) = f_T(D)\,e^{D/T}$.",
     margin=_revives,
     beyond=_any_number_of_steps,
 )
 
-revival_time = Claim(
+revival_time = vf.Claim(
     id="aepo.revival-time",
     source="AEPO, Section 4.1 (collapse can be counteracted) and Figure 2",
-    title="Reviving a collapsed policy takes a time like exp(D/T) at least; with two answers, no longer "
-          "(solved tabular state)",
-    scope="one tabular state on which every action is right, exact expectation, along 8 steps; the "
-          "number of steps for two answers",
+    reading=vf.Reading(
+        "inferred",
+        "if the policy entropy begins to collapse during training, we can counteract this downward "
+        "trend", "Section 4.1, which gives no time"),
+    title="The gap of two right answers closes in a time like exp(D/T) (solved tabular state)",
+    scope="one tabular state on which every action is right, exact expectation, one step; every step "
+          "of the gap of two answers",
     statement=_statement,
-    instances=bandit_instances(
+    instances=vf.bandit_instances(
         HIGH_TEMPERATURE,
-        Scalar(name="learning_rate", low=0.01, high=2.0, grid=(1, Fraction(1, 2), 2),
-               range=Range(low=0, open_low=True, high=2)),
+        vf.Scalar(name="learning_rate", low=0.01, high=2.0, grid=(1, Fraction(1, 2), 2),
+                  range=vf.Range(low=0, open_low=True, high=2)),
         actions=(2, 6), correct=False,
     ),
-    experiments=(experiment("times from gaps 4, 6 and 8", "exact runs revive within the bounds",
-                            _known_times),),
+    experiments=(vf.experiment("times from gaps 4, 6 and 8", "exact runs revive within the bounds",
+                               _known_times),),
     mutants=(
-        Mutant(name="revival below T = 1 too", statement=variant(
+        vf.Mutant(name="revival below T = 1 too", statement=vf.variant(
                    _statement, margin=lambda i: np.stack(_both_bounds(i), axis=-1)),
-               instances=bandit_instances(
-                   Scalar(name="temperature", low=0.6, high=0.95, grid=(Fraction(3, 4),), range=POSITIVE),
-                   Scalar(name="learning_rate", low=0.01, high=2.0, grid=(1,), range=POSITIVE),
-                   actions=(2, 6), correct=False)),
+                  instances=vf.bandit_instances(
+                      vf.Scalar(name="temperature", low=0.6, high=0.95, grid=(Fraction(3, 4),),
+                                range=vf.POSITIVE),
+                      vf.Scalar(name="learning_rate", low=0.01, high=2.0, grid=(1,), range=vf.POSITIVE),
+                      actions=(2, 6), correct=False)),
     ),
 )

@@ -26,35 +26,19 @@ from typing import Any
 
 import numpy as np
 
-from entropy_theory.claims.aepo.tempered_reinforce import (
-    LEARNING_RATE,
-    unit_step,
-)
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Condition,
-    Mutant,
-    Scalar,
-    Statement,
-    bandit_instances,
-)
+from entropy_theory import verification as vf
+from entropy_theory.claims.aepo.tempered_reinforce import LEARNING_RATE, unit_step
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.definitions import definition
-from entropy_theory.verification.formula.statement import POSITIVE
-from entropy_theory.verification.formula.terms import Term
 
-TEMPERATURES = Scalar(
+TEMPERATURES = vf.Scalar(
     name="temperature", low=0.05, high=20.0, grid=(10, 4, 2, Fraction(1, 2), Fraction(6, 5)),
-    range=POSITIVE
+    range=vf.POSITIVE
 )
-SOME_WRONG = Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1))
+SOME_WRONG = vf.Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1))
 
 
-@definition
-def conditional(logits: Reals, chosen: Mask, temperature: Reals | None = None) -> Reals:
+@vf.definition
+def conditional(logits: ar.Reals, chosen: ar.Mask, temperature: ar.Reals | None = None) -> ar.Reals:
     """pi^T given that the action is one of the chosen; zero elsewhere."""
     depth = logits - ar.largest(logits, chosen)[..., None]
     if temperature is not None:
@@ -63,64 +47,64 @@ def conditional(logits: Reals, chosen: Mask, temperature: Reals | None = None) -
     return exponentials / ar.total(exponentials)[..., None]
 
 
-@definition
-def reward(logits: Reals, correct: Mask) -> Reals:
+@vf.definition
+def reward(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
     """p, the probability of a right answer."""
     return ar.total(ar.softmax(logits), correct)
 
 
-def reward_rate(logits: Reals, correct: Mask, temperature: Reals) -> Reals:
+def reward_rate(logits: ar.Reals, correct: ar.Mask, temperature: ar.Reals) -> ar.Reals:
     """<grad p, d> = Cov_pi(1_{A*}, d): first-order change of the reward per unit learning rate."""
     one = 0 * logits + ar.constant(1, like=logits)
     hit = np.where(correct, one, 0 * one)
     return ar.covariance(ar.softmax(logits), hit, unit_step(logits, correct, temperature))
 
 
-@definition
-def mean_growth(logits: Reals, chosen: Mask, step: Reals) -> Reals:
+@vf.definition
+def mean_growth(logits: ar.Reals, chosen: ar.Mask, step: ar.Reals) -> ar.Reals:
     """E_q e^d - 1, with q the policy on the chosen actions: by how much their weight grows."""
     return ar.total(conditional(logits, chosen) * np.expm1(step))
 
 
-def log_odds_change(i: Cases) -> Reals:
+def log_odds_change(i: vf.Cases) -> ar.Reals:
     """Change of log(p/(1 - p)) in one step, whatever its size: log E_q e^{eta d} - log E_W e^{eta d}."""
     step = ar.per_action(i.learning_rate) * unit_step(i.logits, i.correct, i.temperature)
     return (np.log1p(mean_growth(i.logits, i.correct, step))
             - np.log1p(mean_growth(i.logits, ~i.correct, step)))
 
 
-@definition
-def sum_of_squares(logits: Reals, correct: Mask) -> Reals:
+@vf.definition
+def sum_of_squares(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
     """The sum of q^2 over the right answers."""
     return ar.total(conditional(logits, correct) ** 2)
 
 
-def _concentration(i: Cases) -> Reals:
+def _concentration(i: vf.Cases) -> ar.Reals:
     """1 - p |A*| sum_{A*} q^2."""
     one = 0 * i.logits + ar.constant(1, like=i.logits)
     return 1 - (reward(i.logits, i.correct) * ar.total(one, i.correct)
                 * sum_of_squares(i.logits, i.correct))
 
 
-def _reward_rises(i: Any) -> tuple[Term, ...]:
+def _reward_rises(i: Any) -> tuple[vf.Term, ...]:
     step = ar.per_action(i.learning_rate) * unit_step(i.logits, i.correct, i.temperature)
     return (reward(i.logits, i.correct) < reward(i.logits + step, i.correct),)
 
 
-KEEPS_ANSWERS = Condition(
+KEEPS_ANSWERS = vf.Condition(
     latex=r"$T \le 1$, or $p\,|A^*| \sum_{A^*} q^2 \le 1$",
     value=lambda i: ar.maximum(1 - i.temperature, _concentration(i)), relation=">=",
 )
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"A step on tempered samples does not lower the reward: $p' \ge p$, for every $T$ and every "
           r"learning rate.",
     margin=log_odds_change,
     conditions=(SOME_WRONG,),
 )
 
-_repaired = Statement(
+_repaired = vf.Statement(
     latex=r"If some action is wrong, and $T \le 1$ or $p\,|\mathcal A^*|\sum_{\mathcal A^*} q^2 \le 1$, "
           r"then $p' > p$ after the expected step, for every learning rate.",
     margin=log_odds_change,
@@ -129,13 +113,17 @@ _repaired = Statement(
     beyond=_reward_rises,
 )
 
-reward_improvement = Claim(
+reward_improvement = vf.Claim(
     id="aepo.reward-improvement",
     source="AEPO, sections 1 and 4.2 (REINFORCE as regularization)",
+    reading=vf.Reading(
+        "precise",
+        "produces an unidirectional optimization signal that guides the policy toward higher-quality "
+        "behavior distributions", "Section 4.2"),
     title="REINFORCE on tempered samples improves the reward",
     scope="one tabular state, exact expectation, one step",
     statement=_statement,
-    instances=bandit_instances(TEMPERATURES, LEARNING_RATE),
+    instances=vf.bandit_instances(TEMPERATURES, LEARNING_RATE),
     witnesses=(
         {"weights": [1, 1, 6], "correct": [True, False, True], "temperature": 10, "learning_rate": 1},
         # The smallest for three actions at the paper's own T_high = 6/5.
@@ -147,11 +135,11 @@ reward_improvement = Claim(
     repair_note=r"hypothesis $T \le 1$, or $p\,|A^*| \sum q^2 \le 1$ (one right answer; equally likely "
                 r"ones; $p \le 1/|A^*|$); then for every learning rate",
     mutants=(
-        Mutant(name="p <= 9/10 instead of p |A*| sum q^2 <= 1",
-               statement=variant(_repaired, conditions=(
-                   SOME_WRONG,
-                   Condition(latex="p <= 9/10", value=lambda i: 9 - 10 * ar.total(
-                       ar.softmax(i.logits), i.correct)),
-               ))),
+        vf.Mutant(name="p <= 9/10 instead of p |A*| sum q^2 <= 1",
+                  statement=vf.variant(_repaired, conditions=(
+                      SOME_WRONG,
+                      vf.Condition(latex="p <= 9/10", value=lambda i: 9 - 10 * ar.total(
+                          ar.softmax(i.logits), i.correct)),
+                  ))),
     ),
 )

@@ -12,12 +12,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.all_entropy_levels import LEVELS
 from entropy_theory.claims.printed_numbers import half_unit
-from entropy_theory.verification import Cases, Claim, Mutant, Statement, listed_instances
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
 
 _SCORES = [scores.split() for scores in LEVELS]
 _TREND = ({
@@ -27,31 +25,32 @@ _TREND = ({
 },)
 
 
-def _trend(i: Cases) -> Reals:
+def _trend(i: vf.Cases) -> ar.Reals:
     """Second mean minus the first, second minus third, third minus fourth, less what rounding adds."""
 
-    def lead(higher: Reals, lower: Reals) -> Reals:
+    def lead(higher: ar.Reals, lower: ar.Reals) -> ar.Reals:
         return ar.total(higher - lower) / higher.shape[-1] - i.rounding
 
     return np.stack([lead(i.second, i.first), lead(i.second, i.third), lead(i.third, i.fourth)], axis=-1)
 
 
-_rise_then_fall = Statement(
+_rise_then_fall = vf.Statement(
     latex=r"The mean over the benchmarks rises from the target 0.25 to 0.5 and falls to 0.75 and to 1, "
           r"whatever the digits left out.",
     margin=_trend,
     relation=">",
 )
 
-rise_then_fall = Claim(
+rise_then_fall = vf.Claim(
     id="aepo.rise-then-fall",
     source="AEPO, Section 5.2 and Table 3 ('a rise-then-fall trend')",
+    reading=vf.Reading("precise", "the results display a rise-then-fall trend", "Section 5.2"),
     title="Over the four entropy targets the average rises and then falls",
     scope="printed table",
     statement=_rise_then_fall,
-    instances=listed_instances(_TREND, "the table"),
+    instances=vf.listed_instances(_TREND, "the table"),
     mutants=(
-        Mutant(name="AIME24 alone rises and then falls", statement=variant(
+        vf.Mutant(name="AIME24 alone rises and then falls", statement=vf.variant(
             _rise_then_fall, margin=lambda i: (i.second - i.first)[..., 0])),
     ),
 )

@@ -7,38 +7,39 @@ Table 3 prints 37.66. The mean of the scores is 32.56. A misprint, corrected: wi
 
 from __future__ import annotations
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.printed_numbers import (
     averaged_row,
     corrected_room,
     printed_rows,
     rounding_room,
 )
-from entropy_theory.verification import Claim, Statement, listed_instances
 
 PRINTED = printed_rows("aepo/table_3_ablations")
 ROWS = {name: averaged_row(k + 1, *printed) for k, (name, printed) in enumerate(PRINTED.items())}
 _MISPRINT = (1, "37.66", "32.56")
 _corrected_room = corrected_room(*_MISPRINT)
 
-_averages = Statement(
+_averages = vf.Statement(
     latex=r"The printed average is the mean of its row, within rounding.", margin=rounding_room,
 )
 
-_corrected = Statement(
+_corrected = vf.Statement(
     latex=r"With 32.56 in place of 37.66 for the base model, each average is the mean of its row, within "
           r"rounding.",
     margin=_corrected_room,
 )
 
 
-table_3_base_row = Claim(
+table_3_base_row = vf.Claim(
     id="aepo.table-3-base-row",
     source="AEPO, Table 3",
+    reading=vf.Reading("precise", "Average", "Table 3, heading of the last column"),
     title="The printed averages are the means of their rows, the base model's included",
     scope="printed table",
     statement=_averages,
     repair=_corrected,
     repair_is="correction",
     repair_note="the base row's mean is 32.56, as in Table 1, not 37.66",
-    instances=listed_instances(tuple(ROWS.values()), "the seven rows of the table"),
+    instances=vf.listed_instances(tuple(ROWS.values()), "the seven rows of the table"),
 )

@@ -17,66 +17,61 @@ properties.
 
 from __future__ import annotations
 
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Mutant,
-    Statement,
-    Vector,
-    bandit_instances,
-)
+from entropy_theory import verification as vf
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.statement import ANY
 
-TARGET = Vector(name="target_logits", low=-3.0, high=3.0, grid=(0, 1, 3), range=ANY)
-PROPERTY = Vector(name="property", low=-1.0, high=1.0, grid=(0, 1), range=ANY)
+TARGET = vf.Vector(name="target_logits", low=-3.0, high=3.0, grid=(0, 1, 3), range=vf.ANY)
+PROPERTY = vf.Vector(name="property", low=-1.0, high=1.0, grid=(0, 1), range=vf.ANY)
 
 
-def _step(i: Cases) -> Reals:
+def _step(i: vf.Cases) -> ar.Reals:
     """q - pi."""
     return ar.softmax(i.target_logits) - ar.softmax(i.logits)
 
 
-def _towards(i: Cases) -> Reals:
+def _towards(i: vf.Cases) -> ar.Reals:
     """Distance of the property's means times the rate of the policy's."""
     policy = ar.softmax(i.logits)
     distance = ar.mean(ar.softmax(i.target_logits), i.property) - ar.mean(policy, i.property)
     return distance * ar.covariance(policy, i.property, _step(i))
 
 
-def _fall_of_divergence(i: Cases) -> Reals:
+def _fall_of_divergence(i: vf.Cases) -> ar.Reals:
     """-dKL(q || pi)/deta - ||q - pi||^2, with d log pi_a = step_a - E_pi step."""
     growth = ar.centered(ar.softmax(i.logits), _step(i))
     return ar.mean(ar.softmax(i.target_logits), growth) - ar.total(_step(i) * _step(i))
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"A step $\Delta z = \eta(q - \pi)$ on samples of $q$ moves $\mathbb E_\pi f$ towards "
           r"$\mathbb E_q f$, for every $f$.",
     margin=_towards,
 )
 
-_divergence = Statement(
-    latex=r"It lowers $\mathrm{KL}(q\,\|\,\pi)$ at the rate $\lVert q - \pi\rVert^2$.",
+_divergence = vf.Statement(
+    latex=r"The rate at which $\mathrm{KL}(q\,\|\,\pi)$ falls, $\mathbb E_q d - \mathbb E_\pi d$ for "
+          r"the step $d = q - \pi$, is $\lVert q - \pi\rVert^2$.",
     margin=_fall_of_divergence,
     relation="==",
 )
 
-target_distributions = Claim(
+target_distributions = vf.Claim(
     id="aepo.target-distributions",
     source="AEPO, Section 7 (learning under target distributions)",
+    reading=vf.Reading(
+        "precise",
+        "enabling the current policy to absorb the desired behavioral characteristics from the target "
+        "distribution", "Section 7"),
     title="Samples of a target distribution pull every property of the policy towards the target's",
     scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_statement,
-    instances=bandit_instances(vectors=(TARGET, PROPERTY), correct=False, actions=(2, 4)),
+    instances=vf.bandit_instances(vectors=(TARGET, PROPERTY), correct=False, actions=(2, 4)),
     repair=_divergence,
     repair_is="instead",
-    repair_note=r"the divergence from the target falls, at the rate $\lVert q - \pi\rVert^2$; a property "
-                "may move away",
+    repair_note=r"to first order the divergence from the target falls, at the rate $\lVert q - "
+                r"\pi\rVert^2$; a property may move away",
     mutants=(
-        Mutant(name="the other divergence falls at that rate", statement=variant(
+        vf.Mutant(name="the other divergence falls at that rate", statement=vf.variant(
             _divergence, margin=lambda i: -ar.covariance(
                 ar.softmax(i.logits), ar.log_softmax(i.logits) - ar.log_softmax(i.target_logits),
                 _step(i)) - ar.total(_step(i) * _step(i)))),

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.equation_6 import equation_6
 from entropy_theory.claims.aepo.tempered_reinforce import (
     ENTROPY_FALLS,
@@ -36,25 +37,15 @@ from entropy_theory.claims.aepo.tempered_reinforce import (
     slope_at_one,
     unit_step,
 )
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Mutant,
-    PrintedStep,
-    Statement,
-    Step,
-    bandit_instances,
-)
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import Outcome, variant
+from entropy_theory.verification.claim import Outcome
 from entropy_theory.verification.formula.limits import has_derivative
 from entropy_theory.verification.symbolic import equation
 
 # ---------------------------------------------------------------- 4.3a: the expansion
 
 
-def error_of_first_order(i: Cases) -> Reals:
+def error_of_first_order(i: vf.Cases) -> ar.Reals:
     """bound - |H(z + d) - H(z) - eta F(T)|."""
     step = ar.per_action(i.learning_rate) * unit_step(i.logits, i.correct, i.temperature)
     first_order = i.learning_rate * rate(i.logits, i.correct, i.temperature)
@@ -62,16 +53,16 @@ def error_of_first_order(i: Cases) -> Reals:
     return remainder_bound(step) - error
 
 
-def _equation_5_into_6(i: Cases) -> Reals:
+def _equation_5_into_6(i: vf.Cases) -> ar.Reals:
     """-Cov(z, 1_{A*} pi^T - pi^T(A*) pi) - F(T)."""
     step = unit_step(i.logits, i.correct, i.temperature)
     along_step = -ar.covariance(ar.softmax(i.logits), i.logits, step)
     return along_step - rate(i.logits, i.correct, i.temperature)
 
 
-INSTANCES = bandit_instances(TEMPERATURE, LEARNING_RATE)
+INSTANCES = vf.bandit_instances(TEMPERATURE, LEARNING_RATE)
 
-_expansion = Statement(
+_expansion = vf.Statement(
     latex=r"$H(\theta_{k+1}) - H(\theta_k) \approx \Delta H_k(T) = \eta F(T)$: the error is at most "
           r"$\frac14(1+\log n)\,\lVert\Delta z\rVert_2^2$.",
     margin=error_of_first_order,
@@ -81,9 +72,12 @@ _expansion = Statement(
         0, rate(i.logits, i.correct, i.temperature)),),
 )
 
-theorem_4_3a = Claim(
+theorem_4_3a = vf.Claim(
     id="aepo.theorem-4.3a",
     source="AEPO, Theorem 4.3, first part (Lemma B.5)",
+    reading=vf.Reading(
+        "precise", r"\Delta H_k(T) \approx H(\theta_{k+1}) - H(\theta_k)",
+        "Theorem 4.3, with a remainder for its '≈'"),
     title="First-order entropy change of tempered REINFORCE",
     scope="one tabular state, exact expectation, one step, with its remainder",
     statement=_expansion,
@@ -92,15 +86,15 @@ theorem_4_3a = Claim(
     first_order=True,
     printed_proof=(
         *equation_6.printed_proof,
-        PrintedStep(as_printed=equation("printed: Eq. 5 into Eq. 6", "gives Delta H_k(T)", INSTANCES,
-                                        _equation_5_into_6)),
+        vf.PrintedStep(as_printed=equation("printed: Eq. 5 into Eq. 6", "gives Delta H_k(T)", INSTANCES,
+                                           _equation_5_into_6)),
     ),
 )
 
 # ---------------------------------------------------------------- 4.3b: the sign
 
 
-_sign = Statement(
+_sign = vf.Statement(
     latex=r"$\Delta H_k'(T)|_{T=1} > 0$ if $\Delta H_k(T)|_{T=1} < 0$.",
     margin=lambda i: scaled_slope(i.logits, i.correct),
     relation=">",
@@ -116,7 +110,7 @@ Signs = Mapping[str, str]
 def _gap(
     name: str, statement: str, value: Callable[..., Any], signs: Signs, fails_at: Mapping[str, int],
     completed: Sequence[Signs], unsaid: str, *, strict: bool = True,
-) -> PrintedStep:
+) -> vf.PrintedStep:
     """An inference of the printed proof, and the same with the premise that it leaves unsaid.
 
     Args:
@@ -152,11 +146,11 @@ def _gap(
                 return "undecided", f"the sign of {found}, {case}"
         return "pass", "the sign of every term"
 
-    return PrintedStep(
-        as_printed=Step(name=f"printed: {name}", statement=statement, method="symbolic",
-                        check=as_printed),
-        completed=Step(name=f"completed: {name}", statement=f"{statement}, given {unsaid}",
-                       method="symbolic", check=with_premise),
+    return vf.PrintedStep(
+        as_printed=vf.Step(name=f"printed: {name}", statement=statement, method="symbolic",
+                           check=as_printed),
+        completed=vf.Step(name=f"completed: {name}", statement=f"{statement}, given {unsaid}",
+                          method="symbolic", check=with_premise),
     )
 
 
@@ -179,19 +173,22 @@ _printed = (
          [{"rise": "zero", "S": "positive"}, {"rise": "positive"}], "that S > 0 where u = zb"),
 )
 
-theorem_4_3b = Claim(
+theorem_4_3b = vf.Claim(
     id="aepo.theorem-4.3b",
     source="AEPO, Theorem 4.3, second part (Lemma B.5)",
+    reading=vf.Reading(
+        "literal", r"\Delta H'_k(T)|_{T=1} > 0 \quad \text{if} \quad \Delta H_k(T)|_{T=1} < 0",
+        "Theorem 4.3"),
     title="Where plain REINFORCE lowers entropy, a higher temperature lowers it less",
     scope="one tabular state, exact expectation, first order; derivative in T at T = 1",
     statement=_sign,
-    instances=bandit_instances(),
+    instances=vf.bandit_instances(),
     symbolic=True,
     printed_proof=_printed,
     mutants=(
-        Mutant(name="F'(1) >= |F(1)|",
-               statement=variant(_sign, relation=">=",
-                                 margin=lambda i: scaled_slope(i.logits, i.correct)
-                                 + rate(i.logits, i.correct))),
+        vf.Mutant(name="F'(1) >= |F(1)|",
+                  statement=vf.variant(_sign, relation=">=",
+                                       margin=lambda i: scaled_slope(i.logits, i.correct)
+                                       + rate(i.logits, i.correct))),
     ),
 )

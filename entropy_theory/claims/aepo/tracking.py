@@ -28,6 +28,7 @@ from typing import Any
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.extensions.entropy_ceiling import SOME_WRONG, after_step, ceiling
 from entropy_theory.claims.extensions.long_runs import entropies, switch
 from entropy_theory.claims.extensions.solved_face import (
@@ -36,34 +37,21 @@ from entropy_theory.claims.extensions.solved_face import (
     switch_temperature,
     two_answer_entropy,
 )
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Mutant,
-    Scalar,
-    Statement,
-    bandit_instances,
-)
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import experiment, variant
-from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import for_every
-from entropy_theory.verification.formula.statement import POSITIVE
-from entropy_theory.verification.formula.terms import Term
 
 STEPS = 8
-TEMPERATURE = Scalar(name="temperature", low=0.05, high=20.0, grid=(Fraction(5, 4), Fraction(4, 5)),
-                     range=POSITIVE)
-TARGET_GAP = Scalar(name="target_gap", low=0.05, high=6.0, grid=(1, 2),
-                    range=POSITIVE)
-LEARNING_RATE = Scalar(name="learning_rate", low=0.01, high=2.0, grid=(Fraction(1, 100), 1),
-                       range=POSITIVE)
-GRPO_WEIGHT = Scalar(name="grpo_weight", low=0.01, high=4.0, grid=(1,), range=POSITIVE)
-DRIFT = Scalar(name="drift", low=0.001, high=0.5, grid=(Fraction(1, 10),), range=POSITIVE)
+TEMPERATURE = vf.Scalar(name="temperature", low=0.05, high=20.0, grid=(Fraction(5, 4), Fraction(4, 5)),
+                        range=vf.POSITIVE)
+TARGET_GAP = vf.Scalar(name="target_gap", low=0.05, high=6.0, grid=(1, 2),
+                       range=vf.POSITIVE)
+LEARNING_RATE = vf.Scalar(name="learning_rate", low=0.01, high=2.0, grid=(Fraction(1, 100), 1),
+                          range=vf.POSITIVE)
+GRPO_WEIGHT = vf.Scalar(name="grpo_weight", low=0.01, high=4.0, grid=(1,), range=vf.POSITIVE)
+DRIFT = vf.Scalar(name="drift", low=0.001, high=0.5, grid=(Fraction(1, 10),), range=vf.POSITIVE)
 
 
-def _reach(i: Cases) -> Reals:
+def _reach(i: vf.Cases) -> ar.Reals:
     """Room between 0.9 and 1.1 of the target and what eight steps can reach from here."""
     now, target = ar.entropy(i.logits), two_answer_entropy(i.target_gap)
     most = np.exp(2 * STEPS * i.learning_rate * (i.grpo_weight + 1))
@@ -71,7 +59,7 @@ def _reach(i: Cases) -> Reals:
     return np.stack([highest - 9 * target / 10, 11 * target / 10 - now / most], axis=-1)
 
 
-def _speed_limit(i: Cases) -> list[Reals]:
+def _speed_limit(i: vf.Cases) -> list[ar.Reals]:
     """e^rho H - H' and e^rho H' - H, rho = 2 eta (kappa + 1)."""
     now = ar.entropy(i.logits)
     then = ar.entropy(after_step(i.logits, i.correct, i.temperature, i.grpo_weight, i.learning_rate))
@@ -79,14 +67,14 @@ def _speed_limit(i: Cases) -> list[Reals]:
     return [most * now - then, most * then - now]
 
 
-@definition
-def switched_speed(gap: Reals, target_gap: Reals) -> Reals:
+@vf.definition
+def switched_speed(gap: ar.Reals, target_gap: ar.Reals) -> ar.Reals:
     """f_T(D) at the temperature of the switch."""
     is_low = ar.less(two_answer_entropy(gap), two_answer_entropy(target_gap))
     return speed(gap, switch_temperature(is_low, gap))
 
 
-def _tracking(i: Cases, drift: int = 1) -> Reals:
+def _tracking(i: vf.Cases, drift: int = 1) -> ar.Reals:
     """max(e - s, eta/8) + drift * delta - e'."""
     # Two right answers whose logits differ by the range of the instance's.
     gap, target = logit_range(i.logits), i.target_gap
@@ -96,7 +84,7 @@ def _tracking(i: Cases, drift: int = 1) -> Reals:
     return bound - np.abs(gap - move - target) + (drift - 1) * i.drift
 
 
-def _follows_slow_targets(i: Any) -> tuple[Term, ...]:
+def _follows_slow_targets(i: Any) -> tuple[vf.Term, ...]:
     """Whatever target follows, at most delta away: e' <= max(e - s, eta/8) + delta."""
     gap, target = logit_range(i.logits), i.target_gap
     move = i.learning_rate * switched_speed(gap, target)
@@ -106,7 +94,7 @@ def _follows_slow_targets(i: Any) -> tuple[Term, ...]:
         given=lambda following: np.abs(following - target) <= i.drift),)
 
 
-def _repaired_margin(i: Cases) -> Reals:
+def _repaired_margin(i: vf.Cases) -> ar.Reals:
     return np.stack([*_speed_limit(i), _tracking(i)], axis=-1)
 
 
@@ -132,42 +120,43 @@ def _follows() -> tuple[bool, str]:
                    f"of period 8: {fast:.3f}; constant 1.0, above log 2: {above:.3f}")
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"From every start some temperatures bring the entropy within 10 % of any value below "
           r"$\log 2$ in eight steps (as a step function asks for).",
     margin=_reach,
     conditions=(SOME_WRONG,),
 )
 
-_repaired = Statement(
-    latex=r"$|\log H_{k+1} - \log H_k| \le 2\eta(\kappa + 1)$ for any temperatures. On the solved "
-          r"face with two answers, $T = 1.25/0.8$, $\eta \le 2$: $e_{k+1} \le \max(e_k - s_k, "
-          r"\frac\eta8) + \delta$ for targets whose log-odds move by at most $\delta$ a step, $s_k "
-          r"= \eta|f_T(D_k)|$; so those with $\delta \le s_k$ are followed within $\max(e_0, "
-          r"\frac\eta8 + \delta)$.",
+_repaired = vf.Statement(
+    latex=r"$|\log H_{k+1} - \log H_k| \le 2\eta(\kappa + 1)$ at any temperature. For the gap $D' = D - "
+          r"\eta f_T(D)$ of two right answers, $T = 1.25$ or $0.8$ by the switch, and a target gap "
+          r"$D^*$ that moves by at most $\delta$: $e_{k+1} \le \max(e_k - s_k, \frac\eta8) + \delta$, "
+          r"$e = |D - D^*|$, $s_k = \eta|f_T(D_k)|$.",
     margin=_repaired_margin,
     beyond=_follows_slow_targets,
 )
 
-tracking = Claim(
+tracking = vf.Claim(
     id="aepo.tracking",
     source="AEPO, Section 1 (approximating arbitrary functions)",
+    reading=vf.Reading(
+        "precise", "is even theoretically capable of approximating arbitrary functions", "Section 1"),
     title="Entropy can follow a step function within eight steps (one tabular state)",
-    scope="one tabular state, exact expectation, along 8 steps; the repair for every step of a solved "
+    scope="one tabular state, exact expectation, along 8 steps; the repair for one step, of a solved "
           "state with two answers",
     statement=_statement,
-    instances=bandit_instances(TEMPERATURE, TARGET_GAP, LEARNING_RATE, GRPO_WEIGHT, DRIFT,
-                               actions=(2, 5)),
+    instances=vf.bandit_instances(TEMPERATURE, TARGET_GAP, LEARNING_RATE, GRPO_WEIGHT, DRIFT,
+                                  actions=(2, 5)),
     repair=_repaired,
     repair_is="instead",
-    repair_note=r"below $\log |A^*|$, and slower than temperature can move the entropy there (two "
-                "answers)",
-    experiments=(experiment(
+    repair_note=r"one step changes $\log H$ by at most $2\eta(\kappa + 1)$; on a solved state with two "
+                "answers it bounds how far a moving target is missed",
+    experiments=(vf.experiment(
         "step, ramp, sine",
         "slow targets below log 2 are followed, a fast sine and a target above log 2 are not",
         _follows),),
     mutants=(
-        Mutant(name="the error does not feel the target's motion",
-               statement=variant(_repaired, margin=lambda i: _tracking(i, drift=0))),
+        vf.Mutant(name="the error does not feel the target's motion",
+                  statement=vf.variant(_repaired, margin=lambda i: _tracking(i, drift=0))),
     ),
 )

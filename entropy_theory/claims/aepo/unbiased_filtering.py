@@ -12,21 +12,12 @@ step does not.)
 
 from __future__ import annotations
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.tempered_reinforce import TEMPERATURE, unit_step
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Condition,
-    Mutant,
-    Statement,
-    bandit_instances,
-)
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
 
 
-def _tilt(i: Cases) -> Reals:
+def _tilt(i: vf.Cases) -> ar.Reals:
     """p times the tempered step minus P_T times the one at T = 1."""
     right = ar.total(ar.softmax(i.logits), i.correct)
     tempered = ar.total(ar.softmax(i.logits, i.temperature), i.correct)
@@ -34,41 +25,44 @@ def _tilt(i: Cases) -> Reals:
     return right[..., None] * step - tempered[..., None] * unit_step(i.logits, i.correct)
 
 
-def _number_right(i: Cases) -> Reals:
+def _number_right(i: vf.Cases) -> ar.Reals:
     return ar.total(0 * i.logits + ar.constant(1, like=i.logits), i.correct)
 
 
-ONE_RIGHT = Condition(
+ONE_RIGHT = vf.Condition(
     latex="one answer is right", value=lambda i: 1 - _number_right(i), relation=">=",
 )
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"The expected step on positive samples of $\pi^T$ is the gradient of the reward times "
           r"$\pi^T(\mathcal A^*)/\pi(\mathcal A^*)$.",
     margin=_tilt,
     relation="==",
 )
 
-_one_right = Statement(
+_one_right = vf.Statement(
     latex=r"It is if one answer is right.",
     margin=_tilt,
     relation="==",
     conditions=(ONE_RIGHT,),
 )
 
-unbiased_filtering = Claim(
+unbiased_filtering = vf.Claim(
     id="aepo.unbiased-filtering",
     source="AEPO, Sections 1 and 4.2 ('filter out negative samples in an unbiased manner')",
+    reading=vf.Reading(
+        "precise", "allows REINFORCE to filter out negative samples in an unbiased manner",
+        "Section 4.2"),
     title="The expected step on positive tempered samples is a multiple of the policy gradient",
     scope="one tabular state, exact expectation",
     statement=_statement,
-    instances=bandit_instances(TEMPERATURE),
+    instances=vf.bandit_instances(TEMPERATURE),
     repair=_one_right,
     repair_is="hypothesis",
     repair_note="hypothesis: one answer is right (AEPO's $R = 1[o = o^*]$ for responses of one token)",
     mutants=(
-        Mutant(name="two right answers are allowed", statement=variant(_one_right, conditions=(
-            Condition(latex="at most two are right", value=lambda i: 2 - _number_right(i),
-                      relation=">="),))),
+        vf.Mutant(name="two right answers are allowed", statement=vf.variant(_one_right, conditions=(
+            vf.Condition(latex="at most two are right", value=lambda i: 2 - _number_right(i),
+                         relation=">="),))),
     ),
 )

@@ -19,20 +19,16 @@ from typing import Any
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.tempered_reinforce import TEMPERATURE, unit_step
-from entropy_theory.verification import Cases, Claim, Condition, Mutant, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.definitions import definition
-from entropy_theory.verification.formula.terms import Term
 
-ALL_RIGHT = Condition(latex="every action is correct (the state is solved)",
-                      value=lambda i: np.all(i.correct, axis=-1))
+ALL_RIGHT = vf.Condition(latex="every action is correct (the state is solved)",
+                         value=lambda i: np.all(i.correct, axis=-1))
 
 
-@definition
-def variance(logits: Reals, correct: Mask, temperature: Reals | None = None) -> Reals:
+@vf.definition
+def variance(logits: ar.Reals, correct: ar.Mask, temperature: ar.Reals | None = None) -> ar.Reals:
     """V(T): total variance of one sample's gradient."""
     pi, tempered = ar.softmax(logits), ar.softmax(logits, temperature)
     lengths = 1 - 2 * pi + ar.per_action(ar.total(pi * pi))
@@ -40,49 +36,53 @@ def variance(logits: Reals, correct: Mask, temperature: Reals | None = None) -> 
     return ar.total(tempered * lengths, correct) - ar.total(mean * mean)
 
 
-def _untempered_is_larger(i: Cases) -> Reals:
+def _untempered_is_larger(i: vf.Cases) -> ar.Reals:
     return variance(i.logits, i.correct) - variance(i.logits, i.correct, i.temperature)
 
 
-def _spread(i: Cases) -> Reals:
+def _spread(i: vf.Cases) -> ar.Reals:
     """(T - 1)(|q|^2 - |q^T|^2)."""
     q, hot = ar.softmax(i.logits), ar.softmax(i.logits, i.temperature)
     return (i.temperature - 1) * ar.total((q - hot) * (q + hot))
 
 
-def _it_is_the_variance(i: Any) -> tuple[Term, ...]:
+def _it_is_the_variance(i: Any) -> tuple[vf.Term, ...]:
     """V(T) = 1 - |q^T|^2 on the face; so (T - 1)(V(T) - V(1)) >= 0."""
     hot, here = ar.softmax(i.logits, i.temperature), variance(i.logits, i.correct, i.temperature)
     return (np.equal(here, 1 - ar.total(hot * hot)),
             (i.temperature - 1) * (here - variance(i.logits, i.correct)) >= 0)
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"One-sample REINFORCE has its larger variance at $T = 1$: $V(1) \ge V(T)$.",
     margin=_untempered_is_larger,
 )
 
-_repaired = Statement(
+_repaired = vf.Statement(
     latex=r"On a solved state $V(1) \ge V(T)$ for $T \le 1$, and $V(1) \le V(T)$ for $T \ge 1$: there "
-          r"$V(T) = 1 - \|q^T\|^2$, which does not fall as $T$ rises.",
+          r"$V(T) = 1 - \|q^T\|^2$.",
     margin=_spread,
     conditions=(ALL_RIGHT,),
     beyond=_it_is_the_variance,
 )
 
-untempered_variance = Claim(
+untempered_variance = vf.Claim(
     id="aepo.untempered-variance",
     source="AEPO, Section 6.1",
+    reading=vf.Reading(
+        "inferred",
+        "the variance of REINFORCE gradients, when unregularized by distribution adjustment, further "
+        "degrades optimization performance", "Section 6.1, which does not say that it is larger"),
     title="Untempered REINFORCE has the larger gradient variance",
     scope="one tabular state, one sample, total variance of the gradient",
     statement=_statement,
-    instances=bandit_instances(TEMPERATURE, actions=(2, 6)),
+    instances=vf.bandit_instances(TEMPERATURE, actions=(2, 6)),
     repair=_repaired,
     repair_is="instead",
     repair_note=r"on a solved state and for $T \le 1$; for $T \ge 1$ the opposite holds there",
     mutants=(
-        Mutant(name="off the face too the variance rises with T",
-               statement=variant(_repaired, conditions=(), margin=lambda i: -(i.temperature - 1)
-                                 * _untempered_is_larger(i))),
+        vf.Mutant(name="off the face too the variance rises with T",
+                  statement=vf.variant(_repaired, conditions=(), margin=lambda i: -(i.temperature - 1)
+                                       * _untempered_is_larger(i))),
     ),
 )

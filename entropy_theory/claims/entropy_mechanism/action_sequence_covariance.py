@@ -17,6 +17,7 @@ with x = d(s) pi(a|s) A(s, a) for the policy gradient. Both sides are minus the 
 
 from __future__ import annotations
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.entropy_mechanism.lemma_1 import FIRST_TOKEN_REWARDED
 from entropy_theory.claims.entropy_mechanism.tree_rates import (
     action_covariance,
@@ -28,58 +29,60 @@ from entropy_theory.claims.entropy_mechanism.tree_rates import (
     weighted_advantage,
     weighted_response_advantage,
 )
-from entropy_theory.verification import Cases, Claim, Mutant, Statement
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
 
 SMALLEST = {"weights": [[1, 1], [1, 1], [1, 2]], "reward": [0, 0, 1, 1]}
 """Reward 1 iff the first token is the second one; only behind it the policy is not uniform."""
 
 
-def of_actions(i: Cases) -> Reals:
+def of_actions(i: vf.Cases) -> ar.Reals:
     """sum_s d(s) Cov_s(log pi, pi A)."""
     return action_covariance(i.logits, weighted_advantage(i.logits, i.reward))
 
 
-def of_responses(i: Cases) -> Reals:
+def of_responses(i: vf.Cases) -> ar.Reals:
     """Cov_y(log pi(y), pi(y) A(y))."""
     return response_covariance(i.logits, weighted_response_advantage(i.logits, i.reward))
 
 
-def _direction(i: Cases) -> Reals:
+def _direction(i: vf.Cases) -> ar.Reals:
     return gradient_formula(i.logits, i.reward)
 
 
-def _with_entropy_ahead(i: Cases, x: Reals, sign: int = 1) -> Reals:
+def _with_entropy_ahead(i: vf.Cases, x: ar.Reals, sign: int = 1) -> ar.Reals:
     """sum_s d(s) Cov_s(log pi - sign H(sa), x)."""
     ahead = ar.log_softmax(i.logits) - sign * entropy_to_go(i.logits)
     return action_covariance(i.logits, x, ahead)
 
 
-def _along_responses(i: Cases, x: Reals) -> Reals:
+def _along_responses(i: vf.Cases, x: ar.Reals) -> ar.Reals:
     """Cov_y(log pi(y), sum_t (x_t - E x_t))."""
     return response_covariance(i.logits, summed(i.logits, x))
 
 
-_printed = Statement(
+_printed = vf.Statement(
     latex=r"$\mathbb E_{s\sim d_\pi}\mathrm{Cov}_{a\sim\pi}(\log\pi(a|s), \pi(a|s) A(s,a)) = "
           r"\mathrm{Cov}_{y\sim\pi}(\log\pi(y), \pi(y) A(y))$ for responses of any length.",
     margin=lambda i: of_actions(i) - of_responses(i),
     relation="==",
 )
 
-_repaired = Statement(
+_repaired = vf.Statement(
     latex=r"$\sum_s d(s)\,\mathrm{Cov}_s(\log\pi - \mathcal H(sa), x) = \mathrm{Cov}_y(\log\pi(y), "
-          r"\sum_t (x_t - \mathbb E x_t))$ for every $x$, such as the policy gradient's "
-          r"$x = d\,\pi A$; for one token it is the printed equality.",
+          r"\sum_t (x_t - \mathbb E x_t))$ for the policy gradient's $x = d\,\pi A$; for one token it "
+          "is the printed equality.",
     margin=lambda i: _with_entropy_ahead(i, _direction(i)) - _along_responses(i, _direction(i)),
     relation="==",
 )
 
-action_sequence_covariance = Claim(
+action_sequence_covariance = vf.Claim(
     id="entropy-mechanism.action-sequence-covariance",
     source="Entropy Mechanism, Empirical verification (Fig. 8)",
+    reading=vf.Reading(
+        "precise",
+        r"\text{Cov}_{\mathbf{y} \sim \pi_\theta(\cdot | \mathbf{x})} (\log \pi_\theta(\mathbf{y} | "
+        r"\mathbf{x}), \pi_\theta(\mathbf{y} | \mathbf{x}) \cdot A(\mathbf{y}, \mathbf{x}))",
+        "slide 'Empirical Verification'; the mean over states on the left is ours"),
     title="Covariance over actions as covariance over responses",
     scope="tabular token tree, exact expectation",
     statement=_printed,
@@ -87,12 +90,11 @@ action_sequence_covariance = Claim(
     repair=_repaired,
     repair_is="instead",
     repair_note=r"adds the entropy to come to $\log\pi$ on the left, and the sum of the centered token "
-                r"steps in place of $\pi(y) A(y)$ on the right; the printed equality holds for one "
-                "token only",
+                r"steps in place of $\pi(y) A(y)$ on the right",
     mutants=(
-        Mutant(name="entropy to come left out",
-               statement=variant(_repaired, margin=lambda i: _with_entropy_ahead(
-                   i, _direction(i), 0) - _along_responses(i, _direction(i)))),
+        vf.Mutant(name="entropy to come left out",
+                  statement=vf.variant(_repaired, margin=lambda i: _with_entropy_ahead(
+                      i, _direction(i), 0) - _along_responses(i, _direction(i)))),
     ),
     witnesses=(SMALLEST, FIRST_TOKEN_REWARDED),
 )

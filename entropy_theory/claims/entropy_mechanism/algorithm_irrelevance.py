@@ -17,6 +17,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.entropy_mechanism.one_right_answer import (
     failure,
     gradient_step,
@@ -24,42 +25,31 @@ from entropy_theory.claims.entropy_mechanism.one_right_answer import (
 )
 from entropy_theory.claims.extensions.entropy_range_at_reward import SOME_WRONG
 from entropy_theory.claims.extensions.symmetric_curve import symmetric_start
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Mutant,
-    Scalar,
-    Statement,
-    bandit_instances,
-)
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.statement import POSITIVE
 
 
-def _log_odds(logits: Reals, correct: Mask) -> Reals:
+def _log_odds(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
     return np.log(performance(logits, correct)) - np.log(failure(logits, correct))
 
 
-def after_policy_gradient(i: Cases, start: Reals) -> Reals:
+def after_policy_gradient(i: vf.Cases, start: ar.Reals) -> ar.Reals:
     """Logits after one exact step."""
     return start + ar.per_action(i.learning_rate) * gradient_step(start, i.correct)
 
 
-def natural_at_same_performance(i: Cases, start: Reals, target: Reals) -> Reals:
+def natural_at_same_performance(i: vf.Cases, start: ar.Reals, target: ar.Reals) -> ar.Reals:
     """Logits of the natural policy gradient from ``start`` when its performance is that of ``target``."""
     time = ar.per_action(_log_odds(target, i.correct) - _log_odds(start, i.correct))
     return start + np.where(i.correct, time, 0 * time)
 
 
-def _entropy_gap(i: Cases, start: Reals) -> Reals:
+def _entropy_gap(i: vf.Cases, start: ar.Reals) -> ar.Reals:
     """H under the natural gradient minus H under the policy gradient, at the same performance."""
     target = after_policy_gradient(i, start)
     return ar.entropy(natural_at_same_performance(i, start, target)) - ar.entropy(target)
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"From the same start, policy gradient and natural policy gradient have the same entropy when "
           r"they have the same performance.",
     margin=lambda i: _entropy_gap(i, i.logits),
@@ -67,29 +57,32 @@ _statement = Statement(
     conditions=(SOME_WRONG,),
 )
 
-_repair = Statement(
-    latex=r"From a start with equal logits among the right and among the wrong answers, policy gradient "
-          r"and natural policy gradient have the same entropy when they have the same performance.",
+_repair = vf.Statement(
+    latex="From a start with equal logits among the right and among the wrong answers, a step of "
+          "policy gradient leads to the entropy of the natural policy gradient (all right logits moved "
+          "alike) at the same performance.",
     margin=lambda i: _entropy_gap(i, symmetric_start(i)),
     relation="==",
     conditions=(SOME_WRONG,),
 )
 
-algorithm_irrelevance = Claim(
+algorithm_irrelevance = vf.Claim(
     id="entropy-mechanism.algorithm-irrelevance",
     source="Entropy Mechanism, 'the coefficients are algorithm-irrelevant'",
+    reading=vf.Reading(
+        "precise", "The coefficients are algorithm-irrelevant", "slide 'What affect the coefficients?'"),
     title="Two algorithms with the same performance have the same entropy",
     scope="one tabular state, exact expectation, two algorithms at equal performance",
     statement=_statement,
     repair=_repair,
     repair_is="instead",
     repair_note="the start is symmetric among right answers and among wrong ones",
-    instances=bandit_instances(
-        Scalar(name="learning_rate", low=0.05, high=8.0, grid=(1, Fraction(1, 2)),
-               range=POSITIVE), actions=(2, 6)),
+    instances=vf.bandit_instances(
+        vf.Scalar(name="learning_rate", low=0.05, high=8.0, grid=(1, Fraction(1, 2)),
+                  range=vf.POSITIVE), actions=(2, 6)),
     mutants=(
-        Mutant(name="symmetric among the right answers only",
-               statement=variant(_repair, margin=lambda i: _entropy_gap(
-                   i, np.where(i.correct, i.logits[..., :1], i.logits)))),
+        vf.Mutant(name="symmetric among the right answers only",
+                  statement=vf.variant(_repair, margin=lambda i: _entropy_gap(
+                      i, np.where(i.correct, i.logits[..., :1], i.logits)))),
     ),
 )

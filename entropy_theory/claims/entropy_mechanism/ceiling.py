@@ -23,6 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.entropy_mechanism.one_right_answer import (
     failure,
     gradient_step,
@@ -30,21 +31,9 @@ from entropy_theory.claims.entropy_mechanism.one_right_answer import (
     perplexity,
 )
 from entropy_theory.performance_law import law
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Condition,
-    Mutant,
-    Scalar,
-    Statement,
-    bandit_instances,
-)
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import experiment, variant
-from entropy_theory.verification.formula.statement import POSITIVE
 
-LEARNING_RATE = Scalar(name="learning_rate", low=0.05, high=8.0, grid=(1, 4), range=POSITIVE)
+LEARNING_RATE = vf.Scalar(name="learning_rate", low=0.05, high=8.0, grid=(1, 4), range=vf.POSITIVE)
 LATER_STEPS = 2
 LATER_SPEED = 8
 """Learning rate of the later steps in units of the first one's."""
@@ -54,14 +43,14 @@ LATER_SPEED = 8
 class _Stretch:
     """The first two policies of a run and its performance some steps later."""
 
-    x0: Reals
-    x1: Reals
-    r0: Reals
-    r1: Reals
-    later: Reals
+    x0: ar.Reals
+    x1: ar.Reals
+    r0: ar.Reals
+    r1: ar.Reals
+    later: ar.Reals
 
 
-def _stretch(i: Cases) -> _Stretch:
+def _stretch(i: vf.Cases) -> _Stretch:
     path = [i.logits]
     for speed in (1, *(LATER_SPEED,) * LATER_STEPS):
         step = gradient_step(path[-1], i.correct)
@@ -71,7 +60,7 @@ def _stretch(i: Cases) -> _Stretch:
         r1=performance(path[1], i.correct), later=performance(path[-1], i.correct))
 
 
-def _misses(i: Cases) -> Reals:
+def _misses(i: vf.Cases) -> ar.Reals:
     """(x0 - x1)(c + 1/20 - R later) and (x0 - x1)(1 + 1/20 - c), c the ceiling through two points."""
     s = _stretch(i)
     fall = s.x0 - s.x1
@@ -80,11 +69,11 @@ def _misses(i: Cases) -> Reals:
     return np.stack([ceiling + slack - s.later * fall, fall + slack - ceiling], axis=-1)
 
 
-def _smaller_share(i: Cases) -> Reals:
+def _smaller_share(i: vf.Cases) -> ar.Reals:
     return ar.minimum(performance(i.logits, i.correct), failure(i.logits, i.correct))
 
 
-def _room(i: Cases) -> Reals:
+def _room(i: vf.Cases) -> ar.Reals:
     """H - 2 log 2 min(R, 1 - R)."""
     return ar.entropy(i.logits) - 2 * ar.log_of(2, like=i.logits) * _smaller_share(i)
 
@@ -109,14 +98,14 @@ def _early_fits() -> tuple[bool, str]:
     return shown, ", ".join(f"n = {n}: {c:.2f}" for n, c in found.items())
 
 
-def _fall(i: Cases) -> Reals:
+def _fall(i: vf.Cases) -> ar.Reals:
     step = ar.per_action(i.learning_rate) * gradient_step(i.logits, i.correct)
     return -ar.entropy_change(i.logits, step)
 
 
-_entropy_falls = Condition(latex="entropy falls from the first policy to the second", value=_fall)
+_entropy_falls = vf.Condition(latex="entropy falls from the first policy to the second", value=_fall)
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"Performance saturates at $b - a$, the value at $\mathcal H = 0$ of the law through two early "
           r"policies of an exact run: $R \le b - a$ later on (after two steps of eight times the size) "
           r"and $b - a \le 1$, within 0.05.",
@@ -124,35 +113,38 @@ _statement = Statement(
     conditions=(_entropy_falls,),
 )
 
-_repair = Statement(
+_repair = vf.Statement(
     latex=r"At entropy $\mathcal H$ a prompt is nearly all right or all wrong: "
           r"$\min(R, 1 - R) \le \mathcal H/(2\log 2)$.",
     margin=_room,
 )
 
-ceiling = Claim(
+ceiling = vf.Claim(
     id="entropy-mechanism.ceiling",
     source="Entropy Mechanism, the ceiling at H = 0",
+    reading=vf.Reading(
+        "precise", r"The ceiling of RL is pre-determined ($\mathcal{H} = 0, R = -a + b$)",
+        "slide 'What does this function implicate?', of a law over many prompts; judged on one"),
     title="Performance saturates at b - a when entropy reaches zero",
     scope="one tabular state, exact expectation, along 3 steps; the repair for any policy",
     statement=_statement,
     repair=_repair,
     repair_is="instead",
     repair_note="zero entropy makes each prompt right or wrong; which, the law does not say",
-    instances=bandit_instances(LEARNING_RATE, actions=(2, 5)),
+    instances=vf.bandit_instances(LEARNING_RATE, actions=(2, 5)),
     witnesses=(
         # A ceiling of 2.55 from two equal answers; one of 0.74 among 20 answers, which the run passes.
         {"weights": [1, 1], "correct": [True, False], "learning_rate": 1},
         {"weights": [8] + [1] * 19, "correct": [True] + [False] * 19, "learning_rate": 1},
     ),
     experiments=(
-        experiment("early fits", "fitted to the first 15 % of the gain on exact curves of one right "
-                   "answer, every b - a for n = 2 .. 100,000 is off by more than 0.4 (truth: 1)",
-                   _early_fits),
+        vf.experiment("early fits", "fitted to the first 15 % of the gain on exact curves of one right "
+                      "answer, every b - a for n = 2 .. 100,000 is off by more than 0.4 (truth: 1)",
+                      _early_fits),
     ),
     mutants=(
-        Mutant(name="success means low entropy (H <= 2 (1 - R))",
-               statement=variant(_repair, margin=lambda i: 2 * failure(i.logits, i.correct)
-                                 - ar.entropy(i.logits))),
+        vf.Mutant(name="success means low entropy (H <= 2 (1 - R))",
+                  statement=vf.variant(_repair, margin=lambda i: 2 * failure(i.logits, i.correct)
+                                       - ar.entropy(i.logits))),
     ),
 )

@@ -16,6 +16,7 @@ covers two actions, and one right answer that is the likeliest or the least like
 
 from __future__ import annotations
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.entropy_mechanism.sign_rules import (
     BANDITS,
     NOT_CONSTANT,
@@ -26,32 +27,29 @@ from entropy_theory.claims.entropy_mechanism.sign_rules import (
     pair_products,
     plain_covariance,
 )
-from entropy_theory.verification import Cases, Claim, Condition, Mutant, Statement
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
 
 
-def _agreement(i: Cases) -> Reals:
+def _agreement(i: vf.Cases) -> ar.Reals:
     """Above zero where both covariances are positive or both negative; zero where one vanishes."""
     plain = plain_covariance(i.logits, i.reward)
     natural = natural_covariance(i.logits, i.reward)
     return ar.maximum(ar.minimum(plain, natural), ar.minimum(-plain, -natural))
 
 
-ORDERED_EITHER_WAY = Condition(
+ORDERED_EITHER_WAY = vf.Condition(
     latex="the reward is ordered like the policy, or in the opposite order",
     value=lambda i: ar.maximum(ordered(pair_products(i)), ordered(-pair_products(i))),
     relation=">=",
 )
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"$\mathrm{Cov}_\pi(\log\pi, \pi A)$ and $\mathrm{Cov}_\pi(\log\pi, A)$ never have opposite "
           r"signs.",
     margin=_agreement,
 )
 
-_repaired = Statement(
+_repaired = vf.Statement(
     latex=r"$\mathrm{Cov}_\pi(\log\pi, \pi A)$ and $\mathrm{Cov}_\pi(\log\pi, A)$ have the same sign, "
           r"not zero, if the reward is ordered like the policy or in the opposite order.",
     margin=_agreement,
@@ -59,9 +57,10 @@ _repaired = Statement(
     conditions=(ORDERED_EITHER_WAY, NOT_UNIFORM, NOT_CONSTANT),
 )
 
-covariance_agreement = Claim(
+covariance_agreement = vf.Claim(
     id="entropy-mechanism.covariance-agreement",
     source="Entropy Mechanism, Theorems 1 and 2, and the code of Clip-Cov and KL-Cov",
+    reading=vf.Reading("inferred"),
     title="The covariances of plain and natural policy gradient agree in sign",
     scope="one tabular state, exact expectation",
     statement=_statement,
@@ -74,9 +73,9 @@ covariance_agreement = Claim(
     repair_is="hypothesis",
     repair_note="hypothesis: the reward is ordered like the policy or in the opposite order",
     mutants=(
-        Mutant(name="E r > 1/2 instead",
-               statement=variant(_repaired, conditions=(
-                   Condition(latex="E r > 1/2", value=lambda i: 2 * expected_reward(i) - 1),
-                   NOT_UNIFORM, NOT_CONSTANT))),
+        vf.Mutant(name="E r > 1/2 instead",
+                  statement=vf.variant(_repaired, conditions=(
+                      vf.Condition(latex="E r > 1/2", value=lambda i: 2 * expected_reward(i) - 1),
+                      NOT_UNIFORM, NOT_CONSTANT))),
     ),
 )

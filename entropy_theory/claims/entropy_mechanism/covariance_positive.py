@@ -15,6 +15,7 @@ wrong one.
 
 from __future__ import annotations
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.entropy_mechanism.sign_rules import (
     BANDITS,
     NOT_CONSTANT,
@@ -26,48 +27,48 @@ from entropy_theory.claims.entropy_mechanism.sign_rules import (
     natural_covariance,
     plain_covariance,
 )
-from entropy_theory.verification import Cases, Claim, Condition, Mutant, Statement
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.claim import variant
 
 REPAIR_NOTE = ("hypothesis: the reward is ordered like the policy (such as one right answer, the "
                "likeliest); in general the sign is that of the sign rule")
-MOSTLY_RIGHT = Condition(latex="E r > 1/2", value=lambda i: 2 * expected_reward(i) - 1)
-LIKELIEST_IS_BEST = Condition(
+MOSTLY_RIGHT = vf.Condition(latex="E r > 1/2", value=lambda i: 2 * expected_reward(i) - 1)
+LIKELIEST_IS_BEST = vf.Condition(
     latex="the strictly likeliest action has the largest reward",
     value=lambda i: _likeliest_is_best(i),
 )
 
 
-def _likeliest_is_best(i: Cases) -> Mask:
+def _likeliest_is_best(i: vf.Cases) -> ar.Mask:
     top = ar.is_likeliest(i.logits)
     ahead = ar.largest(i.logits) - ar.largest(i.logits, ~top) - ar.constant(1, i.logits) / 1000
     best = ar.total(i.reward, top) - ar.largest(i.reward)
     return ar.less(0 * ahead, ahead) & ~ar.less(best, 0 * best)
 
 
-def _plain(i: Cases) -> Reals:
+def _plain(i: vf.Cases) -> ar.Reals:
     return plain_covariance(i.logits, i.reward)
 
 
-def _natural(i: Cases) -> Reals:
+def _natural(i: vf.Cases) -> ar.Reals:
     return natural_covariance(i.logits, i.reward)
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"$\mathrm{Cov}_\pi(\log\pi, \pi A) \ge 0$: vanilla policy gradient does not raise entropy.",
     margin=_plain,
 )
-_repaired = Statement(
+_repaired = vf.Statement(
     latex=r"$\mathrm{Cov}_\pi(\log\pi, \pi A) > 0$ for a reward that is ordered like the policy.",
     margin=_plain, relation=">", conditions=ORDERED,
     beyond=lambda i: (as_printed(i.logits, i.reward, "plain"), is_the_fall(i.logits, i.reward, "plain")),
 )
 
-covariance_positive = Claim(
+covariance_positive = vf.Claim(
     id="entropy-mechanism.covariance-positive",
     source="Entropy Mechanism, lessons from the entropy dynamics (Table 1)",
+    reading=vf.Reading(
+        "precise", "All update steps have positive average covariance (100%)",
+        "slide 'Lessons learned from entropy dynamics analysis', of a run"),
     title="The covariance of policy gradient is positive, so entropy falls (any tabular state)",
     scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_statement,
@@ -76,27 +77,31 @@ covariance_positive = Claim(
     repair_is="hypothesis",
     repair_note=REPAIR_NOTE,
     mutants=(
-        Mutant(name="E r > 1/2 instead",
-               statement=variant(_repaired, conditions=(MOSTLY_RIGHT, NOT_UNIFORM, NOT_CONSTANT))),
-        Mutant(name="the strictly likeliest action is best, the others in any order",
-               statement=variant(_repaired, conditions=(LIKELIEST_IS_BEST, NOT_UNIFORM, NOT_CONSTANT))),
+        vf.Mutant(name="E r > 1/2 instead",
+                  statement=vf.variant(_repaired, conditions=(MOSTLY_RIGHT, NOT_UNIFORM, NOT_CONSTANT))),
+        vf.Mutant(name="the strictly likeliest action is best, the others in any order",
+                  statement=vf.variant(_repaired, conditions=(LIKELIEST_IS_BEST, NOT_UNIFORM,
+                                                              NOT_CONSTANT))),
     ),
 )
 
-_natural_statement = Statement(
+_natural_statement = vf.Statement(
     latex=r"$\mathrm{Cov}_\pi(\log\pi, A) \ge 0$: natural policy gradient does not raise entropy.",
     margin=_natural,
 )
-_natural_repaired = Statement(
+_natural_repaired = vf.Statement(
     latex=r"$\mathrm{Cov}_\pi(\log\pi, A) > 0$ for a reward that is ordered like the policy.",
     margin=_natural, relation=">", conditions=ORDERED,
     beyond=lambda i: (as_printed(i.logits, i.reward, "natural"),
                       is_the_fall(i.logits, i.reward, "natural")),
 )
 
-covariance_positive_npg = Claim(
+covariance_positive_npg = vf.Claim(
     id="entropy-mechanism.covariance-positive-npg",
     source="Entropy Mechanism, lessons from the entropy dynamics (Table 1), with Theorem 2",
+    reading=vf.Reading(
+        "precise", "All update steps have positive average covariance (100%)",
+        "slide 'Lessons learned from entropy dynamics analysis', of a run"),
     title="The covariance of natural policy gradient is positive, so entropy falls (any tabular state)",
     scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_natural_statement,

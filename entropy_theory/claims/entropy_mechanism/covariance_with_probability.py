@@ -16,47 +16,49 @@ the opposite order, both have one sign, by Chebyshev's sum inequality.
 
 from __future__ import annotations
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.entropy_mechanism.covariance_agreement import ORDERED_EITHER_WAY
 from entropy_theory.claims.entropy_mechanism.sign_rules import BANDITS, natural_covariance
-from entropy_theory.verification import Cases, Claim, Statement
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
 
 
-def _with_probability(i: Cases) -> Reals:
+def _with_probability(i: vf.Cases) -> ar.Reals:
     """Cov_pi(pi, A)."""
     policy = ar.softmax(i.logits)
     return ar.covariance(policy, policy, i.reward)
 
 
-def _with_log_probability(i: Cases) -> Reals:
+def _with_log_probability(i: vf.Cases) -> ar.Reals:
     return natural_covariance(i.logits, i.reward)
 
 
-def _one_sign(i: Cases) -> Reals:
+def _one_sign(i: vf.Cases) -> ar.Reals:
     """At least zero where neither of the two is above and the other below zero."""
     a, b = _with_probability(i), _with_log_probability(i)
     return ar.maximum(ar.minimum(a, b), ar.minimum(-a, -b))
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"$\mathrm{Cov}_\pi(\pi, A)$ and $\mathrm{Cov}_\pi(\log\pi, A)$ never have opposite signs.",
     margin=_one_sign,
 )
 
-_ordered = Statement(
+_ordered = vf.Statement(
     latex=r"They do not if the reward is ordered like the policy or in the opposite order.",
     margin=_one_sign,
     conditions=(ORDERED_EITHER_WAY,),
 )
 
-covariance_with_probability = Claim(
+covariance_with_probability = vf.Claim(
     id="entropy-mechanism.covariance-with-probability",
     source="Entropy Mechanism, abstract ('covariance between action probability and the change in "
            "logits')",
+    reading=vf.Reading(
+        "inferred",
+        "the change in policy entropy is driven by the covariance between action probability and the "
+        "change in logits", "abstract, which does not compare it with the log-probability's"),
     title="The covariance with the probability has the sign of the one with the log-probability",
     scope="one tabular state, exact expectation",
-    source_text="abstract",
     statement=_statement,
     instances=BANDITS,
     # e^{-H} = 0.389 < pi* = 0.4 < sum pi^2 = 0.42.

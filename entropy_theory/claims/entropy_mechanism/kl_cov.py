@@ -36,6 +36,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from entropy_theory import strategies
+from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.tempered_reinforce import excess
 from entropy_theory.claims.entropy_mechanism.token_contributions import (
     first_order,
@@ -45,32 +46,16 @@ from entropy_theory.claims.entropy_mechanism.token_contributions import (
     some,
     token_covariance,
 )
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Condition,
-    Mutant,
-    Scalar,
-    Statement,
-    Vector,
-    bandit_instances,
-)
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import for_every, has_derivative
-from entropy_theory.verification.formula.statement import ANY, POSITIVE
-from entropy_theory.verification.formula.terms import ACTIONS
-from entropy_theory.verification.instances import Instance
 
-THRESHOLD = Scalar(name="lower", low=0.01, high=2.0, grid=(Fraction(1, 64), Fraction(1, 2)),
-                   range=POSITIVE)
-DRIFT = Vector(name="drift", low=-2.0, high=2.0, grid=(0, 1), range=ANY)
-REWARD = Vector(name="reward", low=0.0, high=1.0, grid=(0, 1), range=ANY)
+THRESHOLD = vf.Scalar(name="lower", low=0.01, high=2.0, grid=(Fraction(1, 64), Fraction(1, 2)),
+                      range=vf.POSITIVE)
+DRIFT = vf.Vector(name="drift", low=-2.0, high=2.0, grid=(0, 1), range=vf.ANY)
+REWARD = vf.Vector(name="reward", low=0.0, high=1.0, grid=(0, 1), range=vf.ANY)
 
 
-def _sharpened(case: Instance) -> Instance:
+def _sharpened(case: vf.Instance) -> vf.Instance:
     """The instance with its first likeliest action alone right, after that action has gained."""
     logits = np.asarray(case["logits"])
     top = [float(a == int(np.argmax(logits))) for a in range(len(logits))]
@@ -84,95 +69,95 @@ _few_values = strategies.bandits(
     lower=st.sampled_from(THRESHOLD.grid),
 )
 INSTANCES = dataclasses.replace(
-    bandit_instances(THRESHOLD, actions=(2, 4), correct=False, vectors=(DRIFT, REWARD)),
+    vf.bandit_instances(THRESHOLD, actions=(2, 4), correct=False, vectors=(DRIFT, REWARD)),
     strategy=st.one_of(_few_values, _few_values.map(_sharpened)),
 )
 
 
-@definition
-def old_policy(logits: Reals, drift: Reals) -> Reals:
+@vf.definition
+def old_policy(logits: ar.Reals, drift: ar.Reals) -> ar.Reals:
     """The policy that tokens were sampled from: the logits have drifted since."""
     return ar.softmax(logits - drift)
 
 
-@definition
-def log_ratio(logits: Reals, drift: Reals) -> Reals:
+@vf.definition
+def log_ratio(logits: ar.Reals, drift: ar.Reals) -> ar.Reals:
     """log(pi / pi_old)."""
     return ar.log_softmax(logits) - ar.log_softmax(logits - drift)
 
 
-@definition
-def old_advantage(logits: Reals, drift: Reals, reward: Reals) -> Reals:
+@vf.definition
+def old_advantage(logits: ar.Reals, drift: ar.Reals, reward: ar.Reals) -> ar.Reals:
     """r - E_old r."""
     return reward - ar.per_action(ar.mean(old_policy(logits, drift), reward))
 
 
-@definition
-def selected(logits: Reals, drift: Reals, reward: Reals, lower: Reals) -> Mask:
+@vf.definition
+def selected(logits: ar.Reals, drift: ar.Reals, reward: ar.Reals, lower: ar.Reals) -> ar.Mask:
     """Actions with K >= omega_low; a rank is a threshold."""
     center = ar.per_action(ar.mean(old_policy(logits, drift), logits))
     covariance = (logits - center) * old_advantage(logits, drift, reward)
     return ~ar.less(covariance, ar.per_action(lower))
 
 
-@definition
-def penalty_score(logits: Reals, drift: Reals) -> Reals:
+@vf.definition
+def penalty_score(logits: ar.Reals, drift: ar.Reals) -> ar.Reals:
     """The weighted score of |log r|: its slope in log pi is the sign of log r."""
     return -ar.sign(log_ratio(logits, drift)) * old_policy(logits, drift)
 
 
-def _selected(i: Cases) -> Mask:
+def _selected(i: vf.Cases) -> ar.Mask:
     return selected(i.logits, i.drift, i.reward, i.lower)
 
 
-def _gain(i: Cases) -> Reals:
+def _gain(i: vf.Cases) -> ar.Reals:
     """First-order entropy change that the penalty adds, per eta beta."""
     score = only(_selected(i), penalty_score(i.logits, i.drift))
     return first_order(i.logits, score_step(i.logits, score))
 
 
-def _natural_gain(i: Cases) -> Reals:
+def _natural_gain(i: vf.Cases) -> ar.Reals:
     """The gain under the natural gradient, where a weighted score w moves the logits by w / pi."""
     score = only(_selected(i), penalty_score(i.logits, i.drift))
     return first_order(i.logits, score / ar.softmax(i.logits))
 
 
-def _likelier_and_above(i: Cases) -> Mask:
+def _likelier_and_above(i: vf.Cases) -> ar.Mask:
     zero = 0 * i.logits
     return ar.less(zero, log_ratio(i.logits, i.drift)) & ar.less(zero, excess(i.logits))
 
 
-def _likelier_and_typical(i: Cases) -> Mask:
+def _likelier_and_typical(i: vf.Cases) -> ar.Mask:
     zero = 0 * i.logits
     return ar.less(zero, log_ratio(i.logits, i.drift)) & ar.less(zero, relative_log_prob(i.logits))
 
 
-def _rarer_and_below(i: Cases) -> Mask:
+def _rarer_and_below(i: vf.Cases) -> ar.Mask:
     zero = 0 * i.logits
     return ar.less(log_ratio(i.logits, i.drift), zero) & ar.less(relative_log_prob(i.logits), zero)
 
 
 SOME_SELECTED = some(_selected, r"some action is selected")
-UNDOING_RAISES = Condition(
+UNDOING_RAISES = vf.Condition(
     latex=r"each selected action has become likelier and has $c_a > C$, or has become rarer and has "
           r"$\pi_a < e^{-H}$",
     value=lambda i: np.all(~_selected(i) | _likelier_and_above(i) | _rarer_and_below(i), axis=-1),
 )
-MOVED_AS_REWARDED = Condition(
+MOVED_AS_REWARDED = vf.Condition(
     latex="each selected action has moved in the direction of its advantage",
     value=lambda i: ~np.any(
         _selected(i) & ~ar.less(0 * i.logits, log_ratio(i.logits, i.drift)
                                 * old_advantage(i.logits, i.drift, i.reward)), axis=-1),
 )
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"The penalty $\beta|\log r_a|$ on the actions with the largest covariance does not lower the "
           r"first-order entropy change.",
     margin=_gain,
     conditions=(SOME_SELECTED,),
 )
 
-_repaired = Statement(
+_repaired = vf.Statement(
     latex=r"It raises it if each selected action has become likelier and has $c_a > C$, or has become "
           r"rarer and has $\pi_a < e^{-H}$.",
     margin=_gain,
@@ -181,9 +166,11 @@ _repaired = Statement(
 )
 
 
-kl_cov = Claim(
+kl_cov = vf.Claim(
     id="entropy-mechanism.kl-cov",
     source="Entropy Mechanism, KL-Cov (Eqs. 13, 14) as coded",
+    reading=vf.Reading(
+        "precise", "These simple techniques prevent policy from entropy collapse", "last takeaway"),
     title="KL-Cov raises entropy relative to its base rule",
     scope="one tabular state, every action listed, exact expectation, first order",
     statement=_statement,
@@ -193,27 +180,27 @@ kl_cov = Claim(
     repair_note="hypothesis: each selected action has become likelier with $c_a > C$, or rarer and is "
                 "below $e^{-H}$",
     mutants=(
-        Mutant(name="moved in the direction of the advantage is enough",
-               statement=variant(_repaired, conditions=(SOME_SELECTED, MOVED_AS_REWARDED))),
+        vf.Mutant(name="moved in the direction of the advantage is enough",
+                  statement=vf.variant(_repaired, conditions=(SOME_SELECTED, MOVED_AS_REWARDED))),
     ),
 )
 
 # ---------------------------------------------------------------- natural gradient
 
-NATURAL_UNDOING_RAISES = Condition(
+NATURAL_UNDOING_RAISES = vf.Condition(
     latex=r"each selected action has become likelier and has $\pi_a > e^{-H}$, or has become rarer and "
           r"has $\pi_a < e^{-H}$",
     value=lambda i: np.all(~_selected(i) | _likelier_and_typical(i) | _rarer_and_below(i), axis=-1),
 )
 
-_natural_statement = Statement(
+_natural_statement = vf.Statement(
     latex=r"The penalty $\beta|\log r_a|$ on the actions with the largest covariance does not lower the "
           r"first-order entropy change of natural policy gradient.",
     margin=_natural_gain,
     conditions=(SOME_SELECTED,),
 )
 
-_natural_repaired = Statement(
+_natural_repaired = vf.Statement(
     latex=r"It raises it if each selected action has become likelier and has $\pi_a > e^{-H}$, or has "
           r"become rarer and has $\pi_a < e^{-H}$.",
     margin=_natural_gain,
@@ -221,9 +208,11 @@ _natural_repaired = Statement(
     conditions=(SOME_SELECTED, NATURAL_UNDOING_RAISES),
 )
 
-kl_cov_npg = Claim(
+kl_cov_npg = vf.Claim(
     id="entropy-mechanism.kl-cov-npg",
     source="Entropy Mechanism, KL-Cov (Eqs. 13, 14) as coded, with Theorem 2",
+    reading=vf.Reading(
+        "precise", "These simple techniques prevent policy from entropy collapse", "last takeaway"),
     title="KL-Cov raises entropy relative to natural policy gradient",
     scope="one tabular state, every action listed, exact expectation, first order",
     statement=_natural_statement,
@@ -233,60 +222,63 @@ kl_cov_npg = Claim(
     repair_note="hypothesis: each selected action has become likelier and is above $e^{-H}$, or rarer "
                 "and is below $e^{-H}$",
     mutants=(
-        Mutant(name="moved in the direction of the advantage is enough",
-               statement=variant(_natural_repaired, conditions=(SOME_SELECTED, MOVED_AS_REWARDED))),
+        vf.Mutant(name="moved in the direction of the advantage is enough",
+                  statement=vf.variant(_natural_repaired, conditions=(SOME_SELECTED, MOVED_AS_REWARDED))),
     ),
 )
 
 # ---------------------------------------------------------------- on-policy
 
 
-def _divergence_step(i: Cases, weighted: Reals) -> Reals:
+def _divergence_step(i: vf.Cases, weighted: ar.Reals) -> ar.Reals:
     """Logit step of -sum_{selected} w KL(pi_old || pi), per beta: (sum w)(pi_old - pi)."""
     return ar.per_action(ar.total(only(_on_policy_selected(i), weighted))) * (
         ar.softmax(i.logits + ar.per_action(i.shift)) - ar.softmax(i.logits))
 
 
-def _on_policy_selected(i: Cases) -> Mask:
+def _on_policy_selected(i: vf.Cases) -> ar.Mask:
     return ~ar.less(token_covariance(i.logits, i.reward), ar.per_action(i.lower))
 
 
-@definition
-def divergence(logits: Reals, moved: Reals) -> Reals:
+@vf.definition
+def divergence(logits: ar.Reals, moved: ar.Reals) -> ar.Reals:
     """KL(pi || pi') for the logits of pi and of pi'."""
     return ar.mean(ar.softmax(logits), ar.log_softmax(logits) - ar.log_softmax(moved))
 
 
-def _extra_step(i: Cases) -> Reals:
+def _extra_step(i: vf.Cases) -> ar.Reals:
     """The logit step that KL-Cov adds if pi_old has the logits of pi, up to a constant."""
     return _divergence_step(i, ar.softmax(i.logits))
 
 
-def _log_ratio_penalty(i: Cases) -> Reals:
+def _log_ratio_penalty(i: vf.Cases) -> ar.Reals:
     """The extra step of a penalty log(pi_old / pi) without the absolute value (k1)."""
     return score_step(i.logits, only(_on_policy_selected(i), ar.softmax(i.logits)))
 
 
-_inert = Statement(
+_inert = vf.Statement(
     latex=r"Strictly on-policy ($\pi = \pi_{old}$) the penalty $\beta\,\mathrm{KL}(\pi_{old}\|\pi)$ of "
           r"KL-Cov adds nothing to the logit step.",
     margin=_extra_step,
     relation="==",
-    beyond=lambda i: (for_every("direction", (ACTIONS,), lambda v: has_derivative(
+    beyond=lambda i: (for_every("direction", (vf.ACTIONS,), lambda v: has_derivative(
         lambda t: divergence(i.logits, i.logits + ar.per_action(t) * v), 0, 0)),),
 )
 
-kl_cov_on_policy = Claim(
+kl_cov_on_policy = vf.Claim(
     id="entropy-mechanism.kl-cov-on-policy",
     source="Entropy Mechanism, KL-Cov (Eqs. 13, 14), strictly on-policy",
+    reading=vf.Reading(
+        "inferred", "pg_losses1[select_idx] += kl_coef * kl_penalty[select_idx]",
+        "code of KL-Cov, of which it is a consequence"),
     title="With one update per rollout KL-Cov is its base rule",
     scope="one tabular state, one update per rollout",
     statement=_inert,
-    instances=bandit_instances(
-        THRESHOLD, Scalar(name="shift", low=0.01, high=4.0, grid=(1,), range=POSITIVE),
+    instances=vf.bandit_instances(
+        THRESHOLD, vf.Scalar(name="shift", low=0.01, high=4.0, grid=(1,), range=vf.POSITIVE),
         actions=(2, 5), correct=False, vectors=(REWARD,)),
     mutants=(
-        Mutant(name="penalty log(pi_old / pi) without the absolute value",
-               statement=variant(_inert, margin=_log_ratio_penalty)),
+        vf.Mutant(name="penalty log(pi_old / pi) without the absolute value",
+                  statement=vf.variant(_inert, margin=_log_ratio_penalty)),
     ),
 )

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.tempered_reinforce import remainder_bound
 from entropy_theory.claims.entropy_mechanism.tree_rates import (
     STEP,
@@ -29,31 +30,28 @@ from entropy_theory.claims.entropy_mechanism.tree_rates import (
     entropy_to_go,
     trees,
 )
-from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
 from entropy_theory.verification.formula.limits import along, has_derivative
 
 # ---------------------------------------------------------------- one state
 
 
-def _first_order(i: Cases) -> Reals:
+def _first_order(i: vf.Cases) -> ar.Reals:
     return -ar.covariance(ar.softmax(i.logits), ar.log_softmax(i.logits), i.step)
 
 
-def _room(i: Cases, first_order: Reals | None = None) -> Reals:
+def _room(i: vf.Cases, first_order: ar.Reals | None = None) -> ar.Reals:
     """bound - |H(z + dz) - H(z) - first order|."""
     rate = _first_order(i) if first_order is None else first_order
     return remainder_bound(i.step) - np.abs(ar.entropy_change(i.logits, i.step) - rate)
 
 
-def _uniform_covariance(i: Cases) -> Reals:
+def _uniform_covariance(i: vf.Cases) -> ar.Reals:
     uniform = 0 * i.logits + ar.constant(1, like=i.logits) / i.logits.shape[-1]
     return -ar.covariance(uniform, ar.log_softmax(i.logits), i.step)
 
 
-_state = Statement(
+_state = vf.Statement(
     latex=r"$\mathcal H(\pi^{k+1}|s) - \mathcal H(\pi^k|s) \approx "
           r"-\mathrm{Cov}_{a\sim\pi^k}(\log\pi^k, \Delta z)$: the error is at most "
           r"$\frac14(1+\log n)\,\lVert\Delta z\rVert_2^2$, for every step.",
@@ -62,35 +60,40 @@ _state = Statement(
                                      _first_order(i)),),
 )
 
-lemma_1_state = Claim(
+lemma_1_state = vf.Claim(
     id="entropy-mechanism.lemma-1-state",
     source="Entropy Mechanism, Lemma 1, second approximation",
+    reading=vf.Reading(
+        "precise",
+        "the difference of policy entropy given state s between two consecutive steps under "
+        "first-order approximation satisfies",
+        "Lemma 1, second approximation, with a remainder for its '≈'"),
     title="Entropy change at one state is minus a covariance, to first order",
     scope="one softmax policy, one logit step of any size, with its remainder",
-    source_text="printed, proof not in sources",
+    proof_text="not in sources",
     statement=_state,
-    instances=bandit_instances(correct=False, step=True),
+    instances=vf.bandit_instances(correct=False, step=True),
     symbolic=True,
     first_order=True,
     mutants=(
-        Mutant(name="covariance under the uniform distribution",
-               statement=variant(_state, margin=lambda i: _room(i, _uniform_covariance(i)))),
+        vf.Mutant(name="covariance under the uniform distribution",
+                  statement=vf.variant(_state, margin=lambda i: _room(i, _uniform_covariance(i)))),
     ),
 )
 
 # ---------------------------------------------------------------- all states
 
 
-def _printed_rate(i: Cases) -> Reals:
+def _printed_rate(i: vf.Cases) -> ar.Reals:
     return -action_covariance(i.logits, i.step)
 
 
-def _visits_term(i: Cases) -> Reals:
+def _visits_term(i: vf.Cases) -> ar.Reals:
     """sum_s d(s) Cov_s(H(sa), dz): what the change of the visited states contributes."""
     return action_covariance(i.logits, i.step, entropy_to_go(i.logits))
 
 
-def _next_entropy_only(i: Cases) -> Reals:
+def _next_entropy_only(i: vf.Cases) -> ar.Reals:
     """The rate with the next state's own entropy in place of all entropy to come."""
     tree = ar.token_tree(i.logits)
     own = ar.entropy(i.logits)
@@ -106,14 +109,14 @@ FIRST_TOKEN_REWARDED = {
 """Reward 1 iff the first token is 0; the state behind it is nearly decided (9 : 1)."""
 
 
-_visitation = Statement(
+_visitation = vf.Statement(
     latex=r"To first order, $\mathcal H(\pi^{k+1}) - \mathcal H(\pi^k) = \mathbb E_{s\sim d_\pi}"
           r"[-\mathrm{Cov}_{a\sim\pi}(\log\pi, \Delta z)]$: the rates agree on every token tree.",
     margin=lambda i: _printed_rate(i) - entropy_rate(i.logits, i.step),
     relation="==",
 )
 
-_with_visits = Statement(
+_with_visits = vf.Statement(
     latex=r"The rate is $\sum_s d(s)\,\{-\mathrm{Cov}_s(\log\pi, \Delta z) + "
           r"\mathrm{Cov}_s(\mathcal H(sa), \Delta z)\}$, $\mathcal H(sa)$ the entropy to come after "
           r"token a; on one token it is the printed one.",
@@ -123,23 +126,28 @@ _with_visits = Statement(
     relation="==",
 )
 
-lemma_1_visitation = Claim(
+lemma_1_visitation = vf.Claim(
     id="entropy-mechanism.lemma-1-visitation",
     source="Entropy Mechanism, Lemma 1, first approximation",
+    reading=vf.Reading(
+        "precise",
+        r"\mathcal{H}(\pi_\theta^{k+1}) - \mathcal{H}(\pi_\theta^k) \approx \mathbb{E}_{s \sim "
+        r"d_{\pi_\theta}} [\mathcal{H}(\pi_\theta^{k+1}|s) - \mathcal{H}(\pi_\theta^k|s)]",
+        "Lemma 1, first approximation; the entropy per response, and equal rates for its '≈', are ours"),
     title="Entropy change of a response as a mean of changes at frozen states",
     scope="tabular token tree, any direction of the logits, derivative, entropy per response",
-    source_text="printed, proof not in sources",
+    proof_text="not in sources",
     statement=_visitation,
     instances=trees(reward=None, vectors=(STEP,)),
     symbolic=True,
     repair=_with_visits,
     repair_is="instead",
     repair_note="adds the covariance with entropy-to-go: the update also moves probability to states "
-                "with more or less entropy ahead. Without it the statement holds for one token only",
+                "with more or less entropy ahead",
     mutants=(
-        Mutant(name="only the next state's entropy, not all that is to come",
-               statement=variant(_with_visits, margin=lambda i: _printed_rate(i)
-                                 + _next_entropy_only(i) - entropy_rate(i.logits, i.step))),
+        vf.Mutant(name="only the next state's entropy, not all that is to come",
+                  statement=vf.variant(_with_visits, margin=lambda i: _printed_rate(i)
+                                       + _next_entropy_only(i) - entropy_rate(i.logits, i.step))),
     ),
     witnesses=({"weights": [[1, 1], [1, 2], [1, 1]], "step": [[1, 0], [0, 0], [0, 0]]},),
 )

@@ -15,39 +15,35 @@ from fractions import Fraction
 
 import numpy as np
 
-from entropy_theory.verification import Cases, Claim, Scalar, Statement, bandit_instances
+from entropy_theory import verification as vf
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import has_derivative
-from entropy_theory.verification.formula.statement import POSITIVE
-from entropy_theory.verification.formula.terms import Term
 
-SIZE = Scalar(name="size", low=2.0**-8, high=16.0, grid=(1, Fraction(1, 8), 4), range=POSITIVE)
+SIZE = vf.Scalar(name="size", low=2.0**-8, high=16.0, grid=(1, Fraction(1, 8), 4), range=vf.POSITIVE)
 
 
-@definition
-def jacobian(logits: Reals) -> Reals:
+@vf.definition
+def jacobian(logits: ar.Reals) -> ar.Reals:
     """1[a = k] - pi_k, for the logit k that moves and the action a."""
     same = ar.same_action(logits)
     one = 0 * logits[..., None] + ar.constant(1, like=logits)
     return np.where(same, one, 0 * one) - ar.softmax(logits)[..., :, None]
 
 
-def _units(logits: Reals) -> Reals:
+def _units(logits: ar.Reals) -> ar.Reals:
     """e_k for each k, in the rows."""
     one = 0 * logits[..., None] + ar.constant(1, like=logits)
     return np.where(ar.same_action(logits), one, 0 * one)
 
 
-@definition
-def remainder(logits: Reals, change: Reals, slope: Reals) -> Reals:
+@vf.definition
+def remainder(logits: ar.Reals, change: ar.Reals, slope: ar.Reals) -> ar.Reals:
     """log pi_a(z + h e_k) - log pi_a(z) - h times the slope, for each k and a."""
     size = ar.per_action(ar.per_action(change))
     return ar.log_growth(logits[..., None, :], size * _units(logits)) - size * slope
 
 
-def _room(i: Cases, derivative: Reals) -> Reals:
+def _room(i: vf.Cases, derivative: ar.Reals) -> ar.Reals:
     """Both margins, for h = size and -size: the remainder is at most 0 and at least -h^2/8."""
     parts = []
     for h in (i.size, -i.size):
@@ -56,27 +52,28 @@ def _room(i: Cases, derivative: Reals) -> Reals:
     return np.concatenate(parts, axis=-1)
 
 
-def _has_this_derivative(i: Cases) -> tuple[Term, ...]:
-    def moved(t: Term) -> Term:
+def _has_this_derivative(i: vf.Cases) -> tuple[vf.Term, ...]:
+    def moved(t: vf.Term) -> vf.Term:
         return ar.log_softmax(i.logits[..., None, :] + ar.per_action(ar.per_action(t)) * _units(i.logits))
 
     return (has_derivative(moved, 0, jacobian(i.logits)),)
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"$\frac{\partial\log\pi(a|s)}{\partial z_{s,a'}} = \mathbf 1[a=a'] - \pi(a'|s)$: a move of "
           r"one logit by h changes $\log\pi(a|s)$ by h times this, up to $-h^2/8$ and $0$.",
     margin=lambda i: _room(i, jacobian(i.logits)),
     beyond=_has_this_derivative,
 )
 
-lemma_2 = Claim(
+lemma_2 = vf.Claim(
     id="entropy-mechanism.lemma-2",
     source="Entropy Mechanism, Lemma 2 (Appendix B)",
+    reading=vf.Reading("precise", "", "Lemma 2, Appendix B, which is not in the text at hand"),
     title="Derivative of a log-probability by a logit",
     scope="one softmax policy, one logit",
-    source_text="not in sources",
+    proof_text="not in sources",
     statement=_statement,
-    instances=bandit_instances(SIZE, actions=(2, 5), correct=False),
+    instances=vf.bandit_instances(SIZE, actions=(2, 5), correct=False),
     symbolic=True,
 )

@@ -8,14 +8,12 @@ probabilities as weights: the mutants drop one or the other.
 
 from __future__ import annotations
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.entropy_mechanism.tree_rates import reward_through, trees
-from entropy_theory.verification import Cases, Claim, Mutant, Statement
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
 
 
-def _values(i: Cases) -> tuple[Reals, Reals]:
+def _values(i: vf.Cases) -> tuple[ar.Reals, ar.Reals]:
     """(V [B, states], Q [B, states, tokens]) from the responses that pass through."""
     tree = ar.token_tree(i.logits)
     p = ar.softmax(i.logits)
@@ -24,34 +22,35 @@ def _values(i: Cases) -> tuple[Reals, Reals]:
     return ar.total(through) / visits, through / (visits[..., None] * p)
 
 
-def _mean_advantage(i: Cases, weights: Reals | None = None) -> Reals:
+def _mean_advantage(i: vf.Cases, weights: ar.Reals | None = None) -> ar.Reals:
     values, action_values = _values(i)
     p = ar.softmax(i.logits) if weights is None else weights
     return ar.total(p * (action_values - values[..., None]))
 
 
-def _uniform(i: Cases) -> Reals:
+def _uniform(i: vf.Cases) -> ar.Reals:
     return 0 * i.logits + ar.constant(1, like=i.logits) / i.logits.shape[-1]
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"$\mathbb E_{a\sim\pi(\cdot|s)}[A(s,a)] = 0$ at every state, with $A = Q - V$, "
           r"$V(s) = \mathbb E[R|s]$, $Q(s,a) = \mathbb E[R|s,a]$.",
     margin=_mean_advantage,
     relation="==",
 )
 
-lemma_3 = Claim(
+lemma_3 = vf.Claim(
     id="entropy-mechanism.lemma-3",
     source="Entropy Mechanism, Lemma 3 (Appendix B)",
+    reading=vf.Reading("precise", "", "Lemma 3, Appendix B, which is not in the text at hand"),
     title="The advantage has mean zero",
     scope="tabular token tree, exact expectation",
-    source_text="not in sources",
+    proof_text="not in sources",
     statement=_statement,
     instances=trees(reward="graded"),
     symbolic=True,
     mutants=(
-        Mutant(name="mean over tokens instead of over the policy",
-               statement=variant(_statement, margin=lambda i: _mean_advantage(i, _uniform(i)))),
+        vf.Mutant(name="mean over tokens instead of over the policy",
+                  statement=vf.variant(_statement, margin=lambda i: _mean_advantage(i, _uniform(i)))),
     ),
 )

@@ -19,34 +19,32 @@ import itertools
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.tempered_reinforce import LEARNING_RATE, unit_step
-from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import experiment, variant
 
 
-def _step(i: Cases) -> Reals:
+def _step(i: vf.Cases) -> ar.Reals:
     """eta pi A for a 0/1 reward: pi A = 1_{A*} pi - pi(A*) pi."""
     return ar.per_action(i.learning_rate) * unit_step(i.logits, i.correct)
 
 
-def _change(i: Cases) -> Reals:
+def _change(i: vf.Cases) -> ar.Reals:
     """The difference of two entropies."""
     return ar.entropy(i.logits + _step(i)) - ar.entropy(i.logits)
 
 
-def _covariance(i: Cases, x: Reals) -> Reals:
+def _covariance(i: vf.Cases, x: ar.Reals) -> ar.Reals:
     return ar.covariance(ar.softmax(i.logits), ar.log_softmax(i.logits), x)
 
 
-def _growth(i: Cases) -> tuple[Reals, Reals]:
+def _growth(i: vf.Cases) -> tuple[ar.Reals, ar.Reals]:
     """(w, log w) with w = pi'/pi."""
     log_growth = ar.log_softmax(i.logits + _step(i)) - ar.log_softmax(i.logits)
     return np.exp(log_growth), log_growth
 
 
-def _exact(i: Cases, reverse: bool = False) -> Reals:
+def _exact(i: vf.Cases, reverse: bool = False) -> ar.Reals:
     """H(pi') - H(pi) + Cov(w, log pi) + KL; with ``reverse`` the other divergence."""
     growth, log_growth = _growth(i)
     p = ar.softmax(i.logits)
@@ -74,35 +72,37 @@ def _mismatch() -> tuple[bool, str]:
         for m, size in zip(medians, (0.1, 0.01, 0.001), strict=True))
 
 
-_printed = Statement(
+_printed = vf.Statement(
     latex=r"$\mathcal H(\pi^{k+1}) - \mathcal H(\pi^k) = -\eta\,\mathrm{Cov}_\pi(\log\pi, \pi A)$, "
           r"exactly, under the exact policy gradient.",
     margin=lambda i: _change(i) + _covariance(i, _step(i)),
     relation="==",
 )
 
-_exact_identity = Statement(
+_exact_identity = vf.Statement(
     latex=r"$\mathcal H(\pi') - \mathcal H(\pi) = -\mathrm{Cov}_\pi(\pi'/\pi, \log\pi) - "
-          r"\mathrm{KL}(\pi'\|\pi)$, exactly, for every step.",
+          r"\mathrm{KL}(\pi'\|\pi)$, exactly, for every step of the policy gradient (rewards 0 and 1).",
     margin=_exact,
     relation="==",
 )
 
-matched_exactly = Claim(
+matched_exactly = vf.Claim(
     id="entropy-mechanism.matched-exactly",
     source="Entropy Mechanism, abstract",
+    reading=vf.Reading(
+        "precise", "the values of covariance term and entropy differences matched exactly",
+        "abstract, of measured curves"),
     title="Covariance term and entropy difference match exactly",
     scope="one tabular state, exact expectation, one step",
-    source_text="abstract",
     statement=_printed,
-    instances=bandit_instances(LEARNING_RATE),
+    instances=vf.bandit_instances(LEARNING_RATE),
     repair=_exact_identity,
     repair_is="instead",
     repair_note=r"exact with $\pi'/\pi$ in place of $1 + \eta\pi A$ and with the term "
                 r"$-\mathrm{KL}(\pi' \Vert \pi)$; as printed it is a first order, with the remainder of "
                 "Theorem 1",
     experiments=(
-        experiment(
+        vf.experiment(
             "small steps",
             "1,000 random policies of 50 actions, 5 right: the mismatch of covariance and entropy "
             "difference is about 1 % of the change at ||dz|| = 0.1 and falls in proportion to ||dz||",
@@ -110,7 +110,7 @@ matched_exactly = Claim(
         ),
     ),
     mutants=(
-        Mutant(name="KL(pi || pi') instead of KL(pi' || pi)",
-               statement=variant(_exact_identity, margin=lambda i: _exact(i, reverse=True))),
+        vf.Mutant(name="KL(pi || pi') instead of KL(pi' || pi)",
+                  statement=vf.variant(_exact_identity, margin=lambda i: _exact(i, reverse=True))),
     ),
 )

@@ -24,78 +24,63 @@ import numpy as np
 from hypothesis import strategies as st
 
 from entropy_theory import policy
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Condition,
-    Mutant,
-    Scalar,
-    Statement,
-    bandit_instances,
-)
+from entropy_theory import verification as vf
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import experiment, variant
-from entropy_theory.verification.drawn_fields import GRADED_REWARD
-from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import has_derivative
-from entropy_theory.verification.formula.statement import POSITIVE
-from entropy_theory.verification.formula.terms import Term
-from entropy_theory.verification.instances import Instance
 
 
-def _settling(case: Instance) -> Instance:
+def _settling(case: vf.Instance) -> vf.Instance:
     """The instance with one rewarded action and time enough to settle on it."""
     return {**case, "reward": [1.0] + [0.0] * (np.asarray(case["reward"]).size - 1), "time": 12.0}
 
 
-_any_reward = bandit_instances(
-    Scalar(name="time", low=1.0, high=40.0, grid=(12,), range=POSITIVE),
-    Scalar(name="extra", low=1.0, high=80.0, grid=(28,), range=POSITIVE),
-    actions=(2, 5), correct=False, vectors=(GRADED_REWARD,),
+_any_reward = vf.bandit_instances(
+    vf.Scalar(name="time", low=1.0, high=40.0, grid=(12,), range=vf.POSITIVE),
+    vf.Scalar(name="extra", low=1.0, high=80.0, grid=(28,), range=vf.POSITIVE),
+    actions=(2, 5), correct=False, vectors=(vf.GRADED_REWARD,),
 )
 INSTANCES = dataclasses.replace(
     _any_reward, strategy=st.one_of(_any_reward.strategy, _any_reward.strategy.map(_settling)))
 
 
-def _after(i: Cases, time: Reals) -> Reals:
+def _after(i: vf.Cases, time: ar.Reals) -> ar.Reals:
     """Logits of the natural policy gradient after a total step size ``time``."""
     return i.logits + ar.per_action(time) * i.reward
 
 
-def _mean_reward(i: Cases, logits: Reals) -> Reals:
+def _mean_reward(i: vf.Cases, logits: ar.Reals) -> ar.Reals:
     return ar.mean(ar.softmax(logits), i.reward)
 
 
-def _later_gain(i: Cases) -> Reals:
+def _later_gain(i: vf.Cases) -> ar.Reals:
     """1/10 minus what performance gains between ``time`` and ``time + extra``."""
     later = _mean_reward(i, _after(i, i.time + i.extra))
     return ar.constant(1, like=i.logits) / 10 - (later - _mean_reward(i, _after(i, i.time)))
 
 
-@definition
-def natural_rate(logits: Reals, reward: Reals) -> Reals:
+@vf.definition
+def natural_rate(logits: ar.Reals, reward: ar.Reals) -> ar.Reals:
     """dR/dt under the natural policy gradient: Var(r)."""
     return ar.covariance(ar.softmax(logits), reward, reward)
 
 
-@definition
-def plain_rate(logits: Reals, reward: Reals) -> Reals:
+@vf.definition
+def plain_rate(logits: ar.Reals, reward: ar.Reals) -> ar.Reals:
     """dR/dt under the policy gradient: E[pi (r - R)^2]."""
     p = ar.softmax(logits)
     return ar.mean(p, p * ar.centered(p, reward) * ar.centered(p, reward))
 
 
-def _variance(i: Cases) -> Reals:
+def _variance(i: vf.Cases) -> ar.Reals:
     return natural_rate(i.logits, i.reward)
 
 
-def _speeds(i: Any) -> tuple[Term, ...]:
+def _speeds(i: Any) -> tuple[vf.Term, ...]:
     """What the rates are derivatives of, and that the policy gradient is no faster."""
     p = ar.softmax(i.logits)
     natural = ar.centered(p, i.reward)
 
-    def performance(direction: Term) -> Callable[[Term], Term]:
+    def performance(direction: vf.Term) -> Callable[[vf.Term], vf.Term]:
         return lambda t: ar.mean(
             ar.softmax(i.logits + ar.per_action(t) * direction), i.reward)
 
@@ -106,7 +91,7 @@ def _speeds(i: Any) -> tuple[Term, ...]:
     )
 
 
-def _speed_room(i: Cases) -> Reals:
+def _speed_room(i: vf.Cases) -> ar.Reals:
     """H - 4 log 2 Var(r)."""
     return ar.entropy(i.logits) - 4 * ar.log_of(2, like=i.logits) * _variance(i)
 
@@ -157,30 +142,34 @@ def _mixture() -> tuple[bool, str]:
                    f"{performance[-1]:.3f}, H never above {after:.3f}")
 
 
-_had_entropy = Condition(
+_had_entropy = vf.Condition(
     latex=r"$\mathcal H_0 \ge 1/2$", relation=">=",
     value=lambda i: ar.entropy(i.logits) - ar.constant(1, like=i.logits) / 2)
-_is_used_up = Condition(
+_is_used_up = vf.Condition(
     latex=r"$\mathcal H_t \le 1/20$", relation=">=",
     value=lambda i: ar.constant(1, like=i.logits) / 20 - ar.entropy(_after(i, i.time)))
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"If entropy has fallen from $\mathcal H_0 \ge 1/2$ to $\mathcal H_t \le 1/20$, performance "
           r"rises no further: $R_s \le R_t + 1/10$ for $s > t$ (exact natural policy gradient).",
     margin=_later_gain,
     conditions=(_had_entropy, _is_used_up),
 )
 
-_repair = Statement(
+_repair = vf.Statement(
     latex=r"For rewards in $[0,1]$, performance rises at most at the rate $\mathcal H/(4\log 2)$, under "
           r"the natural policy gradient ($dR/dt = \mathrm{Var}_\pi(r)$) and under the policy gradient.",
     margin=_speed_room,
     beyond=_speeds,
 )
 
-performance_after_collapse = Claim(
+performance_after_collapse = vf.Claim(
     id="entropy-mechanism.performance-after-collapse",
     source="Review of Entropy Mechanism, 'What would settle it'",
+    reading=vf.Reading(
+        "inferred",
+        "A training run in which performance continues to rise substantially after entropy has fallen "
+        "near zero", "a review of the paper, 'What would settle it': no sentence of the paper"),
     title="Performance stops rising once entropy is near zero",
     scope="one tabular state, graded rewards, exact natural policy gradient, a run in continuous time",
     statement=_statement,
@@ -193,15 +182,18 @@ performance_after_collapse = Claim(
         {"weights": [1, 1], "reward": [1, 0], "time": 12, "extra": 28},
     ),
     experiments=(
-        experiment("policy gradient", "3,000 exact steps from weights (1, 60, 60), rewards (1, 1/2, 0): "
-                   "entropy falls below 0.05, then performance rises by more than 0.45",
-                   _policy_gradient),
-        experiment("0/1 rewards, 100 prompts", "half the prompts start settled on a wrong answer: mean "
-                   "performance rises by more than 0.5 while mean entropy stays below 0.08", _mixture),
+        vf.experiment("policy gradient", "3,000 exact steps from weights (1, 60, 60), rewards (1, 1/2, "
+                      "0): entropy falls below 0.05, then performance rises by more "
+                      "than 0.45",
+                      _policy_gradient),
+        vf.experiment("0/1 rewards, 100 prompts", "half the prompts start settled on a wrong answer: "
+                      "mean performance rises by more than 0.5 while mean "
+                      "entropy stays below 0.08", _mixture),
     ),
     mutants=(
-        Mutant(name="a speed limit of second order, Var(r) <= H^2",
-               statement=variant(_repair, margin=lambda i: ar.entropy(i.logits) * ar.entropy(i.logits)
-                                 - _variance(i))),
+        vf.Mutant(name="a speed limit of second order, Var(r) <= H^2",
+                  statement=vf.variant(_repair,
+                                       margin=lambda i: ar.entropy(i.logits) * ar.entropy(i.logits)
+                                       - _variance(i))),
     ),
 )

@@ -21,6 +21,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.entropy_mechanism.exact_training import (
     Rule,
     TrainedRun,
@@ -33,18 +34,15 @@ from entropy_theory.claims.entropy_mechanism.one_right_answer import (
     perplexity,
 )
 from entropy_theory.performance_law import law
-from entropy_theory.verification import Cases, Claim, Mutant, Scalar, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import experiment, variant
-from entropy_theory.verification.formula.statement import POSITIVE
 
-LEARNING_RATE = Scalar(name="learning_rate", low=0.05, high=8.0, grid=(1, Fraction(1, 2)), range=POSITIVE)
+LEARNING_RATE = vf.Scalar(name="learning_rate", low=0.05, high=8.0, grid=(1, Fraction(1, 2)),
+                          range=vf.POSITIVE)
 RUN_LENGTH = 400
 LEARNING_RATES: dict[Rule, float] = {"policy gradient": 2.0, "natural gradient": 0.05}
 
 
-def _defect(i: Cases, abscissa: Callable[[Reals], Reals]) -> Reals:
+def _defect(i: vf.Cases, abscissa: Callable[[ar.Reals], ar.Reals]) -> ar.Reals:
     """Twice the area of the triangle of three successive policies in the (abscissa, R) plane."""
     logits, points = i.logits, []
     for _ in range(3):
@@ -144,40 +142,45 @@ def _ranking(ranked: list[law.Rival]) -> str:
 
 _SETTING = "100 prompts of 20 actions, standard normal logits, 400 exact steps"
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"Along a training run $R = -a\,e^{\mathcal H} + b$ (read exactly: any three policies of an "
           r"exact policy-gradient run lie on one such curve).",
     margin=lambda i: _defect(i, perplexity),
     relation="==",
 )
 
-performance_law = Claim(
+performance_law = vf.Claim(
     id="entropy-mechanism.performance-law",
     source="Entropy Mechanism, the transformation equation R = -a e^H + b",
+    reading=vf.Reading(
+        "precise", r"$$R = -a \exp(\mathcal{H}) + b$$",
+        "slide 'What if we put them together?', an empirical function"),
     title="Performance is affine in the exponential of entropy",
     scope="one tabular state, exact expectation, three policies of a run; experiments on many prompts",
     statement=_statement,
-    instances=bandit_instances(LEARNING_RATE, actions=(2, 5)),
+    instances=vf.bandit_instances(LEARNING_RATE, actions=(2, 5)),
     experiments=(
-        experiment("where it holds", f"{_SETTING} of the policy gradient, 5 right answers a prompt: "
-                   "rmse below 0.006, R^2 above 0.996, ahead of its three rivals", _where_it_holds),
-        experiment("where it fails", f"{_SETTING} of the policy gradient, 1 right answer a prompt: "
-                   "rmse above 0.045, behind its three rivals, the best of which is within 0.005",
-                   _where_it_fails),
-        experiment("exact curves", "one right answer of n, wrong ones alike, R from 1/n to 1: of "
-                   "n = 2 .. 100,000 the fit is best at n = 10 (rmse 0.020)", _exact_curves),
-        experiment("it depends on the algorithm", f"{_SETTING}, 5 right answers: policy gradient and "
-                   "natural gradient have intercepts b more than 0.15 apart", _depends_on_the_rule),
-        experiment("prediction from the first 15 % of the steps", f"{_SETTING}: the rmse on the rest "
-                   "is below 0.006 for the policy gradient with 5 right answers, above 0.08 with 1, and "
-                   "for the natural gradient", _early_prediction),
-        experiment("a benign explanation", "prompts that are untouched or solved make R exactly "
-                   "linear in H; for H up to 0.6 the law still fits with R^2 above 0.99",
-                   _linear_looks_alike),
+        vf.experiment("where it holds", f"{_SETTING} of the policy gradient, 5 right answers a prompt: "
+                      "rmse below 0.006, R^2 above 0.996, ahead of its three rivals", _where_it_holds),
+        vf.experiment("where it fails", f"{_SETTING} of the policy gradient, 1 right answer a prompt: "
+                      "rmse above 0.045, behind its three rivals, the best of which is within 0.005",
+                      _where_it_fails),
+        vf.experiment("exact curves", "one right answer of n, wrong ones alike, R from 1/n to 1: of "
+                      "n = 2 .. 100,000 the fit is best at n = 10 (rmse 0.020)", _exact_curves),
+        vf.experiment("it depends on the algorithm", f"{_SETTING}, 5 right answers: policy gradient and "
+                      "natural gradient have intercepts b more than 0.15 apart", _depends_on_the_rule),
+        vf.experiment("prediction from the first 15 % of the steps", ": the rmse on the rest is below "
+                      "0.006 for the policy gradient "
+                      "with 5 right answers, above 0.08 "
+                      "with 1, and for the natural "
+                      "gradient", _early_prediction),
+        vf.experiment("a benign explanation", "prompts that are untouched or solved make R exactly "
+                      "linear in H; for H up to 0.6 the law still fits with R^2 above 0.99",
+                      _linear_looks_alike),
     ),
     mutants=(
-        Mutant(name="R affine in H",
-               statement=variant(_statement, margin=lambda i: _defect(
-                   i, lambda logits: ar.entropy(logits)))),
+        vf.Mutant(name="R affine in H",
+                  statement=vf.variant(_statement, margin=lambda i: _defect(
+                      i, lambda logits: ar.entropy(logits)))),
     ),
 )

@@ -28,33 +28,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Condition,
-    Mutant,
-    Statement,
-    bandit_instances,
-)
+from entropy_theory import verification as vf
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import equal, for_every, has_derivative
-from entropy_theory.verification.formula.terms import Term
 
-SOME_WRONG = Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1))
+SOME_WRONG = vf.Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1))
 
 
-@definition
-def advantage(logits: Reals, correct: Mask) -> Reals:
+@vf.definition
+def advantage(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
     """The reward, 0 or 1, minus its mean R: the natural gradient's step per unit learning rate."""
     one = 0 * logits + ar.constant(1, like=logits)
     return ar.centered(ar.softmax(logits), np.where(correct, one, 0 * one))
 
 
-@definition
-def mean_of_kind(logits: Reals, correct: Mask) -> Reals:
+@vf.definition
+def mean_of_kind(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
     """Mean logit of the right answers at a right one, of the wrong answers at a wrong one."""
     p = ar.softmax(logits)
     right = ar.total(p * logits, correct) / ar.total(p, correct)
@@ -62,56 +51,56 @@ def mean_of_kind(logits: Reals, correct: Mask) -> Reals:
     return np.where(correct, ar.per_action(right), ar.per_action(wrong))
 
 
-@definition
-def off_the_curve(logits: Reals, correct: Mask) -> Reals:
+@vf.definition
+def off_the_curve(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
     """pi_a A_a (log pi_a - mean of its kind): dH of sparing action a, for each a."""
     lead = logits - mean_of_kind(logits, correct)
     return ar.softmax(logits) * advantage(logits, correct) * lead
 
 
-@definition
-def of_likeliest_right(logits: Reals, correct: Mask) -> Reals:
+@vf.definition
+def of_likeliest_right(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
     """dH of sparing the right answer that is likeliest among the right."""
     p = ar.softmax(logits)
     lead = ar.largest(logits, correct) - ar.total(p * logits, correct) / ar.total(p, correct)
     return ar.total(p, ~correct) * ar.largest(p, correct) * lead
 
 
-@definition
-def of_rarest_wrong(logits: Reals, correct: Mask) -> Reals:
+@vf.definition
+def of_rarest_wrong(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
     """dH of sparing the wrong answer that is least likely among the wrong."""
     p = ar.softmax(logits)
     lag = ar.total(p * logits, ~correct) / ar.total(p, ~correct) - ar.smallest(logits, ~correct)
     return ar.total(p, correct) * ar.smallest(p, ~correct) * lag
 
 
-def _of_largest(i: Cases) -> Reals:
+def _of_largest(i: vf.Cases) -> ar.Reals:
     return np.stack([of_likeliest_right(i.logits, i.correct), of_rarest_wrong(i.logits, i.correct)],
                     axis=-1)
 
 
-def _off_the_curve(i: Cases) -> Reals:
+def _off_the_curve(i: vf.Cases) -> ar.Reals:
     return off_the_curve(i.logits, i.correct)
 
 
-def _any_right(i: Cases) -> Reals:
+def _any_right(i: vf.Cases) -> ar.Reals:
     change = _off_the_curve(i)
     return np.where(i.correct, change, 0 * change)
 
 
-def spared(i: Cases, size: Reals) -> Reals:
+def spared(i: vf.Cases, size: ar.Reals) -> ar.Reals:
     """Logits after a step of this size in which one action's stays where it is; an action a row."""
     step = advantage(i.logits, i.correct)[..., None, :]
     left_out = np.where(ar.same_action(i.logits), 0 * step, step)
     return i.logits[..., None, :] + ar.per_action(ar.per_action(size)) * left_out
 
 
-def _odds(logits: Reals, correct: Mask) -> Reals:
+def _odds(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
     p = ar.softmax(logits)
     return ar.total(p, correct) / ar.total(p, ~correct)
 
 
-def base_at_equal_performance(i: Cases, size: Reals) -> Reals:
+def base_at_equal_performance(i: vf.Cases, size: ar.Reals) -> ar.Reals:
     """Logits of the base rule, which adds one number to the right ones, where it performs as `spared`."""
     right = i.correct[..., None, :]
     growth = _odds(spared(i, size), right) / _odds(i.logits, i.correct)[..., None]
@@ -119,7 +108,7 @@ def base_at_equal_performance(i: Cases, size: Reals) -> Reals:
     return i.logits[..., None, :] + added
 
 
-def _derivation(i: Cases) -> tuple[Term, ...]:
+def _derivation(i: vf.Cases) -> tuple[vf.Term, ...]:
     """Both perform alike; dH is the derivative of their difference; at the largest; added up."""
     right, change = i.correct[..., None, :], _off_the_curve(i)
     likeliest = i.correct & ~ar.less(i.logits, ar.per_action(ar.largest(i.logits, i.correct)))
@@ -140,7 +129,7 @@ def _derivation(i: Cases) -> tuple[Term, ...]:
     )
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"At equal performance Clip-Cov's entropy is the base rule's, to first order, where it spares "
           r"the right answer that is likeliest among the right, or the wrong one least likely among the "
           r"wrong: $dH = 0$.",
@@ -149,7 +138,7 @@ _statement = Statement(
     conditions=(SOME_WRONG,),
 )
 
-_upwards = Statement(
+_upwards = vf.Statement(
     latex=r"Sparing action $a$ moves entropy, at equal performance and to first order, by "
           r"$dH = \pi_a A_a (\log\pi_a - \overline{\log\pi})$, the mean over the actions of its kind, "
           r"right or wrong. $dH \ge 0$ for the right answer that is likeliest among the right and the "
@@ -159,21 +148,24 @@ _upwards = Statement(
     beyond=_derivation,
 )
 
-points_on_the_curve = Claim(
+points_on_the_curve = vf.Claim(
     id="entropy-mechanism.points-on-the-curve",
     source="Review of Entropy Mechanism, first major comment (Clip-Cov on or off the fitted curve)",
+    reading=vf.Reading(
+        "inferred",
+        "the manuscript does not verify whether the new (H,R) points remain on the original fitted "
+        "curve", "a review of the paper, first major comment: no sentence of the paper"),
     title="Sparing the likeliest right or the least likely wrong answer, Clip-Cov stays on its base "
           "rule's curve of performance against entropy",
     scope="one tabular state, rewards 0 and 1, natural policy gradient, first order",
     statement=_statement,
-    instances=bandit_instances(),
+    instances=vf.bandit_instances(),
     repair=_upwards,
     repair_is="instead",
     repair_note="to first order, at equal performance, sparing the likeliest right or the least likely "
-                "wrong answer never lowers entropy; Clip-Cov's random pick inside its band can land "
-                "below the curve",
+                "wrong answer never lowers entropy",
     mutants=(
-        Mutant(name="any right answer may be spared", statement=variant(
+        vf.Mutant(name="any right answer may be spared", statement=vf.variant(
             _upwards, margin=_any_right)),
     ),
     # Probabilities .5, .3 and 20 x .01.

@@ -12,50 +12,48 @@ from fractions import Fraction
 
 import numpy as np
 
-from entropy_theory.verification import Cases, Claim, Mutant, Scalar, Statement, bandit_instances
+from entropy_theory import verification as vf
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.statement import POSITIVE
 
 
-def as_boxed(i: Cases) -> Reals:
+def as_boxed(i: vf.Cases) -> ar.Reals:
     """-a e^{H + b}."""
     return -i.a * np.exp(ar.entropy(i.logits) + i.b)
 
 
-def as_in_the_text(i: Cases) -> Reals:
+def as_in_the_text(i: vf.Cases) -> ar.Reals:
     """-a e^H + b."""
     return i.b - i.a * np.exp(ar.entropy(i.logits))
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"$R = -a\exp(\mathcal H + b)$ with $a, b > 0$ is a performance: $R \ge 0$.",
     margin=as_boxed,
 )
 
-_repair = Statement(
+_repair = vf.Statement(
     latex=r"$R = -a\exp(\mathcal H) + b$ with $a > 0$ is at most its value $b - a$ at $\mathcal H = 0$.",
     margin=lambda i: (i.b - i.a) - as_in_the_text(i),
 )
 
-printed_forms = Claim(
+printed_forms = vf.Claim(
     id="entropy-mechanism.printed-forms",
     source="Entropy Mechanism, takeaway box of the R-H law",
-    title="The box's R = -a exp(H + b) against the text's R = -a exp(H) + b",
+    reading=vf.Reading("precise", r"$R = -a \exp(\mathcal{H} + b)$", "first takeaway"),
+    title="The box's R = -a exp(H + b), with b inside, is a performance",
     scope="two printed formulas",
     statement=_statement,
     repair=_repair,
     repair_is="correction",
-    repair_note="b stands outside the exponential, as everywhere else in the source",
-    instances=bandit_instances(
-        Scalar(name="a", low=0.01, high=2.0, grid=(1, Fraction(1, 4)), range=POSITIVE),
-        Scalar(name="b", low=0.01, high=2.0, grid=(1, Fraction(1, 2)), range=POSITIVE),
+    repair_note="with b outside the exponential, as everywhere else in the source, R is at most b - a",
+    instances=vf.bandit_instances(
+        vf.Scalar(name="a", low=0.01, high=2.0, grid=(1, Fraction(1, 4)), range=vf.POSITIVE),
+        vf.Scalar(name="b", low=0.01, high=2.0, grid=(1, Fraction(1, 2)), range=vf.POSITIVE),
         actions=(2, 5), correct=False,
     ),
     mutants=(
-        Mutant(name="the box's value at H = 0 is b - a",
-               statement=variant(_statement, relation="==",
-                                 margin=lambda i: -i.a * np.exp(i.b) - (i.b - i.a))),
+        vf.Mutant(name="the box's value at H = 0 is b - a",
+                  statement=vf.variant(_statement, relation="==",
+                                       margin=lambda i: -i.a * np.exp(i.b) - (i.b - i.a))),
     ),
 )

@@ -13,6 +13,7 @@ do weigh states by d(s).)
 
 from __future__ import annotations
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.entropy_mechanism.tree_rates import (
     expected_reward,
     gradient_formula,
@@ -21,29 +22,27 @@ from entropy_theory.claims.entropy_mechanism.tree_rates import (
     trees,
     weighted_advantage,
 )
-from entropy_theory.verification import Cases, Claim, Mutant, Statement
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
+from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.formula.limits import has_gradient
 
 
-def _residual(i: Cases, formula: Reals) -> Reals:
+def _residual(i: vf.Cases, formula: ar.Reals) -> ar.Reals:
     return policy_gradient(i.logits, i.reward) - formula
 
 
-def _return_for_advantage(i: Cases) -> Reals:
+def _return_for_advantage(i: vf.Cases) -> ar.Reals:
     """d(s) pi(a|s) Q(s, a): what the responses through (s, a) earn."""
     return reward_through(i.logits, i.reward)
 
 
-_printed = Statement(
+_printed = vf.Statement(
     latex=r"$z^{k+1}_{s,a} - z^k_{s,a} = \eta\,\pi(a|s) A(s,a)$ under the exact policy gradient, at "
           r"every state: $\partial J/\partial z_{s,a} = \pi(a|s)A(s,a)$.",
     margin=lambda i: _residual(i, weighted_advantage(i.logits, i.reward)),
     relation="==",
 )
 
-_repaired = Statement(
+_repaired = vf.Statement(
     latex=r"$z^{k+1}_{s,a} - z^k_{s,a} = \eta\,d(s)\,\pi(a|s) A(s,a)$, d(s) the probability that a "
           r"response passes through s (1 for one token): it is the gradient of J.",
     margin=lambda i: _residual(i, gradient_formula(i.logits, i.reward)),
@@ -52,12 +51,13 @@ _repaired = Statement(
     relation="==",
 )
 
-proposition_1 = Claim(
+proposition_1 = vf.Claim(
     id="entropy-mechanism.proposition-1",
     source="Entropy Mechanism, Proposition 1",
+    reading=vf.Reading("precise", "", "Proposition 1, Appendix B, which is not in the text at hand"),
     title="Logit step of the policy gradient",
     scope="tabular token tree, exact gradient",
-    source_text="not in sources",
+    proof_text="not in sources",
     statement=_printed,
     instances=trees(reward="graded"),
     symbolic=True,
@@ -66,7 +66,8 @@ proposition_1 = Claim(
     repair_note="adds the factor $d(s)$, the probability of visiting the state; it is 1 where responses "
                 "have one token",
     mutants=(
-        Mutant(name="Q instead of A",
-               statement=variant(_repaired, margin=lambda i: _residual(i, _return_for_advantage(i)))),
+        vf.Mutant(name="Q instead of A",
+                  statement=vf.variant(_repaired, margin=lambda i: _residual(i,
+                                                                             _return_for_advantage(i)))),
     ),
 )

@@ -18,58 +18,45 @@ from fractions import Fraction
 
 import numpy as np
 
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Condition,
-    Mutant,
-    Scalar,
-    Statement,
-    Vector,
-    bandit_instances,
-)
+from entropy_theory import verification as vf
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.definitions import definition
-from entropy_theory.verification.formula.statement import ANY, POSITIVE
 
-OTHER = Vector(name="other", low=-3.0, high=3.0, grid=(0, 1), range=ANY)
-SOME_WRONG = Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1))
-BETA = Scalar(name="beta", low=0.05, high=5.0, grid=(1, Fraction(1, 4)), range=POSITIVE)
+OTHER = vf.Vector(name="other", low=-3.0, high=3.0, grid=(0, 1), range=vf.ANY)
+SOME_WRONG = vf.Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1))
+BETA = vf.Scalar(name="beta", low=0.05, high=5.0, grid=(1, Fraction(1, 4)), range=vf.POSITIVE)
 
 
-@definition
-def penalized_optimum(reference: Reals, correct: Mask, beta: Reals) -> Reals:
+@vf.definition
+def penalized_optimum(reference: ar.Reals, correct: ar.Mask, beta: ar.Reals) -> ar.Reals:
     """Logits of the reference plus R/beta."""
     one = 0 * reference + ar.constant(1, like=reference)
     return reference + np.where(correct, one, 0 * one) / ar.per_action(beta)
 
 
-@definition
-def penalized(logits: Reals, reference: Reals, correct: Mask, beta: Reals) -> Reals:
+@vf.definition
+def penalized(logits: ar.Reals, reference: ar.Reals, correct: ar.Mask, beta: ar.Reals) -> ar.Reals:
     """E R - beta KL(pi || pi_ref) of the policy with these logits."""
     policy = ar.softmax(logits)
     divergence = ar.mean(policy, ar.log_softmax(logits) - ar.log_softmax(reference))
     return ar.total(policy, correct) - beta * divergence
 
 
-def _loss_of_another(i: Cases, best: Reals) -> Reals:
+def _loss_of_another(i: vf.Cases, best: ar.Reals) -> ar.Reals:
     """How far another policy's objective is below that of the policy with these logits."""
     of = (i.logits, i.correct, i.beta)
     return penalized(best, *of) - penalized(i.other, *of)
 
 
-def _optimum(i: Cases) -> Reals:
+def _optimum(i: vf.Cases) -> ar.Reals:
     return penalized_optimum(i.logits, i.correct, i.beta)
 
 
-def _failures(i: Cases) -> tuple[Reals, Reals]:
+def _failures(i: vf.Cases) -> tuple[ar.Reals, ar.Reals]:
     """Probability of a wrong answer: of the optimum, of the reference."""
     return ar.total(ar.softmax(_optimum(i)), ~i.correct), ar.total(ar.softmax(i.logits), ~i.correct)
 
 
-def _conclusions(i: Cases) -> Reals:
+def _conclusions(i: vf.Cases) -> ar.Reals:
     """What another policy falls short by, the failures that the penalty costs, those that are saved."""
     failures, of_reference = _failures(i)
     return np.stack([
@@ -79,7 +66,7 @@ def _conclusions(i: Cases) -> Reals:
     ], axis=-1)
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"For every $\beta > 0$ no policy has a larger $E R - \beta\,\mathrm{KL}(\pi\|\pi_{ref})$ than "
           r"softmax$(\log\pi_{ref} + R/\beta)$, and of the reference's failures this one keeps at least "
           r"$e^{-1/\beta} > 0$, and not all.",
@@ -88,15 +75,18 @@ _statement = Statement(
     beyond=lambda i: (ar.less(0 * i.beta, _failures(i)[0]), ar.less(*_failures(i))),
 )
 
-reference_kl = Claim(
+reference_kl = vf.Claim(
     id="entropy-mechanism.reference-kl",
     source="Entropy Mechanism, Figure 10 ('control entropy at the cost of performance drop')",
+    reading=vf.Reading(
+        "precise", "Reference KL: control entropy at the cost of performance drop",
+        "slide 'Can we directly use entropy regularization in RL?', of Figure 10"),
     title="A KL penalty towards a reference costs performance (one tabular state, exact optimum)",
     scope="one tabular state, rewards 0 and 1, optimum of the penalized objective",
     statement=_statement,
-    instances=bandit_instances(BETA, vectors=(OTHER,)),
+    instances=vf.bandit_instances(BETA, vectors=(OTHER,)),
     mutants=(
-        Mutant(name="the reference itself is optimal", statement=variant(
+        vf.Mutant(name="the reference itself is optimal", statement=vf.variant(
             _statement, margin=lambda i: _loss_of_another(i, i.logits))),
     ),
 )

@@ -27,14 +27,8 @@ from collections.abc import Iterator
 import numpy as np
 from hypothesis import strategies as st
 
-from entropy_theory.verification import Cases, Claim, Condition, Instances, Mutant, Statement
+from entropy_theory import verification as vf
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.definitions import definition
-from entropy_theory.verification.formula.statement import POSITIVE, Parameter, Parameters, Range
-from entropy_theory.verification.formula.terms import ACTIONS
-from entropy_theory.verification.instances import Batch
 
 # ---------------------------------------------------------------- batches of tokens
 
@@ -43,7 +37,7 @@ ADVANTAGES = (-1, 1, 2)
 MOST_TOKENS = 6
 
 
-def _sample(generator: np.random.Generator, size: int) -> Batch:
+def _sample(generator: np.random.Generator, size: int) -> vf.Batch:
     n = int(generator.integers(2, MOST_TOKENS + 1))
     scale = np.exp(generator.uniform(-3, 1, (size, 1)))
     batch = {
@@ -52,7 +46,7 @@ def _sample(generator: np.random.Generator, size: int) -> Batch:
         "lower": np.exp(generator.uniform(-3, 1, size)),
     }
     # Where the largest K is above mean NLL * max(A - mean A), every other threshold lies between the two.
-    drawn = Cases(**batch)
+    drawn = vf.Cases(**batch)
     bound = _mean_surprisal(drawn) * ar.largest(_deviation(drawn.advantage))
     most = ar.largest(_cross_product(drawn))
     between = bound + generator.uniform(0.01, 0.99, size) * (most - bound)
@@ -60,7 +54,7 @@ def _sample(generator: np.random.Generator, size: int) -> Batch:
     return {**batch, "lower": np.where(confident, between, batch["lower"])}
 
 
-def _enumerate(largest_total: int) -> Iterator[Batch]:
+def _enumerate(largest_total: int) -> Iterator[vf.Batch]:
     for n in range(2, min(largest_total, 4)):
         rows = [(s, a) for s in np.ndindex(*(len(SURPRISALS),) * n)
                 for a in np.ndindex(*(len(ADVANTAGES),) * n)]
@@ -92,82 +86,82 @@ _ANY = _tokens(
     st.one_of(st.sampled_from(ADVANTAGES).map(float), st.floats(-3, 3)), 2,
 )
 
-TOKENS = Instances(
+TOKENS = vf.Instances(
     strategy=st.builds(_case, st.one_of(_ANY, _USUAL), st.sampled_from((1.0, 0.5, 0.25))),
     sample=_sample,
     enumerate=_enumerate,
     movable=("advantage", "lower"),
     ranges={"lower": (0.05, 3.0)},
-    parameters=Parameters(fields=(
-        Parameter(name="surprisal", axes=(ACTIONS,), range=Range(low=0)),
-        Parameter(name="advantage", axes=(ACTIONS,)),
-        Parameter(name="lower", range=POSITIVE),
+    parameters=vf.Parameters(fields=(
+        vf.Parameter(name="surprisal", axes=(vf.ACTIONS,), range=vf.Range(low=0)),
+        vf.Parameter(name="advantage", axes=(vf.ACTIONS,)),
+        vf.Parameter(name="lower", range=vf.POSITIVE),
     )),
     families=f"2-{MOST_TOKENS} tokens; Gamma(1/2) surprisals -log pi of all scales, Gaussian "
              "advantages; half the thresholds above the bound where some K is",
 )
 
 
-def _deviation(values: Reals) -> Reals:
+def _deviation(values: ar.Reals) -> ar.Reals:
     return deviation(values)
 
 
-@definition
-def deviation(values: Reals) -> Reals:
+@vf.definition
+def deviation(values: ar.Reals) -> ar.Reals:
     """Values minus their mean over the batch."""
     return values - ar.per_action(ar.total(values) / values.shape[-1])
 
 
-@definition
-def cross_product(surprisal: Reals, advantage: Reals) -> Reals:
+@vf.definition
+def cross_product(surprisal: ar.Reals, advantage: ar.Reals) -> ar.Reals:
     """K = (log pi - mean)(A - mean), as in the code."""
     return deviation(-surprisal) * deviation(advantage)
 
 
-def _cross_product(i: Cases) -> Reals:
+def _cross_product(i: vf.Cases) -> ar.Reals:
     return cross_product(i.surprisal, i.advantage)
 
 
-def _selected(i: Cases) -> Mask:
+def _selected(i: vf.Cases) -> ar.Mask:
     """Tokens with K >= omega_low."""
     return ~ar.less(_cross_product(i), ar.per_action(i.lower))
 
 
-def _mean_surprisal(i: Cases) -> Reals:
+def _mean_surprisal(i: vf.Cases) -> ar.Reals:
     return ar.total(i.surprisal) / i.surprisal.shape[-1]
 
 
-def _of_selected(i: Cases, values: Reals) -> Reals:
+def _of_selected(i: vf.Cases, values: ar.Reals) -> ar.Reals:
     """Values of selected tokens, and 1 for the others."""
     return np.where(_selected(i), values, 0 * values + ar.constant(1, like=values))
 
 
-def _confident_and_correct(i: Cases) -> Reals:
+def _confident_and_correct(i: vf.Cases) -> ar.Reals:
     """Over selected tokens: the smaller of log pi - mean and A - mean."""
     return np.concatenate([_of_selected(i, _deviation(-i.surprisal)),
                            _of_selected(i, _deviation(i.advantage))], axis=-1)
 
 
-def _rare_and_punished(i: Cases) -> Reals:
+def _rare_and_punished(i: vf.Cases) -> ar.Reals:
     """Over selected tokens: the smaller of mean - log pi and mean - A."""
     return np.concatenate([_of_selected(i, -_deviation(-i.surprisal)),
                            _of_selected(i, -_deviation(i.advantage))], axis=-1)
 
 
-SOME_SELECTED = Condition(
+SOME_SELECTED = vf.Condition(
     latex=r"some token has $K \ge \omega_{low}$",
     value=lambda i: np.any(_selected(i), axis=-1),
 )
-CONFIDENT_BATCH = Condition(
+CONFIDENT_BATCH = vf.Condition(
     latex=r"$\overline{-\log\pi}\,\max_i(A_i - \bar A) < \omega_{low}$",
     value=lambda i: i.lower - _mean_surprisal(i) * ar.largest(_deviation(i.advantage)),
 )
-ONE_NAT = Condition(
+ONE_NAT = vf.Condition(
     latex=r"$\overline{-\log\pi} < \omega_{low}$", value=lambda i: i.lower - _mean_surprisal(i)
 )
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"Every token with $K = (\log\pi - \overline{\log\pi})(A - \bar A) \ge \omega_{low} > 0$ is "
           r"likelier than average and has an above-average advantage.",
     margin=_confident_and_correct,
@@ -175,7 +169,7 @@ _statement = Statement(
 )
 
 
-_repaired = Statement(
+_repaired = vf.Statement(
     latex=r"If $\overline{-\log\pi}\,\max_i(A_i - \bar A) < \omega_{low}$, every token with "
           r"$K \ge \omega_{low}$ is unlikelier than average and has a below-average advantage.",
     margin=_rare_and_punished,
@@ -183,10 +177,13 @@ _repaired = Statement(
     conditions=(SOME_SELECTED, CONFIDENT_BATCH),
 )
 
-selected_tokens = Claim(
+selected_tokens = vf.Claim(
     id="entropy-mechanism.selected-tokens",
     source="Entropy Mechanism, guidelines for entropy control ('high-covariance tokens') and Closing "
            "Thoughts, as read here",
+    reading=vf.Reading(
+        "inferred", "Restrict the update of high-covariance tokens",
+        "slide 'Guidelines for entropy control', which does not say which tokens these are"),
     title="The tokens with high covariance are confident and correct",
     scope="a batch of sampled tokens",
     statement=_statement,
@@ -196,7 +193,7 @@ selected_tokens = Claim(
     repair_note="the opposite: rare tokens with a low advantage, where the mean negative "
                 "log-likelihood times the largest advantage is below the threshold",
     mutants=(
-        Mutant(name="mean NLL < omega_low, whatever the advantages",
-               statement=variant(_repaired, conditions=(SOME_SELECTED, ONE_NAT))),
+        vf.Mutant(name="mean NLL < omega_low, whatever the advantages",
+                  statement=vf.variant(_repaired, conditions=(SOME_SELECTED, ONE_NAT))),
     ),
 )

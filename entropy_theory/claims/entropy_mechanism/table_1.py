@@ -21,20 +21,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from entropy_theory.claims.printed_numbers import (
-    half_unit,
-    unrounded_instances,
-)
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Mutant,
-    Statement,
-    listed_instances,
-)
+from entropy_theory import verification as vf
+from entropy_theory.claims.printed_numbers import half_unit, unrounded_instances
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Real, Reals
-from entropy_theory.verification.claim import variant
 
 SOURCE = "Entropy Mechanism, Table 1"
 TABLE = {"1/5000": "5.654", "1/500": "3.112", "1/50": "1.385", "1/5": "0.351", "1/2": "0.152"}
@@ -45,47 +34,50 @@ OUTLIERS = tuple(
 )
 
 
-def _number(value: Fraction, like: Reals) -> Real:
+def _number(value: Fraction, like: ar.Reals) -> ar.Real:
     return ar.constant(value.numerator, like=like) / value.denominator
 
 
 # ---------------------------------------------------------------- outliers
 
 
-def _at_least(i: Cases, rounded: bool = True) -> Reals:
+def _at_least(i: vf.Cases, rounded: bool = True) -> ar.Reals:
     """Above or at zero where numbers that round to the printed ones have a ratio of at least 500."""
     half = _number(half_unit(MEAN), i.mean) if rounded else 0 * i.mean
     return i.group_mean + half - 500 * (i.mean - half)
 
 
-_outliers = Statement(
+_outliers = vf.Statement(
     latex=r"There are outliers with 500 times the mean covariance: each of the top 2 %, 0.2 % and 0.02 % "
           r"has at least that, within rounding.",
     margin=_at_least,
 )
 
-table_1_outliers = Claim(
+table_1_outliers = vf.Claim(
     id="entropy-mechanism.table-1-outliers",
     source=f"{SOURCE} ('outliers with high covariance, 500x mean value')",
+    reading=vf.Reading(
+        "precise", "There are *outliers* with high covariance (500x mean value)",
+        "slide 'Lessons learned from entropy dynamics analysis'"),
     title="There are outliers with 500 times the mean covariance",
     scope="printed table",
     statement=_outliers,
-    instances=listed_instances(OUTLIERS, "the three smallest groups of the table"),
+    instances=vf.listed_instances(OUTLIERS, "the three smallest groups of the table"),
     mutants=(
-        Mutant(name="the printed 0.003 taken as exact",
-               statement=variant(_outliers, margin=lambda i: _at_least(i, rounded=False))),
+        vf.Mutant(name="the printed 0.003 taken as exact",
+                  statement=vf.variant(_outliers, margin=lambda i: _at_least(i, rounded=False))),
     ),
 )
 
 # ---------------------------------------------------------------- the two halves
 
 
-def _lower_half(i: Cases) -> Reals:
+def _lower_half(i: vf.Cases) -> ar.Reals:
     """The halves' means add up to twice the mean of all."""
     return 2 * i.mean - i.upper_half
 
 
-def _nearly_cancel(i: Cases) -> Reals:
+def _nearly_cancel(i: vf.Cases) -> ar.Reals:
     """-lower >= 0.95 upper, -lower <= 0.97 upper, |lower + 0.146| <= 0.002."""
     lower = _lower_half(i)
     return np.stack([
@@ -95,44 +87,49 @@ def _nearly_cancel(i: Cases) -> Reals:
     ], axis=-1)
 
 
-_symmetry = Statement(
+_symmetry = vf.Statement(
     latex=r"The lower half of the tokens has mean covariance $-0.146$, within 0.002, and 95 to 97 % "
           r"of the upper half's in size.",
     margin=_nearly_cancel,
 )
 
-table_1_symmetry = Claim(
+table_1_symmetry = vf.Claim(
     id="entropy-mechanism.table-1-symmetry",
     source=f"{SOURCE} (implied by its last two rows)",
+    reading=vf.Reading("inferred", "Top 50% 0.152 All 0.003", "Table 1, of which it is a consequence"),
     title="The mean covariances of the two halves nearly cancel",
     scope="printed table",
     statement=_symmetry,
     instances=unrounded_instances(upper_half=TABLE["1/2"], mean=MEAN),
     mutants=(
-        Mutant(name="lower half = mean - upper half",
-               statement=variant(_symmetry, margin=lambda i: _number(Fraction(1, 500), i.mean) - np.abs(
-                   i.mean - i.upper_half + _number(Fraction(146, 1000), i.mean)))),
+        vf.Mutant(name="lower half = mean - upper half",
+                  statement=vf.variant(_symmetry, margin=lambda i: _number(Fraction(1, 500),
+                                                                           i.mean) - np.abs(
+                      i.mean - i.upper_half + _number(Fraction(146, 1000), i.mean)))),
     ),
 )
 
 # ---------------------------------------------------------------- what the outliers carry
 
 
-def _mean_of_the_rest(i: Cases) -> Reals:
+def _mean_of_the_rest(i: vf.Cases) -> ar.Reals:
     """(minus the mean without the top 0.2 %, the mean without the top 0.02 %), times their shares."""
     return np.stack([i.top_500th / 500 - i.mean, i.mean - i.top_5000th / 5000], axis=-1)
 
 
-_top_share = Statement(
+_top_share = vf.Statement(
     latex=r"Without the top 0.2 % of the tokens the mean covariance is negative; without the top 0.02 % "
           r"it is positive.",
     margin=_mean_of_the_rest,
     relation=">",
 )
 
-table_1_top_share = Claim(
+table_1_top_share = vf.Claim(
     id="entropy-mechanism.table-1-top-share",
     source=f"{SOURCE} ('only need to interfere a small portion of tokens')",
+    reading=vf.Reading(
+        "inferred", "We only need to interfere a small portion of tokens for stability",
+        "slide 'Guidelines for entropy control', which gives no share of the covariance"),
     title="The top 0.2 % of the tokens carry more than the whole mean covariance",
     scope="printed table",
     statement=_top_share,

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.tempered_reinforce import LEARNING_RATE, remainder_bound
 from entropy_theory.claims.entropy_mechanism.tree_rates import (
     advantage,
@@ -27,46 +28,43 @@ from entropy_theory.claims.entropy_mechanism.tree_rates import (
     visits,
     weighted_advantage,
 )
-from entropy_theory.verification import Cases, Claim, Mutant, Statement
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
 from entropy_theory.verification.formula.limits import has_gradient
 
 
-def state_error(i: Cases, step: Reals, rate: Reals) -> Reals:
+def state_error(i: vf.Cases, step: ar.Reals, rate: ar.Reals) -> ar.Reals:
     """bound - |H(z + eta step) - H(z) - eta rate| at every state: [B, states]."""
     moved = i.learning_rate[..., None, None] * step
     error = np.abs(ar.entropy_change(i.logits, moved) - i.learning_rate[..., None] * rate)
     return remainder_bound(moved) - error
 
 
-def rate_along(i: Cases, x: Reals) -> Reals:
+def rate_along(i: vf.Cases, x: ar.Reals) -> ar.Reals:
     """-Cov_s(log pi, x) at every state."""
     return -ar.covariance(ar.softmax(i.logits), ar.log_softmax(i.logits), x)
 
 
-def _step(i: Cases) -> Reals:
+def _step(i: vf.Cases) -> ar.Reals:
     """The exact gradient from the responses, per unit learning rate."""
     return policy_gradient(i.logits, i.reward)
 
 
-def _rate(i: Cases) -> Reals:
+def _rate(i: vf.Cases) -> ar.Reals:
     return visits(i.logits)[..., 0] * _printed_rate(i)
 
 
-def _printed_rate(i: Cases) -> Reals:
+def _printed_rate(i: vf.Cases) -> ar.Reals:
     return rate_along(i, weighted_advantage(i.logits, i.reward))
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"$\mathcal H(\pi^{k+1}|s) - \mathcal H(\pi^k|s) \approx -\eta\,"
           r"\mathrm{Cov}_{a\sim\pi}(\log\pi, \pi A)$ under the exact policy gradient, at every "
           r"state: the error is at most $\frac14(1+\log n)\lVert\Delta z_s\rVert_2^2$.",
     margin=lambda i: state_error(i, _step(i), _printed_rate(i)),
 )
 
-_repaired = Statement(
+_repaired = vf.Statement(
     latex=r"$\mathcal H(\pi^{k+1}|s) - \mathcal H(\pi^k|s) \approx -\eta\,d(s)\,"
           r"\mathrm{Cov}_{a\sim\pi}(\log\pi, \pi A)$, with the same bound; $d(s) = 1$ for responses of "
           r"one token.",
@@ -74,12 +72,16 @@ _repaired = Statement(
     beyond=lambda i: (has_gradient(lambda z: expected_reward(z, i.reward), i.logits, _step(i)),),
 )
 
-theorem_1 = Claim(
+theorem_1 = vf.Claim(
     id="entropy-mechanism.theorem-1",
     source="Entropy Mechanism, Theorem 1",
+    reading=vf.Reading(
+        "precise",
+        r"-\eta \cdot \text{Cov}_{a \sim \pi_\theta^k(\cdot|s)} (\log \pi_\theta^k(a|s), "
+        r"\pi_\theta^k(a|s) \cdot A(s, a))", "Theorem 1, with a remainder for its '≈'"),
     title="Entropy change under the policy gradient",
     scope="tabular token tree, exact gradient, one step, with its remainder; entropy of each state",
-    source_text="printed, proof not in sources",
+    proof_text="not in sources",
     statement=_statement,
     instances=trees(LEARNING_RATE, reward="graded"),
     symbolic=True,
@@ -88,9 +90,9 @@ theorem_1 = Claim(
     repair_note="adds the factor $d(s)$, the probability of visiting the state; as printed it holds, to "
                 "first order, where responses have one token",
     mutants=(
-        Mutant(name="factor pi dropped (the natural gradient's rate)",
-               statement=variant(_repaired, margin=lambda i: state_error(
-                   i, _step(i), visits(i.logits)[..., 0]
-                   * rate_along(i, advantage(i.logits, i.reward))))),
+        vf.Mutant(name="factor pi dropped (the natural gradient's rate)",
+                  statement=vf.variant(_repaired, margin=lambda i: state_error(
+                      i, _step(i), visits(i.logits)[..., 0]
+                      * rate_along(i, advantage(i.logits, i.reward))))),
     ),
 )

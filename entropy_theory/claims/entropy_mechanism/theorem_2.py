@@ -14,24 +14,22 @@ moves under it is extension.sequence-covariance-npg.
 
 from __future__ import annotations
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.tempered_reinforce import LEARNING_RATE
 from entropy_theory.claims.entropy_mechanism.theorem_1 import rate_along, state_error
 from entropy_theory.claims.entropy_mechanism.tree_rates import advantage, is_natural_gradient, trees
-from entropy_theory.verification import Cases, Claim, Mutant, Statement
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
 
 
-def _step(i: Cases) -> Reals:
+def _step(i: vf.Cases) -> ar.Reals:
     return advantage(i.logits, i.reward)
 
 
-def _rate(i: Cases) -> Reals:
+def _rate(i: vf.Cases) -> ar.Reals:
     return rate_along(i, _step(i))
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"$\mathcal H(\pi^{k+1}|s) - \mathcal H(\pi^k|s) \approx -\eta\,"
           r"\mathrm{Cov}_{a\sim\pi}(\log\pi, A)$ under the exact natural policy gradient, at every "
           r"state: the error is at most $\frac14(1+\log n)\,\eta^2\lVert A(s,\cdot)\rVert_2^2$.",
@@ -39,20 +37,24 @@ _statement = Statement(
     beyond=lambda i: (is_natural_gradient(i.logits, i.reward, _step(i)),),
 )
 
-theorem_2 = Claim(
+theorem_2 = vf.Claim(
     id="entropy-mechanism.theorem-2",
     source="Entropy Mechanism, Theorem 2",
+    reading=vf.Reading(
+        "precise",
+        r"-\eta \cdot \text{Cov}_{a \sim \pi_\theta^k(\cdot|s)} (\log \pi_\theta^k(a|s), A(s, a))",
+        "Theorem 2, with a remainder for its '≈'"),
     title="Entropy change under the natural policy gradient",
     scope="tabular token tree, exact natural gradient, one step, with its remainder; entropy of each "
           "state",
-    source_text="printed, proof not in sources",
+    proof_text="not in sources",
     statement=_statement,
     instances=trees(LEARNING_RATE, reward="graded"),
     symbolic=True,
     first_order=True,
     mutants=(
-        Mutant(name="a factor pi (the policy gradient's rate)",
-               statement=variant(_statement, margin=lambda i: state_error(
-                   i, _step(i), rate_along(i, ar.softmax(i.logits) * _step(i))))),
+        vf.Mutant(name="a factor pi (the policy gradient's rate)",
+                  statement=vf.variant(_statement, margin=lambda i: state_error(
+                      i, _step(i), rate_along(i, ar.softmax(i.logits) * _step(i))))),
     ),
 )

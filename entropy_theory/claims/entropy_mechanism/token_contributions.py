@@ -14,25 +14,21 @@ from fractions import Fraction
 
 import numpy as np
 
-from entropy_theory.verification import Cases, Scalar
+from entropy_theory import verification as vf
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.claim import Condition
-from entropy_theory.verification.formula.definitions import definition
-from entropy_theory.verification.formula.statement import POSITIVE
 
 WIDTH = 5
 """omega_high / omega_low of the paper."""
 
 
-@definition
-def advantage(logits: Reals, reward: Reals) -> Reals:
+@vf.definition
+def advantage(logits: ar.Reals, reward: ar.Reals) -> ar.Reals:
     """A = r - E r."""
     return reward - ar.per_action(ar.mean(ar.softmax(logits), reward))
 
 
-@definition
-def relative_log_prob(logits: Reals) -> Reals:
+@vf.definition
+def relative_log_prob(logits: ar.Reals) -> ar.Reals:
     """log pi_a + H = z_a - E z.
 
     Exactly zero for a uniform policy.
@@ -40,44 +36,44 @@ def relative_log_prob(logits: Reals) -> Reals:
     return ar.centered(ar.softmax(logits), logits)
 
 
-@definition
-def token_covariance(logits: Reals, reward: Reals) -> Reals:
+@vf.definition
+def token_covariance(logits: ar.Reals, reward: ar.Reals) -> ar.Reals:
     """K_a = (log pi_a - E log pi)(A_a - E A)."""
     return relative_log_prob(logits) * advantage(logits, reward)
 
 
-@definition
-def in_band(logits: Reals, reward: Reals, lower: Reals) -> Mask:
+@vf.definition
+def in_band(logits: ar.Reals, reward: ar.Reals, lower: ar.Reals) -> ar.Mask:
     """What Clip-Cov selects from: omega_low <= K_a <= omega_high = 5 omega_low."""
     covariance, lowest = token_covariance(logits, reward), ar.per_action(lower)
     return ~ar.less(covariance, lowest) & ~ar.less(WIDTH * lowest, covariance)
 
 
-@definition
-def score_step(logits: Reals, weighted_score: Reals) -> Reals:
+@vf.definition
+def score_step(logits: ar.Reals, weighted_score: ar.Reals) -> ar.Reals:
     """The logit step of tokens with these weighted scores: sum_a w_a (e_a - pi)."""
     return weighted_score - ar.per_action(ar.total(weighted_score)) * ar.softmax(logits)
 
 
-@definition
-def first_order(logits: Reals, step: Reals) -> Reals:
+@vf.definition
+def first_order(logits: ar.Reals, step: ar.Reals) -> ar.Reals:
     """The first-order change of entropy: -Cov_pi(z, step)."""
     return -ar.covariance(ar.softmax(logits), logits, step)
 
 
-def only(selected: Mask, values: Reals) -> Reals:
+def only(selected: ar.Mask, values: ar.Reals) -> ar.Reals:
     """Values on the selected actions, zero elsewhere."""
     return np.where(selected, values, 0 * values)
 
 
-THRESHOLD = Scalar(
-    name="lower", low=0.01, high=2.0, grid=(1, Fraction(1, 8), Fraction(1, 64)), range=POSITIVE
+THRESHOLD = vf.Scalar(
+    name="lower", low=0.01, high=2.0, grid=(1, Fraction(1, 8), Fraction(1, 64)), range=vf.POSITIVE
 )
 
 
-def some(selected: Callable[[Cases], Mask], latex: str) -> Condition:
+def some(selected: Callable[[vf.Cases], ar.Mask], latex: str) -> vf.Condition:
     """Some action is selected."""
-    return Condition(latex=latex, value=lambda i: np.any(selected(i), axis=-1))
+    return vf.Condition(latex=latex, value=lambda i: np.any(selected(i), axis=-1))
 
 
 SOME_IN_BAND = some(

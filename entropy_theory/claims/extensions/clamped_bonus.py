@@ -18,76 +18,62 @@ from fractions import Fraction
 
 import numpy as np
 
-from entropy_theory.claims.aepo.tempered_reinforce import (
-    own_covariance,
-)
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Mutant,
-    Scalar,
-    Statement,
-    bandit_instances,
-)
+from entropy_theory import verification as vf
+from entropy_theory.claims.aepo.tempered_reinforce import own_covariance
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import for_every, has_derivative
-from entropy_theory.verification.formula.statement import Range
-from entropy_theory.verification.formula.terms import ACTIONS
 
-FLOOR = Scalar(name="floor", low=0.001, high=1.0,
-               grid=(Fraction(7, 20), Fraction(7, 9), Fraction(1, 7)),
-               range=Range(low=0, open_low=True, high=1))
+FLOOR = vf.Scalar(name="floor", low=0.001, high=1.0,
+                  grid=(Fraction(7, 20), Fraction(7, 9), Fraction(1, 7)),
+                  range=vf.Range(low=0, open_low=True, high=1))
 """Kept are the actions with pi_a >= floor max pi: every top set with all its ties arises so."""
 
 
-@definition
-def top_set(logits: Reals, floor: Reals) -> Mask:
+@vf.definition
+def top_set(logits: ar.Reals, floor: ar.Reals) -> ar.Mask:
     """The kept set: pi_a >= floor max pi."""
     level = ar.largest(logits)[..., None] + np.log(ar.per_action(floor))
     return ~ar.less(logits, level)
 
 
-def kept(i: Cases) -> Mask:
+def kept(i: vf.Cases) -> ar.Mask:
     """The top set {pi_a >= floor max pi}."""
     return top_set(i.logits, i.floor)
 
 
-@definition
-def renormalized(logits: Reals, inside: Mask) -> Reals:
+@vf.definition
+def renormalized(logits: ar.Reals, inside: ar.Mask) -> ar.Reals:
     """The policy given the kept set, zero elsewhere."""
     p = ar.softmax(logits)
     return np.where(inside, p, 0 * p) / ar.total(p, inside)[..., None]
 
 
-@definition
-def clamped_entropy(logits: Reals, inside: Mask) -> Reals:
+@vf.definition
+def clamped_entropy(logits: ar.Reals, inside: ar.Mask) -> ar.Reals:
     """The entropy of the policy given the kept set."""
     conditional = renormalized(logits, inside)
     return -ar.total(conditional * np.log(conditional), inside)
 
 
-@definition
-def clamped_tilt(logits: Reals, inside: Mask) -> Reals:
+@vf.definition
+def clamped_tilt(logits: ar.Reals, inside: ar.Mask) -> ar.Reals:
     """S~, minus the gradient of the clamped entropy, zero elsewhere."""
     conditional = renormalized(logits, inside)
     return conditional * ar.centered(conditional, logits)
 
 
-@definition
-def rate(logits: Reals, inside: Mask) -> Reals:
+@vf.definition
+def rate(logits: ar.Reals, inside: ar.Mask) -> ar.Reals:
     """The rate of the full entropy, sum_K S_a S~_a."""
     return ar.total(own_covariance(logits) * clamped_tilt(logits, inside))
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"For a kept top set $\mathcal K$ with all its ties: $\sum_{a\in\mathcal K}S_a\tilde S_a "
           r"\ge 0$, so a bonus on the clamped entropy never lowers the full entropy to first order.",
     margin=lambda i: rate(i.logits, kept(i)),
     beyond=lambda i: (
-        for_every("direction", (ACTIONS,), lambda v: has_derivative(
+        for_every("direction", (vf.ACTIONS,), lambda v: has_derivative(
             lambda t: clamped_entropy(i.logits + ar.per_action(t) * v, kept(i)), 0,
             -ar.total(clamped_tilt(i.logits, kept(i)) * v))),
         has_derivative(
@@ -97,19 +83,20 @@ _statement = Statement(
 )
 
 
-def _bonus_without_top_set(i: Cases) -> Reals:
+def _bonus_without_top_set(i: vf.Cases) -> ar.Reals:
     return rate(i.logits, i.correct)
 
 
-clamped_bonus = Claim(
+clamped_bonus = vf.Claim(
     id="extension.clamped-bonus",
     source="Extension of AEnt, section 4.1",
+    reading=vf.Reading("inferred"),
     title="A clamped-entropy bonus never lowers the full entropy, to first order",
     scope="one tabular state, first order",
     statement=_statement,
-    instances=bandit_instances(FLOOR, correct=False),
+    instances=vf.bandit_instances(FLOOR, correct=False),
     mutants=(
-        Mutant(name="any kept set", statement=variant(_statement, margin=_bonus_without_top_set),
-               instances=bandit_instances()),
+        vf.Mutant(name="any kept set", statement=vf.variant(_statement, margin=_bonus_without_top_set),
+                  instances=vf.bandit_instances()),
     ),
 )

@@ -17,32 +17,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from entropy_theory.claims.aent.clamping_reduces_bias import (
-    REMOVED,
-    bias,
-    kept_tokens,
-)
+from entropy_theory import verification as vf
+from entropy_theory.claims.aent.clamping_reduces_bias import REMOVED, bias, kept_tokens
 from entropy_theory.claims.aent.token_mdp import COEFFICIENT
-from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.definitions import definition
 
 
-@definition
-def kept_entropy(logits: Reals, kept: Mask) -> Reals:
+@vf.definition
+def kept_entropy(logits: ar.Reals, kept: ar.Mask) -> ar.Reals:
     """The entropy of the policy renormalized on the kept set."""
     policy, mass = ar.softmax(logits), ar.total(ar.softmax(logits), kept)
     return np.log(mass) - ar.total(policy * ar.log_softmax(logits), kept) / mass
 
 
-def objective(i: Cases, kept: np.ndarray) -> Reals:
+def objective(i: vf.Cases, kept: np.ndarray) -> ar.Reals:
     """E_pi[r] + lambda times the entropy of the policy renormalized on ``kept``."""
     return ar.total(ar.softmax(i.logits), i.correct) + i.coefficient * kept_entropy(i.logits, kept)
 
 
-def _sizes(i: Cases) -> tuple[Reals, Reals, Reals, Reals]:
+def _sizes(i: vf.Cases) -> tuple[ar.Reals, ar.Reals, ar.Reals, ar.Reals]:
     """(n, m, k, m*)."""
     one = 0 * i.logits + ar.constant(1, like=i.logits)
     n, m = ar.constant(i.logits.shape[-1], like=i.logits), ar.total(one, i.correct)
@@ -50,40 +43,42 @@ def _sizes(i: Cases) -> tuple[Reals, Reals, Reals, Reals]:
     return n, m, k, ar.minimum(m, k)
 
 
-def _best(i: Cases) -> Reals:
+def _best(i: vf.Cases) -> ar.Reals:
     """lambda log(m* e^{1/lambda} + k - m*)."""
     _, _, k, m_star = _sizes(i)
     return i.coefficient * np.log(m_star * np.exp(1 / i.coefficient) + k - m_star)
 
 
-def _room(i: Cases) -> Reals:
+def _room(i: vf.Cases) -> ar.Reals:
     n, m, k, m_star = _sizes(i)
     kept = kept_tokens(i.logits, i.removed_fraction)
     less_biased = bias(n, m, i.coefficient) - bias(k, m_star, i.coefficient)
     return np.stack([_best(i) - objective(i, kept), less_biased], axis=-1)
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"$\mathbb E_\pi[r] + \lambda\tilde{\mathcal H}(\pi) \le \lambda\log(m^*e^{1/\lambda} + k - "
-          r"m^*)$, $m^* = \min(m, k)$, and $B(k, m^*) \le B(n, m)$.",
+          r"m^*)$ for every policy, $m^* = \min(m, k)$, and $B(k, m^*) \le B(n, m)$ with $B(n, m) = (n "
+          r"- m)/(m e^{1/\lambda} + n - m)$.",
     margin=_room,
 )
 
-clamped_optimum = Claim(
+clamped_optimum = vf.Claim(
     id="extension.clamped-optimum",
     source="Extension of AEnt, Section 4.1",
-    title="The optimum of AEnt's clamped objective is no more biased than the full bonus's",
-    scope="one tabular state, optimum of the regularized objective",
+    reading=vf.Reading("inferred"),
+    title="AEnt's clamped objective has an upper bound with no more bias than the full bonus",
+    scope="one tabular state, any policy",
     statement=_statement,
-    instances=bandit_instances(COEFFICIENT, REMOVED),
+    instances=vf.bandit_instances(COEFFICIENT, REMOVED),
     mutants=(
-        Mutant(name="a kept set that does not move", statement=variant(
+        vf.Mutant(name="a kept set that does not move", statement=vf.variant(
             _statement, margin=lambda i: _best(i) - objective(i, _first_tokens(i)))),
     ),
 )
 
 
-def _first_tokens(i: Cases) -> np.ndarray:
+def _first_tokens(i: vf.Cases) -> np.ndarray:
     """The mask of as many tokens as are kept, but always of the first ones."""
     kept = kept_tokens(i.logits, i.removed_fraction)
     return np.arange(kept.shape[-1]) < np.sum(kept, axis=-1)[..., None]

@@ -28,67 +28,58 @@ from typing import Any
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.extensions.clamped_bonus import rate, renormalized
 from entropy_theory.claims.extensions.natural_entropy_bonus import STRENGTH
-from entropy_theory.verification import Cases, Claim, Condition, Mutant, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.definitions import definition
-from entropy_theory.verification.formula.limits import (
-    equal,
-    has_derivative,
-    has_gradient,
-    implies,
-)
-from entropy_theory.verification.formula.terms import Term
+from entropy_theory.verification.formula.limits import equal, has_derivative, has_gradient, implies
 
 SOURCE = "Extension: a bonus on the entropy among right answers"
 
 
-@definition
-def right_mass(logits: Reals, correct: Mask) -> Reals:
+@vf.definition
+def right_mass(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
     """p, the probability of a right answer."""
     return ar.total(ar.softmax(logits), correct)
 
 
-@definition
-def diversity(logits: Reals, correct: Mask) -> Reals:
+@vf.definition
+def diversity(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
     """H(q), the entropy of the policy given a right answer."""
     depth = logits - ar.largest(logits, correct)[..., None]
     depth = np.where(correct, depth, 0 * depth)
     return np.log(ar.total(np.exp(depth), correct)) - ar.mean(renormalized(logits, correct), depth)
 
 
-@definition
-def surprise(logits: Reals, correct: Mask) -> Reals:
+@vf.definition
+def surprise(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
     """x_a = -(log q_a + H(q)) at right answers, zero elsewhere."""
     x = -ar.centered(renormalized(logits, correct), logits)
     return np.where(correct, x, 0 * x)
 
 
-@definition
-def diverse_step(logits: Reals, correct: Mask) -> Reals:
+@vf.definition
+def diverse_step(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
     """d_a = pi_a x_a, the step of the plain gradient."""
     return ar.softmax(logits) * surprise(logits, correct)
 
 
-@definition
-def diversity_rate(logits: Reals, correct: Mask) -> Reals:
+@vf.definition
+def diversity_rate(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
     """What the step adds to H(q): E_q[pi x^2]."""
     x = surprise(logits, correct)
     return ar.total(renormalized(logits, correct) * x * diverse_step(logits, correct))
 
 
-@definition
-def spread(logits: Reals, correct: Mask) -> Reals:
+@vf.definition
+def spread(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
     """Var_q(log q)."""
     q = renormalized(logits, correct)
     return ar.covariance(q, logits, logits)
 
 
-@definition
-def reward_rate(logits: Reals, correct: Mask) -> Reals:
+@vf.definition
+def reward_rate(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
     """What the step adds to p: -(1 - p) p^2 Cov_q(q, log q)."""
     q, p = renormalized(logits, correct), right_mass(logits, correct)
     return -right_mass(logits, ~correct) * p * p * ar.covariance(q, q, logits)
@@ -98,14 +89,14 @@ def _along(i: Any, t: Any, direction: Any) -> Any:
     return i.logits + ar.per_action(t) * direction
 
 
-def _equally_likely(i: Any) -> Term:
+def _equally_likely(i: Any) -> vf.Term:
     return equal(ar.largest(i.logits, i.correct), ar.smallest(i.logits, i.correct))
 
 
 # ------------------------------------------------------------------ it raises the entropy among them
 
 
-def _is_the_gradient(i: Any) -> tuple[Term, ...]:
+def _is_the_gradient(i: Any) -> tuple[vf.Term, ...]:
     step, p = diverse_step(i.logits, i.correct), right_mass(i.logits, i.correct)
     rises = diversity_rate(i.logits, i.correct)
     return (
@@ -116,7 +107,7 @@ def _is_the_gradient(i: Any) -> tuple[Term, ...]:
     )
 
 
-_rises = Statement(
+_rises = vf.Statement(
     latex=r"The step $d_a = \pi_a x_a$ on $A^*$, $x_a = -(\log q_a + H(q))$, is $p\,\nabla H(q)$: it "
           r"adds $\mathbb E_q[\pi x^2] \ge 0$ to $H(q)$, zero only where right answers are equally "
           r"likely.",
@@ -124,15 +115,16 @@ _rises = Statement(
     beyond=_is_the_gradient,
 )
 
-diverse_bonus = Claim(
+diverse_bonus = vf.Claim(
     id="extension.diverse-bonus",
     source=SOURCE,
+    reading=vf.Reading("inferred"),
     title="A bonus on surprise among right answers is the gradient of their entropy, and raises it",
     scope="one tabular state, plain gradient, first order",
     statement=_rises,
-    instances=bandit_instances(),
+    instances=vf.bandit_instances(),
     mutants=(
-        Mutant(name="it rises as under the natural gradient, by Var_q(log q)", statement=variant(
+        vf.Mutant(name="it rises as under the natural gradient, by Var_q(log q)", statement=vf.variant(
             _rises, margin=lambda i: diversity_rate(i.logits, i.correct)
             - spread(i.logits, i.correct))),
     ),
@@ -141,19 +133,19 @@ diverse_bonus = Claim(
 # ------------------------------------------------------------------ what it does to the reward
 
 
-def _price(i: Cases) -> Reals:
+def _price(i: vf.Cases) -> ar.Reals:
     """The price, and what is left of its bound (1 - p) p^2 H(q)."""
     p, wrong = right_mass(i.logits, i.correct), right_mass(i.logits, ~i.correct)
     price = -reward_rate(i.logits, i.correct)
     return np.stack([price, wrong * p * p * diversity(i.logits, i.correct) - price], axis=-1)
 
 
-_free = Statement(
+_free = vf.Statement(
     latex=r"The step $d_a = \pi_a x_a$ on $A^*$ does not lower the reward $p$, to first order.",
     margin=lambda i: reward_rate(i.logits, i.correct),
 )
 
-_costs = Statement(
+_costs = vf.Statement(
     latex=r"The step adds $-(1-p)\,p^2\,\mathrm{Cov}_q(q, \log q)$ to $p$, between $-(1-p)\,p^2 H(q)$ "
           r"and $0$; it is $0$ only where right answers are equally likely, or all answers are right.",
     margin=_price,
@@ -166,13 +158,14 @@ _costs = Statement(
     ),
 )
 
-diverse_bonus_price = Claim(
+diverse_bonus_price = vf.Claim(
     id="extension.diverse-bonus-price",
     source=SOURCE,
+    reading=vf.Reading("inferred"),
     title="A bonus on the entropy among right answers costs no reward (plain gradient)",
     scope="one tabular state, plain gradient, first order",
     statement=_free,
-    instances=bandit_instances(),
+    instances=vf.bandit_instances(),
     repair=_costs,
     repair_is="instead",
     repair_note="a price that vanishes as all answers become right; none under the natural gradient",
@@ -181,23 +174,23 @@ diverse_bonus_price = Claim(
 # ------------------------------------------------------------------ what it does to the full entropy
 
 
-def _full_rate(logits: Reals, correct: Mask) -> Reals:
+def _full_rate(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
     return right_mass(logits, correct) * rate(logits, correct)
 
 
-NO_WRONG_LIKELIER = Condition(
+NO_WRONG_LIKELIER = vf.Condition(
     latex="no wrong answer is likelier than a right one",
     value=lambda i: np.all(
         i.correct | ~ar.less(ar.smallest(i.logits, i.correct)[..., None], i.logits), axis=-1),
 )
 
-_full = Statement(
+_full = vf.Statement(
     latex=r"The step $d_a = \pi_a x_a$ on $A^*$ does not lower the entropy of the whole policy, to first "
           r"order.",
     margin=lambda i: _full_rate(i.logits, i.correct),
 )
 
-_full_on_top = Statement(
+_full_on_top = vf.Statement(
     latex=r"Where no wrong answer is likelier than a right one it adds "
           r"$p\sum_{A^*} S_a\tilde S_a \ge 0$.",
     margin=lambda i: _full_rate(i.logits, i.correct),
@@ -207,18 +200,19 @@ _full_on_top = Statement(
         _full_rate(i.logits, i.correct)),),
 )
 
-diverse_bonus_full_entropy = Claim(
+diverse_bonus_full_entropy = vf.Claim(
     id="extension.diverse-bonus-full-entropy",
     source=SOURCE,
+    reading=vf.Reading("inferred"),
     title="A bonus on the entropy among right answers never lowers the full entropy (plain gradient)",
     scope="one tabular state, plain gradient, first order",
     statement=_full,
-    instances=bandit_instances(),
+    instances=vf.bandit_instances(),
     repair=_full_on_top,
     repair_is="hypothesis",
     repair_note="no wrong answer is likelier than a right one",
     mutants=(
-        Mutant(name="it adds as much as to the entropy among right answers", statement=variant(
+        vf.Mutant(name="it adds as much as to the entropy among right answers", statement=vf.variant(
             _full_on_top, margin=lambda i: _full_rate(i.logits, i.correct)
             - diversity_rate(i.logits, i.correct), beyond=None)),
     ),
@@ -227,19 +221,19 @@ diverse_bonus_full_entropy = Claim(
 # ------------------------------------------------------------------ under the natural gradient
 
 
-@definition
-def natural_step(logits: Reals, correct: Mask, strength: Reals) -> Reals:
+@vf.definition
+def natural_step(logits: ar.Reals, correct: ar.Mask, strength: ar.Reals) -> ar.Reals:
     """c x_a."""
     return ar.per_action(strength) * surprise(logits, correct)
 
 
-@definition
-def odds_growth(logits: Reals, correct: Mask, strength: Reals) -> Reals:
+@vf.definition
+def odds_growth(logits: ar.Reals, correct: ar.Mask, strength: ar.Reals) -> ar.Reals:
     """E_q e^{c x}: by what the odds of a right answer are multiplied."""
     return ar.mean(renormalized(logits, correct), np.exp(natural_step(logits, correct, strength)))
 
 
-def _gains(i: Cases) -> Reals:
+def _gains(i: vf.Cases) -> ar.Reals:
     """What the step adds to H(q), and what it multiplies the odds by, less 1."""
     moved = i.logits + natural_step(i.logits, i.correct, i.strength)
     one = ar.constant(1, like=i.logits)
@@ -247,7 +241,7 @@ def _gains(i: Cases) -> Reals:
                      odds_growth(i.logits, i.correct, i.strength) - one], axis=-1)
 
 
-def _natural_rates(i: Any) -> tuple[Term, ...]:
+def _natural_rates(i: Any) -> tuple[vf.Term, ...]:
     x, p = surprise(i.logits, i.correct), right_mass(i.logits, i.correct)
     moved = i.logits + natural_step(i.logits, i.correct, i.strength)
     growth = odds_growth(i.logits, i.correct, i.strength)
@@ -260,7 +254,7 @@ def _natural_rates(i: Any) -> tuple[Term, ...]:
     )
 
 
-_natural = Statement(
+_natural = vf.Statement(
     latex=r"For $0 < c \le 1$ the step $c\,x_a$ on $A^*$ multiplies the odds of a right answer by "
           r"$\mathbb E_q e^{cx} \ge 1$ and does not lower $H(q)$. To first order it leaves $p$, and "
           r"adds $\mathrm{Var}_q(\log q)$ to $H(q)$ and $p\,\mathrm{Var}_q(\log q)$ to the full entropy.",
@@ -268,15 +262,16 @@ _natural = Statement(
     beyond=_natural_rates,
 )
 
-diverse_bonus_natural = Claim(
+diverse_bonus_natural = vf.Claim(
     id="extension.diverse-bonus-natural",
     source=SOURCE,
+    reading=vf.Reading("inferred"),
     title="Under the natural gradient a bonus on the entropy among right answers costs no reward",
     scope="one softmax policy, natural gradient, one step of any size up to strength 1",
     statement=_natural,
-    instances=bandit_instances(STRENGTH),
+    instances=vf.bandit_instances(STRENGTH),
     mutants=(
-        Mutant(name="the reward stays exactly", statement=variant(
+        vf.Mutant(name="the reward stays exactly", statement=vf.variant(
             _natural, relation="==", beyond=None, margin=lambda i: odds_growth(
                 i.logits, i.correct, i.strength) - ar.constant(1, like=i.logits))),
     ),

@@ -22,72 +22,64 @@ from typing import Any
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.tempered_reinforce import LEARNING_RATE, TEMPERATURE, unit_step
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Condition,
-    Mutant,
-    Scalar,
-    Statement,
-    bandit_instances,
-)
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.claim import variant
 from entropy_theory.verification.formula import limits
-from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import STEPS as STEPS_OF_A_RUN
-from entropy_theory.verification.formula.statement import POSITIVE
-from entropy_theory.verification.formula.terms import Term
 
-SOME_WRONG = Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1))
+SOME_WRONG = vf.Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1))
 STEPS = 2
 
 
-@definition
-def aepo_step(logits: Reals, correct: Mask, temperature: Reals, grpo_weight: Reals) -> Reals:
+@vf.definition
+def aepo_step(
+    logits: ar.Reals, correct: ar.Mask, temperature: ar.Reals, grpo_weight: ar.Reals
+) -> ar.Reals:
     """The exact expected AEPO step per unit learning rate, with alpha = 1."""
     grpo = ar.per_action(grpo_weight) * unit_step(logits, correct)
     return grpo + unit_step(logits, correct, temperature)
 
 
-@definition
+@vf.definition
 def after_step(
-    logits: Reals, correct: Mask, temperature: Reals, grpo_weight: Reals, learning_rate: Reals
-) -> Reals:
+    logits: ar.Reals, correct: ar.Mask, temperature: ar.Reals, grpo_weight: ar.Reals,
+    learning_rate: ar.Reals,
+) -> ar.Reals:
     """Logits after an exact expected AEPO step."""
     return logits + ar.per_action(learning_rate) * aepo_step(logits, correct, temperature, grpo_weight)
 
 
-@definition
-def count(logits: Reals, chosen: Mask) -> Reals:
+@vf.definition
+def count(logits: ar.Reals, chosen: ar.Mask) -> ar.Reals:
     """How many actions a set has."""
     return ar.total(0 * logits + ar.constant(1, like=logits), chosen)
 
 
-@definition
-def gap(logits: Reals, correct: Mask) -> Reals:
+@vf.definition
+def gap(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
     """Phi: mean logit of the correct actions minus the largest wrong one."""
     return ar.total(logits, correct) / count(logits, correct) - ar.largest(logits, ~correct)
 
 
-@definition
-def log_wrong_bound(logits: Reals, correct: Mask) -> Reals:
+@vf.definition
+def log_wrong_bound(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
     """log e, with e = ((n - m)/m) e^{-Phi}, which the wrong actions' probability does not exceed."""
     return np.log(count(logits, ~correct) / count(logits, correct)) - gap(logits, correct)
 
 
-@definition
-def widest_entropy(right: Reals, wrong: Reals, log_e: Reals, without_spread: bool = False) -> Reals:
+@vf.definition
+def widest_entropy(
+    right: ar.Reals, wrong: ar.Reals, log_e: ar.Reals, without_spread: bool = False
+) -> ar.Reals:
     """The largest entropy at probability e of the wrong actions: log m + h(e) + e log((n - m)/m)."""
     e = np.exp(log_e)
     spread = 0 if without_spread else e * np.log(wrong / right)
     return np.log(right) - e * log_e - (1 - e) * np.log1p(-e) + spread
 
 
-@definition
-def ceiling(logits: Reals, correct: Mask, without_spread: bool = False) -> Reals:
+@vf.definition
+def ceiling(logits: ar.Reals, correct: ar.Mask, without_spread: bool = False) -> ar.Reals:
     """Upper bound on the entropy of this policy and of all that follow it."""
     n, m, wrong = logits.shape[-1], count(logits, correct), count(logits, ~correct)
     log_e = log_wrong_bound(logits, correct)
@@ -97,15 +89,15 @@ def ceiling(logits: Reals, correct: Mask, without_spread: bool = False) -> Reals
 
 
 def for_any_run(
-    i: Any, proposition: Callable[[Callable[[Term], Term]], Term]
-) -> Term:
+    i: Any, proposition: Callable[[Callable[[vf.Term], vf.Term]], vf.Term]
+) -> vf.Term:
     """It holds for the run k -> z_k from the instance's logits, whatever the schedules.
 
     Temperatures are bounded below by a positive number, GRPO's weights are not negative.
     """
 
-    def of(temperatures: Term, weights: Term) -> Term:
-        def step(k: Term, z: Term) -> Term:
+    def of(temperatures: vf.Term, weights: vf.Term) -> vf.Term:
+        def step(k: vf.Term, z: vf.Term) -> vf.Term:
             return after_step(z, i.correct, limits.entry(temperatures, k), limits.entry(weights, k),
                               i.learning_rate)
 
@@ -120,8 +112,8 @@ def for_any_run(
         given=lambda lowest: lowest > 0)
 
 
-def _in_the_long_run(i: Any) -> tuple[Term, ...]:
-    def holds(path: Callable[[Term], Term]) -> Term:
+def _in_the_long_run(i: Any) -> tuple[vf.Term, ...]:
+    def holds(path: Callable[[vf.Term], vf.Term]) -> vf.Term:
         return (limits.at_every_step(lambda k: ar.entropy(path(k)) <= ceiling(i.logits, i.correct))
                 & limits.tends_to(lambda k: ar.total(ar.softmax(path(k)), i.correct), 1)
                 & limits.limsup_at_most(lambda k: ar.entropy(path(k)),
@@ -130,7 +122,7 @@ def _in_the_long_run(i: Any) -> tuple[Term, ...]:
     return (for_any_run(i, holds),)
 
 
-def _path(i: Cases) -> list[Reals]:
+def _path(i: vf.Cases) -> list[ar.Reals]:
     """Logits along a run whose temperature alternates between two values."""
     path = [i.logits]
     for k in range(STEPS):
@@ -139,13 +131,13 @@ def _path(i: Cases) -> list[Reals]:
     return path
 
 
-def _room(i: Cases) -> Reals:
+def _room(i: vf.Cases) -> ar.Reals:
     """The ceiling of the start minus the entropy, at the start and after each step."""
     bound = ceiling(i.logits, i.correct)
     return np.stack([bound - ar.entropy(z) for z in _path(i)], axis=-1)
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"Every entropy from step 0 on is at most $\log m + h(e) + e\log\frac{n-m}{m}$ with "
           r"$e = \frac{n-m}{m}e^{-\Phi_0}$ (or $\log n$ if $e > \frac{n-m}n$), and "
           r"$p_k \to 1$, $\limsup_k H(\pi_k) \le \log|\mathcal A^*|$; for any temperatures bounded below "
@@ -155,21 +147,23 @@ _statement = Statement(
     beyond=_in_the_long_run,
 )
 
-entropy_ceiling = Claim(
+entropy_ceiling = vf.Claim(
     id="extension.entropy-ceiling",
     source="Extension of AEPO (exact expected dynamics of one tabular state)",
+    reading=vf.Reading("inferred"),
     title="Tempered REINFORCE cannot hold entropy above log |A*| (one tabular state)",
     scope="one tabular state, exact expectation, every later step and the limit",
     statement=_statement,
-    instances=bandit_instances(
+    instances=vf.bandit_instances(
         TEMPERATURE, LEARNING_RATE,
-        Scalar(name="second_temperature", low=0.05, high=20.0, grid=(Fraction(1, 2), 3), range=POSITIVE),
-        Scalar(name="grpo_weight", low=0.01, high=10.0, grid=(1,), range=POSITIVE),
+        vf.Scalar(name="second_temperature", low=0.05, high=20.0, grid=(Fraction(1, 2), 3),
+                  range=vf.POSITIVE),
+        vf.Scalar(name="grpo_weight", low=0.01, high=10.0, grid=(1,), range=vf.POSITIVE),
         actions=(2, 6),
     ),
     mutants=(
-        Mutant(name="entropy never exceeds log m",
-               statement=variant(_statement, margin=lambda i: np.log(count(i.logits, i.correct))
+        vf.Mutant(name="entropy never exceeds log m",
+                  statement=vf.variant(_statement, margin=lambda i: np.log(count(i.logits, i.correct))
                    - ar.entropy(_path(i)[-1]))),
     ),
 )

@@ -14,34 +14,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from entropy_theory.claims.entropy_mechanism.one_right_answer import (
-    failure,
-    performance,
-)
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Condition,
-    Mutant,
-    Statement,
-    bandit_instances,
-)
+from entropy_theory import verification as vf
+from entropy_theory.claims.entropy_mechanism.one_right_answer import failure, performance
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.definitions import definition
 
-SOME_WRONG = Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1))
+SOME_WRONG = vf.Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1))
 
 
-@definition
-def binary(right: Reals, wrong: Reals) -> Reals:
+@vf.definition
+def binary(right: ar.Reals, wrong: ar.Reals) -> ar.Reals:
     """h(R) from both probabilities, so that neither is lost in a difference from 1."""
     return -right * np.log(right) - wrong * np.log(wrong)
 
 
-@definition
-def widest(logits: Reals, correct: Mask) -> Reals:
+@vf.definition
+def widest(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
     """R log m + (1 - R) log(n - m)."""
     one = 0 * logits + ar.constant(1, like=logits)
     # Where every action is right the other factor is 0, and log 1 does for it.
@@ -50,31 +37,32 @@ def widest(logits: Reals, correct: Mask) -> Reals:
             + failure(logits, correct) * np.log(n_wrong))
 
 
-def _sides(i: Cases) -> Reals:
+def _sides(i: vf.Cases) -> ar.Reals:
     """(H - h(R), h(R) + R log m + (1 - R) log(n - m) - H)."""
     below = binary(performance(i.logits, i.correct), failure(i.logits, i.correct))
     entropy = ar.entropy(i.logits)
     return np.stack([entropy - below, below + widest(i.logits, i.correct) - entropy], axis=-1)
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"$h(R) \le H \le h(R) + R\log m + (1-R)\log(n-m)$, with $R = \pi(\mathcal A^*)$.",
     margin=_sides,
     conditions=(SOME_WRONG,),
 )
 
-entropy_range_at_reward = Claim(
+entropy_range_at_reward = vf.Claim(
     id="extension.entropy-range-at-reward",
     source="Extension of Entropy Mechanism (the R-H law)",
+    reading=vf.Reading("inferred"),
     title="The entropies compatible with a given performance",
     scope="one softmax policy, exact",
     statement=_statement,
-    instances=bandit_instances(actions=(2, 7)),
+    instances=vf.bandit_instances(actions=(2, 7)),
     mutants=(
-        Mutant(name="performance 1/2 or more leaves at most log m",
-               statement=variant(_statement, margin=lambda i: np.where(
-                   ar.less(2 * failure(i.logits, i.correct), ar.constant(1, like=i.logits)),
-                   np.log(ar.total(0 * i.logits + ar.constant(1, like=i.logits), i.correct))
-                   - ar.entropy(i.logits), ar.constant(1, like=i.logits)))),
+        vf.Mutant(name="performance 1/2 or more leaves at most log m",
+                  statement=vf.variant(_statement, margin=lambda i: np.where(
+                      ar.less(2 * failure(i.logits, i.correct), ar.constant(1, like=i.logits)),
+                      np.log(ar.total(0 * i.logits + ar.constant(1, like=i.logits), i.correct))
+                      - ar.entropy(i.logits), ar.constant(1, like=i.logits)))),
     ),
 )

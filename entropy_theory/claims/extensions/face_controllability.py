@@ -20,69 +20,54 @@ from typing import Any
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.tempered_reinforce import TEMPERATURE
 from entropy_theory.claims.extensions.long_runs import constant, entropies
-from entropy_theory.claims.extensions.solved_face import (
-    face_rate,
-    face_step,
-    logit_range,
-)
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Mutant,
-    Scalar,
-    Statement,
-    bandit_instances,
-)
+from entropy_theory.claims.extensions.solved_face import face_rate, face_step, logit_range
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import experiment, variant
 from entropy_theory.verification.formula import limits
-from entropy_theory.verification.formula.statement import Range
-from entropy_theory.verification.formula.terms import Term
 
-SMALL_RATE = Scalar(name="learning_rate", low=0.01, high=2.0, grid=(1, Fraction(1, 2), 2),
-                    range=Range(low=0, open_low=True, high=2))
+SMALL_RATE = vf.Scalar(name="learning_rate", low=0.01, high=2.0, grid=(1, Fraction(1, 2), 2),
+                       range=vf.Range(low=0, open_low=True, high=2))
 
 
-def _step(i: Cases) -> Reals:
+def _step(i: vf.Cases) -> ar.Reals:
     return ar.per_action(i.learning_rate) * face_step(i.logits, i.temperature)
 
 
-def _pairs(values: Reals) -> Reals:
+def _pairs(values: ar.Reals) -> ar.Reals:
     return values[..., :, None] - values[..., None, :]
 
 
-def _lipschitz(i: Cases) -> Reals:
+def _lipschitz(i: vf.Cases) -> ar.Reals:
     """(eta/2) max(1, 1/T) |z_i - z_j| - |dz_i - dz_j|, for all pairs."""
     most = i.learning_rate * ar.maximum(0 * i.temperature + 1, 1 / i.temperature) / 2
     return most[..., None, None] * np.abs(_pairs(i.logits)) - np.abs(_pairs(_step(i)))
 
 
-def _range_fall(i: Cases) -> Reals:
+def _range_fall(i: vf.Cases) -> ar.Reals:
     return logit_range(i.logits) - logit_range(i.logits + _step(i))
 
 
-def _both_ways(i: Cases) -> Reals:
+def _both_ways(i: vf.Cases) -> ar.Reals:
     hotter = i.temperature - 1
     return np.stack([hotter * face_rate(i.logits, i.temperature), hotter * _range_fall(i),
                      _lipschitz(i)], axis=-1)
 
 
-def _strictly_and_to_the_ends(i: Any) -> tuple[Term, ...]:
+def _strictly_and_to_the_ends(i: Any) -> tuple[vf.Term, ...]:
     """Strict signs for T != 1 and q not uniform, limits at a constant T, and the floor log k."""
     hotter, uneven = i.temperature - 1, logit_range(i.logits) > 0
     ties = ~ar.less(i.logits, ar.per_action(ar.largest(i.logits)))
     log_ties = np.log(ar.total(0 * i.logits + 1, ties))
 
-    def entropy_along(k: Term, temperature: Callable[[Term], Term]) -> Term:
-        def step(j: Term, z: Term) -> Term:
+    def entropy_along(k: vf.Term, temperature: Callable[[vf.Term], vf.Term]) -> vf.Term:
+        def step(j: vf.Term, z: vf.Term) -> vf.Term:
             return z + ar.per_action(i.learning_rate) * face_step(z, temperature(j))
 
         return ar.entropy(limits.run(step, i.logits, k))
 
-    def constant_temperature(k: Term) -> Term:
+    def constant_temperature(k: vf.Term) -> vf.Term:
         return entropy_along(k, lambda j: i.temperature)
 
     return (
@@ -111,7 +96,7 @@ def _to_the_ends() -> tuple[bool, str]:
                    f"T=0.8 -> {down[-1]:.6f}; from (2,2,1) at T=0.5 -> {tied[-1]:.6f} (log 2 = 0.693147)")
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"On the solved face, for $\eta \le 2$: $F(T)$ and the fall of the logits' range have the sign "
           r"of $T - 1$ (zero only at $T = 1$ or a uniform $q$), and $|\Delta z_i - \Delta z_j| \le "
           r"\frac\eta2\max(1, \frac1T)|z_i - z_j|$. So a constant $T > 1$ leads to $H = \log m$, a "
@@ -121,19 +106,20 @@ _statement = Statement(
     beyond=_strictly_and_to_the_ends,
 )
 
-face_controllability = Claim(
+face_controllability = vf.Claim(
     id="extension.face-controllability",
     source="Extension of AEPO, Corollary 4.4 (a state that is solved)",
+    reading=vf.Reading("inferred"),
     title="On the solved face temperature steers entropy both ways, except across ties",
     scope="one tabular state on which every action is right, exact expectation, one step, "
           "and so every one; the limit",
     statement=_statement,
-    instances=bandit_instances(TEMPERATURE, SMALL_RATE, actions=(2, 6), correct=False),
-    experiments=(experiment("both ends", "600 exact steps reach the two limits, and ties hold the "
-                            "entropy up", _to_the_ends),),
+    instances=vf.bandit_instances(TEMPERATURE, SMALL_RATE, actions=(2, 6), correct=False),
+    experiments=(vf.experiment("both ends", "600 exact steps reach the two limits, and ties hold the "
+                               "entropy up", _to_the_ends),),
     mutants=(
-        Mutant(name="high temperature lowers entropy",
-               statement=variant(_statement, margin=lambda i: -(i.temperature - 1)
-                                 * face_rate(i.logits, i.temperature))),
+        vf.Mutant(name="high temperature lowers entropy",
+                  statement=vf.variant(_statement, margin=lambda i: -(i.temperature - 1)
+                                       * face_rate(i.logits, i.temperature))),
     ),
 )

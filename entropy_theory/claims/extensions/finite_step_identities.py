@@ -18,27 +18,25 @@ from typing import Any
 
 import numpy as np
 
-from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_instances
+from entropy_theory import verification as vf
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Real, Reals
-from entropy_theory.verification.claim import variant
 from entropy_theory.verification.formula.limits import for_every, has_derivative
 
 
-def covariance_with_ratio(i: Cases) -> Reals:
+def covariance_with_ratio(i: vf.Cases) -> ar.Reals:
     """Cov_pi(w, log pi)."""
     p = ar.softmax(i.logits)
     ratio = np.exp(ar.log_softmax(i.logits + i.step) - ar.log_softmax(i.logits))
     return ar.covariance(p, ratio, i.logits)
 
 
-def divergence(from_logits: Reals, to_logits: Reals) -> Reals:
+def divergence(from_logits: ar.Reals, to_logits: ar.Reals) -> ar.Reals:
     """KL(softmax(from) || softmax(to))."""
     gap = ar.log_softmax(from_logits) - ar.log_softmax(to_logits)
     return ar.mean(ar.softmax(from_logits), gap)
 
 
-def _residuals(i: Cases) -> Reals:
+def _residuals(i: vf.Cases) -> ar.Reals:
     """E1 and E2, left minus right side."""
     change, moved = ar.entropy_change(i.logits, i.step), i.logits + i.step
     difference = ar.softmax(moved) - ar.softmax(i.logits)
@@ -47,15 +45,15 @@ def _residuals(i: Cases) -> Reals:
     return np.stack([first, second], axis=-1)
 
 
-def _on_the_way(i: Cases) -> tuple[Any, ...]:
+def _on_the_way(i: vf.Cases) -> tuple[Any, ...]:
     """E3 at every t: the slopes of H(pi_t) and of KL(pi_t || pi) along the step; KL(pi' || pi) >= 0."""
-    def along(t: Real) -> Reals:
+    def along(t: ar.Real) -> ar.Reals:
         return i.logits + ar.per_action(t) * i.step
 
-    def entropy_slope(t: Real) -> Reals:
+    def entropy_slope(t: ar.Real) -> ar.Reals:
         return -ar.covariance(ar.softmax(along(t)), ar.log_softmax(along(t)), i.step)
 
-    def divergence_slope(t: Real) -> Reals:
+    def divergence_slope(t: ar.Real) -> ar.Reals:
         return t * ar.covariance(ar.softmax(along(t)), i.step, i.step)
 
     return (
@@ -66,29 +64,31 @@ def _on_the_way(i: Cases) -> tuple[Any, ...]:
     )
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"$H(\pi')-H(\pi) = -\mathrm{Cov}_\pi(w,\log\pi)-\mathrm{KL}(\pi'\Vert\pi) = "
-          r"-\sum_a(\pi'_a-\pi_a)\log\pi'_a+\mathrm{KL}(\pi\Vert\pi') = "
-          r"-\int_0^1\mathrm{Cov}_{\pi_t}(\log\pi_t,d)\,dt$ for every step $d$, $w=\pi'/\pi$.",
+          r"-\sum_a(\pi'_a-\pi_a)\log\pi'_a+\mathrm{KL}(\pi\Vert\pi')$ for every step $d$, "
+          r"$w=\pi'/\pi$. Along it $\frac{d}{dt}H(\pi_t) = -\mathrm{Cov}_{\pi_t}(\log\pi_t,d)$, "
+          r"$\frac{d}{dt}\mathrm{KL}(\pi_t\Vert\pi) = t\,\mathrm{Var}_{\pi_t}(d)$.",
     margin=_residuals,
     relation="==",
     beyond=_on_the_way,
 )
 
 
-def _divergence_pushes_up(i: Cases) -> Reals:
+def _divergence_pushes_up(i: vf.Cases) -> ar.Reals:
     return ar.entropy_change(i.logits, i.step) + covariance_with_ratio(i)
 
 
-finite_step_identities = Claim(
+finite_step_identities = vf.Claim(
     id="extension.finite-step-identities",
     source="Extension of Entropy Mechanism, Lemma 1, and AEPO, Eq. 6",
+    reading=vf.Reading("inferred"),
     title="The entropy change of any finite step, exactly",
     scope="one softmax policy, one logit step of any size",
     statement=_statement,
-    instances=bandit_instances(correct=False, step=True),
+    instances=vf.bandit_instances(correct=False, step=True),
     mutants=(
-        Mutant(name="the divergence pushes entropy up",
-               statement=variant(_statement, relation=">=", margin=_divergence_pushes_up)),
+        vf.Mutant(name="the divergence pushes entropy up",
+                  statement=vf.variant(_statement, relation=">=", margin=_divergence_pushes_up)),
     ),
 )

@@ -20,37 +20,19 @@ from typing import Any
 
 import numpy as np
 
-from entropy_theory.claims.aepo.tempered_reinforce import (
-    excess,
-    rate,
-    scaled_slope,
-)
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Condition,
-    Mutant,
-    Scalar,
-    Statement,
-    bandit_instances,
-    listed_instances,
-)
+from entropy_theory import verification as vf
+from entropy_theory.claims.aepo.tempered_reinforce import excess, rate, scaled_slope
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import has_derivative
-from entropy_theory.verification.formula.statement import Range
-from entropy_theory.verification.formula.terms import Term
 
-FROM_ONE = Scalar(name="temperature", low=1.0, high=1e3, grid=(1, 2, 3, 10), range=Range(low=1))
-FALLS_AT_T = Condition(
+FROM_ONE = vf.Scalar(name="temperature", low=1.0, high=1e3, grid=(1, 2, 3, 10), range=vf.Range(low=1))
+FALLS_AT_T = vf.Condition(
     latex="$F(T) < 0$", value=lambda i: -rate(i.logits, i.correct, i.temperature)
 )
 
 
-@definition
-def threshold(logits: Reals) -> Reals:
+@vf.definition
+def threshold(logits: ar.Reals) -> ar.Reals:
     """z+ = max(zb, max{z_a : c_a < C}).
 
     Some c_a is at least C, and counts as zb.
@@ -60,18 +42,18 @@ def threshold(logits: Reals) -> Reals:
     return ar.largest(np.where(ar.less(above, 0 * above), logits, mean))
 
 
-def _slope(i: Cases) -> Reals:
+def _slope(i: vf.Cases) -> ar.Reals:
     return scaled_slope(i.logits, i.correct, i.temperature)
 
 
-@definition
-def surplus(logits: Reals, correct: Mask, temperature: Reals) -> Reals:
+@vf.definition
+def surplus(logits: ar.Reals, correct: ar.Mask, temperature: ar.Reals) -> ar.Reals:
     """S, what T^2 F'(T) is above (z+ - E_T z)|F(T)|: a sum in which nothing cancels."""
     distance = logits - threshold(logits)[..., None]
     return ar.total(ar.softmax(logits, temperature) * distance * excess(logits), correct)
 
 
-def _in_full(i: Any) -> tuple[Term, ...]:
+def _in_full(i: Any) -> tuple[vf.Term, ...]:
     """The margin's S in the words of the statement, and the derivative that it is about."""
     mean = ar.mean(ar.softmax(i.logits, i.temperature), i.logits)
     fall = (threshold(i.logits) - mean) * -rate(i.logits, i.correct, i.temperature)
@@ -83,7 +65,7 @@ def _in_full(i: Any) -> tuple[Term, ...]:
     )
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"For $T \ge 1$: $F(T) < 0$ implies $T^2 F'(T) > (z_+ - \mathbb E_{\pi^T} z)\,|F(T)| \ge 0$.",
     margin=lambda i: np.stack(
         [surplus(i.logits, i.correct, i.temperature), _slope(i)], axis=-1),
@@ -92,21 +74,22 @@ _statement = Statement(
     beyond=_in_full,
 )
 
-global_slope = Claim(
+global_slope = vf.Claim(
     id="extension.global-slope",
     source="Extension of AEPO, Theorem 4.3",
+    reading=vf.Reading("inferred"),
     title="Where tempered REINFORCE lowers entropy, a higher temperature lowers it less: at every T >= 1",
     scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_statement,
-    instances=bandit_instances(FROM_ONE),
+    instances=vf.bandit_instances(FROM_ONE),
     witnesses=(
         {"weights": [1, 1, 3], "correct": [True, False, True], "temperature": 1},
         {"weights": [1, 2, 3, 9], "correct": [True, False, False, True], "temperature": 2},
     ),
     mutants=(
-        Mutant(name="T < 1 as well", statement=variant(_statement),
-               instances=listed_instances(
-                   [{"weights": [1, 2, 2, 3, 4], "correct": [False, False, False, True, False],
-                     "temperature": Fraction(1, 2)}], "one with F(1/2) < 0 > F'(1/2)")),
+        vf.Mutant(name="T < 1 as well", statement=vf.variant(_statement),
+                  instances=vf.listed_instances(
+                      [{"weights": [1, 2, 2, 3, 4], "correct": [False, False, False, True, False],
+                        "temperature": Fraction(1, 2)}], "one with F(1/2) < 0 > F'(1/2)")),
     ),
 )

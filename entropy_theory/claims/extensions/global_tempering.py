@@ -11,52 +11,40 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from entropy_theory.claims.aepo.tempered_reinforce import (
-    TEMPERATURE,
-    rate,
-)
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Condition,
-    Mutant,
-    Scalar,
-    Statement,
-    bandit_instances,
-)
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.statement import Range
+from entropy_theory import verification as vf
+from entropy_theory.claims.aepo.tempered_reinforce import TEMPERATURE, rate
+from entropy_theory.verification import arithmetic as ar
 
 
-def _rate(i: Cases) -> Reals:
+def _rate(i: vf.Cases) -> ar.Reals:
     return rate(i.logits, i.correct, i.temperature)
 
 
-def _rate_when_hotter(i: Cases) -> Reals:
+def _rate_when_hotter(i: vf.Cases) -> ar.Reals:
     return rate(i.logits, i.correct, i.temperature * i.factor)
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"$F(T) > 0$ implies $F(T') > 0$ for every $T' > T > 0$.",
     margin=_rate_when_hotter,
     relation=">",
-    conditions=(Condition(latex="$F(T) > 0$", value=_rate),),
+    conditions=(vf.Condition(latex="$F(T) > 0$", value=_rate),),
 )
 
-global_tempering = Claim(
+global_tempering = vf.Claim(
     id="extension.global-tempering",
     source="Extension of AEPO, Theorem 4.3",
-    title="The entropy rate changes sign at most once as temperature rises",
+    reading=vf.Reading("inferred"),
+    title="Once the entropy rate is above zero it stays there as temperature rises",
     scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_statement,
-    instances=bandit_instances(
-        TEMPERATURE, Scalar(name="factor", low=1.05, high=20.0, grid=(2, Fraction(5, 4)),
-                            range=Range(low=1, open_low=True))
+    instances=vf.bandit_instances(
+        TEMPERATURE, vf.Scalar(name="factor", low=1.05, high=20.0, grid=(2, Fraction(5, 4)),
+                               range=vf.Range(low=1, open_low=True))
     ),
     mutants=(
-        Mutant(name="the rate itself never falls with temperature",
-               statement=variant(_statement, relation=">=",
-                                 margin=lambda i: _rate_when_hotter(i) - _rate(i))),
+        vf.Mutant(name="the rate itself never falls with temperature",
+                  statement=vf.variant(_statement, relation=">=",
+                                       margin=lambda i: _rate_when_hotter(i) - _rate(i))),
     ),
 )

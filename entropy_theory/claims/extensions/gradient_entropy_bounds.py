@@ -21,21 +21,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aent.token_mdp import trees, value
-from entropy_theory.verification import Cases, Claim, Mutant, Statement
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.functions import computed_by
 from entropy_theory.verification.formula.limits import has_gradient
-from entropy_theory.verification.formula.terms import Term
-from entropy_theory.verification.instances import Margin
 
 # ---------------------------------------------------------------- numbers
 
 
-def _careful_gradient(logits: Reals, reward: Reals) -> Reals:
+def _careful_gradient(logits: ar.Reals, reward: ar.Reals) -> ar.Reals:
     """Values are those of the regret, and differences are taken pair by pair.
 
     So a nearly deterministic policy keeps its small gradient.
@@ -46,61 +41,61 @@ def _careful_gradient(logits: Reals, reward: Reals) -> Reals:
     return tree.visitation(policy)[..., None] * policy * ar.centered(policy, action_values)
 
 
-@definition
+@vf.definition
 @computed_by(_careful_gradient)
-def value_gradient(logits: Reals, reward: Reals) -> Reals:
+def value_gradient(logits: ar.Reals, reward: ar.Reals) -> ar.Reals:
     """grad V, at each state and token: d(s) pi(a|s) (Q(s, a) - V(s))."""
     tree = ar.token_tree(logits)
     return tree.expectation_gradient(ar.softmax(logits), tree.edge_reward(reward))
 
 
-def is_gradient(i: Cases) -> tuple[Term, ...]:
+def is_gradient(i: vf.Cases) -> tuple[vf.Term, ...]:
     """`value_gradient` is the gradient of the expected return."""
     return (has_gradient(lambda z: value(z, i.reward), i.logits,
                          value_gradient(i.logits, i.reward)),)
 
 
-def is_gradient_over_prompts(i: Cases) -> tuple[Term, ...]:
+def is_gradient_over_prompts(i: vf.Cases) -> tuple[vf.Term, ...]:
     """The same over prompts: `value_gradient` over |D| is the gradient of the mean return V(D)."""
     prompts = i.logits.shape[-3]
 
-    def mean_return(logits: Reals) -> Reals:
+    def mean_return(logits: ar.Reals) -> ar.Reals:
         return np.sum(value(logits, i.reward), axis=-1) / prompts
 
     return (has_gradient(mean_return, i.logits, value_gradient(i.logits, i.reward) / prompts),)
 
 
-@definition
-def l1_norm(gradient: Reals) -> Reals:
+@vf.definition
+def l1_norm(gradient: ar.Reals) -> ar.Reals:
     """The sum of the absolute values over states and tokens."""
     return np.sum(np.sum(np.abs(gradient), axis=-1), axis=-1)
 
 
-@definition
-def square_of_l2_norm(gradient: Reals) -> Reals:
+@vf.definition
+def square_of_l2_norm(gradient: ar.Reals) -> ar.Reals:
     """The sum of squares over states and tokens."""
     return np.sum(np.sum(gradient * gradient, axis=-1), axis=-1)
 
 
-@definition
-def linf_norm(gradient: Reals) -> Reals:
+@vf.definition
+def linf_norm(gradient: ar.Reals) -> ar.Reals:
     """The largest absolute value of a state and token."""
     return ar.largest(ar.largest(np.abs(gradient)))
 
 
-def room_l1(i: Cases) -> Reals:
+def room_l1(i: vf.Cases) -> ar.Reals:
     """H - 2 log 2 ||grad V||_1."""
     norm = l1_norm(value_gradient(i.logits, i.reward))
     return ar.response_entropy(i.logits) - 2 * ar.log_of(2, like=norm) * norm
 
 
-def room_l2(i: Cases) -> Reals:
+def room_l2(i: vf.Cases) -> ar.Reals:
     """H^2 - (2 sqrt2 log 2 ||grad V||_2)^2."""
     square = square_of_l2_norm(value_gradient(i.logits, i.reward))
     return ar.response_entropy(i.logits) ** 2 - 8 * ar.log_of(2, like=square) ** 2 * square
 
 
-def room_linf(i: Cases) -> Reals:
+def room_linf(i: vf.Cases) -> ar.Reals:
     """H - 4 log 2 ||grad V||_inf."""
     norm = linf_norm(value_gradient(i.logits, i.reward))
     return ar.response_entropy(i.logits) - 4 * ar.log_of(2, like=norm) * norm
@@ -112,8 +107,8 @@ INSTANCES = trees(reward="graded")
 _HALF = {"weights": [[1, 1]], "reward": [1, 0]}
 
 
-def _statement(norm: str, constant: str, room: Margin) -> Statement:
-    return Statement(
+def _statement(norm: str, constant: str, room: vf.Margin) -> vf.Statement:
+    return vf.Statement(
         latex=rf"For returns in $[0, 1]$: $\lVert\nabla V\rVert_{{{norm}}} \le {constant}\,"
               r"\mathcal H(\pi)$.",
         margin=room,
@@ -122,11 +117,12 @@ def _statement(norm: str, constant: str, room: Margin) -> Statement:
 
 
 def _claim(
-    name: str, title: str, statement: Statement, mutants: tuple[Mutant, ...] = ()
-) -> Claim:
-    return Claim(
+    name: str, title: str, statement: vf.Statement, mutants: tuple[vf.Mutant, ...] = ()
+) -> vf.Claim:
+    return vf.Claim(
         id=f"extension.gradient-entropy-{name}",
         source="Extension of AEnt, Proposition 1 (I)",
+        reading=vf.Reading("inferred"),
         title=title,
         scope="tabular token tree, returns in [0, 1], exact gradient, entropy per response",
         statement=statement,
@@ -136,7 +132,7 @@ def _claim(
     )
 
 
-def _room_of_last_token(i: Cases) -> Reals:
+def _room_of_last_token(i: vf.Cases) -> ar.Reals:
     """`room_l1` with the entropy of the last token only, in place of that of the response."""
     tree = ar.token_tree(i.logits)
     last = tree.levels[-1]
@@ -150,8 +146,8 @@ _l1 = _statement("1", r"\frac{1}{2\log 2}", room_l1)
 
 gradient_entropy_l1 = _claim(
     "l1", "Entropy bounds the l1 norm of the policy gradient, constant 1/(2 log 2)", _l1,
-    (Mutant(name="the entropy of the last token only",
-            statement=variant(_l1, margin=_room_of_last_token)),))
+    (vf.Mutant(name="the entropy of the last token only",
+               statement=vf.variant(_l1, margin=_room_of_last_token)),))
 gradient_entropy_l2 = _claim(
     "l2", "Entropy bounds the l2 norm of the policy gradient, constant 1/(2 sqrt2 log 2)",
     _statement("2", r"\frac{1}{2\sqrt2\log 2}", room_l2))

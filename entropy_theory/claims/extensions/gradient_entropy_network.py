@@ -20,12 +20,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_instances
+from entropy_theory import verification as vf
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.drawn_fields import GRADED_REWARD, Vector
-from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import (
     TIME,
     entry,
@@ -33,60 +29,57 @@ from entropy_theory.verification.formula.limits import (
     has_derivative,
     implies,
 )
-from entropy_theory.verification.formula.statement import ANY
-from entropy_theory.verification.formula.terms import ACTIONS, Term, constant
 
-VELOCITY = Vector(name="velocity", low=-3.0, high=3.0, grid=(0, 1, -1), range=ANY)
+VELOCITY = vf.Vector(name="velocity", low=-3.0, high=3.0, grid=(0, 1, -1), range=vf.ANY)
 
 
-@definition
-def reward_rate(logits: Reals, reward: Reals, velocity: Reals) -> Reals:
+@vf.definition
+def reward_rate(logits: ar.Reals, reward: ar.Reals, velocity: ar.Reals) -> ar.Reals:
     """<grad V, v> = Cov_pi(r, v): how fast the expected reward moves where the logits move at v."""
     return ar.covariance(ar.softmax(logits), reward, velocity)
 
 
-def _room(i: Cases) -> Reals:
+def _room(i: vf.Cases) -> ar.Reals:
     """H^2 |v|^2 - 8 (log 2)^2 (dV/dt)^2."""
     rate, entropy = reward_rate(i.logits, i.reward, i.velocity), ar.entropy(i.logits)
     log_2 = ar.log_of(2, like=rate)
     return entropy**2 * ar.total(i.velocity * i.velocity) - 8 * log_2**2 * rate**2
 
 
-def _on_any_curve(i: Any) -> tuple[Term, ...]:
+def _on_any_curve(i: Any) -> tuple[vf.Term, ...]:
     """Say it of any differentiable curve of logits, which is what a curve of a network's parameters
     makes."""
 
-    def one(path: Term) -> Term:
-        start = entry(path, constant(0))
+    def one(path: vf.Term) -> vf.Term:
+        start = entry(path, vf.constant(0))
         return implies(
             has_derivative(lambda t: entry(path, t), 0, i.velocity),
             has_derivative(lambda t: ar.mean(ar.softmax(entry(path, t)), i.reward), 0,
                            reward_rate(start, i.reward, i.velocity)))
 
-    return (for_every("path", (TIME, ACTIONS), one),)
+    return (for_every("path", (TIME, vf.ACTIONS), one),)
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"If the logits move at the velocity $v$, $|\mathrm dV/\mathrm dt| \le H\,\lVert v\rVert_2 / "
-          r"(2\sqrt2\log 2)$; so $\lVert\nabla_\theta V\rVert_2 \le G\,H/(2\sqrt2\log 2)$ for logits "
-          r"whose Jacobian has operator norm at most $G$.",
+          r"(2\sqrt2\log 2)$.",
     margin=_room,
     beyond=_on_any_curve,
 )
 
-gradient_entropy_network = Claim(
+gradient_entropy_network = vf.Claim(
     id="extension.gradient-entropy-network",
     source="Extension of AEnt, Proposition 1 (I), to any differentiable parametrization",
-    title="Entropy bounds a network's policy gradient at one state, by its Jacobian's norm over "
-          "2 sqrt2 log 2",
-    scope="any differentiable parametrization, one state, rewards in [0, 1], exact expectation",
+    reading=vf.Reading("inferred"),
+    title="Entropy bounds how fast the reward moves, whatever moves the logits of one state",
+    scope="any differentiable motion of the logits, one state, rewards in [0, 1], exact expectation",
     statement=_statement,
-    instances=bandit_instances(correct=False, vectors=(VELOCITY, GRADED_REWARD)),
+    instances=vf.bandit_instances(correct=False, vectors=(VELOCITY, vf.GRADED_REWARD)),
     witnesses=({"weights": [1, 1], "velocity": [1, -1], "reward": [1, 0]},),
     mutants=(
-        Mutant(name="the variance of the reward in place of the covariance with the velocity",
-               statement=variant(_statement, margin=lambda i: ar.entropy(i.logits)**2
-                                 * ar.total(i.velocity * i.velocity)
-                                 - ar.covariance(ar.softmax(i.logits), i.reward, i.reward))),
+        vf.Mutant(name="the variance of the reward in place of the covariance with the velocity",
+                  statement=vf.variant(_statement, margin=lambda i: ar.entropy(i.logits)**2
+                                       * ar.total(i.velocity * i.velocity)
+                                       - ar.covariance(ar.softmax(i.logits), i.reward, i.reward))),
     ),
 )

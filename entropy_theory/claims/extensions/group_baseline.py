@@ -14,43 +14,31 @@ from __future__ import annotations
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aent.squeezes_unsampled import SIZE
 from entropy_theory.claims.extensions.entropy_ceiling import SOME_WRONG
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Condition,
-    Mutant,
-    Statement,
-    bandit_instances,
-)
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.drawn_fields import Vector
-from entropy_theory.verification.formula.definitions import definition
-from entropy_theory.verification.formula.statement import ANY
 
 # The correct set of an instance serves as the set of sampled tokens.
-ADVANTAGE = Vector(name="advantage", low=-2.0, high=2.0, grid=(0, 1, -1), range=ANY)
-SOME_UNSAMPLED = Condition(latex="some token is not sampled", value=SOME_WRONG.value)
+ADVANTAGE = vf.Vector(name="advantage", low=-2.0, high=2.0, grid=(0, 1, -1), range=vf.ANY)
+SOME_UNSAMPLED = vf.Condition(latex="some token is not sampled", value=SOME_WRONG.value)
 
 
-@definition
-def weights(advantage: Reals, sampled: Mask, baseline: bool = True) -> Reals:
+@vf.definition
+def weights(advantage: ar.Reals, sampled: ar.Mask, baseline: bool = True) -> ar.Reals:
     """w: advantages of the sampled tokens, minus their mean; zero elsewhere."""
     one = 0 * advantage + ar.constant(1, like=advantage)
     mean = ar.total(advantage, sampled) / ar.total(one, sampled)
     return np.where(sampled, advantage - (mean[..., None] if baseline else 0), 0 * one)
 
 
-@definition
-def group_step(logits: Reals, w: Reals, size: Reals) -> Reals:
+@vf.definition
+def group_step(logits: ar.Reals, w: ar.Reals, size: ar.Reals) -> ar.Reals:
     """c sum_i w_i (e_i - pi)."""
     return ar.per_action(size) * (w - ar.softmax(logits) * ar.total(w)[..., None])
 
 
-def _room(i: Cases, bounded: bool = True) -> Reals:
+def _room(i: vf.Cases, bounded: bool = True) -> ar.Reals:
     """-c sum w pi (or zero) minus the log-growth of each unsampled token."""
     one = 0 * i.logits + ar.constant(1, like=i.logits)
     w = weights(i.advantage * one, i.correct)
@@ -59,22 +47,23 @@ def _room(i: Cases, bounded: bool = True) -> Reals:
     return np.where(i.correct, one, (bound[..., None] if bounded else 0) - growth)
 
 
-_statement = Statement(
-    latex=r"With weights that sum to zero over the sampled tokens, each unsampled token has "
-          r"$\log\pi'_a - \log\pi_a = -\log Z \le -c\sum_i w_i\,\pi(k_i)$.",
+_statement = vf.Statement(
+    latex=r"With weights that sum to zero over the sampled tokens, each unsampled token has $\log\pi'_a "
+          r"- \log\pi_a \le -c\sum_i w_i\,\pi(k_i)$.",
     margin=_room,
     conditions=(SOME_UNSAMPLED,),
 )
 
-group_baseline = Claim(
+group_baseline = vf.Claim(
     id="extension.group-baseline",
     source="Extension of AEnt, Section 4.1",
-    title="With a group baseline unsampled tokens share one factor",
+    reading=vf.Reading("inferred"),
+    title="With a group baseline no unsampled token's log-probability rises by more than -c sum w pi",
     scope="one tabular state, a group of sampled tokens, one step of any size",
     statement=_statement,
-    instances=bandit_instances(SIZE, actions=(2, 6), vectors=(ADVANTAGE,)),
+    instances=vf.bandit_instances(SIZE, actions=(2, 6), vectors=(ADVANTAGE,)),
     mutants=(
-        Mutant(name="unsampled tokens never gain", statement=variant(
+        vf.Mutant(name="unsampled tokens never gain", statement=vf.variant(
             _statement, margin=lambda i: _room(i, bounded=False))),
     ),
 )

@@ -28,17 +28,9 @@ from typing import Any
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.tempered_reinforce import unit_step
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Mutant,
-    Statement,
-    bandit_instances,
-)
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.claim import Condition, variant
 from entropy_theory.verification.formula.functions import operation
 from entropy_theory.verification.formula.limits import (
     at_every_step,
@@ -47,14 +39,13 @@ from entropy_theory.verification.formula.limits import (
     implies,
     number_of,
 )
-from entropy_theory.verification.formula.terms import ACTIONS, Term, elementwise
 
 GROUPS = (2, 3, 4)
 BOUND_GROUPS = (4, 8, 16, 64)
 
 
 @operation(lambda right, wrong, group_size, ddof: right.axes)
-def group_gain(right: Reals, wrong: Reals, group_size: int, ddof: int) -> Reals:
+def group_gain(right: ar.Reals, wrong: ar.Reals, group_size: int, ddof: int) -> ar.Reals:
     """kappa from p and 1 - p; the division by p (1 - p) is done term by term."""
     size, removed = _whole(group_size), _whole(ddof)
     one, total = 0 * right + ar.constant(1, like=right), 0 * right
@@ -66,7 +57,7 @@ def group_gain(right: Reals, wrong: Reals, group_size: int, ddof: int) -> Reals:
 
 
 @operation(lambda logits, correct, group_size, ddof: logits.axes)
-def expected_group_step(logits: Reals, correct: Mask, group_size: int, ddof: int) -> Reals:
+def expected_group_step(logits: ar.Reals, correct: ar.Mask, group_size: int, ddof: int) -> ar.Reals:
     """The expectation over all n^G groups of (1/G) sum_i A_i (delta_{a_i} - pi), one group at a time."""
     n, size, removed = logits.shape[-1], _whole(group_size), _whole(ddof)
     policy = ar.softmax(logits)
@@ -85,12 +76,12 @@ def expected_group_step(logits: Reals, correct: Mask, group_size: int, ddof: int
     return flat @ drawn - np.sum(flat, axis=-1)[..., None] * policy
 
 
-def gain(right: Reals, wrong: Reals, group_size: int, ddof: int = 0) -> Reals:
+def gain(right: ar.Reals, wrong: ar.Reals, group_size: int, ddof: int = 0) -> ar.Reals:
     """kappa from p and 1 - p."""
     return group_gain(right, wrong, group_size, ddof)
 
 
-def enumerated_step(logits: Reals, correct: Mask, group_size: int, ddof: int) -> Reals:
+def enumerated_step(logits: ar.Reals, correct: ar.Mask, group_size: int, ddof: int) -> ar.Reals:
     """The expected step from all groups."""
     return expected_group_step(logits, correct, group_size, ddof)
 
@@ -101,7 +92,7 @@ def _whole(value: Any) -> int:
     return int(number) if isinstance(number, (int, float, np.number)) else int(float(number))
 
 
-def _residual(i: Cases, kappa: Callable[[Reals, Reals, int, int], Reals]) -> Reals:
+def _residual(i: vf.Cases, kappa: Callable[[ar.Reals, ar.Reals, int, int], ar.Reals]) -> ar.Reals:
     """Enumerated step minus kappa grad p, for each G, each ddof and each action."""
     policy = ar.softmax(i.logits)
     right, wrong = ar.total(policy, i.correct), ar.total(policy, ~i.correct)
@@ -113,27 +104,27 @@ def _residual(i: Cases, kappa: Callable[[Reals, Reals, int, int], Reals]) -> Rea
     ], axis=-1)
 
 
-def _for_every_size(i: Cases) -> tuple[Term, ...]:
+def _for_every_size(i: vf.Cases) -> tuple[vf.Term, ...]:
     """Say the same for groups of any number of responses, and p's gradient."""
     policy = ar.softmax(i.logits)
     right, wrong = ar.total(policy, i.correct), ar.total(policy, ~i.correct)
     gradient = unit_step(i.logits, i.correct)
 
-    def same(size: Term, ddof: int) -> Term:
+    def same(size: vf.Term, ddof: int) -> vf.Term:
         step = expected_group_step(i.logits, i.correct, size, ddof)
         kappa = group_gain(right, wrong, size, ddof)
-        return elementwise("equal", step, ar.per_action(kappa) * gradient).all()
+        return vf.elementwise("equal", step, ar.per_action(kappa) * gradient).all()
 
     return (
         at_every_step(lambda size: same(size, 0)),
         at_every_step(lambda size: same(size, 1)),
-        for_every("direction", (ACTIONS,), lambda v: has_derivative(
+        for_every("direction", (vf.ACTIONS,), lambda v: has_derivative(
             lambda t: ar.total(ar.softmax(i.logits + ar.per_action(t) * v), i.correct), 0,
             ar.total(gradient * v))),
     )
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"$\mathbb E\big[\frac1G\sum_i \hat A_i(\delta_{a_i} - \pi)\big] = \kappa\nabla p$ with "
           r"$\kappa = \mathbb E_{k\sim\mathrm{Bin}(G,p)}\sqrt{\frac kG(1-\frac kG)}/(p(1-p))$, times "
           r"$\sqrt{(G-1)/G}$ for the deviation over $G - 1$; for every $G \ge 2$.",
@@ -142,27 +133,28 @@ _statement = Statement(
     beyond=_for_every_size,
 )
 
-group_normalization_gain = Claim(
+group_normalization_gain = vf.Claim(
     id="extension.group-normalization-gain",
     source="Extension of AEPO, section 3.1 (GRPO's advantage)",
+    reading=vf.Reading("inferred"),
     title="The expected GRPO step is kappa(p) times the gradient of the reward",
     scope="one tabular state, groups of G independent samples, exact expectation",
     statement=_statement,
     # Groups are enumerated, n^G of them.
-    instances=dataclasses.replace(bandit_instances(actions=(2, 3)), large=()),
+    instances=dataclasses.replace(vf.bandit_instances(actions=(2, 3)), large=()),
     mutants=(
-        Mutant(name="kappa = 1/sqrt(p (1 - p)), as if the group were infinite",
-               statement=variant(_statement, margin=lambda i: _residual(
-                   i, lambda right, wrong, size, ddof: 1 / np.sqrt(right * wrong)),
-                   conditions=(Condition(latex="some action is wrong",
-                                         value=lambda i: ~np.all(i.correct, axis=-1)),))),
+        vf.Mutant(name="kappa = 1/sqrt(p (1 - p)), as if the group were infinite",
+                  statement=vf.variant(_statement, margin=lambda i: _residual(
+                      i, lambda right, wrong, size, ddof: 1 / np.sqrt(right * wrong)),
+                      conditions=(vf.Condition(latex="some action is wrong",
+                                               value=lambda i: ~np.all(i.correct, axis=-1)),))),
     ),
 )
 
 # ---------------------------------------------------------------- bounds
 
 
-def _room(i: Cases) -> Reals:
+def _room(i: vf.Cases) -> ar.Reals:
     policy = ar.softmax(i.logits)
     right, wrong = ar.total(policy, i.correct), ar.total(policy, ~i.correct)
     rows = []
@@ -179,12 +171,12 @@ def _room(i: Cases) -> Reals:
     return np.stack(rows, axis=-1)
 
 
-def _bounds_for_every_size(i: Cases) -> tuple[Term, ...]:
+def _bounds_for_every_size(i: vf.Cases) -> tuple[vf.Term, ...]:
     """Say the same for groups of any number of responses from three on."""
     policy = ar.softmax(i.logits)
     right, wrong = ar.total(policy, i.correct), ar.total(policy, ~i.correct)
 
-    def within(group_size: Term) -> Term:
+    def within(group_size: vf.Term) -> vf.Term:
         kappa, size = group_gain(right, wrong, group_size, 0), number_of(group_size)
         root = np.sqrt(size - 1)
         # wrong^(G - 2) + right^(G - 2)
@@ -195,19 +187,20 @@ def _bounds_for_every_size(i: Cases) -> tuple[Term, ...]:
     return (at_every_step(within),)
 
 
-_bounds = Statement(
+_bounds = vf.Statement(
     latex=r"For $G \ge 3$: $\max\big(2(1-\frac1G), \sqrt{G-1}\,((1-p)^{G-2}+p^{G-2})\big) \le \kappa "
           r"\le \min\big(\sqrt{G-1}, \sqrt{(1-\frac1G)/(p(1-p))}\big)$.",
     margin=_room,
-    conditions=(Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1)),),
+    conditions=(vf.Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1)),),
     beyond=_bounds_for_every_size,
 )
 
-group_normalization_bounds = Claim(
+group_normalization_bounds = vf.Claim(
     id="extension.group-normalization-bounds",
     source="Extension of AEPO, section 3.1 (GRPO's advantage)",
-    title="GRPO's gain lies between 2 (1 - 1/G) and sqrt(G - 1), which it reaches at p = 0 and 1",
+    reading=vf.Reading("inferred"),
+    title="GRPO's gain lies between 2 (1 - 1/G) and sqrt(G - 1)",
     scope="one prompt, groups of G independent responses, exact expectation",
     statement=_bounds,
-    instances=bandit_instances(actions=(2, 4)),
+    instances=vf.bandit_instances(actions=(2, 4)),
 )

@@ -16,21 +16,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.tempered_reinforce import own_covariance
 from entropy_theory.claims.extensions.second_order import quadratic_form
-from entropy_theory.verification import Cases, Claim, Mutant, Statement, Vector, bandit_instances
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Real, Reals
-from entropy_theory.verification.claim import variant
 from entropy_theory.verification.formula.limits import has_derivative
-from entropy_theory.verification.formula.statement import ANY
-from entropy_theory.verification.formula.terms import Term
 
-OTHER = Vector(name="other", low=-2.0, high=2.0, grid=(1,), range=ANY)
+OTHER = vf.Vector(name="other", low=-2.0, high=2.0, grid=(1,), range=vf.ANY)
 """A second vector: the matrix is symmetric if x^T Hess y = y^T Hess x."""
 
 
-def hessian_matrix(logits: Reals) -> Reals:
+def hessian_matrix(logits: ar.Reals) -> ar.Reals:
     """The matrix [..., n, n]."""
     p, s = ar.softmax(logits), own_covariance(logits)
     identity = np.eye(logits.shape[-1], dtype=bool)
@@ -39,7 +35,7 @@ def hessian_matrix(logits: Reals) -> Reals:
     return -(on_diagonal - outer - p[..., :, None] * p[..., None, :])
 
 
-def hessian_times(logits: Reals, x: Reals, last: int = 1, diagonal: int = 1) -> Reals:
+def hessian_times(logits: ar.Reals, x: ar.Reals, last: int = 1, diagonal: int = 1) -> ar.Reals:
     """The matrix times a vector, -[(S + pi) x - S E x - pi (sum S x) - pi E x]; switches as above."""
     p, s = ar.softmax(logits), own_covariance(logits)
     along, mean = ar.total(s * x), ar.mean(p, x)
@@ -47,7 +43,7 @@ def hessian_times(logits: Reals, x: Reals, last: int = 1, diagonal: int = 1) -> 
              - p * ar.per_action(mean))
 
 
-def _residuals(i: Cases, **terms: int) -> Reals:
+def _residuals(i: vf.Cases, **terms: int) -> ar.Reals:
     """Quadratic form, row sums and asymmetry, all of which should vanish."""
     applied = hessian_times(i.logits, i.step, **terms)
     form = ar.total(i.step * applied) - quadratic_form(i.logits, i.step)
@@ -56,9 +52,9 @@ def _residuals(i: Cases, **terms: int) -> Reals:
     return np.concatenate([ar.per_action(form), rows, ar.per_action(asymmetry)], axis=-1)
 
 
-def _derivatives(i: Cases) -> tuple[Term, ...]:
+def _derivatives(i: vf.Cases) -> tuple[vf.Term, ...]:
     """-S is the gradient of entropy, and the matrix times a vector the derivative of -S along it."""
-    def along(t: Real) -> Reals:
+    def along(t: ar.Real) -> ar.Reals:
         return i.logits + ar.per_action(t) * i.step
 
     slope = -ar.total(own_covariance(i.logits) * i.step)
@@ -66,7 +62,7 @@ def _derivatives(i: Cases) -> tuple[Term, ...]:
             has_derivative(lambda t: -own_covariance(along(t)), 0, hessian_times(i.logits, i.step)))
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"$\nabla^2_z H = -[\mathrm{diag}(S)+\mathrm{diag}(\pi)-S\pi^\top-\pi S^\top-\pi\pi^\top]$, "
           r"$S=\pi(\log\pi+H)$: symmetric, zero on constants, with quadratic form "
           r"$-\mathrm{Var}(d)-\mathrm{Cov}(z,(d-\bar d)^2)$.",
@@ -75,15 +71,16 @@ _statement = Statement(
     beyond=_derivatives,
 )
 
-hessian = Claim(
+hessian = vf.Claim(
     id="extension.hessian",
     source="Extension of AEPO, Eq. 6",
+    reading=vf.Reading("inferred"),
     title="The Hessian of entropy in the logits",
     scope="one softmax policy, exact",
     statement=_statement,
-    instances=bandit_instances(correct=False, step=True, actions=(2, 6), vectors=(OTHER,)),
+    instances=vf.bandit_instances(correct=False, step=True, actions=(2, 6), vectors=(OTHER,)),
     mutants=(
-        Mutant(name="pi S^T dropped",
-               statement=variant(_statement, margin=lambda i: _residuals(i, last=0))),
+        vf.Mutant(name="pi S^T dropped",
+                  statement=vf.variant(_statement, margin=lambda i: _residuals(i, last=0))),
     ),
 )

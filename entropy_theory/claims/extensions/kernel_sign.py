@@ -24,20 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Condition,
-    Instances,
-    Mutant,
-    Scalar,
-    Statement,
-)
+from entropy_theory import verification as vf
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
 from entropy_theory.verification.drawn_fields import sample_logits
-from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import (
     TIME,
     entry,
@@ -45,62 +34,61 @@ from entropy_theory.verification.formula.limits import (
     has_derivative,
     implies,
 )
-from entropy_theory.verification.formula.statement import POSITIVE, Parameter, Parameters
-from entropy_theory.verification.formula.terms import ACTIONS, PROMPTS, Term, constant
-from entropy_theory.verification.instances import Batch, drawn_by
+from entropy_theory.verification.formula.terms import PROMPTS
+from entropy_theory.verification.instances import drawn_by
 
-SCALE = Scalar(name="scale", low=0.01, high=100.0, grid=(1, Fraction(1, 2)), range=POSITIVE)
+SCALE = vf.Scalar(name="scale", low=0.01, high=100.0, grid=(1, Fraction(1, 2)), range=vf.POSITIVE)
 """c, the kernel of a table: each logit moves by c times its own gradient."""
 
 
-@definition
-def inner(x: Reals, y: Reals) -> Reals:
+@vf.definition
+def inner(x: ar.Reals, y: ar.Reals) -> ar.Reals:
     """The sum of products over the logits of all states."""
     return ar.total(ar.total(x * y))
 
 
-def entropy_slope(i: Cases) -> Reals:
+def entropy_slope(i: vf.Cases) -> ar.Reals:
     """G: the gradient of the summed entropy of the states, [B, states, actions]."""
     return ar.entropy_gradient(i.logits)
 
 
-@definition
-def kernel_times(kernel: Reals, step: Reals) -> Reals:
+@vf.definition
+def kernel_times(kernel: ar.Reals, step: ar.Reals) -> ar.Reals:
     """K g: how a gradient step of the shared parameters moves each logit."""
     return ar.total(ar.total(kernel * step[..., None, None, :, :]))
 
 
-def moved(i: Cases) -> Reals:
+def moved(i: vf.Cases) -> ar.Reals:
     """K g for the instance's K and g."""
     return kernel_times(i.kernel, i.step)
 
 
-def rate(i: Cases) -> Reals:
+def rate(i: vf.Cases) -> ar.Reals:
     """<G, K g>."""
     return inner(entropy_slope(i), moved(i))
 
 
-def tabular_rate(i: Cases) -> Reals:
+def tabular_rate(i: vf.Cases) -> ar.Reals:
     """<G, g>: the rate of a table, per unit c."""
     return inner(entropy_slope(i), i.step)
 
 
-def defect(i: Cases) -> Reals:
+def defect(i: vf.Cases) -> ar.Reals:
     """(K - c I) g: what a table would not do."""
     return moved(i) - i.scale[..., None, None] * i.step
 
 
-def _room(i: Cases) -> Reals:
+def _room(i: vf.Cases) -> ar.Reals:
     """(c <G, g>)^2 - |(K - c I) g|^2 |G|^2."""
     off, slope = defect(i), entropy_slope(i)
     return (i.scale * tabular_rate(i)) ** 2 - inner(off, off) * inner(slope, slope)
 
 
-def _same_sign(i: Cases) -> Reals:
+def _same_sign(i: vf.Cases) -> ar.Reals:
     return rate(i) * tabular_rate(i)
 
 
-CLOSE = Condition(latex=r"$|(K - cI)\,g|\,|G| < c\,|\langle G, g\rangle|$", value=_room)
+CLOSE = vf.Condition(latex=r"$|(K - cI)\,g|\,|G| < c\,|\langle G, g\rangle|$", value=_room)
 
 
 # ------------------------------------------------------------------ instances
@@ -112,7 +100,7 @@ def _kernel(jacobian: np.ndarray, states: int, actions: int) -> np.ndarray:
     return product.reshape(*product.shape[:-2], states, actions, states, actions)
 
 
-def _sample(generator: np.random.Generator, size: int) -> Batch:
+def _sample(generator: np.random.Generator, size: int) -> vf.Batch:
     states, actions = int(generator.integers(1, 4)), int(generator.integers(2, 5))
     n = states * actions
     logits = sample_logits(generator, size * states, actions).reshape(size, states, actions)
@@ -128,7 +116,7 @@ def _sample(generator: np.random.Generator, size: int) -> Batch:
             "scale": np.sum(jacobian * jacobian, axis=(-1, -2)) / n}
 
 
-def _enumerate(largest_total: int) -> Iterator[Batch]:
+def _enumerate(largest_total: int) -> Iterator[vf.Batch]:
     """Two states of two actions; the identity with one entry of the Jacobian changed."""
     weights, kernels, steps = [], [], []
     for largest in range(2, max(2, largest_total // 4) + 1):
@@ -145,53 +133,53 @@ def _enumerate(largest_total: int) -> Iterator[Batch]:
            "step": np.array(steps, dtype=float), "scale": np.ones(len(steps))}
 
 
-INSTANCES = Instances(
+INSTANCES = vf.Instances(
     strategy=drawn_by(_sample), sample=_sample, enumerate=_enumerate,
     movable=("logits", "kernel", "step"),
     families="1-3 states of 2-4 actions, as many parameters as logits; Jacobians from the identity to "
              "noise, steps along the entropy's gradient and free ones",
-    parameters=Parameters(fields=(
-        Parameter(name="logits", axes=(PROMPTS, ACTIONS)),
-        Parameter(name="kernel", axes=(PROMPTS, ACTIONS, PROMPTS, ACTIONS)),
-        Parameter(name="step", axes=(PROMPTS, ACTIONS)),
-        Parameter(name="scale", range=SCALE.range),
+    parameters=vf.Parameters(fields=(
+        vf.Parameter(name="logits", axes=(PROMPTS, vf.ACTIONS)),
+        vf.Parameter(name="kernel", axes=(PROMPTS, vf.ACTIONS, PROMPTS, vf.ACTIONS)),
+        vf.Parameter(name="step", axes=(PROMPTS, vf.ACTIONS)),
+        vf.Parameter(name="scale", range=SCALE.range),
     )),
 )
 
 
-def _is_the_rate(i: Any) -> tuple[Term, ...]:
+def _is_the_rate(i: Any) -> tuple[vf.Term, ...]:
     """On any curve of logits that starts as the shared parameters move them, <G, K g> is the rate."""
 
-    def one(path: Term) -> Term:
-        start = entry(path, constant(0))
+    def one(path: vf.Term) -> vf.Term:
+        start = entry(path, vf.constant(0))
         moves = moved(i)
         return implies(
             has_derivative(lambda t: entry(path, t), 0, moves),
             has_derivative(lambda t: ar.total(ar.entropy(entry(path, t))), 0,
                            inner(ar.entropy_gradient(start), moves)))
 
-    return (for_every("path", (TIME, PROMPTS, ACTIONS), one),)
+    return (for_every("path", (TIME, PROMPTS, vf.ACTIONS), one),)
 
 
-_statement = Statement(
-    latex=r"If $|(K - cI)\,g|\,|G| < c\,|\langle G, g\rangle|$, in particular if "
-          r"$\lVert K - cI\rVert\,|g|\,|G| < c\,|\langle G, g\rangle|$, the entropy's rate "
-          r"$\langle G, K g\rangle$ under shared parameters has the sign of the tabular one, "
-          r"$\langle G, g\rangle$.",
+_statement = vf.Statement(
+    latex=r"If $|(K - cI)\,g|\,|G| < c\,|\langle G, g\rangle|$, $G$ the entropy's gradient in the "
+          r"logits of all states, the entropy's rate $\langle G, K g\rangle$ under shared parameters "
+          r"has the sign of the tabular one, $\langle G, g\rangle$.",
     margin=_same_sign,
     relation=">",
     conditions=(CLOSE,),
     beyond=_is_the_rate,
 )
 
-kernel_sign = Claim(
+kernel_sign = vf.Claim(
     id="extension.kernel-sign",
     source="Extension of AEPO, Assumption B.4, and Entropy Mechanism, Theorem 1 (any parametrization)",
-    title="The tabular sign of the entropy change survives a kernel close to a multiple of the identity",
+    reading=vf.Reading("inferred"),
+    title="The tabular sign of the entropy change survives where (K - cI) g is short",
     scope="any differentiable parametrization, several states, first order",
     statement=_statement,
     instances=INSTANCES,
     mutants=(
-        Mutant(name="the condition dropped", statement=variant(_statement, conditions=())),
+        vf.Mutant(name="the condition dropped", statement=vf.variant(_statement, conditions=())),
     ),
 )

@@ -28,20 +28,9 @@ from typing import Any
 import numpy as np
 
 from entropy_theory import policy
+from entropy_theory import verification as vf
 from entropy_theory.claims.extensions.remainder_constant import curvature_constant
-from entropy_theory.verification import (
-    GRADED_REWARD,
-    Cases,
-    Claim,
-    Mutant,
-    Scalar,
-    Statement,
-    bandit_instances,
-)
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Real, Reals
-from entropy_theory.verification.claim import experiment, variant
-from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import (
     TIME,
     entry,
@@ -50,38 +39,36 @@ from entropy_theory.verification.formula.limits import (
     has_derivative,
     implies,
 )
-from entropy_theory.verification.formula.statement import POSITIVE
-from entropy_theory.verification.formula.terms import ACTIONS, Term
 
 
-@definition
-def reward_gradient(logits: Reals, reward: Reals) -> Reals:
+@vf.definition
+def reward_gradient(logits: ar.Reals, reward: ar.Reals) -> ar.Reals:
     """grad E[r] = pi (r - E r)."""
     p = ar.softmax(logits)
     return p * ar.centered(p, reward)
 
 
-@definition
-def scaled_step(logits: Reals, reward: Reals) -> Reals:
+@vf.definition
+def scaled_step(logits: ar.Reals, reward: ar.Reals) -> ar.Reals:
     """<h, h> times the reward's gradient g minus its component along the entropy's gradient h."""
     g, h = reward_gradient(logits, reward), ar.entropy_gradient(logits)
     return ar.per_action(ar.total(h * h)) * g - ar.per_action(ar.total(g * h)) * h
 
 
-@definition
-def level_step(logits: Reals, reward: Reals) -> Reals:
+@vf.definition
+def level_step(logits: ar.Reals, reward: ar.Reals) -> ar.Reals:
     """The reward's gradient g minus its component along the entropy's gradient h."""
     g, h = reward_gradient(logits, reward), ar.entropy_gradient(logits)
     return g - ar.per_action(ar.total(g * h) / ar.total(h * h)) * h
 
 
-@definition
-def performance(logits: Reals, reward: Reals) -> Reals:
+@vf.definition
+def performance(logits: ar.Reals, reward: ar.Reals) -> ar.Reals:
     """J = E[r]."""
     return ar.mean(ar.softmax(logits), reward)
 
 
-def _residuals(i: Cases) -> Reals:
+def _residuals(i: vf.Cases) -> ar.Reals:
     """<h, step>, and <h, h> <g, step> - |step|^2 for the step times <h, h>."""
     g, h = reward_gradient(i.logits, i.reward), ar.entropy_gradient(i.logits)
     step = scaled_step(i.logits, i.reward)
@@ -89,7 +76,7 @@ def _residuals(i: Cases) -> Reals:
                      ar.total(h * h) * ar.total(g * step) - ar.total(step * step)], axis=-1)
 
 
-def _reward_rate(i: Cases) -> Reals:
+def _reward_rate(i: vf.Cases) -> ar.Reals:
     """<h, h> <g, step>: the reward's rate along the flow, times <h, h>^2."""
     g, h = reward_gradient(i.logits, i.reward), ar.entropy_gradient(i.logits)
     # A product of two sums minus a square: summed over pairs, so that no sign drowns.
@@ -97,7 +84,7 @@ def _reward_rate(i: Cases) -> Reals:
     return np.sum(np.sum(minors * minors, axis=-1), axis=-1) / 2
 
 
-def _natural_projection(i: Cases) -> Reals:
+def _natural_projection(i: vf.Cases) -> ar.Reals:
     """<h, step> with the component taken under the policy's weights."""
     p = ar.softmax(i.logits)
     g, h = reward_gradient(i.logits, i.reward), ar.entropy_gradient(i.logits)
@@ -108,16 +95,16 @@ def _natural_projection(i: Cases) -> Reals:
 # ------------------------------------------------------------------ derivatives and curves
 
 
-def _first_order(i: Any) -> tuple[Term, ...]:
+def _first_order(i: Any) -> tuple[vf.Term, ...]:
     """The step's rates, and its rest points."""
     z, h = i.logits, ar.entropy_gradient(i.logits)
     g, step = reward_gradient(z, i.reward), level_step(z, i.reward)
 
-    def stationary(direction: Term) -> Term:
+    def stationary(direction: vf.Term) -> vf.Term:
         return implies(equal(ar.total(h * direction), 0), equal(ar.total(g * direction), 0))
 
     still = equal(step, 0).all()
-    everywhere = for_every("direction", (ACTIONS,), stationary)
+    everywhere = for_every("direction", (vf.ACTIONS,), stationary)
     return (
         has_derivative(lambda t: ar.entropy(z + ar.per_action(t) * step), 0, 0),
         has_derivative(lambda t: performance(z + ar.per_action(t) * step, i.reward), 0,
@@ -127,30 +114,30 @@ def _first_order(i: Any) -> tuple[Term, ...]:
     )
 
 
-def _along_the_flow(i: Any) -> tuple[Term, ...]:
+def _along_the_flow(i: Any) -> tuple[vf.Term, ...]:
     """On every curve that follows the step."""
 
-    def later(path: Term, start: Term, stop: Term) -> Term:
+    def later(path: vf.Term, start: vf.Term, stop: vf.Term) -> vf.Term:
         here, there = entry(path, start), entry(path, stop)
         same = equal(ar.entropy(there), ar.entropy(here))
         before, after = performance(here, i.reward), performance(there, i.reward)
 
-        def rises(moment: Term) -> Term:
+        def rises(moment: vf.Term) -> vf.Term:
             still = equal(level_step(entry(path, moment), i.reward), 0).all()
             return implies((start < stop) & ~still, before < after)
 
         return same & (before <= after) & for_every(
             "moment", (), rises, given=lambda moment: (start <= moment) & (moment <= stop))
 
-    def follows(path: Term) -> Term:
+    def follows(path: vf.Term) -> vf.Term:
         return for_every("time", (), lambda time: has_derivative(
             lambda t: entry(path, t), time, level_step(entry(path, time), i.reward)))
 
-    def holds(path: Term) -> Term:
+    def holds(path: vf.Term) -> vf.Term:
         return for_every("start", (), lambda start: for_every(
             "stop", (), lambda stop: later(path, start, stop), given=lambda stop: start <= stop))
 
-    return (for_every("path", (TIME, ACTIONS), lambda path: implies(follows(path), holds(path))),)
+    return (for_every("path", (TIME, vf.ACTIONS), lambda path: implies(follows(path), holds(path))),)
 
 
 # ------------------------------------------------------------------ a run
@@ -189,84 +176,89 @@ def _runs() -> tuple[bool, str]:
 
 # ------------------------------------------------------------------ claims
 
-_INSTANCES = bandit_instances(actions=(2, 6), correct=False, vectors=(GRADED_REWARD,))
+_INSTANCES = vf.bandit_instances(actions=(2, 6), correct=False, vectors=(vf.GRADED_REWARD,))
 
-_step = Statement(
-    latex=r"The step $g - \frac{\langle g,h\rangle}{\langle h,h\rangle}h$ keeps $\mathcal H$ to first "
-          r"order, $\langle g, \mathrm{step}\rangle = \lVert\mathrm{step}\rVert^2 \ge 0$, and it "
-          r"vanishes exactly at the stationary points of $J$ at that entropy.",
+_step = vf.Statement(
+    latex=r"The step $g - \frac{\langle g,h\rangle}{\langle h,h\rangle}h$ ($g$ at the uniform policy, "
+          r"where $h = 0$) keeps $\mathcal H$ to first order, $\langle g, \mathrm{step}\rangle = "
+          r"\lVert\mathrm{step}\rVert^2 \ge 0$, and it vanishes exactly where no direction that keeps "
+          r"$\mathcal H$ to first order changes $J$.",
     margin=_residuals,
     relation="==",
     beyond=_first_order,
 )
 
-level_set_step = Claim(
+level_set_step = vf.Claim(
     id="extension.level-set-step",
     source="Extension (entropy control; any differentiable parametrization)",
+    reading=vf.Reading("inferred"),
     title="A step along an entropy level set never lowers the reward, to first order",
-    scope="any differentiable parametrization, first order",
+    scope="one tabular state, rewards in [0, 1], first order",
     statement=_step,
     instances=_INSTANCES,
     mutants=(
-        Mutant(name="the component taken under the policy's weights",
-               statement=variant(_step, margin=_natural_projection)),
+        vf.Mutant(name="the component taken under the policy's weights",
+                  statement=vf.variant(_step, margin=_natural_projection)),
     ),
 )
 
-_flow = Statement(
-    latex=r"On a curve with $\dot\theta = g - \frac{\langle g,h\rangle}{\langle h,h\rangle}h$ the "
-          r"entropy is constant and $J$ never falls; it rises over every stretch of time "
-          r"in which the velocity is not always zero.",
+_flow = vf.Statement(
+    latex=r"On a curve of logits with $\dot z = g - \frac{\langle g,h\rangle}{\langle h,h\rangle}h$ "
+          r"(with $\dot z = g$ at the uniform policy, where $h = 0$) the entropy is constant and $J$ "
+          "never falls; it rises over every stretch of time in which the velocity is not always zero.",
     margin=_reward_rate,
     beyond=_along_the_flow,
 )
 
-level_set_flow = Claim(
+level_set_flow = vf.Claim(
     id="extension.level-set-flow",
     source="Extension (entropy control; any differentiable parametrization)",
+    reading=vf.Reading("inferred"),
     title="On the flow along an entropy level set the reward never falls",
-    scope="any differentiable parametrization, continuous time",
+    scope="one tabular state, rewards in [0, 1], continuous time",
     statement=_flow,
     instances=_INSTANCES,
     experiments=(
-        experiment("eight runs", "six actions with graded rewards: along 4,000 Runge-Kutta steps of size "
-                   "0.05 entropy drifts by less than 1e-7, reward never falls and gains more than 0.02",
-                   _runs),
+        vf.experiment("eight runs", "six actions with graded rewards: along 4,000 Runge-Kutta steps of "
+                      "size 0.05 entropy drifts by less than 1e-7, reward never falls "
+                      "and gains more than 0.02",
+                      _runs),
     ),
     mutants=(
-        Mutant(name="the flow with the component added instead of taken away",
-               statement=variant(_flow, margin=lambda i: -ar.total(
-                   reward_gradient(i.logits, i.reward) * ar.entropy_gradient(i.logits)))),
+        vf.Mutant(name="the flow with the component added instead of taken away",
+                  statement=vf.variant(_flow, margin=lambda i: -ar.total(
+                      reward_gradient(i.logits, i.reward) * ar.entropy_gradient(i.logits)))),
     ),
 )
 
 # ------------------------------------------------------------------ steps of a size
 
-SIZE = Scalar(name="size", low=0.01, high=1e3, grid=(1, 10, 100), range=POSITIVE)
+SIZE = vf.Scalar(name="size", low=0.01, high=1e3, grid=(1, 10, 100), range=vf.POSITIVE)
 """The step's size over the squared length of the entropy's gradient."""
 
 
-def _drift_room(i: Cases, constant: Real) -> Reals:
+def _drift_room(i: vf.Cases, constant: ar.Real) -> ar.Reals:
     """Half the constant times |d|^2, less the change of entropy, for d of any size along the step."""
     step = ar.per_action(i.size) * scaled_step(i.logits, i.reward)
     return constant * ar.total(step * step) / 2 - np.abs(ar.entropy_change(i.logits, step))
 
 
-def _constant(i: Cases) -> Real:
+def _constant(i: vf.Cases) -> ar.Real:
     return curvature_constant(i.logits.shape[-1], i.logits)
 
 
-_drift = Statement(
+_drift = vf.Statement(
     latex=r"For $d = \eta\bigl(g - \frac{\langle g,h\rangle}{\langle h,h\rangle}h\bigr)$ of any size, "
           r"$|\mathcal H(z+d)-\mathcal H(z)| \le \frac12(\frac58+\frac15\log n)\lVert d\rVert^2$.",
     margin=lambda i: _drift_room(i, _constant(i)),
 )
 
-level_set_drift = Claim(
+level_set_drift = vf.Claim(
     id="extension.level-set-drift",
     source="Extension (entropy control, tabular)",
+    reading=vf.Reading("inferred"),
     title="A step of size eta along an entropy level set leaves it by an order of eta squared",
     scope="one tabular state of at least three actions (two have no such step), one step of any size",
     statement=_drift,
-    instances=bandit_instances(SIZE, actions=(3, 6), correct=False, vectors=(GRADED_REWARD,)),
+    instances=vf.bandit_instances(SIZE, actions=(3, 6), correct=False, vectors=(vf.GRADED_REWARD,)),
 )

@@ -33,70 +33,53 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from entropy_theory import policy
-from entropy_theory.claims.extensions.diverse_bonus import (
-    SOURCE,
-    diverse_step,
-    right_mass,
-)
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Condition,
-    Mutant,
-    Statement,
-    Vector,
-    bandit_instances,
-)
+from entropy_theory import verification as vf
+from entropy_theory.claims.extensions.diverse_bonus import SOURCE, diverse_step, right_mass
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Mask, Real, Reals
-from entropy_theory.verification.claim import experiment, variant
-from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import equal, has_derivative, implies
-from entropy_theory.verification.formula.statement import ANY
-from entropy_theory.verification.formula.terms import Term
 
 
-@definition
-def right_gradient(logits: Reals, correct: Mask) -> Reals:
+@vf.definition
+def right_gradient(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
     """g, the gradient of p: pi_a (1 - p) at right answers, -pi_a p at wrong ones."""
     p, wrong = right_mass(logits, correct), right_mass(logits, ~correct)
     return ar.softmax(logits) * np.where(correct, ar.per_action(wrong), -ar.per_action(p))
 
 
-@definition
-def learning(logits: Reals, correct: Mask) -> Real:
+@vf.definition
+def learning(logits: ar.Reals, correct: ar.Mask) -> ar.Real:
     """|g|^2, the reward's rate along its gradient."""
     g = right_gradient(logits, correct)
     return ar.total(g * g)
 
 
-@definition
-def entropy_of_learning(logits: Reals, correct: Mask) -> Real:
+@vf.definition
+def entropy_of_learning(logits: ar.Reals, correct: ar.Mask) -> ar.Real:
     """<h, g>, the entropy's rate along the reward's gradient."""
     return ar.total(ar.entropy_gradient(logits) * right_gradient(logits, correct))
 
 
-@definition
-def entropy_of_bonus(logits: Reals, correct: Mask) -> Real:
+@vf.definition
+def entropy_of_bonus(logits: ar.Reals, correct: ar.Mask) -> ar.Real:
     """<h, b>, what a unit of the bonus adds to the full entropy."""
     return ar.total(ar.entropy_gradient(logits) * diverse_step(logits, correct))
 
 
-@definition
-def reward_of_bonus(logits: Reals, correct: Mask) -> Real:
+@vf.definition
+def reward_of_bonus(logits: ar.Reals, correct: ar.Mask) -> ar.Real:
     """<g, b>, what a unit of the bonus adds to the reward: a price, never positive."""
     return ar.total(right_gradient(logits, correct) * diverse_step(logits, correct))
 
 
-@definition
-def held_gain(logits: Reals, correct: Mask) -> Real:
+@vf.definition
+def held_gain(logits: ar.Reals, correct: ar.Mask) -> ar.Real:
     """G = |g|^2 <h, b> - <h, g> <g, b>: the reward's rate while the entropy is held, times <h, b>."""
     return (learning(logits, correct) * entropy_of_bonus(logits, correct)
             - entropy_of_learning(logits, correct) * reward_of_bonus(logits, correct))
 
 
-@definition
-def held_step(logits: Reals, correct: Mask) -> Reals:
+@vf.definition
+def held_step(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
     """The reward's gradient and as much of the bonus as keeps the entropy to first order."""
     needed = -entropy_of_learning(logits, correct) / entropy_of_bonus(logits, correct)
     return right_gradient(logits, correct) + ar.per_action(needed) * diverse_step(logits, correct)
@@ -105,12 +88,12 @@ def held_step(logits: Reals, correct: Mask) -> Reals:
 # ------------------------------------------------------------------ one prompt
 
 
-def _along_the_hold(i: Any) -> tuple[Term, ...]:
+def _along_the_hold(i: Any) -> tuple[vf.Term, ...]:
     """What the step does to the entropy and the reward, and where the reward rests."""
     z, right = i.logits, i.correct
     step, bonus = held_step(z, right), entropy_of_bonus(z, right)
 
-    def moved(t: Term) -> Term:
+    def moved(t: vf.Term) -> vf.Term:
         return z + ar.per_action(t) * step
 
     able = bonus * bonus > 0
@@ -122,7 +105,7 @@ def _along_the_hold(i: Any) -> tuple[Term, ...]:
     )
 
 
-_held = Statement(
+_held = vf.Statement(
     latex=r"Let $g=\nabla p$, $h=\nabla\mathcal H$ and $b_a=\pi_a x_a$ the diverse bonus. "
           r"$\lVert g\rVert^2\langle h,b\rangle - \langle h,g\rangle\langle g,b\rangle \ge 0$; over "
           r"$\langle h,b\rangle$ it is the reward's rate along $g+cb$ with $\langle h,g+cb\rangle=0$. "
@@ -132,15 +115,16 @@ _held = Statement(
     beyond=_along_the_hold,
 )
 
-level_set_diverse_bonus = Claim(
+level_set_diverse_bonus = vf.Claim(
     id="extension.level-set-diverse-bonus",
     source=SOURCE,
+    reading=vf.Reading("inferred"),
     title="Along a level set of entropy held by the diverse bonus, which raises it, reward never falls",
     scope="one tabular state, 0/1 rewards, plain gradient, first order",
     statement=_held,
-    instances=bandit_instances(),
+    instances=vf.bandit_instances(),
     mutants=(
-        Mutant(name="also where the bonus lowers the entropy", statement=variant(
+        vf.Mutant(name="also where the bonus lowers the entropy", statement=vf.variant(
             _held, beyond=None, margin=lambda i: entropy_of_bonus(i.logits, i.correct)
             * held_gain(i.logits, i.correct))),
     ),
@@ -148,16 +132,16 @@ level_set_diverse_bonus = Claim(
 
 # ------------------------------------------------------------------ two prompts, one coefficient
 
-OTHER = Vector(name="other", low=-4.0, high=4.0, grid=(0, 3, -3), range=ANY)
+OTHER = vf.Vector(name="other", low=-4.0, high=4.0, grid=(0, 3, -3), range=vf.ANY)
 """The logits of another prompt, whose right answers are the same."""
 
-BONUS_RAISES_ENTROPY = Condition(
-    latex=r"\langle h_1,b_1\rangle+\langle h_2,b_2\rangle > 0",
+BONUS_RAISES_ENTROPY = vf.Condition(
+    latex=r"$\langle h_1,b_1\rangle+\langle h_2,b_2\rangle > 0$",
     value=lambda i: entropy_of_bonus(i.logits, i.correct) + entropy_of_bonus(i.other, i.correct),
 )
 
 
-def _joint_gain(i: Cases) -> Reals:
+def _joint_gain(i: vf.Cases) -> ar.Reals:
     """The reward's rate over both prompts while their mean entropy is held, times sum <h, b>."""
     learned, cost, raised, price = (
         rate(i.logits, i.correct) + rate(i.other, i.correct)
@@ -165,24 +149,24 @@ def _joint_gain(i: Cases) -> Reals:
     return learned * raised - cost * price
 
 
-def _gain_of_each(i: Cases) -> Reals:
+def _gain_of_each(i: vf.Cases) -> ar.Reals:
     return np.stack([held_gain(i.logits, i.correct), held_gain(i.other, i.correct)], axis=-1)
 
 
-def _gain_of_the_sharper(i: Cases) -> Reals:
+def _gain_of_the_sharper(i: vf.Cases) -> ar.Reals:
     """One prompt's learning and price against what the bonus does to the other's entropy."""
     return (learning(i.logits, i.correct) * entropy_of_bonus(i.other, i.correct)
             - entropy_of_learning(i.logits, i.correct) * reward_of_bonus(i.other, i.correct))
 
 
-_jointly = Statement(
+_jointly = vf.Statement(
     latex=r"Two prompts, one coefficient $c$ with $\sum_m\langle h_m,g_m+cb_m\rangle=0$: the mean reward "
           r"does not fall to first order.",
     margin=_joint_gain,
     conditions=(BONUS_RAISES_ENTROPY,),
 )
 
-_each = Statement(
+_each = vf.Statement(
     latex=r"$\lVert g_m\rVert^2\langle h_m,b_m\rangle - "
           r"\langle h_m,g_m\rangle\langle g_m,b_m\rangle \ge 0$ at each of the two prompts: with a "
           r"coefficient for each, no prompt's reward falls where the bonus raises its entropy.",
@@ -217,26 +201,27 @@ def _falls(prompts: Prompts, coefficient_below: float) -> tuple[bool, str]:
         f"{share:.3f} times |g|^2")
 
 
-level_set_one_coefficient = Claim(
+level_set_one_coefficient = vf.Claim(
     id="extension.level-set-one-coefficient",
     source=SOURCE,
+    reading=vf.Reading("inferred"),
     title="Held by one coefficient of the diverse bonus over several prompts, reward never falls",
     scope="two tabular states with the same right answers, 0/1 rewards, plain gradient, first order",
     statement=_jointly,
-    instances=bandit_instances(actions=(2, 4), vectors=(OTHER,)),
+    instances=vf.bandit_instances(actions=(2, 4), vectors=(OTHER,)),
     repair=_each,
     repair_is="instead",
     repair_note="with a coefficient for each prompt no prompt's reward falls where the bonus raises its "
                 "entropy",
     experiments=(
-        experiment("the fewest answers", "one right answer of (2, 1) and two right of (1, 9, 16): the "
-                   "mean entropy is held by a coefficient below 16, and the reward falls",
-                   lambda: _falls(FEWEST, 16)),
-        experiment("a usual coefficient", "twenty answers at each prompt: so it does for one of 1.25",
-                   lambda: _falls(TWENTY, 1.25)),
+        vf.experiment("the fewest answers", "one right answer of (2, 1) and two right of (1, 9, 16): the "
+                      "mean entropy is held by a coefficient below 16, and the reward falls",
+                      lambda: _falls(FEWEST, 16)),
+        vf.experiment("a usual coefficient", "twenty answers at each prompt: so it does for one of 1.25",
+                      lambda: _falls(TWENTY, 1.25)),
     ),
     mutants=(
-        Mutant(name="the learning of one against the price at the other", statement=variant(
+        vf.Mutant(name="the learning of one against the price at the other", statement=vf.variant(
             _each, margin=_gain_of_the_sharper)),
     ),
 )

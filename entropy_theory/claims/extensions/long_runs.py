@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 
+from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification import certify
-from entropy_theory.verification.arithmetic import Ball, Reals
 
 BITS = 192
 GROUP = 8
@@ -35,7 +35,7 @@ def constant(temperature: float) -> Schedule:
 
 
 def entropies(
-    logits: tuple[float, ...] | Reals,
+    logits: tuple[float, ...] | ar.Reals,
     correct: Sequence[int],
     schedule: Schedule,
     *,
@@ -86,7 +86,7 @@ def steps_to(path: Sequence[float], level: float) -> int:
     return next((k for k, entropy in enumerate(path) if entropy >= level), -1)
 
 
-def _softmax(z: Sequence[Ball]) -> tuple[list[Ball], float]:
+def _softmax(z: Sequence[ar.Ball]) -> tuple[list[ar.Ball], float]:
     top = max(z, key=lambda x: float(x.mid()))
     weights = [(x - top).exp() for x in z]
     normalizer = _sum(weights)
@@ -95,20 +95,20 @@ def _softmax(z: Sequence[Ball]) -> tuple[list[Ball], float]:
     return p, float(entropy.mid())
 
 
-def _group_weight(p: Ball) -> Ball:
+def _group_weight(p: ar.Ball) -> ar.Ball:
     """kappa = E sqrt(k/G (1 - k/G)) / (p (1 - p)), k ~ Bin(G, p): exact expected GRPO."""
     terms = [math.comb(GROUP, k) * p ** (k - 1) * (1 - p) ** (GROUP - k - 1)
              * (_ball(k * (GROUP - k)).sqrt() / GROUP) for k in range(1, GROUP)]
     return _sum(terms)
 
 
-def _ball(number: int) -> Ball:
+def _ball(number: int) -> ar.Ball:
     from flint import arb
 
     return arb(number)
 
 
-def _sum(terms: Iterable[Ball]) -> Ball:
+def _sum(terms: Iterable[ar.Ball]) -> ar.Ball:
     from flint import arb
 
     total = arb(0)

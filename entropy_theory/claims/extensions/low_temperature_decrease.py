@@ -15,56 +15,44 @@ The second hypothesis holds at every T < 1 if each right answer is at least as l
 
 from __future__ import annotations
 
-from entropy_theory.claims.aepo.tempered_reinforce import (
-    ENTROPY_FALLS,
-    LOW_TEMPERATURE,
-    rate,
-)
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Condition,
-    Mutant,
-    Statement,
-    bandit_instances,
-)
+from entropy_theory import verification as vf
+from entropy_theory.claims.aepo.tempered_reinforce import ENTROPY_FALLS, LOW_TEMPERATURE, rate
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import without
 
 
-def _falls_more(i: Cases) -> Reals:
+def _falls_more(i: vf.Cases) -> ar.Reals:
     """F(1) - F(T)."""
     return rate(i.logits, i.correct) - rate(i.logits, i.correct, i.temperature)
 
 
-def _right_more_often(i: Cases) -> Reals:
+def _right_more_often(i: vf.Cases) -> ar.Reals:
     """pi^T(A*) - pi(A*)."""
     tempered = ar.softmax(i.logits, i.temperature)
     return ar.total(tempered - ar.softmax(i.logits), i.correct)
 
 
-RIGHT_MORE_OFTEN = Condition(
+RIGHT_MORE_OFTEN = vf.Condition(
     latex=r"$\pi^T(\mathcal A^*) \ge \pi(\mathcal A^*)$", value=_right_more_often, relation=">=",
 )
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"If $F(1) < 0$ and $\pi^T(\mathcal A^*) \ge \pi(\mathcal A^*)$, then $F(T) \le F(1)$, for "
           r"every $T < 1$.",
     margin=_falls_more,
     conditions=(ENTROPY_FALLS, RIGHT_MORE_OFTEN),
 )
 
-low_temperature_decrease = Claim(
+low_temperature_decrease = vf.Claim(
     id="extension.low-temperature-decrease",
     source="Extension of AEPO, Corollary 4.4, second half",
+    reading=vf.Reading("inferred"),
     title="Where plain REINFORCE lowers entropy, a low temperature that makes right answers no rarer "
           "lowers it at least as much",
     scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_statement,
-    instances=bandit_instances(LOW_TEMPERATURE),
+    instances=vf.bandit_instances(LOW_TEMPERATURE),
     mutants=(
-        Mutant(name="right answers may become rarer",
-               statement=without(_statement, RIGHT_MORE_OFTEN.latex)),
+        vf.Mutant(name="right answers may become rarer",
+                  statement=vf.without(_statement, RIGHT_MORE_OFTEN.latex)),
     ),
 )

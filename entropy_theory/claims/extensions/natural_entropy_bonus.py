@@ -15,29 +15,26 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from entropy_theory.verification import Cases, Claim, Scalar, Statement, bandit_instances
+from entropy_theory import verification as vf
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import has_derivative
-from entropy_theory.verification.formula.statement import Range
 
-STRENGTH = Scalar(name="strength", low=0.001, high=1.0, grid=(1, Fraction(1, 2), Fraction(1, 10)),
-                  range=Range(low=0, open_low=True, high=1))
+STRENGTH = vf.Scalar(name="strength", low=0.001, high=1.0, grid=(1, Fraction(1, 2), Fraction(1, 10)),
+                     range=vf.Range(low=0, open_low=True, high=1))
 
 
-@definition
-def natural_bonus_step(logits: Reals, strength: Reals) -> Reals:
+@vf.definition
+def natural_bonus_step(logits: ar.Reals, strength: ar.Reals) -> ar.Reals:
     """The step -c log pi."""
     return -ar.per_action(strength) * ar.log_softmax(logits)
 
 
-def rise(i: Cases) -> Reals:
+def rise(i: vf.Cases) -> ar.Reals:
     """Exact entropy change of the step -c log pi."""
     return ar.entropy_change(i.logits, natural_bonus_step(i.logits, i.strength))
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"For $0 < \eta\lambda \le 1$ the step $\Delta z = -\eta\lambda\log\pi$ never lowers entropy: "
           r"$H(z+\Delta z) \ge H(z)$; to first order it adds $\eta\lambda\,\mathrm{Var}_\pi(\log\pi)$.",
     margin=rise,
@@ -46,11 +43,12 @@ _statement = Statement(
         ar.covariance(ar.softmax(i.logits), ar.log_softmax(i.logits), ar.log_softmax(i.logits))),),
 )
 
-natural_entropy_bonus = Claim(
+natural_entropy_bonus = vf.Claim(
     id="extension.natural-entropy-bonus",
     source="Extension: entropy bonus under the natural gradient",
+    reading=vf.Reading("inferred"),
     title="A natural-gradient entropy bonus of strength at most 1 never lowers entropy",
     scope="one softmax policy, one step of the bonus alone, of any size up to strength 1",
     statement=_statement,
-    instances=bandit_instances(STRENGTH, correct=False),
+    instances=vf.bandit_instances(STRENGTH, correct=False),
 )

@@ -23,17 +23,14 @@ from typing import Any
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aent.token_mdp import returns
 from entropy_theory.claims.entropy_mechanism.tree_rates import (
     advantage,
     response_probabilities,
     trees,
 )
-from entropy_theory.verification import Cases, Claim, Condition, Mutant, Scalar, Statement
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import (
     TIME,
     entry,
@@ -42,14 +39,12 @@ from entropy_theory.verification.formula.limits import (
     has_derivative,
     implies,
 )
-from entropy_theory.verification.formula.statement import POSITIVE
-from entropy_theory.verification.formula.terms import ACTIONS, STATES, Term, constant
 
-ELAPSED = Scalar(name="elapsed", low=2.0**-6, high=8.0, grid=(1, Fraction(1, 4)), range=POSITIVE)
+ELAPSED = vf.Scalar(name="elapsed", low=2.0**-6, high=8.0, grid=(1, Fraction(1, 4)), range=vf.POSITIVE)
 
 
-@definition
-def flowed(logits: Reals, reward: Reals, elapsed: Reals) -> Reals:
+@vf.definition
+def flowed(logits: ar.Reals, reward: ar.Reals, elapsed: ar.Reals) -> ar.Reals:
     """z(s, a) + log E[e^{t R} | s, a]: where the natural flow is at time t."""
     tree = ar.token_tree(logits)
     _, action_values = tree.values(
@@ -57,41 +52,41 @@ def flowed(logits: Reals, reward: Reals, elapsed: Reals) -> Reals:
     return logits + np.log(action_values)
 
 
-@definition
-def tilted_probabilities(logits: Reals, reward: Reals, elapsed: Reals) -> Reals:
+@vf.definition
+def tilted_probabilities(logits: ar.Reals, reward: ar.Reals, elapsed: ar.Reals) -> ar.Reals:
     """pi(y) e^{t R(y)} / E[e^{t R}]."""
     p, weights = response_probabilities(logits), np.exp(elapsed[..., None] * reward)
     return p * weights / ar.mean(p, weights)[..., None]
 
 
-@definition
-def state_values(logits: Reals, reward: Reals) -> Reals:
+@vf.definition
+def state_values(logits: ar.Reals, reward: ar.Reals) -> ar.Reals:
     """V(s), for a reward of responses."""
     tree = ar.token_tree(logits)
     values, _ = tree.values(ar.softmax(logits), tree.edge_reward(reward))
     return values
 
 
-def follows(path: Any, reward: Any) -> Term:
+def follows(path: Any, reward: Any) -> vf.Term:
     """From time 0 on the curve of logits moves as the natural gradient."""
-    return for_every("t", (), lambda t: implies(constant(0) <= t, has_derivative(
+    return for_every("t", (), lambda t: implies(vf.constant(0) <= t, has_derivative(
         lambda r: entry(path, r), t, advantage(entry(path, t), reward))))
 
 
-def on_every_flow(reward: Any, holds: Any) -> Term:
+def on_every_flow(reward: Any, holds: Any) -> vf.Term:
     """What holds of every curve that follows the natural gradient, given it and where it starts."""
-    return for_every("path", (TIME, STATES, ACTIONS), lambda path: implies(
-        follows(path, reward), holds(path, entry(path, constant(0)))))
+    return for_every("path", (TIME, vf.STATES, vf.ACTIONS), lambda path: implies(
+        follows(path, reward), holds(path, entry(path, vf.constant(0)))))
 
 
-def _flow_itself(i: Any, reward: Any) -> Term:
+def _flow_itself(i: Any, reward: Any) -> vf.Term:
     """`flowed` moves as the natural gradient, up to V(s)."""
     here = flowed(i.logits, reward, i.elapsed)
     return has_derivative(lambda t: flowed(i.logits, reward, t), i.elapsed,
                           advantage(here, reward) + state_values(here, reward)[..., None])
 
 
-def _tilts(i: Any) -> tuple[Term, ...]:
+def _tilts(i: Any) -> tuple[vf.Term, ...]:
     return (
         _flow_itself(i, i.reward),
         on_every_flow(i.reward, lambda path, start: equal(
@@ -100,12 +95,12 @@ def _tilts(i: Any) -> tuple[Term, ...]:
     )
 
 
-def _tilt_residual(i: Cases) -> Reals:
+def _tilt_residual(i: vf.Cases) -> ar.Reals:
     return response_probabilities(flowed(i.logits, i.reward, i.elapsed)) - tilted_probabilities(
         i.logits, i.reward, i.elapsed)
 
 
-_tilted = Statement(
+_tilted = vf.Statement(
     latex=r"Along the flow $dz(s,a)/dt = A(s,a)$ of token logits, $\pi_t(y) = \pi_0(y) e^{tR(y)} / "
           r"\mathbb E_0[e^{tR}]$ for every response; up to a constant at each state $z_t(s,a) = z_0(s,a) "
           r"+ \log\mathbb E_0[e^{tR} \mid s, a]$.",
@@ -114,15 +109,16 @@ _tilted = Statement(
     beyond=_tilts,
 )
 
-natural_flow_tilts = Claim(
+natural_flow_tilts = vf.Claim(
     id="extension.natural-flow-tilts",
     source="Extension of Entropy Mechanism, Theorem 2",
+    reading=vf.Reading("inferred"),
     title="The natural gradient flow of token logits tilts whole responses",
     scope="tabular token tree, natural gradient in continuous time, policies of responses",
     statement=_tilted,
     instances=trees(ELAPSED, reward="graded"),
     mutants=(
-        Mutant(name="the step at the start kept up: z + t A", statement=variant(
+        vf.Mutant(name="the step at the start kept up: z + t A", statement=vf.variant(
             _tilted, margin=lambda i: response_probabilities(
                 i.logits + i.elapsed[..., None, None] * advantage(i.logits, i.reward))
             - tilted_probabilities(i.logits, i.reward, i.elapsed))),
@@ -132,54 +128,54 @@ natural_flow_tilts = Claim(
 # ---------------------------------------------------------------- right and wrong
 
 
-@definition
-def mass(logits: Reals, kept: Mask) -> Reals:
+@vf.definition
+def mass(logits: ar.Reals, kept: ar.Mask) -> ar.Reals:
     """The probability of a response that is kept."""
     return ar.total(response_probabilities(logits), kept)
 
 
-@definition
-def entropy_within(logits: Reals, kept: Mask) -> Reals:
+@vf.definition
+def entropy_within(logits: ar.Reals, kept: ar.Mask) -> ar.Reals:
     """The entropy of a response, given that it is among those kept."""
     share = response_probabilities(logits) / mass(logits, kept)[..., None]
     log_response = ar.token_tree(logits).sum_along(ar.log_softmax(logits))
     return -ar.total(share * (log_response - np.log(mass(logits, kept))[..., None]), kept)
 
 
-@definition
-def mixed(right: Reals, wrong: Reals, entropy_right: Reals, entropy_wrong: Reals) -> Reals:
+@vf.definition
+def mixed(right: ar.Reals, wrong: ar.Reals, entropy_right: ar.Reals, entropy_wrong: ar.Reals) -> ar.Reals:
     """h(p) + p H_right + q H_wrong, with p and q = 1 - p the probabilities of being right and wrong."""
     return (-right * np.log(right) - wrong * np.log(wrong)
             + right * entropy_right + wrong * entropy_wrong)
 
 
-@definition
-def curve(logits: Reals, correct: Mask, elapsed: Reals) -> Reals:
+@vf.definition
+def curve(logits: ar.Reals, correct: ar.Mask, elapsed: ar.Reals) -> ar.Reals:
     """h(p_t) + p_t H_right + (1 - p_t) H_wrong, p_t = p e^t/(p e^t + 1 - p), all of the first policy."""
     grown, wrong = mass(logits, correct) * np.exp(elapsed), mass(logits, ~correct)
     return mixed(grown / (grown + wrong), wrong / (grown + wrong),
                  entropy_within(logits, correct), entropy_within(logits, ~correct))
 
 
-@definition
-def still_to_go(logits: Reals, correct: Mask, elapsed: Reals) -> Reals:
+@vf.definition
+def still_to_go(logits: ar.Reals, correct: ar.Mask, elapsed: ar.Reals) -> ar.Reals:
     """(3 + |H_wrong - H_right|) sqrt((1 - p)/p) e^{-t/2}."""
     gap = np.abs(entropy_within(logits, ~correct) - entropy_within(logits, correct))
     odds = mass(logits, ~correct) / mass(logits, correct)
     return (3 + gap) * np.sqrt(odds) * np.exp(-elapsed / 2)
 
 
-def _curve_residual(i: Cases, within: Any = curve) -> Reals:
+def _curve_residual(i: vf.Cases, within: Any = curve) -> ar.Reals:
     reward = returns(i.correct, i.logits)
     entropy = ar.response_entropy(flowed(i.logits, reward, i.elapsed))
     return entropy - within(i.logits, i.correct, i.elapsed)
 
 
-def _without_entropy_within(logits: Reals, correct: Mask, elapsed: Reals) -> Reals:
+def _without_entropy_within(logits: ar.Reals, correct: ar.Mask, elapsed: ar.Reals) -> ar.Reals:
     return curve(logits, correct, elapsed) - entropy_within(logits, correct)
 
 
-def _ends(i: Any) -> tuple[Term, ...]:
+def _ends(i: Any) -> tuple[vf.Term, ...]:
     reward = returns(i.correct, i.logits)
     return (
         _flow_itself(i, reward),
@@ -191,30 +187,31 @@ def _ends(i: Any) -> tuple[Term, ...]:
     )
 
 
-SOME_WRONG = Condition(latex="some response is wrong", value=lambda i: np.any(~i.correct, axis=-1))
+SOME_WRONG = vf.Condition(latex="some response is wrong", value=lambda i: np.any(~i.correct, axis=-1))
 
-_curve = Statement(
-    latex=r"Along the same flow with $R = 1$ for right responses and $0$ for others, $\mathcal H_t = "
-          r"h(p_t) + p_t \mathcal H_{right} + (1 - p_t)\mathcal H_{wrong}$ with $p_t = p_0 e^t / "
-          r"(p_0 e^t + 1 - p_0)$ and the entropies within right and within wrong responses at the start; "
-          r"so $|\mathcal H_t - \mathcal H_{right}| \le (3 + |\mathcal H_{wrong} - \mathcal H_{right}|)"
-          r"\sqrt{(1-p_0)/p_0}\,e^{-t/2}$.",
+_curve = vf.Statement(
+    latex="Along the natural gradient flow $dz(s,a)/dt = A(s,a)$ with $R = 1$ for right responses and "
+          r"$0$ for others, $\mathcal H_t = h(p_t) + p_t \mathcal H_{right} + (1 - p_t)\mathcal "
+          "H_{wrong}$ with $p_t = p_0 e^t / (p_0 e^t + 1 - p_0)$ and the entropies within right and "
+          r"within wrong responses at the start; so $|\mathcal H_t - \mathcal H_{right}| \le (3 + "
+          r"|\mathcal H_{wrong} - \mathcal H_{right}|)\sqrt{(1-p_0)/p_0}\,e^{-t/2}$.",
     margin=_curve_residual,
     relation="==",
     conditions=(SOME_WRONG,),
     beyond=_ends,
 )
 
-natural_flow_curve = Claim(
+natural_flow_curve = vf.Claim(
     id="extension.natural-flow-curve",
     source="Extension of Entropy Mechanism, Theorem 2 and Section 2",
+    reading=vf.Reading("inferred"),
     title="Along the natural gradient flow entropy is a function of the reward",
     scope="tabular token tree, rewards 0 and 1, natural gradient in continuous time, entropy per "
           "response",
     statement=_curve,
     instances=trees(ELAPSED, reward="correct"),
     mutants=(
-        Mutant(name="without the entropy within right responses", statement=variant(
+        vf.Mutant(name="without the entropy within right responses", statement=vf.variant(
             _curve, margin=lambda i: _curve_residual(i, _without_entropy_within))),
     ),
 )

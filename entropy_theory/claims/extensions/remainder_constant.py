@@ -24,23 +24,20 @@ from typing import Any
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.extensions.hessian import hessian_matrix
 from entropy_theory.claims.extensions.second_order import first_order, quadratic_form
-from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Real, Reals
-from entropy_theory.verification.claim import experiment, variant
 from entropy_theory.verification.formula.limits import for_every, implies
-from entropy_theory.verification.formula.terms import ACTIONS, Term
 
 CONSTANT, PER_LOG, UNIT = 25, 8, 40
 """|Q(d)| <= (25 + 8 log n)/40 ||d||^2: the margin and the proof below share these integers."""
-def curvature_constant(n: int, like: Reals) -> Real:
+def curvature_constant(n: int, like: ar.Reals) -> ar.Real:
     """5/8 + (1/5) log n: a bound on |Q(d)|/||d||^2."""
     return (ar.constant(CONSTANT, like) + PER_LOG * ar.log_of(n, like)) / UNIT
 
 
-def room(i: Cases, constant: Real) -> Reals:
+def room(i: vf.Cases, constant: ar.Real) -> ar.Reals:
     """Half the constant times ||d||^2 minus |R|; and the constant times ||d||^2 minus |Q|."""
     norm = ar.total(i.step * i.step)
     remainder = np.abs(ar.entropy_change(i.logits, i.step) - first_order(i.logits, i.step))
@@ -48,21 +45,21 @@ def room(i: Cases, constant: Real) -> Reals:
     return np.stack([constant * norm / 2 - remainder, constant * norm - curvature], axis=-1)
 
 
-def no_smaller(least: Real) -> Term:
+def no_smaller(least: ar.Real) -> vf.Term:
     """Any K with |R| <= (K/2) ||d||^2 for all policies and steps is at least ``least``."""
-    def holds(z: Any, d: Any, constant: Real) -> Any:
+    def holds(z: Any, d: Any, constant: ar.Real) -> Any:
         remainder = np.abs(ar.entropy_change(z, d) - first_order(z, d))
         return remainder <= constant * ar.total(d * d) / 2
 
-    def at_least(constant: Real) -> Term:
-        everywhere = for_every("z", (ACTIONS,), lambda z: for_every(
-            "d", (ACTIONS,), lambda d: holds(z, d, constant)))
+    def at_least(constant: ar.Real) -> vf.Term:
+        everywhere = for_every("z", (vf.ACTIONS,), lambda z: for_every(
+            "d", (vf.ACTIONS,), lambda d: holds(z, d, constant)))
         return implies(everywhere, least <= constant)
 
     return for_every("K", (), at_least)
 
 
-def _grows_with_log(i: Cases) -> Term:
+def _grows_with_log(i: vf.Cases) -> vf.Term:
     """From four actions on a valid constant is at least 1/4 + (1/8) log((n - 2)/2)."""
     n = i.step.shape[-1]
     least = ar.constant(1, i.step) / 4 + np.log((n - 2) / ar.constant(2, i.step)) / 8
@@ -81,7 +78,7 @@ def _best_constant() -> tuple[bool, str]:
 
     generator, found, shown = np.random.default_rng(0), [], True
     for n in (3, 5, 8):
-        def norm(z: Reals) -> float:
+        def norm(z: ar.Reals) -> float:
             return -float(np.max(np.abs(np.linalg.eigvalsh(hessian_matrix(z[None])[0]))))
 
         starts = [*(2 * generator.standard_normal((4, n))), np.eye(n)[0] + np.eye(n)[1]]
@@ -93,7 +90,7 @@ def _best_constant() -> tuple[bool, str]:
     return shown, "largest found (two equal big actions): " + ", ".join(found)
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"$|H(z+d)-H(z)+\mathrm{Cov}(z,d)| \le \frac12K_n\lVert d\rVert^2$ with "
           r"$K_n \le \frac58+\frac15\log n$; and $K_n \ge \frac14+\frac18\log\frac{n-2}2$ for $n\ge4$: "
           r"no constant free of $n$ exists.",
@@ -105,20 +102,21 @@ _statement = Statement(
 # how a bound has to grow with n.
 MANY_ACTIONS = {"weights": [72, 72] + 62 * [1], "step": [1, -1] + 62 * [0]}
 
-remainder_constant = Claim(
+remainder_constant = vf.Claim(
     id="extension.remainder-constant",
     source="Extension of AEPO, Theorem 4.3, and Cui et al., Lemma 1",
+    reading=vf.Reading("inferred"),
     title="The constant in the remainder of the first order",
     scope="one softmax policy, one logit step of any size",
     statement=_statement,
-    instances=bandit_instances(correct=False, step=True, actions=(2, 12)),
+    instances=vf.bandit_instances(correct=False, step=True, actions=(2, 12)),
     mutants=(
-        Mutant(name="a constant free of n: 1/2",
-               statement=variant(_statement, margin=lambda i: room(i, ar.constant(1, i.step) / 2))),
+        vf.Mutant(name="a constant free of n: 1/2",
+                  statement=vf.variant(_statement, margin=lambda i: room(i, ar.constant(1, i.step) / 2))),
     ),
     witnesses=(MANY_ACTIONS,),
     experiments=(
-        experiment("best constant", "ascent of the curvature over policies finds nothing above two equal "
-                   "big actions and a uniform rest, n = 3, 5, 8", _best_constant),
+        vf.experiment("best constant", "ascent of the curvature over policies finds nothing above two "
+                      "equal big actions and a uniform rest, n = 3, 5, 8", _best_constant),
     ),
 )

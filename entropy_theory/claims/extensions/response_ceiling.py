@@ -26,14 +26,11 @@ from typing import Any
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.tempered_reinforce import LEARNING_RATE, TEMPERATURE
 from entropy_theory.claims.entropy_mechanism.tree_rates import trees
 from entropy_theory.token_tree import TokenTree
-from entropy_theory.verification import Cases, Claim, Mutant, Scalar, Statement
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.claim import experiment, variant
-from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import (
     STEPS,
     after,
@@ -45,54 +42,52 @@ from entropy_theory.verification.formula.limits import (
     limsup_at_most,
     tends_to,
 )
-from entropy_theory.verification.formula.statement import POSITIVE
-from entropy_theory.verification.formula.terms import ACTIONS, STATES, Term
 
-LOWEST = Scalar(name="lowest", low=0.05, high=1.0, grid=(Fraction(1, 2),), range=POSITIVE)
+LOWEST = vf.Scalar(name="lowest", low=0.05, high=1.0, grid=(Fraction(1, 2),), range=vf.POSITIVE)
 """The least temperature of a run."""
 
 
-@definition
-def rewarded(logits: Reals, correct: Mask) -> Reals:
+@vf.definition
+def rewarded(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
     """W(sa): the probability of passing s, choosing a and ending right."""
     return ar.token_tree(logits).flow(ar.softmax(logits), indicator(correct, logits))
 
 
-def indicator(correct: Mask, logits: Reals) -> Reals:
+def indicator(correct: ar.Mask, logits: ar.Reals) -> ar.Reals:
     """1 for right responses, 0 for wrong ones."""
     kept: Any = np.where(correct, ar.constant(1, like=logits), ar.constant(0, like=logits))
     return kept
 
 
-@definition
-def viable(logits: Reals, correct: Mask) -> Mask:
+@vf.definition
+def viable(logits: ar.Reals, correct: ar.Mask) -> ar.Mask:
     """Whether some right response goes on from a token."""
     right = ar.token_tree(logits).sum_through(indicator(correct, logits))
     return ar.less(0 * right, right)
 
 
-@definition
-def tempered_step(logits: Reals, correct: Mask, temperature: Reals) -> Reals:
+@vf.definition
+def tempered_step(logits: ar.Reals, correct: ar.Mask, temperature: ar.Reals) -> ar.Reals:
     """dz per unit learning rate, drawn at a temperature: W(sa) - pi(a|s) W(s)."""
     through = rewarded(logits / temperature[..., None, None], correct)
     return through - ar.per_action(ar.total(through)) * ar.softmax(logits)
 
 
-@definition
-def policy_gradient(logits: Reals, correct: Mask) -> Reals:
+@vf.definition
+def policy_gradient(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
     """Return the same at T = 1: the gradient of the probability of a right response."""
     through = rewarded(logits, correct)
     return through - ar.per_action(ar.total(through)) * ar.softmax(logits)
 
 
-@definition
-def success(logits: Reals, correct: Mask) -> Reals:
+@vf.definition
+def success(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
     """The probability of a right response."""
     probabilities = ar.token_tree(logits).response_probabilities(ar.softmax(logits))
     return ar.total(probabilities * indicator(correct, logits))
 
 
-def _room(i: Cases) -> Reals:
+def _room(i: vf.Cases) -> ar.Reals:
     """What the viable sums gain and what every nonviable logit loses, state by state."""
     going = viable(i.logits, i.correct)
     through = rewarded(i.logits / i.temperature[..., None, None], i.correct)
@@ -102,14 +97,14 @@ def _room(i: Cases) -> Reals:
     return _several(gained, np.where(going, 0 * step, -step))
 
 
-def _several(of_states: Reals, of_edges: Reals) -> Reals:
+def _several(of_states: ar.Reals, of_edges: ar.Reals) -> ar.Reals:
     """Margins of states and of edges side by side."""
-    if isinstance(of_states, Term):
+    if isinstance(of_states, vf.Term):
         return np.concatenate([of_states, of_edges], axis=-1)
     return np.concatenate([of_states, of_edges.reshape(*of_edges.shape[:-2], -1)], axis=-1)
 
 
-def _long_term(i: Any) -> tuple[Term, ...]:
+def _long_term(i: Any) -> tuple[vf.Term, ...]:
     """What the margins lead to: a right response becomes certain, whatever the temperatures."""
     step = tempered_step(i.logits, i.correct, i.temperature)
     gained = ar.total(np.where(viable(i.logits, i.correct), step, 0 * step))
@@ -118,13 +113,13 @@ def _long_term(i: Any) -> tuple[Term, ...]:
     sums = equal(gained, ar.total(through) * ar.total(ar.softmax(i.logits), ~going))
     number = ar.total(indicator(i.correct, i.logits))
 
-    def ends(path: Term) -> Term:
+    def ends(path: vf.Term) -> vf.Term:
         certain = tends_to(lambda k: success(entry(path, k), i.correct), 1)
         low = limsup_at_most(lambda k: ar.response_entropy(entry(path, k)), np.log(number))
         return certain & low
 
-    def follows(path: Term, temperatures: Term, weights: Term) -> Term:
-        def one(k: Term) -> Term:
+    def follows(path: vf.Term, temperatures: vf.Term, weights: vf.Term) -> vf.Term:
+        def one(k: vf.Term) -> vf.Term:
             z = entry(path, k)
             step = tempered_step(z, i.correct, entry(temperatures, k)) + entry(
                 weights, k)[..., None, None] * policy_gradient(z, i.correct)
@@ -135,13 +130,13 @@ def _long_term(i: Any) -> tuple[Term, ...]:
     return (sums, for_every(
         "temperatures", (STEPS,), lambda temperatures: for_every(
             "weights", (STEPS,), lambda weights: for_every(
-                "path", (STEPS, STATES, ACTIONS),
+                "path", (STEPS, vf.STATES, vf.ACTIONS),
                 lambda path: implies(follows(path, temperatures, weights), ends(path))),
             given=lambda weights: at_every_step(lambda k: entry(weights, k) >= 0)),
         given=lambda temperatures: at_every_step(lambda k: entry(temperatures, k) >= i.lowest)))
 
 
-def _each_viable_rises(i: Cases) -> Reals:
+def _each_viable_rises(i: vf.Cases) -> ar.Reals:
     step = tempered_step(i.logits, i.correct, i.temperature)
     kept = np.where(viable(i.logits, i.correct), step, 0 * step)
     return kept.reshape(*kept.shape[:-2], -1)
@@ -178,7 +173,7 @@ def _long_runs() -> tuple[bool, str]:
         f"failure at most {failure:.4f}")
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"On a token tree, at every temperature, nonviable logits never rise and sums of viable ones "
           r"never fall; so under exact tempered REINFORCE at $T_k \ge T_{\min} > 0$ (with any weight "
           r"of the policy gradient beside it) a right response becomes certain and "
@@ -187,21 +182,22 @@ _statement = Statement(
     beyond=_long_term,
 )
 
-response_ceiling = Claim(
+response_ceiling = vf.Claim(
     id="extension.response-ceiling",
     source="Extension of AEPO (exact expected dynamics on a token tree)",
+    reading=vf.Reading("inferred"),
     title="Response entropy ends at or below the log of the number of right responses (tabular tree)",
     scope="tabular token tree, exact expectation, one step, and so every one; the limit; "
           "entropy per response",
     statement=_statement,
     instances=trees(TEMPERATURE, LEARNING_RATE, LOWEST),
     experiments=(
-        experiment("six trees", "random trees of 2 to 4 tokens with two or three right responses, 4,000 "
-                   "exact steps at alternating temperatures: entropy ends within 0.02 of log N or below, "
-                   "failure below 0.005", _long_runs),
+        vf.experiment("six trees", "random trees of 2 to 4 tokens with two or three right responses, "
+                      "4,000 exact steps at alternating temperatures: entropy ends within "
+                      "0.02 of log N or below, failure below 0.005", _long_runs),
     ),
     mutants=(
-        Mutant(name="every viable logit rises, not only their sum",
-               statement=variant(_statement, margin=_each_viable_rises)),
+        vf.Mutant(name="every viable logit rises, not only their sum",
+                  statement=vf.variant(_statement, margin=_each_viable_rises)),
     ),
 )

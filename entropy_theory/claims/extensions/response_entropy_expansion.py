@@ -22,31 +22,27 @@ from fractions import Fraction
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.entropy_mechanism.tree_rates import (
     STEP,
     action_covariance,
     entropy_to_go,
     trees,
 )
-from entropy_theory.verification import Cases, Claim, Mutant, Scalar, Statement
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import along, has_derivative
-from entropy_theory.verification.formula.statement import POSITIVE
 
-SIZE = Scalar(name="size", low=2.0**-8, high=8.0, grid=(1, Fraction(1, 64)), range=POSITIVE)
+SIZE = vf.Scalar(name="size", low=2.0**-8, high=8.0, grid=(1, Fraction(1, 64)), range=vf.POSITIVE)
 
 
-@definition
-def response_rate(logits: Reals, step: Reals) -> Reals:
+@vf.definition
+def response_rate(logits: ar.Reals, step: ar.Reals) -> ar.Reals:
     """sum_s d(s) {-Cov_s(log pi, step) + Cov_s(H(sa), step)}."""
     return action_covariance(logits, step, entropy_to_go(logits) - ar.log_softmax(logits))
 
 
-@definition
-def response_remainder_bound(step: Reals) -> Reals:
+@vf.definition
+def response_remainder_bound(step: ar.Reals) -> ar.Reals:
     """(h/4)(1 + log h + h log n) max_s ||step_s||^2."""
     tree = ar.token_tree(step)
     h = tree.horizon
@@ -54,22 +50,22 @@ def response_remainder_bound(step: Reals) -> Reals:
     return most * ar.largest(ar.total(step * step)) / 4
 
 
-def _step(i: Cases) -> Reals:
+def _step(i: vf.Cases) -> ar.Reals:
     return i.size[..., None, None] * i.step
 
 
-def _room(i: Cases, rate: Callable[[Reals, Reals], Reals] = response_rate) -> Reals:
+def _room(i: vf.Cases, rate: Callable[[ar.Reals, ar.Reals], ar.Reals] = response_rate) -> ar.Reals:
     """bound - |H(z + d) - H(z) - rate|."""
     step = _step(i)
     change = ar.response_entropy(i.logits + step) - ar.response_entropy(i.logits)
     return response_remainder_bound(step) - np.abs(change - rate(i.logits, step))
 
 
-def _frozen_rate(logits: Reals, step: Reals) -> Reals:
+def _frozen_rate(logits: ar.Reals, step: ar.Reals) -> ar.Reals:
     return -action_covariance(logits, step)
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"$|\mathcal H(z+\Delta z) - \mathcal H(z) - \sum_s d(s)\{-\mathrm{Cov}_s(\log\pi, \Delta z) "
           r"+ \mathrm{Cov}_s(\mathcal H(sa), \Delta z)\}| \le \frac h4(1 + \log h + h\log n)"
           r"\max_s\lVert\Delta z_s\rVert_2^2$ for responses of h tokens.",
@@ -78,16 +74,17 @@ _statement = Statement(
                                      response_rate(i.logits, i.step)),),
 )
 
-response_entropy_expansion = Claim(
+response_entropy_expansion = vf.Claim(
     id="extension.response-entropy-expansion",
     source="Extension of Entropy Mechanism, Lemma 1",
+    reading=vf.Reading("inferred"),
     title="Entropy of responses to first order, with an explicit remainder",
     scope="tabular token tree, one logit step of any size, with its remainder; entropy per response",
     statement=_statement,
     instances=trees(SIZE, reward=None, vectors=(STEP,)),
     first_order=True,
     mutants=(
-        Mutant(name="the printed rate, without the entropy to come",
-               statement=variant(_statement, margin=lambda i: _room(i, rate=_frozen_rate))),
+        vf.Mutant(name="the printed rate, without the entropy to come",
+                  statement=vf.variant(_statement, margin=lambda i: _room(i, rate=_frozen_rate))),
     ),
 )

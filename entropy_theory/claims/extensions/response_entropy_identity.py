@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.entropy_mechanism.tree_rates import (
     STEP,
     action_covariance,
@@ -25,10 +26,7 @@ from entropy_theory.claims.entropy_mechanism.tree_rates import (
     summed,
     trees,
 )
-from entropy_theory.verification import Cases, Claim, Mutant, Statement
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
 from entropy_theory.verification.formula.limits import (
     TIME,
     entry,
@@ -36,15 +34,14 @@ from entropy_theory.verification.formula.limits import (
     has_derivative,
     implies,
 )
-from entropy_theory.verification.formula.terms import ACTIONS, STATES, Term, constant
 
 
-def _residual(i: Cases) -> Reals:
+def _residual(i: vf.Cases) -> ar.Reals:
     return entropy_rate(i.logits, i.step) + response_covariance(
         i.logits, summed(i.logits, i.step))
 
 
-def _by_state(i: Cases) -> Reals:
+def _by_state(i: vf.Cases) -> ar.Reals:
     """The same rate, state by state."""
     ahead = entropy_to_go(i.logits) - ar.log_softmax(i.logits)
     return entropy_rate(i.logits, i.step) - action_covariance(i.logits, i.step, ahead)
@@ -54,15 +51,15 @@ def _log_response(logits: Any) -> Any:
     return ar.token_tree(logits).sum_along(ar.log_softmax(logits))
 
 
-def _along_any_curve(i: Any) -> tuple[Term, ...]:
+def _along_any_curve(i: Any) -> tuple[vf.Term, ...]:
     """Say it of any differentiable curve of logits at all states, which is what trained parameters
     make."""
 
-    def on_every_curve(rate: Any) -> Term:
-        return for_every("path", (TIME, STATES, ACTIONS), lambda path: for_every(
-            "velocity", (STATES, ACTIONS), lambda velocity: implies(
+    def on_every_curve(rate: Any) -> vf.Term:
+        return for_every("path", (TIME, vf.STATES, vf.ACTIONS), lambda path: for_every(
+            "velocity", (vf.STATES, vf.ACTIONS), lambda velocity: implies(
                 has_derivative(lambda t: entry(path, t), 0, velocity),
-                rate(path, entry(path, constant(0)), velocity))))
+                rate(path, entry(path, vf.constant(0)), velocity))))
 
     return (
         on_every_curve(lambda path, here, velocity: has_derivative(
@@ -73,7 +70,7 @@ def _along_any_curve(i: Any) -> tuple[Term, ...]:
     )
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"Along any differentiable curve of the logits of all states, with $v$ their velocity, "
           r"$d\mathcal H = -\mathrm{Cov}_y(\log\pi(y), d\log\pi(y))$, where $d\log\pi(y) = "
           r"\sum_t (v_t - \mathbb E v_t)$; it is $\sum_s d(s)\{-\mathrm{Cov}_s(\log\pi, v) + "
@@ -83,16 +80,17 @@ _statement = Statement(
     beyond=_along_any_curve,
 )
 
-response_entropy_identity = Claim(
+response_entropy_identity = vf.Claim(
     id="extension.response-entropy-identity",
     source="Extension of Entropy Mechanism, Lemma 1",
+    reading=vf.Reading("inferred"),
     title="The entropy of responses moves by a covariance over them, for any parametrization",
     scope="any differentiable parametrization, responses of h tokens, first order",
     statement=_statement,
     instances=trees(reward=None, vectors=(STEP,)),
     mutants=(
-        Mutant(name="states frozen: without the entropy to come",
-               statement=variant(_statement, margin=lambda i: entropy_rate(i.logits, i.step)
-                                 + action_covariance(i.logits, i.step))),
+        vf.Mutant(name="states frozen: without the entropy to come",
+                  statement=vf.variant(_statement, margin=lambda i: entropy_rate(i.logits, i.step)
+                                       + action_covariance(i.logits, i.step))),
     ),
 )

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.reward_improvement import (
     SOME_WRONG,
     conditional,
@@ -24,25 +25,12 @@ from entropy_theory.claims.aepo.reward_improvement import (
     sum_of_squares,
 )
 from entropy_theory.claims.aepo.tempered_reinforce import TEMPERATURE, unit_step
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Mutant,
-    Scalar,
-    Statement,
-    bandit_instances,
-)
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import has_derivative
-from entropy_theory.verification.formula.statement import Range
-from entropy_theory.verification.formula.terms import Term
 
 
-@definition
-def sample_rate(logits: Reals, correct: Mask, temperature: Reals) -> Reals:
+@vf.definition
+def sample_rate(logits: ar.Reals, correct: ar.Mask, temperature: ar.Reals) -> ar.Reals:
     """<grad p, q^T - pi> = Cov_pi(1_{A*}, q^T - pi), per correct tempered sample."""
     probabilities = ar.softmax(logits)
     one = 0 * logits + ar.constant(1, like=logits)
@@ -50,7 +38,7 @@ def sample_rate(logits: Reals, correct: Mask, temperature: Reals) -> Reals:
     return ar.covariance(probabilities, hit, conditional(logits, correct, temperature) - probabilities)
 
 
-def _loss(i: Cases) -> Reals:
+def _loss(i: vf.Cases) -> ar.Reals:
     """Rate at T minus rate at the higher T', divided by p (1 - p)."""
     q = conditional(i.logits, i.correct)
     change = (conditional(i.logits, i.correct, i.temperature)
@@ -58,14 +46,14 @@ def _loss(i: Cases) -> Reals:
     return ar.total((q - ar.smallest(q, i.correct)[..., None]) * change, i.correct)
 
 
-def _least_when_cold(i: Cases) -> Reals:
+def _least_when_cold(i: vf.Cases) -> ar.Reals:
     """Rate at min(T, 1) - p (1 - p)^2 <q, q>."""
     right, wrong = reward(i.logits, i.correct), reward(i.logits, ~i.correct)
     least = right * wrong**2 * sum_of_squares(i.logits, i.correct)
     return sample_rate(i.logits, i.correct, ar.minimum(i.temperature, 0 * i.temperature + 1)) - least
 
 
-def _derivative_and_fall(i: Any) -> tuple[Term, ...]:
+def _derivative_and_fall(i: Any) -> tuple[vf.Term, ...]:
     step = unit_step(i.logits, i.correct, i.temperature)
     here = sample_rate(i.logits, i.correct, i.temperature)
     return (
@@ -75,24 +63,26 @@ def _derivative_and_fall(i: Any) -> tuple[Term, ...]:
     )
 
 
-_statement = Statement(
-    latex=r"$\langle\nabla p, q^T - \pi\rangle$, which times $P_T$ is the derivative of the reward along "
-          r"the step, does not increase with $T$, and is at least $p(1-p)^2\langle q, q\rangle$ for "
-          r"$T \le 1$. So reward rises up to one temperature, $1 < T_R \le \infty$.",
+_statement = vf.Statement(
+    latex=r"$\langle\nabla p, q^T - \pi\rangle$, which times $P_T$ is the derivative of the reward "
+          r"along the step, does not increase with $T$, and is at least $p(1-p)^2\langle q, q\rangle$ "
+          r"for $T \le 1$.",
     margin=lambda i: np.stack([_loss(i), _least_when_cold(i)], axis=-1),
     conditions=(SOME_WRONG,),
     beyond=_derivative_and_fall,
 )
 
-reward_improvement_temperature = Claim(
+reward_improvement_temperature = vf.Claim(
     id="extension.reward-improvement-temperature",
     source="Extension of AEPO, section 4.2",
-    title="Tempered REINFORCE improves the reward up to one temperature above 1",
+    reading=vf.Reading("inferred"),
+    title="The reward's gain from tempered REINFORCE never rises with temperature, and is positive up "
+          "to T = 1",
     scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_statement,
-    instances=bandit_instances(
+    instances=vf.bandit_instances(
         TEMPERATURE,
-        Scalar(name="factor", low=1.05, high=20.0, grid=(2, Fraction(5, 4)), range=Range(low=1)),
+        vf.Scalar(name="factor", low=1.05, high=20.0, grid=(2, Fraction(5, 4)), range=vf.Range(low=1)),
     ),
     # Floats see the fall as the part that depends on T; these are put to balls, which see it as stated.
     witnesses=(
@@ -101,7 +91,7 @@ reward_improvement_temperature = Claim(
          "factor": 4},
     ),
     mutants=(
-        Mutant(name="the rate is positive at every T", statement=variant(
+        vf.Mutant(name="the rate is positive at every T", statement=vf.variant(
             _statement, margin=lambda i: sample_rate(i.logits, i.correct, i.temperature))),
     ),
 )

@@ -22,19 +22,8 @@ from typing import Any
 import numpy as np
 
 from entropy_theory import policy
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Mutant,
-    Scalar,
-    Statement,
-    Vector,
-    bandit_instances,
-)
+from entropy_theory import verification as vf
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import experiment, variant
-from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import (
     TIME,
     entry,
@@ -42,66 +31,66 @@ from entropy_theory.verification.formula.limits import (
     has_derivative,
     implies,
 )
-from entropy_theory.verification.formula.statement import ANY, POSITIVE
-from entropy_theory.verification.formula.terms import ACTIONS, Term, constant
 
-FIRST = Vector(name="first_feature", low=-2.0, high=2.0, grid=(0, 1, -1), range=ANY)
-SECOND = Vector(name="second_feature", low=-2.0, high=2.0, grid=(0, 1), range=ANY)
-PACE = Scalar(name="pace", low=0.05, high=20.0, grid=(1, Fraction(1, 2)), range=POSITIVE)
+FIRST = vf.Vector(name="first_feature", low=-2.0, high=2.0, grid=(0, 1, -1), range=vf.ANY)
+SECOND = vf.Vector(name="second_feature", low=-2.0, high=2.0, grid=(0, 1), range=vf.ANY)
+PACE = vf.Scalar(name="pace", low=0.05, high=20.0, grid=(1, Fraction(1, 2)), range=vf.POSITIVE)
 """How fast the second parameter moves, in units of the first."""
 
 
-def log_probability_rate(i: Cases) -> Reals:
+def log_probability_rate(i: vf.Cases) -> ar.Reals:
     """<grad log pi_a, dtheta>: the score of each action along the motion (1, pace)."""
     return _score(i.logits, i.first_feature, i.second_feature, i.pace)
 
 
-@definition
-def _score(logits: Reals, first_feature: Reals, second_feature: Reals, pace: Reals) -> Reals:
+@vf.definition
+def _score(
+    logits: ar.Reals, first_feature: ar.Reals, second_feature: ar.Reals, pace: ar.Reals
+) -> ar.Reals:
     """<grad log pi_a, dtheta> where the two shared parameters move by (1, pace)."""
     p = ar.softmax(logits)
     return ar.centered(p, first_feature) + ar.per_action(pace) * ar.centered(p, second_feature)
 
 
-def entropy_rate(i: Cases, rate: Reals) -> Reals:
+def entropy_rate(i: vf.Cases, rate: ar.Reals) -> ar.Reals:
     """d(-sum pi log pi), when log pi moves at the given rate."""
     return _product_rule(i.logits, rate)
 
 
-@definition
-def _product_rule(logits: Reals, rate: Reals) -> Reals:
+@vf.definition
+def _product_rule(logits: ar.Reals, rate: ar.Reals) -> ar.Reals:
     """-sum pi rate log pi - sum pi rate: the derivative of -sum pi log pi where log pi moves at a
     rate."""
     p, log_p = ar.softmax(logits), ar.log_softmax(logits)
     return -ar.total(p * rate * log_p) - ar.total(p * rate)
 
 
-def _residual(i: Cases) -> Reals:
+def _residual(i: vf.Cases) -> ar.Reals:
     """Entropy's rate plus Cov(log pi, <grad log pi, dtheta>)."""
     p, rate = ar.softmax(i.logits), log_probability_rate(i)
     return entropy_rate(i, rate) + ar.covariance(p, ar.log_softmax(i.logits), rate)
 
 
-def _with_probability(i: Cases) -> Reals:
+def _with_probability(i: vf.Cases) -> ar.Reals:
     p, rate = ar.softmax(i.logits), log_probability_rate(i)
     return entropy_rate(i, rate) + ar.covariance(p, p, rate)
 
 
-def _along_any_curve(i: Any) -> tuple[Term, ...]:
+def _along_any_curve(i: Any) -> tuple[vf.Term, ...]:
     """Say it of any differentiable curve of logits, which is what a curve of a network's parameters
     makes."""
 
-    def on_every_curve(rate: Callable[[Term, Term], Term]) -> Term:
+    def on_every_curve(rate: Callable[[vf.Term, vf.Term], vf.Term]) -> vf.Term:
         """Where the logits move at some velocity from time 0 on, what follows."""
-        return for_every("path", (TIME, ACTIONS), lambda path: for_every(
-            "velocity", (ACTIONS,), lambda velocity: implies(
+        return for_every("path", (TIME, vf.ACTIONS), lambda path: for_every(
+            "velocity", (vf.ACTIONS,), lambda velocity: implies(
                 has_derivative(lambda t: entry(path, t), 0, velocity), rate(path, velocity))))
 
-    def score(path: Term, velocity: Term) -> Term:
-        return ar.centered(ar.softmax(entry(path, constant(0))), velocity)
+    def score(path: vf.Term, velocity: vf.Term) -> vf.Term:
+        return ar.centered(ar.softmax(entry(path, vf.constant(0))), velocity)
 
-    def covariance(path: Term, velocity: Term) -> Term:
-        here = entry(path, constant(0))
+    def covariance(path: vf.Term, velocity: vf.Term) -> vf.Term:
+        here = entry(path, vf.constant(0))
         return ar.covariance(ar.softmax(here), ar.log_softmax(here), score(path, velocity))
 
     return (
@@ -136,7 +125,7 @@ def _network() -> tuple[bool, str]:
     return worst < 1e-5, f"largest |dH + Cov| over 20 networks and directions: {worst:.1e}"
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"Along any differentiable motion of the parameters, $d\mathcal H = -\mathrm{Cov}_\pi(\log\pi, "
           r"\langle\nabla_\theta\log\pi, d\theta\rangle)$.",
     margin=_residual,
@@ -144,20 +133,22 @@ _statement = Statement(
     beyond=_along_any_curve,
 )
 
-score_covariance = Claim(
+score_covariance = vf.Claim(
     id="extension.score-covariance",
     source="Extension of Entropy Mechanism, Lemma 1",
+    reading=vf.Reading("inferred"),
     title="Entropy moves by a covariance with the score, for any parametrization (one state)",
     scope="any differentiable parametrization, one state, first order",
     statement=_statement,
-    instances=bandit_instances(PACE, actions=(2, 6), correct=False, vectors=(FIRST, SECOND)),
+    instances=vf.bandit_instances(PACE, actions=(2, 6), correct=False, vectors=(FIRST, SECOND)),
     experiments=(
-        experiment("a small network", "20 random networks with six tanh units and nine actions, random "
-                   "directions of all 78 weights: central differences of H agree with -Cov to 1e-5",
-                   _network),
+        vf.experiment("a small network", "20 random networks with six tanh units and nine actions, "
+                      "random directions of all 78 weights: central differences of "
+                      "H agree with -Cov to 1e-5",
+                      _network),
     ),
     mutants=(
-        Mutant(name="the probability in place of its logarithm",
-               statement=variant(_statement, margin=_with_probability)),
+        vf.Mutant(name="the probability in place of its logarithm",
+                  statement=vf.variant(_statement, margin=_with_probability)),
     ),
 )

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.tempered_reinforce import (
     LEARNING_RATE,
     excess,
@@ -24,29 +25,17 @@ from entropy_theory.claims.aepo.tempered_reinforce import (
     remainder_bound,
 )
 from entropy_theory.claims.extensions.clamped_bonus import clamped_tilt
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Mutant,
-    Scalar,
-    Statement,
-    Vector,
-    bandit_instances,
-)
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
 from entropy_theory.verification.formula.limits import has_gradient
-from entropy_theory.verification.formula.statement import ANY
 
 COEFFICIENTS = tuple(
-    Scalar(name=name, low=0.01, high=4.0, grid=(1,),
-           range=ANY) for name in ("entropy", "clamped", "reference_kl")
+    vf.Scalar(name=name, low=0.01, high=4.0, grid=(1,),
+              range=vf.ANY) for name in ("entropy", "clamped", "reference_kl")
 )
 """The coefficients have any sign, and are zero where a rule has no such term; drawn above zero."""
-SCORES = Vector(name="score", low=-3.0, high=3.0, grid=(0, 1), range=ANY)
+SCORES = vf.Vector(name="score", low=-3.0, high=3.0, grid=(0, 1), range=vf.ANY)
 """sum of w_i s_i over the tokens of each action."""
-REFERENCE = Vector(name="reference", low=-3.0, high=3.0, grid=(0, 0), range=ANY)
+REFERENCE = vf.Vector(name="reference", low=-3.0, high=3.0, grid=(0, 0), range=vf.ANY)
 """Logits of the reference policy."""
 PENALTY = {"weights": [1, 2, 3], "correct": [False, True, True], "score": [1, 0, -1],
            "reference": [0, 1, 0], "learning_rate": 1, "entropy": 0, "clamped": 0, "reference_kl": -1}
@@ -55,18 +44,18 @@ SCORES_ALONE = PENALTY | {"reference_kl": 0}
 """Scores of a rule without any of the three terms."""
 
 
-def token_forecast(logits: Reals, action_scores: Reals) -> Reals:
+def token_forecast(logits: ar.Reals, action_scores: ar.Reals) -> ar.Reals:
     """-sum_a G_a (S_a - Sbar), per unit learning rate, for the summed scores G of each action."""
     return -ar.total(action_scores * excess(logits))
 
 
-def _kl_direction(logits: Reals, reference: Reals) -> Reals:
+def _kl_direction(logits: ar.Reals, reference: ar.Reals) -> ar.Reals:
     """Gradient of KL(pi || rho): pi (l - E l)."""
     p = ar.softmax(logits)
     return p * ar.centered(p, logits - reference)
 
 
-def forecast(i: Cases, centered: bool = True, share: int = 1, kl_sign: int = -1) -> Reals:
+def forecast(i: vf.Cases, centered: bool = True, share: int = 1, kl_sign: int = -1) -> ar.Reals:
     """The announced entropy change per unit learning rate."""
     tilt = own_covariance(i.logits)
     tokens = token_forecast(i.logits, i.score) if centered else -ar.total(i.score * tilt)
@@ -76,7 +65,7 @@ def forecast(i: Cases, centered: bool = True, share: int = 1, kl_sign: int = -1)
     return tokens + bonus + clamped + kl_sign * divergence
 
 
-def step(i: Cases) -> Reals:
+def step(i: vf.Cases) -> ar.Reals:
     """d / eta."""
     scores = i.score - ar.per_action(ar.total(i.score)) * ar.softmax(i.logits)
     terms = -ar.per_action(i.entropy) * own_covariance(i.logits)
@@ -84,7 +73,7 @@ def step(i: Cases) -> Reals:
     return scores + terms + ar.per_action(i.reference_kl) * _kl_direction(i.logits, i.reference)
 
 
-def objective(i: Cases, logits: Reals) -> Reals:
+def objective(i: vf.Cases, logits: ar.Reals) -> ar.Reals:
     """What the step ascends: scores times log pi, both entropies and the KL to the reference."""
     p, log_p = ar.softmax(logits), ar.log_softmax(logits)
     kept = np.where(i.correct, p, 0 * p)
@@ -95,13 +84,13 @@ def objective(i: Cases, logits: Reals) -> Reals:
             + i.reference_kl * divergence)
 
 
-def _room(i: Cases, centered: bool = True) -> Reals:
+def _room(i: vf.Cases, centered: bool = True) -> ar.Reals:
     d = ar.per_action(i.learning_rate) * step(i)
     announced = i.learning_rate * forecast(i, centered)
     return remainder_bound(d) - np.abs(ar.entropy_change(i.logits, d) - announced)
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"$H(z+d)-H(z) \approx \eta\{-\sum_i w_is_i(S_{a_i}-\bar S)+\lambda\lVert S\rVert^2+"
           r"\kappa\langle S,\tilde S\rangle-\beta\langle S,\nabla\mathrm{KL}\rangle\}$ up to "
           r"$\frac14(1+\log n)\lVert d\rVert^2$, for the step of any rule.",
@@ -110,18 +99,19 @@ _statement = Statement(
 )
 
 
-score_forecast = Claim(
+score_forecast = vf.Claim(
     id="extension.score-forecast",
     source="Extension of Entropy Mechanism, Lemma 1, to any update rule (forecast.py)",
+    reading=vf.Reading("inferred"),
     title="The entropy change that a rule's coefficients announce, token by token",
     scope="one tabular state, the step of any update rule, with its remainder",
     statement=_statement,
-    instances=bandit_instances(LEARNING_RATE, *COEFFICIENTS, vectors=(SCORES, REFERENCE),
-                               actions=(2, 4)),
+    instances=vf.bandit_instances(LEARNING_RATE, *COEFFICIENTS, vectors=(SCORES, REFERENCE),
+                                  actions=(2, 4)),
     witnesses=(PENALTY, SCORES_ALONE),
     first_order=True,
     mutants=(
-        Mutant(name="the mean Sbar forgotten",
-               statement=variant(_statement, margin=lambda i: _room(i, centered=False))),
+        vf.Mutant(name="the mean Sbar forgotten",
+                  statement=vf.variant(_statement, margin=lambda i: _room(i, centered=False))),
     ),
 )

@@ -17,47 +17,45 @@ from __future__ import annotations
 
 import numpy as np
 
-from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_instances
+from entropy_theory import verification as vf
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Real, Reals
-from entropy_theory.verification.claim import variant
 from entropy_theory.verification.formula.limits import has_derivative
 
 
-def first_order(logits: Reals, step: Reals) -> Reals:
+def first_order(logits: ar.Reals, step: ar.Reals) -> ar.Reals:
     """-Cov(log pi, d)."""
     return -ar.covariance(ar.softmax(logits), logits, step)
 
 
-def quadratic_form(logits: Reals, step: Reals) -> Reals:
+def quadratic_form(logits: ar.Reals, step: ar.Reals) -> ar.Reals:
     """Q(d) = -Var(d) - Cov(z, (d - E d)^2)."""
     p = ar.softmax(logits)
     centered = ar.centered(p, step)
     return -ar.mean(p, centered * centered) - ar.covariance(p, logits, centered * centered)
 
 
-def _bound(step: Reals) -> Reals:
+def _bound(step: ar.Reals) -> ar.Reals:
     spread = ar.largest(step) - ar.smallest(step)
     return spread * spread * spread * (2 + 7 * ar.log_of(step.shape[-1], like=step)) / 24
 
 
-def _remainder(i: Cases, size: Real = 1) -> Reals:
+def _remainder(i: vf.Cases, size: ar.Real = 1) -> ar.Reals:
     """Change minus first order minus Q/2, at the step size * d."""
     step = size * i.step
     change = ar.entropy_change(i.logits, step) - first_order(i.logits, step)
     return change - quadratic_form(i.logits, step) / 2
 
 
-def _along(i: Cases, t: Real) -> Reals:
+def _along(i: vf.Cases, t: ar.Real) -> ar.Reals:
     """Logits z + t d."""
     return i.logits + ar.per_action(t) * i.step
 
 
-def _without_variance(i: Cases) -> Reals:
+def _without_variance(i: vf.Cases) -> ar.Reals:
     return _remainder(i) - ar.covariance(ar.softmax(i.logits), i.step, i.step) / 2
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"$H(z+d)-H(z) = -\mathrm{Cov}(\log\pi,d)-\frac12\{\mathrm{Var}(d)+"
           r"\mathbb E[(\log\pi+H)(d-\bar d)^2]\}+R$ with $|R|\le\frac{2+7\log n}{24}(\max d-\min d)^3$.",
     margin=lambda i: _bound(i.step) - np.abs(_remainder(i)),
@@ -67,17 +65,18 @@ _statement = Statement(
     ),
 )
 
-second_order = Claim(
+second_order = vf.Claim(
     id="extension.second-order",
     source="Extension of Entropy Mechanism, Lemma 1, and AEPO, Eq. 6",
+    reading=vf.Reading("inferred"),
     title="The entropy change through second order",
     scope="one softmax policy, one logit step of any size, with its remainder",
     statement=_statement,
-    instances=bandit_instances(correct=False, step=True),
+    instances=vf.bandit_instances(correct=False, step=True),
     first_order=True,
     mutants=(
-        Mutant(name="Var(d) left out",
-               statement=variant(_statement,
-                                 margin=lambda i: _bound(i.step) - np.abs(_without_variance(i)))),
+        vf.Mutant(name="Var(d) left out",
+                  statement=vf.variant(_statement,
+                                       margin=lambda i: _bound(i.step) - np.abs(_without_variance(i)))),
     ),
 )

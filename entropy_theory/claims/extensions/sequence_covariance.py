@@ -21,6 +21,7 @@ not that of response logits. All are exact rates, for trees of any shape.
 
 from __future__ import annotations
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.entropy_mechanism.tree_rates import (
     action_covariance,
     advantage,
@@ -35,17 +36,10 @@ from entropy_theory.claims.entropy_mechanism.tree_rates import (
     trees,
     weighted_response_advantage,
 )
-from entropy_theory.verification import Cases, Claim, Mutant, Statement
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.limits import (
-    along,
-    has_derivative,
-    has_gradient,
-)
+from entropy_theory.verification.formula.limits import along, has_derivative, has_gradient
 
-_natural = Statement(
+_natural = vf.Statement(
     latex=r"Under the natural policy gradient of token logits, "
           r"$d\mathcal H/d\eta = -\mathrm{Cov}_y(\log\pi(y), A(y))$ with $A(y) = R(y) - V$, for "
           r"responses of any length.",
@@ -60,29 +54,30 @@ _natural = Statement(
     relation="==",
 )
 
-sequence_covariance_npg = Claim(
+sequence_covariance_npg = vf.Claim(
     id="extension.sequence-covariance-npg",
     source="Extension of Entropy Mechanism, Theorem 2",
+    reading=vf.Reading("inferred"),
     title="Entropy of responses under the natural gradient is a covariance over responses",
     scope="tabular token tree, exact natural gradient, first order; entropy per response",
     statement=_natural,
     instances=trees(reward="graded"),
     mutants=(
-        Mutant(name="covariances of the states, summed (Lemma 1 as printed)",
-               statement=variant(_natural, margin=lambda i: entropy_rate(
-                   i.logits, advantage(i.logits, i.reward))
-                   + action_covariance(i.logits, advantage(i.logits, i.reward)))),
+        vf.Mutant(name="covariances of the states, summed (Lemma 1 as printed)",
+                  statement=vf.variant(_natural, margin=lambda i: entropy_rate(
+                      i.logits, advantage(i.logits, i.reward))
+                      + action_covariance(i.logits, advantage(i.logits, i.reward)))),
     ),
 )
 
 
-def _gradient_margin(i: Cases, of_responses: Reals) -> Reals:
+def _gradient_margin(i: vf.Cases, of_responses: ar.Reals) -> ar.Reals:
     """Rate under the exact gradient (from the responses) plus a covariance over responses."""
     return (entropy_rate(i.logits, policy_gradient(i.logits, i.reward))
             + response_covariance(i.logits, of_responses))
 
 
-_vanilla = Statement(
+_vanilla = vf.Statement(
     latex=r"Under the policy gradient of token logits, $d\mathcal H/d\eta = "
           r"-\mathrm{Cov}_y(\log\pi(y), \sum_t(x_t - \mathbb E x_t))$ with "
           r"$x_t = d(s_t)\,\pi(a_t|s_t) A(s_t,a_t)$, for responses of any length.",
@@ -98,16 +93,17 @@ _vanilla = Statement(
     relation="==",
 )
 
-sequence_covariance_pg = Claim(
+sequence_covariance_pg = vf.Claim(
     id="extension.sequence-covariance-pg",
     source="Extension of Entropy Mechanism, Theorem 1",
+    reading=vf.Reading("inferred"),
     title="Entropy of responses under the policy gradient is a covariance over responses",
     scope="tabular token tree, exact gradient, first order; entropy per response",
     statement=_vanilla,
     instances=trees(reward="graded"),
     mutants=(
-        Mutant(name="pi(y) A(y), responses as actions",
-               statement=variant(_vanilla, margin=lambda i: _gradient_margin(
-                   i, weighted_response_advantage(i.logits, i.reward)))),
+        vf.Mutant(name="pi(y) A(y), responses as actions",
+                  statement=vf.variant(_vanilla, margin=lambda i: _gradient_margin(
+                      i, weighted_response_advantage(i.logits, i.reward)))),
     ),
 )

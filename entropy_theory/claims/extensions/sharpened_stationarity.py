@@ -11,6 +11,7 @@ ones. For h = 2 and two tokens the factor is 1: there the bound holds without an
 
 from __future__ import annotations
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aent.proposition_1ii import (
     INSTANCES,
     NO_ROOT,
@@ -18,12 +19,10 @@ from entropy_theory.claims.aent.proposition_1ii import (
     room,
 )
 from entropy_theory.claims.extensions.gradient_entropy_bounds import is_gradient_over_prompts
-from entropy_theory.verification import Cases, Claim, Statement
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
 
 
-def _room(i: Cases) -> Reals:
+def _room(i: vf.Cases) -> ar.Reals:
     """n/(n - 1) times [|D|^2 h ((n - 1)/n) ||grad V||^2 - (C gap)^2]."""
     tree = ar.token_tree(i.logits)
     n = tree.n_tokens
@@ -31,16 +30,17 @@ def _room(i: Cases) -> Reals:
     return room(i, factor=factor, share=n)
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"$V^{*}(q) - V^{\pi}(q) \le |\mathcal D|\sqrt{h(n-1)/n}\,"
           r"\lVert\nabla V^{\pi}(\mathcal D)\rVert_2 / C(q)$, $n = |\mathcal A|$.",
     margin=_room,
     beyond=is_gradient_over_prompts,
 )
 
-sharpened_stationarity = Claim(
+sharpened_stationarity = vf.Claim(
     id="extension.sharpened-stationarity",
     source="Extension of AEnt, Proposition 1 (II)",
+    reading=vf.Reading("inferred"),
     title="Suboptimality of an almost stationary policy, with the constant sqrt(h (n - 1)/n)",
     scope="tabular token trees, one a prompt, exact gradient",
     statement=_statement,

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.sign_change import (
     cold_enough,
     hot_enough,
@@ -27,38 +28,27 @@ from entropy_theory.claims.aepo.sign_change import (
     sum_of_excess,
 )
 from entropy_theory.claims.aepo.tempered_reinforce import TEMPERATURE, rate
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Mutant,
-    Statement,
-    bandit_instances,
-)
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import for_every, implies
-from entropy_theory.verification.formula.terms import Term
 
 
-def _rate(i: Cases) -> Reals:
+def _rate(i: vf.Cases) -> ar.Reals:
     return rate(i.logits, i.correct, i.temperature)
 
 
-@definition
-def if_positive(premise: Reals, conclusion: Reals) -> Reals:
+@vf.definition
+def if_positive(premise: ar.Reals, conclusion: ar.Reals) -> ar.Reals:
     """At least zero exactly where the conclusion is, or the premise is not positive."""
     return ar.maximum(-premise, conclusion)
 
 
-def _face(i: Cases) -> Reals:
+def _face(i: vf.Cases) -> ar.Reals:
     """(T - 1) F(T) where every action is correct; (T - 1)^2 elsewhere."""
     distance = i.temperature - 1
     return np.where(np.all(i.correct, axis=-1), distance * _rate(i), distance * distance)
 
 
-def _conclusions(i: Cases) -> Reals:
+def _conclusions(i: vf.Cases) -> ar.Reals:
     f, s = _rate(i), sum_of_excess(i.logits, i.correct)
     return np.stack([
         if_positive(f, -s),
@@ -69,7 +59,7 @@ def _conclusions(i: Cases) -> Reals:
     ], axis=-1)
 
 
-def _signs(i: Any) -> tuple[Term, ...]:
+def _signs(i: Any) -> tuple[vf.Term, ...]:
     """Strictly, and with what happens at some temperature."""
     f, s, most = _rate(i), sum_of_excess(i.logits, i.correct), largest_excess(i.logits, i.correct)
     rises = ~for_every("T", (), lambda t: rate(i.logits, i.correct, t) <= 0, given=lambda t: t > 0)
@@ -82,7 +72,7 @@ def _signs(i: Any) -> tuple[Term, ...]:
     )
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"$F(T) > 0$ for some $T$ iff $\mathrm{mean}_{\mathcal A^*} c < C$, and then for "
           r"$T > RW/|S|$; $F(T) < 0$ for some $T$ iff $\max_{\mathcal A^*} c > C$, and then where "
           r"$W e^{-D/T} < \max_{\mathcal A^*} c - C$. If every action is correct, $T_0 = 1$.",
@@ -91,16 +81,17 @@ _statement = Statement(
 )
 
 
-sign_change_temperature = Claim(
+sign_change_temperature = vf.Claim(
     id="extension.sign-change-temperature",
     source="Extension of AEPO, Theorem 4.3",
+    reading=vf.Reading("inferred"),
     title="A temperature can change the sign of the entropy rate iff mean c < C < max c over A*",
     scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_statement,
-    instances=bandit_instances(TEMPERATURE),
+    instances=vf.bandit_instances(TEMPERATURE),
     mutants=(
-        Mutant(name="F(T) < 0 wherever max c > C",
-               statement=variant(_statement, margin=lambda i: if_positive(
-                   largest_excess(i.logits, i.correct), -_rate(i)))),
+        vf.Mutant(name="F(T) < 0 wherever max c > C",
+                  statement=vf.variant(_statement, margin=lambda i: if_positive(
+                      largest_excess(i.logits, i.correct), -_rate(i)))),
     ),
 )

@@ -10,15 +10,9 @@ with one state, two tokens, pi uniform, returns (1, 0) and lambda -> inf.
 
 from __future__ import annotations
 
-from entropy_theory.claims.aent.lemma_6 import (
-    by_response,
-    by_state,
-    room,
-)
+from entropy_theory import verification as vf
+from entropy_theory.claims.aent.lemma_6 import by_response, by_state, room
 from entropy_theory.claims.aent.token_mdp import COEFFICIENT, trees
-from entropy_theory.verification import Claim, Mutant, Statement
-from entropy_theory.verification.claim import experiment, variant
-from entropy_theory.verification.formula.statement import ANY
 
 
 def _tight() -> tuple[bool, str]:
@@ -30,29 +24,30 @@ def _tight() -> tuple[bool, str]:
         r.str(8, radius=False) for r in ratios)
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"$V_\lambda^{\pi^*_\lambda}(q) - V_\lambda^{\pi}(q) \le \lVert\nabla V_\lambda"
           r"(\mathcal D)\rVert_2^2/(4\lambda C_\lambda(q))$, $C_\lambda(q) = |\mathcal D|^{-2}"
           r"\min_s P^\pi(s|q)^2\min_a\pi(a|s)^2/P^{\pi^*_\lambda}(s|q)$.",
     margin=lambda i: room(i, by_state, factor=4),
 )
 
-soft_gap = Claim(
+soft_gap = vf.Claim(
     id="extension.soft-gap",
     source="Extension of AEnt, Lemma 6",
-    title="The soft gap is at most half of the printed bound",
+    reading=vf.Reading("inferred"),
+    title="The soft gap is at most half of Lemma 6's bound as reconstructed",
     scope="tabular token trees, one a prompt, exact gradient",
     statement=_statement,
-    instances=trees(COEFFICIENT, reward="graded", prompts=2, rewards=ANY),
+    instances=trees(COEFFICIENT, reward="graded", prompts=2, rewards=vf.ANY),
     witnesses=(
         {"weights": [[[1, 1]]], "reward": [[1, 0]], "coefficient": 10},
     ),
     experiments=(
-        experiment("tight", "gap/bound at pi = (1/2, 1/2), returns (1, 0) and lambda = 1, 10, 1000 "
-                   "tends to 1", _tight),
+        vf.experiment("tight", "gap/bound at pi = (1/2, 1/2), returns (1, 0) and lambda = 1, 10, 1000 "
+                      "tends to 1", _tight),
     ),
     mutants=(
-        Mutant(name="the least response probability itself, not its square", statement=variant(
+        vf.Mutant(name="the least response probability itself, not its square", statement=vf.variant(
             _statement, margin=lambda i: room(i, lambda j: by_response(j) ** (1 / 2), factor=4))),
     ),
 )

@@ -11,11 +11,9 @@ which two answers of returns (1, 0) have equality at the uniform policy and lamb
 
 from __future__ import annotations
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aent.proposition_2 import STATIONARY, room
 from entropy_theory.claims.aent.token_mdp import COEFFICIENT, trees
-from entropy_theory.verification import Claim, Statement
-from entropy_theory.verification.claim import experiment
-from entropy_theory.verification.formula.statement import ANY
 
 # A coefficient near 1/(4 log 2).
 NEAREST = {"weights": [[[1, 1]]], "reward": [[1, 0]], "coefficient": 0.36}
@@ -30,7 +28,7 @@ def _nearest() -> tuple[bool, str]:
     return bool(abs(constant - 8 * arb(2).log()) < 1e-12), constant.str(8, radius=False)
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"$\lVert\nabla V_\lambda^{\pi}(\mathcal D)\rVert_2 \le \epsilon$ implies, for every $q$, "
           r"$V^{*}(q) - V^{\pi}(q) \le \epsilon^2/(4\lambda C_\lambda(q)) + "
           r"\lambda h\log\frac{|\mathcal A|}{|\mathcal A^*(q)|^{1/h}}$, $C_\lambda(q) = "
@@ -38,16 +36,19 @@ _statement = Statement(
     margin=lambda i: room(i, factor=4),
 )
 
-soft_suboptimality = Claim(
+soft_suboptimality = vf.Claim(
     id="extension.soft-suboptimality",
     source="Extension of AEnt, Proposition 2",
-    title="The gradient's share of the suboptimality is at most half of the printed one",
+    reading=vf.Reading("inferred"),
+    title="The gradient's share of the suboptimality is at most half of Proposition 2's as "
+          "reconstructed",
     scope="tabular token trees, one a prompt, exact gradient",
     statement=_statement,
-    instances=trees(COEFFICIENT, reward="graded", prompts=2, rewards=ANY),
+    instances=trees(COEFFICIENT, reward="graded", prompts=2, rewards=vf.ANY),
     witnesses=(STATIONARY, NEAREST),
     experiments=(
-        experiment("no constant above 8 log 2", "two answers of returns (1, 0), the uniform policy and "
-                   "lambda = 1/(4 log 2): the constant with which the bound is an equality", _nearest),
+        vf.experiment("no constant above 8 log 2", "two answers of returns (1, 0), the uniform policy "
+                      "and lambda = 1/(4 log 2): the constant with which "
+                      "the bound is an equality", _nearest),
     ),
 )

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.extensions.entropy_ceiling import (
     SOME_WRONG,
     after_step,
@@ -40,41 +41,28 @@ from entropy_theory.claims.extensions.solved_face import (
     switch_temperature,
     two_answer_entropy,
 )
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Mutant,
-    Scalar,
-    Statement,
-    bandit_instances,
-)
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.claim import experiment, variant
-from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import (
     at_every_step,
     for_every,
     implies,
     limsup_at_most,
 )
-from entropy_theory.verification.formula.statement import POSITIVE, Range
-from entropy_theory.verification.formula.terms import Term
 
 STEPS = 2
 
 
-@definition
+@vf.definition
 def after_switched_step(
-    logits: Reals, correct: Mask, target: Reals, grpo_weight: Reals, learning_rate: Reals
-) -> Reals:
+    logits: ar.Reals, correct: ar.Mask, target: ar.Reals, grpo_weight: ar.Reals, learning_rate: ar.Reals
+) -> ar.Reals:
     """Logits after an exact expected AEPO step, with the temperature that the switch chooses."""
     now = ar.entropy(logits)
     temperature = switch_temperature(ar.less(now, target), now)
     return after_step(logits, correct, temperature, grpo_weight, learning_rate)
 
 
-def _room_below_ceiling(i: Cases) -> list[Reals]:
+def _room_below_ceiling(i: vf.Cases) -> list[ar.Reals]:
     """The start's ceiling minus the entropies of a run under the switch."""
     logits, bound = i.logits, ceiling(i.logits, i.correct)
     rooms = [bound - ar.entropy(logits)]
@@ -85,28 +73,28 @@ def _room_below_ceiling(i: Cases) -> list[Reals]:
     return rooms
 
 
-@definition
-def lack(logits: Reals, correct: Mask, target: Reals) -> Reals:
+@vf.definition
+def lack(logits: ar.Reals, correct: ar.Mask, target: ar.Reals) -> ar.Reals:
     """By how much the entropy on the right answers is below the target."""
     return target - conditional_entropy(logits, correct)
 
 
-@definition
-def push(logits: Reals, correct: Mask, target: Reals) -> Reals:
+@vf.definition
+def push(logits: ar.Reals, correct: ar.Mask, target: ar.Reals) -> ar.Reals:
     """(H* - H) F(T) on the face of the right answers, at the temperature of the switch."""
     below = lack(logits, correct, target)
     temperature = switch_temperature(ar.less(0 * below, below), below)
     return below * conditional_rate(logits, correct, temperature)
 
 
-@definition
-def moved_gap(gap: Reals, target_gap: Reals, learning_rate: Reals) -> Reals:
+@vf.definition
+def moved_gap(gap: ar.Reals, target_gap: ar.Reals, learning_rate: ar.Reals) -> ar.Reals:
     """D' = D - eta f_T(D) at the temperature of the switch."""
     is_low = ar.less(two_answer_entropy(gap), two_answer_entropy(target_gap))
     return gap - learning_rate * speed(gap, switch_temperature(is_low, gap))
 
 
-def _held_in_gap(i: Cases) -> list[Reals]:
+def _held_in_gap(i: vf.Cases) -> list[ar.Reals]:
     """max(|D - D*|, eta/8) - |D' - D*|, and the same bound on the entropy, four times smaller."""
     # Two right answers whose logits differ by the range of the instance's.
     gap = logit_range(i.logits)
@@ -116,16 +104,16 @@ def _held_in_gap(i: Cases) -> list[Reals]:
     return [most - np.abs(moved - i.target_gap), most - 4 * miss]
 
 
-def _push(i: Cases) -> Reals:
+def _push(i: vf.Cases) -> ar.Reals:
     return push(i.logits, i.correct, two_answer_entropy(i.target_gap))
 
 
-def _sustainable(i: Cases) -> Reals:
+def _sustainable(i: vf.Cases) -> ar.Reals:
     return np.stack([*_room_below_ceiling(i), _push(i), *_held_in_gap(i)], axis=-1)
 
 
-def _strictly_and_in_the_long_run(i: Any) -> tuple[Term, ...]:
-    def pushed(target: Term) -> Term:
+def _strictly_and_in_the_long_run(i: Any) -> tuple[vf.Term, ...]:
+    def pushed(target: vf.Term) -> vf.Term:
         below, towards = (f(i.logits, i.correct, target) for f in (lack, push))
         uneven = (below * below > 0) & (range_on(i.logits, i.correct) > 0)
         return (towards >= 0) & implies(uneven, towards > 0)
@@ -138,7 +126,7 @@ def _strictly_and_in_the_long_run(i: Any) -> tuple[Term, ...]:
     )
 
 
-def _log_m(i: Cases) -> Reals:
+def _log_m(i: vf.Cases) -> ar.Reals:
     return np.log(count(i.logits, i.correct))
 
 
@@ -168,7 +156,7 @@ def _held_or_collapsed() -> tuple[bool, str]:
         f"(log 2 = 0.693)")
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"At a state with $m = |\mathcal A^*| < n$ AEPO sustains no entropy above $\log m$ (none "
           r"at all for $m = 1$): $H_k \le \log m + h(e) + e\log\frac{n-m}m$, $e = \frac{n-m}m "
           r"e^{-\Phi_0}$ (or $\log n$ if $e > \frac{n-m}n$), and $\limsup_k H_k \le \log m$. "
@@ -181,27 +169,28 @@ _statement = Statement(
     beyond=_strictly_and_in_the_long_run,
 )
 
-sustainable_entropies = Claim(
+sustainable_entropies = vf.Claim(
     id="extension.sustainable-entropies",
     source="Extension of AEPO, title and Section 4.2 (exact expected dynamics of one tabular state)",
+    reading=vf.Reading("inferred"),
     title="No entropy above log |A*| is sustained (one tabular state); below, once solved, the switch "
           "pushes to its target",
     scope="one tabular state, entropy of one token, exact expectation, every step and the limit; the "
           "switch for one step of a solved state",
     statement=_statement,
-    instances=bandit_instances(
-        Scalar(name="target_gap", low=0.05, high=8.0, grid=(1,), range=POSITIVE),
-        Scalar(name="learning_rate", low=0.01, high=2.0, grid=(1,),
-               range=Range(low=0, open_low=True, high=2)),
-        Scalar(name="grpo_weight", low=0.01, high=10.0, grid=(1,), range=POSITIVE),
+    instances=vf.bandit_instances(
+        vf.Scalar(name="target_gap", low=0.05, high=8.0, grid=(1,), range=vf.POSITIVE),
+        vf.Scalar(name="learning_rate", low=0.01, high=2.0, grid=(1,),
+                  range=vf.Range(low=0, open_low=True, high=2)),
+        vf.Scalar(name="grpo_weight", low=0.01, high=10.0, grid=(1,), range=vf.POSITIVE),
         actions=(2, 6),
     ),
-    experiments=(experiment(
+    experiments=(vf.experiment(
         "held, collapsed, revived", "targets below log m are held without GRPO; with it some starts "
         "collapse for a long time; above log m and with one right answer none is held",
         _held_or_collapsed),),
     mutants=(
-        Mutant(name="no entropy above log m at any time",
-               statement=variant(_statement, margin=lambda i: _log_m(i) - ar.entropy(i.logits))),
+        vf.Mutant(name="no entropy above log m at any time",
+                  statement=vf.variant(_statement, margin=lambda i: _log_m(i) - ar.entropy(i.logits))),
     ),
 )

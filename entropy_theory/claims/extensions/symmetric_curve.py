@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.tempered_reinforce import TEMPERATURE, unit_step
 from entropy_theory.claims.entropy_mechanism.one_right_answer import (
     failure,
@@ -25,49 +26,36 @@ from entropy_theory.claims.entropy_mechanism.one_right_answer import (
     performance,
 )
 from entropy_theory.claims.extensions.entropy_range_at_reward import SOME_WRONG, binary, widest
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Mutant,
-    Scalar,
-    Statement,
-    bandit_instances,
-)
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import equal, for_every, implies
-from entropy_theory.verification.formula.statement import POSITIVE
-from entropy_theory.verification.formula.terms import ACTIONS, Term
 
 
-def symmetric_start(i: Cases) -> Reals:
+def symmetric_start(i: vf.Cases) -> ar.Reals:
     """One logit for the right and one for the wrong actions."""
     return two_logits(i.logits, i.correct)
 
 
-@definition
-def two_logits(logits: Reals, correct: Mask) -> Reals:
+@vf.definition
+def two_logits(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
     """The first logit for the right actions and the second for the wrong ones."""
     return np.where(correct, ar.per_action(logits[..., 0]), ar.per_action(logits[..., 1]))
 
 
-@definition
-def mixed_step(logits: Reals, correct: Mask, temperature: Reals, bonus: Reals) -> Reals:
+@vf.definition
+def mixed_step(logits: ar.Reals, correct: ar.Mask, temperature: ar.Reals, bonus: ar.Reals) -> ar.Reals:
     """REINFORCE, tempered REINFORCE and an entropy bonus together, per unit learning rate."""
     return (gradient_step(logits, correct) + unit_step(logits, correct, temperature)
             + ar.per_action(bonus) * ar.entropy_gradient(logits))
 
 
-@definition
-def natural_step(logits: Reals, correct: Mask) -> Reals:
+@vf.definition
+def natural_step(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
     """The natural policy gradient per unit learning rate: 1_{A*} - R."""
     return np.where(correct, ar.per_action(failure(logits, correct)),
                     -ar.per_action(performance(logits, correct)))
 
 
-def _trained(i: Cases, logits: Reals, uneven: bool = False) -> Reals:
+def _trained(i: vf.Cases, logits: ar.Reals, uneven: bool = False) -> ar.Reals:
     """Logits after a mixed step (REINFORCE, tempered REINFORCE, entropy bonus) and a natural one."""
     rate = ar.per_action(i.learning_rate)
     after = logits + rate * mixed_step(logits, i.correct, i.temperature, i.bonus)
@@ -77,31 +65,31 @@ def _trained(i: Cases, logits: Reals, uneven: bool = False) -> Reals:
     return after + rate * natural
 
 
-@definition
-def off_the_curve(logits: Reals, correct: Mask) -> Reals:
+@vf.definition
+def off_the_curve(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
     """H minus the largest entropy that the performance allows."""
     spread = binary(performance(logits, correct), failure(logits, correct)) + widest(logits, correct)
     return ar.entropy(logits) - spread
 
 
-def _off_the_curve(i: Cases, logits: Reals) -> Reals:
+def _off_the_curve(i: vf.Cases, logits: ar.Reals) -> ar.Reals:
     return off_the_curve(logits, i.correct)
 
 
-def _every_such_policy(i: Any) -> tuple[Term, ...]:
+def _every_such_policy(i: Any) -> tuple[vf.Term, ...]:
     """Any policy with equal logits among the right and among the wrong actions is on the curve."""
     right = i.correct
     one, other = right[..., :, None], right[..., None, :]
     of_a_kind = (one & other) | (~one & ~other)
 
-    def on_the_curve(policy: Term) -> Term:
+    def on_the_curve(policy: vf.Term) -> vf.Term:
         alike = ~of_a_kind | equal(policy[..., :, None], policy[..., None, :])
         return implies(alike, equal(off_the_curve(policy, right), 0))
 
-    return (for_every("policy", (ACTIONS,), on_the_curve),)
+    return (for_every("policy", (vf.ACTIONS,), on_the_curve),)
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"Policies with equal logits among the right and among the wrong answers are on "
           r"$H = h(R) + R\log m + (1-R)\log(n-m)$, and an exact step that mixes policy gradient, "
           r"tempered REINFORCE and entropy bonus and one of the natural gradient stay there.",
@@ -111,22 +99,23 @@ _statement = Statement(
     beyond=_every_such_policy,
 )
 
-symmetric_curve = Claim(
+symmetric_curve = vf.Claim(
     id="extension.symmetric-curve",
     source="Extension of Entropy Mechanism, 'algorithm-irrelevant'",
+    reading=vf.Reading("inferred"),
     title="From a symmetric start policy gradient, tempered REINFORCE, entropy bonus and natural "
           "gradient share one R-H curve",
     scope="one tabular state, exact expectation, along 2 steps of any size",
     statement=_statement,
-    instances=bandit_instances(
-        Scalar(name="learning_rate", low=0.05, high=4.0, grid=(1,), range=POSITIVE),
+    instances=vf.bandit_instances(
+        vf.Scalar(name="learning_rate", low=0.05, high=4.0, grid=(1,), range=vf.POSITIVE),
         TEMPERATURE,
-        Scalar(name="bonus", low=0.01, high=4.0, grid=(1,), range=POSITIVE),
+        vf.Scalar(name="bonus", low=0.01, high=4.0, grid=(1,), range=vf.POSITIVE),
         actions=(2, 6),
     ),
     mutants=(
-        Mutant(name="an update that tells actions of a kind apart",
-               statement=variant(_statement, margin=lambda i: _off_the_curve(
-                   i, _trained(i, symmetric_start(i), uneven=True)))),
+        vf.Mutant(name="an update that tells actions of a kind apart",
+                  statement=vf.variant(_statement, margin=lambda i: _off_the_curve(
+                      i, _trained(i, symmetric_start(i), uneven=True)))),
     ),
 )

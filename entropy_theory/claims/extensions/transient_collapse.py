@@ -25,44 +25,32 @@ from typing import Any
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.tempered_reinforce import HIGH_TEMPERATURE
 from entropy_theory.claims.extensions.entropy_ceiling import SOME_WRONG, after_step, count
 from entropy_theory.claims.extensions.long_runs import entropies, switch
 from entropy_theory.claims.extensions.solved_face import range_on
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Mutant,
-    Scalar,
-    Statement,
-    bandit_instances,
-)
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.claim import experiment, variant
 from entropy_theory.verification.formula import limits
-from entropy_theory.verification.formula.definitions import definition
-from entropy_theory.verification.formula.statement import Range
-from entropy_theory.verification.formula.terms import Term
 
-GRPO_WEIGHT = Scalar(name="grpo_weight", low=0.01, high=10.0, grid=(1,), range=Range(low=0))
-LEARNING_RATE = Scalar(name="learning_rate", low=0.01, high=2.0, grid=(1, 2),
-                       range=Range(low=0, open_low=True, high=2))
+GRPO_WEIGHT = vf.Scalar(name="grpo_weight", low=0.01, high=10.0, grid=(1,), range=vf.Range(low=0))
+LEARNING_RATE = vf.Scalar(name="learning_rate", low=0.01, high=2.0, grid=(1, 2),
+                          range=vf.Range(low=0, open_low=True, high=2))
 WITHOUT_GRPO = {"weights": [1, 2, 3], "correct": [True, True, False], "temperature": 2,
                 "learning_rate": 1, "grpo_weight": 0}
 
 
-def _after(i: Cases) -> Reals:
+def _after(i: vf.Cases) -> ar.Reals:
     return after_step(i.logits, i.correct, i.temperature, i.grpo_weight, i.learning_rate)
 
 
-def range_change(i: Cases) -> Reals:
+def range_change(i: vf.Cases) -> ar.Reals:
     """R' - R."""
     return range_on(_after(i), i.correct) - range_on(i.logits, i.correct)
 
 
-@definition
-def drift(logits: Reals, correct: Mask, temperature: Reals, grpo_weight: Reals) -> Reals:
+@vf.definition
+def drift(logits: ar.Reals, correct: ar.Mask, temperature: ar.Reals, grpo_weight: ar.Reals) -> ar.Reals:
     """The bound on the change of the range, per unit learning rate.
 
     It is (kappa + 1)(n - m) e^{-B-R} - P_T (e^{-R/T}/m - e^{-R}).
@@ -76,34 +64,34 @@ def drift(logits: Reals, correct: Mask, temperature: Reals, grpo_weight: Reals) 
     return (grpo_weight + 1) * wrong - mass * together
 
 
-def _room(i: Cases) -> Reals:
+def _room(i: vf.Cases) -> ar.Reals:
     """The bound on R' - R minus R' - R, per unit learning rate."""
     bound = drift(i.logits, i.correct, i.temperature, i.grpo_weight)
     return bound - range_change(i) / i.learning_rate
 
 
-@definition
-def lead(logits: Reals, correct: Mask) -> Reals:
+@vf.definition
+def lead(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
     """B: the least likely right logit minus the largest wrong one."""
     return ar.smallest(logits, correct) - ar.largest(logits, ~correct)
 
 
-@definition
-def lead_of_likeliest(logits: Reals, correct: Mask) -> Reals:
+@vf.definition
+def lead_of_likeliest(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
     """The likeliest right logit minus the largest wrong one."""
     return ar.largest(logits, correct) - ar.largest(logits, ~correct)
 
 
-def _lead(i: Cases, of: Callable[[Reals, Mask], Reals] = lead) -> Reals:
+def _lead(i: vf.Cases, of: Callable[[ar.Reals, ar.Mask], ar.Reals] = lead) -> ar.Reals:
     """What the least likely right logit gains on the wrong ones in a step."""
     return of(_after(i), i.correct) - of(i.logits, i.correct)
 
 
-def _collapse_ends(i: Any) -> tuple[Term, ...]:
+def _collapse_ends(i: Any) -> tuple[vf.Term, ...]:
     """At a constant temperature and bounded weights R tends to 0, and entropy to log m."""
 
-    def ends(weights: Term) -> Term:
-        def path(k: Term) -> Term:
+    def ends(weights: vf.Term) -> vf.Term:
+        def path(k: vf.Term) -> vf.Term:
             return limits.run(lambda j, z: after_step(
                 z, i.correct, i.temperature, limits.entry(weights, j), i.learning_rate), i.logits, k)
 
@@ -128,31 +116,31 @@ def _down_and_back() -> tuple[bool, str]:
                    "lowest entropy " + "; ".join(found))
 
 
-_statement = Statement(
-    latex=r"With GRPO of any weight $\kappa \ge 0$ and $T > 1$, $\eta \le 2$: the least likely "
-          r"right logit never falls behind the wrong ones, and the range $R$ of the right logits "
-          r"obeys $R' - R \le \eta[(\kappa+1)(n-m)e^{-B-R} - P_T(\frac1m e^{-R/T} - e^{-R})]$. "
-          r"At a constant $T$ and bounded $\kappa_k$, $R$ tends to 0: no collapse among the right "
-          r"answers lasts, and $H_k \to \log m$.",
+_statement = vf.Statement(
+    latex=r"With GRPO of any weight $\kappa \ge 0$ and $T > 1$, $\eta \le 2$: the lead $B$ of the least "
+          "likely right logit over the wrong ones never shrinks, and the range $R$ of the right logits "
+          r"obeys $R' - R \le \eta[(\kappa+1)(n-m)e^{-B-R} - P_T(\frac1m e^{-R/T} - e^{-R})]$. At a "
+          r"constant $T$ and bounded $\kappa_k$, $R$ tends to 0: no collapse among the right answers "
+          r"lasts, and $H_k \to \log m$.",
     margin=lambda i: np.stack([_room(i), _lead(i)], axis=-1),
     conditions=(SOME_WRONG,),
     beyond=_collapse_ends,
 )
 
-transient_collapse = Claim(
+transient_collapse = vf.Claim(
     id="extension.transient-collapse",
     source="Extension of AEPO, Section 4.2 (GRPO and AEPO's term together, one tabular state)",
-    title="A collapse that GRPO causes among the right answers is temporary, for a time like exp(R/T) "
-          "(one tabular state)",
+    reading=vf.Reading("inferred"),
+    title="A collapse that GRPO causes among the right answers is temporary (one tabular state)",
     scope="one tabular state, exact expectation, one step, and so every one; the limit",
     statement=_statement,
-    instances=bandit_instances(HIGH_TEMPERATURE, LEARNING_RATE, GRPO_WEIGHT, actions=(2, 6)),
+    instances=vf.bandit_instances(HIGH_TEMPERATURE, LEARNING_RATE, GRPO_WEIGHT, actions=(2, 6)),
     witnesses=(WITHOUT_GRPO,),
-    experiments=(experiment(
+    experiments=(vf.experiment(
         "down and back", "GRPO sharpens the right answers, then temperature revives them",
         _down_and_back),),
     mutants=(
-        Mutant(name="the likeliest right answer never falls behind",
-               statement=variant(_statement, margin=lambda i: _lead(i, of=lead_of_likeliest))),
+        vf.Mutant(name="the likeliest right answer never falls behind",
+                  statement=vf.variant(_statement, margin=lambda i: _lead(i, of=lead_of_likeliest))),
     ),
 )

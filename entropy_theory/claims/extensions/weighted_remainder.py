@@ -21,30 +21,27 @@ from __future__ import annotations
 
 import numpy as np
 
-from entropy_theory.verification import Cases, Claim, Condition, Mutant, Statement, bandit_instances
+from entropy_theory import verification as vf
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Real, Reals
-from entropy_theory.verification.claim import experiment, variant
 from entropy_theory.verification.formula.limits import for_every, implies
-from entropy_theory.verification.formula.terms import ACTIONS, Term
 
 
-def first_order(i: Cases) -> Reals:
+def first_order(i: vf.Cases) -> ar.Reals:
     """-Cov(log pi, d)."""
     return -ar.covariance(ar.softmax(i.logits), ar.log_softmax(i.logits), i.step)
 
 
-def variance(i: Cases) -> Reals:
+def variance(i: vf.Cases) -> ar.Reals:
     """Var(d) under the policy."""
     return ar.covariance(ar.softmax(i.logits), i.step, i.step)
 
 
-def growth(i: Cases) -> Reals:
+def growth(i: vf.Cases) -> ar.Reals:
     """e^M, M = max(d - E d): no probability grows by more."""
     return np.exp(ar.largest(ar.centered(ar.softmax(i.logits), i.step)))
 
 
-def depth_weighted_square(i: Cases) -> Reals:
+def depth_weighted_square(i: vf.Cases) -> ar.Reals:
     """E[|log pi + H| (d - E d)^2]."""
     p = ar.softmax(i.logits)
     moved = ar.centered(p, i.step)
@@ -52,38 +49,38 @@ def depth_weighted_square(i: Cases) -> Reals:
     return ar.mean(p, depth * (moved * moved))
 
 
-def _remainder(i: Cases) -> Reals:
+def _remainder(i: vf.Cases) -> ar.Reals:
     return np.abs(ar.entropy_change(i.logits, i.step) - first_order(i))
 
 
-def _spread(i: Cases) -> Reals:
+def _spread(i: vf.Cases) -> ar.Reals:
     return variance(i) + depth_weighted_square(i) + variance(i) * np.abs(first_order(i))
 
 
-def _weighted(i: Cases) -> Reals:
+def _weighted(i: vf.Cases) -> ar.Reals:
     return growth(i) * _spread(i) / 2 - _remainder(i)
 
 
-def _half_is_best(i: Cases) -> Term:
+def _half_is_best(i: vf.Cases) -> vf.Term:
     """With two actions no factor below 1/2 can stand in its place."""
-    def holds(z: Reals, d: Reals, factor: Real) -> Reals:
-        case = Cases(logits=z, step=d)
+    def holds(z: ar.Reals, d: ar.Reals, factor: ar.Real) -> ar.Reals:
+        case = vf.Cases(logits=z, step=d)
         return _remainder(case) <= factor * (growth(case) * _spread(case))
 
-    def at_least(factor: Real) -> Term:
-        everywhere = for_every("z", (ACTIONS,), lambda z: for_every(
-            "d", (ACTIONS,), lambda d: holds(z, d, factor)))
+    def at_least(factor: ar.Real) -> vf.Term:
+        everywhere = for_every("z", (vf.ACTIONS,), lambda z: for_every(
+            "d", (vf.ACTIONS,), lambda d: holds(z, d, factor)))
         return implies(everywhere, ar.constant(1, i.step) / 2 <= factor)
 
     return implies(i.step.shape[-1] <= ar.constant(2, i.step), for_every("C", (), at_least))
 
 
-def _without_depth(i: Cases) -> Reals:
+def _without_depth(i: vf.Cases) -> ar.Reals:
     spread = variance(i) + variance(i) * np.abs(first_order(i))
     return growth(i) * spread / 2 - _remainder(i)
 
 
-def _by_variance(i: Cases) -> Reals:
+def _by_variance(i: vf.Cases) -> ar.Reals:
     rho = ar.largest(i.step) - ar.smallest(i.step)
     logs = 1 + ar.log_of(i.step.shape[-1], like=i.step) + np.log(rho * rho / variance(i))
     return growth(i) * (variance(i) * logs) / 2 - _remainder(i)
@@ -113,7 +110,7 @@ def _vocabulary() -> tuple[bool, str]:
                    f"policy, {np.median(norm):.0f} in ||d||^2")
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"$|H(z+d)-H(z)+c| \le \frac{e^M}2\{\mathrm{Var}(d)+\mathbb E[|\log\pi+H|(d-\bar d)^2]+"
           r"\mathrm{Var}(d)\,|c|\}$, $c=\mathrm{Cov}(\log\pi,d)$, $M=\max(d-\bar d)$: for any "
           r"displacement $d$ of the logits.",
@@ -124,41 +121,43 @@ _statement = Statement(
 RARE_UP = {"weights": [1, 1000], "step": [6, 0]}
 """A rare action is pushed up by six: it grows from 1/1001 to 1/4."""
 
-weighted_remainder = Claim(
+weighted_remainder = vf.Claim(
     id="extension.weighted-remainder",
     source="Extension of Entropy Mechanism, Lemma 1, and AEPO, Theorem 4.3",
+    reading=vf.Reading("inferred"),
     title="The first order for any displacement of the logits, with a remainder weighted by the policy",
     scope="one softmax policy, one logit step of any size, with its remainder",
     statement=_statement,
-    instances=bandit_instances(correct=False, step=True),
+    instances=vf.bandit_instances(correct=False, step=True),
     mutants=(
-        Mutant(name="the depth |log pi + H| left out",
-               statement=variant(_statement, margin=_without_depth)),
+        vf.Mutant(name="the depth |log pi + H| left out",
+                  statement=vf.variant(_statement, margin=_without_depth)),
     ),
     witnesses=(RARE_UP,),
     experiments=(
-        experiment("a vocabulary", "150,000 logits, all displaced by noise: in the median of 20 draws "
-                   "the bound is within a factor 20 of the remainder, where the one in ||d||^2 is too "
-                   "large by more than 10,000",
-                   _vocabulary),
+        vf.experiment("a vocabulary", "150,000 logits, all displaced by noise: in the median of 20 draws "
+                      "the bound is within a factor 20 of the remainder, where the one in ||d||^2 is too "
+                      "large by more than 10,000",
+                      _vocabulary),
     ),
 )
 
-MOVES = Condition(latex="d is not constant", value=variance)
+MOVES = vf.Condition(latex="d is not constant", value=variance)
 
-_variance_statement = Statement(
+_variance_statement = vf.Statement(
     latex=r"$|H(z+d)-H(z)+\mathrm{Cov}(\log\pi,d)| \le \frac{e^M}2 V\{1+\log n+\log(\rho^2/V)\}$, "
           r"$V=\mathrm{Var}(d) > 0$, $\rho=\max d-\min d$.",
     margin=_by_variance,
     conditions=(MOVES,),
 )
 
-variance_remainder = Claim(
+variance_remainder = vf.Claim(
     id="extension.weighted-remainder-variance",
     source="Extension of Entropy Mechanism, Lemma 1, and AEPO, Theorem 4.3",
+    reading=vf.Reading("inferred"),
     title="The first order for any displacement of the logits, with a remainder in its variance",
     scope="one softmax policy, one logit step of any size, with its remainder",
     statement=_variance_statement,
-    instances=bandit_instances(correct=False, step=True),
+    instances=vf.bandit_instances(correct=False, step=True),
     witnesses=(RARE_UP,),
 )

@@ -27,93 +27,82 @@ from fractions import Fraction
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.later_work.entrocraft import SOME_WRONG, wrong_actions
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Mutant,
-    Scalar,
-    Statement,
-    bandit_instances,
-)
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.claim import experiment, variant
-from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import has_derivative, implies
-from entropy_theory.verification.formula.statement import POSITIVE, Range
-from entropy_theory.verification.formula.terms import Term
 
-SHARE = Scalar(name="share", low=0.01, high=1.0, grid=(1, Fraction(1, 2)),
-               range=Range(low=0, open_low=True, high=1))
+SHARE = vf.Scalar(name="share", low=0.01, high=1.0, grid=(1, Fraction(1, 2)),
+                  range=vf.Range(low=0, open_low=True, high=1))
 """beta as a share of the threshold 1/(1 + log(n - 1))."""
-COEFFICIENT = Scalar(name="coefficient", low=0.02, high=20.0, grid=(1, Fraction(1, 4)), range=POSITIVE)
+COEFFICIENT = vf.Scalar(name="coefficient", low=0.02, high=20.0, grid=(1, Fraction(1, 4)),
+                        range=vf.POSITIVE)
 """lambda."""
 
 
-@definition
-def mean_within(logits: Reals, inside: Mask) -> Reals:
+@vf.definition
+def mean_within(logits: ar.Reals, inside: ar.Mask) -> ar.Reals:
     """E[z | A]."""
     policy = ar.softmax(logits)
     return ar.total(policy * logits, inside) / ar.total(policy, inside)
 
 
-def _counts(i: Cases) -> tuple[Reals, Reals]:
+def _counts(i: vf.Cases) -> tuple[ar.Reals, ar.Reals]:
     one = 0 * i.logits + ar.constant(1, like=i.logits)
     return ar.constant(i.logits.shape[-1], like=i.logits), ar.total(one, i.correct)
 
 
-@definition
-def covariance_weight(logits: Reals, share: Reals) -> Reals:
+@vf.definition
+def covariance_weight(logits: ar.Reals, share: ar.Reals) -> ar.Reals:
     """beta, as a share of the threshold 1/(1 + log(n - 1))."""
     return share / (1 + np.log(ar.constant(logits.shape[-1], like=logits) - 1))
 
 
-@definition
-def bracket(logits: Reals, correct: Mask, beta: Reals) -> Reals:
+@vf.definition
+def bracket(logits: ar.Reals, correct: ar.Mask, beta: ar.Reals) -> ar.Reals:
     """1 - beta (1 + (1 - 2p) l), the rate of V - beta Cov along 1_{A*} over p (1 - p)."""
     p = ar.total(ar.softmax(logits), correct)
     gap = mean_within(logits, correct) - mean_within(logits, wrong_actions(correct))
     return 1 - beta * (1 + (1 - 2 * p) * gap)
 
 
-def covariance_bracket(i: Cases) -> Reals:
+def covariance_bracket(i: vf.Cases) -> ar.Reals:
     """1 - beta (1 + (1 - 2p) l): the rate of V - beta Cov along 1_{A*}, over p (1 - p)."""
     return bracket(i.logits, i.correct, covariance_weight(i.logits, i.share))
 
 
-@definition
-def penalized(logits: Reals, correct: Mask, beta: Reals) -> Reals:
+@vf.definition
+def penalized(logits: ar.Reals, correct: ar.Mask, beta: ar.Reals) -> ar.Reals:
     """V - beta Cov_pi(log pi, r)."""
     one = 0 * logits + ar.constant(1, like=logits)
     policy, reward = ar.softmax(logits), np.where(correct, one, 0 * one)
     return ar.total(policy, correct) - beta * ar.covariance(policy, ar.log_softmax(logits), reward)
 
 
-@definition
-def gap_of_bonus(tokens: Reals, right: Reals, coefficient: Reals) -> Reals:
+@vf.definition
+def gap_of_bonus(tokens: ar.Reals, right: ar.Reals, coefficient: ar.Reals) -> ar.Reals:
     """1 - V at softmax(r/lambda)."""
     wrong, odds = tokens - right, np.exp(-1 / coefficient)
     return wrong * odds / (wrong * odds + right)
 
 
-def bonus_gap(i: Cases) -> Reals:
+def bonus_gap(i: vf.Cases) -> ar.Reals:
     """1 - V at softmax(r/lambda)."""
     return gap_of_bonus(*_counts(i), i.coefficient)
 
 
-def _rate_along_right(i: Cases) -> Term:
+def _rate_along_right(i: vf.Cases) -> vf.Term:
     """d/dt of the penalized objective, all right logits raised by t."""
     beta = covariance_weight(i.logits, i.share)
     p = ar.total(ar.softmax(i.logits), i.correct)
 
-    def raised(t: Term) -> Term:
+    def raised(t: vf.Term) -> vf.Term:
         return penalized(i.logits + np.where(i.correct, ar.per_action(t), 0 * i.logits), i.correct, beta)
 
     return has_derivative(raised, 0, p * (1 - p) * bracket(i.logits, i.correct, beta))
 
 
-def _margins(i: Cases) -> Reals:
+def _margins(i: vf.Cases) -> ar.Reals:
     n, m = _counts(i)
     gap = bonus_gap(i)
     bound = i.coefficient * np.log(n / m)
@@ -137,7 +126,7 @@ def _above_threshold() -> tuple[bool, str]:
         f"{small:.5f} at 0.9, {annealed:.5f} annealed"
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"Rewards 0, 1, one state. Bonus: $0<V^*-V(\mathrm{softmax}(r/\lambda))\le\lambda\log(n/m)$. "
           r"Covariance penalty: for $\beta\le1/(1+\log(n-1))$ the objective $V-\beta\,\mathrm{Cov}_\pi("
           r"\log\pi,r)$ never falls along $1_{\mathcal A^*}$, and rises strictly if $\beta$ is smaller.",
@@ -150,22 +139,25 @@ _statement = Statement(
     ),
 )
 
-annealed_covariance = Claim(
+annealed_covariance = vf.Claim(
     id="later-work.annealed-covariance",
     source="Comparative theory of entropy control (arXiv 2604.09676), abstract, made precise",
-    title="A bonus is biased at every fixed coefficient, a small covariance penalty at none",
+    reading=vf.Reading(
+        "precise", "achieve asymptotic unbiasedness when the regularization coefficient is annealed",
+        "abstract; the paper's own text is not at hand"),
+    title="A bonus is biased at every coefficient; under a small covariance penalty the objective "
+          "rises towards right answers",
     scope="one tabular state, rewards 0 and 1, stationary points; judged: the abstract, made precise",
-    source_text="abstract",
     statement=_statement,
-    instances=bandit_instances(SHARE, COEFFICIENT, actions=(2, 6)),
+    instances=vf.bandit_instances(SHARE, COEFFICIENT, actions=(2, 6)),
     mutants=(
-        Mutant(name="any coefficient of the covariance", statement=variant(_statement),
-               instances=bandit_instances(
-                   Scalar(name="share", low=1.5, high=8.0, grid=(4, 8),
-                          range=POSITIVE), COEFFICIENT, actions=(2, 6))),
+        vf.Mutant(name="any coefficient of the covariance", statement=vf.variant(_statement),
+                  instances=vf.bandit_instances(
+                      vf.Scalar(name="share", low=1.5, high=8.0, grid=(4, 8),
+                                range=vf.POSITIVE), COEFFICIENT, actions=(2, 6))),
     ),
     experiments=(
-        experiment("above the threshold", "two actions, from p = 0.3: beta = 2 gets stuck below "
-                   "p = 0.4, beta = 0.9 and an annealed beta reach p = 1", _above_threshold),
+        vf.experiment("above the threshold", "two actions, from p = 0.3: beta = 2 gets stuck below "
+                      "p = 0.4, beta = 0.9 and an annealed beta reach p = 1", _above_threshold),
     ),
 )

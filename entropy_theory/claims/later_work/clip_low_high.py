@@ -24,6 +24,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.entropy_mechanism.token_contributions import (
     first_order,
     only,
@@ -31,59 +32,45 @@ from entropy_theory.claims.entropy_mechanism.token_contributions import (
     score_step,
     some,
 )
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Condition,
-    Mutant,
-    Scalar,
-    Statement,
-    Vector,
-    bandit_instances,
-)
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.definitions import definition
-from entropy_theory.verification.formula.statement import ANY, Range
 
-EPSILON = Scalar(name="epsilon", low=0.05, high=0.9, grid=(Fraction(1, 5), Fraction(1, 2)),
-                 range=Range(low=0, open_low=True, high=1, open_high=True))
-DRIFT = Vector(name="drift", low=-1.5, high=1.5, grid=(0, 1, -1), range=ANY)
-INSTANCES = bandit_instances(EPSILON, actions=(2, 5), correct=False, vectors=(DRIFT,))
+EPSILON = vf.Scalar(name="epsilon", low=0.05, high=0.9, grid=(Fraction(1, 5), Fraction(1, 2)),
+                    range=vf.Range(low=0, open_low=True, high=1, open_high=True))
+DRIFT = vf.Vector(name="drift", low=-1.5, high=1.5, grid=(0, 1, -1), range=vf.ANY)
+INSTANCES = vf.bandit_instances(EPSILON, actions=(2, 5), correct=False, vectors=(DRIFT,))
 
 
-@definition
-def ratio(logits: Reals, drift: Reals) -> Reals:
+@vf.definition
+def ratio(logits: ar.Reals, drift: ar.Reals) -> ar.Reals:
     """pi / pi_old, where the logits have drifted since pi_old."""
     return ar.softmax(logits) / ar.softmax(logits - drift)
 
 
-@definition
-def above(logits: Reals, drift: Reals, epsilon: Reals) -> Mask:
+@vf.definition
+def above(logits: ar.Reals, drift: ar.Reals, epsilon: ar.Reals) -> ar.Mask:
     """Actions whose ratio is above 1 + epsilon."""
     return ar.less(1 + ar.per_action(epsilon), ratio(logits, drift))
 
 
-@definition
-def below(logits: Reals, drift: Reals, epsilon: Reals) -> Mask:
+@vf.definition
+def below(logits: ar.Reals, drift: ar.Reals, epsilon: ar.Reals) -> ar.Mask:
     """Actions whose ratio is below 1 - epsilon."""
     return ar.less(ratio(logits, drift), 1 - ar.per_action(epsilon))
 
 
-def _above(i: Cases) -> Mask:
+def _above(i: vf.Cases) -> ar.Mask:
     return above(i.logits, i.drift, i.epsilon)
 
 
-def _below(i: Cases) -> Mask:
+def _below(i: vf.Cases) -> ar.Mask:
     return below(i.logits, i.drift, i.epsilon)
 
 
-def _outside(i: Cases) -> Mask:
+def _outside(i: vf.Cases) -> ar.Mask:
     return _above(i) | _below(i)
 
 
-def _expected_step(i: Cases, clip_low: bool, clip_high: bool) -> Reals:
+def _expected_step(i: vf.Cases, clip_low: bool, clip_high: bool) -> ar.Reals:
     """Expected logit step of the clipped objective over A = +1 and A = -1, per learning rate.
 
     Tokens are sampled from pi_old; the gradient of r_a A is A r_a (e_a - pi), so that an unclipped
@@ -95,15 +82,15 @@ def _expected_step(i: Cases, clip_low: bool, clip_high: bool) -> Reals:
     return score_step(i.logits, (positive - negative) / 2)
 
 
-def _effect_of_clip_low(i: Cases) -> Reals:
+def _effect_of_clip_low(i: vf.Cases) -> ar.Reals:
     return first_order(i.logits, _expected_step(i, clip_low=True, clip_high=False))
 
 
-def _effect_of_clip_high(i: Cases) -> Reals:
+def _effect_of_clip_high(i: vf.Cases) -> ar.Reals:
     return first_order(i.logits, _expected_step(i, clip_low=False, clip_high=True))
 
 
-def _where_it_acts(i: Cases) -> Reals:
+def _where_it_acts(i: vf.Cases) -> ar.Reals:
     """Least of the effect of clip-low and minus that of clip-high, each where an action has left."""
     one = 0 * i.epsilon + ar.constant(1, like=i.epsilon)
     low = np.where(np.any(_below(i), axis=-1), _effect_of_clip_low(i), one)
@@ -112,20 +99,20 @@ def _where_it_acts(i: Cases) -> Reals:
 
 
 SOME_OUTSIDE = some(_outside, r"some ratio is outside $[1 - \epsilon, 1 + \epsilon]$")
-OUTSIDE_ARE_RARE = Condition(
+OUTSIDE_ARE_RARE = vf.Condition(
     latex=r"every action whose ratio is outside the band has $\pi_a < e^{-H}$",
     value=lambda i: ~np.any(
         _outside(i) & ~ar.less(relative_log_prob(i.logits), 0 * i.logits), axis=-1),
 )
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"Random symmetric rewards: PPO's lower clip does not lower entropy and its upper clip does "
           r"not raise it, to first order.",
     margin=_where_it_acts,
     conditions=(SOME_OUTSIDE,),
 )
 
-_repaired = Statement(
+_repaired = vf.Statement(
     latex=r"If every action whose ratio is outside $[1-\epsilon, 1+\epsilon]$ has $\pi_a < e^{-H}$, the "
           r"lower clip raises entropy (if any ratio is below the band) and the upper clip lowers it (if "
           r"any is above).",
@@ -134,21 +121,23 @@ _repaired = Statement(
     conditions=(SOME_OUTSIDE, OUTSIDE_ARE_RARE),
 )
 
-clip_low_high = Claim(
+clip_low_high = vf.Claim(
     id="later-work.clip-low-high",
     source="Clip-low and clip-high under random rewards (arXiv 2509.26114)",
+    reading=vf.Reading(
+        "precise", "we show that clip-low increases entropy, while clip-high decreases it",
+        "abstract; random symmetric rewards and the first order are ours"),
     title="Under random rewards clip-low raises entropy and clip-high lowers it",
     scope="one tabular state, random symmetric rewards, exact expectation, first order; judged: the "
           "abstract's sentence in the setting it names",
-    source_text="abstract",
     statement=_statement,
     instances=INSTANCES,
     repair=_repaired,
     repair_is="hypothesis",
     repair_note="hypothesis: the actions whose ratio has left the band are below $e^{-H}$",
     mutants=(
-        Mutant(name="clip-low lowers entropy too",
-               statement=variant(_repaired, margin=lambda i: np.where(
-                   np.any(_below(i), axis=-1), -_effect_of_clip_low(i), 0 * i.epsilon + 1))),
+        vf.Mutant(name="clip-low lowers entropy too",
+                  statement=vf.variant(_repaired, margin=lambda i: np.where(
+                      np.any(_below(i), axis=-1), -_effect_of_clip_low(i), 0 * i.epsilon + 1))),
     ),
 )

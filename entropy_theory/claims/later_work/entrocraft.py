@@ -23,76 +23,70 @@ from __future__ import annotations
 
 import numpy as np
 
-from entropy_theory.claims.aepo.tempered_reinforce import (
-    excess,
-)
-from entropy_theory.verification import Cases, Claim, Condition, Mutant, Statement, bandit_instances
+from entropy_theory import verification as vf
+from entropy_theory.claims.aepo.tempered_reinforce import excess
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import has_derivative
-from entropy_theory.verification.formula.terms import elementwise
 
 
-@definition
-def rate_of_positives(logits: Reals, correct: Mask) -> Reals:
+@vf.definition
+def rate_of_positives(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
     """Entropy rate of training on positives only: -sum_{A*} pi_a (S_a - Sbar)."""
     return -ar.total(ar.softmax(logits) * excess(logits), correct)
 
 
-@definition
-def rate_of_negatives(logits: Reals, correct: Mask) -> Reals:
+@vf.definition
+def rate_of_negatives(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
     """Entropy rate of training on negatives only, score -1: sum_W pi_a (S_a - Sbar)."""
     return ar.total(ar.softmax(logits) * excess(logits), ~correct)
 
 
-@definition
-def positives_only(logits: Reals, correct: Mask) -> Reals:
+@vf.definition
+def positives_only(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
     """The expected step of positives: 1_{A*} pi - p pi."""
     p = ar.softmax(logits)
     return np.where(correct, p, 0 * p) - ar.total(p, correct)[..., None] * p
 
 
-@definition
-def negatives_only(logits: Reals, correct: Mask) -> Reals:
+@vf.definition
+def negatives_only(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
     """The expected step of negatives: -(1_W pi - (1 - p) pi)."""
     p = ar.softmax(logits)
     return -(np.where(correct, 0 * p, p) - ar.total(p, ~correct)[..., None] * p)
 
 
-def _as_used(i: Cases) -> Reals:
+def _as_used(i: vf.Cases) -> ar.Reals:
     """Positives lower, negatives raise."""
     return np.stack([-rate_of_positives(i.logits, i.correct),
                      rate_of_negatives(i.logits, i.correct)], axis=-1)
 
 
-def wrong_actions(correct: Mask) -> Mask:
+def wrong_actions(correct: ar.Mask) -> ar.Mask:
     """The wrong actions."""
     return ~correct
 
 
-@definition
-def correct_above(logits: Reals, correct: Mask) -> Reals:
+@vf.definition
+def correct_above(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
     """The least likely correct logit minus the largest wrong one."""
     return ar.smallest(logits, correct) - ar.largest(logits, wrong_actions(correct))
 
 
-@definition
-def correct_below(logits: Reals, correct: Mask) -> Reals:
+@vf.definition
+def correct_below(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
     """The least likely wrong logit minus the largest correct one."""
     return ar.smallest(logits, wrong_actions(correct)) - ar.largest(logits, correct)
 
 
-def _correct_above(i: Cases) -> Reals:
+def _correct_above(i: vf.Cases) -> ar.Reals:
     return correct_above(i.logits, i.correct)
 
 
-def _correct_below(i: Cases) -> Reals:
+def _correct_below(i: vf.Cases) -> ar.Reals:
     return correct_below(i.logits, i.correct)
 
 
-def _repaired(i: Cases) -> Reals:
+def _repaired(i: vf.Cases) -> ar.Reals:
     """Both rates, with the sign that the order of the actions gives them."""
     above = ~ar.less(_correct_above(i), 0 * _correct_above(i))
     sign = np.where(above, -1, 1)
@@ -100,50 +94,54 @@ def _repaired(i: Cases) -> Reals:
                      sign * rate_of_negatives(i.logits, i.correct)], axis=-1)
 
 
-SOME_WRONG = Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1))
-SEPARATED = Condition(
+SOME_WRONG = vf.Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1))
+SEPARATED = vf.Condition(
     latex="the correct actions are all the likelier ones, or all the less likely ones",
     value=lambda i: ar.maximum(_correct_above(i), _correct_below(i)), relation=">=")
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"Training on positives only lowers entropy and training on negatives only raises it.",
     margin=_as_used,
     conditions=(SOME_WRONG,),
 )
 
-_repair = Statement(
+_repair = vf.Statement(
     latex=r"Both have the same expected step. If every correct action is at least as likely as every "
           r"wrong one, neither raises entropy (first order); if at most as likely, neither lowers it.",
     margin=_repaired,
     conditions=(SOME_WRONG, SEPARATED),
     beyond=lambda i: (
-        elementwise("equal", positives_only(i.logits, i.correct),
-                    negatives_only(i.logits, i.correct)).all(),
+        vf.elementwise("equal", positives_only(i.logits, i.correct),
+                       negatives_only(i.logits, i.correct)).all(),
         has_derivative(lambda t: ar.entropy(
             i.logits + ar.per_action(t) * positives_only(i.logits, i.correct)), 0,
             rate_of_positives(i.logits, i.correct)),
-        elementwise("equal", rate_of_negatives(i.logits, i.correct),
-                    rate_of_positives(i.logits, i.correct)),
+        vf.elementwise("equal", rate_of_negatives(i.logits, i.correct),
+                       rate_of_positives(i.logits, i.correct)),
     ),
 )
 
-entrocraft = Claim(
+entrocraft = vf.Claim(
     id="later-work.entrocraft",
     source="Entrocraft (arXiv 2604.26326), the sign rule",
+    reading=vf.Reading(
+        "inferred",
+        "we relate per-step entropy change to the advantage distribution under minimal assumptions",
+        "abstract; the rule on positives and negatives is that of the public code"),
     title="Training on positives only lowers entropy, on negatives only raises it",
     scope="one tabular state, rewards 0 and 1, on-policy, exact expectation, first order; judged: the "
           "abstract's rule and its public code",
-    source_text="abstract",
     statement=_statement,
-    instances=bandit_instances(),
+    instances=vf.bandit_instances(),
     repair=_repair,
     repair_is="instead",
     repair_note="both have the same expected step: neither raises entropy if the correct actions are the "
                 "likelier ones, neither lowers it if they are the less likely",
     mutants=(
-        Mutant(name="negatives raise entropy where the correct actions are the likelier",
-               statement=variant(_statement, margin=lambda i: rate_of_negatives(i.logits, i.correct),
-                                 conditions=(SOME_WRONG, SEPARATED))),
+        vf.Mutant(name="negatives raise entropy where the correct actions are the likelier",
+                  statement=vf.variant(_statement, margin=lambda i: rate_of_negatives(i.logits,
+                                                                                      i.correct),
+                                       conditions=(SOME_WRONG, SEPARATED))),
     ),
 )

@@ -27,65 +27,51 @@ from fractions import Fraction
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.tempered_reinforce import excess
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Condition,
-    Mutant,
-    Statement,
-    Vector,
-    bandit_instances,
-)
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import has_derivative
-from entropy_theory.verification.formula.statement import ANY
-from entropy_theory.verification.formula.terms import elementwise
-from entropy_theory.verification.instances import Margin
 
-REWARD = Vector(name="reward", low=0.0, high=1.0, grid=(0, 1, Fraction(3, 4)), range=ANY)
+REWARD = vf.Vector(name="reward", low=0.0, high=1.0, grid=(0, 1, Fraction(3, 4)), range=vf.ANY)
 
 
-@definition
-def flows(logits: Reals, coefficients: Reals) -> Reals:
+@vf.definition
+def flows(logits: ar.Reals, coefficients: ar.Reals) -> ar.Reals:
     """What the tokens of each action do to entropy, first order: f_a = -G_a (S_a - Sbar)."""
     return -coefficients * excess(logits)
 
 
-@definition
-def balance(flow: Reals) -> Reals:
+@vf.definition
+def balance(flow: ar.Reals) -> ar.Reals:
     """lambda* = -sum f / sum |f|."""
     return -ar.total(flow) / ar.total(np.abs(flow))
 
 
-@definition
-def _balanced(logits: Reals, coefficients: Reals, flow: Reals) -> Reals:
+@vf.definition
+def _balanced(logits: ar.Reals, coefficients: ar.Reals, flow: ar.Reals) -> ar.Reals:
     """sum_a m_a G_a (e_a - pi), with m = 1 + lambda* on rises, 1 - lambda* on falls."""
     weighted = (1 + ar.per_action(balance(flow)) * ar.sign(flow)) * coefficients
     return weighted - ar.per_action(ar.total(weighted)) * ar.softmax(logits)
 
 
-def balanced_step(logits: Reals, coefficients: Reals) -> Reals:
+def balanced_step(logits: ar.Reals, coefficients: ar.Reals) -> ar.Reals:
     """sum_a m_a G_a (e_a - pi) with m = 1 + lambda* on rises, 1 - lambda* on falls."""
     return _balanced(logits, coefficients, flows(logits, coefficients))
 
 
-def _net(i: Cases) -> Reals:
+def _net(i: vf.Cases) -> ar.Reals:
     """Net first-order flow as a covariance, relative to the flow there is."""
     d = balanced_step(i.logits, i.step)
     flow = ar.total(np.abs(flows(i.logits, i.step)))
     return -ar.covariance(ar.softmax(i.logits), i.logits, d) / flow
 
 
-SOME_FLOW = Condition(
+SOME_FLOW = vf.Condition(
     latex="some token moves entropy",
     value=lambda i: ar.total(np.abs(flows(i.logits, i.step))))
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"With weights $1+\lambda^*$ on $f_i>0$, $1-\lambda^*$ on $f_i<0$ and "
           r"$\lambda^*=\frac{\sum_{f<0}|f|-\sum_{f>0}f}{\sum|f|}$ the first-order entropy change is "
           r"zero; $|\lambda^*|\le1$, so no weight is negative.",
@@ -95,34 +81,38 @@ _statement = Statement(
     beyond=lambda i: (
         has_derivative(lambda t: ar.entropy(
             i.logits + ar.per_action(t) * balanced_step(i.logits, i.step)), 0, 0),
-        elementwise("less_equal", np.abs(balance(flows(i.logits, i.step))), 1),
+        vf.elementwise("less_equal", np.abs(balance(flows(i.logits, i.step))), 1),
     ),
 )
 
 
-def _exact_change(i: Cases) -> Reals:
+def _exact_change(i: vf.Cases) -> ar.Reals:
     return ar.entropy_change(i.logits, balanced_step(i.logits, i.step))
 
 
-opefo = Claim(
+opefo = vf.Claim(
     id="later-work.opefo",
     source="OPEFO (arXiv 2605.11491), the balancing coefficient",
+    reading=vf.Reading(
+        "precise",
+        "rescales entropy-increasing and entropy-decreasing updates according to their contributions "
+        "to entropy change",
+        "abstract; the coefficient is as described in public, its equation is not at hand"),
     title="Flow-balancing weights cancel the first-order entropy change",
     scope="one tabular state, every action listed, exact expectation, first order; judged: the "
           "coefficient as described in public, its Eq. 6 is not at hand",
-    source_text="abstract",
     statement=_statement,
-    instances=bandit_instances(correct=False, step=True),
+    instances=vf.bandit_instances(correct=False, step=True),
     mutants=(
-        Mutant(name="the exact entropy change vanishes too",
-               statement=variant(_statement, margin=_exact_change)),
+        vf.Mutant(name="the exact entropy change vanishes too",
+                  statement=vf.variant(_statement, margin=_exact_change)),
     ),
 )
 
 # ---------------------------------------------------------------- what balancing costs
 
 
-def _progress(i: Cases, reward: Reals) -> Reals:
+def _progress(i: vf.Cases, reward: ar.Reals) -> ar.Reals:
     """First-order change of the expected reward under the balanced policy gradient."""
     p = ar.softmax(i.logits)
     advantage = ar.centered(p, reward)
@@ -130,29 +120,29 @@ def _progress(i: Cases, reward: Reals) -> Reals:
     return ar.total(d * p * advantage)
 
 
-def _binary(i: Cases) -> Reals:
+def _binary(i: vf.Cases) -> ar.Reals:
     """The rewards rounded to 0 and 1."""
     zero = 0 * i.reward
     return np.where(ar.less(i.reward, zero + ar.constant(0.5, i.reward)), zero,
                     zero + ar.constant(1, i.reward))
 
 
-def _some_flow(reward: Margin) -> Condition:
-    def excess_flow(i: Cases) -> Reals:
+def _some_flow(reward: vf.Margin) -> vf.Condition:
+    def excess_flow(i: vf.Cases) -> ar.Reals:
         p = ar.softmax(i.logits)
         flow = flows(i.logits, p * ar.centered(p, reward(i)))
         return ar.total(np.abs(flow)) - ar.constant(1e-6, like=i.logits)
 
-    return Condition(latex="some token moves entropy (by more than rounding)", value=excess_flow)
+    return vf.Condition(latex="some token moves entropy (by more than rounding)", value=excess_flow)
 
 
-_ascent = Statement(
+_ascent = vf.Statement(
     latex=r"The flow-balanced expected policy gradient never lowers the expected reward to first order.",
     margin=lambda i: _progress(i, i.reward),
     conditions=(_some_flow(lambda i: i.reward),),
 )
 
-_ascent_binary = Statement(
+_ascent_binary = vf.Statement(
     latex=r"With rewards 0 and 1 the flow-balanced expected policy gradient never lowers the expected "
           r"reward to first order. (With two actions the balanced step is zero, whatever the rewards.)",
     margin=lambda i: _progress(i, _binary(i)),
@@ -160,15 +150,15 @@ _ascent_binary = Statement(
 )
 
 
-opefo_reward = Claim(
+opefo_reward = vf.Claim(
     id="later-work.opefo-reward",
     source="OPEFO (arXiv 2605.11491), what balancing costs",
+    reading=vf.Reading("inferred"),
     title="Flow balancing never lowers the expected reward",
     scope="one tabular state, every action listed, exact expectation, first order; judged: the "
           "coefficient as described in public, its Eq. 6 is not at hand",
-    source_text="abstract",
     statement=_ascent,
-    instances=bandit_instances(correct=False, vectors=(REWARD,), actions=(2, 5)),
+    instances=vf.bandit_instances(correct=False, vectors=(REWARD,), actions=(2, 5)),
     # The smallest with rewards 0, 3/4 and 1, and the smallest of these for three actions.
     witnesses=(
         {"weights": [1, 1, 3, 4], "reward": [0, 0, Fraction(3, 4), 1]},
@@ -178,8 +168,8 @@ opefo_reward = Claim(
     repair_is="instead",
     repair_note="rewards 0 and 1",
     mutants=(
-        Mutant(name="with rewards 0 and 1 there is always progress",
-               statement=variant(_ascent_binary, margin=lambda i: _progress(i, _binary(i))
-                                 - ar.constant(1e-9, like=i.logits))),
+        vf.Mutant(name="with rewards 0 and 1 there is always progress",
+                  statement=vf.variant(_ascent_binary, margin=lambda i: _progress(i, _binary(i))
+                                       - ar.constant(1e-9, like=i.logits))),
     ),
 )

@@ -17,40 +17,28 @@ from __future__ import annotations
 
 import numpy as np
 
+from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.tempered_reinforce import excess, own_covariance
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Mutant,
-    Scalar,
-    Statement,
-    bandit_instances,
-)
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.limits import for_every, has_derivative
-from entropy_theory.verification.formula.statement import POSITIVE
-from entropy_theory.verification.instances import Margin
 
-SIZE = Scalar(name="size", low=0.01, high=20.0, grid=(1, 4), range=POSITIVE)
+SIZE = vf.Scalar(name="size", low=0.01, high=20.0, grid=(1, 4), range=vf.POSITIVE)
 
 
-def _units(logits: Reals) -> Reals:
+def _units(logits: ar.Reals) -> ar.Reals:
     """e_k for each k, in the rows."""
     one = 0 * logits[..., None] + ar.constant(1, like=logits)
     return np.where(ar.same_action(logits), one, 0 * one)
 
 
-@definition
-def effect_of_sample(logits: Reals) -> Reals:
+@vf.definition
+def effect_of_sample(logits: ar.Reals) -> ar.Reals:
     """First-order change of entropy by the step e_k - pi, for each sampled action k."""
     p = ar.softmax(logits)[..., None, :]
     return -ar.covariance(p, logits[..., None, :], _units(logits) - p)
 
 
-def _residuals(i: Cases, mean: int = 1) -> Reals:
+def _residuals(i: vf.Cases, mean: int = 1) -> ar.Reals:
     """First-order change of each sampled action, their mean, and the policy gradient."""
     p = ar.softmax(i.logits)
     announced = -1 * (excess(i.logits) if mean else own_covariance(i.logits))
@@ -61,7 +49,7 @@ def _residuals(i: Cases, mean: int = 1) -> Reals:
         ar.per_action(ar.mean(p, announced)), ar.per_action(average)], axis=-1)
 
 
-_statement = Statement(
+_statement = vf.Statement(
     latex=r"$\Delta z = \eta w(e_k-\pi)$ moves entropy at first order by $-\eta w(S_k-\bar S)$; "
           r"$\mathbb E_{k\sim\pi}[S_k-\bar S]=0$; with $w=A_k$ the mean is "
           r"$-\eta\,\mathrm{Cov}_\pi(\log\pi,\pi A)$.",
@@ -73,47 +61,49 @@ _statement = Statement(
         -ar.per_action(c) * excess(i.logits)).all()),),
 )
 
-sampled_action = Claim(
+sampled_action = vf.Claim(
     id="later-work.sampled-action",
     source="Entropy dynamics in reinforcement fine-tuning (arXiv 2602.03392), Theorem 3.3, corollary",
+    reading=vf.Reading(
+        "precise", "", "Theorem 3.3 and its corollary, as quoted elsewhere: the text is not at hand"),
     title="What one sampled action does to entropy, and on average",
     scope="one tabular state, one sampled action or its mean, first order; judged: the theorem as "
           "quoted elsewhere",
-    source_text="not in sources",
+    proof_text="not in sources",
     statement=_statement,
-    instances=bandit_instances(correct=False, step=True),
+    instances=vf.bandit_instances(correct=False, step=True),
     mutants=(
-        Mutant(name="the mean Sbar forgotten",
-               statement=variant(_statement, margin=lambda i: _residuals(i, mean=0))),
+        vf.Mutant(name="the mean Sbar forgotten",
+                  statement=vf.variant(_statement, margin=lambda i: _residuals(i, mean=0))),
     ),
 )
 
 # ---------------------------------------------------------------- the sign rule
 
 
-def _falls(i: Cases, threshold: Margin) -> Reals:
+def _falls(i: vf.Cases, threshold: vf.Margin) -> ar.Reals:
     """Fall of entropy, up where the action is above the threshold and down where it is below."""
     units, size = _units(i.logits), ar.per_action(i.size) + 0 * i.logits
     signed = np.where(ar.less(threshold(i), 0 * i.logits), -size, size)
     return -ar.entropy_change(i.logits[..., None, :], signed[..., None] * units)
 
 
-@definition
-def depth(logits: Reals) -> Reals:
+@vf.definition
+def depth(logits: ar.Reals) -> ar.Reals:
     """log pi_k + H, positive where pi_k > e^{-H}."""
     return ar.centered(ar.softmax(logits), logits)
 
 
-def _depth(i: Cases) -> Reals:
+def _depth(i: vf.Cases) -> ar.Reals:
     return depth(i.logits)
 
 
-def _over_uniform(i: Cases) -> Reals:
+def _over_uniform(i: vf.Cases) -> ar.Reals:
     """log pi_k + log n: positive where pi_k > 1/n."""
     return ar.log_softmax(i.logits) + ar.log_of(i.logits.shape[-1], like=i.logits)
 
 
-_sign = Statement(
+_sign = vf.Statement(
     latex=r"Bumping logit $k$ up lowers entropy, for every size, if $\pi_k \ge e^{-H}$; bumping it "
           r"down does if $\pi_k < e^{-H}$; to first order the sign is that of $e^{-H}-\pi_k$.",
     margin=lambda i: _falls(i, _depth),
@@ -124,16 +114,17 @@ _sign = Statement(
         -ar.softmax(i.logits) * depth(i.logits)),),
 )
 
-sampled_action_sign = Claim(
+sampled_action_sign = vf.Claim(
     id="later-work.sampled-action-sign",
     source="Entropy dynamics in reinforcement fine-tuning (arXiv 2602.03392), Theorem 3.2",
+    reading=vf.Reading("precise", "", "Theorem 3.2, as quoted elsewhere: the text is not at hand"),
     title="The sign rule pi_k against exp(-H) for one logit, at any step size",
     scope="one softmax policy, one logit, a step of any size; judged: the theorem as quoted elsewhere",
-    source_text="not in sources",
+    proof_text="not in sources",
     statement=_sign,
-    instances=bandit_instances(SIZE, correct=False, actions=(2, 5)),
+    instances=vf.bandit_instances(SIZE, correct=False, actions=(2, 5)),
     mutants=(
-        Mutant(name="threshold 1/n instead of e^-H",
-               statement=variant(_sign, margin=lambda i: _falls(i, _over_uniform))),
+        vf.Mutant(name="threshold 1/n instead of e^-H",
+                  statement=vf.variant(_sign, margin=lambda i: _falls(i, _over_uniform))),
     ),
 )

@@ -16,6 +16,17 @@ PAGE = Path(__file__).parents[3] / "docs" / "sentences.md"
 CLAIMS = all_claims()
 
 
+def test_a_sentence_of_a_paper_is_quoted_with_its_place():
+    """What is ours is inferred, and what is no sentence of a text at hand is not read literally."""
+    for claim_id, claim in CLAIMS.items():
+        reading = claim.reading
+        if claim_id.startswith("extension."):
+            assert reading.kind == "inferred", claim_id
+        elif reading.kind == "precise":
+            assert reading.quotation or "at hand" in reading.place, claim_id
+        assert bool(reading.quotation) <= bool(reading.place), claim_id
+
+
 def test_every_claim_on_the_page_exists():
     named = re.findall(r"`((?:aepo|aent|entropy-mechanism|extension|later-work)\.[\w.-]+)`",
                        PAGE.read_text())

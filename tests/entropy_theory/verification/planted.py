@@ -6,12 +6,13 @@ import dataclasses
 
 import numpy as np
 
-from entropy_theory.verification import Condition, Statement, bandit_instances
+from entropy_theory.verification import Condition, Reading, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.check import Profile
 from entropy_theory.verification.search import Effort
 
 POLICIES = bandit_instances(actions=(2, 4), correct=False)
+READING = Reading("literal", "as it is planted", "here")
 
 TINY = Profile(
     search=Effort(largest_total=8, random_cases=3000, ascents=2, seconds=5.0),

@@ -10,11 +10,12 @@ import sys
 import pytest
 
 TRUE_CLAIM = '''
-from entropy_theory.verification import Claim, Statement, bandit_instances
+from entropy_theory.verification import Claim, Reading, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
 
 at_most_log_n = Claim(
     id="mine.entropy-bound", source="textbook", title="Entropy is at most log n",
+    reading=Reading("literal", "entropy is at most log n", "page 1"),
     statement=Statement(
         latex=r"$H(\\\\pi) \\\\le \\\\log n$",
         margin=lambda i: ar.log_of(i.logits.shape[-1], like=i.logits) - ar.entropy(i.logits),

@@ -144,7 +144,7 @@ def test_a_mutant_that_nothing_can_judge_is_not_rejected():
     never = Condition(latex="1 < 0", value=lambda i: -1 + 0 * i.logits[..., 0])
     mutant = Mutant(
         name="never", statement=dataclasses.replace(planted.AT_MOST_LOG_N, conditions=(never,)))
-    claim = Claim(id="mine.claim", source="a test", title="", instances=planted.POLICIES,
-                  statement=planted.AT_MOST_LOG_N, mutants=(mutant,))
+    claim = Claim(id="mine.claim", source="a test", title="", reading=planted.READING,
+                  instances=planted.POLICIES, statement=planted.AT_MOST_LOG_N, mutants=(mutant,))
     (found,) = check.run_check(check.checks(claim, planted.TINY)[-1])
     assert (found.name, found.outcome) == ("never", "fail")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from entropy_theory.claims import all_claims
-from entropy_theory.verification import Claim, Scalar, Statement, bandit_instances
+from entropy_theory.verification import Claim, Reading, Scalar, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.check import _unlike
 from entropy_theory.verification.formula import limits
@@ -52,8 +52,8 @@ def shrink_and_count(k, logits, number):
 
 
 def claim_of(margin):
-    return Claim(id="planted.run", source="here", title="", instances=RATED,
-                 statement=Statement(latex="", margin=margin))
+    return Claim(id="planted.run", source="here", title="", reading=Reading("inferred"),
+                 instances=RATED, statement=Statement(latex="", margin=margin))
 
 
 def test_a_run_carries_numbers_along():

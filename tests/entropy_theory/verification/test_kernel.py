@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from entropy_theory.claims import all_claims, claims_in_file
-from entropy_theory.verification import Claim, Statement, bandit_instances, kernel, proofs
+from entropy_theory.verification import Claim, Reading, Statement, bandit_instances, kernel, proofs
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.check import QUICK, judge
 
@@ -141,7 +141,8 @@ def test_no_axiom_passes_for_one_of_the_classical_reals(example, folder, tmp_pat
             f"From Coq Require Import Reals.\nFrom PolicyEntropy.library Require Import Definitions.\n"
             f"From Statements.mine Require {name}.\n{before}\n" + ABSURD.format(module=module, by=by))
         claims.append(Claim(
-            id=claim_id, source="nobody", title="", instances=bandit_instances(correct=False),
+            id=claim_id, source="nobody", title="", reading=Reading("inferred"),
+            instances=bandit_instances(correct=False),
             statement=Statement(latex="", margin=lambda i: -1 - ar.entropy(i.logits)),
             proof_file=str(path)))
     results = kernel.prove(claims, folder=folder)
@@ -175,7 +176,8 @@ def test_a_changed_statement_is_not_the_accepted_one(tmp_path, monkeypatch):
     """The digest is of the statement too: a claim that says something else is no longer proved."""
     path = tmp_path / "proof.v"
     path.write_text("Theorem proved : True. Proof. exact I. Qed.")
-    claim = Claim(id="mine.claim", source="here", title="", instances=bandit_instances(correct=False),
+    claim = Claim(id="mine.claim", source="here", title="", reading=Reading("inferred"),
+                  instances=bandit_instances(correct=False),
                   statement=Statement(latex="", margin=lambda i: ar.entropy(i.logits)),
                   proof_file=str(path))
     record = tmp_path / "accepted.json"

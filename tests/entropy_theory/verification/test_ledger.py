@@ -8,14 +8,14 @@ from fractions import Fraction
 import pytest
 
 from entropy_theory.claims import all_claims
-from entropy_theory.verification import Claim, ledger
+from entropy_theory.verification import Claim, Reading, ledger
 from entropy_theory.verification.certify import check_instance
 from entropy_theory.verification.check import checks, run_check
 from entropy_theory.verification.instances import from_json, to_json
 from entropy_theory.verification.verdict import derive
 from tests.entropy_theory.verification import planted
 
-FALSE = Claim(id="planted.false", source="here", title="planted",
+FALSE = Claim(id="planted.false", source="here", title="planted", reading=planted.READING,
               statement=planted.ENTROPY_BELOW_ONE, instances=planted.POLICIES)
 
 
@@ -33,8 +33,9 @@ def test_schema(entry):
     """The fixed interface: other tools read these keys."""
     assert list(entry) == [
         "id", "source", "title", "statement", "hypotheses", "formula", "repaired_formula", "scope",
-        "text", "repair_note", "printed_steps", "samples", "verdict", "instead", "printed_proof",
-        "proof", "axioms", "evidence", "counterexample", "searched", "left_open"]
+        "reading", "quotation", "place", "repair_note", "printed_steps", "samples",
+        "verdict", "instead", "printed_proof", "proof", "axioms", "evidence", "counterexample",
+        "searched", "left_open"]
     for evidence in entry["evidence"]:
         assert list(evidence) == [
             "method", "outcome", "detail", "cases", "seconds", "target", "name"]
@@ -63,6 +64,23 @@ def test_accept_then_compare(entry, tmp_path):
     assert "no longer a claim" in line
     ledger.accept([], known_ids=["another"], path=path)
     assert ledger.read_accepted(path) == {}
+
+
+def test_a_change_of_words_or_statement_voids_a_sign_off(entry, tmp_path):
+    path = tmp_path / "ledger.json"
+    ledger.accept([entry], known_ids=[FALSE.id], path=path)
+    assert ledger.read_on(FALSE, ledger.read_accepted(path)[FALSE.id]) == ""
+    ledger.sign([FALSE], by="somebody", on="2026-11-26", path=path)
+    ledger.accept([entry], known_ids=[FALSE.id], path=path)  # a further run keeps it
+    record = ledger.read_accepted(path)[FALSE.id]
+    assert ledger.read_on(FALSE, record) == "2026-11-26"
+    other = dataclasses.replace(FALSE.statement, relation=">")
+    for change in ({"title": "louder"}, {"scope": "everywhere"}, {"reading": Reading("inferred")},
+                   {"statement": other},
+                   {"statement": dataclasses.replace(FALSE.statement, latex="H < 1")}):
+        assert ledger.read_on(dataclasses.replace(FALSE, **change), record) == ""
+    with pytest.raises(ValueError, match="accept its verdict first"):
+        ledger.sign([dataclasses.replace(FALSE, id="planted.other")], by="", on="", path=path)
 
 
 def test_every_claim_says_what_was_accepted():

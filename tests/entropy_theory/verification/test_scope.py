@@ -31,8 +31,8 @@ POLICIES = bandit_instances(correct=False)
 
 
 def claim(margin, instances=POLICIES, *, mutants=(), **options):
-    return Claim(id="mine.claim", source="here", title="", instances=instances, mutants=mutants,
-                 statement=Statement(latex="", margin=margin, **options))
+    return Claim(id="mine.claim", source="here", title="", reading=planted.READING, instances=instances,
+                 mutants=mutants, statement=Statement(latex="", margin=margin, **options))
 
 
 def found(*given, **options):

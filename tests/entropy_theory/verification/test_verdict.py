@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from entropy_theory.verification import Claim, Condition, Mutant, PrintedStep, Step
+from entropy_theory.verification import Claim, Condition, Mutant, PrintedStep, Reading, Step
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.claim import Evidence
 from entropy_theory.verification.formula import limits
@@ -29,8 +29,8 @@ CLEAN = (SEARCHED, TESTED, REJECTED)
 
 def claim(**changes):
     return dataclasses.replace(
-        Claim(id="planted.claim-1", source="here", title="", statement=planted.AT_MOST_LOG_N,
-              instances=planted.POLICIES, mutants=(MUTANT,)),
+        Claim(id="planted.claim-1", source="here", title="", reading=planted.READING,
+              statement=planted.AT_MOST_LOG_N, instances=planted.POLICIES, mutants=(MUTANT,)),
         **changes,
     )
 
@@ -120,11 +120,11 @@ def test_ladder(expected, judged, evidence):
 
 
 def test_a_counterexample_of_an_untrusted_check_is_not_called_a_failure_of_the_claim(capsys):
-    """A verdict of "undecided", beside it that the claim fails as printed."""
+    """A verdict of "undecided", beside it that the claim fails."""
     for evidence, fails in (((VIOLATED, TESTED, REJECTED), True), ((VIOLATED, TESTED), False)):
         one, verdict = claim(), derive(claim(), evidence)
         print_table({one.id: one}, {one.id: verdict}, {one.id: evidence})
-        assert ("fails as printed at" in capsys.readouterr().out) is fails
+        assert (f"{one.id} fails at" in capsys.readouterr().out) is fails
         assert summarize(one, evidence, verdict).splitlines()[1].startswith("fails at") is fails
 
 
@@ -163,10 +163,23 @@ def test_the_text_that_was_judged():
     step = PrintedStep(as_printed=dataclasses.replace(STEP, name="printed"))
     evidence = [*CLEAN, changed(MEASURED, name="printed", target="printed proof")]
     for text, expected in (("printed", "ok"), ("reconstructed", "reconstructed"),
-                           ("printed, proof not in sources", "not in sources"),
                            ("not in sources", "not in sources")):
-        judged = claim(printed_proof=(step,), source_text=text)
+        judged = claim(printed_proof=(step,), proof_text=text)
         assert derive(judged, evidence).printed_proof == expected
+
+
+@pytest.mark.parametrize("kind", ["precise", "inferred"])
+def test_only_what_is_read_literally_is_refuted(kind):
+    judged = claim(reading=Reading(kind, place="here"))
+    assert derive(judged, (VIOLATED, TESTED, REJECTED)).statement == "fails as we read it"
+    assert derive(claim(), (VIOLATED, TESTED, REJECTED)).statement == "refuted"
+
+
+def test_what_is_read_literally_is_quoted_and_what_is_read_has_a_place():
+    for given, what in ((("literal", "", "page 3"), "quotation"), (("literal", "H falls"), "place"),
+                        (("precise", "H falls"), "place"), (("printed",), "reading")):
+        with pytest.raises(ValueError, match=what):
+            Reading(*given)
 
 
 def test_what_holds_instead_has_its_own_standing():

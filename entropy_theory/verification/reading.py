@@ -1,0 +1,42 @@
+"""How a claim's statement is related to what somebody wrote."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from entropy_theory.support.user_errors import check_choice
+
+ReadingKind = Literal["literal", "precise", "inferred"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a claim's statement is related to what somebody wrote; only a literal one can be *refuted*.
+
+    Attributes:
+        kind: "literal", the sentence or formula as printed; "precise", our precise form of it; or
+            "inferred", which nobody wrote.
+        quotation: the words or the formula that are read, as they stand in the text.
+        place: section, equation, table or caption; where the text is not at hand, that it is not.
+
+    Raises:
+        ValueError: an unknown kind; a literal reading without quotation or place, a precise one without
+            a place.
+    """
+
+    kind: ReadingKind
+    quotation: str = ""
+    place: str = ""
+
+    def __post_init__(self) -> None:
+        check_choice(self.kind, get_args(ReadingKind), "reading")
+        if self.kind != "inferred" and not self.place:
+            raise ValueError(f"a {self.kind} reading needs the place of what is read, such as 'Section "
+                             "2'; what nobody wrote is Reading('inferred')")
+        if self.kind == "literal" and not self.quotation:
+            raise ValueError("a literal reading needs the quotation: without it, it is 'precise'")
+
+    def __str__(self) -> str:
+        words = [self.kind, *([f'"{self.quotation}"'] if self.quotation else [])]
+        return ", ".join(words) + (f" ({self.place})" if self.place else "")
