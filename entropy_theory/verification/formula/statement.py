@@ -230,6 +230,9 @@ def _rocq(formula: Formula, name: str) -> str:
                                   *_rows(formula.parameters, used), *hypotheses))]
     met = [premises, *([*premises, text] for text in map(writer.met, beyond) if text)]
     quantified = " ".join(binders) + ",\n  "
+    names = {*writer.definitions, *(rocq_words.identifier(p.name) for p in fields)}
+    if clash := sorted(names & rocq_words.taken()):
+        raise UntraceableError(f"{clash[0]} has another meaning in the library: give it another name")
     parts = [rocq.definition_text(d, writer.definitions) for d in writer.definitions.values()]
     parts += [f"Definition {name} : Prop :=\n  " + (f"forall {quantified}" if binders else "")
               + " ->\n  ".join([*premises, conclusion]) + "."]

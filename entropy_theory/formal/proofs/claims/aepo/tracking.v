@@ -35,9 +35,15 @@ Proof.
   apply Rle_trans with (1 := Rabs_triang _ _); rewrite Rabs_Ropp; lra.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses LimitWitnesses.
 
 Theorem witness : Statements.aepo.tracking.witness.
 Proof.
   exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1), (5 / 4), 1, (1 / 100), 1, (1 / 10); witnessed.
+Qed.
+
+Theorem witness_1 : Statements.aepo.tracking.witness_1.
+Proof.
+  exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1), (5 / 4), 1, (1 / 100), 1, (1 / 10);
+    limits_witnessed.
 Qed.

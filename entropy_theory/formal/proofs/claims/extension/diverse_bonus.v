@@ -35,7 +35,10 @@ Proof.
   - exact (plain_rate_zero n z A members).
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses LimitWitnesses.
 
 Theorem witness : Statements.extension.diverse_bonus.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1); witnessed. Qed.
+
+Theorem witness_1 : Statements.extension.diverse_bonus.witness_1.
+Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1); limits_witnessed. Qed.

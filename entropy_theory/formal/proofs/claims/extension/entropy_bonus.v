@@ -96,7 +96,10 @@ Proof.
     apply no_tilt_only_at_uniform; assumption.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses LimitWitnesses.
 
 Theorem witness : Statements.extension.entropy_bonus.witness.
 Proof. exists 2%nat, (fun _ => 0), 1; witnessed. Qed.
+
+Theorem witness_1 : Statements.extension.entropy_bonus.witness_1.
+Proof. exists 2%nat, (fun _ => 0), 1; limits_witnessed. Qed.

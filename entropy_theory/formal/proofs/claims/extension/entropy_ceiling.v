@@ -55,7 +55,10 @@ Proof.
     exact (conj (conj every reward) limit).
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses LimitWitnesses.
 
 Theorem witness : Statements.extension.entropy_ceiling.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1), 2, 1, (1 / 2), 1; witnessed. Qed.
+
+Theorem witness_1 : Statements.extension.entropy_ceiling.witness_1.
+Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1), 2, 1, (1 / 2), 1; limits_witnessed. Qed.

@@ -107,7 +107,13 @@ Proof.
   - intros temperatures positive k; apply floor; assumption.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses LimitWitnesses.
 
 Theorem witness : Statements.extension.face_controllability.witness.
 Proof. exists 2%nat, (fun _ => 0), 2, 1; witnessed. Qed.
+
+Theorem witness_2 : Statements.extension.face_controllability.witness_2.
+Proof. exists 2%nat, (fun _ => 0), 2, 1; limits_witnessed. Qed.
+
+Theorem witness_4 : Statements.extension.face_controllability.witness_4.
+Proof. exists 2%nat, (fun _ => 0), 2, 1; limits_witnessed. Qed.

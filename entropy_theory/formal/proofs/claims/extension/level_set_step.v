@@ -59,7 +59,13 @@ Proof.
   rewrite sum_minus, !sum_scal, along_h; ring.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses LimitWitnesses.
 
 Theorem witness : Statements.extension.level_set_step.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun _ => 0); witnessed. Qed.
+
+Theorem witness_1 : Statements.extension.level_set_step.witness_1.
+Proof. exists 2%nat, (fun _ => 0), (fun _ => 0); limits_witnessed. Qed.
+
+Theorem witness_2 : Statements.extension.level_set_step.witness_2.
+Proof. exists 2%nat, (fun _ => 0), (fun _ => 0); limits_witnessed. Qed.

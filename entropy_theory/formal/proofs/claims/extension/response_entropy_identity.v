@@ -86,10 +86,22 @@ Proof.
     exact rate.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses LimitWitnesses.
 
 Theorem witness : Statements.extension.response_entropy_identity.witness.
 Proof.
   exists 2%nat, 1%nat, (fun _ => (fun _ => 0)), (fun _ => (fun a => match a with | 0%nat => 1 | _ => 0
     end)); witnessed.
+Qed.
+
+Theorem witness_1 : Statements.extension.response_entropy_identity.witness_1.
+Proof.
+  exists 2%nat, 1%nat, (fun _ => (fun _ => 0)), (fun _ => (fun a => match a with | 0%nat => 1 | _ => 0
+    end)); limits_witnessed.
+Qed.
+
+Theorem witness_2 : Statements.extension.response_entropy_identity.witness_2.
+Proof.
+  exists 2%nat, 1%nat, (fun _ => (fun _ => 0)), (fun _ => (fun a => match a with | 0%nat => 1 | _ => 0
+    end)); limits_witnessed.
 Qed.

@@ -66,7 +66,13 @@ Proof.
       symmetry; apply (covariance_shift_l n _ (- mean n (softmax n (path 0)) velocity)), one.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses LimitWitnesses.
 
 Theorem witness : Statements.extension.score_covariance.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun _ => 0), (fun _ => 0), 1; witnessed. Qed.
+
+Theorem witness_1 : Statements.extension.score_covariance.witness_1.
+Proof. exists 2%nat, (fun _ => 0), (fun _ => 0), (fun _ => 0), 1; limits_witnessed. Qed.
+
+Theorem witness_2 : Statements.extension.score_covariance.witness_2.
+Proof. exists 2%nat, (fun _ => 0), (fun _ => 0), (fun _ => 0), 1; limits_witnessed. Qed.

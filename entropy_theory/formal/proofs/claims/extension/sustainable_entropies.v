@@ -123,7 +123,10 @@ Proof.
     rewrite <- aepo_run_eq in limit; exact limit.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses LimitWitnesses.
 
 Theorem witness : Statements.extension.sustainable_entropies.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1), 1, 1, 1; witnessed. Qed.
+
+Theorem witness_1 : Statements.extension.sustainable_entropies.witness_1.
+Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1), 1, 1, 1; limits_witnessed. Qed.

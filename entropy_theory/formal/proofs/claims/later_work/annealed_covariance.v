@@ -385,7 +385,10 @@ Proof.
   apply functional_extensionality; intros a; unfold only; destruct (correct a); ring.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses LimitWitnesses.
 
 Theorem witness : Statements.later_work.annealed_covariance.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1), 1, 1; witnessed. Qed.
+
+Theorem witness_1 : Statements.later_work.annealed_covariance.witness_1.
+Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1), (1 / 2), 1; limits_witnessed. Qed.
