@@ -244,14 +244,14 @@ def _checked(
     foreign = _foreign(report)
     if not foreign:
         return [name for name in axioms() if name in report], {}
-    message = f"coqchk finds what is not accepted: {'; '.join(foreign)}"
-    refused = {p.claim_id: message for p in proofs
-               if any(f"{module}." in entry for entry in foreign for module in p.modules)}
+    found = "coqchk finds what is not accepted: "
+    refused = {p.claim_id: found + "; ".join(own) for p in proofs if (own := [
+        entry for entry in foreign if any(f"{module}." in entry for module in p.modules)])}
     if not refused and len(set(files.values())) > 1:
         for file in sorted(set(files.values())):
             of_file = [p for p in proofs if files[p.claim_id] == file]
             refused |= _checked(of_file, {p.claim_id: file for p in of_file}, folder)[1]
-    return (), refused or {p.claim_id: message for p in proofs}
+    return (), refused or {p.claim_id: found + "; ".join(foreign) for p in proofs}
 
 
 def _report(files: Sequence[str], folder: Path) -> str:
