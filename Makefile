@@ -44,7 +44,7 @@ system = @command -v $(1) >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-
 # Compiling has two jobs of its own, whatever make has (MAKEFLAGS).
 prove: .venv/ready  ## the proof kernel checks every proof (Rocq; installed here if this is Debian and root)
 	$(call system,coqc,coq libcoq-stdlib libcoq-coquelicot make,nothing can be proved here)
-	MAKEFLAGS= $(BIN)/python -m entropy_theory prove --again
+	MAKEFLAGS= $(BIN)/python -m entropy_theory prove
 
 # build/lib would bring files that are gone into the wheel.
 wheel: .venv/ready  ## the wheel, installed in an empty environment, where commands run outside the checkout

@@ -251,13 +251,13 @@ def prove(
     /,
     *,
     accept: bool = False,
-    again: bool = False,
     json: Path | None = None,
     jobs: int | None = None,
 ) -> int:
     """Have the proof kernel (Rocq) check the proofs of claims; unchanged files are not compiled again.
 
-    Exit status 1 if a proof is not accepted.
+    The verdict is that of its independent checker, coqchk. Without ids what the definitions must satisfy
+    is checked too. Exit status 1 if a proof is not accepted.
 
     examples:
       policy-entropy prove
@@ -265,17 +265,14 @@ def prove(
 
     Args:
         ids: claims whose proofs are checked; all that have one by default.
-        accept: make what was accepted the committed record.
-        again: have the independent checker, coqchk, check everything that was compiled once more.
+        accept: make what was accepted the committed record, and write the statements.
         json: write what the kernel said of each claim to this file; "-" prints it.
         jobs: files compiled at once; one per core by default.
     """
     chosen = _chosen(all_claims(), ids)
     with (command_line.json_output(json) as write,
           command_line.keeping("files that were compiled are kept, and not compiled again")):
-        results = report.print_proofs(chosen, jobs)
-        if again:
-            print(kernel.check_again(results.values()))
+        results = report.print_proofs(chosen, jobs, definitions=not ids)
         write(results)
     if accept:
         proofs.accept(all_claims().values())

@@ -283,8 +283,8 @@ class Claim:
         mutants: wrong variants, at least one.
         witnesses: instances known to be telling, which are always checked, and first.
         experiments: what long runs and fits show (`experiment`).
-        proof_file: a Rocq file that proves the formula (`kernel`); by default the one in formal/claims
-            that is named like the claim, if there is one.
+        proof_file: a Rocq file that proves the formula (`kernel`); by default the one in
+            formal/proofs/claims that is named like the claim, if there is one.
     """
 
     id: str

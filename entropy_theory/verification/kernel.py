@@ -1,19 +1,21 @@
 """The proof kernel: checks the proofs of claims.
 
 A claim is proved if Rocq (Coq 8.16.1 or newer) accepts a theorem whose statement is the one generated
-from the claim's formula. Proofs are in formal/claims, one file a statement; each ends with a theorem
-``proved``. For the check a module with the generated statement is written beside copies of library and
-proofs, everything is compiled, and a last file has the kernel accept ``proved`` as a proof of exactly
-that statement and print what it assumes, which must be the axioms of the classical real numbers. A proof
-of a user's own is then checked by coqchk, which compares them by their full names.
+from the claim's formula. What is trusted (formal/trusted: definitions and statements) is compiled by
+itself, where no proof can be seen; then the proofs that are asked for, with what they need; then files in
+which the kernel accepts each theorem as a proof of exactly its statement. Last the independent checker,
+coqchk, reads all that was compiled: its report is the verdict. It must list the axioms of the classical
+real numbers, by their full names, and nothing else.
 """
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,29 +26,17 @@ from entropy_theory.verification.formula.terms import UntraceableError
 from entropy_theory.verification.proofs import (
     BUILD,
     INSTALL,
+    ROOTS,
     Proof,
     formal_folder,
-    is_own,
-    library_files,
     proof_of,
     read_accepted,
+    sanity,
 )
-
-AXIOMS = {
-    "ClassicalDedekindReals.sig_not_dec": ("Reals", "forall P : Prop, {~ ~ P} + {~ P}"),
-    "ClassicalDedekindReals.sig_forall_dec": (
-        "Reals", "forall P : nat -> Prop, (forall n, {P n} + {~ P n}) -> {n | ~ P n} + {forall n, P n}"),
-    "FunctionalExtensionality.functional_extensionality_dep": (
-        "Logic", "forall (A : Type) (B : A -> Type) (f g : forall x : A, B x), "
-        "(forall x, f x = g x) -> f = g"),
-    "Classical_Prop.classic": ("Logic", "forall P : Prop, P \\/ ~ P"),
-}
-"""The axioms of the classical real numbers, each with its folder of Rocq's standard library and its type;
-no others are accepted."""
 
 
 class KernelError(ValueError):
-    """Rocq is not installed, or its independent checker rejects something."""
+    """Rocq is not installed, or accepts what is false."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,32 +45,30 @@ class Result:
 
     Attributes:
         accepted: whether it proves the statement from the axioms allowed.
-        axioms: what it assumes.
+        axioms: what coqchk lists.
         message: the error with file and line, where it was not accepted.
     """
 
     accepted: bool
     axioms: tuple[str, ...] = ()
     message: str = ""
-    module: str = ""
 
 
 def rocq_version() -> str | None:
     """Return the version of the Rocq that is installed, or None."""
-    if shutil.which("coqc") is None or shutil.which("coq_makefile") is None:
+    if any(shutil.which(name) is None for name in ("coqc", "coq_makefile", "coqchk")):
         return None
     found = subprocess.run(["coqc", "--print-version"], capture_output=True, text=True, check=False)
     return found.stdout.split()[0] if found.returncode == 0 and found.stdout else None
 
 
-# ---------------------------------------------------------------- what was accepted
-
-
-# ---------------------------------------------------------------- the check itself
+def axioms() -> tuple[str, ...]:
+    """Return the full names of the axioms that are accepted; Axioms.v has their types compared."""
+    return tuple(re.findall(r":= @([\w.]+)\.", (formal_folder() / "trusted" / "Axioms.v").read_text()))
 
 
 def prove(
-    claims: Iterable[Claim], *, folder: Path = BUILD, jobs: int = 2,
+    claims: Iterable[Claim], *, folder: Path = BUILD, jobs: int = 2, definitions: bool = False,
     on_line: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Result]:
     """Have the kernel check the proofs of these claims; what has not changed is not compiled again.
@@ -91,175 +79,143 @@ def prove(
         claims: those without a proof are passed over.
         folder: where statements and copies of the proofs are written and compiled.
         jobs: files compiled at once.
+        definitions: whether what the definitions must satisfy is checked too, as "sanity".
         on_line: called with each line of progress.
 
     Raises:
-        KernelError: Rocq is not installed.
+        KernelError: Rocq is not installed, or accepts what is false.
     """
     version = rocq_version()
     if version is None:
         raise KernelError(f"Rocq is not installed; on Debian or Ubuntu: {INSTALL}")
-    results: dict[str, Result] = {}
-    proofs: list[Proof] = []
+    found: dict[str, Result] = {}
+    proofs = [sanity()] if definitions else []
     for claim in claims:
         try:
             proof = proof_of(claim)
         except UntraceableError as error:
-            results[claim.id] = Result(accepted=False, message=f"it has a proof but no formula: {error}")
+            found[claim.id] = Result(accepted=False, message=f"it has a proof but no formula: {error}")
             continue
         if proof is not None:
             proofs.append(proof)
     folder = folder.absolute()
-    # One file has all proofs of a source accepted, which saves starting Rocq for each of them. If one of
-    # them is not, each has a file of its own.
-    files = {proof.claim_id: proof.module.partition(".")[0] for proof in proofs}
-    _write_sources(proofs, files, folder)
-    errors = _compile(folder, jobs, on_line)
-    found = [_accepts(proof, files[proof.claim_id], folder, errors) for proof in proofs]
-    refused = {files[proof.claim_id] for proof, result in zip(proofs, found, strict=True)
-               if not result.accepted}
-    if refused:
-        files |= {proof.claim_id: proof.module.replace(".", "/") for proof in proofs
-                  if files[proof.claim_id] in refused}
-        _write_sources(proofs, files, folder)
-        errors = _compile(folder, jobs, on_line)
-        found = [_accepts(proof, files[proof.claim_id], folder, errors) for proof in proofs]
-    results |= {proof.claim_id: result for proof, result in zip(proofs, found, strict=True)}
-    results |= _checked_by_coqchk(
-        {proof.claim_id: results[proof.claim_id] for proof in proofs if is_own(proof)}, folder)
-    known = read_accepted(folder / "checked.json") if (folder / "checked.json").exists() else {}
-    known |= {proof.claim_id: _record(proof, results[proof.claim_id], version) for proof in proofs}
+    # One file has all proofs of a source accepted, which saves starting Rocq for each of them. Once one
+    # of them is refused, each has a file of its own, and what is refused there is not accepted.
+    alone: set[str] = set()
+    _refuses_the_false(folder / "false")
+    while left := [proof for proof in proofs if proof.claim_id not in found]:
+        files = {p.claim_id: p.place if p.source in alone else p.source for p in left}
+        refused = _compiled(left, files, folder, jobs, on_line)
+        listed: Sequence[str] = ()
+        if not refused:
+            on_line("COQCHK " + " ".join(sorted(set(files.values()))))
+            listed, refused = _checked(left, files, folder)
+        for proof in left:
+            message = refused.get(proof.claim_id, "")
+            if not refused or (message and proof.source in alone):
+                found[proof.claim_id] = Result(
+                    accepted=not refused, axioms=tuple(listed), message=message)
+        alone |= {proof.source for proof in left if proof.claim_id in refused}
+    known = read_accepted(folder / "checked.json")
+    known |= {p.claim_id: _record(p, found[p.claim_id], version) for p in proofs}
     write_json(folder / "checked.json", {"proofs": known})
-    return results
+    return found
 
 
-def _checked_by_coqchk(results: Mapping[str, Result], folder: Path) -> dict[str, Result]:
-    """A user's accepted proofs as the independent checker, coqchk, leaves them.
+# ---------------------------------------------------------------- compiling
 
-    It tells axioms by their full names and reads compiled files alone, whatever the sources made Rocq
-    print.
-    """
-    accepted = {claim_id: result for claim_id, result in results.items() if result.accepted}
-    try:
-        if accepted:
-            check_again(accepted.values(), folder)
-    except KernelError as error:
-        return {claim_id: Result(accepted=False, axioms=result.axioms, message=str(error))
-                for claim_id, result in accepted.items()}
-    return accepted
+_LOADS = {"trusted": ("Trusted",), "proofs": ("Trusted", "PolicyEntropy"),
+          "accepted": ("Trusted", "PolicyEntropy", "Accepted")}
+"""What can be seen where the files of a folder are compiled: by those that are trusted no proof."""
+_FOLDERS = {**ROOTS, "Accepted": "accepted"}
 
 
-def check_again(results: Iterable[Result], folder: Path = BUILD) -> str:
-    """Have the independent checker (coqchk) check compiled proofs; returns its report.
-
-    The report is kept, and returned again as long as nothing has been compiled since.
-
-    Args:
-        results: those of `prove`; what it accepted is checked.
-        folder: where proofs were compiled.
-
-    Raises:
-        KernelError: it rejects something, or finds an assumption that is not accepted; with its words.
-    """
-    folder = folder.absolute()
-    accepted = [result for result in results if result.accepted]
-    modules = sorted({result.module for result in accepted})
-    if not modules:
-        raise KernelError("there is no accepted proof to be checked again")
-    kept, first = folder / "coqchk.txt", f"{', '.join(modules)}\n"
-    told = f"{len(accepted)} proofs checked again by coqchk\n"
-    if kept.exists() and kept.read_text().startswith(first) and all(
-            path.stat().st_mtime_ns < kept.stat().st_mtime_ns for path in folder.rglob("*.vo")):
-        return told + kept.read_text().removeprefix(first)
-    found = subprocess.run(["coqchk", "-silent", "-o", *_LOAD, *modules], cwd=folder,
-                           capture_output=True, text=True, check=False)
-    report = found.stdout + found.stderr
-    if found.returncode != 0:
-        raise KernelError(f"coqchk rejects a proof: {report[-2000:]}")
-    foreign = _foreign_in_report(report)
-    if foreign:
-        raise KernelError(f"coqchk finds what is not accepted: {'; '.join(foreign)}")
-    write_text(kept, first + report)
-    return told + report
+def _load(folder: str) -> list[str]:
+    return [word for root in _LOADS[folder] for word in ("-Q", _FOLDERS[root], root)]
 
 
-def _foreign_in_report(report: str) -> list[str]:
-    """What coqchk lists beside the axioms that are accepted: its report has a heading a kind."""
-    found, axioms_said = [], False
-    for section in re.split(r"^\* ", report, flags=re.MULTILINE)[1:]:
-        heading, _, said = section.partition(":")
-        entries = [line.strip() for line in said.splitlines() if line.strip() not in ("", "<none>")]
-        if heading == "Theory":
-            continue
-        axioms_said |= heading == "Axioms"
-        accepted = {f"Coq.{place}.{name}" for name, (place, _) in AXIOMS.items()}
-        found += [f"{heading}: {entry}" for entry in entries
-                  if not (heading == "Axioms" and entry in accepted)]
-    return found if axioms_said else [f"no list of axioms in {report!r}"]
+def _run(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(words, cwd=folder, env=_environment(), capture_output=True, text=True,
+                          check=False)
 
 
-_LOAD = ("-Q", "PolicyEntropy", "PolicyEntropy", "-Q", "Statements", "Statements", "-Q", "Accepted",
-         "Accepted")
-_TRUSTED = "".join(
-    f"From Coq.{place} Require Import {name.partition('.')[0]}.\n"
-    f"Definition trusted_{number} : {kind} := @Coq.{place}.{name}.\n"
-    for number, (name, (place, kind)) in enumerate(AXIOMS.items()))
-"""Begins a file of accepted proofs. Rocq prints a name as short as it can: after these imports, and no
-others, the axioms of the standard library have one word, and anything else is printed with a dot."""
-_ACCEPTED = """From Statements.{source} Require {name}.
-From PolicyEntropy.claims.{source} Require {name}.
-Definition accepted_{name} : Statements.{module}.{part} := PolicyEntropy.claims.{module}.proved.
-Redirect "Accepted/{source}/{name}" Print Assumptions accepted_{name}.
-"""
+def _environment() -> dict[str, str]:
+    """Without what would have Rocq find another standard library, or read a file of settings."""
+    kept = {name: value for name, value in os.environ.items()
+            if not name.startswith(("COQ", "ROCQ", "XDG_", "MAKE", "MFLAGS"))}
+    return kept | dict.fromkeys(("XDG_DATA_HOME", "XDG_DATA_DIRS", "XDG_CONFIG_HOME"), os.devnull)
 
 
-def _record(proof: Proof, found: Result, version: str) -> dict[str, Any]:
-    return {"accepted": found.accepted, "digest": proof.digest, "part": proof.part,
-            "file": proof.path.name, "axioms": list(found.axioms), "message": found.message,
-            "rocq": version, **({"coqchk": True} if is_own(proof) and found.accepted else {})}
+def _refuses_the_false(folder: Path) -> None:
+    """See that the programs are a kernel: coqc refuses what is false, coqchk finds what is assumed."""
+    write_text(folder / "wrong.v", "Definition wrong : False := I.\n")
+    write_text(folder / "axiom.v", "Axiom absurd : False.\n")
+    coqc, _, coqchk = (_run(*words, folder=folder) for words in (
+        ("coqc", "-q", "wrong.v"), ("coqc", "-q", "axiom.v"), ("coqchk", "-silent", "-o", "axiom")))
+    if coqc.returncode == 0 or _foreign(coqchk.stdout + coqchk.stderr) != ["Axioms: axiom.absurd"]:
+        name = "coqc" if coqc.returncode == 0 else "coqchk"
+        raise KernelError(f"{shutil.which(name)} lets a proof of False pass: it is no proof kernel")
 
 
-def _write_sources(proofs: Iterable[Proof], files: Mapping[str, str], folder: Path) -> None:
-    """Write what has changed only, so that make compiles no more than it must.
+def _compiled(
+    proofs: Sequence[Proof], files: Mapping[str, str], folder: Path, jobs: int,
+    on_line: Callable[[str], None],
+) -> dict[str, str]:
+    """Compile proofs and what they need; returns why each that failed is refused.
 
     Args:
         proofs: those to be compiled.
-        files: the file below Accepted, without ending, that each claim's proof is accepted in.
-        folder: where they are written.
+        files: the file below accepted, without ending, that each claim's proof is accepted in.
+        folder: where they are written and compiled; what has not changed stays as it is.
+        jobs: files compiled at once.
+        on_line: called with each line of progress.
     """
-    wanted: dict[Path, str] = {}
-    for path in sorted((formal_folder() / "library").glob("*.v")):
-        wanted[folder / "PolicyEntropy" / "library" / path.name] = path.read_text()
+    wanted: dict[str, str] = {}
     for proof in proofs:
-        place = proof.module.replace(".", "/") + ".v"
-        source, _, name = proof.module.partition(".")
-        wanted[folder / "Statements" / place] = proof.statement
-        wanted[folder / "PolicyEntropy" / "claims" / place] = proof.path.read_text()
-        accepted = folder / "Accepted" / f"{files[proof.claim_id]}.v"
-        wanted[accepted] = wanted.get(accepted, _TRUSTED) + _ACCEPTED.format(
-            source=source, name=name, module=proof.module, part=proof.part)
-        (folder / "Accepted" / source).mkdir(parents=True, exist_ok=True)
-    # Files of other claims stay: whoever asks for them next does not have to compile them again.
-    for path in (folder / "PolicyEntropy" / "library").glob("*.v"):
-        if path not in wanted:
-            for left in path.parent.glob(f"{path.stem}.*"):
-                left.unlink()
-    for path, text in wanted.items():
+        wanted |= proof.needs
+        accepted = f"accepted/{files[proof.claim_id]}.v"
+        wanted[accepted] = wanted.get(accepted, "From Trusted Require Axioms.\n") + "".join([
+            *(f"From {module.rpartition('.')[0]} Require {module.rpartition('.')[2]}.\n"
+              for module in sorted({of.rpartition(".")[0] for pair in proof.theorems for of in pair})),
+            *(f"Definition accepted_{proof.place.rpartition('/')[2]}_{k} : {stated} := {proved}.\n"
+              for k, (stated, proved) in enumerate(proof.theorems))])
+    for file, text in wanted.items():
+        path = folder / file
         if not path.exists() or path.read_text() != text:
+            path.with_suffix(".vo").unlink(missing_ok=True)
             write_text(path, text)
-    lines = [*(" ".join(_LOAD[k:k + 3]) for k in range(0, len(_LOAD), 3)), "-arg -w -arg -all",
-             *(str(path.relative_to(folder)) for path in sorted(wanted))]
-    write_text(folder / "_CoqProject", "\n".join(lines) + "\n")
-
-
-def _compile(folder: Path, jobs: int, on_line: Callable[[str], None]) -> Mapping[str, str]:
-    """Compile everything; returns the first error of each file that has one."""
-    subprocess.run(["coq_makefile", "-f", "_CoqProject", "-o", "Makefile"], cwd=folder, check=True,
-                   capture_output=True)
     errors: dict[str, str] = {}
-    with subprocess.Popen(["make", "-k", f"-j{jobs}", "--no-print-directory", "--output-sync=target"],
-                          cwd=folder, text=True, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT) as process:
+    for part in _LOADS:
+        of_part = [file for file in sorted(wanted) if file.startswith(part)]
+        errors |= _make(part, of_part, folder, jobs, on_line)
+    refused: dict[str, str] = {}
+    for proof in proofs:
+        accepted = f"accepted/{files[proof.claim_id]}.v"
+        compiled = [(folder / file).with_suffix(".vo") for file in (accepted, *proof.needs)]
+        wrong = [file for file in (*proof.needs, accepted) if file in errors]
+        if wrong:
+            name = proof.path if wrong[0] == proof.own else wrong[0]
+            refused[proof.claim_id] = f"{name}, {errors[wrong[0]]}"
+        elif not all(path.exists() and path.stat().st_mtime_ns <= compiled[0].stat().st_mtime_ns
+                     for path in compiled):
+            refused[proof.claim_id] = f"{proof.path} was not compiled"
+    return refused
+
+
+def _make(
+    part: str, files: Sequence[str], folder: Path, jobs: int, on_line: Callable[[str], None]
+) -> dict[str, str]:
+    """Compile files of a part where it can see no more than it may; returns each one's first error."""
+    lines = [*(" ".join(_load(part)[k:k + 3]) for k in range(0, len(_load(part)), 3)),
+             "-arg -q", "-arg -w", "-arg -all", *files]
+    write_text(folder / f"_CoqProject.{part}", "\n".join(lines) + "\n")
+    made = _run("coq_makefile", "-f", f"_CoqProject.{part}", "-o", f"Makefile.{part}", folder=folder)
+    if made.returncode != 0:
+        raise KernelError(f"coq_makefile: {made.stderr}")
+    errors: dict[str, str] = {}
+    with subprocess.Popen(["make", "-f", f"Makefile.{part}", "-k", f"-j{jobs}", "--no-print-directory",
+                           "--output-sync=target"], cwd=folder, env=_environment(), text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
         assert process.stdout is not None
         file = ""
         for line in process.stdout:
@@ -277,45 +233,56 @@ def _compile(folder: Path, jobs: int, on_line: Callable[[str], None]) -> Mapping
     return errors
 
 
-def _accepts(proof: Proof, file: str, folder: Path, errors: Mapping[str, str]) -> Result:
-    """What was found of a proof that is to be accepted in this file below Accepted."""
-    place, accepted = proof.module.replace(".", "/") + ".v", f"Accepted/{file}.v"
-    for where in (f"Statements/{place}", f"PolicyEntropy/claims/{place}", accepted):
-        if where in errors:
-            name = proof.path if where.startswith("PolicyEntropy") else where
-            return Result(accepted=False, message=f"{name}, {errors[where]}")
-    compiled = (folder / accepted).with_suffix(".vo")
-    sources = [folder / f"Statements/{place}", folder / f"PolicyEntropy/claims/{place}",
-               folder / accepted]
-    sources += [folder / "PolicyEntropy" / "library" / path.name
-                for path in library_files(proof.statement, proof.path.read_text())]
-    # What no longer compiles leaves an older success behind.
-    if not compiled.exists() or any(
-            source.stat().st_mtime_ns > compiled.stat().st_mtime_ns for source in sources):
-        broken = "; ".join(f"{file}, {text}" for file, text in errors.items() if "library/" in file)
-        return Result(accepted=False, message=broken or f"{proof.path} was not compiled")
-    # Rocq adds the ending.
-    said = (folder / "Accepted" / place).with_suffix(".out")
-    text = said.read_text() if said.exists() else ""
-    assumed, foreign = _assumptions(text)
-    if "Closed under the global context" not in text and not assumed and not foreign:
-        return Result(accepted=False, message=f"{said}: nothing is said of what the proof assumes")
-    if foreign:
-        return Result(accepted=False, axioms=assumed,
-                      message=f"{proof.path} assumes: {'; '.join(foreign)}. Only the axioms of the "
-                              "classical real numbers are accepted")
-    return Result(accepted=True, axioms=assumed, module=f"Accepted.{file.replace('/', '.')}")
+# ---------------------------------------------------------------- the verdict
 
 
-def _assumptions(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What `Print Assumptions` printed: the axioms that are accepted, and all else.
+def _checked(
+    proofs: Sequence[Proof], files: Mapping[str, str], folder: Path
+) -> tuple[Sequence[str], dict[str, str]]:
+    """Have coqchk read what was compiled; returns the axioms that it lists, and why it refuses proofs."""
+    report = _report(sorted(set(files.values())), folder)
+    foreign = _foreign(report)
+    if not foreign:
+        return [name for name in axioms() if name in report], {}
+    found = "coqchk finds what is not accepted: "
+    refused = {p.claim_id: found + "; ".join(own) for p in proofs if (own := [
+        entry for entry in foreign if any(f"{module}." in entry for module in p.modules)])}
+    if not refused and len(set(files.values())) > 1:
+        for file in sorted(set(files.values())):
+            of_file = [p for p in proofs if files[p.claim_id] == file]
+            refused |= _checked(of_file, {p.claim_id: file for p in of_file}, folder)[1]
+    return (), refused or {p.claim_id: found + "; ".join(foreign) for p in proofs}
 
-    Types are indented. A line that is not names something assumed: an axiom, or a check that was switched
-    off ("bad is assumed to be guarded.", "Type hierarchy is collapsed").
-    """
-    lines = [line.strip() for line in text.splitlines() if line and not line[0].isspace()]
-    said = [line for line in lines if line not in ("Axioms:", "Closed under the global context")]
-    names = [re.split(r"\s*:", line)[0] for line in said]
-    words = {name.partition(".")[2]: name for name in AXIOMS}
-    return (tuple(words[name] for name in names if name in words),
-            tuple(line for name, line in zip(names, said, strict=True) if name not in words))
+
+def _report(files: Sequence[str], folder: Path) -> str:
+    """What coqchk says; kept, and returned again as long as nothing that was compiled has changed."""
+    compiled = hashlib.sha256()
+    for path in sorted(folder.rglob("*.vo")):
+        compiled.update(hashlib.sha256(path.read_bytes()).digest())
+    kept = folder / "coqchk" / f"{hashlib.sha256(repr(files).encode()).hexdigest()[:16]}.txt"
+    first = f"{' '.join(files)} {compiled.hexdigest()}\n"
+    if kept.exists() and kept.read_text().startswith(first):
+        return kept.read_text().removeprefix(first)
+    modules = [f"Accepted.{file.replace('/', '.')}" for file in files]
+    found = _run("coqchk", "-silent", "-o", *_load("accepted"), *modules, folder=folder)
+    report = found.stdout + found.stderr
+    write_text(kept, first + report)
+    return report
+
+
+def _foreign(report: str) -> list[str]:
+    """What coqchk lists beside the axioms that are accepted: its report has a heading for each kind."""
+    headings, found = set(), []
+    for section in re.split(r"^\* ", report, flags=re.MULTILINE)[1:]:
+        heading, _, said = section.partition(":")
+        headings.add(heading)
+        accepted = {"Theory": ("Set is predicative",), "Axioms": axioms()}.get(heading, ())
+        entries = [line.strip() for line in said.splitlines() if line.strip() not in ("", "<none>")]
+        found += [f"{heading}: {entry}" for entry in entries if entry not in accepted]
+    return found if {"Theory", "Axioms"} <= headings else [f"no list of axioms in {report[-2000:]!r}"]
+
+
+def _record(proof: Proof, found: Result, version: str) -> dict[str, Any]:
+    return {"accepted": found.accepted, "digest": proof.digest, "part": proof.part,
+            "file": proof.path.name, "axioms": list(found.axioms), "message": found.message,
+            "theorems": [stated for stated, _ in proof.theorems], "rocq": version}

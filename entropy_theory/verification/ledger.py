@@ -179,14 +179,10 @@ def _standings(verdict: Verdict) -> tuple[str, ...]:
 
 
 def _proof(claim: Claim, verdict: Verdict) -> dict[str, str] | None:
-    """The file with the kernel's proof and the digest of what it accepted, where that is the verdict."""
-    if "proved" not in _standings(verdict):
+    """Which statement the kernel's proof is of, where that is the verdict."""
+    if "proved" not in _standings(verdict) or proofs.proof_file(claim) is None:
         return None
-    proof = proofs.proof_of(claim)
-    if proof is None:
-        return None
-    return {"kernel": "Rocq", "file": f"entropy_theory/formal/claims/{proof.module.replace('.', '/')}.v",
-            "of": proof.part, "digest": proof.digest}
+    return {"kernel": "Rocq", "of": proofs.statement_of(claim)[0]}
 
 
 def whole(

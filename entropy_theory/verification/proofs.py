@@ -1,8 +1,10 @@
 """The proofs of claims: what belongs to each, and the record of what the kernel accepted.
 
-What was accepted is kept with digests of the statement, the proof and the library files it uses
-(formal/accepted.json, committed). Where Rocq is not installed, a proof counts as accepted as long as all
-of them are unchanged, and the ledger says that it was not checked again.
+Under formal/trusted is what a reader has to trust: the definitions, and the statements as they were
+generated. Under formal/proofs is what the kernel checks. What was accepted is kept with digests of the
+statement and of all files that its proof needs (formal/accepted.json, committed). Where Rocq is not
+installed, a proof counts as recorded as long as all of them are unchanged, and tables say that it was not
+checked.
 """
 
 from __future__ import annotations
@@ -11,13 +13,13 @@ import functools
 import hashlib
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from entropy_theory.support.results import read_json, write_json
+from entropy_theory.support.results import read_json, write_json, write_text
 from entropy_theory.verification.claim import Claim, Evidence, Statement
 from entropy_theory.verification.formula.terms import UntraceableError
 
@@ -26,10 +28,17 @@ BUILD = Path("build") / "formal"
 HEADER = """(* Generated from the formula of the claim {id} ({module}). *)
 
 From Coq Require Import Reals List Bool.
-From PolicyEntropy.library Require Import Definitions.
+From Trusted Require Import Definitions.
 Open Scope R_scope.
 
 """
+
+
+ROOTS = {"Trusted": "trusted", "PolicyEntropy": "proofs"}
+"""The folder of formal/ in which modules with this first name are."""
+SANITY = "sanity"
+"""Where a proof's claim is meant: of the definitions."""
+RECORDED = "recorded, not checked here"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,7 +51,8 @@ class Proof:
         module: name of the modules of statement and proof, such as ``aepo.theorem_4_3b``.
         path: the file with the proof.
         statement: the generated text.
-        digest: of the statement, the proof and all library files that it uses.
+        needs: the text of every file that it needs, by its path below formal/.
+        digest: of all of them.
     """
 
     claim_id: str
@@ -50,11 +60,60 @@ class Proof:
     module: str
     path: Path
     statement: str
+    needs: Mapping[str, str]
     digest: str
+
+    @property
+    def source(self) -> str:
+        """What its claim's id begins with."""
+        return self.module.partition(".")[0]
+
+    @property
+    def place(self) -> str:
+        """Where its files are below claims and Statements, without ending."""
+        return self.module.replace(".", "/")
+
+    @property
+    def own(self) -> str:
+        """Where the proof itself is below formal/."""
+        return "proofs/Sanity.v" if self.module == SANITY else f"proofs/claims/{self.place}.v"
+
+    @property
+    def modules(self) -> list[str]:
+        """The names of all modules that it needs."""
+        roots = {folder: root for root, folder in ROOTS.items()}
+        return [".".join([roots[file.split("/")[0]], *file.removesuffix(".v").split("/")[1:]])
+                for file in self.needs]
+
+    @property
+    def theorems(self) -> list[tuple[str, str]]:
+        """Each proposition to be proved and the theorem that proves it, by their full names.
+
+        Those are the statement, its witnesses as far as they are proved, and what stands beside it.
+        """
+        if self.module == SANITY:
+            return [(f"Trusted.Sanity.{name}", f"PolicyEntropy.Sanity.{name}")
+                    for name in _stated(self.statement)]
+        proved = f"PolicyEntropy.claims.{self.module}"
+        witnesses = [name for name in self.witnesses if name not in self.unwitnessed]
+        beside = _stated(self.needs.get(f"trusted/Theorems/{self.place}.v", ""))
+        return [(f"Trusted.Statements.{self.module}.{self.part}", f"{proved}.proved"),
+                *((f"Trusted.Statements.{self.module}.{name}", f"{proved}.{name}") for name in witnesses),
+                *((f"Trusted.Theorems.{self.module}.{name}", f"{proved}.{name}") for name in beside)]
+
+    @property
+    def witnesses(self) -> list[str]:
+        """The propositions that say that what the statement supposes can be met."""
+        return [name for name in _stated(self.statement) if name.startswith("witness")]
+
+    @property
+    def unwitnessed(self) -> list[str]:
+        """Those of them that are not proved."""
+        return [name for name in self.witnesses if f"\nTheorem {name} " not in self.needs[self.own]]
 
 
 def formal_folder() -> Path:
-    """Return the folder of the library and the proofs."""
+    """Return the folder of what is trusted and what is proved."""
     return Path(str(files("entropy_theory") / "formal"))
 
 
@@ -68,7 +127,7 @@ def proof_file(claim: Claim) -> Path | None:
     """Return the file with a claim's proof, if there is one."""
     if claim.proof_file is not None:
         return Path(claim.proof_file)
-    path = formal_folder() / "claims" / (module_name(claim.id).replace(".", "/") + ".v")
+    path = formal_folder() / "proofs" / "claims" / (module_name(claim.id).replace(".", "/") + ".v")
     return path if path.exists() else None
 
 
@@ -101,9 +160,31 @@ def proof_of(claim: Claim) -> Proof | None:
         return None
     if not path.exists():
         raise FileNotFoundError(f"{claim.id}: its proof file {path} does not exist")
-    statement = statement_text(claim)
-    return Proof(claim_id=claim.id, part=statement_of(claim)[0], module=module_name(claim.id), path=path,
-                 statement=statement, digest=_digest(statement, path))
+    return _gathered(claim.id, statement_of(claim)[0], module_name(claim.id), path, statement_text(claim))
+
+
+def sanity() -> Proof:
+    """What the definitions must satisfy, and its proof, which the kernel accepts like a claim's."""
+    return _gathered(SANITY, "", SANITY, formal_folder() / "proofs" / "Sanity.v",
+                     _text(formal_folder() / "trusted" / "Sanity.v"))
+
+
+def _gathered(claim_id: str, part: str, module: str, path: Path, statement: str) -> Proof:
+    place = module.replace(".", "/")
+    stated, proved = ("trusted/Sanity.v", "proofs/Sanity.v") if module == SANITY else (
+        f"trusted/Statements/{place}.v", f"proofs/claims/{place}.v")
+    needs = {stated: statement, proved: path.read_text()}
+    source, _, name = module.partition(".")
+    beside = f"From Trusted.Theorems.{source} Require {name}."
+    left = [*needs.values(), "From Trusted Require Axioms.", beside]
+    while left:
+        for file in _required(left.pop()):
+            if file not in needs and (formal_folder() / file).exists():
+                needs[file] = _text(formal_folder() / file)
+                left.append(needs[file])
+    whole = "\0".join(f"{file}\0{text}" for file, text in sorted(needs.items()))
+    return Proof(claim_id=claim_id, part=part, module=module, path=path, statement=statement, needs=needs,
+                 digest=hashlib.sha256(whole.encode()).hexdigest())
 
 
 def accepted_path() -> Path:
@@ -131,18 +212,16 @@ def evidence(claim: Claim, folder: Path = BUILD) -> list[Evidence]:
     if proof is None:
         return []
     checked = folder / "checked.json"
-    for record, again in ((read_accepted(checked) if checked.exists() else {}, True),
+    for record, again in ((read_accepted(checked), True),
                           (read_accepted(), False)):
         known = record.get(proof.claim_id)
         if known is None or known["digest"] != proof.digest:
             continue
-        if again and known["accepted"] and is_own(proof) and not known.get("coqchk"):
-            continue  # accepted by a version that did not ask coqchk
         if not known["accepted"]:
             return [_found(part, "fail", known["message"], started)]
         detail = f"accepted by Rocq {known['rocq']}: {proof.path.name}, digest {proof.digest[:12]}"
         if not again:
-            detail += f"; not re-checked here (make prove, which needs Rocq: {INSTALL})"
+            detail = f"{RECORDED} (make prove, which needs Rocq: {INSTALL}): {detail}"
         return [_found(part, "pass", detail, started)]
     return [_found(part, "skipped", f"{proof.path.name}: statement, proof or library have changed since "
                    f"the kernel last accepted it; run make prove (which needs Rocq: {INSTALL})", started)]
@@ -154,7 +233,7 @@ def axioms(claim: Claim, folder: Path = BUILD) -> tuple[str, ...]:
     if proof is None:
         return ()
     checked = folder / "checked.json"
-    for record in (read_accepted(checked) if checked.exists() else {}, read_accepted()):
+    for record in (read_accepted(checked), read_accepted()):
         known = record.get(proof.claim_id)
         if known is not None and known["digest"] == proof.digest:
             return tuple(known["axioms"])
@@ -168,44 +247,44 @@ def _found(part: str, outcome: Any, detail: str, started: float) -> Evidence:
 
 
 def accept(claims: Iterable[Claim], *, folder: Path = BUILD) -> None:
-    """Make what the kernel last accepted the committed record; proofs of other claims are dropped.
+    """Make what the kernel last accepted the committed record, and write the statements beside it.
 
-    A committed record of a proof that has not changed since stays.
+    A committed record of a proof that has not changed since stays; proofs of other claims are dropped.
     """
     checked, committed = read_accepted(folder / "checked.json"), read_accepted()
-    proofs = {}
-    for claim in claims:
-        proof = proof_of(claim)
-        for record in (checked.get(claim.id), committed.get(claim.id)):
-            if proof is not None and record is not None and record["digest"] == proof.digest:
-                proofs[claim.id] = record
+    proofs = [sanity(), *filter(None, map(proof_of, claims))]
+    kept = {}
+    for proof in proofs:
+        for record in (checked.get(proof.claim_id), committed.get(proof.claim_id)):
+            if record is not None and record["digest"] == proof.digest:
+                kept[proof.claim_id] = record
                 break
-    write_json(accepted_path(), {"proofs": dict(sorted(proofs.items()))})
+    committed_statements = accepted_path().parent / "trusted" / "Statements"
+    statements = {committed_statements / f"{p.place}.v": p.statement for p in proofs[1:]}
+    for path in set(committed_statements.rglob("*.v")) - set(statements):
+        path.unlink()
+    for path, text in statements.items():
+        write_text(path, text)
+    write_json(accepted_path(), {"proofs": dict(sorted(kept.items())), "trusted": digests()})
 
 
-def is_own(proof: Proof) -> bool:
-    """Whether a proof is a user's own."""
-    return formal_folder() not in proof.path.absolute().parents
+def digests() -> dict[str, str]:
+    """A digest of each file that has to be trusted or that writes statements, statements aside."""
+    generator = Path(__file__).parent / "formula"
+    paths = [*(formal_folder() / "trusted").glob("*.v"), *generator.glob("*.py")]
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest()[:16] for path in sorted(paths)}
 
 
-def _digest(statement: str, proof: Path) -> str:
-    """A digest of the statement, the proof, and the library files that it uses, in turn."""
-    text = proof.read_text()
-    parts = [statement, text, *(_text(path) for path in library_files(statement, text))]
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+def changed_since_accepted() -> list[str]:
+    """What of the trusted side is not as it was accepted, one line each."""
+    known, now = read_json(accepted_path())["trusted"], digests()
+    return [f"{name} changed since it was accepted" for name in sorted(known.keys() | now.keys())
+            if known.get(name) != now.get(name)]
 
 
-def library_files(statement: str, proof: str) -> list[Path]:
-    """The library files that a statement and its proof use, and those that these use."""
-    folder = formal_folder() / "library"
-    found: set[Path] = set()
-    left = [*_required(statement), *_required(proof)]
-    while left:
-        path = folder / f"{left.pop()}.v"
-        if path not in found and path.exists():
-            found.add(path)
-            left += _required(_text(path))
-    return sorted(found)
+def _stated(text: str) -> list[str]:
+    """The propositions of a trusted file that are to be proved: those without parameters."""
+    return re.findall(r"^Definition (\w+) : Prop", text, re.MULTILINE)
 
 
 @functools.cache
@@ -214,5 +293,8 @@ def _text(path: Path) -> str:
 
 
 def _required(text: str) -> list[str]:
-    line = r"From\s+PolicyEntropy\.library\s+Require\s+(?:Import|Export)?\s*([\w\s]+)\."
-    return [name for found in re.findall(line, text) for name in found.split()]
+    """The files that a text asks for, by their paths below formal/."""
+    asked = re.findall(r"From\s+(Trusted|PolicyEntropy)([\w.]*)\s+Require\s+(?:Import\s+|Export\s+)?"
+                       r"([\w\s]+)\.", text)
+    return [f"{ROOTS[root]}{folder.replace('.', '/')}/{name}.v"
+            for root, folder, names in asked for name in names.split()]

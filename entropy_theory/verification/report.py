@@ -176,24 +176,34 @@ def _print_kernel(
         line(f"no formula: {error}")
 
 
-def print_proofs(claims: Mapping[str, Claim], jobs: int | None) -> dict[str, kernel.Result]:
-    """Have the kernel check the claims' proofs, showing progress, and print what it says of each."""
+def print_proofs(
+    claims: Mapping[str, Claim], jobs: int | None, *, definitions: bool = False
+) -> dict[str, kernel.Result]:
+    """Have the kernel check proofs, showing progress, and print what it says of each.
+
+    Args:
+        claims: whose.
+        jobs: files compiled at once; one per core by default.
+        definitions: whether what the definitions must satisfy is checked too.
+    """
     console = Console(stderr=True)
     with console.status("compiling proofs") as status:
 
         def on_line(line: str) -> None:
             if line.startswith("COQC"):
-                status.update(f"compiling {line.split()[-1]}")
+                status.update(f"{'coqchk reads' if line.startswith('COQCHK') else 'compiling'} "
+                              f"{line.partition(' ')[2]}")
                 if not console.is_terminal:
                     print(line, flush=True)
 
-        results = kernel.prove(claims.values(), jobs=jobs or cores.usable(), on_line=on_line)
+        results = kernel.prove(claims.values(), jobs=jobs or cores.usable(), definitions=definitions,
+                               on_line=on_line)
     for claim_id, result in results.items():
         if not result.accepted:
             print(f"{claim_id}: NOT accepted: {result.message}")
     accepted = sum(result.accepted for result in results.values())
-    print(f"{accepted} of {len(results)} proofs accepted by Rocq {kernel.rocq_version()}; "
-          f"{len(claims) - len(results)} claims have none")
+    print(f"{accepted} of {len(results)} proofs accepted by Rocq {kernel.rocq_version()} and coqchk; "
+          f"{len(claims.keys() - results.keys())} claims have none")
     return results
 
 
@@ -290,7 +300,9 @@ def _summary(evidence: Sequence[Evidence]) -> str:
         passed = sum(e.outcome == "pass" for e in experiments)
         parts.append(f"{passed}/{len(experiments)} experiments")
     for e in evidence:
-        if e.method == "kernel" or (e.method == "symbolic" and e.target != "printed proof"):
+        if e.method == "kernel" and proofs.RECORDED in e.detail:
+            parts.append(f"kernel: {proofs.RECORDED}")
+        elif e.method == "kernel" or (e.method == "symbolic" and e.target != "printed proof"):
             parts.append(f"{'SymPy' if e.method == 'symbolic' else e.method}: {e.outcome}")
     certified = any(e.counterexample for e in evidence if e.target == "statement")
     cases = {method: sum(e.cases for e in evidence if e.method == method)

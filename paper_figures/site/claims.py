@@ -159,15 +159,17 @@ def _hypothesis(latex: str) -> str:
 
 def _proof(claim: Claim, record: Mapping[str, Any]) -> list[str]:
     proof = record.get("proof")
-    if not proof:
+    found = proofs.proof_of(claim)
+    if not proof or found is None:
         return ["None: what is known is what searches, fits and printed numbers show.", ""]
     of = "what holds" if proof["of"] == "repair" else "the statement"
     lines = [f"{proof['kernel']} accepted a theorem that is the formula of {of}, word for word; it "
              f"rests on the {record['axioms'] or 'kernel alone'}. `python -m entropy_theory prove "
              f"{claim.id}` checks it again.", ""]
-    return [*lines, f"Digest of statement, proof and library: `{proof['digest'][:16]}`.", "",
+    file = found.path.relative_to(ROOT)
+    return [*lines, f"Digest of statement, proof and library: `{found.digest[:16]}`.", "",
             folded("The statement as the kernel reads it", fenced(proofs.statement_text(claim), "coq")),
-            folded(f"The proof: {proof['file']}", included(ROOT / proof["file"], "coq"))]
+            folded(f"The proof: {file}", included(found.path, "coq"))]
 
 
 def _evidence(title: str, rows: Sequence[Mapping[str, Any]]) -> str:

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -137,6 +138,12 @@ def of_statement(claim: Claim) -> Iterator[Sabotage]:
                         claim=replaced(claim, dataclasses.replace(statement, **parts)))
 
     yield changed("LaTeX changed", "the reading aid", latex=statement.latex + " for every model")
+    yield Sabotage(claim_id=claim.id, kind="title changed", detail="",
+                   claim=dataclasses.replace(claim, title=claim.title + ", in every language model"))
+    if claim.repair is not None:
+        note = "Whatever the model. " + claim.repair_note
+        yield Sabotage(claim_id=claim.id, kind="note changed", detail="",
+                       claim=dataclasses.replace(claim, repair_note=note))
     for k, condition in enumerate(statement.conditions):
         kept = statement.conditions[:k] + statement.conditions[k + 1:]
         yield changed("hypothesis dropped", condition.latex, conditions=kept)
@@ -167,6 +174,54 @@ def of_statement(claim: Claim) -> Iterator[Sabotage]:
                                claim=replaced(claim, sabotaged))
 
 
+TRUSTED = {
+    "limsup weakened": ("Definitions.v", "u k < l + e", "u k < l + e + 100"),
+    "tempered at T^2": ("Definitions.v", "fun a => z a / T", "fun a => z a / (T * T)"),
+    "derivative always holds": ("Definitions.v", "derivable_pt_lim f x l", "True"),
+    "every sequence has a limit": ("Definitions.v", "Rabs (u k - l) < e", "True"),
+    "Rplus shadowed": ("Definitions.v", "(** * One", "Definition Rplus (x y : R) : R := x.\n(** * One"),
+    "a notation": ("Definitions.v", "(** * One", 'Notation "x < y" := (x <= y) : R_scope.\n(** * One'),
+    "a flag": ("Definitions.v", "(** * One", "Unset Universe Checking.\n(** * One"),
+    "a proof imported": ("Definitions.v", "Open Scope",
+                         "From PolicyEntropy.library Require Import Basics.\nOpen Scope"),
+    "an axiom allowed": ("Axioms.v", "P \\/ ~ P :=", "P :="),
+    "another axiom": ("Axioms.v", "Classical_Prop.classic.", "Classical_Prop.other."),
+    "sanity dropped": ("Sanity.v", "0 <= entropy n z <=", "entropy n z <="),
+}
+"""Edits of trusted files: the file, what stood there, what stands there then."""
+BESIDE = {
+    "a theorem beside deleted": ("aepo/revival_time.v", "time_of_two_answers : Prop", "gone : bool"),
+    "a theorem beside weakened": ("extension/kernel_sign.v", "Definition any_parametrization : Prop :=",
+                                  "Definition any_parametrization : Prop := True \\/"),
+}
+
+
+def of_trusted(folder: Path) -> Iterator[tuple[str, list[str]]]:
+    """Each edit of a trusted file in a copy of formal/, by kind, and what is then named as changed."""
+    real = proofs.formal_folder()
+    for kind, (name, was, becomes) in {**TRUSTED, **BESIDE}.items():
+        place = folder / kind.replace(" ", "_")
+        shutil.copytree(real, place)
+        path = place / "trusted" / ("Theorems" if kind in BESIDE else "") / name
+        text = path.read_text()
+        assert was in text, (kind, was)
+        path.write_text(text.replace(was, becomes, 1))
+        with mock.patch.object(proofs, "formal_folder", lambda place=place: place):
+            yield kind, [*proofs.changed_since_accepted(),
+                         *_no_longer_recorded(name if kind in BESIDE else "")]
+
+
+def _no_longer_recorded(name: str) -> list[str]:
+    """Whether a claim with this place has another proof than the record."""
+    found = []
+    for claim in all_claims().values():
+        if name and proofs.module_name(claim.id).replace(".", "/") + ".v" == name:
+            proof = proofs.proof_of(claim)
+            if proof is not None and proofs.read_accepted()[claim.id]["digest"] != proof.digest:
+                found.append(f"{claim.id}: its proof is not the accepted one")
+    return found
+
+
 PROOFS = {
     "proof deleted": None,
     "proof admitted": "Theorem proved : {statement}.\nProof. Admitted.\n",
@@ -176,7 +231,8 @@ PROOFS = {
     "the conclusion made a premise": "Theorem proved : {statement} -> {statement}.\nProof. auto. Qed.\n",
     "another theorem": "Theorem proved : forall x : R, 0 < x -> 0 < x.\nProof. auto. Qed.\n",
 }
-HEADER = "From Coq Require Import Reals.\nFrom Statements.{source} Require {name}.\nOpen Scope R_scope.\n"
+HEADER = ("From Coq Require Import Reals.\nFrom Trusted.Statements.{source} Require {name}.\n"
+          "Open Scope R_scope.\n")
 
 
 def of_proof(claim: Claim, folder: Path) -> Iterator[Sabotage]:

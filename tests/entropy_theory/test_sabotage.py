@@ -23,6 +23,13 @@ def test_a_changed_statement_loses_its_verdict(claim_id):
         assert outcome.noticed, (one.kind, one.detail, outcome.said)
 
 
+def test_a_changed_trusted_file_is_named(tmp_path):
+    found = dict(sabotage.of_trusted(tmp_path))
+    assert set(found) == {*sabotage.TRUSTED, *sabotage.BESIDE}
+    for kind, named in found.items():
+        assert named, kind
+
+
 @pytest.mark.deep
 def test_no_sabotage_survives(tmp_path):
     outcomes = list(sabotage.sabotage_all(CLAIMS, tmp_path))

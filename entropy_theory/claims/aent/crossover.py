@@ -2,7 +2,7 @@
 
 Notation of `epsilon_squared`: B1 = c eps, B2 = k eps^2 + lambda L, c = sqrt(h)/C,
 k = 1/(2 lambda C_lambda), L = h log n - log|A*|. What is said of a single right response is proved in
-`formal/claims/aent/epsilon_squared.v`.
+`formal/proofs/claims/aent/epsilon_squared.v`.
 """
 
 from __future__ import annotations

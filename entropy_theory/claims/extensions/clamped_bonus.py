@@ -8,7 +8,7 @@ first order by eta lambda sum_K S_a S~_a, S_a = pi_a (log pi_a + H). With D = H 
     sum_K S_a S~_a = P { E_pi~[pi~ u^2] + D Cov_pi~(pi~, log pi~) },
     D = (1 - P)(E_removed[-log pi] - E_kept[-log pi]) >= 0,
 
-so it is never negative. That holds where K splits a tie, too (formal/library/Clamping.v, `rate_nonneg`).
+so it is never negative. That holds where K splits a tie, too (`rate_nonneg` in Clamping.v).
 For other kept sets D can be negative and entropy can fall.
 """
 

@@ -10,7 +10,7 @@ with respect to the parameters, which is the largest rate of a step of length on
 
     ||grad_theta V||_2 <= G H / (2 sqrt2 log 2).
 
-The kernel's file proves this too (`any_parametrization`), and formal/library/NetworkGradients.v the
+The kernel's file proves this too (`any_parametrization`), and NetworkGradients.v the
 same for responses of h tokens whose states share all their parameters. G = 1 where logits are
 parameters, and the constant is the best one then (extension.gradient-entropy-l2). So no policy gradient
 of a network whose Jacobian stays bounded survives the collapse of entropy.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
@@ -74,7 +75,7 @@ class Numbers:
             raise UntraceableError("a run of no given number of steps has no value")
         parts = [self.of(start) for start in term.arguments[many:-1]]
         for k in range(int(count.operation.detail)):
-            here = type(self)(self._fields, self._constant, self.sizes)
+            here = copy.copy(self)
             here._known = {id(step): self._number(k), **dict(zip(map(id, places), parts, strict=True))}
             parts = [here.of(body) for body in following]
         return parts[part]

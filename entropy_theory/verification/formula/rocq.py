@@ -1,4 +1,4 @@
-"""Terms in the language of the proof kernel, with the names of formal/library/Definitions.v."""
+"""Terms in the language of the proof kernel, with the names of formal/trusted/Definitions.v."""
 
 from __future__ import annotations
 
@@ -306,6 +306,20 @@ class Writer:
                 return f"forall {text} : {kind}, " + " -> ".join(lines)
             body, limit = self.number(parts[0]), self.number(parts[1])
             return f"{name} (fun {text} => {body}) ({limit})"
+
+    def met(self, term: Term) -> str:
+        """That the premises within a proposition of `limits` can be met; empty where it has none."""
+        name, variable, parts = term.operation.name, term.operation.detail, term.arguments
+        if name == "implies":
+            said = [f"({self.for_all(parts[0], None)})", self.met(parts[1])]
+            return " /\\ ".join(filter(None, said))
+        if name not in ("for_every", "at_every_step"):
+            return ""
+        with self._binding(variable) as (text,):
+            kind = type_of(variable.axes, "real") if name == "for_every" else "nat"
+            said = [*(f"({self.for_all(part, None)})" for part in parts[:-1]), self.met(parts[-1])]
+        inner = " /\\ ".join(filter(None, said))
+        return f"(exists {text} : {kind}, {inner})" if inner else ""
 
     def _define(self, defined: Definition) -> None:
         if self.definitions.get(defined.name, defined) != defined:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import re
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from pathlib import Path
 
 from entropy_theory.verification.formula.terms import (
     ACTIONS,
@@ -32,7 +35,25 @@ INSIDE: Mapping[Axis, str] = {
     PROMPTS: "({0} < prompts)%nat",
 }
 BEYOND = ("has_derivative", "limsup_at_most", "tends_to", "for_every", "at_every_step", "implies")
+STANDARD = {
+    "R", "R0", "R1", "nat", "bool", "list", "O", "S", "nil", "true", "false", "negb", "andb", "orb",
+    "fst", "snd", "pred", "length", "INR", "IZR", "Rplus", "Rminus", "Rmult", "Rdiv", "Rinv", "Ropp",
+    "Rlt", "Rle", "Rgt", "Rge", "Rabs", "Rmax", "Rmin", "exp", "ln", "sqrt", "pow", "Nat", "List",
+    "Binomial", "Forall"}
+"""Names of the standard library that statements use."""
+OWN_TWICE = {
+    "advantage", "below", "entropy_to_go", "entropy_within", "gradient_formula", "group_mean",
+    "regularized_edge", "regularized_value", "response_gradient"}
+"""Names of Definitions.v that statements of the package define or bind anew, in their own text."""
 RESERVED = {"n", "h", "prompts", "sum", "mean", "exp", "ln", "entropy", "covariance", "softmax"}
+
+
+@functools.cache
+def taken() -> frozenset[str]:
+    """Names that have a meaning already, in Definitions.v or in the standard library."""
+    text = (Path(__file__).parents[2] / "formal" / "trusted" / "Definitions.v").read_text()
+    own = re.findall(r"^(?:Definition|Fixpoint) (\w+)", text, re.MULTILINE)
+    return frozenset({*STANDARD, *own} - OWN_TWICE)
 
 
 def type_of(axes: Axes, kind: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -139,10 +138,6 @@ class Formula:
             self._text[name] = _rocq(self, name)
         return self._text[name]
 
-    def digest(self) -> str:
-        """A digest of the statement as the kernel reads it."""
-        return hashlib.sha256(self.rocq("statement").encode()).hexdigest()
-
 
 class SymbolicCases:
     """Parameters as a margin sees them while it is traced: a term for each field."""
@@ -211,6 +206,7 @@ def refuse_if_long(relations: Iterable[Relation]) -> None:
 
 
 def _rocq(formula: Formula, name: str) -> str:
+    """The definitions, the statement, and its witnesses: that what it supposes can be met."""
     simplifier = Simplifier()
     *hypotheses_in, conclusion_in = (
         Relation(simplifier.of(r.term), r.sign) for r in (*formula.hypotheses, formula.conclusion))
@@ -230,11 +226,20 @@ def _rocq(formula: Formula, name: str) -> str:
     binders = [f"({' '.join(sizes)} : nat)"] if sizes else []
     binders += [f"({rocq_words.identifier(p.name)} : {rocq_words.type_of(p.axes, p.kind)})"
                 for p in fields]
-    premises = [*_size_ranges(formula.parameters, sizes), *_rows(formula.parameters, used), *hypotheses]
-    text = " ->\n  ".join([*(_bracketed(p) for p in premises), conclusion])
-    quantified = f"forall {' '.join(binders)},\n  " if binders else ""
+    premises = [*map(_bracketed, (*_size_ranges(formula.parameters, sizes),
+                                  *_rows(formula.parameters, used), *hypotheses))]
+    met = [premises, *([*premises, text] for text in map(writer.met, beyond) if text)]
+    quantified = " ".join(binders) + ",\n  "
+    names = {*writer.definitions, *(rocq_words.identifier(p.name) for p in fields)}
+    if clash := sorted(names & rocq_words.taken()):
+        raise UntraceableError(f"{clash[0]} has another meaning in the library: give it another name")
     parts = [rocq.definition_text(d, writer.definitions) for d in writer.definitions.values()]
-    return "\n\n".join([*parts, f"Definition {name} : Prop :=\n  {quantified}{text}."]) + "\n"
+    parts += [f"Definition {name} : Prop :=\n  " + (f"forall {quantified}" if binders else "")
+              + " ->\n  ".join([*premises, conclusion]) + "."]
+    parts += [f"Definition witness{f'_{k}' if k else ''} : Prop :=\n  "
+              + (f"exists {quantified}" if binders else "") + " /\\\n  ".join(said) + "."
+              for k, said in enumerate(met) if said]
+    return "\n\n".join(parts) + "\n"
 
 
 def _size_ranges(parameters: Parameters, sizes: Sequence[str]) -> list[str]:

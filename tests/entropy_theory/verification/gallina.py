@@ -1,6 +1,6 @@
 """Reads the kernel's language and computes what it says, in floats.
 
-What is proved is the text that `formula.rocq` writes, over `formal/library/Definitions.v`. This reader
+What is proved is the text that `formula.rocq` writes, over `formal/trusted/Definitions.v`. This reader
 knows neither of the two: it parses both as Rocq does (levels of the notations included) and evaluates
 them at an instance, so that a statement which says something else than the formula that is searched
 gives other numbers.
@@ -248,16 +248,10 @@ def _exp(x: float) -> float:
     return math.exp(x)
 
 
-def derivative(function: Function, at: float, value: float) -> Proposition:
-    """A symmetric difference, of an error near 1e-9 where the function is tame, beside the value."""
-    size = 1e-4
-    fine, coarse = ((function(at + h) - function(at - h)) / (2 * h) for h in (size / 2, size))
-    off = abs((4 * fine - coarse) / 3 - value) / max(1.0, abs(value))
-    return Proposition(off < 1e-6, -off)
-
-
-def _beyond(*_: Any) -> Any:
-    raise BeyondNumbersError
+def drawn(*places: Any) -> float:
+    """A number between 1 and 2 for what a proposition binds, at these places: numbers or states."""
+    flat = [float(x) for place in places for x in (place if isinstance(place, tuple) else (place,))]
+    return 1.5 + 0.5 * math.sin(len(flat) + sum((k + 2) * x for k, x in enumerate(flat)))
 
 
 LIBRARY: Mapping[str, Any] = {
@@ -274,11 +268,11 @@ LIBRARY: Mapping[str, Any] = {
     "fst": Function(lambda pair: pair[0]), "snd": Function(lambda pair: pair[1]),
     "Binomial.C": curried(lambda n, k: float(math.comb(int(n), int(k))), 2),
     "True": Proposition(True, math.inf), "False": Proposition(False, -math.inf),
-    "derivative": curried(derivative, 3), "tends_to": Function(_beyond),
-    "limsup_at_most": Function(_beyond),
 }
-OWN = frozenset({"derivative", "tends_to", "limsup_at_most"})
-"""What Definitions.v defines by derivatives and limits, and this reader otherwise."""
+LIMITS = {"derivative": ("derivative", (0.0, 0.1, 0.3)), "tends_to": ("tends_to", (0, 1, 2)),
+          "limsup_at_most": ("limsup_at_most", (0, 1, 2))}
+"""At what numbers the function within is looked at: beside a derivative's point, from 0 on of a limit."""
+ARGUMENTS = {"vector": 1, "mask": 1, "policy": 2, "nat": 0, "R": 0, "state": 0}
 
 
 def reals(x: Any, y: Any) -> bool:
@@ -359,8 +353,7 @@ class Interpreter:
     def _named(self, name: str, local: Environment) -> Any:
         if name in local:
             return local[name]
-        if name not in self._known or (name in self._definitions and name not in OWN
-                                       and name in LIBRARY):
+        if name not in self._known or (name in self._definitions and name in LIBRARY):
             self._known[name] = self.of(self._definitions[name], {})
         return self._known[name]
 
@@ -407,6 +400,35 @@ class Interpreter:
         if not isinstance(found, Proposition):
             raise TypeError(f"no proposition: {node}")
         return found
+
+    def parts(self, node: Node, local: Environment) -> list[Any]:
+        """What a proposition consists of, in order: its words, and the numbers beside them.
+
+        Numbers are put in for what is bound; a function within a limit is looked at in a few places.
+        """
+        kind, *parts = node
+        if kind == "infix" and parts[0] in ("/\\", "\\/", "->"):
+            return [parts[0], *self.parts(parts[1], local), *self.parts(parts[2], local)]
+        if kind == "prefix":
+            return ["~", *self.parts(parts[1], local)]
+        if kind in ("forall", "exists"):
+            (name, type_), *rest = parts[0]
+            inner: Node = (kind, rest, parts[1]) if rest else parts[1]
+            if type_ is None:
+                body, values = inner[3], list(self._domain(name, inner[2], local))
+            else:
+                body, values = inner, [2, 3] if type_ == ("name", "nat") else [
+                    curried(drawn, arguments(type_))]
+            return [x for value in values for x in self.parts(body, {**local, name: value})]
+        if kind == "apply" and parts[0][0] == "name" and parts[0][1] in LIMITS:
+            word, places = LIMITS[parts[0][1]]
+            function, *numbers = (self.of(argument, local) for argument in parts[1])
+            begin = numbers[0] if word == "derivative" else 0
+            return [word, *(function(begin + place) for place in places), *numbers]
+        if kind == "infix":
+            x, y = (self.of(part, local) for part in parts[1:])
+            return [bool(x)] if parts[2] == ("name", "true") else [parts[0], x, y]
+        return [self.of(node, local)]
 
     def _over(self, kind: str, binders: list[tuple[str, Any]], body: Node, local: Environment) -> Any:
         (name, type_), *rest = binders
@@ -465,6 +487,13 @@ def premises(node: Node) -> tuple[list[Node], list[Node]]:
         _, _, first, rest = conclusions.pop()
         conclusions += [first, rest]
     return hypotheses, conclusions
+
+
+def arguments(type_: Node) -> int:
+    """How many arguments a function of this type takes."""
+    if type_[:2] == ("infix", "->"):
+        return 1 + arguments(type_[3])
+    return ARGUMENTS[type_[1]]
 
 
 def signs(conclusion: Node) -> set[str]:

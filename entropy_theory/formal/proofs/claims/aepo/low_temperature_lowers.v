@@ -1,0 +1,74 @@
+(** AEPO, section 4.1, entropy "decreases under low-temperature sampling", repaired: F(T) < 0 for T < 1 if
+    F(1) <= 0, or every action is correct, or W e^{-D/T} < max_{A*} c - C; unless c = C on all of A*. *)
+
+From Coq Require Import Reals Lra Lia Bool.
+From Trusted Require Import Definitions.
+From PolicyEntropy.library Require Import Basics Masks TemperedReinforce TemperedRate SignChange
+  Examples.
+From Trusted.Statements.aepo Require low_temperature_lowers.
+Open Scope R_scope.
+
+(** F(1) = 0 is enough, a hypothesis that no numbers with an error can decide. *)
+Theorem no_rise_at_one :
+  forall (n : nat) (logits : vector) (correct : mask) (temperature : R),
+  (1 <= n)%nat -> nonempty n correct -> 0 < temperature -> temperature < 1 ->
+  0 < largest_on n correct (fun a => Rabs (excess n logits a)) ->
+  untempered_rate n logits correct <= 0 ->
+  rate n logits correct temperature < 0.
+Proof.
+  intros n logits correct temperature some some_correct positive cold differs falls; rewrite <- rate_1 in falls.
+  apply (fall_continues n logits correct ltac:(lia) some_correct 1); assumption.
+Qed.
+
+Theorem falls_when_cold :
+  forall (n : nat) (logits : vector) (correct : mask) (temperature : R),
+  (1 <= n)%nat -> nonempty n correct -> 0 < temperature ->
+  0 < 1 - temperature ->
+  0 < largest_on n correct (fun a => Rabs (excess n logits a)) ->
+  0 < Rmax (Rmax (- untempered_rate n logits correct) (cold_enough n logits correct temperature))
+        (all_correct n correct) ->
+  0 < - rate n logits correct temperature.
+Proof.
+  intros n logits correct temperature some some_correct positive cold differs enough_cold.
+  enough (rate n logits correct temperature < 0) by lra.
+  destruct (Rlt_or_le 0 (all_correct n correct)) as [all|not_all].
+  - unfold all_correct in all; destruct (some_on n (complement correct)) eqn:wrong; [lra|].
+    apply everything_iff in wrong.
+    apply no_rise_at_one; [assumption|assumption|assumption|lra|assumption|].
+    rewrite <- rate_1, everything_rate_1 by (lia || assumption); lra.
+  - destruct (Rlt_or_le (untempered_rate n logits correct) 0) as [falls|rises].
+    + apply no_rise_at_one; [assumption|assumption|assumption|lra|assumption|lra].
+    + apply cold_falls; [lia|assumption|assumption|].
+      destruct (Rlt_or_le 0 (cold_enough n logits correct temperature)) as [fine|not_cold]; [assumption|].
+      exfalso; apply (Rlt_not_le _ _ enough_cold).
+      repeat apply Rmax_lub; [lra|assumption|assumption].
+Qed.
+
+(** As printed it is false: with the weights (1, 2) and the less likely answer correct, F(T) > 0 at every T. *)
+Theorem printed_is_false :
+  ~ (forall (n : nat) (logits : vector) (correct : mask) (temperature : R),
+     (2 <= n)%nat -> nonempty n correct -> 0 < temperature ->
+     0 < 1 - temperature -> 0 <= - rate n logits correct temperature).
+Proof.
+  intros printed.
+  set (weights := fun a : nat => match a with O => 1 | _ => 2 end).
+  assert (forall a, (a < 2)%nat -> 0 < weights a) as positive
+    by (intros [|[|a]] inside; simpl; lra || lia).
+  specialize (printed 2%nat (fun a => ln (weights a)) (single 0) (1 / 2) ltac:(lia)
+                (single_nonempty 2 0 ltac:(lia)) ltac:(lra) ltac:(lra)).
+  rewrite rate_single in printed by lia.
+  pose proof (softmax_pos 2 (tempered (1 / 2) (fun a => ln (weights a))) 0 ltac:(lia)) as tempered_pos.
+  assert (excess 2 (fun a => ln (weights a)) 0%nat < 0) as below; [|nra].
+  unfold excess, own_covariance, centered, mean; simpl sum.
+  rewrite !softmax_of_weights by (assumption || lia); simpl; rewrite ln_1.
+  assert (0 < ln 2) by (rewrite <- ln_1; apply ln_increasing; lra).
+  lra.
+Qed.
+
+Theorem proved : Statements.aepo.low_temperature_lowers.repair.
+Proof.
+  intros n logits correct temperature many some_correct positive cold differs enough_cold.
+  apply (falls_when_cold n logits correct temperature); [lia|assumption|assumption|lra|exact differs|].
+  unfold all_correct; unfold Statements.aepo.low_temperature_lowers.all_correct in enough_cold.
+  destruct (some_on n (complement correct)); exact enough_cold.
+Qed.

@@ -1,0 +1,41 @@
+(** Entropy bounds the largest entry of the policy gradient: ||grad V||_inf <= H/(4 log 2) on every
+    token tree with returns in [0, 1], and no smaller constant will do (extension of AEnt, Proposition
+    1 (I)). *)
+
+From Coq Require Import Reals Lra Lia Psatz List.
+From Coquelicot Require Import Coquelicot.
+From Trusted Require Import Definitions.
+From PolicyEntropy.library Require Import Basics Masks Inequalities Trees TreeValues TreeLargest
+  TreeGradientBounds.
+From Trusted.Statements.extension Require Import gradient_entropy_linf.
+Import ListNotations.
+Open Scope R_scope.
+
+Theorem proved : Statements.extension.gradient_entropy_linf.statement.
+Proof.
+  intros n h logits reward several long nonneg below.
+  assert (value_gradient n h logits reward = gradient_formula n h logits reward) as formula
+    by apply value_gradient_formula.
+  rewrite formula; split; [|intros direction; apply expected_return_along; lia].
+  unfold linf_norm.
+  destruct (largest_states_attained n h (fun s => largest n (fun a =>
+    Rabs (gradient_formula n h logits reward s a)))) as (s & state & ->); [lia|lia|].
+  destruct (largest_attained n (fun a => Rabs (gradient_formula n h logits reward s a)))
+    as (a & inside & ->); [lia|].
+  apply gradient_linf_le_entropy; [lia| |assumption|assumption].
+  intros y response; split; auto.
+Qed.
+
+(** Equality at pi = (1/2, 1/2) and returns (1, 0). *)
+Theorem attained :
+  4 * ln 2 * Rabs (gradient_formula 2 1 even_policy first_is_right [] 0%nat)
+  = response_entropy 2 1 even_policy.
+Proof. rewrite even_entropy, even_gradient, Rabs_pos_eq by (lia || lra); field. Qed.
+
+From PolicyEntropy.library Require Import Witnesses.
+
+Theorem witness : Statements.extension.gradient_entropy_linf.witness.
+Proof.
+  exists 2%nat, 1%nat, (fun _ => (fun _ => 0)), (fun y => (fun a => match a with | 0%nat => 0 | _ => 1
+    end) (List.hd 0%nat y)); witnessed.
+Qed.

@@ -1,0 +1,81 @@
+(** Extension of AEPO, Theorem 4.3, and the Entropy Mechanism, Theorem 1, to shared parameters: when the
+    sign that a table of logits gives to the entropy's change survives in a network.
+
+    The logits of m states are differentiable functions of d parameters, with Jacobian J; the parameters
+    make a step along J^T g, where g is the gradient of an objective (or any update) in the logits. With
+    the kernel K = J J^T, and G the gradient of the weighted entropy of the states in the logits, the
+    entropy's rate is <G, K g>. In a table it is c <G, g>. If |(K - c I) x| <= k |x| for all x, the two
+    differ by at most k |G| |g|; so where that is below c |<G, g>|, they have the same sign. *)
+
+From Coq Require Import Reals Lra Lia.
+From Coquelicot Require Import Coquelicot.
+From Trusted Require Import Definitions.
+From PolicyEntropy.library Require Import Basics Gradients Kernels TabularGradients.
+From Trusted.Statements.extension Require kernel_sign.
+Open Scope R_scope.
+
+Theorem any_parametrization :
+  forall (d m n : nat) (z : vector -> table) (theta : vector) (jacobian : nat -> table)
+    (weight : vector) (g : table) (c k : R),
+  (1 <= n)%nat ->
+  (forall s a, (s < m)%nat -> (a < n)%nat -> has_gradient d (fun x => z x s a) theta (jacobian s a)) ->
+  let K := kernel d jacobian in
+  (forall x, table_norm m n (fun s a => kernel_times m n K x s a - c * x s a) <= k * table_norm m n x) ->
+  let G := fun s a => weight s * entropy_gradient n (z theta s) a in
+  let rate := inner m n G (kernel_times m n K g) in
+  let tabular := inner m n G g in
+  derivative (fun t => sum m (fun s => weight s
+      * entropy n (z (fun i => theta i + t * pulled_back m n jacobian g i) s))) 0 rate
+  /\ Rabs (rate - c * tabular) <= k * table_norm m n G * table_norm m n g
+  /\ (k * table_norm m n G * table_norm m n g < c * Rabs tabular -> 0 < rate * tabular).
+Proof.
+  intros d m n z theta jacobian weight g c k some differentiable K close G rate tabular.
+  pose proof (kernel_inner_bound m n K c k G g (close g)) as bound.
+  fold rate tabular in bound.
+  split; [|split; [exact bound|]].
+  - apply kernel_entropy_rate; assumption.
+  - intros small; apply (Rle_lt_trans _ _ _ bound) in small.
+    (* c and the two rates have the same sign, as rate lies within c |tabular| of c tabular. *)
+    pose proof (Rabs_pos (rate - c * tabular)).
+    pose proof (Rle_abs (rate - c * tabular)) as above.
+    pose proof (Rle_abs (- (rate - c * tabular))) as below; rewrite Rabs_Ropp in below.
+    destruct (Rtotal_order tabular 0) as [negative|[zero|positive]].
+    + rewrite (Rabs_left tabular) in small by assumption.
+      assert (rate < 0) by lra.
+      rewrite <- Rmult_opp_opp; apply Rmult_lt_0_compat; lra.
+    + rewrite (Rabs_right tabular) in small by lra; rewrite zero in *; lra.
+    + rewrite (Rabs_pos_eq tabular) in small by lra.
+      apply Rmult_lt_0_compat; lra.
+Qed.
+
+(** The statement as generated: any matrix in the kernel's place, with what it does to this g alone, and any
+    curve of logits that starts with the velocity K g. *)
+Theorem proved : Statements.extension.kernel_sign.statement.
+Proof.
+  unfold Statements.extension.kernel_sign.statement.
+  intros n m logits K g c at_least_two _ positive close.
+  assert (0 < n)%nat as some by lia.
+  set (moves := Statements.extension.kernel_sign.kernel_times n m K g) in *.
+  split.
+  - set (G := fun q a => entropy_gradient n (logits q) a) in *.
+    unfold Statements.extension.kernel_sign.inner in *.
+    pose proof (cauchy_schwarz_states m n (fun q a => moves q a - c * g q a) G) as bound.
+    cbv beta in bound.
+    replace (sum m (fun q => sum n (fun a => (moves q a - c * g q a) * G q a)))
+      with (sum m (fun q => sum n (fun a => G q a * moves q a))
+            - c * sum m (fun q => sum n (fun a => G q a * g q a))) in bound.
+    + apply (Rle_lt_trans _ _ _ bound) in close.
+      set (rate := sum m (fun q => sum n (fun a => G q a * moves q a))) in *.
+      set (tabular := sum m (fun q => sum n (fun a => G q a * g q a))) in *.
+      (* rate^2 < 2 c rate tabular. *)
+      assert (0 < 2 * c * (rate * tabular)) by (pose proof (Rle_0_sqr rate); unfold Rsqr in *; nra).
+      apply Rmult_lt_reg_l with (2 * c); lra.
+    + rewrite <- sum_scal, <- sum_minus; apply sum_ext; intros q _.
+      rewrite <- sum_scal, <- sum_minus; apply sum_ext; intros; ring.
+  - intros path starts; apply is_derive_Reals.
+    apply (is_derive_sum m (fun t q => entropy n (path t q))
+             (fun q => sum n (fun a => entropy_gradient n (path 0 q) a * moves q a))).
+    intros q inside; rewrite <- entropy_rate_gradient by exact some.
+    apply (is_derive_entropy n (fun t => path t q) (moves q) 0 some).
+    intros a a_inside; apply is_derive_Reals, starts; assumption.
+Qed.

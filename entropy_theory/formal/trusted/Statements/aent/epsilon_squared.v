@@ -1,0 +1,83 @@
+(* Generated from the formula of the claim aent.epsilon-squared (AEnt, Section 3, after Proposition 2, with the bias that it names as the price). *)
+
+From Coq Require Import Reals List Bool.
+From Trusted Require Import Definitions.
+Open Scope R_scope.
+
+(** P(s). *)
+Definition visits (n : nat) (h : nat) (logits : state -> vector) : state -> R :=
+  probability n logits.
+
+(** P*(s): the visits of the soft policy. *)
+Definition soft_visits (n : nat) (h : nat) (logits : state -> vector) (reward : state -> R) (coefficient : R) : state -> R :=
+  probability n (soft_policy n h coefficient (edge_reward h reward)).
+
+(** min_s P(s)^2 min_a pi(a|s)^2 / P*(s). *)
+Definition soft_constant (n : nat) (h : nat) (logits : state -> vector) (reward : state -> R) (coefficient : R) : R :=
+  - largest_states n h (fun s => - ((visits n h logits s * smallest n (softmax n (logits s))) ^ 2 / soft_visits n h logits reward coefficient s)).
+
+(** The right responses: those of the largest return. *)
+Definition is_right (n : nat) (h : nat) (reward : state -> R) : state -> bool :=
+  fun y => equal (reward y) (largest_responses n h reward).
+
+(** |A*|: the number of right responses. *)
+Definition number_right (n : nat) (h : nat) (reward : state -> R) : R :=
+  sum_responses n h (fun y => if is_right n h reward y then 1 else 0).
+
+(** lambda (h log|A| - log|A*|) = lambda h log(|A|/|A*|^{1/h}). *)
+Definition entropy_bias (n : nat) (h : nat) (logits : state -> vector) (reward : state -> R) (coefficient : R) : R :=
+  coefficient * (INR h * ln (INR n) - ln (number_right n h reward)).
+
+(** C(q): the probability of the likeliest right response. *)
+Definition largest_right_probability (n : nat) (h : nat) (logits : state -> vector) (reward : state -> R) : R :=
+  largest_responses n h (fun y => if is_right n h reward y then probability n logits y else 0).
+
+(** c = sqrt(h)/C: the bound of Proposition 1 (II) is B1 = c eps. *)
+Definition linear_coefficient (n : nat) (h : nat) (logits : state -> vector) (reward : state -> R) : R :=
+  sqrt (INR h) / largest_right_probability n h logits reward.
+
+(** k = 1/(2 lambda C_lambda): the bound of Proposition 2 is B2 = k eps^2 + lambda L. *)
+Definition square_coefficient (n : nat) (h : nat) (logits : state -> vector) (reward : state -> R) (coefficient : R) : R :=
+  1 / (2 * coefficient * soft_constant n h logits reward coefficient).
+
+Definition repair : Prop :=
+  forall (n h : nat) (logits : state -> vector) (correct : state -> bool) (coefficient : R) (epsilon : R),
+  (2 <= n)%nat ->
+  (1 <= h)%nat ->
+  (exists y, response_of n h y /\ correct y = true) ->
+  0 < coefficient ->
+  0 < epsilon ->
+  sum_responses n h (fun y => if correct y then 1 else 0) = 1 ->
+  0 <= Rmax (epsilon ^ 2 + 2 * coefficient * soft_constant n h logits (fun y => if correct y then 1 else 0) coefficient * (entropy_bias n h logits (fun y => if correct y then 1 else 0) coefficient - 1)) (- (2 * coefficient * soft_constant n h logits (fun y => if correct y then 1 else 0) coefficient * sqrt (INR h) * epsilon - largest_right_probability n h logits (fun y => if correct y then 1 else 0) * (epsilon ^ 2 + 2 * coefficient * soft_constant n h logits (fun y => if correct y then 1 else 0) coefficient * entropy_bias n h logits (fun y => if correct y then 1 else 0) coefficient))) /\
+  Rmin 1 (linear_coefficient n h logits (fun y => if correct y then 1 else 0) * epsilon) <= square_coefficient n h logits (fun y => if correct y then 1 else 0) coefficient * epsilon ^ 2 + entropy_bias n h logits (fun y => if correct y then 1 else 0) coefficient /\
+  ((square_coefficient n h logits (fun y => if correct y then 1 else 0) coefficient * epsilon ^ 2 + entropy_bias n h logits (fun y => if correct y then 1 else 0) coefficient <= linear_coefficient n h logits (fun y => if correct y then 1 else 0) * epsilon) -> (2 * square_coefficient n h logits (fun y => if correct y then 1 else 0) coefficient * epsilon - linear_coefficient n h logits (fun y => if correct y then 1 else 0)) ^ 2 <= linear_coefficient n h logits (fun y => if correct y then 1 else 0) ^ 2 - 4 * square_coefficient n h logits (fun y => if correct y then 1 else 0) coefficient * entropy_bias n h logits (fun y => if correct y then 1 else 0) coefficient) /\
+  (((2 * square_coefficient n h logits (fun y => if correct y then 1 else 0) coefficient * epsilon - linear_coefficient n h logits (fun y => if correct y then 1 else 0)) ^ 2 <= linear_coefficient n h logits (fun y => if correct y then 1 else 0) ^ 2 - 4 * square_coefficient n h logits (fun y => if correct y then 1 else 0) coefficient * entropy_bias n h logits (fun y => if correct y then 1 else 0) coefficient) -> square_coefficient n h logits (fun y => if correct y then 1 else 0) coefficient * epsilon ^ 2 + entropy_bias n h logits (fun y => if correct y then 1 else 0) coefficient <= linear_coefficient n h logits (fun y => if correct y then 1 else 0) * epsilon).
+
+Definition witness : Prop :=
+  exists (n h : nat) (logits : state -> vector) (correct : state -> bool) (coefficient : R) (epsilon : R),
+  (2 <= n)%nat /\
+  (1 <= h)%nat /\
+  (exists y, response_of n h y /\ correct y = true) /\
+  0 < coefficient /\
+  0 < epsilon /\
+  sum_responses n h (fun y => if correct y then 1 else 0) = 1.
+
+Definition witness_1 : Prop :=
+  exists (n h : nat) (logits : state -> vector) (correct : state -> bool) (coefficient : R) (epsilon : R),
+  (2 <= n)%nat /\
+  (1 <= h)%nat /\
+  (exists y, response_of n h y /\ correct y = true) /\
+  0 < coefficient /\
+  0 < epsilon /\
+  sum_responses n h (fun y => if correct y then 1 else 0) = 1 /\
+  (square_coefficient n h logits (fun y => if correct y then 1 else 0) coefficient * epsilon ^ 2 + entropy_bias n h logits (fun y => if correct y then 1 else 0) coefficient <= linear_coefficient n h logits (fun y => if correct y then 1 else 0) * epsilon).
+
+Definition witness_2 : Prop :=
+  exists (n h : nat) (logits : state -> vector) (correct : state -> bool) (coefficient : R) (epsilon : R),
+  (2 <= n)%nat /\
+  (1 <= h)%nat /\
+  (exists y, response_of n h y /\ correct y = true) /\
+  0 < coefficient /\
+  0 < epsilon /\
+  sum_responses n h (fun y => if correct y then 1 else 0) = 1 /\
+  ((2 * square_coefficient n h logits (fun y => if correct y then 1 else 0) coefficient * epsilon - linear_coefficient n h logits (fun y => if correct y then 1 else 0)) ^ 2 <= linear_coefficient n h logits (fun y => if correct y then 1 else 0) ^ 2 - 4 * square_coefficient n h logits (fun y => if correct y then 1 else 0) coefficient * entropy_bias n h logits (fun y => if correct y then 1 else 0) coefficient).

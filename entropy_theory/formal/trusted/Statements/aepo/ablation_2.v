@@ -1,0 +1,50 @@
+(* Generated from the formula of the claim aepo.ablation-2 (AEPO, Section 6.1 and Eq. (2) (Table 3)). *)
+
+From Coq Require Import Reals List Bool.
+From Trusted Require Import Definitions.
+Open Scope R_scope.
+
+(** pi^T given that the action is one of the chosen; zero elsewhere. *)
+Definition conditional_without_temperature (n : nat) (logits : vector) (chosen : mask) : vector :=
+  fun a => (if chosen a then exp (logits a - largest_on n chosen logits) else 0) / sum n (fun b => if chosen b then exp (logits b - largest_on n chosen logits) else 0).
+
+(** H(q), the entropy of the policy on the right answers: log sum e^{z - max z} + E_q[max z - z]. *)
+Definition conditional_entropy (n : nat) (logits : vector) (correct : mask) : R :=
+  ln (sum n (fun a => if correct a then exp (- (largest_on n correct logits - logits a)) else 0)) + mean n (conditional_without_temperature n logits correct) (fun a => largest_on n correct logits - logits a).
+
+(** grad p = pi (1_{A*} - p): expected GRPO, and REINFORCE at T = 1, per unit weight. *)
+Definition plain_step (n : nat) (logits : vector) (correct : mask) : vector :=
+  fun a => softmax n logits a * (if correct a then total_on n (fun b => negb (correct b)) (softmax n logits) else - total_on n correct (softmax n logits)).
+
+(** Logits after a step eta (kappa + 1) grad p. *)
+Definition after_plain_step (n : nat) (logits : vector) (correct : mask) (grpo_weight : R) (learning_rate : R) : vector :=
+  fun a => logits a + learning_rate * (grpo_weight + 1) * plain_step n logits correct a.
+
+(** How many actions a set has. *)
+Definition count (n : nat) (logits : vector) (chosen : mask) : R :=
+  total_on n chosen (fun a => 1).
+
+(** Phi: mean logit of the correct actions minus the largest wrong one. *)
+Definition gap (n : nat) (logits : vector) (correct : mask) : R :=
+  total_on n correct logits / count n logits correct - largest_on n (fun a => negb (correct a)) logits.
+
+Definition repair : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (learning_rate : R) (grpo_weight : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 < learning_rate ->
+  0 < grpo_weight ->
+  (~ (forall a, (a < n)%nat -> correct a = true)) ->
+  (conditional_entropy n (after_plain_step n logits correct grpo_weight learning_rate) correct <= conditional_entropy n logits correct /\
+  (forall a, (a < n)%nat -> forall b, (b < n)%nat -> 0 <= (if andb (correct a) (correct b) then (logits a - logits b) * (after_plain_step n logits correct grpo_weight learning_rate a - logits a - (after_plain_step n logits correct grpo_weight learning_rate b - logits b)) else 0)) /\
+  gap n logits correct <= gap n (after_plain_step n logits correct grpo_weight learning_rate) correct) /\
+  (forall k : nat, conditional_entropy n (after_plain_step n (run (fun j z => (after_plain_step n z correct grpo_weight learning_rate)) logits k) correct grpo_weight learning_rate) correct <= conditional_entropy n (run (fun j z => (after_plain_step n z correct grpo_weight learning_rate)) logits k) correct) /\
+  tends_to (fun k => entropy n (run (fun j z => (after_plain_step n z correct grpo_weight learning_rate)) logits k)) (ln (count n logits (fun a => andb (correct a) (negb (less (logits a) (largest_on n correct logits)))))).
+
+Definition witness : Prop :=
+  exists (n : nat) (logits : vector) (correct : mask) (learning_rate : R) (grpo_weight : R),
+  (2 <= n)%nat /\
+  nonempty n correct /\
+  0 < learning_rate /\
+  0 < grpo_weight /\
+  (~ (forall a, (a < n)%nat -> correct a = true)).

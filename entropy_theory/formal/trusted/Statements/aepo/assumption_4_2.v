@@ -1,0 +1,42 @@
+(* Generated from the formula of the claim aepo.assumption-4.2 (AEPO, Assumption 4.2). *)
+
+From Coq Require Import Reals List Bool.
+From Trusted Require Import Definitions.
+Open Scope R_scope.
+
+(** (1/4)(1 + log n) ||step||_2^2. *)
+Definition remainder_bound (n : nat) (step : vector) : R :=
+  (1 + ln (INR n)) * sum n (fun a => step a * step a) / 4.
+
+(** The expected logit step per unit learning rate (Eqs. 4, 5): 1_{A*} pi^T - P_T pi. *)
+Definition unit_step (n : nat) (logits : vector) (correct : mask) (temperature : R) : vector :=
+  fun a => (if correct a then softmax n (tempered temperature logits) a else 0) - total_on n correct (softmax n (tempered temperature logits)) * softmax n logits a.
+
+(** c_a = Cov_pi(z, delta_a). *)
+Definition own_covariance (n : nat) (logits : vector) : vector :=
+  fun a => softmax n logits a * centered n (softmax n logits) logits a.
+
+(** c_a - C. *)
+Definition excess (n : nat) (logits : vector) : vector :=
+  centered n (softmax n logits) (own_covariance n logits).
+
+(** F(T), the change of entropy per unit learning rate to first order; F(1) without a temperature. *)
+Definition rate (n : nat) (logits : vector) (correct : mask) (temperature : R) : R :=
+  - total_on n correct (fun a => softmax n (tempered temperature logits) a * excess n logits a).
+
+Definition statement : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (temperature : R) (learning_rate : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 < temperature ->
+  temperature <= 1 ->
+  0 < learning_rate ->
+  Rabs (entropy_change n logits (fun a => learning_rate * unit_step n logits correct temperature a) - learning_rate * rate n logits correct temperature) <= remainder_bound n (fun a => learning_rate * unit_step n logits correct temperature a).
+
+Definition witness : Prop :=
+  exists (n : nat) (logits : vector) (correct : mask) (temperature : R) (learning_rate : R),
+  (2 <= n)%nat /\
+  nonempty n correct /\
+  0 < temperature /\
+  temperature <= 1 /\
+  0 < learning_rate.

@@ -1,0 +1,50 @@
+(* Generated from the formula of the claim extension.diverse-bonus (Extension: a bonus on the entropy among right answers). *)
+
+From Coq Require Import Reals List Bool.
+From Trusted Require Import Definitions.
+Open Scope R_scope.
+
+(** The policy given the kept set, zero elsewhere. *)
+Definition renormalized (n : nat) (logits : vector) (inside : mask) : vector :=
+  fun a => (if inside a then softmax n logits a else 0) / total_on n inside (softmax n logits).
+
+(** x_a = -(log q_a + H(q)) at right answers, zero elsewhere. *)
+Definition surprise (n : nat) (logits : vector) (correct : mask) : vector :=
+  fun a => if correct a then - centered n (renormalized n logits correct) logits a else 0.
+
+(** d_a = pi_a x_a, the step of the plain gradient. *)
+Definition diverse_step (n : nat) (logits : vector) (correct : mask) : vector :=
+  fun a => softmax n logits a * surprise n logits correct a.
+
+(** What the step adds to H(q): E_q[pi x^2]. *)
+Definition diversity_rate (n : nat) (logits : vector) (correct : mask) : R :=
+  sum n (fun a => renormalized n logits correct a * surprise n logits correct a * diverse_step n logits correct a).
+
+(** H(q), the entropy of the policy given a right answer. *)
+Definition diversity (n : nat) (logits : vector) (correct : mask) : R :=
+  ln (total_on n correct (fun a => exp (if correct a then logits a - largest_on n correct logits else 0))) - mean n (renormalized n logits correct) (fun a => if correct a then logits a - largest_on n correct logits else 0).
+
+(** p, the probability of a right answer. *)
+Definition right_mass (n : nat) (logits : vector) (correct : mask) : R :=
+  total_on n correct (softmax n logits).
+
+Definition statement : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 <= diversity_rate n logits correct /\
+  (forall direction : vector, (derivative (fun t => diversity n (fun a => logits a + t * direction a) correct) (0) (sum n (fun a => diverse_step n logits correct a / right_mass n logits correct * direction a)))) /\
+  derivative (fun t => diversity n (fun a => logits a + t * diverse_step n logits correct a) correct) (0) (diversity_rate n logits correct) /\
+  sum n (diverse_step n logits correct) = 0 /\
+  ((diversity_rate n logits correct = 0) -> largest_on n correct logits = smallest_on n correct logits).
+
+Definition witness : Prop :=
+  exists (n : nat) (logits : vector) (correct : mask),
+  (2 <= n)%nat /\
+  nonempty n correct.
+
+Definition witness_1 : Prop :=
+  exists (n : nat) (logits : vector) (correct : mask),
+  (2 <= n)%nat /\
+  nonempty n correct /\
+  (diversity_rate n logits correct = 0).

@@ -1,0 +1,76 @@
+(* Generated from the formula of the claim extension.entropy-ceiling (Extension of AEPO (exact expected dynamics of one tabular state)). *)
+
+From Coq Require Import Reals List Bool.
+From Trusted Require Import Definitions.
+Open Scope R_scope.
+
+(** How many actions a set has. *)
+Definition count (n : nat) (logits : vector) (chosen : mask) : R :=
+  total_on n chosen (fun a => 1).
+
+(** Phi: mean logit of the correct actions minus the largest wrong one. *)
+Definition gap (n : nat) (logits : vector) (correct : mask) : R :=
+  total_on n correct logits / count n logits correct - largest_on n (fun a => negb (correct a)) logits.
+
+(** log e, with e = ((n - m)/m) e^{-Phi}, which the wrong actions' probability does not exceed. *)
+Definition log_wrong_bound (n : nat) (logits : vector) (correct : mask) : R :=
+  ln (count n logits (fun a => negb (correct a)) / count n logits correct) - gap n logits correct.
+
+(** The largest entropy at probability e of the wrong actions: log m + h(e) + e log((n - m)/m). *)
+Definition widest_entropy (right : R) (wrong : R) (log_e : R) : R :=
+  ln right - exp log_e * log_e - (1 - exp log_e) * ln (1 + - exp log_e) + exp log_e * ln (wrong / right).
+
+(** Upper bound on the entropy of this policy and of all that follow it. *)
+Definition ceiling (n : nat) (logits : vector) (correct : mask) : R :=
+  if less (exp (log_wrong_bound n logits correct)) (count n logits (fun a => negb (correct a)) / INR n) then widest_entropy (count n logits correct) (count n logits (fun a => negb (correct a))) (log_wrong_bound n logits correct) else ln (INR n).
+
+(** The expected logit step per unit learning rate (Eqs. 4, 5): 1_{A*} pi^T - P_T pi. *)
+Definition unit_step_without_temperature (n : nat) (logits : vector) (correct : mask) : vector :=
+  fun a => (if correct a then softmax n logits a else 0) - total_on n correct (softmax n logits) * softmax n logits a.
+
+(** The expected logit step per unit learning rate (Eqs. 4, 5): 1_{A*} pi^T - P_T pi. *)
+Definition unit_step (n : nat) (logits : vector) (correct : mask) (temperature : R) : vector :=
+  fun a => (if correct a then softmax n (tempered temperature logits) a else 0) - total_on n correct (softmax n (tempered temperature logits)) * softmax n logits a.
+
+(** The exact expected AEPO step per unit learning rate, with alpha = 1. *)
+Definition aepo_step (n : nat) (logits : vector) (correct : mask) (temperature : R) (grpo_weight : R) : vector :=
+  fun a => grpo_weight * unit_step_without_temperature n logits correct a + unit_step n logits correct temperature a.
+
+(** Logits after an exact expected AEPO step. *)
+Definition after_step (n : nat) (logits : vector) (correct : mask) (temperature : R) (grpo_weight : R) (learning_rate : R) : vector :=
+  fun a => logits a + learning_rate * aepo_step n logits correct temperature grpo_weight a.
+
+Definition statement : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (temperature : R) (learning_rate : R) (second_temperature : R) (grpo_weight : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 < temperature ->
+  0 < learning_rate ->
+  0 < second_temperature ->
+  0 < grpo_weight ->
+  (~ (forall a, (a < n)%nat -> correct a = true)) ->
+  (entropy n logits <= ceiling n logits correct /\
+  entropy n (after_step n logits correct temperature grpo_weight learning_rate) <= ceiling n logits correct /\
+  entropy n (after_step n (after_step n logits correct temperature grpo_weight learning_rate) correct second_temperature grpo_weight learning_rate) <= ceiling n logits correct) /\
+  (forall lowest : R, (0 < lowest) -> (forall temperatures : nat -> R, (forall k : nat, lowest <= temperatures k) -> (forall weights : nat -> R, (forall k : nat, 0 <= weights k) -> (((forall k : nat, entropy n (run (fun j z => (after_step n z correct (temperatures j) (weights j) learning_rate)) logits k) <= ceiling n logits correct) /\ (tends_to (fun k => total_on n correct (softmax n (run (fun j z => (after_step n z correct (temperatures j) (weights j) learning_rate)) logits k))) (1))) /\ (limsup_at_most (fun k => entropy n (run (fun j z => (after_step n z correct (temperatures j) (weights j) learning_rate)) logits k)) (ln (count n logits correct))))))).
+
+Definition witness : Prop :=
+  exists (n : nat) (logits : vector) (correct : mask) (temperature : R) (learning_rate : R) (second_temperature : R) (grpo_weight : R),
+  (2 <= n)%nat /\
+  nonempty n correct /\
+  0 < temperature /\
+  0 < learning_rate /\
+  0 < second_temperature /\
+  0 < grpo_weight /\
+  (~ (forall a, (a < n)%nat -> correct a = true)).
+
+Definition witness_1 : Prop :=
+  exists (n : nat) (logits : vector) (correct : mask) (temperature : R) (learning_rate : R) (second_temperature : R) (grpo_weight : R),
+  (2 <= n)%nat /\
+  nonempty n correct /\
+  0 < temperature /\
+  0 < learning_rate /\
+  0 < second_temperature /\
+  0 < grpo_weight /\
+  (~ (forall a, (a < n)%nat -> correct a = true)) /\
+  (exists lowest : R, (0 < lowest) /\ (exists temperatures : nat -> R, (forall k : nat, lowest <= temperatures k) /\ (exists weights : nat -> R, (forall k : nat, 0 <= weights k)))).

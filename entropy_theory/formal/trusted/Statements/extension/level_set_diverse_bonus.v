@@ -1,0 +1,81 @@
+(* Generated from the formula of the claim extension.level-set-diverse-bonus (Extension: a bonus on the entropy among right answers). *)
+
+From Coq Require Import Reals List Bool.
+From Trusted Require Import Definitions.
+Open Scope R_scope.
+
+(** p, the probability of a right answer. *)
+Definition right_mass (n : nat) (logits : vector) (correct : mask) : R :=
+  total_on n correct (softmax n logits).
+
+(** g, the gradient of p: pi_a (1 - p) at right answers, -pi_a p at wrong ones. *)
+Definition right_gradient (n : nat) (logits : vector) (correct : mask) : vector :=
+  fun a => softmax n logits a * (if correct a then right_mass n logits (fun b => negb (correct b)) else - right_mass n logits correct).
+
+(** |g|^2, the reward's rate along its gradient. *)
+Definition learning (n : nat) (logits : vector) (correct : mask) : R :=
+  sum n (fun a => right_gradient n logits correct a * right_gradient n logits correct a).
+
+(** The policy given the kept set, zero elsewhere. *)
+Definition renormalized (n : nat) (logits : vector) (inside : mask) : vector :=
+  fun a => (if inside a then softmax n logits a else 0) / total_on n inside (softmax n logits).
+
+(** x_a = -(log q_a + H(q)) at right answers, zero elsewhere. *)
+Definition surprise (n : nat) (logits : vector) (correct : mask) : vector :=
+  fun a => if correct a then - centered n (renormalized n logits correct) logits a else 0.
+
+(** d_a = pi_a x_a, the step of the plain gradient. *)
+Definition diverse_step (n : nat) (logits : vector) (correct : mask) : vector :=
+  fun a => softmax n logits a * surprise n logits correct a.
+
+(** <h, b>, what a unit of the bonus adds to the full entropy. *)
+Definition entropy_of_bonus (n : nat) (logits : vector) (correct : mask) : R :=
+  sum n (fun a => entropy_gradient n logits a * diverse_step n logits correct a).
+
+(** <h, g>, the entropy's rate along the reward's gradient. *)
+Definition entropy_of_learning (n : nat) (logits : vector) (correct : mask) : R :=
+  sum n (fun a => entropy_gradient n logits a * right_gradient n logits correct a).
+
+(** <g, b>, what a unit of the bonus adds to the reward: a price, never positive. *)
+Definition reward_of_bonus (n : nat) (logits : vector) (correct : mask) : R :=
+  sum n (fun a => right_gradient n logits correct a * diverse_step n logits correct a).
+
+(** G = |g|^2 <h, b> - <h, g> <g, b>: the reward's rate while the entropy is held, times <h, b>. *)
+Definition held_gain (n : nat) (logits : vector) (correct : mask) : R :=
+  learning n logits correct * entropy_of_bonus n logits correct - entropy_of_learning n logits correct * reward_of_bonus n logits correct.
+
+(** The reward's gradient and as much of the bonus as keeps the entropy to first order. *)
+Definition held_step (n : nat) (logits : vector) (correct : mask) : vector :=
+  fun a => right_gradient n logits correct a + - entropy_of_learning n logits correct / entropy_of_bonus n logits correct * diverse_step n logits correct a.
+
+Definition statement : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 <= held_gain n logits correct /\
+  ((0 < entropy_of_bonus n logits correct * entropy_of_bonus n logits correct) -> derivative (fun t => entropy n (fun a => logits a + t * held_step n logits correct a)) (0) (0)) /\
+  ((0 < entropy_of_bonus n logits correct * entropy_of_bonus n logits correct) -> derivative (fun t => right_mass n (fun a => logits a + t * held_step n logits correct a) correct) (0) (held_gain n logits correct / entropy_of_bonus n logits correct)) /\
+  (((0 < entropy_of_bonus n logits correct) /\ (held_gain n logits correct / entropy_of_bonus n logits correct = 0)) -> forall a, (a < n)%nat -> correct a = true).
+
+Definition witness : Prop :=
+  exists (n : nat) (logits : vector) (correct : mask),
+  (2 <= n)%nat /\
+  nonempty n correct.
+
+Definition witness_1 : Prop :=
+  exists (n : nat) (logits : vector) (correct : mask),
+  (2 <= n)%nat /\
+  nonempty n correct /\
+  (0 < entropy_of_bonus n logits correct * entropy_of_bonus n logits correct).
+
+Definition witness_2 : Prop :=
+  exists (n : nat) (logits : vector) (correct : mask),
+  (2 <= n)%nat /\
+  nonempty n correct /\
+  (0 < entropy_of_bonus n logits correct * entropy_of_bonus n logits correct).
+
+Definition witness_3 : Prop :=
+  exists (n : nat) (logits : vector) (correct : mask),
+  (2 <= n)%nat /\
+  nonempty n correct /\
+  ((0 < entropy_of_bonus n logits correct) /\ (held_gain n logits correct / entropy_of_bonus n logits correct = 0)).

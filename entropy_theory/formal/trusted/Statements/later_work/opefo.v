@@ -1,0 +1,38 @@
+(* Generated from the formula of the claim later-work.opefo (OPEFO (arXiv 2605.11491), the balancing coefficient). *)
+
+From Coq Require Import Reals List Bool.
+From Trusted Require Import Definitions.
+Open Scope R_scope.
+
+(** c_a = Cov_pi(z, delta_a). *)
+Definition own_covariance (n : nat) (logits : vector) : vector :=
+  fun a => softmax n logits a * centered n (softmax n logits) logits a.
+
+(** c_a - C. *)
+Definition excess (n : nat) (logits : vector) : vector :=
+  centered n (softmax n logits) (own_covariance n logits).
+
+(** What the tokens of each action do to entropy, first order: f_a = -G_a (S_a - Sbar). *)
+Definition flows (n : nat) (logits : vector) (coefficients : vector) : vector :=
+  fun a => - coefficients a * excess n logits a.
+
+(** lambda* = -sum f / sum |f|. *)
+Definition balance (n : nat) (flow : vector) : R :=
+  - sum n flow / sum n (fun a => Rabs (flow a)).
+
+(** sum_a m_a G_a (e_a - pi), with m = 1 + lambda* on rises, 1 - lambda* on falls. *)
+Definition balanced (n : nat) (logits : vector) (coefficients : vector) (flow : vector) : vector :=
+  fun a => (1 + balance n flow * sign_of (flow a)) * coefficients a - sum n (fun b => (1 + balance n flow * sign_of (flow b)) * coefficients b) * softmax n logits a.
+
+Definition statement : Prop :=
+  forall (n : nat) (logits : vector) (step : vector),
+  (2 <= n)%nat ->
+  0 < sum n (fun a => Rabs (flows n logits step a)) ->
+  - covariance n (softmax n logits) logits (balanced n logits step (flows n logits step)) / sum n (fun a => Rabs (flows n logits step a)) = 0 /\
+  derivative (fun t => entropy n (fun a => logits a + t * balanced n logits step (flows n logits step) a)) (0) (0) /\
+  Rabs (balance n (flows n logits step)) <= 1.
+
+Definition witness : Prop :=
+  exists (n : nat) (logits : vector) (step : vector),
+  (2 <= n)%nat /\
+  0 < sum n (fun a => Rabs (flows n logits step a)).
