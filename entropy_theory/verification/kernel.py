@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from entropy_theory.support.results import write_json, write_text
+from entropy_theory.verification import ledger, refutations
 from entropy_theory.verification.claim import Claim
 from entropy_theory.verification.formula.terms import UntraceableError
 from entropy_theory.verification.proofs import (
@@ -85,6 +86,8 @@ def prove(
 ) -> dict[str, Result]:
     """Have the kernel check the proofs of these claims; what has not changed is not compiled again.
 
+    So are the theorems that claims are false, where coq-interval is installed.
+
     Results are kept in ``folder``/checked.json, those of other claims included.
 
     Args:
@@ -101,6 +104,7 @@ def prove(
         raise KernelError(f"Rocq is not installed; on Debian or Ubuntu: {INSTALL}")
     results: dict[str, Result] = {}
     proofs: list[Proof] = []
+    claims = list(claims)
     for claim in claims:
         try:
             proof = proof_of(claim)
@@ -109,6 +113,8 @@ def prove(
             continue
         if proof is not None:
             proofs.append(proof)
+    if refutations.is_installed():
+        proofs += refutations.refutations_of(claims, ledger.read_accepted())
     folder = folder.absolute()
     # One file has all proofs of a source accepted, which saves starting Rocq for each of them. If one of
     # them is not, each has a file of its own.
@@ -209,8 +215,8 @@ others, the axioms of the standard library have one word, and anything else is p
 _ACCEPTED = """From Statements.{source} Require {name}.
 From PolicyEntropy.claims.{source} Require {name}.
 Definition accepted_{name} : Statements.{module}.{part} := PolicyEntropy.claims.{module}.proved.
-Redirect "Accepted/{source}/{name}" Print Assumptions accepted_{name}.
 """
+_ASSUMED = 'Redirect "Accepted/{said}" Print Assumptions {what}.\n'
 
 
 def _record(proof: Proof, found: Result, version: str) -> dict[str, Any]:
@@ -228,6 +234,7 @@ def _write_sources(proofs: Iterable[Proof], files: Mapping[str, str], folder: Pa
         folder: where they are written.
     """
     wanted: dict[Path, str] = {}
+    refuting: dict[str, list[str]] = {}
     for path in sorted((formal_folder() / "library").glob("*.v")):
         wanted[folder / "PolicyEntropy" / "library" / path.name] = path.read_text()
     for proof in proofs:
@@ -238,7 +245,16 @@ def _write_sources(proofs: Iterable[Proof], files: Mapping[str, str], folder: Pa
         accepted = folder / "Accepted" / f"{files[proof.claim_id]}.v"
         wanted[accepted] = wanted.get(accepted, _TRUSTED) + _ACCEPTED.format(
             source=source, name=name, module=proof.module, part=proof.part)
+        if proof.part == refutations.PART:
+            refuting.setdefault(files[proof.claim_id], []).append(f"accepted_{name}")
+        else:
+            wanted[accepted] += _ASSUMED.format(said=f"{source}/{name}", what=f"accepted_{name}")
         (folder / "Accepted" / source).mkdir(parents=True, exist_ok=True)
+    # Refutations use much of coq-interval, in which it takes seconds to look for assumptions.
+    for file, names in refuting.items():
+        wanted[folder / "Accepted" / f"{file}.v"] += (
+            f"Definition together := ({', '.join(names)}).\n"
+            + _ASSUMED.format(said=f"{file}_together", what="together"))
     # Files of other claims stay: whoever asks for them next does not have to compile them again.
     for path in (folder / "PolicyEntropy" / "library").glob("*.v"):
         if path not in wanted:
@@ -295,7 +311,8 @@ def _accepts(proof: Proof, file: str, folder: Path, errors: Mapping[str, str]) -
         broken = "; ".join(f"{file}, {text}" for file, text in errors.items() if "library/" in file)
         return Result(accepted=False, message=broken or f"{proof.path} was not compiled")
     # Rocq adds the ending.
-    said = (folder / "Accepted" / place).with_suffix(".out")
+    said = folder / "Accepted" / (
+        f"{file}_together.out" if proof.part == refutations.PART else f"{place.removesuffix('.v')}.out")
     text = said.read_text() if said.exists() else ""
     assumed, foreign = _assumptions(text)
     if "Closed under the global context" not in text and not assumed and not foreign:

@@ -21,7 +21,7 @@ from entropy_theory.support.results import read_json, write_json
 from entropy_theory.verification.claim import Claim, Evidence, Statement
 from entropy_theory.verification.formula.terms import UntraceableError
 
-INSTALL = "apt install coq libcoq-stdlib libcoq-coquelicot"
+INSTALL = "apt install coq libcoq-stdlib libcoq-coquelicot libcoq-interval"
 BUILD = Path("build") / "formal"
 HEADER = """(* Generated from the formula of the claim {id} ({module}). *)
 
@@ -103,7 +103,7 @@ def proof_of(claim: Claim) -> Proof | None:
         raise FileNotFoundError(f"{claim.id}: its proof file {path} does not exist")
     statement = statement_text(claim)
     return Proof(claim_id=claim.id, part=statement_of(claim)[0], module=module_name(claim.id), path=path,
-                 statement=statement, digest=_digest(statement, path))
+                 statement=statement, digest=digest(statement, path))
 
 
 def accepted_path() -> Path:
@@ -188,7 +188,7 @@ def is_own(proof: Proof) -> bool:
     return formal_folder() not in proof.path.absolute().parents
 
 
-def _digest(statement: str, proof: Path) -> str:
+def digest(statement: str, proof: Path) -> str:
     """A digest of the statement, the proof, and the library files that it uses, in turn."""
     text = proof.read_text()
     parts = [statement, text, *(_text(path) for path in library_files(statement, text))]

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from entropy_theory.support import cores
 from entropy_theory.support.console import Console
-from entropy_theory.verification import kernel, proofs
+from entropy_theory.verification import kernel, proofs, refutations
 from entropy_theory.verification.check import QUICK, checks
 from entropy_theory.verification.claim import Claim, Evidence, Statement, Target
 from entropy_theory.verification.floats import describe
@@ -152,6 +152,10 @@ def print_claim(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) ->
     heading("Counterexample")
     line(describe(verdict.counterexample) + f"  margin {verdict.counterexample['margin_interval']}"
          if verdict.counterexample else "none")
+    if verdict.counterexample:
+        line(f"refuted by the theorem in {theorem}"
+             if (theorem := refutations.theorem(claim, verdict.counterexample))
+             else "certified by ball arithmetic (Arb) alone: the kernel has no theorem of it")
     for problem in verdict.problems:
         console.print(f"[bold red]problem[/] {escape(problem)}", soft_wrap=True)
 
@@ -191,9 +195,16 @@ def print_proofs(claims: Mapping[str, Claim], jobs: int | None) -> dict[str, ker
     for claim_id, result in results.items():
         if not result.accepted:
             print(f"{claim_id}: NOT accepted: {result.message}")
-    accepted = sum(result.accepted for result in results.values())
-    print(f"{accepted} of {len(results)} proofs accepted by Rocq {kernel.rocq_version()}; "
-          f"{len(claims) - len(results)} claims have none")
+    version = kernel.rocq_version()
+    of_claims, refuting = [[result.accepted for i, result in results.items() if (i in claims) is whether]
+                           for whether in (True, False)]
+    print(f"{sum(of_claims)} of {len(of_claims)} proofs accepted by Rocq {version}; "
+          f"{len(claims) - len(of_claims)} claims have none")
+    if refuting:
+        print(f"{sum(refuting)} of {len(refuting)} refutations accepted by Rocq {version}")
+    elif not refutations.is_installed():
+        print("refutations are not checked here: coq-interval is not installed; on Debian or Ubuntu: "
+              f"{refutations.INSTALL}")
     return results
 
 

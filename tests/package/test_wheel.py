@@ -129,7 +129,8 @@ def test_wheel_and_sdist_hold_all_that_is_needed(wheel, tmp_path):
                 and ".ipynb_checkpoints" not in path.parts}
         assert ours | {f"{package}/py.typed"} <= files
         assert ours <= unpacked
-    assert {"entropy_theory/formal/accepted.json", "entropy_theory/claims/ledger.json",
+    assert {"entropy_theory/formal/accepted.json", "entropy_theory/formal/refuted.json",
+            "entropy_theory/claims/ledger.json",
             "llm_bridge/data/small-sums/README.md"} <= files
     assert {"CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "Makefile", "constraints.txt",
             "docs/conf.py", "tests/conftest.py"} <= unpacked

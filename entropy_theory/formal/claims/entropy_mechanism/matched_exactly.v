@@ -88,26 +88,6 @@ Proof.
   - apply (divergence_pos n _ _ a a_inside other).
 Qed.
 
-(** As printed it fails for the uniform policy of two actions, the first right, at learning rate 1. *)
-Theorem printed_is_false :
-  ~ forall (n : nat) (logits : vector) (correct : mask) (learning_rate : R),
-    (2 <= n)%nat -> nonempty n correct -> 0 < learning_rate ->
-    let p := softmax n logits in
-    let step := fun a => learning_rate * (only correct p a - total_on n correct p * p a) in
-    entropy n (moved_by logits step) - entropy n logits + covariance n p (log_softmax n logits) step = 0.
-Proof.
-  intros printed.
-  set (z := fun _ : nat => 0); set (first := fun a => match a with 0%nat => true | _ => false end).
-  assert (forall a, softmax 2 z a = 1 / 2) as even by (intros; unfold softmax, z; simpl; rewrite exp_0; field).
-  set (step := fun a => 1 * (only first (softmax 2 z) a - total_on 2 first (softmax 2 z) * softmax 2 z a)).
-  assert (covariance 2 (softmax 2 z) (log_softmax 2 z) step = 0
-          /\ entropy 2 (moved_by z step) - entropy 2 z < 0) as (none & falls).
-  { apply (never_at_the_uniform_policy 2 z step 0 1 0); [reflexivity|lia|lia|].
-    unfold step, total_on, only; simpl; rewrite !even; lra. }
-  specialize (printed 2%nat z first 1 ltac:(lia) ltac:(exists 0%nat; split; [lia|reflexivity]) ltac:(lra)).
-  cbv zeta in printed; fold step in printed; lra.
-Qed.
-
 Theorem proved : Statements.entropy_mechanism.matched_exactly.repair.
 Proof.
   intros n logits correct learning_rate many _ _; apply for_every_step; lia.

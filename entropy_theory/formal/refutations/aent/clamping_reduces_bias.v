@@ -1,0 +1,17 @@
+(* Generated from the counterexample of aent.clamping-reduces-bias. *)
+
+From Coq Require Import Reals List.
+From PolicyEntropy.library Require Import Definitions Refuting.
+From Statements.refuted Require aent_clamping_reduces_bias.
+Import ListNotations.
+Open Scope R_scope.
+
+Theorem proved : Statements.refuted.aent_clamping_reduces_bias.refuted.
+Proof.
+  intros claim; specialize (claim 2%nat
+    (log_weights [1; 2])
+    (marks [true; false])
+    1
+    (1 / 2)).
+  refute claim 2%nat.
+Qed.

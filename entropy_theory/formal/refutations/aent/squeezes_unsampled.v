@@ -1,0 +1,15 @@
+(* Generated from the counterexample of aent.squeezes-unsampled. *)
+
+From Coq Require Import Reals List.
+From PolicyEntropy.library Require Import Definitions Refuting.
+From Statements.refuted Require aent_squeezes_unsampled.
+Import ListNotations.
+Open Scope R_scope.
+
+Theorem proved : Statements.refuted.aent_squeezes_unsampled.refuted.
+Proof.
+  intros claim; specialize (claim 3%nat
+    (log_weights [1; 1; 3])
+    (1 / 4)).
+  refute claim 3%nat.
+Qed.

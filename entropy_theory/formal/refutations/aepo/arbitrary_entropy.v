@@ -1,0 +1,17 @@
+(* Generated from the counterexample of aepo.arbitrary-entropy. *)
+
+From Coq Require Import Reals List.
+From PolicyEntropy.library Require Import Definitions Refuting.
+From Statements.refuted Require aepo_arbitrary_entropy.
+Import ListNotations.
+Open Scope R_scope.
+
+Theorem proved : Statements.refuted.aepo_arbitrary_entropy.refuted.
+Proof.
+  intros claim; specialize (claim 2%nat
+    (log_weights [1; 1])
+    (marks [false; true])
+    (1 / 2)
+    1).
+  refute claim 2%nat.
+Qed.

@@ -1,0 +1,16 @@
+(* Generated from the counterexample of aepo.asymmetry. *)
+
+From Coq Require Import Reals List.
+From PolicyEntropy.library Require Import Definitions Refuting.
+From Statements.refuted Require aepo_asymmetry.
+Import ListNotations.
+Open Scope R_scope.
+
+Theorem proved : Statements.refuted.aepo_asymmetry.refuted.
+Proof.
+  intros claim; specialize (claim 2%nat
+    (log_weights [1; 11])
+    (6 / 5)
+    (4 / 5)).
+  refute claim 2%nat.
+Qed.

@@ -1,0 +1,15 @@
+(* Generated from the counterexample of aepo.collapse-or-explosion. *)
+
+From Coq Require Import Reals List.
+From PolicyEntropy.library Require Import Definitions Refuting.
+From Statements.refuted Require aepo_collapse_or_explosion.
+Import ListNotations.
+Open Scope R_scope.
+
+Theorem proved : Statements.refuted.aepo_collapse_or_explosion.refuted.
+Proof.
+  intros claim; specialize (claim 2%nat
+    (marks [false; true])
+    1).
+  refute claim 2%nat.
+Qed.

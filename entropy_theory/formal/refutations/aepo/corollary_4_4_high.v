@@ -1,0 +1,16 @@
+(* Generated from the counterexample of aepo.corollary-4.4-high. *)
+
+From Coq Require Import Reals List.
+From PolicyEntropy.library Require Import Definitions Refuting.
+From Statements.refuted Require aepo_corollary_4_4_high.
+Import ListNotations.
+Open Scope R_scope.
+
+Theorem proved : Statements.refuted.aepo_corollary_4_4_high.refuted.
+Proof.
+  intros claim; specialize (claim 4%nat
+    (log_weights [1; 1; 2; 3])
+    (marks [false; false; true; false])
+    2).
+  refute claim 4%nat.
+Qed.

@@ -1,0 +1,16 @@
+(* Generated from the counterexample of aepo.corollary-4.4-low. *)
+
+From Coq Require Import Reals List.
+From PolicyEntropy.library Require Import Definitions Refuting.
+From Statements.refuted Require aepo_corollary_4_4_low.
+Import ListNotations.
+Open Scope R_scope.
+
+Theorem proved : Statements.refuted.aepo_corollary_4_4_low.refuted.
+Proof.
+  intros claim; specialize (claim 5%nat
+    (log_weights [1; 2; 2; 3; 4])
+    (marks [false; false; false; true; false])
+    (1 / 4)).
+  refute claim 5%nat.
+Qed.

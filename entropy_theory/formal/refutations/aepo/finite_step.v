@@ -1,0 +1,17 @@
+(* Generated from the counterexample of aepo.finite-step. *)
+
+From Coq Require Import Reals List.
+From PolicyEntropy.library Require Import Definitions Refuting.
+From Statements.refuted Require aepo_finite_step.
+Import ListNotations.
+Open Scope R_scope.
+
+Theorem proved : Statements.refuted.aepo_finite_step.refuted.
+Proof.
+  intros claim; specialize (claim 3%nat
+    (log_weights [1; 1; 2])
+    (marks [false; true; true])
+    8
+    20).
+  refute claim 3%nat.
+Qed.

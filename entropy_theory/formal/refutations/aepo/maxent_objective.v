@@ -1,0 +1,15 @@
+(* Generated from the counterexample of aepo.maxent-objective. *)
+
+From Coq Require Import Reals List.
+From PolicyEntropy.library Require Import Definitions Refuting.
+From Statements.refuted Require aepo_maxent_objective.
+Import ListNotations.
+Open Scope R_scope.
+
+Theorem proved : Statements.refuted.aepo_maxent_objective.refuted.
+Proof.
+  intros claim; specialize (claim 2%nat
+    2%nat
+    (at_states 2 [log_weights [1; 1]; log_weights [1; 1]; log_weights [1; 1]])).
+  refute claim 2%nat.
+Qed.

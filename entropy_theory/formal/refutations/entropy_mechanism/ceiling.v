@@ -1,0 +1,16 @@
+(* Generated from the counterexample of entropy-mechanism.ceiling. *)
+
+From Coq Require Import Reals List.
+From PolicyEntropy.library Require Import Definitions Refuting.
+From Statements.refuted Require entropy_mechanism_ceiling.
+Import ListNotations.
+Open Scope R_scope.
+
+Theorem proved : Statements.refuted.entropy_mechanism_ceiling.refuted.
+Proof.
+  intros claim; specialize (claim 2%nat
+    (log_weights [1; 1])
+    (marks [false; true])
+    1).
+  refute claim 2%nat.
+Qed.

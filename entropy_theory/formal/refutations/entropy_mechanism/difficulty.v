@@ -1,0 +1,15 @@
+(* Generated from the counterexample of entropy-mechanism.difficulty. *)
+
+From Coq Require Import Reals List.
+From PolicyEntropy.library Require Import Definitions Refuting.
+From Statements.refuted Require entropy_mechanism_difficulty.
+Import ListNotations.
+Open Scope R_scope.
+
+Theorem proved : Statements.refuted.entropy_mechanism_difficulty.refuted.
+Proof.
+  intros claim; specialize (claim 2%nat
+    (log_weights [1; 5])
+    1).
+  refute claim 2%nat.
+Qed.

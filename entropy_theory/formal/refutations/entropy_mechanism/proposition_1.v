@@ -1,0 +1,16 @@
+(* Generated from the counterexample of entropy-mechanism.proposition-1. *)
+
+From Coq Require Import Reals List.
+From PolicyEntropy.library Require Import Definitions Refuting.
+From Statements.refuted Require entropy_mechanism_proposition_1.
+Import ListNotations.
+Open Scope R_scope.
+
+Theorem proved : Statements.refuted.entropy_mechanism_proposition_1.refuted.
+Proof.
+  intros claim; specialize (claim 2%nat
+    2%nat
+    (at_states 2 [log_weights [1; 1]; log_weights [1; 1]; log_weights [1; 1]])
+    (at_responses 2 [0; 0; 0; 1])).
+  refute claim 2%nat.
+Qed.

@@ -1,0 +1,15 @@
+(* Generated from the counterexample of extension.diverse-bonus-full-entropy. *)
+
+From Coq Require Import Reals List.
+From PolicyEntropy.library Require Import Definitions Refuting.
+From Statements.refuted Require extension_diverse_bonus_full_entropy.
+Import ListNotations.
+Open Scope R_scope.
+
+Theorem proved : Statements.refuted.extension_diverse_bonus_full_entropy.refuted.
+Proof.
+  intros claim; specialize (claim 3%nat
+    (log_weights [1; 2; 7])
+    (marks [true; true; false])).
+  refute claim 3%nat.
+Qed.

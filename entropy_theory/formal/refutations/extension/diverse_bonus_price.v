@@ -1,0 +1,15 @@
+(* Generated from the counterexample of extension.diverse-bonus-price. *)
+
+From Coq Require Import Reals List.
+From PolicyEntropy.library Require Import Definitions Refuting.
+From Statements.refuted Require extension_diverse_bonus_price.
+Import ListNotations.
+Open Scope R_scope.
+
+Theorem proved : Statements.refuted.extension_diverse_bonus_price.refuted.
+Proof.
+  intros claim; specialize (claim 3%nat
+    (log_weights [1; 1; 2])
+    (marks [false; true; true])).
+  refute claim 3%nat.
+Qed.

@@ -1,0 +1,15 @@
+(* Generated from the counterexample of later-work.opefo-reward. *)
+
+From Coq Require Import Reals List.
+From PolicyEntropy.library Require Import Definitions Refuting.
+From Statements.refuted Require later_work_opefo_reward.
+Import ListNotations.
+Open Scope R_scope.
+
+Theorem proved : Statements.refuted.later_work_opefo_reward.refuted.
+Proof.
+  intros claim; specialize (claim 4%nat
+    (log_weights [1; 1; 3; 4])
+    (entries [0; 0; 3 / 4; 1])).
+  refute claim 4%nat.
+Qed.
