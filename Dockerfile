@@ -10,7 +10,7 @@
 FROM python:3.12-slim-bookworm
 ARG TORCH_OPTIONS=""
 RUN apt-get update -qq \
-    && apt-get install -y -qq --no-install-recommends coq libcoq-stdlib libcoq-coquelicot make g++ \
+    && apt-get install -y -qq --no-install-recommends coq libcoq-stdlib libcoq-coquelicot libcoq-interval make g++ \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /policy-entropy
 COPY . .

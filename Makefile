@@ -38,12 +38,12 @@ docs: .venv/ready $(filter reproduce,$(MAKECMDGOALS))  ## the documentation, bui
 links: docs  ## whether the addresses that the documentation leads to answer (needs the network)
 	$(BIN)/python -m sphinx -q -b linkcheck -d build/docs-source/.doctrees build/docs-source build/links
 
-# $(call system,COMMAND,PACKAGES,WHAT GOES WITHOUT): installs where this is Debian and root, else says so.
-system = @command -v $(1) >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(2) >/dev/null; } || echo '$(1) is not installed, $(3): apt install $(2)'
+# $(call system,CHECK,PACKAGES,WHAT GOES WITHOUT): installs where this is Debian and root, else says so.
+system = @{ $(1); } >/dev/null 2>&1 || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(2) >/dev/null; } || echo '$(3): apt install $(2)'
 
 # Compiling has two jobs of its own, whatever make has (MAKEFLAGS).
 prove: .venv/ready  ## the proof kernel checks every proof (Rocq; installed here if this is Debian and root)
-	$(call system,coqc,coq libcoq-stdlib libcoq-coquelicot make,nothing can be proved here)
+	$(call system,test -d "$$(coqc -where)/user-contrib/Interval",coq libcoq-stdlib libcoq-coquelicot libcoq-interval make,Rocq with coq-interval is not installed)
 	MAKEFLAGS= $(BIN)/python -m entropy_theory prove
 
 # build/lib would bring files that are gone into the wheel.
@@ -55,7 +55,7 @@ wheel: .venv/ready  ## the wheel, installed in an empty environment, where comma
 	$(BIN)/python -m pytest -q -p no:randomly tests/package/test_wheel.py
 
 test: .venv/ready  ## the fast tests, shuffled within each file (SEED=N: as then; Chromium opens the site)
-	$(call system,chromium,chromium,tests of pages are skipped)
+	$(call system,command -v chromium,chromium,Chromium is not installed and tests of pages are skipped)
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m 'not deep' $(SEED:%=--randomly-seed=%)
 
 test-verl: .venv-verl/ready  ## the verl adapter against verl itself, in an environment of its own

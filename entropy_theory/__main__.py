@@ -25,7 +25,7 @@ from entropy_theory.support.user_errors import (
     run_command,
 )
 from entropy_theory.update_rules import GROUP, RULES, UpdateRule, described, rule_class
-from entropy_theory.verification import kernel, ledger, proofs, report, rule_contract
+from entropy_theory.verification import kernel, ledger, proofs, refutations, report, rule_contract
 from entropy_theory.verification.check import FULL, QUICK, Profile, checks
 from entropy_theory.verification.claim import Claim
 from entropy_theory.verification.expected_step import expected_step
@@ -265,17 +265,20 @@ def prove(
 
     Args:
         ids: claims whose proofs are checked; all that have one by default.
-        accept: make what was accepted the committed record, and write the statements.
+        accept: write refutations, and make what was accepted the committed record, with its statements.
         json: write what the kernel said of each claim to this file; "-" prints it.
         jobs: files compiled at once; one per core by default.
     """
     chosen = _chosen(all_claims(), ids)
+    if accept:
+        refutations.write(chosen.values(), ledger.read_accepted())
     with (command_line.json_output(json) as write,
           command_line.keeping("files that were compiled are kept, and not compiled again")):
         results = report.print_proofs(chosen, jobs, definitions=not ids)
         write(results)
     if accept:
-        proofs.accept(all_claims().values())
+        proofs.accept([proofs.sanity(), *filter(None, map(proofs.proof_of, all_claims().values())),
+                       *refutations.refutations_of(all_claims().values(), ledger.read_accepted())])
     return 0 if all(result.accepted for result in results.values()) else 1
 
 

@@ -63,10 +63,7 @@ def _numpy() -> Any:
 
 
 def _takes_numpy(array: Array) -> bool:
-    """Whether an array's library also takes NumPy's arrays, as its type says by ``absorbs_numpy``.
-
-    The simulator's traced arrays do.
-    """
+    """Whether NumPy's arrays may join this one: its type has ``absorbs_numpy``, as traced arrays do."""
     return getattr(type(array), "absorbs_numpy", False)
 
 

@@ -15,6 +15,7 @@
     check.py            the list of checks of a claim and what each may cost; `judge` runs them
     judged.py           the formula, or the code, that was judged
     proofs.py kernel.py what belongs to a proof in Rocq, and what the kernel says of it
+    refutations.py      counterexamples as theorems: the negation of a claim's statement
     ledger.py report.py verdicts as JSON and as tables; the accepted ledger
     rule_contract.py    what every update rule must keep, a user's too: its clauses and batches
     expected_step.py    of what its expected step is the gradient

@@ -10,17 +10,20 @@ real numbers, by their full names, and nothing else.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from entropy_theory.support.results import write_json, write_text
+from entropy_theory.verification import ledger, refutations
 from entropy_theory.verification.claim import Claim
 from entropy_theory.verification.formula.terms import UntraceableError
 from entropy_theory.verification.proofs import (
@@ -73,6 +76,8 @@ def prove(
 ) -> dict[str, Result]:
     """Have the kernel check the proofs of these claims; what has not changed is not compiled again.
 
+    So are the theorems that claims are false, where coq-interval is installed.
+
     Results are kept in ``folder``/checked.json, those of other claims included.
 
     Args:
@@ -89,7 +94,7 @@ def prove(
     if version is None:
         raise KernelError(f"Rocq is not installed; on Debian or Ubuntu: {INSTALL}")
     found: dict[str, Result] = {}
-    proofs = [sanity()] if definitions else []
+    proofs, claims = [sanity()] if definitions else [], list(claims)
     for claim in claims:
         try:
             proof = proof_of(claim)
@@ -98,6 +103,8 @@ def prove(
             continue
         if proof is not None:
             proofs.append(proof)
+    if refutations.is_installed():
+        proofs += refutations.refutations_of(claims, ledger.read_accepted())
     folder = folder.absolute()
     # One file has all proofs of a source accepted, which saves starting Rocq for each of them. Once one
     # of them is refused, each has a file of its own, and what is refused there is not accepted.
@@ -109,7 +116,7 @@ def prove(
         listed: Sequence[str] = ()
         if not refused:
             on_line("COQCHK " + " ".join(sorted(set(files.values()))))
-            listed, refused = _checked(left, files, folder)
+            listed, refused = _checked_apart(left, files, folder, jobs)
         for proof in left:
             message = refused.get(proof.claim_id, "")
             if not refused or (message and proof.source in alone):
@@ -177,7 +184,7 @@ def _compiled(
         wanted[accepted] = wanted.get(accepted, "From Trusted Require Axioms.\n") + "".join([
             *(f"From {module.rpartition('.')[0]} Require {module.rpartition('.')[2]}.\n"
               for module in sorted({of.rpartition(".")[0] for pair in proof.theorems for of in pair})),
-            *(f"Definition accepted_{proof.place.rpartition('/')[2]}_{k} : {stated} := {proved}.\n"
+            *(f"Definition accepted_{proof.place.replace('/', '_')}_{k} : {stated} := {proved}.\n"
               for k, (stated, proved) in enumerate(proof.theorems))])
     for file, text in wanted.items():
         path = folder / file
@@ -236,21 +243,32 @@ def _make(
 # ---------------------------------------------------------------- the verdict
 
 
+def _checked_apart(
+    proofs: Sequence[Proof], files: Mapping[str, str], folder: Path, jobs: int
+) -> tuple[Sequence[str], dict[str, str]]:
+    """`_checked`, refutations by themselves: coq-interval, which they use, keeps coqchk for minutes."""
+    parts = [[p for p in proofs if (p.part == refutations.PART) is of] for of in (True, False)]
+    check = functools.partial(_checked, files=files, folder=folder)
+    with ThreadPoolExecutor(jobs) as pool:
+        found = list(pool.map(check, filter(None, parts)))
+    return found[-1][0], {claim_id: why for _, refused in found for claim_id, why in refused.items()}
+
+
 def _checked(
     proofs: Sequence[Proof], files: Mapping[str, str], folder: Path
 ) -> tuple[Sequence[str], dict[str, str]]:
     """Have coqchk read what was compiled; returns the axioms that it lists, and why it refuses proofs."""
-    report = _report(sorted(set(files.values())), folder)
+    own_files = sorted({files[p.claim_id] for p in proofs})
+    report = _report(own_files, folder)
     foreign = _foreign(report)
     if not foreign:
         return [name for name in axioms() if name in report], {}
     found = "coqchk finds what is not accepted: "
     refused = {p.claim_id: found + "; ".join(own) for p in proofs if (own := [
         entry for entry in foreign if any(f"{module}." in entry for module in p.modules)])}
-    if not refused and len(set(files.values())) > 1:
-        for file in sorted(set(files.values())):
-            of_file = [p for p in proofs if files[p.claim_id] == file]
-            refused |= _checked(of_file, {p.claim_id: file for p in of_file}, folder)[1]
+    if not refused and len(own_files) > 1:
+        for file in own_files:
+            refused |= _checked([p for p in proofs if files[p.claim_id] == file], files, folder)[1]
     return (), refused or {p.claim_id: found + "; ".join(foreign) for p in proofs}
 
 

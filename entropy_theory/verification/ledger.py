@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from entropy_theory.support.results import provenance, read_json, write_json
-from entropy_theory.verification import proofs
+from entropy_theory.verification import proofs, refutations
 from entropy_theory.verification.claim import Claim, Evidence
 from entropy_theory.verification.floats import describe, evaluate
 from entropy_theory.verification.formula.latex import formula_or_none
@@ -140,7 +140,7 @@ def signature(claim: Claim) -> str:
     """A digest of what a reader compares: the words, and the statement that is proved or judged."""
     part, statement = proofs.statement_of(claim)
     try:
-        formal = statement.formula.rocq(part)
+        formal = statement.formula.rocq(part, witnesses=False)
     except UntraceableError:
         formal = "\n".join(judged(statement))
     text = json.dumps([digests(words(claim)), formal])
@@ -276,7 +276,9 @@ def _remark(claim: Claim, record: Mapping[str, Any]) -> str:
     if record.get("instead"):
         parts.append(f"{record['instead']}: {claim.repair_note}")
     if record.get("counterexample"):
-        parts.append(f"fails at {describe(record['counterexample'])}")
+        theorem = refutations.theorem(claim, record["counterexample"])
+        parts.append(f"fails at {describe(record['counterexample'])}"
+                     + (f" (theorem: `{theorem}`)" if theorem else ""))
     return "; ".join(parts)
 
 

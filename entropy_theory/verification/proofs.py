@@ -23,7 +23,7 @@ from entropy_theory.support.results import read_json, write_json, write_text
 from entropy_theory.verification.claim import Claim, Evidence, Statement
 from entropy_theory.verification.formula.terms import UntraceableError
 
-INSTALL = "apt install coq libcoq-stdlib libcoq-coquelicot"
+INSTALL = "apt install coq libcoq-stdlib libcoq-coquelicot libcoq-interval"
 BUILD = Path("build") / "formal"
 HEADER = """(* Generated from the formula of the claim {id} ({module}). *)
 
@@ -47,7 +47,7 @@ class Proof:
 
     Attributes:
         claim_id: the claim.
-        part: "statement", or "repair" where the printed statement is false.
+        part: "statement", or "repair" where the printed statement is false, or "refuted", that it is.
         module: name of the modules of statement and proof, such as ``aepo.theorem_4_3b``.
         path: the file with the proof.
         statement: the generated text.
@@ -65,7 +65,7 @@ class Proof:
 
     @property
     def source(self) -> str:
-        """What its claim's id begins with."""
+        """What its module's name begins with; proofs of one source are accepted in one file."""
         return self.module.partition(".")[0]
 
     @property
@@ -160,21 +160,22 @@ def proof_of(claim: Claim) -> Proof | None:
         return None
     if not path.exists():
         raise FileNotFoundError(f"{claim.id}: its proof file {path} does not exist")
-    return _gathered(claim.id, statement_of(claim)[0], module_name(claim.id), path, statement_text(claim))
+    return gathered(claim.id, statement_of(claim)[0], module_name(claim.id), path, statement_text(claim))
 
 
 def sanity() -> Proof:
     """What the definitions must satisfy, and its proof, which the kernel accepts like a claim's."""
-    return _gathered(SANITY, "", SANITY, formal_folder() / "proofs" / "Sanity.v",
-                     _text(formal_folder() / "trusted" / "Sanity.v"))
+    return gathered(SANITY, "", SANITY, formal_folder() / "proofs" / "Sanity.v",
+                    _text(formal_folder() / "trusted" / "Sanity.v"))
 
 
-def _gathered(claim_id: str, part: str, module: str, path: Path, statement: str) -> Proof:
+def gathered(claim_id: str, part: str, module: str, path: Path, statement: str) -> Proof:
+    """Gather what a proof needs."""
     place = module.replace(".", "/")
     stated, proved = ("trusted/Sanity.v", "proofs/Sanity.v") if module == SANITY else (
         f"trusted/Statements/{place}.v", f"proofs/claims/{place}.v")
     needs = {stated: statement, proved: path.read_text()}
-    source, _, name = module.partition(".")
+    source, _, name = module.rpartition(".")
     beside = f"From Trusted.Theorems.{source} Require {name}."
     left = [*needs.values(), "From Trusted Require Axioms.", beside]
     while left:
@@ -230,14 +231,17 @@ def evidence(claim: Claim, folder: Path = BUILD) -> list[Evidence]:
 def axioms(claim: Claim, folder: Path = BUILD) -> tuple[str, ...]:
     """What the accepted proof of a claim assumes; empty without one."""
     proof = proof_of(claim)
-    if proof is None:
-        return ()
-    checked = folder / "checked.json"
-    for record in (read_accepted(checked), read_accepted()):
+    known = None if proof is None else said_of(proof, folder)
+    return () if known is None else tuple(known["axioms"])
+
+
+def said_of(proof: Proof, folder: Path = BUILD) -> dict[str, Any] | None:
+    """What the kernel last said of a proof that has not changed since: here, or else as committed."""
+    for record in (read_accepted(folder / "checked.json"), read_accepted()):
         known = record.get(proof.claim_id)
         if known is not None and known["digest"] == proof.digest:
-            return tuple(known["axioms"])
-    return ()
+            return known
+    return None
 
 
 def _found(part: str, outcome: Any, detail: str, started: float) -> Evidence:
@@ -246,21 +250,16 @@ def _found(part: str, outcome: Any, detail: str, started: float) -> Evidence:
                     seconds=time.monotonic() - started)
 
 
-def accept(claims: Iterable[Claim], *, folder: Path = BUILD) -> None:
+def accept(proofs: Iterable[Proof], *, folder: Path = BUILD) -> None:
     """Make what the kernel last accepted the committed record, and write the statements beside it.
 
-    A committed record of a proof that has not changed since stays; proofs of other claims are dropped.
+    A committed record of a proof that has not changed since stays; other proofs are dropped.
     """
-    checked, committed = read_accepted(folder / "checked.json"), read_accepted()
-    proofs = [sanity(), *filter(None, map(proof_of, claims))]
-    kept = {}
-    for proof in proofs:
-        for record in (checked.get(proof.claim_id), committed.get(proof.claim_id)):
-            if record is not None and record["digest"] == proof.digest:
-                kept[proof.claim_id] = record
-                break
+    proofs = list(proofs)
+    kept = {p.claim_id: known for p in proofs if (known := said_of(p, folder)) is not None}
     committed_statements = accepted_path().parent / "trusted" / "Statements"
-    statements = {committed_statements / f"{p.place}.v": p.statement for p in proofs[1:]}
+    statements = {committed_statements / f"{p.place}.v": p.statement for p in proofs
+                  if p.module != SANITY}
     for path in set(committed_statements.rglob("*.v")) - set(statements):
         path.unlink()
     for path, text in statements.items():

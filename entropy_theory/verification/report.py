@@ -12,7 +12,7 @@ from rich.table import Table
 
 from entropy_theory.support import cores
 from entropy_theory.support.console import Console
-from entropy_theory.verification import kernel, proofs
+from entropy_theory.verification import kernel, proofs, refutations
 from entropy_theory.verification.check import QUICK, checks
 from entropy_theory.verification.claim import Claim, Evidence, Statement, Target
 from entropy_theory.verification.floats import describe
@@ -152,6 +152,10 @@ def print_claim(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) ->
     heading("Counterexample")
     line(describe(verdict.counterexample) + f"  margin {verdict.counterexample['margin_interval']}"
          if verdict.counterexample else "none")
+    if verdict.counterexample:
+        line(f"refuted by the theorem in {theorem}"
+             if (theorem := refutations.theorem(claim, verdict.counterexample))
+             else "certified by ball arithmetic (Arb) alone: the kernel has no theorem of it")
     for problem in verdict.problems:
         console.print(f"[bold red]problem[/] {escape(problem)}", soft_wrap=True)
 
@@ -201,9 +205,16 @@ def print_proofs(
     for claim_id, result in results.items():
         if not result.accepted:
             print(f"{claim_id}: NOT accepted: {result.message}")
-    accepted = sum(result.accepted for result in results.values())
-    print(f"{accepted} of {len(results)} proofs accepted by Rocq {kernel.rocq_version()} and coqchk; "
-          f"{len(claims.keys() - results.keys())} claims have none")
+    by = f"accepted by Rocq {kernel.rocq_version()} and coqchk"
+    refuting = {i: result for i, result in results.items() if i.endswith(f"({refutations.PART})")}
+    of_claims = results.keys() - refuting.keys()
+    print(f"{sum(results[i].accepted for i in of_claims)} of {len(of_claims)} proofs {by}; "
+          f"{len(claims.keys() - of_claims)} claims have none")
+    if refuting:
+        print(f"{sum(r.accepted for r in refuting.values())} of {len(refuting)} refutations {by}")
+    elif not refutations.is_installed():
+        print("refutations are not checked here: coq-interval is not installed; on Debian or Ubuntu: "
+              f"{refutations.INSTALL}")
     return results
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from entropy_theory.claims import claims_of, module_names
 from entropy_theory.support.results import read_json
 from entropy_theory.verification import ledger as accepted_ledger
-from entropy_theory.verification import proofs
+from entropy_theory.verification import proofs, refutations
 from entropy_theory.verification.claim import Claim, Statement
 from entropy_theory.verification.floats import describe
 from entropy_theory.verification.formula.latex import formula_or_none
@@ -125,6 +125,8 @@ def _page(
             fenced(f"{describe(record['counterexample'])}\n"
                    f"margin {record['counterexample']['margin_interval']}"),
         ]
+        if theorem := refutations.theorem(claim, record["counterexample"]):
+            parts += [f"The proof kernel accepted that the statement is false: `{theorem}`.", ""]
     if claim.repair is not None:
         standing = badge(record["instead"]) if record.get("instead") else ""
         parts += [f"## What holds {'instead' if claim.repair_is == 'instead' else ''}".rstrip(), "",

@@ -128,15 +128,20 @@ class Formula:
         """The conclusion's numbers on a batch."""
         return numbers.of(self.conclusion.term)
 
-    def rocq(self, name: str = "statement") -> str:
+    def rocq(self, name: str = "statement", *, witnesses: bool = True) -> str:
         """The definitions that the statement uses, and the statement, for the proof kernel.
+
+        Args:
+            name: what the statement is called.
+            witnesses: whether the propositions that its hypotheses can be met follow it.
 
         Raises:
             UntraceableError: something in it has no form for the kernel.
         """
         if name not in self._text:
             self._text[name] = _rocq(self, name)
-        return self._text[name]
+        text = self._text[name]
+        return text if witnesses else text.partition("\n\nDefinition witness")[0].rstrip("\n") + "\n"
 
 
 class SymbolicCases:

@@ -11,7 +11,16 @@ from pathlib import Path
 import pytest
 
 from entropy_theory.claims import all_claims, claims_in_file
-from entropy_theory.verification import Claim, Reading, Statement, bandit_instances, kernel, proofs
+from entropy_theory.verification import (
+    Claim,
+    Reading,
+    Statement,
+    bandit_instances,
+    kernel,
+    ledger,
+    proofs,
+    refutations,
+)
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.check import QUICK, judge
 from entropy_theory.verification.formula import rocq_words
@@ -20,6 +29,7 @@ from entropy_theory.verification.formula.terms import UntraceableError
 
 PAGE = Path(__file__).parents[3] / "docs" / "proofs.md"
 PROOFS = {claim.id: proof for claim in all_claims().values() if (proof := proofs.proof_of(claim))}
+REFUTATIONS = refutations.refutations_of(all_claims().values(), ledger.read_accepted())
 needs_rocq = pytest.mark.skipif(kernel.rocq_version() is None, reason="Rocq is not installed")
 
 
@@ -211,7 +221,7 @@ def test_what_the_kernel_said_of_another_proof_is_not_put_on_record(example, tmp
     monkeypatch.setattr(proofs, "accepted_path", lambda: tmp_path / "accepted.json")
     for digest, kept in (("another", []), (proofs.proof_of(example).digest, [example.id])):
         proofs.write_json(tmp_path / "checked.json", {"proofs": {example.id: {"digest": digest}}})
-        proofs.accept([example], folder=tmp_path)
+        proofs.accept([proofs.proof_of(example)], folder=tmp_path)
         assert list(proofs.read_accepted()) == kept
 
 
@@ -248,7 +258,7 @@ def test_what_is_trusted_is_what_was_accepted():
     written = {path: path.read_text()
                for path in (proofs.formal_folder() / "trusted" / "Statements").rglob("*.v")}
     wanted = {proofs.formal_folder() / f"trusted/Statements/{p.place}.v": p.statement
-              for p in PROOFS.values()}
+              for p in (*PROOFS.values(), *REFUTATIONS)}
     assert written == wanted, "run: policy-entropy prove --accept"
 
 
@@ -271,7 +281,7 @@ def test_no_name_has_a_second_meaning():
         function = named(name)
         statement = Statement(latex="", margin=lambda i, f=function: f(ar.entropy(i.logits)))
         claim = Claim(id="mine.claim", source="here", title="", statement=statement,
-                      instances=bandit_instances(correct=False))
+                      reading=Reading("inferred"), instances=bandit_instances(correct=False))
         with pytest.raises(UntraceableError, match=f"{name} has another meaning"):
             proofs.statement_text(claim)
     text = (proofs.formal_folder() / "trusted" / "Definitions.v").read_text()
@@ -305,7 +315,7 @@ def test_every_proof_belongs_to_a_claim():
 def test_every_proof_is_the_accepted_one():
     """What is committed was accepted as it stands: statement, theorems beside it, proof and library."""
     accepted = proofs.read_accepted()
-    for proof in (*PROOFS.values(), proofs.sanity()):
+    for proof in (*PROOFS.values(), *REFUTATIONS, proofs.sanity()):
         assert accepted[proof.claim_id]["accepted"]
         assert accepted[proof.claim_id]["digest"] == proof.digest, proof.claim_id
         assert accepted[proof.claim_id]["theorems"] == [stated for stated, _ in proof.theorems]

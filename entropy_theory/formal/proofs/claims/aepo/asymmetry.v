@@ -5,7 +5,7 @@
 From Coq Require Import Reals Lra Lia.
 From Trusted Require Import Definitions.
 From PolicyEntropy.library Require Import Basics Masks Tilt TemperedReinforce OwnCovariance
-  TemperedRate Asymmetry Examples.
+  TemperedRate Asymmetry.
 From Trusted.Statements.aepo Require asymmetry.
 Open Scope R_scope.
 
@@ -78,42 +78,6 @@ Proof.
   repeat split; [assumption|assumption|].
   rewrite Rabs_left1 by assumption.
   unfold rate in *; rewrite !total_on_everything in * by assumption; lra.
-Qed.
-
-(** As printed, for any logits, it is false: with the weights (1, 4), T_high = 2 and T_low = 2/3, equally far from 1 in
-    1/T, the increase is the larger one. *)
-Theorem printed_is_false :
-  ~ (forall (n : nat) (logits : vector) (temperature_high temperature_low : R),
-     (2 <= n)%nat -> 0 < temperature_high -> 0 < temperature_low ->
-     0 <= 1 / temperature_low - 1 - (1 - 1 / temperature_high) ->
-     0 <= sum n (fun a =>
-            (softmax n (tempered temperature_low logits) a - softmax n logits a
-             + (softmax n (tempered temperature_high logits) a - softmax n logits a))
-            * excess n logits a)).
-Proof.
-  intros printed.
-  set (weights := fun a : nat => match a with O => 1 | _ => 4 end).
-  set (roots := fun a : nat => match a with O => 1 | _ => 2 end).
-  set (cubes := fun a : nat => match a with O => 1 | _ => 8 end).
-  assert (forall a, (a < 2)%nat -> 0 < weights a) as positive
-    by (intros [|[|a]] inside; simpl; lra || lia).
-  assert (forall a, (a < 2)%nat -> 0 < roots a) as roots_positive
-    by (intros [|[|a]] inside; simpl; lra || lia).
-  assert (forall a, (a < 2)%nat -> 0 < cubes a) as cubes_positive
-    by (intros [|[|a]] inside; simpl; lra || lia).
-  assert (ln 4 = 2 * ln 2) as four by (replace 4 with (2 * 2) by ring; rewrite ln_mult by lra; ring).
-  assert (ln 8 = 3 * ln 2) as eight
-    by (replace 8 with (2 ^ 3) by ring; rewrite ln_pow by lra; simpl INR; ring).
-  specialize (printed 2%nat (fun a => ln (weights a)) 2 (2 / 3) ltac:(lia) ltac:(lra) ltac:(lra) ltac:(lra)).
-  apply (Rle_not_lt _ _ printed).
-  unfold excess, own_covariance, centered, mean; simpl sum.
-  rewrite !(softmax_tempered_weights 2 weights (2 / 3) cubes)
-    by (assumption || lia || lra || (intros [|[|a]] inside; simpl; rewrite ?ln_1; lra || lia)).
-  rewrite !(softmax_tempered_weights 2 weights 2 roots)
-    by (assumption || lia || lra || (intros [|[|a]] inside; simpl; rewrite ?ln_1; lra || lia)).
-  rewrite !softmax_of_weights by (assumption || lia); simpl; rewrite ln_1, four.
-  assert (0 < ln 2) by (rewrite <- ln_1; apply ln_increasing; lra).
-  lra.
 Qed.
 
 Theorem proved : Statements.aepo.asymmetry.repair.

@@ -95,42 +95,6 @@ Proof.
   rewrite <- rate_1 in printed; lra.
 Qed.
 
-(** Read with the hypothesis F(1) < 0 of Theorem 4.3, but for every T < 1, it is false: with the weights (4, 7, 8) and
-    the second answer correct F(1) < 0, and yet F(1/8) > F(1), as the samples miss that answer at low temperatures. *)
-Theorem printed_is_false :
-  ~ (forall (n : nat) (logits : vector) (correct : mask) (temperature : R),
-     (2 <= n)%nat -> nonempty n correct -> 0 < temperature -> temperature < 1 ->
-     untempered_rate n logits correct < 0 ->
-     rate n logits correct temperature <= untempered_rate n logits correct).
-Proof.
-  intros printed.
-  set (weights := fun a : nat => match a with O => 4 | 1%nat => 7 | _ => 8 end).
-  assert (forall a, (a < 3)%nat -> 0 < weights a) as positive
-    by (intros [|[|[|a]]] inside; simpl; lra || lia).
-  assert (137 * ln 2 < 49 * ln 7) as likely.
-  { replace (137 * ln 2) with (ln (2 ^ 137)) by (rewrite ln_pow by lra; simpl INR; ring).
-    replace (49 * ln 7) with (ln (7 ^ 49)) by (rewrite ln_pow by lra; simpl INR; ring).
-    apply ln_increasing; lra. }
-  assert (ln 4 = 2 * ln 2) as four by (replace 4 with (2 ^ 2) by ring; rewrite ln_pow by lra; simpl INR; ring).
-  assert (ln 8 = 3 * ln 2) as eight by (replace 8 with (2 ^ 3) by ring; rewrite ln_pow by lra; simpl INR; ring).
-  assert (0 < excess 3 (fun a => ln (weights a)) 1%nat) as above.
-  { unfold excess, own_covariance, centered, mean; simpl sum.
-    rewrite !softmax_of_weights by (assumption || lia); simpl; rewrite four, eight; lra. }
-  assert (rate 3 (fun a => ln (weights a)) (single 1) 1
-          = - (7 / 19 * excess 3 (fun a => ln (weights a)) 1%nat)) as at_one.
-  { rewrite rate_single, softmax_tempered_1, softmax_of_weights by (assumption || lia); simpl; field. }
-  specialize (printed 3%nat (fun a => ln (weights a)) (single 1) (1 / 8) ltac:(lia)
-                (single_nonempty 3 1 ltac:(lia)) ltac:(lra) ltac:(lra)).
-  rewrite <- rate_1, at_one, rate_single in printed by lia.
-  specialize (printed ltac:(lra)).
-  rewrite (softmax_tempered_weights 3 weights (1 / 8) (fun a => weights a ^ 8)) in printed.
-  - simpl in printed; lra.
-  - intros a inside; apply pow_lt, positive, inside.
-  - intros a inside; rewrite ln_pow by (apply positive, inside); simpl INR; field.
-  - lra.
-  - lia.
-Qed.
-
 Theorem proved : Statements.aepo.corollary_4_4_low.repair.
 Proof.
   intros n logits correct temperature many some_correct positive cold falls; split.

@@ -3,8 +3,7 @@
 
 From Coq Require Import Reals Lra Lia Bool.
 From Trusted Require Import Definitions.
-From PolicyEntropy.library Require Import Basics Masks TemperedReinforce TemperedRate SignChange
-  Examples.
+From PolicyEntropy.library Require Import Basics Masks TemperedReinforce TemperedRate SignChange.
 From Trusted.Statements.aepo Require high_temperature_raises.
 Open Scope R_scope.
 
@@ -41,27 +40,6 @@ Proof.
       destruct (Rlt_or_le 0 (hot_enough n logits correct temperature)) as [fine|not_hot]; [assumption|].
       exfalso; apply (Rlt_not_le _ _ enough_heat).
       repeat apply Rmax_lub; assumption.
-Qed.
-
-(** As printed it is false: with the weights (1, 2) and the likelier answer correct, F(T) < 0 at every T. *)
-Theorem printed_is_false :
-  ~ (forall (n : nat) (logits : vector) (correct : mask) (temperature : R),
-     (2 <= n)%nat -> nonempty n correct -> 0 < temperature ->
-     0 < temperature - 1 -> 0 <= rate n logits correct temperature).
-Proof.
-  intros printed.
-  set (weights := fun a : nat => match a with O => 1 | _ => 2 end).
-  assert (forall a, (a < 2)%nat -> 0 < weights a) as positive
-    by (intros [|[|a]] inside; simpl; lra || lia).
-  specialize (printed 2%nat (fun a => ln (weights a)) (single 1) 2 ltac:(lia)
-                (single_nonempty 2 1 ltac:(lia)) ltac:(lra) ltac:(lra)).
-  rewrite rate_single in printed by lia.
-  pose proof (softmax_pos 2 (tempered 2 (fun a => ln (weights a))) 1 ltac:(lia)) as tempered_pos.
-  assert (0 < excess 2 (fun a => ln (weights a)) 1%nat) as above; [|nra].
-  unfold excess, own_covariance, centered, mean; simpl sum.
-  rewrite !softmax_of_weights by (assumption || lia); simpl; rewrite ln_1.
-  assert (0 < ln 2) by (rewrite <- ln_1; apply ln_increasing; lra).
-  lra.
 Qed.
 
 Theorem proved : Statements.aepo.high_temperature_raises.repair.

@@ -3,8 +3,7 @@
 
 From Coq Require Import Reals Lra Lia Bool.
 From Trusted Require Import Definitions.
-From PolicyEntropy.library Require Import Basics Masks TemperedReinforce TemperedRate SignChange
-  Examples.
+From PolicyEntropy.library Require Import Basics Masks TemperedReinforce TemperedRate SignChange.
 From Trusted.Statements.aepo Require low_temperature_lowers.
 Open Scope R_scope.
 
@@ -42,27 +41,6 @@ Proof.
       destruct (Rlt_or_le 0 (cold_enough n logits correct temperature)) as [fine|not_cold]; [assumption|].
       exfalso; apply (Rlt_not_le _ _ enough_cold).
       repeat apply Rmax_lub; [lra|assumption|assumption].
-Qed.
-
-(** As printed it is false: with the weights (1, 2) and the less likely answer correct, F(T) > 0 at every T. *)
-Theorem printed_is_false :
-  ~ (forall (n : nat) (logits : vector) (correct : mask) (temperature : R),
-     (2 <= n)%nat -> nonempty n correct -> 0 < temperature ->
-     0 < 1 - temperature -> 0 <= - rate n logits correct temperature).
-Proof.
-  intros printed.
-  set (weights := fun a : nat => match a with O => 1 | _ => 2 end).
-  assert (forall a, (a < 2)%nat -> 0 < weights a) as positive
-    by (intros [|[|a]] inside; simpl; lra || lia).
-  specialize (printed 2%nat (fun a => ln (weights a)) (single 0) (1 / 2) ltac:(lia)
-                (single_nonempty 2 0 ltac:(lia)) ltac:(lra) ltac:(lra)).
-  rewrite rate_single in printed by lia.
-  pose proof (softmax_pos 2 (tempered (1 / 2) (fun a => ln (weights a))) 0 ltac:(lia)) as tempered_pos.
-  assert (excess 2 (fun a => ln (weights a)) 0%nat < 0) as below; [|nra].
-  unfold excess, own_covariance, centered, mean; simpl sum.
-  rewrite !softmax_of_weights by (assumption || lia); simpl; rewrite ln_1.
-  assert (0 < ln 2) by (rewrite <- ln_1; apply ln_increasing; lra).
-  lra.
 Qed.
 
 Theorem proved : Statements.aepo.low_temperature_lowers.repair.

@@ -2,10 +2,7 @@
     sum_s d(s) {-Cov_s(log pi, dz) + Cov_s(H(sa), dz)}, H(sa) the entropy to come after token a.
 
     It holds along any differentiable path of the logits, in particular along z + t dz; for one token
-    the second covariance is zero.
-
-    What the printed rate leaves out, in the direction that is H(sa) at one state s and zero elsewhere,
-    is d(s) Var_s(H(sa)) ([left_out]): positive wherever tokens differ in the entropy to come. *)
+    the second covariance is zero. *)
 
 From Coq Require Import Reals Lra Lia List.
 From Coquelicot Require Import Coquelicot.
@@ -16,72 +13,6 @@ From Trusted.Statements.entropy_mechanism Require lemma_1_visitation.
 Module Stated := Statements.entropy_mechanism.lemma_1_visitation.
 Import ListNotations.
 Open Scope R_scope.
-
-Theorem left_out :
-  forall (n h : nat) (z : policy) (s : state),
-  (2 <= n)%nat -> state_of n h s ->
-  let step u := if list_eq_dec Nat.eq_dec u s then entropy_to_go n h z s else (fun _ => 0) in
-  let printed := sum_states n h (fun u => probability n z u *
-    - covariance n (softmax n (z u)) (log_softmax n (z u)) (step u)) in
-  derivative (fun t => response_entropy n h (moved z t step)) 0
-    (printed + probability n z s *
-       covariance n (softmax n (z s)) (entropy_to_go n h z s) (entropy_to_go n h z s)).
-Proof.
-  intros n h z s several inside step printed; assert (0 < n)%nat as some by lia.
-  apply is_derive_Reals; evar_last.
-  - apply (is_derive_response_entropy_states n h (fun t => moved z t step) step 0 some).
-    intros; apply is_derive_moved.
-  - rewrite moved_0; unfold printed.
-    replace (covariance n (softmax n (z s)) (entropy_to_go n h z s) (entropy_to_go n h z s))
-      with (covariance n (softmax n (z s)) (entropy_to_go n h z s) (step s))
-      by (unfold step; destruct (list_eq_dec Nat.eq_dec s s) as [_|other]; [reflexivity|contradiction]).
-    rewrite <- (sum_states_only_one n h (fun u => probability n z u *
-      covariance n (softmax n (z u)) (entropy_to_go n h z u) (step u)) s inside).
-    + rewrite <- sum_states_plus; apply sum_states_ext; intros; ring.
-    + intros u _ other; unfold step; destruct (list_eq_dec Nat.eq_dec u s); [contradiction|].
-      rewrite covariance_eq by (apply softmax_sum, some); unfold mean.
-      rewrite !(sum_ext n (fun a => softmax n (z u) a * 0) (fun _ => 0)) by (intros; ring).
-      rewrite (sum_ext n (fun a => softmax n (z u) a * (entropy_to_go n h z u a * 0)) (fun _ => 0))
-        by (intros; ring).
-      rewrite sum_zero; ring.
-Qed.
-
-Theorem printed_is_false :
-  ~ forall (n h : nat) (z : policy) (step : state -> vector),
-    (2 <= n)%nat -> (1 <= h)%nat ->
-    derivative (fun t => response_entropy n h (moved z t step)) 0
-      (sum_states n h (fun s => probability n z s *
-         - covariance n (softmax n (z s)) (log_softmax n (z s)) (step s))).
-Proof.
-  intros printed.
-  set (z := fun (s : state) (a : nat) => match s, a with [1%nat], 1%nat => ln 2 | _, _ => 0 end).
-  assert (state_of 2 2 []) as inside by (split; simpl; [lia|constructor]).
-  pose proof (left_out 2 2 z [] ltac:(lia) inside) as right; cbv zeta in right.
-  pose proof (uniqueness_limite _ _ _ _ right (printed 2%nat 2%nat z _ ltac:(lia) ltac:(lia))) as zero.
-  simpl probability in zero.
-  match type of zero with ?rate + 1 * ?variance = _ =>
-    assert (variance = 0) as no_variance by lra; clear zero; rename no_variance into zero end.
-  assert (forall a, (a < 2)%nat -> entropy_to_go 2 2 z [] a = entropy 2 (z [a])) as to_go.
-  { intros a _; unfold entropy_to_go; simpl; rewrite entropy_log, <- mean_opp.
-    apply mean_ext; intros b _; unfold log_policy, after; ring. }
-  rewrite (covariance_ext 2 _ _ _ (fun a => entropy 2 (z [a])) (fun a => entropy 2 (z [a]))) in zero
-    by (intros; apply to_go; assumption).
-  assert (entropy 2 (z [0%nat]) = ln 2) as even.
-  { rewrite entropy_eq by lia; unfold mean, softmax, z; simpl; rewrite exp_0.
-    replace (0 + 1 + 1) with 2 by ring; lra. }
-  assert (entropy 2 (z [1%nat]) = ln 3 - 2 / 3 * ln 2) as uneven.
-  { rewrite entropy_eq by lia; unfold mean, softmax, z; simpl; rewrite exp_0, exp_ln by lra.
-    replace (0 + 1 + 2) with 3 by ring; lra. }
-  assert (5 * ln 2 > 3 * ln 3) as different.
-  { replace (5 * ln 2) with (ln 32); [replace (3 * ln 3) with (ln 27); [apply ln_increasing; lra|]|].
-    - replace 27 with (3 ^ 3) by ring; rewrite <- Rpower_pow, ln_Rpower by lra; simpl; ring.
-    - replace 32 with (2 ^ 5) by ring; rewrite <- Rpower_pow, ln_Rpower by lra; simpl; ring. }
-  unfold covariance, centered, mean, softmax in zero; simpl in zero; rewrite even, uneven in zero.
-  unfold z in zero; rewrite exp_0 in zero.
-  set (x := ln 2) in *; set (y := ln 3) in *; clearbody x y.
-  assert ((x - (y - 2 / 3 * x)) ^ 2 = 0) as same by nra.
-  nra.
-Qed.
 
 Theorem rate_of_response_entropy :
   forall (n h : nat) (path : R -> policy) (step : state -> vector) (t : R),

@@ -16,22 +16,6 @@ Module Stated := Statements.entropy_mechanism.proposition_1.
 Import ListNotations.
 Open Scope R_scope.
 
-Theorem printed_is_false :
-  ~ forall (n h : nat) (z : policy) (reward : state -> R) (s : state) (a : nat),
-    (2 <= n)%nat -> state_of n h s -> (a < n)%nat ->
-    response_gradient n h z reward s a =
-    softmax n (z s) a * advantage n h z (edge_reward h reward) s a.
-Proof.
-  intros printed.
-  set (z := fun (_ : state) (_ : nat) => 0).
-  set (second := fun y : state => match y with [_; O] => 1 | _ => 0 end).
-  assert (state_of 2 2 [0%nat]) as inside by (split; simpl; [lia|repeat constructor]).
-  specialize (printed 2%nat 2%nat z second [0%nat] 0%nat ltac:(lia) inside ltac:(lia)).
-  rewrite response_gradient_advantage in printed by (simpl; lia).
-  unfold advantage, action_value, edge_reward, probability, value_at, value, mean, softmax, after, z
-    in printed; simpl in printed; rewrite exp_0 in printed; lra.
-Qed.
-
 Theorem logit_step_of_policy_gradient :
   forall (n h : nat) (z : policy) (reward : state -> R) (s : state) (a : nat),
   (2 <= n)%nat -> state_of n h s -> (a < n)%nat ->

@@ -31,11 +31,3 @@ Definition without_hypothesis_it_is_false : Prop :=
      (2 <= n)%nat -> nonempty n correct -> 0 < temperature ->
      0 < 1 - temperature ->
      0 <= - (rate n logits correct temperature - untempered_rate n logits correct)).
-
-(** Read with the hypothesis F(1) < 0 of Theorem 4.3, but for every T < 1, it is false: with the weights (4, 7, 8) and
-    the second answer correct F(1) < 0, and yet F(1/8) > F(1), as the samples miss that answer at low temperatures. *)
-Definition printed_is_false : Prop :=
-  ~ (forall (n : nat) (logits : vector) (correct : mask) (temperature : R),
-     (2 <= n)%nat -> nonempty n correct -> 0 < temperature -> temperature < 1 ->
-     untempered_rate n logits correct < 0 ->
-     rate n logits correct temperature <= untempered_rate n logits correct).

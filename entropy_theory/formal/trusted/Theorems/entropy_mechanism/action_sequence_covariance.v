@@ -4,14 +4,6 @@ From Trusted Require Import Definitions.
 Import ListNotations.
 Open Scope R_scope.
 
-Definition printed_is_false : Prop :=
-  ~ forall (n h : nat) (z : policy) (reward : state -> R),
-    (2 <= n)%nat -> (1 <= h)%nat ->
-    sum_states n h (fun s => probability n z s * covariance n (softmax n (z s)) (log_softmax n (z s))
-      (fun a => softmax n (z s) a * advantage n h z (edge_reward h reward) s a))
-    = covariance_responses n h z (fun y => ln (probability n z y))
-        (fun y => probability n z y * (reward y - mean_responses n h z reward)).
-
 Definition covariance_of_actions_as_of_responses : Prop :=
   forall (n h : nat) (z : policy) (reward : state -> R),
   (2 <= n)%nat -> (1 <= h)%nat ->

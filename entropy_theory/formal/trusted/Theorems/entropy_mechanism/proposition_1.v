@@ -4,12 +4,6 @@ From Trusted Require Import Definitions.
 Import ListNotations.
 Open Scope R_scope.
 
-Definition printed_is_false : Prop :=
-  ~ forall (n h : nat) (z : policy) (reward : state -> R) (s : state) (a : nat),
-    (2 <= n)%nat -> state_of n h s -> (a < n)%nat ->
-    response_gradient n h z reward s a =
-    softmax n (z s) a * advantage n h z (edge_reward h reward) s a.
-
 Definition logit_step_of_policy_gradient : Prop :=
   forall (n h : nat) (z : policy) (reward : state -> R) (s : state) (a : nat),
   (2 <= n)%nat -> state_of n h s -> (a < n)%nat ->

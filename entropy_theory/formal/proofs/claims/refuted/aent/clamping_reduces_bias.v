@@ -1,0 +1,18 @@
+(* Generated from the counterexample of aent.clamping-reduces-bias. *)
+
+From Coq Require Import Reals List.
+From Trusted Require Import Definitions.
+From PolicyEntropy.library Require Import Refuting.
+From Trusted.Statements.refuted.aent Require clamping_reduces_bias.
+Import ListNotations.
+Open Scope R_scope.
+
+Theorem proved : Statements.refuted.aent.clamping_reduces_bias.refuted.
+Proof.
+  intros claim; specialize (claim 2%nat
+    (log_weights [1; 2])
+    (marks [true; false])
+    1
+    (1 / 2)).
+  refute claim 2%nat.
+Qed.

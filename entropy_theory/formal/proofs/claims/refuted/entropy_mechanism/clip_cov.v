@@ -1,0 +1,17 @@
+(* Generated from the counterexample of entropy-mechanism.clip-cov. *)
+
+From Coq Require Import Reals List.
+From Trusted Require Import Definitions.
+From PolicyEntropy.library Require Import Refuting.
+From Trusted.Statements.refuted.entropy_mechanism Require clip_cov.
+Import ListNotations.
+Open Scope R_scope.
+
+Theorem proved : Statements.refuted.entropy_mechanism.clip_cov.refuted.
+Proof.
+  intros claim; specialize (claim 4%nat
+    (log_weights [1; 1; 2; 3])
+    (entries [0; 0; 1; 0])
+    (1 / 64)).
+  refute claim 4%nat.
+Qed.

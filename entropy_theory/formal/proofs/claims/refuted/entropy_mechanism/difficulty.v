@@ -1,0 +1,16 @@
+(* Generated from the counterexample of entropy-mechanism.difficulty. *)
+
+From Coq Require Import Reals List.
+From Trusted Require Import Definitions.
+From PolicyEntropy.library Require Import Refuting.
+From Trusted.Statements.refuted.entropy_mechanism Require difficulty.
+Import ListNotations.
+Open Scope R_scope.
+
+Theorem proved : Statements.refuted.entropy_mechanism.difficulty.refuted.
+Proof.
+  intros claim; specialize (claim 2%nat
+    (log_weights [1; 5])
+    1).
+  refute claim 2%nat.
+Qed.

@@ -1,0 +1,17 @@
+(* Generated from the counterexample of entropy-mechanism.proposition-1. *)
+
+From Coq Require Import Reals List.
+From Trusted Require Import Definitions.
+From PolicyEntropy.library Require Import Refuting.
+From Trusted.Statements.refuted.entropy_mechanism Require proposition_1.
+Import ListNotations.
+Open Scope R_scope.
+
+Theorem proved : Statements.refuted.entropy_mechanism.proposition_1.refuted.
+Proof.
+  intros claim; specialize (claim 2%nat
+    2%nat
+    (at_states 2 [log_weights [1; 1]; log_weights [1; 1]; log_weights [1; 1]])
+    (at_responses 2 [0; 0; 0; 1])).
+  refute claim 2%nat.
+Qed.

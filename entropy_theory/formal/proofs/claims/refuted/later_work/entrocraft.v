@@ -1,0 +1,16 @@
+(* Generated from the counterexample of later-work.entrocraft. *)
+
+From Coq Require Import Reals List.
+From Trusted Require Import Definitions.
+From PolicyEntropy.library Require Import Refuting.
+From Trusted.Statements.refuted.later_work Require entrocraft.
+Import ListNotations.
+Open Scope R_scope.
+
+Theorem proved : Statements.refuted.later_work.entrocraft.refuted.
+Proof.
+  intros claim; specialize (claim 2%nat
+    (log_weights [1; 2])
+    (marks [false; true])).
+  refute claim 2%nat.
+Qed.

@@ -1,0 +1,21 @@
+(* Generated from the formula of the claim entropy-mechanism.table-2-averages (Entropy Mechanism, Table 2). *)
+
+From Coq Require Import Reals List Bool.
+From Trusted Require Import Definitions.
+Open Scope R_scope.
+
+Definition printed : Prop :=
+  forall (n : nat) (entries : vector) (average : R) (entry_rounding : vector) (average_rounding : R),
+  n = 7%nat ->
+  ((entries 0%nat = 106 / 5 /\ entries 1%nat = 48 / 5 /\ entries 2%nat = 587 / 10 /\ entries 3%nat = 394 / 5 /\ entries 4%nat = 279 / 10 /\ entries 5%nat = 407 / 10 /\ entries 6%nat = 367 / 10 /\ average = 193 / 5 /\ entry_rounding 0%nat = 1 / 20 /\ entry_rounding 1%nat = 1 / 20 /\ entry_rounding 2%nat = 1 / 20 /\ entry_rounding 3%nat = 1 / 20 /\ entry_rounding 4%nat = 1 / 20 /\ entry_rounding 5%nat = 1 / 20 /\ entry_rounding 6%nat = 1 / 20 /\ average_rounding = 1 / 20) \/
+   (entries 0%nat = 181 / 10 /\ entries 1%nat = 23 / 2 /\ entries 2%nat = 283 / 5 /\ entries 3%nat = 396 / 5 /\ entries 4%nat = 149 / 5 /\ entries 5%nat = 433 / 10 /\ entries 6%nat = 202 / 5 /\ average = 194 / 5 /\ entry_rounding 0%nat = 1 / 20 /\ entry_rounding 1%nat = 1 / 20 /\ entry_rounding 2%nat = 1 / 20 /\ entry_rounding 3%nat = 1 / 20 /\ entry_rounding 4%nat = 1 / 20 /\ entry_rounding 5%nat = 1 / 20 /\ entry_rounding 6%nat = 1 / 20 /\ average_rounding = 1 / 20) \/
+   (entries 0%nat = 221 / 10 /\ entries 1%nat = 79 / 5 /\ entries 2%nat = 291 / 5 /\ entries 3%nat = 402 / 5 /\ entries 4%nat = 61 / 2 /\ entries 5%nat = 441 / 10 /\ entries 6%nat = 411 / 10 /\ average = 202 / 5 /\ entry_rounding 0%nat = 1 / 20 /\ entry_rounding 1%nat = 1 / 20 /\ entry_rounding 2%nat = 1 / 20 /\ entry_rounding 3%nat = 1 / 20 /\ entry_rounding 4%nat = 1 / 20 /\ entry_rounding 5%nat = 1 / 20 /\ entry_rounding 6%nat = 1 / 20 /\ average_rounding = 1 / 20) \/
+   (entries 0%nat = 113 / 5 /\ entries 1%nat = 129 / 10 /\ entries 2%nat = 307 / 5 /\ entries 3%nat = 404 / 5 /\ entries 4%nat = 291 / 10 /\ entries 5%nat = 213 / 5 /\ entries 6%nat = 191 / 5 /\ average = 203 / 5 /\ entry_rounding 0%nat = 1 / 20 /\ entry_rounding 1%nat = 1 / 20 /\ entry_rounding 2%nat = 1 / 20 /\ entry_rounding 3%nat = 1 / 20 /\ entry_rounding 4%nat = 1 / 20 /\ entry_rounding 5%nat = 1 / 20 /\ entry_rounding 6%nat = 1 / 20 /\ average_rounding = 1 / 20) \/
+   (entries 0%nat = 109 / 5 /\ entries 1%nat = 81 / 5 /\ entries 2%nat = 697 / 10 /\ entries 3%nat = 421 / 5 /\ entries 4%nat = 176 / 5 /\ entries 5%nat = 218 / 5 /\ entries 6%nat = 91 / 2 /\ average = 229 / 5 /\ entry_rounding 0%nat = 1 / 20 /\ entry_rounding 1%nat = 1 / 20 /\ entry_rounding 2%nat = 1 / 20 /\ entry_rounding 3%nat = 1 / 20 /\ entry_rounding 4%nat = 1 / 20 /\ entry_rounding 5%nat = 1 / 20 /\ entry_rounding 6%nat = 1 / 20 /\ average_rounding = 1 / 20) \/
+   (entries 0%nat = 178 / 5 /\ entries 1%nat = 223 / 10 /\ entries 2%nat = 139 / 2 /\ entries 3%nat = 386 / 5 /\ entries 4%nat = 351 / 10 /\ entries 5%nat = 85 / 2 /\ entries 6%nat = 43 /\ average = 236 / 5 /\ entry_rounding 0%nat = 1 / 20 /\ entry_rounding 1%nat = 1 / 20 /\ entry_rounding 2%nat = 1 / 20 /\ entry_rounding 3%nat = 1 / 20 /\ entry_rounding 4%nat = 1 / 20 /\ entry_rounding 5%nat = 1 / 20 /\ entry_rounding 6%nat = 1 / 20 /\ average_rounding = 1 / 20) \/
+   (entries 0%nat = 323 / 10 /\ entries 1%nat = 227 / 10 /\ entries 2%nat = 336 / 5 /\ entries 3%nat = 87 /\ entries 4%nat = 42 /\ entries 5%nat = 286 / 5 /\ entries 6%nat = 46 /\ average = 503 / 10 /\ entry_rounding 0%nat = 1 / 20 /\ entry_rounding 1%nat = 1 / 20 /\ entry_rounding 2%nat = 1 / 20 /\ entry_rounding 3%nat = 1 / 20 /\ entry_rounding 4%nat = 1 / 20 /\ entry_rounding 5%nat = 1 / 20 /\ entry_rounding 6%nat = 1 / 20 /\ average_rounding = 1 / 20) \/
+   (entries 0%nat = 184 / 5 /\ entries 1%nat = 154 / 5 /\ entries 2%nat = 149 / 2 /\ entries 3%nat = 423 / 5 /\ entries 4%nat = 391 / 10 /\ entries 5%nat = 49 /\ entries 6%nat = 463 / 10 /\ average = 261 / 5 /\ entry_rounding 0%nat = 1 / 20 /\ entry_rounding 1%nat = 1 / 20 /\ entry_rounding 2%nat = 1 / 20 /\ entry_rounding 3%nat = 1 / 20 /\ entry_rounding 4%nat = 1 / 20 /\ entry_rounding 5%nat = 1 / 20 /\ entry_rounding 6%nat = 1 / 20 /\ average_rounding = 1 / 20)) ->
+  Rabs (average - sum n entries / INR n) <= average_rounding + sum n entry_rounding / INR n.
+
+(** There is an instance at which it fails. *)
+Definition refuted : Prop := ~ printed.
