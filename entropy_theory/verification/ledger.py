@@ -140,7 +140,8 @@ def signature(claim: Claim) -> str:
     """A digest of what a reader compares: the words, and the statement that is proved or judged."""
     part, statement = proofs.statement_of(claim)
     try:
-        formal = statement.formula.rocq(part)
+        # What a witness of the hypotheses is follows from them.
+        formal = statement.formula.rocq(part).partition("\nDefinition witness")[0]
     except UntraceableError:
         formal = "\n".join(judged(statement))
     text = json.dumps([digests(words(claim)), formal])

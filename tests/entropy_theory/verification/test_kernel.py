@@ -270,8 +270,8 @@ def test_no_name_has_a_second_meaning():
     for name in ("Rplus", "softmax"):
         function = named(name)
         statement = Statement(latex="", margin=lambda i, f=function: f(ar.entropy(i.logits)))
-        claim = Claim(id="mine.claim", source="here", title="", statement=statement,
-                      instances=bandit_instances(correct=False))
+        claim = Claim(id="mine.claim", source="here", title="", reading=Reading("inferred"),
+                      statement=statement, instances=bandit_instances(correct=False))
         with pytest.raises(UntraceableError, match=f"{name} has another meaning"):
             proofs.statement_text(claim)
     text = (proofs.formal_folder() / "trusted" / "Definitions.v").read_text()
