@@ -115,6 +115,7 @@ deep: .venv/ready  ## the main job, the full ledger, all tests but those of verl
 	$(MAKE) reproduce
 	FUZZ_CASES=$(CASES) $(BIN)/python -m pytest -n 2
 	$(BIN)/python -m entropy_theory verify
+	$(BIN)/python -m entropy_theory prove --refuted
 	$(MAKE) mutation SAMPLE=20 JOBS=2
 
 mutation: .venv/ready  ## small bugs put in one at a time, which tests must notice (ONLY='GLOB ...' SAMPLE=0 JOBS=1)

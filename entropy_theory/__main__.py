@@ -250,6 +250,7 @@ def prove(
     ids: tyro.conf.Positional[tuple[str, ...]] = (),
     /,
     *,
+    refuted: bool = False,
     accept: bool = False,
     json: Path | None = None,
     jobs: int | None = None,
@@ -265,16 +266,20 @@ def prove(
 
     Args:
         ids: claims whose proofs are checked; all that have one by default.
+        refuted: check the theorems that claims are false too, which takes ten minutes more.
         accept: write refutations, and make what was accepted the committed record, with its statements.
         json: write what the kernel said of each claim to this file; "-" prints it.
         jobs: files compiled at once; one per core by default.
     """
     chosen = _chosen(all_claims(), ids)
+    if (refuted or accept) and not refutations.is_installed():
+        raise ValueError("refutations use coq-interval, which is not installed; on Debian or Ubuntu: "
+                         f"{refutations.INSTALL}")
     if accept:
         refutations.write(chosen.values(), ledger.read_accepted())
     with (command_line.json_output(json) as write,
           command_line.keeping("files that were compiled are kept, and not compiled again")):
-        results = report.print_proofs(chosen, jobs, definitions=not ids)
+        results = report.print_proofs(chosen, jobs, definitions=not ids, refuting=refuted or accept)
         write(results)
     if accept:
         proofs.accept([proofs.sanity(), *filter(None, map(proofs.proof_of, all_claims().values())),

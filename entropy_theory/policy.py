@@ -108,11 +108,9 @@ def check_temperature(temperature: Temperature) -> None:
     """Raise ValueError unless every temperature is above 0 (inf is allowed)."""
     if isinstance(temperature, (int, float)):
         valid = temperature > 0
-    elif lacks_values(temperature):
-        return
     else:
         xp = namespace(temperature)
-        valid = bool(xp.all(xp.asarray(temperature) > 0))
+        valid = lacks_values(temperature) or bool(xp.all(xp.asarray(temperature) > 0))
     if not valid:
         raise ValueError(
             f"temperature must be above 0, got {' '.join(str(temperature).split())}: use a small "

@@ -72,11 +72,9 @@ def axioms() -> tuple[str, ...]:
 
 def prove(
     claims: Iterable[Claim], *, folder: Path = BUILD, jobs: int = 2, definitions: bool = False,
-    on_line: Callable[[str], None] = lambda line: None,
+    refuting: bool = False, on_line: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Result]:
     """Have the kernel check the proofs of these claims; what has not changed is not compiled again.
-
-    So are the theorems that claims are false, where coq-interval is installed.
 
     Results are kept in ``folder``/checked.json, those of other claims included.
 
@@ -85,6 +83,7 @@ def prove(
         folder: where statements and copies of the proofs are written and compiled.
         jobs: files compiled at once.
         definitions: whether what the definitions must satisfy is checked too, as "sanity".
+        refuting: whether the theorems that claims are false are checked too, which need coq-interval.
         on_line: called with each line of progress.
 
     Raises:
@@ -103,7 +102,7 @@ def prove(
             continue
         if proof is not None:
             proofs.append(proof)
-    if refutations.is_installed():
+    if refuting:
         proofs += refutations.refutations_of(claims, ledger.read_accepted())
     folder = folder.absolute()
     # One file has all proofs of a source accepted, which saves starting Rocq for each of them. Once one

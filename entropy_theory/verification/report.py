@@ -181,7 +181,7 @@ def _print_kernel(
 
 
 def print_proofs(
-    claims: Mapping[str, Claim], jobs: int | None, *, definitions: bool = False
+    claims: Mapping[str, Claim], jobs: int | None, *, definitions: bool = False, refuting: bool = False
 ) -> dict[str, kernel.Result]:
     """Have the kernel check proofs, showing progress, and print what it says of each.
 
@@ -189,6 +189,7 @@ def print_proofs(
         claims: whose.
         jobs: files compiled at once; one per core by default.
         definitions: whether what the definitions must satisfy is checked too.
+        refuting: whether the theorems that claims are false are checked too.
     """
     console = Console(stderr=True)
     with console.status("compiling proofs") as status:
@@ -201,20 +202,18 @@ def print_proofs(
                     print(line, flush=True)
 
         results = kernel.prove(claims.values(), jobs=jobs or cores.usable(), definitions=definitions,
-                               on_line=on_line)
+                               refuting=refuting, on_line=on_line)
     for claim_id, result in results.items():
         if not result.accepted:
             print(f"{claim_id}: NOT accepted: {result.message}")
     by = f"accepted by Rocq {kernel.rocq_version()} and coqchk"
-    refuting = {i: result for i, result in results.items() if i.endswith(f"({refutations.PART})")}
-    of_claims = results.keys() - refuting.keys()
+    of_refutations = {i: result for i, result in results.items() if i.endswith(f"({refutations.PART})")}
+    of_claims = results.keys() - of_refutations.keys()
     print(f"{sum(results[i].accepted for i in of_claims)} of {len(of_claims)} proofs {by}; "
           f"{len(claims.keys() - of_claims)} claims have none")
-    if refuting:
-        print(f"{sum(r.accepted for r in refuting.values())} of {len(refuting)} refutations {by}")
-    elif not refutations.is_installed():
-        print("refutations are not checked here: coq-interval is not installed; on Debian or Ubuntu: "
-              f"{refutations.INSTALL}")
+    if of_refutations:
+        accepted = sum(result.accepted for result in of_refutations.values())
+        print(f"{accepted} of {len(of_refutations)} refutations {by}")
     return results
 
 

@@ -105,7 +105,7 @@ def _page(
         ("printed proof", text(PRINTED_PROOFS.get(record["printed_proof"], record["printed_proof"]))),
         ("place", f"{link(paper, 'papers/' + claim.id.split('.')[0])}: {text(claim.source)}"),
         ("scope", text(claim.scope)),
-        ("reading", text(str(claim.reading))),
+        ("reading", text(str(claim.reading).replace("$$", "$"))),  # displayed in the paper
         ("words read", text(accepted_ledger.read_on(claim, record))),
         ("axioms", text(record["axioms"] or "none: no proof of the kernel")),
         ("figures", "\n\n".join(link(label, figure_page(name)) for name, label in figures)),

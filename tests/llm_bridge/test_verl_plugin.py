@@ -68,7 +68,7 @@ def test_a_rule_that_prepares_something_new_is_taken_to_need_the_whole_batch():
     ("reference-kl", {"estimator": "k1", "placement": "reward"}, "algorithm.use_kl_in_reward"),
     ("entropy-bonus", {"target": 0.5, "hold": "forecast"}, "at every optimizer step, the part"),
     ("clip-cov", {"base": "entropy-advantage"}, "before the forward pass"),
-    ("clip-cov", {"covariance": "network"}, "covariance 'network' does not run under verl"),
+    ("clip-cov", {"covariance": "network"}, "does not run under verl: covariance 'network'"),
     ("clip-cov", {"base": 1.0}, "base must be a rule such as"),
     ("grpo", {"clip_hi": 0.3}, "did you mean clip_high"),
 ])

@@ -62,7 +62,8 @@ def only_on_a_condition(batch):
     (count, False),
     (only_on_a_condition, False),
     (lambda batch: np.quantile(batch.reward * batch.weight, 0.5), False),
-], ids=str)
+], ids=["nothing", "log-ratio", "rounding", "entropy", "step", "seed", "state", "sum", "weight", "count",
+        "condition", "quantile"])
 def test_a_users_rule_is_pooled_where_a_trace_shows_all_that_it_reads(function, expected):
     assert pools(Users(function=function), 3) == expected
     assert pools(get("aepo", base=Users(function=function)), 3) == expected

@@ -80,7 +80,7 @@ def test_no_false_refutation_passes(tmp_path, monkeypatch):
               sabotaged("beyond", temperature_high="1/2"),
               sabotaged("assumed", ends="Proof. Admitted.\n", weights=[1, 2])]
     monkeypatch.setattr(refutations, "refutations_of", lambda claims, ledger: wanted)
-    results = kernel.prove([], folder=folder, jobs=1)
+    results = kernel.prove([], folder=folder, jobs=1, refuting=True)
     assert not any(result.accepted for result in results.values())
     for name in ("reversed", "holds", "beyond"):
         assert "line" in results[name].message

@@ -111,7 +111,7 @@ def test_a_unit_of_the_coefficient_is_what_its_tokens_add_up_to(tmp_path, rule, 
     class Look(transformers.TrainerCallback):
         def on_pre_optimizer_step(self, *_, **__):
             # A step accountant of its own, whose tokens are told apart whatever the first did.
-            every, measured, _ = rows_of(passes_of(made), made.accelerator, accountant._choose)
+            every, measured = rows_of(passes_of(made), made.accelerator, accountant._choose)
             own = step_accountant.StepAccountant(
                 accountant.gradient, every, made.optimizer, clip=accountant._clipping.factor,
                 measured=measured, keeps_weights=False)

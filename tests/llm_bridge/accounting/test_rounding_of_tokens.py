@@ -39,7 +39,7 @@ class Formats(transformers.TrainerCallback):
         model = type(own)(own.config)
         model.load_state_dict(own.state_dict())
         model.to(dtype)
-        every, _, _ = rows_of(passes_of(made), made.accelerator)
+        every, _ = rows_of(passes_of(made), made.accelerator)
         rows = [
             StepRows(statistics=lambda part=part: made.forward.statistics(model, part.inputs),
                      measure=one.measure, moved=one.moved)
