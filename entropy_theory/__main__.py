@@ -67,7 +67,7 @@ def verify(
     accepted = ledger.read_accepted()
     with command_line.json_output(json) as write:
         entries, problems = _check(claims, None, effort, jobs, accepted)
-        write(ledger.whole(entries, config={"quick": _is_quick(effort), "ids": list(claims)}, seed=seed))
+        write(ledger.whole(entries, config={"quick": effort.is_quick, "ids": list(claims)}, seed=seed))
     if update_ledger:
         if problems:
             raise ValueError("the accepted ledger is unchanged: resolve the problems above first")
@@ -228,7 +228,7 @@ def check(
     with command_line.json_output(json) as write:
         records = [_check_rule(label, rule, effort) for label, rule in rules.items()]
         entries, problems = _check(claims, str(file), effort, jobs, {}) if claims else ([], [])
-        config = {"quick": _is_quick(effort), "file": file.name}
+        config = {"quick": effort.is_quick, "file": file.name}
         write(ledger.whole(entries, rules=records, config=config, seed=seed))
     if problems:
         raise ValueError(f"{len(problems)} problem(s) in {file}, first: {problems[0]}")
@@ -272,9 +272,8 @@ def prove(
         jobs: files compiled at once; one per core by default.
     """
     chosen = _chosen(all_claims(), ids)
-    if (refuted or accept) and not refutations.is_installed():
-        raise ValueError("refutations use coq-interval, which is not installed; on Debian or Ubuntu: "
-                         f"{refutations.INSTALL}")
+    if refuted or accept:
+        refutations.check_installed()
     if accept:
         refutations.write(chosen.values(), ledger.read_accepted())
     with (command_line.json_output(json) as write,
@@ -282,8 +281,7 @@ def prove(
         results = report.print_proofs(chosen, jobs, definitions=not ids, refuting=refuted or accept)
         write(results)
     if accept:
-        proofs.accept([proofs.sanity(), *filter(None, map(proofs.proof_of, all_claims().values())),
-                       *refutations.refutations_of(all_claims().values(), ledger.read_accepted())])
+        refutations.accept_all(all_claims().values(), ledger.read_accepted())
     return 0 if all(result.accepted for result in results.values()) else 1
 
 
@@ -296,14 +294,10 @@ def _effort(profile: Effort, quick: bool, seed: int) -> Profile:
     return dataclasses.replace(QUICK if quick or profile == "smoke" else FULL, seed=seed)
 
 
-def _is_quick(effort: Profile) -> bool:
-    return dataclasses.replace(effort, seed=QUICK.seed) == QUICK
-
-
 def _check_rule(label: str, rule: UpdateRule, effort: Profile) -> dict[str, Any]:
     """Check a rule, print what was found, and return it as a record."""
     findings = rule_contract.check_rule(
-        rule, repeats=3 if _is_quick(effort) else 8, seed=effort.seed)
+        rule, repeats=3 if effort.is_quick else 8, seed=effort.seed)
     try:
         effect: Any = rule_contract.entropy_effect(rule, seed=effort.seed)
     except Exception as error:  # the rule's own: a broken clause tells
@@ -338,7 +332,7 @@ def _check(
     Where Rocq is installed the full run has it check the proofs first; the quick one takes what it said
     last.
     """
-    proves = not _is_quick(effort) and kernel.rocq_version() is not None
+    proves = not effort.is_quick and kernel.rocq_version() is not None
     if proves and any(map(proofs.proof_file, claims.values())):
         report.print_proofs(claims, jobs)
     plan = _jobs(claims, path, effort, accepted)

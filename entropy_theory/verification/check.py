@@ -59,6 +59,11 @@ class Profile:
     shrink: bool = True
     seed: int = 0
 
+    @property
+    def is_quick(self) -> bool:
+        """Whether it is `QUICK`, at any seed."""
+        return dataclasses.replace(self, seed=QUICK.seed) == QUICK
+
 
 SIZES = (*range(2, 17), 24, 32, 64, 128, 256, 512, 1_000, 4_096, 10_001, 32_768, 151_936)
 """Numbers of actions, up to a language model's, at which a statement without a proof is tried: the

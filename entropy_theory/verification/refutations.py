@@ -52,6 +52,13 @@ def is_installed() -> bool:
     return (Path(found.stdout.strip()) / "user-contrib" / "Interval").is_dir()
 
 
+def check_installed() -> None:
+    """Raise ValueError where coq-interval is missing."""
+    if not is_installed():
+        raise ValueError("refutations use coq-interval, which is not installed; on Debian or Ubuntu: "
+                         f"{INSTALL}")
+
+
 def proof_file(claim: Claim) -> Path:
     """Where a claim's refutation is, if there is one."""
     return proofs.formal_folder() / f"proofs/claims/{_module(claim).replace('.', '/')}.v"
@@ -101,6 +108,13 @@ def write(claims: Iterable[Claim], ledger: Mapping[str, Mapping[str, Any]]) -> N
         elif not path.exists() or path.read_text() != proof_text(claim, counterexample):
             path.parent.mkdir(parents=True, exist_ok=True)
             write_text(path, proof_text(claim, counterexample))
+
+
+def accept_all(claims: Iterable[Claim], ledger: Mapping[str, Mapping[str, Any]]) -> None:
+    """Make what the kernel said last of these claims' proofs and refutations the committed record."""
+    claims = list(claims)
+    proofs.accept([proofs.sanity(), *filter(None, map(proofs.proof_of, claims)),
+                   *refutations_of(claims, ledger)])
 
 
 def theorem(claim: Claim, counterexample: Mapping[str, Any] | None, folder: Path = BUILD) -> str:
