@@ -135,7 +135,7 @@ SPOOFS = {
     "mine.primitive": (
         "From Coq Require Import Uint63. Definition bad := of_to_Z 0%uint63. "
         "Axiom a : bad = bad -> False.",
-        "exact (a eq_refl).", "Axioms: .*of_to_Z"),
+        "exact (a eq_refl).", "Axioms: .*primitive.a"),
     "mine.printing": (
         "Axiom classic : False. #[global] Set Printing Width 10. #[global] Set Printing All.",
         "exact classic.", "Axioms: .*classic"),
