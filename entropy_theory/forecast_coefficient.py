@@ -59,7 +59,7 @@ class ForecastCoefficient(Controller):
     """Entropy to hold, nats; a scalar or one value a run."""
     horizon: float = 20.0
     smoothing: float = 0.9
-    """What is kept of the last mean when a forecast comes in."""
+    """Weight of the running mean when the next forecast is averaged in, from 0 to below 1."""
     feedback_horizon: float = 200.0
     """Over how many batches bias is a mean; inf for no feedback."""
     low: float = 0.0

@@ -155,7 +155,7 @@ def response_batch(
         over the number of prompts and the mean length of a response, so that weights sum to 1.
 
     Raises:
-        ValueError: as `TokenTree.of` and `policy.shift_logits`; states that are no whole number of trees.
+        ValueError: as `TokenTree.of` and `policy.shift_logits`; states that are not whole trees.
     """
     logits = as_float_array(logits)
     xp = namespace(logits)
@@ -198,7 +198,7 @@ def _response_tokens(logits: Array, tree: TokenTree) -> tuple[int, Array, Array,
     n_prompts, left = divmod(logits.shape[-2], tree.n_states)
     if left or not n_prompts:
         raise ValueError(
-            f"{logits.shape[-2]} states are no whole number of trees of {tree.n_states} states")
+            f"states must be whole trees of {tree.n_states} states each, got {logits.shape[-2]} states")
     paths = tree.paths()
     prompt = np.repeat(np.arange(n_prompts), tree.n_responses)
     found = (

@@ -32,7 +32,7 @@ PAIR = re.compile(
 RULER = re.compile(r"^[\s|:+=-]*-{2,}[\s|:+=-]*$")
 MISSING = frozenset(("", "null", "none", "n/a", "na", "-", "--", "no log"))
 MOST_NAMES = 5_000
-"""A line with more cells is no line of names."""
+"""The most names of a table."""
 
 
 def number(value: Any, *, comma: bool = False) -> float | None:
@@ -254,7 +254,7 @@ class _Table:
         self.comma = delimiter != ","
 
     def row(self, line: str) -> dict[str, Any] | None:
-        """Return a row with the table's names; None for a line which is no row of it."""
+        """Return a line's cells by the table's names; None if the line is not a row of the table."""
         try:
             cells = _cells(line, self.delimiter)
         except csv.Error:

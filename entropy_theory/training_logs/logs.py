@@ -90,7 +90,7 @@ class _Column:
 
 @dataclass(slots=True)
 class _Log:
-    """What is read of a path: the columns of each run that it names, and what was noticed."""
+    """The contents of a path while it is read: the columns of each run, all names, and notes."""
 
     runs: dict[str, dict[str, _Column]] = field(default_factory=dict)
     names: dict[str, None] = field(default_factory=dict)
@@ -180,7 +180,8 @@ def _by_run(names: Sequence[str]) -> list[tuple[str, str, str]]:
     charted = [name for name in rest if " - " in name]
     if not charted or (not bounds and len(charted) < len(rest) - 1):
         return [(name, "", name) for name in names]
-    return [(name, *name.rsplit(" - ", 1)) if name in charted else (name, "", name) for name in rest]  # type: ignore[misc]
+    parts = [(name, name.rpartition(" - ")) for name in rest]
+    return [(name, run, metric) for name, (run, _, metric) in parts]
 
 
 # ------------------------------------------------------------------ runs
@@ -229,7 +230,7 @@ def _run(
         chosen = _choose(quantity, ordered, known, asked, own)
         if chosen is not None:
             series[quantity] = chosen
-    own += [f"{count} values of '{column}' are no numbers and left out"
+    own += [f"{count} values of '{column}' are not numbers and left out"
             for column in (one.column for one in series.values()) if (count := log.unread[column])]
     back = tuple(sorted(set(restarts)))
     if back:

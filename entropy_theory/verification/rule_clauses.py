@@ -73,7 +73,7 @@ def is_undefined(rule: UpdateRule, batch: TokenBatch | None) -> bool:
     try:
         with np.errstate(all="ignore"):
             return batch is not None and bool(_not_defined(rule, batch))
-    except Exception:
+    except Exception:  # a user's rule may raise anything; the clause on defined scores tells what
         return True
 
 

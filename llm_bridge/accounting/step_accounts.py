@@ -7,6 +7,7 @@ other of TRL's.
 
 from __future__ import annotations
 
+import abc
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -101,7 +102,12 @@ class Pass:
     """The coefficients, as in `StepRows.moved`."""
 
 
-class StepAccounts(TrainerCallback):
+def _first(count: int, lengths: torch.Tensor) -> torch.Tensor:
+    """Choose the first rows, at most ``count``."""
+    return torch.arange(min(count, len(lengths)))
+
+
+class StepAccounts(TrainerCallback, abc.ABC):
     """Accounts for every ``every``-th optimizer step of a trainer, the first included.
 
     A subclass says what the rows of a step are (``passes``).
@@ -128,8 +134,7 @@ class StepAccounts(TrainerCallback):
         if isinstance(sequences, int):
             if sequences < 1:
                 raise ValueError(f"sequences must be at least 1, got {sequences}")
-            count = sequences
-            sequences = lambda lengths: torch.arange(min(count, len(lengths)))  # noqa: E731
+            sequences = functools.partial(_first, sequences)
         self._trainer, self._every, self._tokens, self._reads = trainer, every, tokens, reads
         self._choose, self._path = sequences, path
         self.current: StepAccount | None = None
@@ -152,9 +157,9 @@ class StepAccounts(TrainerCallback):
         if self._reads == "before":
             readable(self._trainer.optimizer)
 
+    @abc.abstractmethod
     def passes(self) -> list[Pass]:
         """Return the passes of the step about to be taken."""
-        raise NotImplementedError
 
     def on_step_begin(self, *_: Any, **__: Any) -> None:
         """Forget the step before."""

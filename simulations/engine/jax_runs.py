@@ -182,7 +182,8 @@ class JaxRuns(Runs):
         import jax
 
         xp, samples = jax.numpy, self.samples
-        size = samples.group_size if kind == ORDINARY else samples.tempered  # type: ignore[union-attr]
+        assert samples is not None, "only sampled steps draw actions"
+        size = samples.group_size if kind == ORDINARY else samples.tempered
         word = xp.asarray(lanes(kind, self.run_numbers, self.n_prompts, size)) + key
         for bits, factor in zip((30, 27), MULTIPLIERS, strict=True):
             word = (word ^ (word >> bits)) * np.uint64(factor)
