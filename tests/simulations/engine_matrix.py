@@ -325,7 +325,7 @@ summed where the rule allows it. The compiled engine needs llvmlite
 
 `engine="jax"` (`pip install 'policy-entropy[jax]'`) takes bandits and prompts by `jax.jit` of the rule's
 own code, in double precision, on a GPU where JAX finds one. A rule that asks for values (`if`, `int`) is
-refused. Compiling takes seconds, so that it is no choice of "auto".
+refused. Compiling takes seconds: "auto" never takes it.
 """
 SPEEDS = """\
 Milliseconds a step of 1,000 runs of 10 actions (`benchmarks/simulator.py`, medians):
