@@ -21,6 +21,11 @@ VERDICTS = {
     "vacuous": "it passes for a reason that has nothing to do with what it says",
     "undecided": "the evidence does not settle it",
 }
+READINGS = {
+    "literal": "the sentence or formula as printed",
+    "precise": "our precise form of what is printed",
+    "inferred": "nobody wrote it; words that are quoted are the nearest",
+}
 PRINTED_PROOFS = {
     "ok": "the printed proof is complete",
     "gap": "the printed proof leaves a premise unsaid; completed here",
