@@ -19,7 +19,7 @@ from entropy_theory.verification.formula.latex_writer import SYMBOLS, number_tex
 from entropy_theory.verification.formula.plain import latex_to_text
 from entropy_theory.verification.formula.statement import Parameter, Relation, used_fields
 from entropy_theory.verification.formula.terms import STATES
-from entropy_theory.verification.judged import judged, sizes
+from entropy_theory.verification.judged import sizes
 from paper_figures.site.ledger import PRINTED_PROOFS, READINGS, SOURCES, VERDICTS
 from paper_figures.site.ledger import evidence as grouped_evidence
 from paper_figures.site.markup import (
@@ -44,6 +44,7 @@ from paper_figures.site.markup import (
 )
 
 ROOT = Path(__file__).resolve().parents[2]
+FORMAL = "entropy_theory/formal"
 LONG = 30
 """Lines from which a statement of the kernel is folded."""
 
@@ -125,6 +126,7 @@ def _page(
         f"# {text(claim.title)}", "", *_sentence(claim), *_verdict(claim, record),
         table(("", claim.id), [(name, value) for name, value in facts if value], widths=(1, 5),
               css="facts"),
+        "## How it is read", "", docstring(module_docstring(file)),
         "## The statement", "", *_statement(claim.statement),
         *_counterexample(claim, record.get("counterexample")),
     ]
@@ -133,7 +135,6 @@ def _page(
         parts += [f"## What holds {'instead' if claim.repair_is == 'instead' else ''}".rstrip(), "",
                   f"{standing} {text(claim.repair_note)}", "", *_statement(claim.repair)]
     parts += ["## In the proof kernel", "", *_kernel(claim)]
-    parts += ["## How it is read", "", docstring(module_docstring(file))]
     if groups:
         parts += ["## Evidence", "", *(_evidence(title, rows) for title, rows in groups)]
     if claim.mutants:
@@ -198,31 +199,27 @@ def _given(field: Parameter) -> str:
 
 
 def _statement(statement: Statement) -> list[str]:
-    lines = [text(statement.latex), ""]
-    if statement.conditions:
-        lines += ["Hypotheses:", "",
-                  *(f"- {prose_or_formula(c.latex)}" for c in statement.conditions), ""]
-    return [*lines, "The formula, generated from what is searched and proved:", "",
+    return [text(statement.latex), "", "The formula, generated from what is searched and proved:", "",
             displayed(formula_text(statement.formula).splitlines())]
 
 
-def _counterexample(claim: Claim, found: Mapping[str, Any] | None) -> list[str]:
+def _counterexample(claim: Claim, found: dict[str, Any] | None) -> list[str]:
     if not found:
         return []
     lines = ["## Counterexample", "",
              "The smallest found, in exact numbers; the sign of its margin is proved in ball arithmetic. "
              + ("Weights are the exponentials of the logits. " if "weights" in found else "")
-             + "Answers count from 1.", "",
+             + ("Answers count from 1." if "correct" in found else ""), "",
              fenced(f"{describe(found)}\nmargin {found['margin_interval']}"),
              f"`policy-entropy claims {claim.id}` computes it again.", ""]
     proof = refutations.refutation_of(claim, found)
     if proof is None or not refutations.theorem(claim, found):
         return lines
     return [*lines, "The proof kernel accepted that the statement is false: "
-            f"`{proof.own}`. `policy-entropy prove --refuted {claim.id}` checks it again.", "",
+            f"`{FORMAL}/{proof.own}`. `policy-entropy prove --refuted {claim.id}` checks it again.", "",
             folded("The statement and its negation, as the kernel reads them",
                    fenced(proof.statement, "coq")),
-            folded(f"The refutation: {proof.own}", included(proof.path, "coq"))]
+            folded(f"The refutation: {FORMAL}/{proof.own}", included(proof.path, "coq"))]
 
 
 def _kernel(claim: Claim) -> list[str]:
@@ -230,7 +227,7 @@ def _kernel(claim: Claim) -> list[str]:
     proof = proofs.proof_of(claim)
     known = None if proof is None else proofs.said_of(proof)
     if proof is None or known is None or not known["accepted"]:
-        return ["No theorem: what is known is what searches, fits and printed numbers show.", ""]
+        return ["No theorem that something holds: what is known is what searches and fits show.", ""]
     of = "what holds" if proof.part == "repair" else "the statement"
     lines = [f"Rocq {known['rocq']} accepted:", ""]
     for name, _ in proof.theorems:
@@ -238,17 +235,19 @@ def _kernel(claim: Claim) -> list[str]:
         about = ("something meets its hypotheses" if own.startswith("witness") else
                  f"{of}, word for word the formula above" if own == proof.part else "proved beside it")
         lines.append(f"- `{name}`: {about}")
-    lines += [f"- not proved: `{name}`, that something meets a premise" for name in proof.unwitnessed]
+    if left := ", ".join(f"`{name}`" for name in proof.unwitnessed):
+        lines.append(f"- not proved: {left}, that something meets a premise")
     axioms = ", ".join(f"`{axiom.rpartition('.')[2]}`" for axiom in known["axioms"])
     lines += ["", f"Axioms: {axioms or 'none'}. `policy-entropy prove {claim.id}` checks it again. "
               f"Digest of statement, proof and library: `{proof.digest[:16]}`.", ""]
     shown = fenced(proof.statement, "coq")
     if len(proof.statement.splitlines()) > LONG:
-        shown = folded(f"The statement as the kernel reads it: trusted/Statements/{proof.place}.v", shown)
+        shown = folded("The statement as the kernel reads it: "
+                       f"{FORMAL}/trusted/Statements/{proof.place}.v", shown)
     beside = f"trusted/Theorems/{proof.place}.v"
     if beside in proof.needs:
-        shown += folded(f"What is proved beside it: {beside}", fenced(proof.needs[beside], "coq"))
-    return [*lines, shown, folded(f"The proof: {proof.own}", included(proof.path, "coq"))]
+        shown += folded(f"What is proved beside it: {FORMAL}/{beside}", fenced(proof.needs[beside], "coq"))
+    return [*lines, shown, folded(f"The proof: {FORMAL}/{proof.own}", included(proof.path, "coq"))]
 
 
 def _contest(claim: Claim, record: Mapping[str, Any], file: Path) -> list[str]:
@@ -262,7 +261,7 @@ def _contest(claim: Claim, record: Mapping[str, Any], file: Path) -> list[str]:
         f"Reading: {reading.kind}; scope: {claim.scope}",
         f"Verdict: {record['verdict']}" + (f", at {describe(found)}" if found else ""),
         *(f"Command: {command}" for command in commands), f"File: {place}",
-        "Criterion:", *(f"    {line}" for line in judged(claim.statement)), "",
+        f"Criterion: {latex_to_text(claim.statement.latex)}", "",
         "What is wrong (reading, formula, counterexample or proof), and why:",
     ]
     return [
