@@ -246,7 +246,8 @@ def _kernel(claim: Claim) -> list[str]:
                        f"{FORMAL}/trusted/Statements/{proof.place}.v", shown)
     beside = f"trusted/Theorems/{proof.place}.v"
     if beside in proof.needs:
-        shown += folded(f"What is proved beside it: {FORMAL}/{beside}", fenced(proof.needs[beside], "coq"))
+        shown += folded(f"What is proved beside it: {FORMAL}/{beside}",
+                        fenced(proof.needs[beside], "coq"))
     return [*lines, shown, folded(f"The proof: {FORMAL}/{proof.own}", included(proof.path, "coq"))]
 
 
