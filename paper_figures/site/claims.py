@@ -120,7 +120,6 @@ def _page(
                             "by nobody yet against the formal statement as it is now")),
         ("figures", "\n\n".join(link(label, figure_page(name)) for name, label in figures)),
         ("source", source_link),
-        ("check it", f"`policy-entropy claims {claim.id}`"),
     ]
     parts = [
         f"# {text(claim.title)}", "", *_sentence(claim), *_verdict(claim, record),
