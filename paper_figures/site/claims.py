@@ -168,10 +168,7 @@ def _verdict(claim: Claim, record: Mapping[str, Any]) -> list[str]:
 
 def _domain(statement: Statement) -> str:
     """Return of which instances a statement speaks: how many actions, what is given, its hypotheses."""
-    parameters = statement.parameters
-    if parameters is None:
-        return "every instance that it is searched on"
-    said = statement.formula
+    said, parameters = statement.formula, statement.formula.parameters
     used = used_fields([said.conclusion, *said.hypotheses,
                         *(Relation(term, None) for term in said.beyond)])
     trees = any(STATES in field.axes for field in parameters.fields)
