@@ -232,7 +232,7 @@ def _kernel(claim: Claim) -> list[str]:
                  f"{of}, word for word the formula above" if own == proof.part else "proved beside it")
         lines.append(f"- `{name}`: {about}")
     if left := ", ".join(f"`{name}`" for name in proof.unwitnessed):
-        lines.append(f"- not proved: {left}, that something meets a premise")
+        lines.append(f"- not proved: {left}, that what is supposed can be met")
     axioms = ", ".join(f"`{axiom.rpartition('.')[2]}`" for axiom in known["axioms"])
     lines += ["", f"Axioms: {axioms or 'none'}. `policy-entropy prove {claim.id}` checks it again. "
               f"Digest of statement, proof and library: `{proof.digest[:16]}`.", ""]

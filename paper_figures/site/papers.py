@@ -34,7 +34,8 @@ ABOUT = {
     "entropy-mechanism": "*The Entropy Mechanism of Reinforcement Learning for Reasoning Language "
                          "Models*, [arXiv 2505.22617](https://arxiv.org/abs/2505.22617).",
     "aent": "*On Entropy Control in LLM-RL Algorithms*, "
-            "[arXiv 2509.03493](https://arxiv.org/abs/2509.03493).",
+            "[arXiv 2509.03493](https://arxiv.org/abs/2509.03493). The text at hand has lost its "
+            "formulas: quotations have gaps where they stood.",
     "later-work": "Single sentences of later papers, mostly of abstracts, made precise for one tabular "
                   "state. The papers' own theorems were not at hand.",
     "extension": "What this project adds: what holds instead, and what the papers leave open.",
@@ -114,9 +115,10 @@ def _row(
     words.append(f"*{reading.kind}*: {link(claim.title, claim_page(claim.id))}")
     words += [f"of ours: {link(claims[i].title, claim_page(i))}"
               for i in entry.get("also", ()) if i in claims]
+    holds = []
     if record["instead"]:
-        holds = [f"{badge(record['instead'])} {text(claim.repair_note)}"]
-    else:
-        holds = [f"at {text(describe(record['counterexample']))}"] if record["counterexample"] else []
+        holds.append(f"{badge(record['instead'])} {text(claim.repair_note)}")
+    elif record["counterexample"]:
+        holds.append(f"fails at {text(describe(record['counterexample']))}")
     return (text(reading.place or claim.source.split(", ", 1)[-1]), "\n\n".join(words),
             "\n\n".join([badge(record["verdict"]), *holds]))
