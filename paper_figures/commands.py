@@ -120,8 +120,9 @@ def _build(
             if not isinstance(error, ValueError):
                 traceback.print_exc()
         else:
-            shown[name] = {key: record[key] for key in ("verdict", "headline")}
-            print(": ".join(part for part in (name, record["verdict"], record["headline"]) if part))
+            shown[name] = {key: record[key] for key in ("verdicts", "headline")}
+            verdicts = "; ".join(one["says"] for one in record["verdicts"])
+            print(". ".join(part for part in (f"{name}: {verdicts}", record["headline"]) if part))
     outcome: dict[str, dict[str, Any]] = {"made": shown, "missing": missing, "failed": failed}
     if shown or failed or output.is_dir():  # else a mistyped folder would be made
         _write_index(output, names, outcome)

@@ -6,20 +6,21 @@ import functools
 import hashlib
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import matplotlib
 import pandas
 from matplotlib.figure import Figure
 
 from entropy_theory.support.results import atomic_path, read_json, write_json, write_text
+from entropy_theory.verification.reading import ReadingKind
 from paper_figures.data import inputs
 from paper_figures.drawing.style import settle, style
 from paper_figures.drawing.table import Table
 from paper_figures.formats import FORMATS, Format
-from paper_figures.verdict import Criterion, Headline, Judgment, Standing, Verdict, judge
+from paper_figures.verdict import TABULAR, Criterion, Headline, Standing, described, judge
 
 MOST_PANELS = 6
 ROOM = Path(__file__).parent
@@ -35,24 +36,18 @@ class Finding:
     """
 
     criteria: tuple[Criterion, ...] = ()
-    """Conditions of the paper's finding on our numbers; `verdict.RULE` makes the verdict of them.
+    """What the paper's finding asks of our numbers; `verdict.RULE` makes the verdicts of them.
     Those of a figure that no paper has are what our headline rests on."""
     standing: Standing | None = None
     """Why no finding of a paper is judged."""
+    model: str = TABULAR
+    """Where those criteria were measured that name no model of their own."""
 
     def __post_init__(self) -> None:
         if not (self.criteria or self.standing):
             raise ValueError("a finding needs criteria, or a standing that says why it has none")
-
-    @property
-    def judgment(self) -> Judgment:
-        """The verdict, with the conditions that decided it."""
-        return Judgment(verdict=cast(Verdict, self.standing)) if self.standing else judge(self.criteria)
-
-    @property
-    def verdict(self) -> Verdict:
-        """Whether the paper's finding comes out."""
-        return self.judgment.verdict
+        object.__setattr__(self, "criteria", tuple(
+            replace(one, model=one.model or self.model) for one in self.criteria))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,6 +70,9 @@ class PaperFigure:
     It reads through `paper_figures.data.inputs`; ``attrs["inputs"]`` may name further provenance. It
     raises MissingInputError where a result is missing."""
     finding: Callable[[pandas.DataFrame], Finding]
+    inside: ReadingKind | None = None
+    """How we read the paper's sentence where it speaks of the very model that is shown, as a theorem does
+    of a table; None where ours stands in for another, such as a language model."""
     headline: Headline | None = None
     """What we find, in one sentence; it is shown while the criteria are as it says."""
     draw: Callable[[pandas.DataFrame], Figure] | None = None
@@ -85,6 +83,13 @@ class PaperFigure:
     claims: tuple[str, ...] = ()
     """The claims that the figure shows, by id, beside those that `paper_figures.site.figures.claims_of`
     finds by itself."""
+
+
+    def verdicts(self, finding: Finding) -> dict[str, str]:
+        """Return the verdict in each model; of a finding that is not judged its standing, under ""."""
+        if finding.standing:
+            return {"": finding.standing}
+        return dict(judge(finding.criteria, self.inside)) or {"": "beyond the paper"}
 
 
 def build(
@@ -121,7 +126,7 @@ def build(
     with inputs.reading(results) as read:
         table = figure.data(results)
     finding = figure.finding(table)
-    judgment = finding.judgment
+    verdicts = figure.verdicts(finding)
     shown = {**read.provenance, **table.attrs.get("inputs", {})}
     tables = figure.tables(table) if figure.tables else ()
     csv = table.to_csv(index=False, float_format="%.10g", lineterminator="\n")
@@ -131,9 +136,8 @@ def build(
         "source": figure.source,
         "title": figure.title,
         "paper": {"finding": figure.paper, "place": figure.place},
-        "verdict": judgment.verdict,
-        "holds": list(judgment.holds),
-        "fails": list(judgment.fails),
+        "verdicts": [{"verdict": verdict, "says": described(model, verdict, finding.criteria)}
+                     for model, verdict in verdicts.items()],
         "criteria": [criterion.record() for criterion in finding.criteria],
         "headline": figure.headline.shown(finding.criteria) if figure.headline else "",
         "caption": figure.ours,

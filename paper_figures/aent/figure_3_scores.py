@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from paper_figures.aent import methods
 from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline
+from paper_figures.verdict import Criterion, Headline, mean_of
 
 COLLAPSED = 0.05  # share of its starting entropy below which GRPO's entropy counts as used up
 GAIN = 0.02  # of reward, that counts as going on improving
@@ -30,14 +30,14 @@ def finding(table: pandas.DataFrame) -> Finding:
         for method in methods.METHODS if len(low)
     }
     # What a method that was behind GRPO then makes up for is no going on.
-    later = {method: ends[method] - max(value, then["GRPO"]) for method, value in then.items()}
+    later = {method: float(ends[method].mean()) - max(value, then["GRPO"])
+             for method, value in then.items()}
     return Finding(criteria=(
         Criterion("AEnt's reward at the end less the better of GRPO's and EntReg's",
-                  ends["AEnt"] - max(ends["GRPO"], ends["EntReg"]), ">", methods.LEAD),
+                  mean_of(ends["AEnt"] - ends[ends[["GRPO", "EntReg"]].mean().idxmax()]), ">", 0),
         *(Criterion(f"reward that {method} gains after GRPO's entropy is used up, over its own or "
                     "GRPO's then, whichever is more", later.get(method, float("nan")),
-                    ">" if method == "AEnt" else "<", GAIN,
-                    "" if method == "AEnt" else f"for {method}, which saturates in the paper")
+                    ">" if method == "AEnt" else "<", GAIN)
           for method in ("GRPO", "EntReg", "AEnt")),
         *methods.language_model_criteria(table, "reward"),
     ))
@@ -62,8 +62,8 @@ FIGURE = PaperFigure(
     data=methods.data,
     finding=finding,
     headline=Headline(
-        says="On our synthetic MDP, with a third of the tokens clamped, AEnt does not both lead and go "
-             "on gaining after GRPO's entropy is used up.",
+        says="On a synthetic MDP, with a third of the tokens clamped, GRPO saturates and AEnt goes on "
+             "gaining, but so does EntReg, and no lead of AEnt is seen.",
         fails=("",),
     ),
     draw=draw,

@@ -61,8 +61,8 @@ FIGURE = PaperFigure(
     data=methods.data,
     finding=finding,
     headline=Headline(
-        says="On our synthetic MDP, with a third of the tokens clamped, the entropies of GRPO, EntReg "
-             "and AEnt are not all as the paper describes them.",
+        says="On a synthetic MDP GRPO's entropy is used up and AEnt's is kept, but EntReg's does not "
+             "fluctuate, and AEnt's is not the calmer one.",
         fails=("on synthetic MDP, p = 1/3",),
     ),
     draw=draw,

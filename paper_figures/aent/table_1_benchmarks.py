@@ -17,11 +17,12 @@ from paper_figures.data import inputs, paper_numbers, training_curves
 from paper_figures.data.tables import stacked
 from paper_figures.drawing.table import Table
 from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline
+from paper_figures.verdict import Criterion, Headline, Number, mean_of
 
 COLUMNS = ["origin", "title", "row", "column", "value", "low", "high", "seeds"]
 MDP_TITLE = "Expected reward at the end of training on synthetic MDPs"
 MDP_ROWS = {"AEnt": "AEnt, p = 1/3"}
+LEAD = "AEnt's lead"
 """The names of rows on the MDPs that say more than the name of the method."""
 
 
@@ -29,7 +30,7 @@ def data(results: Path) -> pandas.DataFrame:
     """Return a tidy table with columns ``COLUMNS``.
 
     ``origin`` is "paper", "mdp" or "training"; ``low`` and ``high`` are extremes over contexts or
-    ``seeds``, which is how many of either there are.
+    ``seeds``, which is how many of either there are; of `LEAD` they are the ends of the interval.
     """
     paper = pandas.concat([table.tidy() for table in paper_numbers.read(__file__).values()])
     runs = training_curves.read(results, methods.RUNS, metrics=("reward", "entropy"), least=2)
@@ -51,35 +52,47 @@ def _mdp(results: Path) -> pandas.DataFrame:
     rows = []
     for i in range(dataset.sizes["problem"]):
         one = dataset.isel(problem=i)
+        column = f"{int(one.trained_optimal)} of {int(one.trained_vocabulary):,}"
+        ends = {}
         for treatment, method in methods.TREATMENTS.items():
             coefficient = best.isel(problem=i).sel(trained_treatment=treatment)
             values = last.isel(problem=i).sel(trained_treatment=treatment, coefficient=coefficient)
+            ends[method] = values.to_numpy()
             rows.append({
-                "origin": "mdp", "title": MDP_TITLE, "row": MDP_ROWS.get(method, method),
-                "column": f"{int(one.trained_optimal)} of {int(one.trained_vocabulary):,}",
-                "value": float(values.mean()), "low": float(values.min()), "high": float(values.max()),
-                "seeds": values.size,
+                "row": MDP_ROWS.get(method, method), "column": column, "value": float(values.mean()),
+                "low": float(values.min()), "high": float(values.max()), "seeds": values.size,
             })
-    return pandas.DataFrame(rows)
+        rival = max(("GRPO", "EntReg"), key=lambda method: float(ends[method].mean()))
+        lead = mean_of(ends["AEnt"] - ends[rival])
+        rows.append({"row": LEAD, "column": column, "value": lead.value, "low": lead.low,
+                     "high": lead.high, "seeds": len(ends["AEnt"])})
+    return pandas.DataFrame(rows).assign(origin="mdp", title=MDP_TITLE)
+
+
+def reported(table: pandas.DataFrame) -> float:
+    """Return the smaller of the two settings' printed leads of AEnt, in the mean over benchmarks."""
+    printed = table[table["origin"] == "paper"].groupby(["title", "row"])["value"].mean().unstack("row")
+    return float((printed["AEnt"] - printed.drop(columns="AEnt").max(axis=1)).min())
 
 
 def finding(table: pandas.DataFrame) -> Finding:
     """State who is ahead on the MDPs, and in each setting of training runs."""
-    mdp = table[table["origin"] == "mdp"].pivot_table(
-        index="row", columns="column", values="value", sort=False)
-    ahead = mdp.loc[MDP_ROWS["AEnt"]] - mdp.loc[["GRPO", "EntReg"]].max()
     criteria = [
         Criterion("AEnt's reward at the end (p = 1/3) less the better of GRPO's and EntReg's",
-                  float(lead), ">", methods.LEAD, f"on the MDP with {column} tokens optimal")
-        for column, lead in ahead.items()]
+                  Number(lead.value, lead.low, lead.high), ">", 0,
+                  f"on the MDP with {lead.column} tokens optimal", reported=reported(table))
+        for lead in table[table["row"] == LEAD].itertuples()]
     training = table[(table["origin"] == "training") & (table["column"] == "reward (0 to 1)")]
     for setting, rows in training.groupby("title", sort=False):
         is_ours = rows["row"].str.startswith("AEnt")
-        best = rows[~is_ours]["value"].max()
+        best, low_of_best, high_of_best = rows[~is_ours].nlargest(1, "value")[
+            ["value", "low", "high"]].to_numpy()[0] if (~is_ours).any() else 3 * (float("nan"),)
         criteria += [
-            Criterion(f"reward of {row} at the end less the best of the others", float(value - best),
-                      ">", 0, f"on {setting}")
-            for row, value in rows[is_ours][["row", "value"]].to_numpy() if best == best]
+            Criterion(f"reward of {row} at the end less the best of the others, by their extremes",
+                      Number(value - best, low - high_of_best, high - low_of_best, int(seeds)), ">", 0,
+                      f"on {setting}", training_curves.model_of(str(setting)))
+            for row, value, low, high, seeds in rows[is_ours][
+                ["row", "value", "low", "high", "seeds"]].to_numpy() if best == best]
     return Finding(criteria=tuple(criteria))
 
 
@@ -89,7 +102,8 @@ def tables(table: pandas.DataFrame) -> list[Table]:
     notes = {
         "mdp": "Columns: optimal tokens of all. Mean over contexts, lowest to highest in brackets; "
         "bonuses at the constant coefficient that ends best. AEnt removes a third of the tokens, as in "
-        "the paper's runs; \"clamped, oracle set\" keeps only those among which we put the optimal ones.",
+        "the paper's runs; \"clamped, oracle set\" keeps only those among which we put the optimal ones. "
+        "Brackets of AEnt's lead over the better of GRPO and EntReg: 95 % interval over contexts.",
         "training": "Mean over the last tenth of the steps; of several seeds their mean, lowest to "
         "highest in brackets.",
     }
@@ -125,10 +139,10 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     headline=Headline(
-        says="With the paper's clamping of a third of the tokens AEnt's lead counts on none of our "
-             "synthetic MDPs.",
+        says="With a third of the tokens clamped AEnt leads on one of our five synthetic MDPs; on the "
+             "others the interval over contexts holds the paper's lead, and none.",
+        holds=("on the MDP with 15 of 100,000 tokens optimal",),
         fails=("on the MDP with 15 of 10,000 tokens optimal",
-               "on the MDP with 15 of 100,000 tokens optimal",
                "on the MDP with 15 of 1,000,000 tokens optimal",
                "on the MDP with 5 of 100,000 tokens optimal",
                "on the MDP with 1 of 100,000 tokens optimal"),

@@ -20,7 +20,7 @@ from paper_figures.data import inputs, paper_numbers
 from paper_figures.data.tables import stacked
 from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels
 from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline
+from paper_figures.verdict import Criterion, Headline, Number
 
 COLUMNS = ["family", "passing", "x", "y", "error", "grpo", "best", "rise", "rise_error", "fall",
            "fall_error"]
@@ -80,8 +80,9 @@ def shapes(table: pandas.DataFrame) -> pandas.DataFrame:
 def finding(table: pandas.DataFrame) -> Finding:
     """State before which judges, on which prompts, performance rises and falls with the target."""
     return Finding(criteria=tuple(
-        Criterion(f"points that pass@1 {word}, less {CERTAIN:g} standard errors over starts",
-                  float(row[name] - CERTAIN * row[f"{name}_error"]), ">", 0,
+        Criterion(f"points that pass@1 {word}, with {CERTAIN:g} standard errors over starts",
+                  Number(row[name], *(row[name] + side * CERTAIN * row[f"{name}_error"]
+                                      for side in (-1, 1))), ">", 0,
                   f"on {TITLES.get(family, family)} where {passing:g} answers pass")
         for (family, passing), row in shapes(table).iterrows()
         for name, word in (("rise", "gains up to the best target"), ("fall", "loses after it"))))

@@ -103,9 +103,9 @@ def finding(table: pandas.DataFrame) -> Finding:
     below = tail["target"] < np.log(tail["right_answers"].astype(float))
     criteria = [
         Criterion("share of the runs that hold their target",
-                  float(held[side].mean()) if side.any() else np.nan, "≥", MOST, where)
-        for where, side in (("for targets below log |A*|", below),
-                            ("for targets at or above log |A*|", ~below))
+                  float(held[side].mean()) if side.any() else np.nan, "≥", MOST, where, beyond=beyond)
+        for where, side, beyond in (("for targets below log |A*|", below, False),
+                                    ("for targets at or above log |A*|", ~below, True))
     ] + training_curves.targets_held(
         table[table["panel"] == "transformer"].rename(columns={"y": "value", "x": "step"}))
     return Finding(criteria=tuple(criteria))

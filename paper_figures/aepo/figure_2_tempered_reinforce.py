@@ -88,7 +88,7 @@ def finding(table: pandas.DataFrame) -> Finding:
                   "on solved prompts with several right answers"),
         Criterion("share of starts at which the sign depends on the temperature",
                   float(depends.mean()) if len(depends) else 0.0, "≥", NEARLY_ALL,
-                  "with one right answer"),
+                  "with one right answer", beyond=True),
     ]
     return Finding(criteria=tuple(criteria))
 

@@ -21,7 +21,7 @@ from paper_figures.data.tables import stacked
 from paper_figures.drawing.bands import draw_lines
 from paper_figures.drawing.style import REFERENCE, label_ends, panels, step_axis
 from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline
+from paper_figures.verdict import Criterion, Headline, mean_of
 
 POINTS = 100
 NEAR = 0.05
@@ -92,8 +92,9 @@ def finding(table: pandas.DataFrame) -> Finding:
                       float((lowest >= NEAR).mean())}
         shares |= {f"{rule} ends below {NEAR:g} nats": lost[rule] for rule in compared.RULES[:3]}
         where = f"with {compared.right_answers(size)}"
-        criteria += [Criterion(f"share of starts in which {said}", share, ">", 0.5, where)
-                     for said, share in shares.items()]
+        criteria += [
+            Criterion(f"share of starts in which {said}", share, ">", 0.5, where, beyond=size == 1)
+            for said, share in shares.items()]
     return Finding(criteria=(*criteria, *_trained_criteria(table)))
 
 
@@ -105,10 +106,12 @@ def _trained_criteria(table: pandas.DataFrame) -> list[Criterion]:
         "setting": aepo["setting"], "target": compared.TARGET, "step": aepo["x"], "value": aepo["y"],
         "start": aepo["start"]}))
     for setting, runs in training[training["rule"] == "GRPO"].groupby("setting", sort=False):
-        late = runs[runs["x"] > 0.9 * runs["x"].max()]["y"].mean()
-        early = runs[runs["x"] <= 0.1 * runs["x"].max()]["y"].mean()
-        found.append(Criterion("GRPO's entropy over the last tenth of the steps, over that of the "
-                               "first tenth", float(late / early), "<", 0.5, f"on {setting}"))
+        late = runs[runs["x"] > 0.9 * runs["x"].max()].groupby("start")["y"].mean()
+        early = runs[runs["x"] <= 0.1 * runs["x"].max()].groupby("start")["y"].mean()
+        found.append(Criterion(
+            "GRPO's entropy over the last tenth of the steps, over that of the first tenth",
+            mean_of(late / early, seeds=True), "<", 0.5, f"on {setting}",
+            training_curves.model_of(str(setting))))
     return found
 
 
@@ -158,9 +161,9 @@ FIGURE = PaperFigure(
     finding=finding,
     headline=Headline(
         says="With 8 right answers AEPO stays up and ends at its target in most starts, where GRPO, "
-             "Entropy-Reg and Entropy-Adv collapse in most; with 4 and with one this fails.",
+             "Entropy-Reg and Entropy-Adv collapse in most; with 4 it dips below in half of them.",
         holds=("with 8 right answers",),
-        fails=("with one right answer", "with 4 right answers"),
+        fails=("with 4 right answers",),
     ),
     draw=draw,
     recipes=("paper/aepo-grpo", "paper/aepo-entropy-reg", "paper/aepo-entropy-advantage",

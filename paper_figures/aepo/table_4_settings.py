@@ -20,7 +20,7 @@ from llm_bridge.data import benchmarks
 from paper_figures.data import inputs, paper_numbers
 from paper_figures.drawing.table import Table
 from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline
+from paper_figures.verdict import PRINTED_NUMBERS, Criterion, Headline
 
 FULL, SMALL, DEFAULT = "full-size recipes", "recipe for one GPU", "default of the rule"
 COLUMNS = ["setting", "paper", "printed", FULL, SMALL, DEFAULT]
@@ -144,7 +144,7 @@ def finding(table: pandas.DataFrame) -> Finding:
     printed = table[table["paper"] != NONE]
     other = sum(not same(*pair) for pair in zip(printed["paper"], printed[FULL], strict=True))
     slipped = sum(not same(*pair) for pair in zip(table["paper"], table["printed"], strict=True))
-    return Finding(standing="for reference", criteria=(
+    return Finding(standing="for reference", model=PRINTED_NUMBERS, criteria=(
         Criterion("printed settings that the full-size recipes do not have", float(other), "≤", 0),
         Criterion("settings that stand beside another value in the paper's text", float(slipped), ">",
                   0),

@@ -170,6 +170,7 @@ FIGURE = PaperFigure(
     claims=("extension.global-slope", "extension.low-temperature-decrease"),
     data=data,
     finding=finding,
+    inside="precise",
     headline=Headline(
         says="Theorem 4.3 holds on the whole map; Corollary 4.4 is false on part of it.",
         holds=("",),

@@ -30,15 +30,15 @@ def finding(table: pandas.DataFrame) -> Finding:
     """State whether entropy rises with the coefficient, and what the largest one costs."""
     criteria: list[Criterion] = []
     for (world, family), group in sweeps.effects(table).groupby(["world", "family"], sort=False):
-        where = f"with {sweeps.name(str(family))}" if world == sweeps.TABULAR else f"on {family}"
-        criteria.append(Criterion("share of the steps of the coefficient that raise entropy at the end",
-                                  float((group["entropy_last"].diff().iloc[1:] > 0).mean()), "≥", 1,
-                                  where))
+        here = sweeps.place(str(world), str(family))
         most = group.iloc[-1]
-        if most["reward_high"] == most["reward_high"]:  # of several starts or seeds
-            criteria.append(Criterion("accuracy with the largest coefficient less that without, upper "
-                                      "end of the 99 % interval", float(most["reward_high"]), "<", 0,
-                                      where))
+        criteria += [
+            Criterion("share of the steps of the coefficient that raise entropy at the end",
+                      sweeps.raised(group), "≥", 1, *here),
+            Criterion("accuracy with the largest coefficient less that without, 99 % interval",
+                      sweeps.number(most, *most[["reward_gain", "reward_low", "reward_high"]]), "<", 0,
+                      *here),
+        ]
     return Finding(criteria=tuple(criteria))
 
 

@@ -24,7 +24,7 @@ from paper_figures.entropy_mechanism.methods import (
     gaps_to_grpo,
 )
 from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline
+from paper_figures.verdict import Criterion, Headline, Number, mean_of
 
 
 def finding(table: pandas.DataFrame) -> Finding:
@@ -36,12 +36,12 @@ def finding(table: pandas.DataFrame) -> Finding:
         for (family, rule), row in gaps.drop(index=BASE, level="rule").iterrows():
             if rule in METHODS:
                 place = "on token trees" if panel == "length" else f"with {sweeps.name(str(family))}"
-                criteria.append(Criterion(f"{word} of {rule} at the end beyond GRPO's, lower end of "
-                                          "the 99 % interval", float(row["low"]), ">", 0,
+                criteria.append(Criterion(f"{word} of {rule} at the end beyond GRPO's, 99 % interval",
+                                          Number(row["mean"], row["low"], row["high"]), ">", 0,
                                           f"for {word}, {rule} {place}"))
     criteria += [
         Criterion(f"entropy of {rule} at the end, over its start", float(kept), "≥", COLLAPSED,
-                  f"for entropy, {rule} with {sweeps.name(str(family))}")
+                  f"for entropy kept, {rule} with {sweeps.name(str(family))}", beyond=True)
         for (family, rule), kept in _kept(table).items()]
     return Finding(criteria=(*criteria, *_trained_criteria(table)))
 
@@ -53,11 +53,13 @@ def _trained_criteria(table: pandas.DataFrame) -> list[Criterion]:
         return []
     keys = ["panel", "rule", "start"]
     late = runs[runs["x"] > 0.9 * runs.groupby(keys)["x"].transform("max")]
-    ends = late.groupby(["panel", "rule"])["y"].mean()
+    ends = late.groupby(["panel", "rule", "start"])["y"].mean().unstack("start")
+    where = str(runs["family"].iloc[0])
     words = {"entropy": "entropy, nats per token", "mean_length": "length, tokens", "reward": "accuracy"}
     return [
         Criterion(f"{rule} less GRPO over the last tenth of the steps: {word}",
-                  float(ends[panel, rule] - ends[panel, BASE]), ">", 0, f"on {runs['family'].iloc[0]}")
+                  mean_of((ends.loc[panel, rule] - ends.loc[panel, BASE]).dropna(), seeds=True), ">", 0,
+                  f"on {where}", training_curves.model_of(where))
         for name, word in words.items() for rule in METHODS
         if {(panel := f"transformer {name}", rule), (panel, BASE)} <= set(ends.index)
     ]

@@ -34,16 +34,16 @@ def finding(table: pandas.DataFrame) -> Finding:
     criteria: list[Criterion] = []
     for rule, of_rule in sweeps.effects(table).groupby("rule", sort=False):
         for (world, family), group in of_rule.groupby(["world", "family"], sort=False):
-            place = f"with {sweeps.name(str(family))}" if world == sweeps.TABULAR else f"on {family}"
+            place, model = sweeps.place(str(world), str(family))
             where = f"under {rule} {place}"
-            criteria.append(Criterion("share of the steps of the strength that raise entropy at the end",
-                                      float((group["entropy_last"].diff()[1:] > 0).mean()), "≥", 1,
-                                      where))
             most = group.iloc[-1]
-            if most["entropy_low"] == most["entropy_low"]:  # of several starts or seeds
-                criteria.append(Criterion("entropy at the strongest less that at the weakest, lower "
-                                          "end of the 99 % interval", float(most["entropy_low"]), ">",
-                                          0, where))
+            criteria += [
+                Criterion("share of the steps of the strength that raise entropy at the end",
+                          sweeps.raised(group), "≥", 1, where, model),
+                Criterion("entropy at the strongest less that at the weakest, 99 % interval",
+                          sweeps.number(most, *most[["entropy_gain", "entropy_low", "entropy_high"]]),
+                          ">", 0, where, model),
+            ]
     return Finding(criteria=tuple(criteria))
 
 

@@ -16,13 +16,13 @@ import xarray
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from paper_figures.data import inputs
+from paper_figures.data import inputs, training_curves
 from paper_figures.data.tables import stacked
 from paper_figures.drawing.bands import draw_lines
 from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, level, panels
 from paper_figures.entropy_mechanism import model_runs
 from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline
+from paper_figures.verdict import Criterion, Headline, mean_of
 
 FIRST, THIRD = 1 / 12, 1 / 3
 HALF, NEARLY_ALL = 0.5, 0.9
@@ -126,20 +126,22 @@ def finding(table: pandas.DataFrame) -> Finding:
                       for share in (FIRST, THIRD))
     criteria = [  # what runs are cut by fixes the first twelfth
         Criterion(f"{quantity} in the first third of the steps, share of the whole, mean over sets",
-                  float(at(table, quantity, THIRD).mean()), ">", NEARLY_ALL)
+                  float(at(table, quantity, THIRD).mean()), ">", NEARLY_ALL,
+                  reported=PRINTED[quantity, THIRD])
         for quantity in QUANTITIES
     ] + [
         Criterion("distance between gain and entropy consumed in the first twelfth, shares, largest of "
                   "a set", float(gaps.max()), "≤", printed_gap,
-                  f"for gain at the pace of entropy, with {size:.0f} answers")
+                  f"for gain at the pace of entropy, with {size:.0f} answers", beyond=True)
         for size, gaps in ahead.abs().groupby(level="size")
     ]
     models = table[(table["panel"] == "model") & np.isclose(table["x"], FIRST)]
     for name, rows in models.groupby("series", sort=False):
-        mean = rows.groupby("quantity")["y"].mean()
         criteria += [
             Criterion(f"{quantity} in the first twelfth of the steps, share of the whole, mean over "
-                      "seeds", float(mean[quantity]), ">", HALF, f"on {name}")
+                      "seeds", mean_of(rows[rows["quantity"] == quantity]["y"], seeds=True), ">", HALF,
+                      f"on {name}", training_curves.model_of(str(name)),
+                      reported=PRINTED[quantity, FIRST])
             for quantity in QUANTITIES]
     return Finding(criteria=tuple(criteria))
 

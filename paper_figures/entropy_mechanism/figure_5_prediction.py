@@ -15,13 +15,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from entropy_theory import performance_law as law
-from paper_figures.data import inputs
+from paper_figures.data import inputs, training_curves
 from paper_figures.data.tables import stacked
 from paper_figures.drawing.style import REFERENCE, SERIES, panels
 from paper_figures.entropy_mechanism import model_runs
 from paper_figures.entropy_mechanism.drawing import draw_by_size, fill_rows
 from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline
+from paper_figures.verdict import Criterion, Headline, mean_of
 
 MODELS_DRAWN = 2
 EARLY, LATER = 36, 200
@@ -97,15 +97,16 @@ def finding(table: pandas.DataFrame) -> Finding:
     errors = table[table["panel"] == "error"]
     printed = max(error for error, _ in PRINTED.values())
     by_set = errors.groupby(["series", "size"], sort=False)["error"].mean()
-    models = table[table["panel"] == "model error"].groupby("series", sort=False)["error"].mean()
+    models = table[table["panel"] == "model error"].groupby("series", sort=False)["error"]
     criteria = [
         Criterion("rms error of the prediction over the later points, reward", float(error), "≤",
                   printed, f"with {family}, {size:.0f} answers")
         for (family, size), error in by_set.items()
     ] + [
         Criterion("rms error of the prediction over the later steps, reward, mean over seeds",
-                  float(error), "≤", printed, f"on {name}")
-        for name, error in models.items()]
+                  mean_of(of_seeds, seeds=True), "≤", printed, f"on {name}",
+                  training_curves.model_of(str(name)))
+        for name, of_seeds in models]
     return Finding(criteria=tuple(criteria))
 
 

@@ -76,7 +76,7 @@ def finding(table: pandas.DataFrame) -> Finding:
     exact = ~size.index.get_level_values("sampled").astype(bool)
     return Finding(criteria=tuple(
         Criterion("largest gap in reward to GRPO at equal entropy, mean over starts" + of,
-                  float(size[chosen].max()), "≤", APART, where)
+                  float(size[chosen].max()), "≤", APART, where, beyond=bool(where))
         for of, where, chosen in (
             (", of the paper's algorithms but PRIME in exact expectation", "", ~is_other & exact),
             (", of the paper's algorithms but PRIME on sampled groups", "", ~is_other & ~exact),

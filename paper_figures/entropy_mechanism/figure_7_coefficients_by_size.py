@@ -102,13 +102,13 @@ def finding(table: pandas.DataFrame) -> Finding:
             continue
         mean = means(table, name)
         lines = {c: line(mean.index.to_numpy(float), mean[c].to_numpy()) for c in ("a", "b")}
-        criteria += [Criterion(f"R² of {c} as a line in log size", r_squared, "≥", LINEAR,
-                               f"for {name}")
+        here = (f"for {name}", "transformers" if name == MODELS else "", name != MODELS)
+        criteria += [Criterion(f"R² of {c} as a line in log size", r_squared, "≥", LINEAR, *here)
                      for c, (r_squared, *_) in lines.items()]
         criteria += [
             Criterion(f"error of the line's {c} for the largest size, over the change of {c} since the "
                       "size before", abs(error) / max(abs(before), float(np.finfo(float).tiny)), "<", 1,
-                      f"for {name}")
+                      *here)
             for c, (_, _, error, before) in lines.items()]
     return Finding(criteria=tuple(criteria))
 

@@ -41,24 +41,26 @@ def finding(table: pandas.DataFrame) -> Finding:
     """State whether the weakest coefficient collapses, the strongest explodes, and any one gains."""
     criteria: list[Criterion] = []
     for (world, family), group in sweeps.effects(table).groupby(["world", "family"], sort=False):
-        where = f"with {sweeps.name(str(family))}" if world == sweeps.TABULAR else f"on {family}"
+        here = sweeps.place(str(world), str(family))
         none, rest = group.iloc[0], group.iloc[1:]
         small, most, best = rest.iloc[0], rest.iloc[-1], rest.loc[rest["reward_gain"].idxmax()]
         criteria += [
             Criterion(f"entropy at the end {said}, over its start",
-                      float(row["entropy_last"] / row["entropy_first"]), "<", COLLAPSED, where)
+                      sweeps.number(row, row["entropy_last"] / row["entropy_first"]), "<", COLLAPSED,
+                      *here)
             for said, row in (("without a bonus", none), ("with the smallest bonus", small))[:len(rest)]]
         rise = float(most["entropy_last"] - most["entropy_first"])
         way, of = float(most["entropy_first"]), "share of its start"
         if world == sweeps.TABULAR:
             way = math.log(FAMILIES[str(family)].problem.n_actions) - way
             of = "share of the way to log(answers)"
-        criteria.append(Criterion(f"rise of entropy with the largest bonus, {of}", rise / way, ">",
-                                  EXPLODED, where))
-        if best["reward_low"] == best["reward_low"]:  # of several starts or seeds
-            criteria.append(Criterion(
-                "gain in accuracy, upper end of the 99 % interval, highest of a coefficient",
-                float(rest["reward_high"].max()), "≤", GAIN, where))
+        criteria += [
+            Criterion(f"rise of entropy with the largest bonus, {of}", sweeps.number(most, rise / way),
+                      ">", EXPLODED, *here),
+            Criterion("gain in accuracy of the best coefficient, 99 % interval",
+                      sweeps.number(best, *best[["reward_gain", "reward_low", "reward_high"]]), "≤", GAIN,
+                      *here),
+        ]
     return Finding(criteria=tuple(criteria))
 
 

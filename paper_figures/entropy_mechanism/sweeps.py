@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from paper_figures.data import inputs, training_curves
 from paper_figures.drawing.bands import draw_mean
 from paper_figures.drawing.style import SERIES, label_ends, panels
+from paper_figures.verdict import Number
 from simulations.experiments.curves import mean_interval
 
 QUANTITIES = {"entropy": "entropy (nats)", "reward": "accuracy (0 to 1)"}
@@ -74,9 +75,9 @@ def effects(table: pandas.DataFrame) -> pandas.DataFrame:
 
     Only starts count from which both the weakest strength and another one were run.
 
-    Columns entropy_first, entropy_last, reward_last: means over starts. reward_gain, reward_low,
-    reward_high: reward at the end beyond the weakest strength's from the same start, the mean and its
-    interval (NaN from a single start).
+    Columns starts (how many), entropy_first, entropy_last, reward_last: means over starts. reward_gain,
+    reward_low, reward_high: reward at the end beyond the weakest strength's from the same start, the mean
+    and its interval (NaN from a single start).
     """
     found = ends(table)
     weakest = found.groupby(["world", "family", "rule"])["strength"].transform("min")
@@ -87,7 +88,7 @@ def effects(table: pandas.DataFrame) -> pandas.DataFrame:
     found = found[found.groupby(by[:3])["strength"].transform("nunique") > 1]
     rows = []
     for key, group in found.groupby(by, sort=False):
-        row = dict(zip(by, key, strict=True))
+        row = dict(zip(by, key, strict=True)) | {"starts": group["start"].nunique()}
         for quantity, one in group.groupby("quantity"):
             gains = (one["last"] - one["base"]).to_numpy()
             _, low, high = mean_interval(gains, level=GAIN_LEVEL)
@@ -98,6 +99,25 @@ def effects(table: pandas.DataFrame) -> pandas.DataFrame:
             }
         rows.append(row)
     return pandas.DataFrame(rows).sort_values(by, kind="stable").reset_index(drop=True)
+
+
+def place(world: str, family: str) -> tuple[str, str]:
+    """Return the setting of a criterion and its model."""
+    if world == TABULAR:
+        return f"with {name(family)}", ""
+    return f"on {family}", training_curves.model_of(family)
+
+
+def number(row: pandas.Series, value: float, *ends: float) -> Number:
+    """Return a number of a row of `effects` with its interval, or as exact; seeds count for a network."""
+    low, high = ends or (value, value)
+    seeds = None if row["world"] == TABULAR else int(row["starts"])
+    return Number(float(value), float(low), float(high), seeds)
+
+
+def raised(group: pandas.DataFrame) -> Number:
+    """Return the share of the steps of the strength at which entropy at the end rises."""
+    return number(group.iloc[-1], float((group["entropy_last"].diff().iloc[1:] > 0).mean()))
 
 
 def families(table: pandas.DataFrame) -> list[tuple[str, str]]:

@@ -27,7 +27,7 @@ from paper_figures.drawing.bands import draw_lines
 from paper_figures.drawing.style import REFERENCE, SERIES, label_ends, panels
 from paper_figures.extensions.forecasts_compared import COVERED, OPTIMIZERS, redrawn
 from paper_figures.figure import Finding, MissingInputError, PaperFigure
-from paper_figures.verdict import Criterion, Headline
+from paper_figures.verdict import MODELS, Criterion, Headline
 
 FORECASTS = {
     "coefficients": "(i) independent logits", "first_order": "(ii) from the logit change",
@@ -122,7 +122,7 @@ def finding(table: pandas.DataFrame) -> Finding:
     forecasts = table[table["panel"] == "forecast"].groupby("name")
     (_, most), (least, _) = (interval(forecasts.get_group(name))
                              for name in ("coefficients", "entropy_gradient"))
-    return Finding(standing="our own", criteria=(
+    return Finding(standing="our own", model=MODELS["small-sums"], criteria=(
         Criterion("lower end of the 95 % interval of the correlation with (i'), less the upper end of "
                   "that with (i)", least - most, ">", 0),
     ))

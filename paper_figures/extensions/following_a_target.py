@@ -17,7 +17,7 @@ from paper_figures.drawing.bands import draw_mean
 from paper_figures.extensions import holding_a_target
 from paper_figures.extensions.holding_a_target import CONTROLLERS, LOOKS, complete, summary
 from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline
+from paper_figures.verdict import MODELS, Criterion, Headline
 
 TRACED = ("AEPO", "fast integral, diverse bonus", "forecast, diverse bonus")
 """The controllers whose entropy is drawn step by step: one of each way to hold a target."""
@@ -43,7 +43,7 @@ def finding(table: pandas.DataFrame) -> Finding:
     found = summary(table)
     best = found.loc[found.groupby("setting", sort=False)["deviation"].idxmin()]
     moving = best[best["setting"].isin(table.loc[table["shape"] != "constant", "setting"])]
-    return Finding(standing="our own", criteria=(Criterion(
+    return Finding(standing="our own", model=MODELS["small-sums"], criteria=(Criterion(
         "controllers that are nearest to a moving target, over the number of such targets",
         moving["controller"].nunique() / len(moving) if len(moving) > 1 else math.nan, "≥", 1),))
 

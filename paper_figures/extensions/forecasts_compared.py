@@ -25,7 +25,7 @@ from paper_figures.data import inputs
 from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, panels
 from paper_figures.drawing.table import Table
 from paper_figures.figure import Finding, MissingInputError, PaperFigure
-from paper_figures.verdict import Criterion, Headline
+from paper_figures.verdict import MODELS, Criterion, Headline
 
 FILE = "forecasts/result.json"
 COMMAND = f"python -m llm_bridge.commands.forecast_comparison --output build/{FILE}"
@@ -145,7 +145,7 @@ def finding(table: pandas.DataFrame) -> Finding:
     """State how the two forecasts correlate on trained policies."""
     of = table[table["panel"] == "trained"].groupby("forecast")["correlation"]
     worst = float(of.min()["entropy_gradient"])
-    return Finding(standing="our own", criteria=(
+    return Finding(standing="our own", model=MODELS["small-sums"], criteria=(
         Criterion("correlation of the measured change with (i'), smallest of a run", worst, ">",
                   FOLLOWS),
         Criterion("that correlation less the largest with (i) of a run",

@@ -18,7 +18,7 @@ from paper_figures.drawing.table import Table, estimate
 from paper_figures.extensions import holding_a_target
 from paper_figures.extensions.holding_a_target import LOOKS, K, complete, summary
 from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Headline
+from paper_figures.verdict import MODELS, Headline
 
 MODEL = "smollm2-135m-instruct"
 TRACED = {
@@ -43,7 +43,7 @@ def data(results: Path) -> pandas.DataFrame:
 
 def finding(table: pandas.DataFrame) -> Finding:
     """State how far off each controller is, and how many are told apart from the nearest."""
-    return holding_a_target.finding(table)
+    return holding_a_target.finding(table, MODELS["smollm2-135m-instruct"])
 
 
 def tables(table: pandas.DataFrame) -> list[Table]:

@@ -24,7 +24,7 @@ from paper_figures.data import inputs
 from paper_figures.drawing.style import MARKERS, SERIES, panels
 from paper_figures.drawing.table import Table, estimate
 from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline
+from paper_figures.verdict import MODELS, Criterion, Headline
 
 CONTROLLERS, LAST = holding_comparison.MAIN, holding_comparison.LAST
 """The controllers that are compared, and the number of last steps that rewards are of."""
@@ -200,18 +200,19 @@ def are_above_start(table: pandas.DataFrame) -> pandas.Series:
     return curves.groupby("setting")["target"].min() > start
 
 
-def finding(table: pandas.DataFrame) -> Finding:
+def finding(table: pandas.DataFrame, model: str = MODELS["small-sums"]) -> Finding:
     """State who is nearest over all settings, or over those above the start and over the others."""
     rows = complete(table)
     if len(_ranked(table).drop_duplicates(["setting", "seed"])) < ENOUGH_CELLS:
         return Finding(standing="awaits runs")
     above = are_above_start(table)
     if above.nunique() < 2:
-        return Finding(standing="our own", criteria=(_is_nearest(nearest(table), FORECAST),))
+        return Finding(standing="our own", model=model,
+                       criteria=(_is_nearest(nearest(table), FORECAST),))
     far, others = (nearest(rows[rows["setting"].isin(above.index[above == is_above])])
                    for is_above in (True, False))
     reward = others["reward"]
-    return Finding(standing="our own", criteria=(
+    return Finding(standing="our own", model=model, criteria=(
         _is_nearest(far, FORECAST, ABOVE),
         Criterion(f"p of another that is as near as {FORECAST}, largest",
                   float(far["p"].max()) if far.index[0] == FORECAST else np.nan, "<", 1 - LEVEL, ABOVE),

@@ -28,7 +28,7 @@ from paper_figures.data import inputs
 from paper_figures.drawing.style import SERIES, level, panels
 from paper_figures.drawing.table import Table
 from paper_figures.figure import Finding, MissingInputError, PaperFigure
-from paper_figures.verdict import Criterion, Headline
+from paper_figures.verdict import MODELS, Criterion, Headline
 
 MEANING = {
     "identity": "independent (B.4)", "own state": "+ within a state", "all states": "+ across states",
@@ -145,7 +145,7 @@ def finding(table: pandas.DataFrame) -> Finding:
     """State how far from independent logits are, and which assumption loses the forecast."""
     found = measures(table)
     independent = (found[list(WITHIN)] <= HOLDS).all(axis=1)
-    return Finding(standing="our own", criteria=(
+    return Finding(standing="our own", model=MODELS["small-sums"], criteria=(
         Criterion("policies for which logits of a state are independent", float(independent.sum()), "≤",
                   0),
         Criterion("share of the entropy changes that the whole kernel leaves unexplained, largest",

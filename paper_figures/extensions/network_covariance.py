@@ -22,7 +22,7 @@ from scipy import stats
 from paper_figures.data import inputs
 from paper_figures.drawing.style import SERIES, panels
 from paper_figures.figure import Finding, MissingInputError, PaperFigure
-from paper_figures.verdict import Criterion, Headline
+from paper_figures.verdict import MODELS, Criterion, Headline
 
 FILE = "comparisons/network_covariance.json"
 CASES = {"clip-cov": "Clip-Cov, 5 %", "clip-cov-0.01": "Clip-Cov, 1 %", "kl-cov": "KL-Cov, 5 %"}
@@ -95,7 +95,7 @@ def finding(table: pandas.DataFrame) -> Finding:
         if len(group) > 1:
             comparable += 1
             better += bool(group["difference"].mean() > sure(len(group)) * group["difference"].sem())
-    return Finding(standing="our own", criteria=(
+    return Finding(standing="our own", model=MODELS["small-sums"], criteria=(
         Criterion("cases that can be compared at equal reward", float(comparable), ">", 0),
         Criterion("of them those in which the true effect left more entropy, beyond what seeds explain",
                   float(better), "≤", 0),

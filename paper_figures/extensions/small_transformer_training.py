@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from paper_figures.data import training_curves
 from paper_figures.drawing.style import SERIES, level, panels
 from paper_figures.figure import Finding, MissingInputError, PaperFigure
-from paper_figures.verdict import Criterion, Headline
+from paper_figures.verdict import MODELS, Criterion, Headline
 
 MODEL = "small-sums"
 TASKS = {"split": "many right answers (57=)", "sum": "one right answer (23+34=)"}
@@ -76,7 +76,7 @@ def finding(table: pandas.DataFrame) -> Finding:
             Criterion("distance of AEPO's entropy at the end from its target, nats per token",
                       abs(float(aepo["last"]) - TARGET), "≤", NEAR, where),
         ]
-    return Finding(criteria=tuple(criteria), standing="our own")
+    return Finding(criteria=tuple(criteria), standing="our own", model=MODELS["small-sums"])
 
 
 def draw(table: pandas.DataFrame) -> Figure:

@@ -19,7 +19,7 @@ from paper_figures.drawing.style import panels
 from paper_figures.drawing.table import Table, estimate
 from paper_figures.extensions.holding_a_target import LOOKS, K
 from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline
+from paper_figures.verdict import MODELS, Criterion, Headline
 
 KINDS = ("higher", "lower")
 LITTLE = 0.25
@@ -75,7 +75,7 @@ def finding(table: pandas.DataFrame) -> Finding:
     found = summary(table)
     one, most = (found[found["gain"] == gain] for gain in (found["gain"].min(), found["gain"].max()))
     asked = 2 * float(table["offset"].iloc[0])
-    return Finding(standing="our own", criteria=(
+    return Finding(standing="our own", model=MODELS["small-sums"], criteria=(
         Criterion("distance between the kinds under one coefficient, over that asked, largest",
                   float(one["apart"].max()) / asked, "<", LITTLE),
         Criterion("distance between the kinds at the largest gain, over that asked, smallest",

@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from entropy_theory.verification.claim import Claim
 from paper_figures.catalog import FIGURES
@@ -25,7 +25,7 @@ from paper_figures.site.markup import (
     table,
     text,
 )
-from paper_figures.verdict import RULE, STANDINGS
+from paper_figures.verdict import RULE, STANDINGS, Verdict
 
 PLACE = re.compile(
     r"\b(Theorem|Lemma|Proposition|Corollary|Figure|Table|Equation|Eq\.) (\d+(?:\.\d+)?)")
@@ -72,7 +72,7 @@ def pages(
     shown = [figure for group in groups for figure in group["figures"]]
     for figure in shown:
         drawing = results / "figures" / f"{figure['name']}.svg"
-        if figure["verdict"] and drawing.exists():
+        if figure["made"] and drawing.exists():
             pictures.mkdir(parents=True, exist_ok=True)
             made[figure["name"]] = pictures / drawing.name
             made[figure["name"]].write_bytes(drawing.read_bytes())
@@ -92,8 +92,9 @@ def _paper(source: str) -> str:
 def _gallery(groups: Sequence[Mapping[str, Any]], made: Mapping[str, Path]) -> str:
     parts = ["# Gallery", "",
              "Every figure and table, redrawn from what was computed here, with what the paper finds and "
-             "what we find. The verdict says whether the paper's finding comes out, and follows from the "
-             "plotted numbers by criteria that stand on the figure's page.", ""]
+             "what we find. A verdict follows from the plotted numbers by criteria that stand on the "
+             "figure's page, and names the model that they are from. None of the papers' own models was "
+             "trained: what is not seen here is not refuted there.", "", *_by_verdict(groups)]
     for group in groups:
         parts += [f"## {text(group['title'])}", "", ":::::{container} gallery"]
         for figure in group["figures"]:
@@ -101,10 +102,10 @@ def _gallery(groups: Sequence[Mapping[str, Any]], made: Mapping[str, Path]) -> s
             picture = (f"```{{image}} /pictures/{name}.svg\n:alt: {figure['title']}\n"
                        f":target: {name}.html\n```" if name in made else "")
             parts += ["::::{container} card", picture, "", link(figure["label"], figure_page(name)),
-                      badge(figure["verdict"] or "not made yet"), "", text(figure["title"]), "",
+                      badges(figure), "", text(figure["title"]), "",
                       *_findings(figure),
                       *([_criteria(figure)] if figure["criteria"] and not figure["headline"] else []),
-                      "::::"]
+                      f"[contest this]({name}.md#contest-this)", "::::"]
         parts += [":::::", ""]
     hidden = "\n".join(figure["name"] for group in groups for figure in group["figures"])
     return "\n".join([*parts, fenced(f":hidden:\n\n{hidden}", "{toctree}")])
@@ -117,12 +118,50 @@ def _findings(figure: Mapping[str, Any]) -> list[str]:
     return [line for paragraph in (paper, ours) if paragraph for line in (paragraph, "")]
 
 
+def badges(figure: Mapping[str, Any]) -> str:
+    """Return a label for each verdict, with the model that it is from."""
+    return " ".join(badge(one["verdict"], one["says"]) for one in figure["verdicts"])
+
+
+def _by_verdict(groups: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return a table of the papers' figures by verdict: what we saw, and what we could not see."""
+    found: dict[str, list[str]] = {}
+    for figure in (figure for group in groups for figure in group["figures"]):
+        for one in figure["verdicts"]:
+            if one["verdict"] in get_args(Verdict):
+                found.setdefault(one["says"], []).append(
+                    link(figure["label"], figure_page(figure["name"])))
+    order = [*get_args(Verdict)]
+    rows = [(badge(said.partition(":")[0], said), str(len(names)), ", ".join(names))
+            for said, names in sorted(found.items(), key=lambda item: (
+                order.index(item[0].partition(":")[0]), item[0]))]
+    return ["## What we saw, and what we could not see at our scale", "",
+            table(("verdict", "figures", "which"), rows, (3, 1, 6)), ""] if rows else []
+
+
 def _criteria(figure: Mapping[str, Any]) -> str:
     return table(
-        ("criterion", "condition", "ours", "asked", "met"),
-        [(text(one["says"]), text(one["where"] or "none"), text(one["value"]), text(one["asked"]),
-          badge("pass" if one["met"] else "fail")) for one in figure["criteria"]],
-        (5, 3, 1, 1, 1))
+        ("criterion", "setting", "model", "ours", "asked", "outcome"),
+        [(text(one["says"]), text(one["where"] or "all"), text(one["model"]), text(one["value"]),
+          text(one["asked"]), badge(one["outcome"]) + (" beyond the paper" if one["beyond"] else ""))
+         for one in figure["criteria"]],
+        (5, 3, 2, 2, 2, 2))
+
+
+def _contest(figure: Mapping[str, Any], source_link: str) -> list[str]:
+    """Return what somebody needs who doubts the verdict: command, data, criteria, and where to write."""
+    name = figure["name"]
+    return [
+        "## Contest this", "",
+        "A criterion may be wrong, a setting not the paper's, or a number not come out. Each can be "
+        "shown with the following.", "",
+        *(f"- `{command}`" for command in _commands(figure)),
+        f"- numbers: `figures/{name}.csv`, with digest `{figure['digest'][:16]}`; criteria and verdicts: "
+        f"`figures/{name}.json`",
+        f"- criteria in code: {source_link}, function `finding`; the rule: `paper_figures/verdict.py`",
+        "- what to send: the criterion, what it should be, and the page of the paper that says so",
+        "",
+    ]
 
 
 def _page(
@@ -132,7 +171,7 @@ def _page(
     file = Path(str(sys.modules[FIGURES[name].data.__module__].__file__))
     source_link, source_text = source(file, figure_page(name))
     facts = [
-        ("verdict", badge(figure["verdict"] or "not made yet")),
+        ("verdict", badges(figure)),
         ("drawn from", text(", ".join(figure["evidence"]))),
         ("paper's page", _paper(figure["source"])),
         ("statements", "\n\n".join(link(claims[i].title, claim_page(i)) for i in about)),
@@ -144,7 +183,7 @@ def _page(
     if figure["problem"]:
         parts += [f"{text(figure['problem'])}.", ""]
     else:
-        parts += [f"{badge(figure['verdict'])} {text(figure['met'])}", ""]
+        parts += [f"{badges(figure)} {text(figure['met'])}", ""]
         if has_picture:
             parts += [fenced(f":alt: {figure['title']}\n\n{text(figure['ours'])}",
                              f"{{figure}} /pictures/{name}.svg")]
@@ -159,9 +198,10 @@ def _page(
     parts += ["## At a glance", "", table(("", name), [f for f in facts if f[1]], (1, 5), css="facts")]
     if not figure["problem"]:
         if figure["criteria"]:
-            judged = figure["verdict"] not in STANDINGS
+            judged = all(one["verdict"] not in STANDINGS for one in figure["verdicts"])
             parts += ["## How the verdict is reached" if judged else "## Criteria of the headline", "",
                       text(RULE) if judged else "", "", _criteria(figure)]
+        parts += _contest(figure, source_link)
         parts += ["## Where the data come from", "",
                   table(("input", "provenance"), [(text(k), text(v)) for k, v in figure["inputs"]]),
                   f"Data digest `{figure['digest'][:16]}`.", ""]

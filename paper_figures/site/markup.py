@@ -93,9 +93,9 @@ def figure_page(name: str) -> str:
     return f"figures/{name}"
 
 
-def badge(verdict: str) -> str:
-    """Return a verdict as a colored label."""
-    return f"[{text(verdict)}]{{.badge .{slug(verdict)}}}"
+def badge(verdict: str, says: str = "") -> str:
+    """Return a verdict as a colored label, with other words on it if ``says`` is given."""
+    return f"[{text(says or verdict)}]{{.badge .{slug(verdict)}}}"
 
 
 def slug(words: str) -> str:

@@ -113,7 +113,7 @@ def write(selection: Selection, results: Path, source: Path) -> dict[str, Path]:
 
 def _drop_pictures(folder: Path, shown: Sequence[Mapping[str, object]]) -> None:
     """Delete drawings of figures that are no longer made; without figures the folder goes."""
-    made = {f"{f['name']}.svg" for f in shown if f["verdict"]}
+    made = {f"{f['name']}.svg" for f in shown if f["made"]}
     for path in folder.glob("*.svg"):
         if path.name not in made:
             path.unlink()

@@ -11,6 +11,7 @@ from typing import Any
 from entropy_theory.verification.claim import Claim
 from entropy_theory.verification.floats import describe
 from paper_figures.site import claims as claim_pages
+from paper_figures.site.figures import badges
 from paper_figures.site.ledger import SOURCES, VERDICTS
 from paper_figures.site.markup import (
     badge,
@@ -96,7 +97,7 @@ def _page(
             ("figure", "the paper", "ours"),
             [(link(f["label"], figure_page(f["name"])),
               text(f"{f['paper']} ({f['place']})" if f["place"] else f["paper"]),
-              badge(f["verdict"] or "not made yet") + " "
+              badges(f) + " "
               + text(f"{f['headline']} {f['met']}".strip() or f["ours"]))
              for f in figures], (2, 4, 5), css="filterable")]
     return "\n".join(parts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ SOURCES = {
     "This project": "Beyond the papers, ours",
 }
 """The headings of figures, by the part of their source before the comma."""
-SHOWN = ("verdict", "headline", "evidence", "drawn_from")
+SHOWN = ("verdicts", "headline", "evidence", "drawn_from")
 """What of a figure's record is shown as it stands."""
 RECORDED = {*SHOWN, "criteria", "data_sha256"}
 """What a figure's record has (`paper_figures.figure.build`)."""
@@ -53,7 +54,8 @@ def _figure(figure: PaperFigure, folder: Path, index: dict[str, Any]) -> dict[st
     name = figure.name
     entry: dict[str, Any] = {
         "name": name, "source": figure.source, "title": figure.title, "paper": figure.paper,
-        "place": figure.place, "ours": figure.ours, "evidence": (), "problem": "", "verdict": None,
+        "place": figure.place, "ours": figure.ours, "evidence": (), "problem": "",
+        "verdicts": [{"verdict": "not made yet", "says": "not made yet"}], "made": False,
         "headline": "", "criteria": [], "met": "", "label": _label(figure),
         "rerun": _rerun(figure, ()),
     }
@@ -69,6 +71,7 @@ def _figure(figure: PaperFigure, folder: Path, index: dict[str, Any]) -> dict[st
     inputs = record.get("inputs", {})
     return entry | {
         **{key: record[key] for key in SHOWN},
+        "made": True,
         "criteria": [_criterion(one) for one in record["criteria"]],
         "met": _count(record["criteria"]),
         "tables": record.get("tables", ()),
@@ -79,14 +82,20 @@ def _figure(figure: PaperFigure, folder: Path, index: dict[str, Any]) -> dict[st
 
 
 def _count(criteria: list[dict[str, Any]]) -> str:
-    """Return how many criteria are met, as text; "" where there is none."""
-    return f"Criteria met: {sum(one['met'] for one in criteria)} of {len(criteria)}." if criteria else ""
+    """Return what the criteria that decide came to, as text; "" where there is none."""
+    counts = Counter(one["outcome"] for one in criteria if not one["beyond"])
+    return f"Criteria: {', '.join(f'{n} {outcome}' for outcome, n in counts.items())}." if counts else ""
 
 
 def _criterion(record: dict[str, Any]) -> dict[str, Any]:
     """Return a criterion with its numbers as text."""
-    value = "none" if record["value"] is None else f"{record['value']:.3g}"
-    return {**record, "value": value, "asked": f"{record['relation']} {record['threshold']:.3g}"}
+    low, value, high = ("none" if record[key] is None else f"{record[key]:.3g}"
+                        for key in ("low", "value", "high"))
+    seeds = f", {record['seeds']} seeds" if record["seeds"] else ""
+    between = f" ({low} to {high}{seeds})" if low != high else ""
+    reported = "" if record["reported"] is None else f" (the paper: {record['reported']:.3g})"
+    return {**record, "value": value + between,
+            "asked": f"{record['relation']} {record['threshold']:.3g}{reported}"}
 
 
 def _label(figure: PaperFigure) -> str:

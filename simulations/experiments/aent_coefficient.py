@@ -54,7 +54,7 @@ class Config:
     swept_hardest: float = 0.001
     """The smallest starting accuracy in the sweep of p: a large p leaves so rare answers out."""
     group_size: int = 8
-    n_starts: int = 2
+    n_starts: int = 8
     learning_rate: float = 2.0
     """The learning rate of each prompt."""
     steps: int = 400

@@ -42,7 +42,7 @@ class Config:
         (10_000, 15), (100_000, 15), (1_000_000, 15), (100_000, 5), (100_000, 1))
     """(number of tokens, how many of them are optimal) of each trained problem."""
     trained_plausible: int = 500
-    trained_contexts: int = 3
+    trained_contexts: int = 8
     tail_steps: int = 40
     """TiedTokens of tied tokens beyond the plausible ones at the start, even in log(rank)."""
     coefficients: tuple[float, ...] = (0.275, 0.3, 0.4)
