@@ -23,7 +23,7 @@ def judged(statement: Statement) -> list[str]:
     """The formula of a statement as text, in lines; where it has none, the code of its functions."""
     try:
         lines = [latex_to_text(line) for line in formula_text(statement.formula).splitlines()]
-        return [*lines, *_sizes(statement)]
+        return [*lines, *sizes(statement)]
     except UntraceableError as error:
         lines = [f"the numbers of this function {_SIGNS[statement.relation]} (not one formula: {error})"]
         lines += source(statement.margin)
@@ -34,7 +34,7 @@ def judged(statement: Statement) -> list[str]:
         return lines
 
 
-def _sizes(statement: Statement) -> list[str]:
+def sizes(statement: Statement) -> list[str]:
     """For how many actions, or tokens, it is said."""
     parameters = statement.parameters
     if parameters is None or not any(ACTIONS in p.axes for p in parameters.fields):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,13 @@ from entropy_theory.verification import ledger as accepted_ledger
 from entropy_theory.verification import proofs, refutations
 from entropy_theory.verification.claim import Claim, Statement
 from entropy_theory.verification.floats import describe
-from entropy_theory.verification.formula.latex import formula_or_none
-from paper_figures.site.ledger import PRINTED_PROOFS, SOURCES, VERDICTS
+from entropy_theory.verification.formula.latex import formula_text
+from entropy_theory.verification.formula.latex_writer import SYMBOLS, number_text, symbol_of
+from entropy_theory.verification.formula.plain import latex_to_text
+from entropy_theory.verification.formula.statement import Parameter, Relation, used_fields
+from entropy_theory.verification.formula.terms import STATES
+from entropy_theory.verification.judged import sizes
+from paper_figures.site.ledger import PRINTED_PROOFS, READINGS, SOURCES, VERDICTS
 from paper_figures.site.ledger import evidence as grouped_evidence
 from paper_figures.site.markup import (
     badge,
@@ -27,14 +33,20 @@ from paper_figures.site.markup import (
     formula,
     included,
     link,
+    linked,
     module_docstring,
     orphan,
+    prose_or_formula,
     source,
     table,
     text,
+    wrapped,
 )
 
 ROOT = Path(__file__).resolve().parents[2]
+FORMAL = "entropy_theory/formal"
+LONG = 30
+"""Lines from which a statement of the kernel is folded."""
 
 
 def records(claims: Mapping[str, Claim]) -> dict[str, dict[str, Any]]:
@@ -71,7 +83,8 @@ def pages(
     """
     found, seen, files = records(claims), evidence(results), _files()
     written = {
-        claim_page(i): orphan(_page(claim, found[i], files[i], figures_of.get(i, ()), seen.get(i)))
+        claim_page(i): orphan(linked(
+            _page(claim, found[i], files[i], figures_of.get(i, ()), seen.get(i)), claims))
         for i, claim in claims.items()
     }
     return {**written, "claims/index": _index(claims, found)}
@@ -98,80 +111,168 @@ def _page(
     claim: Claim, record: Mapping[str, Any], file: Path, figures: Sequence[tuple[str, str]],
     groups: Sequence[tuple[str, Sequence[Mapping[str, Any]]]] | None,
 ) -> str:
-    paper = SOURCES.get(claim.id.split(".")[0], ("", claim.id.split(".")[0]))[1]
     source_link, source_text = source(file, claim_page(claim.id))
+    read = record.get("read", {})
     facts = [
-        ("verdict", f"{badge(record['verdict'])} {text(VERDICTS[record['verdict']])}"),
         ("printed proof", text(PRINTED_PROOFS.get(record["printed_proof"], record["printed_proof"]))),
-        ("place", f"{link(paper, 'papers/' + claim.id.split('.')[0])}: {text(claim.source)}"),
-        ("scope", text(claim.scope)),
-        ("reading", text(str(claim.reading).replace("$$", "$"))),  # displayed in the paper
-        ("words read", text(accepted_ledger.read_on(claim, record))),
-        ("axioms", text(record["axioms"] or "none: no proof of the kernel")),
+        ("words read", text(f"against the formal statement on {read['on']}, by {read['by']}"
+                            if accepted_ledger.read_on(claim, record) else
+                            "by nobody yet against the formal statement as it is now")),
         ("figures", "\n\n".join(link(label, figure_page(name)) for name, label in figures)),
         ("source", source_link),
-        ("check it", f"`policy-entropy claims {claim.id}`"),
     ]
     parts = [
-        f"# {text(claim.title)}", "",
+        f"# {text(claim.title)}", "", *_sentence(claim), *_verdict(claim, record),
         table(("", claim.id), [(name, value) for name, value in facts if value], widths=(1, 5),
               css="facts"),
+        "## How it is read", "", docstring(module_docstring(file)),
         "## The statement", "", *_statement(claim.statement),
+        *_counterexample(claim, record.get("counterexample")),
     ]
-    if record.get("counterexample"):
-        parts += [
-            "## Counterexample", "",
-            "The smallest found, with the sign of its margin proved in ball arithmetic:", "",
-            fenced(f"{describe(record['counterexample'])}\n"
-                   f"margin {record['counterexample']['margin_interval']}"),
-        ]
-        if theorem := refutations.theorem(claim, record["counterexample"]):
-            parts += [f"The proof kernel accepted that the statement is false: `{theorem}`.", ""]
     if claim.repair is not None:
         standing = badge(record["instead"]) if record.get("instead") else ""
         parts += [f"## What holds {'instead' if claim.repair_is == 'instead' else ''}".rstrip(), "",
                   f"{standing} {text(claim.repair_note)}", "", *_statement(claim.repair)]
-    parts += ["## Proof", "", *_proof(claim, record)]
-    parts += ["## How it is read", "", docstring(module_docstring(file))]
+    parts += ["## In the proof kernel", "", *_kernel(claim)]
     if groups:
         parts += ["## Evidence", "", *(_evidence(title, rows) for title, rows in groups)]
     if claim.mutants:
         parts += ["## Wrong variants that the checks must reject", "",
                   "\n".join(f"- {text(mutant.name)}" for mutant in claim.mutants), ""]
-    parts += [source_text]
-    return "\n".join(parts)
+    return "\n".join([*parts, *_contest(claim, record, file), source_text])
+
+
+def _sentence(claim: Claim) -> list[str]:
+    """Return what the source has, where, and how our statement is related to it."""
+    reading, prefix = claim.reading, claim.id.split(".")[0]
+    paper = SOURCES.get(prefix, (prefix, prefix))
+    place = f"{link(paper[0], f'papers/{prefix}')}, {text(reading.place or claim.source)}"
+    words = f"> {prose_or_formula(reading.quotation)}\n>\n> " if reading.quotation else ""
+    return [f"{words}{place}", "",
+            f"*{reading.kind.capitalize()}*: {text(READINGS[reading.kind])}. "
+            f"Scope: {text(claim.scope)}.", ""]
+
+
+def _verdict(claim: Claim, record: Mapping[str, Any]) -> list[str]:
+    """Return the verdict, and of which instances it is said."""
+    verdict, counterexample = record["verdict"], record.get("counterexample")
+    asked = "Asked of" if counterexample else f"{verdict.capitalize()} for"
+    lines = [f"- **{text(asked)}** {_domain(claim.statement)}."]
+    if counterexample:
+        lines.append(f"- **Fails at** {text(describe(counterexample))}.")
+    if claim.repair is not None and record.get("instead"):
+        lines.append(f"- **{text(record['instead'].capitalize())}**, as what holds, for "
+                     f"{_domain(claim.repair)}.")
+    return [f"{badge(verdict)} {text(VERDICTS[verdict])}. [Contest this](#contest-this)", "", *lines, ""]
+
+
+def _domain(statement: Statement) -> str:
+    """Return of which instances a statement speaks: how many actions, what is given, its hypotheses."""
+    said, parameters = statement.formula, statement.formula.parameters
+    used = used_fields([said.conclusion, *said.hypotheses,
+                        *(Relation(term, None) for term in said.beyond)])
+    trees = any(STATES in field.axes for field in parameters.fields)
+    length = f"at most {parameters.longest} tokens" if parameters.longest else "any length"
+    given = [*(line.removeprefix("for ") for line in sizes(statement)),
+             *([f"responses of {length}"] if trees else []),
+             *(_given(field) for field in parameters.fields if field.name in used)]
+    if parameters.rows:
+        given = [f"each row of printed numbers, {len(parameters.rows)} in all"]
+    hypotheses = [prose_or_formula(condition.latex) for condition in statement.conditions]
+    return ", ".join(given) + ("; where " + "; and ".join(hypotheses) if hypotheses else "")
+
+
+def _given(field: Parameter) -> str:
+    """Return what one of a statement's variables is, and between which bounds."""
+    bounds, symbol = field.range, symbol_of(field.name)
+    below, above = ("<" if is_open else r"\le" for is_open in (bounds.open_low, bounds.open_high))
+    low = "" if bounds.low is None else f"{number_text(Fraction(bounds.low))[0]} {below} "
+    high = "" if bounds.high is None else f" {above} {number_text(Fraction(bounds.high))[0]}"
+    words = text(field.name.replace("_", " "))
+    if field.kind == "mask":
+        return f"{words} answers {formula(symbol)}" + (" (not empty)" if field.nonempty else "")
+    return f"{words} {formula(low + symbol + high)}" if low or high or field.name in SYMBOLS else words
 
 
 def _statement(statement: Statement) -> list[str]:
-    lines = [text(statement.latex), ""]
-    if statement.conditions:
-        lines += ["Hypotheses:", "",
-                  *(f"- {_hypothesis(c.latex)}" for c in statement.conditions), ""]
-    generated = formula_or_none(lambda: statement.formula)
-    if generated is None:
-        return [*lines, "It has no formula: the margin is a computation.", ""]
-    return [*lines, "The formula, generated from what is searched and proved:", "",
-            displayed(generated.splitlines())]
+    return [text(statement.latex), "", "The formula, generated from what is searched and proved:", "",
+            displayed(formula_text(statement.formula).splitlines())]
 
 
-def _hypothesis(latex: str) -> str:
-    """Return a hypothesis as prose, or as a formula where it is LaTeX without dollar signs."""
-    return formula(latex) if "\\" in latex and "$" not in latex else text(latex)
+def _counterexample(claim: Claim, found: dict[str, Any] | None) -> list[str]:
+    if not found:
+        return []
+    lines = ["## Counterexample", "",
+             "The smallest found, in exact numbers; the sign of its margin is proved in ball arithmetic. "
+             + ("Weights are the exponentials of the logits. " if "weights" in found else "")
+             + ("Answers count from 1." if "correct" in found else ""), "",
+             fenced(f"{describe(found)}\nmargin {found['margin_interval']}"),
+             f"`policy-entropy claims {claim.id}` computes it again.", ""]
+    proof = refutations.refutation_of(claim, found)
+    if proof is None or not refutations.theorem(claim, found):
+        return lines
+    return [*lines, "The proof kernel accepted that the statement is false: "
+            f"`{FORMAL}/{proof.own}`. `policy-entropy prove --refuted {claim.id}` checks it again.", "",
+            folded("The statement and its negation, as the kernel reads them",
+                   fenced(proof.statement, "coq")),
+            folded(f"The refutation: {FORMAL}/{proof.own}", included(proof.path, "coq"))]
 
 
-def _proof(claim: Claim, record: Mapping[str, Any]) -> list[str]:
-    proof = record.get("proof")
-    found = proofs.proof_of(claim)
-    if not proof or found is None:
-        return ["None: what is known is what searches, fits and printed numbers show.", ""]
-    of = "what holds" if proof["of"] == "repair" else "the statement"
-    lines = [f"{proof['kernel']} accepted a theorem that is the formula of {of}, word for word; it "
-             f"rests on the {record['axioms'] or 'kernel alone'}. `python -m entropy_theory prove "
-             f"{claim.id}` checks it again.", ""]
-    file = found.path.relative_to(ROOT)
-    return [*lines, f"Digest of statement, proof and library: `{found.digest[:16]}`.", "",
-            folded("The statement as the kernel reads it", fenced(proofs.statement_text(claim), "coq")),
-            folded(f"The proof: {file}", included(found.path, "coq"))]
+def _kernel(claim: Claim) -> list[str]:
+    """Return what the kernel accepted: statement, witnesses, theorems beside it, proof, axioms."""
+    proof = proofs.proof_of(claim)
+    known = None if proof is None else proofs.said_of(proof)
+    if proof is None or known is None or not known["accepted"]:
+        return ["No theorem that something holds: what is known is what searches and fits show.", ""]
+    of = "what holds" if proof.part == "repair" else "the statement"
+    lines = [f"Rocq {known['rocq']} accepted:", ""]
+    for name, _ in proof.theorems:
+        own = name.rpartition(".")[2]
+        about = ("something meets its hypotheses" if own.startswith("witness") else
+                 f"{of}, word for word the formula above" if own == proof.part else "proved beside it")
+        lines.append(f"- `{name}`: {about}")
+    if left := ", ".join(f"`{name}`" for name in proof.unwitnessed):
+        lines.append(f"- not proved: {left}, that what is supposed can be met")
+    axioms = ", ".join(f"`{axiom.rpartition('.')[2]}`" for axiom in known["axioms"])
+    lines += ["", f"Axioms: {axioms or 'none'}. `policy-entropy prove {claim.id}` checks it again. "
+              f"Digest of statement, proof and library: `{proof.digest[:16]}`.", ""]
+    shown = fenced(proof.statement, "coq")
+    if len(proof.statement.splitlines()) > LONG:
+        shown = folded("The statement as the kernel reads it: "
+                       f"{FORMAL}/trusted/Statements/{proof.place}.v", shown)
+    beside = f"trusted/Theorems/{proof.place}.v"
+    if beside in proof.needs:
+        shown += folded(f"What is proved beside it: {FORMAL}/{beside}",
+                        fenced(proof.needs[beside], "coq"))
+    return [*lines, shown, folded(f"The proof: {FORMAL}/{proof.own}", included(proof.path, "coq"))]
+
+
+def _contest(claim: Claim, record: Mapping[str, Any], file: Path) -> list[str]:
+    """Return how to show that a verdict is wrong: command, file, criterion, and an issue to copy."""
+    place, found, reading = file.relative_to(ROOT), record.get("counterexample"), claim.reading
+    commands = [f"policy-entropy verify {claim.id} --profile smoke",
+                *([f"policy-entropy prove {claim.id}"] if proofs.proof_file(claim) else [])]
+    issue = [
+        f"Contest {claim.id}: {latex_to_text(claim.title)}", "",
+        f'Sentence: "{reading.quotation}" ({reading.place})' if reading.place else "Sentence: none",
+        f"Reading: {reading.kind}; scope: {claim.scope}",
+        f"Verdict: {record['verdict']}" + (f", at {describe(found)}" if found else ""),
+        *(f"Command: {command}" for command in commands), f"File: {place}",
+        f"Criterion: {latex_to_text(claim.statement.latex)}", "",
+        "What is wrong (reading, formula, counterexample or proof), and why:",
+    ]
+    return [
+        "## Contest this", "", "The verdict falls if one of these is so:", "",
+        "- The sentence does not say what the formula says.",
+        "- The sentence excludes the counterexample." if found else
+        "- An instance of the formula's domain violates it.",
+        "- A command gives another verdict, or refuses the proof:", "",
+        fenced("\n".join(commands), "bash"),
+        "Without `--profile smoke` the search is larger. "
+        f"To judge a reading of your own, copy `{place}`, change it, and run `policy-entropy check "
+        f"{file.name}`. To contest it in public, open an issue of the repository with this text:", "",
+        wrapped("\n".join(issue)),
+    ]
 
 
 def _evidence(title: str, rows: Sequence[Mapping[str, Any]]) -> str:

@@ -16,10 +16,16 @@ VERDICTS = {
     "true with a hypothesis": "false as stated; proved with the hypothesis that is named",
     "corrected": "false as stated; with another constant, factor or sign it holds",
     "refuted": "read literally: a certified counterexample exists; what holds instead stands beside it",
-    "fails as we read it": "the same of our precise form of a sentence, or of one that nobody wrote",
+    "fails as we read it": "a certified counterexample to our reading, which is not word for word what "
+                           "is printed",
     "empirical": "false as an exact law; experiments say in which sense it holds",
     "vacuous": "it passes for a reason that has nothing to do with what it says",
     "undecided": "the evidence does not settle it",
+}
+READINGS = {
+    "literal": "the sentence or formula as printed",
+    "precise": "our precise form of what is printed",
+    "inferred": "nobody wrote it; words that are quoted are the nearest",
 }
 PRINTED_PROOFS = {
     "ok": "the printed proof is complete",

@@ -6,7 +6,7 @@ import ast
 import html
 import inspect
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,6 +44,13 @@ def formula(latex: str) -> str:
     return "{math}`" + " ".join(latex.replace("`", "'").split()) + "`"
 
 
+def prose_or_formula(source: str) -> str:
+    """Return prose as Markdown, or as a formula where it is LaTeX without dollar signs."""
+    if "\\" in source and "$" not in source:
+        return formula(re.sub(r"\\\\|&", " ", source))
+    return text(source.replace("$$", "$"))
+
+
 def displayed(lines: Iterable[str]) -> str:
     """Return formulas as lines of their own, which scroll where they are wide."""
     return "\n".join(fenced(line, "{math}") for line in lines)
@@ -55,9 +62,20 @@ def fenced(content: str, info: str = "text") -> str:
     return f"{fence}{info}\n{content.rstrip()}\n{fence}\n"
 
 
+def wrapped(content: str) -> str:
+    """Return text as a block whose long lines wrap."""
+    return fenced(f":class: wrapped\n\n{content}", "{code-block} text")
+
+
 def link(shown: str, page: str) -> str:
     """Return a link to a page of the site, by its name from the top and without ending."""
     return f"[{text(shown)}](/{page}.md)"
+
+
+def linked(page: str, claims: Container[str]) -> str:
+    """Return a page on which code that is the id of one of these claims leads to the claim's page."""
+    return re.sub(r"(?<!\[)`` ([a-z-]+\.[\w.-]+) ``", lambda span: (
+        f"[{span[0]}](/{claim_page(span[1])}.md)" if span[1] in claims else span[0]), page)
 
 
 def orphan(page: str) -> str:
@@ -152,7 +170,7 @@ def _shown(lines: list[str]) -> str:
         return fenced(content, "pycon")
     if any(RULED.match(line) for line in lines):
         return fenced(content)
-    return fenced(f":class: wrapped\n\n{content}", "{code-block} text")
+    return wrapped(content)
 
 
 def blocks(source: str) -> list[tuple[bool, list[str]]]:

@@ -1,30 +1,44 @@
-"""A page for each paper: its statements and figures, what fails and why, paper beside ours."""
+"""A page for each paper: sentence by sentence with verdicts, and its figures beside ours."""
 
 from __future__ import annotations
 
-import re
+import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from entropy_theory.verification.claim import Claim
 from entropy_theory.verification.floats import describe
-from entropy_theory.verification.verdict import FAILED
 from paper_figures.site import claims as claim_pages
 from paper_figures.site.figures import badges
 from paper_figures.site.ledger import SOURCES, VERDICTS
-from paper_figures.site.markup import badge, claim_page, fenced, figure_page, link, table, text
+from paper_figures.site.markup import (
+    badge,
+    claim_page,
+    fenced,
+    figure_page,
+    link,
+    linked,
+    prose_or_formula,
+    table,
+    text,
+)
 
-FAILS = (*FAILED, "corrected", "true with a hypothesis", "empirical", "undecided")
-"""Verdicts on statements that do not hold as printed, or of which it is not known."""
+SENTENCES: Mapping[str, Sequence[Mapping[str, Any]]] = {
+    paper: [{"claim": one} if isinstance(one, str) else one for one in rows] for paper, rows in
+    tomllib.loads(Path(__file__).with_name("sentences.toml").read_text(encoding="utf-8")).items()}
+"""The sentences of each paper in its order: a claim, or what no claim judges and why."""
 ABOUT = {
     "aepo": "*Arbitrary Entropy Policy Optimization Breaks The Exploration Bottleneck of Reinforcement "
             "Learning*, [arXiv 2510.08141](https://arxiv.org/abs/2510.08141).",
     "entropy-mechanism": "*The Entropy Mechanism of Reinforcement Learning for Reasoning Language "
                          "Models*, [arXiv 2505.22617](https://arxiv.org/abs/2505.22617).",
     "aent": "*On Entropy Control in LLM-RL Algorithms*, "
-            "[arXiv 2509.03493](https://arxiv.org/abs/2509.03493).",
-    "later-work": "Single statements of later papers; each names its own.",
+            "[arXiv 2509.03493](https://arxiv.org/abs/2509.03493). The text at hand has lost its "
+            "formulas: quotations have gaps where they stood.",
+    "later-work": "Single sentences of later papers, mostly of abstracts, made precise for one tabular "
+                  "state. The papers' own theorems were not at hand.",
     "extension": "What this project adds: what holds instead, and what the papers leave open.",
 }
 KEYS = {"aepo": "AEPO", "entropy-mechanism": "Cui et al.", "aent": "AEnt", "extension": "This project"}
@@ -39,7 +53,7 @@ def pages(claims: Mapping[str, Claim], figures: Sequence[Mapping[str, Any]]) -> 
         own = {i: claim for i, claim in claims.items() if i.split(".")[0] == prefix}
         shown = [f for f in figures if f["source"].split(",")[0] == KEYS.get(prefix)]
         if own or shown:
-            written[f"papers/{prefix}"] = _page(prefix, title, own, found, shown)
+            written[f"papers/{prefix}"] = _page(prefix, title, list(own), claims, found, shown)
     return {**written, "papers/index": _index(list(written), claims, found)}
 
 
@@ -59,18 +73,25 @@ def _counted(counts: Mapping[str, int]) -> str:
 
 
 def _page(
-    prefix: str, title: str, claims: Mapping[str, Claim], found: Mapping[str, Mapping[str, Any]],
-    figures: Sequence[Mapping[str, Any]],
+    prefix: str, title: str, own: Sequence[str], claims: Mapping[str, Claim],
+    found: Mapping[str, Mapping[str, Any]], figures: Sequence[Mapping[str, Any]],
 ) -> str:
-    failing = [i for verdict in FAILS for i in claims if found[i]["verdict"] == verdict]
-    counts = Counter(found[i]["verdict"] for i in claims)
+    counts = Counter(found[i]["verdict"] for i in own)
     parts = [f"# {text(title)}", "", ABOUT[prefix], ""]
-    if claims:
-        parts += [f"{len(claims)} statements: {_counted(counts)}", "",
-                  "## Every statement", "", _statements(claims, found)]
-    if failing:
-        parts += ["## What does not hold as printed, and why", "", *(
-            _failure(claims[i], found[i]) for i in failing)]
+    if own:
+        entries = SENTENCES.get(prefix, [{"claim": i} for i in own])
+        rows = [_row(entry, claims, found) for entry in entries if entry.get("claim") in {None, *own}]
+        unjudged = sum("why" in entry for entry in entries)
+        parts += [f"{len(own)} statements: {_counted(counts)}", "",
+                  f"No claim judges {unjudged} other sentences; the reason stands beside each.\n"
+                  if unjudged else "",
+                  *(["The order is the paper's."] if prefix in SENTENCES else []),
+                  "The link below a sentence leads to its page: formula, proof, counterexample, and how "
+                  "to contest the verdict. "
+                  "[What the verdicts mean](/claims/index.md#what-the-verdicts-mean).", "",
+                  "## Sentence by sentence", "",
+                  table(("place", "sentence, and how it is read", "verdict, and what holds"), rows,
+                        (3, 8, 7), css="filterable sentences")]
     if figures:
         parts += ["## Figures and tables: the paper beside ours", "", table(
             ("figure", "the paper", "ours"),
@@ -82,28 +103,23 @@ def _page(
     return "\n".join(parts)
 
 
-def _statements(claims: Mapping[str, Claim], found: Mapping[str, Mapping[str, Any]]) -> str:
-    return table(("statement", "what it says", "verdict"), [
-        (link(claim.source.split(", ", 1)[-1], claim_page(i)), text(claim.title),
-         badge(found[i]["verdict"]))
-        for i, claim in sorted(claims.items(), key=lambda named: _place(named[1]))
-    ], (3, 5, 2), css="filterable")
-
-
-def _place(claim: Claim) -> tuple[bool, list[tuple[bool, str, int]]]:
-    """Return a key that puts what is numbered as a theorem first, and numbers by their value."""
-    place = claim.source.split(", ", 1)[-1].lower()
-    words = [(part.isdigit(), part if not part.isdigit() else "", int(part) if part.isdigit() else 0)
-             for part in re.split(r"(\d+)", place)]
-    return re.match("lemma|theorem|proposition|corollary", place) is None, words
-
-
-def _failure(claim: Claim, record: Mapping[str, Any]) -> str:
-    lines = [f"### {link(claim.title, claim_page(claim.id))}", "",
-             f"{badge(record['verdict'])} {text(claim.source)}. {text(claim.statement.latex)}", ""]
-    if record.get("counterexample"):
-        lines += [f"It fails at {text(describe(record['counterexample']))}.", ""]
-    if claim.repair is not None:
-        standing = f" ({record['instead']})" if record.get("instead") else ""
-        lines += [f"**What holds{standing}:** {text(claim.repair.latex)} {text(claim.repair_note)}", ""]
-    return "\n".join(lines)
+def _row(
+    entry: Mapping[str, Any], claims: Mapping[str, Claim], found: Mapping[str, Mapping[str, Any]]
+) -> tuple[str, str, str]:
+    """Return a sentence's place, its words with our reading, and its verdict with what holds."""
+    if "why" in entry:
+        return (text(entry["place"]), f"“{text(entry['sentence'])}”",
+                f"{badge('not judged')} {linked(text(entry['why']), claims)}")
+    claim, record = claims[entry["claim"]], found[entry["claim"]]
+    reading, quotation = claim.reading, prose_or_formula(claim.reading.quotation)
+    words = [quotation if quotation.startswith("{math}") else f"“{quotation}”"] if quotation else []
+    words.append(f"*{reading.kind}*: {link(claim.title, claim_page(claim.id))}")
+    words += [f"of ours: {link(claims[i].title, claim_page(i))}"
+              for i in entry.get("also", ()) if i in claims]
+    holds = []
+    if record["instead"]:
+        holds.append(f"{badge(record['instead'])} {text(claim.repair_note)}")
+    elif record["counterexample"]:
+        holds.append(f"fails at {text(describe(record['counterexample']))}")
+    return (text(reading.place or claim.source.split(", ", 1)[-1]), "\n\n".join(words),
+            "\n\n".join([badge(record["verdict"]), *holds]))

@@ -30,7 +30,7 @@ from simulations import __main__ as simulations_commands
 from tests.warm import Warm
 
 ROOT = Path(__file__).parents[2]
-GENERATED = {"ledger", "sentences", "trl_options", "engines"}
+GENERATED = {"ledger", "trl_options", "engines"}
 PAGES = [ROOT / "README.md", *(path for path in sorted((ROOT / "docs").rglob("*.md"))
                                if path.stem not in GENERATED)]
 BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)

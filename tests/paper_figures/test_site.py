@@ -169,7 +169,7 @@ def test_nothing_is_fetched_from_outside(site):
 
 def test_a_claims_page_holds_what_the_ledger_and_the_kernel_say(site):
     page = (site / "claims" / "aepo.high-temperature-raises.html").read_text()
-    for said in ("true with a hypothesis", "weights=(1,2) correct={2} temperature=2", "classical reals",
+    for said in ("true with a hypothesis", "weights=(1,2) correct={2} temperature=2", "sig_forall_dec",
                  "entropy_theory/claims/aepo/high_temperature_raises.py",
                  "figures/aepo-figure-2.html", 'class="formula"'):
         assert said in page, said
@@ -342,7 +342,7 @@ def opened(site):
 
 def test_pages_open_from_disk_without_an_error(opened):
     options = {"viewport": {"width": 390, "height": 900}, "color_scheme": "dark"}
-    for name in ("index", "claims/aepo.theorem-4.3b", "claims/index", "rules/aepo",
+    for name in ("index", "claims/aepo.theorem-4.3b", "claims/index", "papers/aepo", "rules/aepo",
                  "figures/aepo-figure-2", "bandit", "run", "commands"):
         page = opened(name, **options)
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, name

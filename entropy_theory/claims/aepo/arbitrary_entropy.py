@@ -4,7 +4,7 @@ Read for every start z in R^n, correct set A* and target H* in (0, log n): AEPO'
 H < H*, else 0.8; alpha = 1, GRPO weight 1) keeps the entropy of the policy within 10 % of H* in the
 long run, under exact expected updates.
 
-Refuted. After a finite exact run the ceiling of ``extension.entropy-ceiling`` bounds every later
+It fails. After a finite exact run the ceiling of ``extension.entropy-ceiling`` bounds every later
 entropy, and it lies below the target: no continuation, with whatever temperatures, can come back. In
 general no target above log|A*| can be held; with a single right answer, none at all.
 """

@@ -3,7 +3,7 @@ r"""Entropy Mechanism: the coefficients of the R-H law are algorithm-irrelevant.
 Read without the law: from the same start, two algorithms that have reached the same performance have the
 same entropy, here one exact policy-gradient step and the natural policy gradient. With 0/1 rewards the
 latter adds t to the right logits, which multiplies the odds R/(1 - R) by e^t and changes neither
-conditional distribution, so the t that meets a given performance is known in closed form. Refuted: the
+conditional distribution, so the t that meets a given performance is known in closed form. It fails: the
 policy gradient changes the conditional distributions too.
 
 Repaired (exact): from a start with equal logits among the right and among the wrong answers, they have

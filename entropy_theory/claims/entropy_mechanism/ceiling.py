@@ -2,7 +2,7 @@ r"""Entropy Mechanism: performance saturates when entropy is used up, at the cei
 
 Read for one prompt under the exact policy gradient: the law through two early policies announces, at
 H = 0, a ceiling that the run keeps to (no performance above it after two more steps, of eight times the
-size) and that is a performance (at most 1), both within 5 points. Refuted, in both directions. In
+size) and that is a performance (at most 1), both within 5 points. It fails in both directions. In
 general the law's slope at H = 0 is -a, while the exact curve of one right answer ends flat,
 dR/de^H -> 0; fitted to the first 15 % of the gain it announces 3.64 for n = 2 and 0.19 for n = 100,000,
 where the truth is 1 for all n. With m > 1 right answers performance 1 is compatible with every entropy

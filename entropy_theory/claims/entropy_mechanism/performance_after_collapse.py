@@ -4,7 +4,7 @@ The review names what would settle the bottleneck: a run whose performance "cont
 substantially after entropy has fallen near zero". Read for one prompt with graded rewards in [0, 1] under
 the exact natural policy gradient, whose k steps of size eta add t r to the logits, t = k eta: if entropy
 was at least 1/2 and has fallen to 1/20 or less, no later performance is more than 1/10 above the present
-one. Refuted: weights (1, 100000, 100000), rewards (1, 1/2, 0). The policy settles on the second action
+one. It fails: weights (1, 100000, 100000), rewards (1, 1/2, 0). The policy settles on the second action
 (t = 12: H = 0.043, R = 0.50), then on the first (t = 40: R = 0.9999). The experiments show the same for
 the policy gradient and for prompts with 0/1 rewards, in a mixture.
 

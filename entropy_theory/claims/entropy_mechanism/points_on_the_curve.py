@@ -11,7 +11,7 @@ performance, per unit learning rate and to first order, this moves entropy by
        = R (1 - R) q_a (log q_a + H(q))     for a right answer,
        = -R (1 - R) w_a (log w_a + H(w))    for a wrong one.
 
-Read as staying on the curve, dH = 0: refuted, even if the action spared is the one with the largest
+Read as staying on the curve, dH = 0: it fails, even if the action spared is the one with the largest
 K_a = (log pi_a + H) A_a of its kind: among the right ones the likeliest (their A is one number), among
 the wrong ones the least likely. What holds instead (exact, first order): sparing that one the point
 leaves the curve upwards, or stays where answers of a kind are equally likely. Clip-Cov itself picks at

@@ -1,9 +1,6 @@
-"""Sentences of the papers that are no numbered statements: their verdicts, and the list of them."""
+"""Sentences of the papers that are no numbered statements: how they are read, and their verdicts."""
 
 from __future__ import annotations
-
-import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +9,6 @@ from entropy_theory.claims import all_claims
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.instances import Cases
 
-PAGE = Path(__file__).parents[3] / "docs" / "sentences.md"
 CLAIMS = all_claims()
 
 
@@ -25,15 +21,6 @@ def test_a_sentence_of_a_paper_is_quoted_with_its_place():
         elif reading.kind == "precise":
             assert reading.quotation or "at hand" in reading.place, claim_id
         assert bool(reading.quotation) <= bool(reading.place), claim_id
-
-
-def test_every_claim_on_the_page_exists():
-    named = re.findall(r"`((?:aepo|aent|entropy-mechanism|extension|later-work)\.[\w.-]+)`",
-                       PAGE.read_text())
-    assert set(named) <= set(CLAIMS)
-    papers = {i for i in CLAIMS if not i.startswith(("extension.", "later-work."))}
-    # The lemmas of AEnt are named by the first and the last.
-    assert {i for i in papers - set(named) if not i.startswith("aent.lemma-")} == set()
 
 
 def test_corollary_4_4_fails_where_theorem_4_3_applies():
