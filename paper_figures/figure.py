@@ -125,31 +125,11 @@ def build(
         return old
     with inputs.reading(results) as read:
         table = figure.data(results)
-    finding = figure.finding(table)
-    verdicts = figure.verdicts(finding)
-    shown = {**read.provenance, **table.attrs.get("inputs", {})}
     tables = figure.tables(table) if figure.tables else ()
     csv = table.to_csv(index=False, float_format="%.10g", lineterminator="\n")
     digest = hashlib.sha256(csv.encode()).hexdigest()
-    record: dict[str, Any] = {
-        "name": figure.name,
-        "source": figure.source,
-        "title": figure.title,
-        "paper": {"finding": figure.paper, "place": figure.place},
-        "verdicts": [{"verdict": verdict, "says": described(model, verdict, finding.criteria)}
-                     for model, verdict in verdicts.items()],
-        "criteria": [criterion.record() for criterion in finding.criteria],
-        "headline": figure.headline.shown(finding.criteria) if figure.headline else "",
-        "caption": figure.ours,
-        "evidence": list(read.evidence(shown)),
-        "drawn_from": read.described(shown),
-        "recipes": list(figure.recipes),
-        "tables": [found.record() for found in tables],
-        "data_sha256": digest,
-        **made_by,
-        "read": read.digests,
-        "inputs": shown,
-    }
+    record = {**_found(figure, table, read), "tables": [found.record() for found in tables],
+              "data_sha256": digest, **made_by}
     same = same_maker and old.get("data_sha256") == digest
     if not same:
         for extension in set(FORMATS) - set(formats):  # they show other data, and are not asked for
@@ -163,6 +143,28 @@ def build(
     # Last: a build that was cut off is not taken for complete.
     write_json(path, record)
     return record
+
+
+def _found(figure: PaperFigure, table: pandas.DataFrame, read: inputs.Reading) -> dict[str, Any]:
+    """Return what a figure says of its numbers, and what they are from."""
+    finding = figure.finding(table)
+    shown = {**read.provenance, **table.attrs.get("inputs", {})}
+    return {
+        "name": figure.name,
+        "source": figure.source,
+        "title": figure.title,
+        "paper": {"finding": figure.paper, "place": figure.place},
+        "verdicts": [{"verdict": verdict, "says": described(model, verdict, finding.criteria)}
+                     for model, verdict in figure.verdicts(finding).items()],
+        "criteria": [criterion.record() for criterion in finding.criteria],
+        "headline": figure.headline.shown(finding.criteria) if figure.headline else "",
+        "caption": figure.ours,
+        "evidence": list(read.evidence(shown)),
+        "drawn_from": read.described(shown),
+        "recipes": list(figure.recipes),
+        "read": read.digests,
+        "inputs": shown,
+    }
 
 
 def _text_formats(figure: PaperFigure) -> tuple[str, ...]:

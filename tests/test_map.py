@@ -15,7 +15,7 @@ FLOORS = {"entropy_theory": 16, "simulations": 16, "llm_bridge": 15, "paper_figu
 FOLDER_FLOORS = {"entropy_theory": 11, "simulations": 5, "llm_bridge": 9, "paper_figures": 8,
                  "policy_entropy": 1}
 
-TOO_LARGE = {"lines of a file": 1, "lines of a function": 2, "parameters of a function": 9}
+TOO_LARGE = {"lines of a file": 0, "lines of a function": 0, "parameters of a function": 9}
 """The most that there have been above each limit: lower it where it falls."""
 
 

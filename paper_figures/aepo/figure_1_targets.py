@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from paper_figures.aepo.compared import right_answers
 from paper_figures.data import inputs, training_curves
-from paper_figures.data.tables import stacked
+from paper_figures.data.tables import even_in_log, stacked
 from paper_figures.data.training_curves import Choice
 from paper_figures.drawing.style import (
     MARKERS,
@@ -57,7 +57,7 @@ def data(results: Path) -> pandas.DataFrame:
 def _curves(dataset: xarray.Dataset) -> pandas.DataFrame:
     """Read the curves with one right answer and with the most that were simulated."""
     ends = [int(dataset.right_answers[0]), int(dataset.right_answers[-1])]
-    picks = inputs.even_in_log(dataset.step.values, POINTS)
+    picks = even_in_log(dataset.step.values, POINTS)
     chosen = dataset.entropy.sel(right_answers=ends, target=shown_targets(dataset))
     frame = chosen.isel(step=picks).to_dataframe(name="y").reset_index().rename(columns={"step": "x"})
     return frame[["right_answers", "target", "start", "x", "y"]].assign(

@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 
 from paper_figures.aepo.compared import right_answers
 from paper_figures.data import inputs
+from paper_figures.data.tables import even_in_log
 from paper_figures.drawing.bands import draw_lines
 from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels, step_axis
 from paper_figures.figure import Finding, PaperFigure
@@ -43,7 +44,7 @@ def data(results: Path) -> pandas.DataFrame:
 def _curves(dataset: xarray.Dataset) -> pandas.DataFrame:
     """The three settings drawn: (one, middling), (most, middling), (most, solved)."""
     temperatures = [t for t in dataset.temperature.values if t in TEMPERATURES]
-    picks = inputs.even_in_log(dataset.step.values, POINTS)
+    picks = even_in_log(dataset.step.values, POINTS)
     entropy = dataset.entropy.sel(temperature=temperatures).isel(step=picks)
     frame = entropy.to_dataframe(name="y").reset_index().rename(columns={"step": "x"})
     one, most = frame["right_answers"].min(), frame["right_answers"].max()

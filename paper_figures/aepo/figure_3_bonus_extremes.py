@@ -19,7 +19,7 @@ from entropy_theory.update_rules.aepo import Aepo
 from paper_figures.aepo import compared
 from paper_figures.aepo.compared import right_answers
 from paper_figures.data import inputs, training_curves
-from paper_figures.data.tables import stacked
+from paper_figures.data.tables import even_in_log, stacked
 from paper_figures.data.training_curves import Choice
 from paper_figures.drawing.bands import draw_lines
 from paper_figures.drawing.style import MARKERS, SERIES, label_ends, level, panels, step_axis
@@ -76,7 +76,7 @@ def _long(array: xarray.DataArray, method: str, setting: str, panel: str) -> pan
 
 def _curves(dataset: xarray.Dataset) -> pandas.DataFrame:
     sizes = [int(dataset.right_answers[0]), int(dataset.right_answers[-1])]
-    steps = inputs.even_in_log(dataset.step.values, POINTS)
+    steps = even_in_log(dataset.step.values, POINTS)
     coefficients = dataset.coefficient.values
     count = min(DRAWN_COEFFICIENTS, len(coefficients))
     picks = np.linspace(0, len(coefficients) - 1, count).round().astype(int)

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from paper_figures.aepo import compared
 from paper_figures.data import inputs, training_curves
-from paper_figures.data.tables import stacked
+from paper_figures.data.tables import even_in_log, stacked
 from paper_figures.drawing.bands import draw_lines
 from paper_figures.drawing.style import REFERENCE, label_ends, panels, step_axis
 from paper_figures.figure import Finding, PaperFigure
@@ -65,7 +65,7 @@ def _long(dataset: xarray.Dataset, name: str, panel: str) -> pandas.DataFrame:
         [rule.drop_vars(["coefficient", "target"], errors="ignore") for rule in rules.values()],
         dim="rule").assign_coords(rule=list(rules))
     if panel == "curve":
-        array = array.isel(step=inputs.even_in_log(dataset.step.values, POINTS))
+        array = array.isel(step=even_in_log(dataset.step.values, POINTS))
     frame = array.to_dataframe(name="y").reset_index()
     return frame.rename(columns={"step": "x"}).assign(panel=panel)
 

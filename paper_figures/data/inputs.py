@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-import numpy as np
 import pandas
 import xarray
 
@@ -79,7 +78,7 @@ class Reading:
                 groups.setdefault(" on a GPU" if "measured on a GPU" in kinds else "", []).append(name)
         runs = [
             f"{_counted(len(names), 'training run')} of {_models(shown, names)}{where} "
-            f"({_counted(len({_seed(shown[name]) for name in names}), 'seed')})"
+            f"({_counted(len({shown[name].get('seed') for name in names}), 'seed')})"
             for where, names in groups.items()
         ]
         simulations = [
@@ -95,10 +94,6 @@ class Reading:
 
 def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' if number > 1 else ''}"
-
-
-def _seed(provenance: Any) -> Any:
-    return provenance.get("seed")
 
 
 def _models(shown: Mapping[str, Any], names: list[str]) -> str:
@@ -255,14 +250,6 @@ def simulation(results: Path, name: str, mode: Mode | None = None) -> xarray.Dat
 def dataset_provenance(dataset: xarray.Dataset) -> dict[str, Any]:
     """Return the provenance that a simulation's dataset carries; empty where it has none."""
     return dict(json.loads(dataset.attrs.get("provenance", "{}")))
-
-
-def even_in_log(steps: np.ndarray, points: int) -> np.ndarray:
-    """Return indices of the start and of at most ``points`` of the later ``steps``, even in log."""
-    positive = np.flatnonzero(steps > 0)
-    wanted = np.geomspace(steps[positive[0]], steps[-1], points)
-    nearest = np.abs(np.log(steps[positive])[None] - np.log(wanted)[:, None]).argmin(axis=1)
-    return np.unique([0, *positive[np.unique(nearest)]])
 
 
 def training_runs(results: Path) -> list[TrainingRun]:

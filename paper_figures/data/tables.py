@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
 import pandas
 import xarray
 
@@ -34,3 +35,11 @@ def stacked(
     table = table.reindex(columns=list(columns))
     table.attrs["inputs"] = {} if shown is None else shown.attrs.get("inputs", {})
     return table
+
+
+def even_in_log(steps: np.ndarray, points: int) -> np.ndarray:
+    """Return indices of the start and of at most ``points`` of the later ``steps``, even in log."""
+    positive = np.flatnonzero(steps > 0)
+    wanted = np.geomspace(steps[positive[0]], steps[-1], points)
+    nearest = np.abs(np.log(steps[positive])[None] - np.log(wanted)[:, None]).argmin(axis=1)
+    return np.unique([0, *positive[np.unique(nearest)]])

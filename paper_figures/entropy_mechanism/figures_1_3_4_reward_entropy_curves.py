@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 
 from entropy_theory import performance_law as law
 from paper_figures.data import inputs, training_curves
-from paper_figures.data.tables import stacked
+from paper_figures.data.tables import even_in_log, stacked
 from paper_figures.drawing.bands import draw_lines
 from paper_figures.drawing.style import MARKERS, SERIES, label_ends, marked, panels
 from paper_figures.entropy_mechanism import model_runs
@@ -60,7 +60,7 @@ def _curves(dataset: xarray.Dataset) -> list[pandas.DataFrame]:
     fitted = fits.to_dataframe().reset_index().dropna(subset=["rmse"])
     # Where all answers are alike, so are all starts.
     fitted = fitted.drop_duplicates(["series", "size", "a", "b", "rmse"])
-    picks = inputs.even_in_log(dataset.point.values, POINTS)
+    picks = even_in_log(dataset.point.values, POINTS)
     points = dataset[["entropy", "reward"]].isel(point=picks).to_dataframe().reset_index()
     points = points.merge(fitted[["series", "size", "start"]])
     return [points.assign(panel="curve"), fitted.assign(panel="fit")]

@@ -21,7 +21,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from paper_figures.data import inputs
-from paper_figures.data.tables import long, stacked
+from paper_figures.data.tables import even_in_log, long, stacked
 from paper_figures.drawing.bands import draw_line
 from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels, step_axis
 from paper_figures.drawing.table import Table
@@ -49,7 +49,7 @@ def data(results: Path) -> pandas.DataFrame:
     decay of w under NPG per step and learning rate).
     """
     dataset = inputs.simulation(results, "collapse")
-    picks = inputs.even_in_log(dataset.step.values, POINTS)
+    picks = even_in_log(dataset.step.values, POINTS)
     one, most = (int(dataset.right_answers[i]) for i in (0, -1))
     curves = dataset.isel(step=picks)
     parts = [

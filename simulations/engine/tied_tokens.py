@@ -107,8 +107,7 @@ def train(
     for step in range(steps + 1):
         if asked.clamped:
             state.keep_the_largest()
-        top = state.logits.max()
-        shifted = state.logits - top
+        shifted = state.logits - state.logits.max()
         e = np.exp(shifted)
         mass = e * state.counts
         running = np.cumsum(mass)
@@ -124,17 +123,15 @@ def train(
         drawn = np.searchsorted(running, levels, side="right")
         score, mean, coefficient = asked.about(state.level[drawn])
         place = (levels - running[drawn] + mass[drawn]) // e[drawn]
-        if asked.clamped:
-            state.raise_entropy(learning_rate * coefficient, shifted, e, mass, state.kept)
-        elif coefficient:
-            state.raise_entropy(learning_rate * coefficient, shifted, e, mass, None)
+        if asked.clamped or coefficient:
+            state.raise_entropy(learning_rate * coefficient, shifted, e, mass,
+                                state.kept if asked.clamped else None)
         if abs(mean) > 1e-12:  # group-centered scores leave rounding
             state.logits -= learning_rate * mean / total * e
         state.move(drawn, place, learning_rate / samples.group_size * score)
     when, reward, found = (np.array(column) for column in zip(*records, strict=True))
-    final = TiedTokens(
-        logits=state.logits.copy(), reward=state.reward.copy(), counts=state.counts.copy())
-    return Curve(step=when, reward=reward, entropy=found, final=final)
+    return Curve(step=when, reward=reward, entropy=found, final=TiedTokens(
+        logits=state.logits.copy(), reward=state.reward.copy(), counts=state.counts.copy()))
 
 
 @lru_cache(maxsize=32)
