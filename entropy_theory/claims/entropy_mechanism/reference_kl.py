@@ -67,9 +67,9 @@ def _conclusions(i: vf.Cases) -> ar.Reals:
 
 
 _statement = vf.Statement(
-    latex=r"For every $\beta > 0$ no policy has a larger $E R - \beta\,\mathrm{KL}(\pi\|\pi_{ref})$ than "
-          r"softmax$(\log\pi_{ref} + R/\beta)$, and of the reference's failures this one keeps at least "
-          r"$e^{-1/\beta} > 0$, and not all.",
+    latex=r"For every $\beta > 0$ no softmax policy has a larger $E R - \beta\,\mathrm{KL}(\pi\|"
+          r"\pi_{ref})$ than softmax$(\log\pi_{ref} + R/\beta)$, and of the reference's failures this "
+          r"one keeps at least $e^{-1/\beta} > 0$, and not all.",
     margin=_conclusions,
     conditions=(SOME_WRONG,),
     beyond=lambda i: (ar.less(0 * i.beta, _failures(i)[0]), ar.less(*_failures(i))),
