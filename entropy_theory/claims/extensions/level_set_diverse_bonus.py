@@ -169,8 +169,8 @@ _jointly = vf.Statement(
 _each = vf.Statement(
     latex=r"$\lVert g_m\rVert^2\langle h_m,b_m\rangle - "
           r"\langle h_m,g_m\rangle\langle g_m,b_m\rangle \ge 0$ at each of the two prompts: by "
-          r"extension.level-set-diverse-bonus, what the reward gains where a coefficient of its own holds "
-          r"the prompt's entropy, times $\langle h_m,b_m\rangle$.",
+          r"extension.level-set-diverse-bonus, what the reward gains where a coefficient of its own "
+          r"holds the prompt's entropy, times $\langle h_m,b_m\rangle$.",
     margin=_gain_of_each,
 )
 
