@@ -114,8 +114,7 @@ ablation_2 = vf.Claim(
         "inferred", "the policy entropy monotonically decreases during training, similar to GRPO",
         "Section 6.1, of a run: an observation, no law"),
     title="Without temperature entropy decreases at every step (one tabular state)",
-    scope="one tabular state, exact expectation, one step; the repair along 4 "
-          "steps and in the limit",
+    scope="one tabular state, exact expectation, one step; the repair for every step and the limit",
     statement=_statement,
     instances=vf.bandit_instances(LEARNING_RATE, GRPO_WEIGHT, actions=(2, 6)),
     witnesses=({"weights": [1, 2], "correct": [True, False], "learning_rate": 1, "grpo_weight": 1},),

@@ -132,7 +132,7 @@ ablation_3 = vf.Claim(
                        "Section 6.2, of a run: an observation, no law"),
     title="With advantages instead of rewards on tempered samples entropy collapses, up to ties (one "
           "tabular state)",
-    scope="one tabular state, exact expectation, along 4 steps and in the limit",
+    scope="one tabular state, exact expectation, every step and the limit",
     statement=_statement,
     instances=vf.bandit_instances(
         TEMPERATURE, LEARNING_RATE, GRPO_WEIGHT,

@@ -79,8 +79,9 @@ reference_kl = vf.Claim(
     id="entropy-mechanism.reference-kl",
     source="Entropy Mechanism, Figure 10 ('control entropy at the cost of performance drop')",
     reading=vf.Reading(
-        "precise", "Reference KL: control entropy at the cost of performance drop",
-        "slide 'Can we directly use entropy regularization in RL?', of Figure 10"),
+        "inferred", "Reference KL: control entropy at the cost of performance drop",
+        "slide 'Can we directly use entropy regularization in RL?', of the runs of Figure 10: an "
+        "observation, no law"),
     title="A KL penalty towards a reference costs performance (one tabular state, exact optimum)",
     scope="one tabular state, rewards 0 and 1, optimum of the penalized objective",
     statement=_statement,
