@@ -152,7 +152,7 @@ def sign(ids: tyro.conf.Positional[tuple[str, ...]], /) -> int:
     """Record that claims' title and words were read against what `statement` prints, and say no more.
 
     Args:
-        ids: the claims that were read; a change of words or statement voids it.
+        ids: the claims that were read; a change of the words or of what they were read against voids it.
     """
     if not ids:
         raise ValueError("give the ids of the claims that were read: sign ID ...")
@@ -237,12 +237,12 @@ def check(
 
 
 def statement(claim_id: tyro.conf.Positional[str], /) -> int:
-    """Print a claim's formula as the proof kernel reads it (what a proof in Rocq has to prove).
+    """Print what a proof of a claim has to prove in Rocq: its formula, and what is proved beside it.
 
     Args:
         claim_id: which claim.
     """
-    print(proofs.statement_text(lookup(all_claims(), claim_id, "claim", LISTED_BY)), end="")
+    print(proofs.to_prove(lookup(all_claims(), claim_id, "claim", LISTED_BY)), end="")
     return 0
 
 

@@ -137,13 +137,13 @@ def _how_to_accept(claim_ids: Iterable[str]) -> list[str]:
 
 
 def signature(claim: Claim) -> str:
-    """A digest of what a reader compares: the words, and the statement that is proved or judged."""
+    """A digest of what a reader compares: the words, and what is proved or judged of them."""
     part, statement = proofs.statement_of(claim)
     try:
         formal = statement.formula.rocq(part, witnesses=False)
     except UntraceableError:
         formal = "\n".join(judged(statement))
-    text = json.dumps([digests(words(claim)), formal])
+    text = json.dumps([digests(words(claim)), formal, *filter(None, [proofs.beside(claim)])])
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
@@ -153,7 +153,7 @@ def sign(
 ) -> None:
     """Record who read the words of these claims against their statements, and when.
 
-    A claim whose words or statement change is unsigned again, for `signature` has changed.
+    A claim whose words, statement or theorems beside it change is unsigned again (`signature`).
 
     Raises:
         ValueError: a claim without an accepted verdict.
@@ -255,7 +255,8 @@ def markdown(claims: Mapping[str, Claim], accepted: Mapping[str, dict[str, Any]]
         "statement, hypotheses, evidence, mutants and counterexample.", "",
         "*Reading*: *literal*, the sentence as printed; *precise*, our form of it; *inferred*, nobody "
         "wrote it. Only what is read literally is *refuted*. *Words read*: when title and words were "
-        "last compared with the formal statement; a change of either empties the cell.",
+        "last compared with the formal statement and the theorems beside it; a change of any empties "
+        "the cell.",
     ]
     for source in sorted({claim_id.split(".")[0] for claim_id in claims}):
         lines += ["", f"## {source}", "",

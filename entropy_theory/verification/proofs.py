@@ -96,7 +96,7 @@ class Proof:
                     for name in _stated(self.statement)]
         proved = f"PolicyEntropy.claims.{self.module}"
         witnesses = [name for name in self.witnesses if name not in self.unwitnessed]
-        beside = _stated(self.needs.get(f"trusted/Theorems/{self.place}.v", ""))
+        beside = _stated(self.needs.get(_beside(self.module), ""))
         return [(f"Trusted.Statements.{self.module}.{self.part}", f"{proved}.proved"),
                 *((f"Trusted.Statements.{self.module}.{name}", f"{proved}.{name}") for name in witnesses),
                 *((f"Trusted.Theorems.{self.module}.{name}", f"{proved}.{name}") for name in beside)]
@@ -146,6 +146,21 @@ def statement_text(claim: Claim) -> str:
     # Without a star no text ends the comment that it stands in.
     header = HEADER.format(id=claim.id, module=claim.source.replace("*", ""))
     return header + statement.formula.rocq(part)
+
+
+def beside(claim: Claim) -> str:
+    """The file, written by hand, of what is proved beside the claim's statement; "" without one."""
+    path = formal_folder() / _beside(module_name(claim.id))
+    return _text(path) if path.exists() else ""
+
+
+def to_prove(claim: Claim) -> str:
+    """All that a proof of the claim has to prove: its statement, and what stands beside it.
+
+    Raises:
+        UntraceableError: as `statement_text`.
+    """
+    return "\n".join(filter(None, [statement_text(claim), beside(claim)]))
 
 
 def proof_of(claim: Claim) -> Proof | None:
@@ -279,6 +294,11 @@ def changed_since_accepted() -> list[str]:
     known, now = read_json(accepted_path())["trusted"], digests()
     return [f"{name} changed since it was accepted" for name in sorted(known.keys() | now.keys())
             if known.get(name) != now.get(name)]
+
+
+def _beside(module: str) -> str:
+    """Where the theorems beside a statement are below formal/, if there are any."""
+    return f"trusted/Theorems/{module.replace('.', '/')}.v"
 
 
 def _stated(text: str) -> list[str]:

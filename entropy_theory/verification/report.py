@@ -174,7 +174,7 @@ def _print_kernel(
     line(f"proof: {path}")
     try:
         line(f"assumes: {', '.join(proofs.axioms(claim)) or 'nothing'}")
-        for row in proofs.statement_text(claim).splitlines():
+        for row in proofs.to_prove(claim).splitlines():
             line(row, 4)
     except UntraceableError as error:
         line(f"no formula: {error}")

@@ -134,10 +134,11 @@ _printed = vf.Statement(
 )
 _repaired = vf.Statement(
     latex=r"If $low < h(\lambda_{max})$ and $h(\lambda_{min}) < high$, $h(\lambda)$ the entropy of "
-          r"softmax$(r/\lambda)$, then on the line $z = xr$, with $u = 1 - \lambda x$: $\lambda g u^2 "
-          r"\ge \beta f x u$ for $\lambda = \lambda_{max}$, $f = (low - H)_+$, and for $\lambda = "
-          r"\lambda_{min}$, $f = -(H - high)_+$; for $g = 1$ (natural gradient) and $g = n p (1 - "
-          "p)/(m(n - m))$ (vanilla gradient).",
+          r"softmax$(r/\lambda)$, then on the line $z = xr$, $x > 0$, with $u = 1 - \lambda x$ and $H$ "
+          r"the entropy there: $\lambda g u^2 \ge \beta f x u$ for $\lambda = \lambda_{max}$, $f = (low "
+          r"- H)_+$, and for $\lambda = \lambda_{min}$, $f = -(H - high)_+$; for $g = 1$ (natural "
+          "gradient) and $g = n p (1 - p)/(m(n - m))$ (vanilla gradient), $p$ the probability of the $m$ "
+          "right actions.",
     margin=_dissipation,
     conditions=(*_ORDERED, _UPPER, _LOWER),
 )
@@ -191,9 +192,11 @@ adaptive_coefficient = vf.Claim(
     id="aent.adaptive-coefficient",
     source="AEnt, Section 4.2, Eq. 4.1",
     reading=vf.Reading(
-        "precise",
+        "inferred",
         "The algorithm will try to confine within by increasing/decreasing when is lower/higher than "
-        "the limits.", "Section 4.2; Eq. 4.1 itself is lost in the text"),
+        "the limits.",
+        "Section 4.2: 'will try to'; the 16 steps and the 10 % are ours; Eq. 4.1 itself is lost in the "
+        "text"),
     title="The adaptive coefficient brings the clamped entropy into its band (one tabular state)",
     scope="one tabular state, natural-gradient steps in exact expectation, along 16 steps; the repair "
           "at one point of the line z = x r",

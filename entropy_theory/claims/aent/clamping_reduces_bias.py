@@ -100,8 +100,9 @@ clamping_reduces_bias = vf.Claim(
     id="aent.clamping-reduces-bias",
     source="AEnt, Section 1 ('enjoys decreased bias'), without Section 4.1's 'denser optimality'",
     reading=vf.Reading(
-        "precise", "enjoys decreased bias compared to the original entropy",
-        "Section 1; Section 4.1 adds 'with denser optimality' and 'generally'"),
+        "inferred", "enjoys decreased bias compared to the original entropy",
+        "Section 1, of 'the reasonable responses set'; Section 4.1 adds 'with denser optimality' and "
+        "'generally'"),
     title="Clamping to the likeliest tokens reduces the bias of the entropy bonus, whatever is cut",
     scope="one tabular state, optimum of the regularized objective on a fixed kept set",
     statement=_printed,

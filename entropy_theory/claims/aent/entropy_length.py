@@ -45,7 +45,7 @@ STOPS = vf.Condition(
 )
 
 _statement = vf.Statement(
-    latex=r"A higher temperature, and so a higher entropy at each state, makes responses longer: "
+    latex=r"A higher temperature, and so a higher entropy at each state, makes responses no shorter: "
           r"$E_{\pi^T}|o| \ge E_\pi|o|$ for $T > 1$.",
     margin=_longer,
     conditions=(HOT,),

@@ -48,8 +48,8 @@ eps_stationarity = vf.Claim(
     id="aent.eps-stationarity",
     source="AEnt, Section 3 ('guaranteed to converge to an epsilon-stationary point')",
     reading=vf.Reading(
-        "precise", "are generally guaranteed to converge to an -stationary point of the RL objective",
-        "Section 3"),
+        "inferred", "are generally guaranteed to converge to an -stationary point of the RL objective",
+        "Section 3, of the limit; the gain of one step and its numbers are ours"),
     title="A step of the exact policy gradient gains half of eta times its squared norm (one tabular "
           "state)",
     scope="one tabular state, returns in [0, 1], exact policy gradient, one step",

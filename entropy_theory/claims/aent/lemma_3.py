@@ -59,7 +59,8 @@ def _unregularized_advantage(i: vf.Cases) -> ar.Reals:
 
 _statement = vf.Statement(
     latex=r"$\partial V_\lambda^{\pi}(\mathcal D)/\partial\theta_{s,a} = \sum_t P^\pi_t(s)\,\pi(a|s)\,"
-          r"A_\lambda^{\pi,t}(s,a)$, $A_\lambda = Q_\lambda - \lambda\log\pi - V_\lambda$.",
+          r"A_\lambda^{\pi,t}(s,a)$, $A_\lambda = Q_\lambda - \lambda\log\pi - V_\lambda$; in "
+          r"$P^\pi_t(s)$ the prompt is drawn from $\mathcal D$.",
     margin=_residual,
     beyond=lambda i: (has_gradient(
         lambda z: np.sum(regularized_value(z, i.reward, i.coefficient), axis=-1) / i.logits.shape[1],

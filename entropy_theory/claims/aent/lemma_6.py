@@ -91,7 +91,9 @@ _statement = vf.Statement(
     latex=r"$V_\lambda^{\pi^*_\lambda}(q) - V_\lambda^{\pi_\theta}(q) \le \lVert\nabla "
           r"V_\lambda(\mathcal D)\rVert_2^2/(2\lambda C_\lambda(q))$, where $|\mathcal D|^2 C_\lambda$ "
           r"is any of $\min_s P(s)^2\min_a\pi(a|s)^2/P^*(s)$, $\min_s "
-          r"P(s)\,\min_{s,a}\pi(a|s)^2\,\min_s\frac{P(s)}{P^*(s)}/|\mathcal S|$ and $\min_y\pi(y)^2$.",
+          r"P(s)\,\min_{s,a}\pi(a|s)^2\,\min_s\frac{P(s)}{P^*(s)}/|\mathcal S|$ and $\min_y\pi(y)^2$; "
+          r"with $\pi^*_\lambda = \mathrm{softmax}(Q^*_\lambda/\lambda)$, and $\nabla V_\lambda$ by "
+          "Lemma 3.",
     margin=lambda i: room(i, by_state, by_ratio, by_response),
 )
 # The local ascents are left to `extension.soft-gap`, which is stronger.

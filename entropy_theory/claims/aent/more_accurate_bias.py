@@ -49,7 +49,7 @@ more_accurate_bias = vf.Claim(
     reading=vf.Reading(
         "precise", "Proposition 2 also provides a more accurate bound for the entropy bias.",
         "Section 3; the bound's display is lost in the text"),
-    title="The bound with the number of right responses is valid, and sharper than the one without",
+    title="The bound with the number of right responses is valid, and no looser than the one without",
     scope="all responses listed, returns 0 and 1, optimum of the regularized objective",
     statement=_statement,
     instances=vf.bandit_instances(COEFFICIENT),

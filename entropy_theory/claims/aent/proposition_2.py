@@ -64,7 +64,8 @@ _statement = vf.Statement(
     latex=r"$\lVert\nabla V_\lambda^{\pi}(\mathcal D)\rVert_2 \le \epsilon$ implies, for every $q$, "
           r"$V^{*}(q) - V^{\pi}(q) \le \epsilon^2/(2\lambda C_\lambda(q)) + "
           r"\lambda h\log\frac{|\mathcal A|}{|\mathcal A^*(q)|^{1/h}}$, $C_\lambda(q) = "
-          r"|\mathcal D|^{-2}\min_s P^\pi(s|q)^2\min_a\pi(a|s)^2/P^{\pi^*_\lambda}(s|q)$.",
+          r"|\mathcal D|^{-2}\min_s P^\pi(s|q)^2\min_a\pi(a|s)^2/P^{\pi^*_\lambda}(s|q)$; with "
+          r"$\pi^*_\lambda = \mathrm{softmax}(Q^*_\lambda/\lambda)$, and $\nabla V_\lambda$ by Lemma 3.",
     margin=room,
 )
 

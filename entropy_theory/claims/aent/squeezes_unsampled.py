@@ -88,9 +88,10 @@ squeezes_unsampled = vf.Claim(
     id="aent.squeezes-unsampled",
     source="AEnt, Section 4.1",
     reading=vf.Reading(
-        "precise",
+        "inferred",
         "while squeezing down the low-probability optimal ones that are less likely to be sampled",
-        "Section 4.1, of what 'tends' to happen in Figure 1"),
+        "Section 4.1, of what 'tends' to happen in Figure 1 where likely tokens are reinforced; every "
+        "other token, after any sample, is ours"),
     title="A reinforced sample squeezes all unsampled tokens",
     scope="one tabular state, one sampled token of positive weight, one step of any size",
     statement=_printed,

@@ -84,7 +84,7 @@ _five = vf.Statement(
 
 table_1_wins = vf.Claim(
     id="aent.table-1-wins",
-    source="AEnt, Table 1 and Section 5.2 ('on 5 out of the 6 benchmarks across the two settings')",
+    source="AEnt, Table 1 and Section 5.2 ('on 5 out of the 6 benchmarks')",
     reading=vf.Reading(
         "precise", "on 5 out of the 6 benchmarks across the two different experimental settings",
         "Section 5.2"),

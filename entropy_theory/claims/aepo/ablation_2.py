@@ -100,8 +100,8 @@ _statement = vf.Statement(
 
 _repaired = vf.Statement(
     latex=r"With samples at $T = 1$ the entropy $H(q_k)$ on the right answers never rises, for any "
-          r"$\eta, \kappa$; and, these constant, $H_k \to \log k$, $k$ the number of likeliest right "
-          r"answers at the start.",
+          r"$\eta, \kappa$; and, these constant, $H_k \to \log \ell$, $\ell$ the number of likeliest "
+          r"right answers at the start.",
     margin=_right_answers_draw_apart,
     conditions=(SOME_WRONG,),
     beyond=_in_the_long_run,
@@ -111,11 +111,10 @@ ablation_2 = vf.Claim(
     id="aepo.ablation-2",
     source="AEPO, Section 6.1 and Eq. (2) (Table 3)",
     reading=vf.Reading(
-        "precise", "the policy entropy monotonically decreases during training, similar to GRPO",
-        "Section 6.1, of a run"),
+        "inferred", "the policy entropy monotonically decreases during training, similar to GRPO",
+        "Section 6.1, of a run: an observation, no law"),
     title="Without temperature entropy decreases at every step (one tabular state)",
-    scope="one tabular state, exact expectation, one step; the repair along 4 "
-          "steps and in the limit",
+    scope="one tabular state, exact expectation, one step; the repair for every step and the limit",
     statement=_statement,
     instances=vf.bandit_instances(LEARNING_RATE, GRPO_WEIGHT, actions=(2, 6)),
     witnesses=({"weights": [1, 2], "correct": [True, False], "learning_rate": 1, "grpo_weight": 1},),

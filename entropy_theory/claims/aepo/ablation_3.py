@@ -117,9 +117,9 @@ def _collapses() -> tuple[bool, str]:
 _statement = vf.Statement(
     latex=r"With centered or group-normalized advantages on samples of $\pi^T$ the entropy "
           r"$H(q_k)$ on the right answers never rises, for any temperatures, $\eta$ and weights; "
-          r"and, temperatures staying between two positive bounds and the weights of the advantages "
-          r"above a positive one, $H_k \to \log k$, $k$ the number of likeliest right answers: collapse, "
-          r"up to ties.",
+          r"and, $\eta$ constant, temperatures staying between two positive bounds and the weights of "
+          r"the advantages above a positive one, $H_k \to \log \ell$, $\ell$ the number of likeliest "
+          r"right answers at the start: collapse, up to ties.",
     margin=_right_answers_draw_apart,
     conditions=(SOME_WRONG,),
     beyond=_in_the_long_run,
@@ -128,11 +128,11 @@ _statement = vf.Statement(
 ablation_3 = vf.Claim(
     id="aepo.ablation-3",
     source="AEPO, Section 6.2 and Eq. (3) (Table 3)",
-    reading=vf.Reading("precise", "this variant fails to prevent entropy collapse",
-                       "Section 6.2, of a run"),
+    reading=vf.Reading("inferred", "this variant fails to prevent entropy collapse",
+                       "Section 6.2, of a run: an observation, no law"),
     title="With advantages instead of rewards on tempered samples entropy collapses, up to ties (one "
           "tabular state)",
-    scope="one tabular state, exact expectation, along 4 steps and in the limit",
+    scope="one tabular state, exact expectation, every step and the limit",
     statement=_statement,
     instances=vf.bandit_instances(
         TEMPERATURE, LEARNING_RATE, GRPO_WEIGHT,

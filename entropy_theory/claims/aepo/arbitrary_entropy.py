@@ -69,7 +69,8 @@ arbitrary_entropy = vf.Claim(
     id="aepo.arbitrary-entropy",
     source="AEPO, title and Section 4.2",
     reading=vf.Reading(
-        "precise", "which can stabilize entropy at arbitrary target levels", "Section 1, contributions"),
+        "inferred", "which can stabilize entropy at arbitrary target levels",
+        "Section 1, contributions; every start, the 16 steps and the 10 % are ours"),
     title="Entropy can be held at an arbitrary value: one tabular state, one token, exact expectation",
     scope="one tabular state, entropy of one token, exact expectation, the long run after 16 steps",
     statement=_statement,

@@ -56,7 +56,8 @@ LITTLE_SHARED = vf.Condition(latex=r"$|v|^2\,|S|\,|g| < |F(T)|$", value=_little_
 _statement = vf.Statement(
     latex=r"With logits that share a direction $v$ of the parameters (kernel $I + vv^\top$) entropy "
           r"still moves in the direction that $F(T)$ says: $F(T)\,\big(F(T) - \langle S, "
-          r"v\rangle\langle v, g\rangle\big) \ge 0$.",
+          r"v\rangle\langle v, g\rangle\big) \ge 0$, with $S = -\nabla H$ and $g$ the expected step of "
+          r"the logits.",
     margin=_one_sign,
 )
 

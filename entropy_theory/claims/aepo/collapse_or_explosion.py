@@ -78,9 +78,10 @@ collapse_or_explosion = vf.Claim(
     id="aepo.collapse-or-explosion",
     source="AEPO, Section 4.2 (Figure 3: 'either entropy collapse or entropy explosion')",
     reading=vf.Reading(
-        "precise",
+        "inferred",
         "entropy regularization tends to drive the optimization toward two extremes—either entropy "
-        "collapse or entropy explosion", "Section 4.2, of what 'tends' to happen"),
+        "collapse or entropy explosion", "Section 4.2, of what 'tends' to happen in Figure 3; "
+        "the tenth is ours"),
     title="An entropy bonus leads to collapse or to explosion (one tabular state, stationary policy)",
     scope="one tabular state, rewards 0 and 1, stationary policy of the regularized objective",
     statement=_statement,

@@ -111,7 +111,7 @@ def _entropy_rises(i: Any) -> tuple[vf.Term, ...]:
 
 
 _exact = vf.Statement(
-    latex=r"Where $F(1) < 0$: $\kappa F(1) + \alpha F(T) > 0$ iff $F(T) > 0$ and "
+    latex=r"Where $F(1) < 0$, for $T > 1$: $\kappa F(1) + \alpha F(T) > 0$ iff $F(T) > 0$ and "
           r"$\alpha > \kappa|F(1)|/F(T)$.",
     margin=_exactly_when,
     conditions=(ENTROPY_FALLS,),
@@ -164,9 +164,10 @@ combined_update_printed = vf.Claim(
     id="aepo.combined-update",
     source="AEPO, Eq. 1 with Theorem 4.3 and Corollary 4.4",
     reading=vf.Reading(
-        "precise",
+        "inferred",
         "we can counteract this downward trend by performing updates using REINFORCE policy gradient "
-        "of high-temperature samples", "Section 4.1, after Theorem 4.3"),
+        "of high-temperature samples",
+        "Section 4.1, after Theorem 4.3: 'counteract', where the statement has a rise"),
     title="Theorem 4.3 is enough for GRPO plus tempered REINFORCE to raise entropy",
     scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_printed,
@@ -180,5 +181,5 @@ combined_update_printed = vf.Claim(
     ),
     repair=_exact,
     repair_is="instead",
-    repair_note=r"$T > T_0$, so that $F(T) > 0$, and $\alpha > \kappa\,|F(1)|/F(T)$",
+    repair_note=r"$F(T) > 0$ and $\alpha > \kappa\,|F(1)|/F(T)$",
 )

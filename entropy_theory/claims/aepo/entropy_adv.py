@@ -54,7 +54,7 @@ _statement = vf.Statement(
 )
 
 _uncapped = vf.Statement(
-    latex=r"It does where no token reaches the cap $|A|/\kappa$.",
+    latex=r"It does where no token's $\psi$ is cut by the cap $|A|/\kappa$.",
     margin=_change,
     relation="==",
     conditions=(NO_CAP,),
@@ -63,7 +63,9 @@ _uncapped = vf.Statement(
 entropy_adv = vf.Claim(
     id="aepo.entropy-adv",
     source="AEPO, Section 3.2 (Entropy-Adv: 'acting as a fixed offset to the original advantage')",
-    reading=vf.Reading("precise", "acting as a fixed offset to the original advantage", "Section 3.2"),
+    reading=vf.Reading(
+        "inferred", "acting as a fixed offset to the original advantage",
+        "Section 3.2, which does not say that the policy gradient stays as it is"),
     title="Entropy-Adv's offset leaves the expected policy gradient as it is",
     scope="one tabular state, exact expectation, on-policy",
     statement=_statement,

@@ -34,8 +34,8 @@ def _residual(i: vf.Cases) -> ar.Reals:
 
 
 _statement = vf.Statement(
-    latex=r"For $R = 1$: $\min[rR, \mathrm{clip}(r, 1-\epsilon, 1+\epsilon)R] = \min(r, 1+\epsilon)$; "
-          "for $R = 0$ both sides are 0.",
+    latex=r"For $R = 1$: $\min[rR, \mathrm{clip}(r, 1-\epsilon, 1+\epsilon)R] = \min(r, 1+\epsilon)$, "
+          "for every ratio $r > 0$.",
     margin=_residual,
     relation="==",
 )
@@ -46,7 +46,7 @@ equation_1_clip = vf.Claim(
     reading=vf.Reading(
         "inferred", r"\text{clip}(r_{i,t}(\theta), 1-\epsilon, 1+\epsilon) R(q, o_i)",
         "Eq. (1), of which it is a consequence"),
-    title="With rewards 0 and 1 the clip of the REINFORCE term has an upper edge only",
+    title="At reward 1 the clip of the REINFORCE term has an upper edge only",
     scope="one sampled token, off-policy",
     statement=_statement,
     instances=vf.bandit_instances(RATIO, EPSILON, correct=False, actions=(2, 2)),

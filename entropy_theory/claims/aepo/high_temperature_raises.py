@@ -31,7 +31,8 @@ _statement = vf.Statement(
 
 _repaired = vf.Statement(
     latex=r"Unless $c = C$ on all of $\mathcal A^*$: $F(T) > 0$ for $T > 1$ if $F(1) > 0$, or every "
-          r"action is correct, or $\sum_{\mathcal A^*}(c - C) = S < 0$ and $T > R W/|S|$.",
+          r"action is correct, or $\sum_{\mathcal A^*}(c - C) = S < 0$ and $T > R W/|S|$, with $R$ "
+          r"the range of the right logits and $W = \sum_{\mathcal A^*}(C - c)_+$.",
     margin=_rate,
     relation=">",
     conditions=(EXCESS_ON_CORRECT, HOT),

@@ -33,7 +33,8 @@ _statement = vf.Statement(
 
 _repaired = vf.Statement(
     latex=r"Unless $c = C$ on all of $\mathcal A^*$: $F(T) < 0$ for $T < 1$ if $F(1) < 0$, or every "
-          r"action is correct, or $W e^{-D/T} < \max_{\mathcal A^*} c - C$.",
+          r"action is correct, or $W e^{-D/T} < \max_{\mathcal A^*} c - C$, with $W = \sum_{\mathcal "
+          r"A^*}(C - c)_+$ and $D$ from the largest right logit down to the next one with $c < C$.",
     margin=_fall,
     relation=">",
     conditions=(EXCESS_ON_CORRECT, COLD),
@@ -51,8 +52,8 @@ low_temperature_lowers = vf.Claim(
     witnesses=({"weights": [1, 2], "correct": [True, False], "temperature": Fraction(1, 2)},),
     repair=_repaired,
     repair_is="hypothesis",
-    repair_note=r"hypothesis: entropy falls at $T = 1$, or all actions are correct, or $T$ is low "
-                r"enough and $\max c > C$ over $A^*$ (as it is where the likeliest action is correct)",
+    repair_note=r"hypothesis: entropy falls at $T = 1$, or all actions are correct, or $W e^{-D/T} "
+                r"< \max c - C$ over $A^*$: $T$ is low enough",
     mutants=(
         vf.Mutant(name="max c > C over A* is enough, for every T < 1",
                   statement=vf.variant(_repaired, conditions=(

@@ -56,8 +56,8 @@ pass_at_1024 = vf.Claim(
     id="aepo.pass-at-1024",
     source="AEPO, abstract and Section 5.2 (Table 2)",
     reading=vf.Reading(
-        "precise", "even surpasses the base model on pass@1024",
-        "abstract, which does not say on which benchmarks"),
+        "inferred", "even surpasses the base model on pass@1024",
+        "abstract, which does not say that it is so on both benchmarks"),
     title="AEPO surpasses the base model on pass@1024, on both benchmarks",
     scope="printed table",
     statement=_statement,

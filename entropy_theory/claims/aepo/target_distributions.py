@@ -49,8 +49,9 @@ _statement = vf.Statement(
 )
 
 _divergence = vf.Statement(
-    latex=r"The rate at which $\mathrm{KL}(q\,\|\,\pi)$ falls, $\mathbb E_q d - \mathbb E_\pi d$ for "
-          r"the step $d = q - \pi$, is $\lVert q - \pi\rVert^2$.",
+    latex=r"For the step $d = q - \pi$ towards a softmax policy $q$: $\mathbb E_q d - \mathbb E_\pi d = "
+          r"\lVert q - \pi\rVert^2$. The left side is the first order of the fall of "
+          r"$\mathrm{KL}(q\,\|\,\pi)$; no derivative is part of the formula.",
     margin=_fall_of_divergence,
     relation="==",
 )
@@ -68,8 +69,8 @@ target_distributions = vf.Claim(
     instances=vf.bandit_instances(vectors=(TARGET, PROPERTY), correct=False, actions=(2, 4)),
     repair=_divergence,
     repair_is="instead",
-    repair_note=r"to first order the divergence from the target falls, at the rate $\lVert q - "
-                r"\pi\rVert^2$; a property may move away",
+    repair_note=r"an identity, $\mathbb E_q d - \mathbb E_\pi d = \lVert q - \pi\rVert^2$ for $d = q - "
+                r"\pi$; a property may move away",
     mutants=(
         vf.Mutant(name="the other divergence falls at that rate", statement=vf.variant(
             _divergence, margin=lambda i: -ar.covariance(

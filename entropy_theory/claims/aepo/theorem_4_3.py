@@ -179,7 +179,7 @@ theorem_4_3b = vf.Claim(
     reading=vf.Reading(
         "literal", r"\Delta H'_k(T)|_{T=1} > 0 \quad \text{if} \quad \Delta H_k(T)|_{T=1} < 0",
         "Theorem 4.3"),
-    title="Where plain REINFORCE lowers entropy, a higher temperature lowers it less",
+    title="Where plain REINFORCE lowers entropy, a slightly higher temperature lowers it less",
     scope="one tabular state, exact expectation, first order; derivative in T at T = 1",
     statement=_sign,
     instances=vf.bandit_instances(),

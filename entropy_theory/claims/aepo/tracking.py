@@ -122,16 +122,17 @@ def _follows() -> tuple[bool, str]:
 
 _statement = vf.Statement(
     latex=r"From every start some temperatures bring the entropy within 10 % of any value below "
-          r"$\log 2$ in eight steps (as a step function asks for).",
+          r"$\log 2$ in eight steps (as a step function asks for); judged by two bounds on what they "
+          r"reach: a factor $e^{2\eta(\kappa + 1)}$ per step, and the ceiling of all later entropies.",
     margin=_reach,
     conditions=(SOME_WRONG,),
 )
 
 _repaired = vf.Statement(
-    latex=r"$|\log H_{k+1} - \log H_k| \le 2\eta(\kappa + 1)$ at any temperature. For the gap $D' = D - "
-          r"\eta f_T(D)$ of two right answers, $T = 1.25$ or $0.8$ by the switch, and a target gap "
-          r"$D^*$ that moves by at most $\delta$: $e_{k+1} \le \max(e_k - s_k, \frac\eta8) + \delta$, "
-          r"$e = |D - D^*|$, $s_k = \eta|f_T(D_k)|$.",
+    latex=r"$|\log H_{k+1} - \log H_k| \le 2\eta(\kappa + 1)$ at any temperature ($\alpha = 1$). For the "
+          r"gap $D' = D - \eta f_T(D)$ of two right answers, $T = 1.25$ or $0.8$ by the switch, and a "
+          r"target gap $D^*$ that moves by at most $\delta$: $e_{k+1} \le \max(e_k - s_k, \frac\eta8) + "
+          r"\delta$, $e = |D - D^*|$, $s_k = \eta|f_T(D_k)|$.",
     margin=_repaired_margin,
     beyond=_follows_slow_targets,
 )
@@ -140,7 +141,8 @@ tracking = vf.Claim(
     id="aepo.tracking",
     source="AEPO, Section 1 (approximating arbitrary functions)",
     reading=vf.Reading(
-        "precise", "is even theoretically capable of approximating arbitrary functions", "Section 1"),
+        "inferred", "is even theoretically capable of approximating arbitrary functions",
+        "Section 1; the eight steps and the 10 % are ours"),
     title="Entropy can follow a step function within eight steps (one tabular state)",
     scope="one tabular state, exact expectation, along 8 steps; the repair for one step, of a solved "
           "state with two answers",

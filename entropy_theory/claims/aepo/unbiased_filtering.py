@@ -51,8 +51,8 @@ unbiased_filtering = vf.Claim(
     id="aepo.unbiased-filtering",
     source="AEPO, Sections 1 and 4.2 ('filter out negative samples in an unbiased manner')",
     reading=vf.Reading(
-        "precise", "allows REINFORCE to filter out negative samples in an unbiased manner",
-        "Section 4.2"),
+        "inferred", "allows REINFORCE to filter out negative samples in an unbiased manner",
+        "Section 4.2, which does not say that the step is a multiple of the policy gradient"),
     title="The expected step on positive tempered samples is a multiple of the policy gradient",
     scope="one tabular state, exact expectation",
     statement=_statement,

@@ -70,7 +70,9 @@ algorithm_irrelevance = vf.Claim(
     id="entropy-mechanism.algorithm-irrelevance",
     source="Entropy Mechanism, 'the coefficients are algorithm-irrelevant'",
     reading=vf.Reading(
-        "precise", "The coefficients are algorithm-irrelevant", "slide 'What affect the coefficients?'"),
+        "inferred", "The coefficients are algorithm-irrelevant",
+        "slide 'What affect the coefficients?', of fitted curves of language models; one state and these "
+        "two algorithms are ours"),
     title="Two algorithms with the same performance have the same entropy",
     scope="one tabular state, exact expectation, two algorithms at equal performance",
     statement=_statement,

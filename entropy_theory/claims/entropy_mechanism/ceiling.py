@@ -123,8 +123,9 @@ ceiling = vf.Claim(
     id="entropy-mechanism.ceiling",
     source="Entropy Mechanism, the ceiling at H = 0",
     reading=vf.Reading(
-        "precise", r"The ceiling of RL is pre-determined ($\mathcal{H} = 0, R = -a + b$)",
-        "slide 'What does this function implicate?', of a law over many prompts; judged on one"),
+        "inferred", r"The ceiling of RL is pre-determined ($\mathcal{H} = 0, R = -a + b$)",
+        "slide 'What does this function implicate?', of a law over many prompts; one prompt and the "
+        "early policies are ours"),
     title="Performance saturates at b - a when entropy reaches zero",
     scope="one tabular state, exact expectation, along 3 steps; the repair for any policy",
     statement=_statement,

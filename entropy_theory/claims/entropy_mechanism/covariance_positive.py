@@ -67,8 +67,8 @@ covariance_positive = vf.Claim(
     id="entropy-mechanism.covariance-positive",
     source="Entropy Mechanism, lessons from the entropy dynamics (Table 1)",
     reading=vf.Reading(
-        "precise", "All update steps have positive average covariance (100%)",
-        "slide 'Lessons learned from entropy dynamics analysis', of a run"),
+        "inferred", "All update steps have positive average covariance (100%)",
+        "slide 'Lessons learned from entropy dynamics analysis', of a run: an observation, no law"),
     title="The covariance of policy gradient is positive, so entropy falls (any tabular state)",
     scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_statement,
@@ -100,8 +100,8 @@ covariance_positive_npg = vf.Claim(
     id="entropy-mechanism.covariance-positive-npg",
     source="Entropy Mechanism, lessons from the entropy dynamics (Table 1), with Theorem 2",
     reading=vf.Reading(
-        "precise", "All update steps have positive average covariance (100%)",
-        "slide 'Lessons learned from entropy dynamics analysis', of a run"),
+        "inferred", "All update steps have positive average covariance (100%)",
+        "slide 'Lessons learned from entropy dynamics analysis', of a run: an observation, no law"),
     title="The covariance of natural policy gradient is positive, so entropy falls (any tabular state)",
     scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_natural_statement,

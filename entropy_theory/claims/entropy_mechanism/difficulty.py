@@ -148,7 +148,7 @@ ABOVE_CHANCE = vf.Condition(
 )
 
 _statement = vf.Statement(
-    latex=r"One right answer of probability $p$, the others equally likely: "
+    latex=r"One right answer of probability $p$, the odds among the others fixed: "
           r"$\mathrm{Cov}_\pi(\log\pi, \pi A)$ does not fall as $p$ rises.",
     margin=_rise,
 )
@@ -166,11 +166,11 @@ difficulty = vf.Claim(
     id="entropy-mechanism.difficulty",
     source="Entropy Mechanism, Figure 8 (right)",
     reading=vf.Reading(
-        "precise",
+        "inferred",
         "Easier prompts with higher accuracy has higher covariances as well, while harder prompts have "
-        "lower covariances.", "Figure 8, caption, of a run"),
+        "lower covariances.", "Figure 8, caption, of a run: an observation, no law"),
     title="Easier prompts have a larger covariance",
-    scope="prompts of one tabular state: one right answer, the wrong ones equally likely",
+    scope="prompts of one tabular state: one right answer; the repair with equally likely wrong ones",
     statement=_statement,
     instances=PROMPTS,
     # From p = 1/2 to p = 0.88, about the middle and the easiest group of the figure.

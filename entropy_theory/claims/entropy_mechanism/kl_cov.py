@@ -270,8 +270,8 @@ kl_cov_on_policy = vf.Claim(
     source="Entropy Mechanism, KL-Cov (Eqs. 13, 14), strictly on-policy",
     reading=vf.Reading(
         "inferred", "pg_losses1[select_idx] += kl_coef * kl_penalty[select_idx]",
-        "code of KL-Cov, of which it is a consequence"),
-    title="With one update per rollout KL-Cov is its base rule",
+        "code of KL-Cov, which takes |log r| where the statement has the divergence"),
+    title="With one update per rollout the KL penalty of KL-Cov adds nothing",
     scope="one tabular state, one update per rollout",
     statement=_inert,
     instances=vf.bandit_instances(

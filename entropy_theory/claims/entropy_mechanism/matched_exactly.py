@@ -90,8 +90,8 @@ matched_exactly = vf.Claim(
     id="entropy-mechanism.matched-exactly",
     source="Entropy Mechanism, abstract",
     reading=vf.Reading(
-        "precise", "the values of covariance term and entropy differences matched exactly",
-        "abstract, of measured curves"),
+        "inferred", "the values of covariance term and entropy differences matched exactly",
+        "abstract, of measured curves: an observation, no identity"),
     title="Covariance term and entropy difference match exactly",
     scope="one tabular state, exact expectation, one step",
     statement=_printed,

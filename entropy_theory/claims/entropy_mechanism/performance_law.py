@@ -153,8 +153,9 @@ performance_law = vf.Claim(
     id="entropy-mechanism.performance-law",
     source="Entropy Mechanism, the transformation equation R = -a e^H + b",
     reading=vf.Reading(
-        "precise", r"$$R = -a \exp(\mathcal{H}) + b$$",
-        "slide 'What if we put them together?', an empirical function"),
+        "inferred", r"$$R = -a \exp(\mathcal{H}) + b$$",
+        "slide 'What if we put them together?', an empirical function of runs of language models; one "
+        "state, and that it holds exactly, are ours"),
     title="Performance is affine in the exponential of entropy",
     scope="one tabular state, exact expectation, three policies of a run; experiments on many prompts",
     statement=_statement,

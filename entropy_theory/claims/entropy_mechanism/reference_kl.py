@@ -67,9 +67,9 @@ def _conclusions(i: vf.Cases) -> ar.Reals:
 
 
 _statement = vf.Statement(
-    latex=r"For every $\beta > 0$ no policy has a larger $E R - \beta\,\mathrm{KL}(\pi\|\pi_{ref})$ than "
-          r"softmax$(\log\pi_{ref} + R/\beta)$, and of the reference's failures this one keeps at least "
-          r"$e^{-1/\beta} > 0$, and not all.",
+    latex=r"For every $\beta > 0$ no softmax policy has a larger $E R - \beta\,\mathrm{KL}(\pi\|"
+          r"\pi_{ref})$ than softmax$(\log\pi_{ref} + R/\beta)$, and of the reference's failures this "
+          r"one keeps at least $e^{-1/\beta} > 0$, and not all.",
     margin=_conclusions,
     conditions=(SOME_WRONG,),
     beyond=lambda i: (ar.less(0 * i.beta, _failures(i)[0]), ar.less(*_failures(i))),
@@ -79,8 +79,9 @@ reference_kl = vf.Claim(
     id="entropy-mechanism.reference-kl",
     source="Entropy Mechanism, Figure 10 ('control entropy at the cost of performance drop')",
     reading=vf.Reading(
-        "precise", "Reference KL: control entropy at the cost of performance drop",
-        "slide 'Can we directly use entropy regularization in RL?', of Figure 10"),
+        "inferred", "Reference KL: control entropy at the cost of performance drop",
+        "slide 'Can we directly use entropy regularization in RL?', of the runs of Figure 10: an "
+        "observation, no law"),
     title="A KL penalty towards a reference costs performance (one tabular state, exact optimum)",
     scope="one tabular state, rewards 0 and 1, optimum of the penalized objective",
     statement=_statement,

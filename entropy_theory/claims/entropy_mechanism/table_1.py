@@ -55,7 +55,7 @@ _outliers = vf.Statement(
 
 table_1_outliers = vf.Claim(
     id="entropy-mechanism.table-1-outliers",
-    source=f"{SOURCE} ('outliers with high covariance, 500x mean value')",
+    source=f"{SOURCE} ('outliers with high covariance (500x mean value)')",
     reading=vf.Reading(
         "precise", "There are *outliers* with high covariance (500x mean value)",
         "slide 'Lessons learned from entropy dynamics analysis'"),

@@ -168,7 +168,7 @@ diverse_bonus_price = vf.Claim(
     instances=vf.bandit_instances(),
     repair=_costs,
     repair_is="instead",
-    repair_note="a price that vanishes as all answers become right; none under the natural gradient",
+    repair_note=r"a price of at most $(1-p)\,p^2 H(q)$, which vanishes as all answers become right",
 )
 
 # ------------------------------------------------------------------ what it does to the full entropy

@@ -190,7 +190,7 @@ _step = vf.Statement(
 
 level_set_step = vf.Claim(
     id="extension.level-set-step",
-    source="Extension (entropy control; any differentiable parametrization)",
+    source="Extension (entropy control, tabular)",
     reading=vf.Reading("inferred"),
     title="A step along an entropy level set never lowers the reward, to first order",
     scope="one tabular state, rewards in [0, 1], first order",
@@ -212,7 +212,7 @@ _flow = vf.Statement(
 
 level_set_flow = vf.Claim(
     id="extension.level-set-flow",
-    source="Extension (entropy control; any differentiable parametrization)",
+    source="Extension (entropy control, tabular)",
     reading=vf.Reading("inferred"),
     title="On the flow along an entropy level set the reward never falls",
     scope="one tabular state, rewards in [0, 1], continuous time",
@@ -248,8 +248,9 @@ def _constant(i: vf.Cases) -> ar.Real:
 
 
 _drift = vf.Statement(
-    latex=r"For $d = \eta\bigl(g - \frac{\langle g,h\rangle}{\langle h,h\rangle}h\bigr)$ of any size, "
-          r"$|\mathcal H(z+d)-\mathcal H(z)| \le \frac12(\frac58+\frac15\log n)\lVert d\rVert^2$.",
+    latex=r"For $d = \eta\bigl(g - \frac{\langle g,h\rangle}{\langle h,h\rangle}h\bigr)$ of any size, at "
+          r"a policy that is not uniform ($h \ne 0$): $|\mathcal H(z+d)-\mathcal H(z)| \le "
+          r"\frac12(\frac58+\frac15\log n)\lVert d\rVert^2$.",
     margin=lambda i: _drift_room(i, _constant(i)),
 )
 
@@ -258,7 +259,8 @@ level_set_drift = vf.Claim(
     source="Extension (entropy control, tabular)",
     reading=vf.Reading("inferred"),
     title="A step of size eta along an entropy level set leaves it by an order of eta squared",
-    scope="one tabular state of at least three actions (two have no such step), one step of any size",
+    scope="one tabular state of at least three actions (two have no such step), rewards in [0, 1], one "
+          "step of any size",
     statement=_drift,
     instances=vf.bandit_instances(SIZE, actions=(3, 6), correct=False, vectors=(vf.GRADED_REWARD,)),
 )

@@ -168,8 +168,9 @@ _jointly = vf.Statement(
 
 _each = vf.Statement(
     latex=r"$\lVert g_m\rVert^2\langle h_m,b_m\rangle - "
-          r"\langle h_m,g_m\rangle\langle g_m,b_m\rangle \ge 0$ at each of the two prompts: with a "
-          r"coefficient for each, no prompt's reward falls where the bonus raises its entropy.",
+          r"\langle h_m,g_m\rangle\langle g_m,b_m\rangle \ge 0$ at each of the two prompts: by "
+          r"extension.level-set-diverse-bonus, what the reward gains where a coefficient of its own "
+          r"holds the prompt's entropy, times $\langle h_m,b_m\rangle$.",
     margin=_gain_of_each,
 )
 
@@ -211,8 +212,8 @@ level_set_one_coefficient = vf.Claim(
     instances=vf.bandit_instances(actions=(2, 4), vectors=(OTHER,)),
     repair=_each,
     repair_is="instead",
-    repair_note="with a coefficient for each prompt no prompt's reward falls where the bonus raises its "
-                "entropy",
+    repair_note="with a coefficient for each prompt the gain of each, times what the bonus adds to its "
+                "entropy, is not below 0",
     experiments=(
         vf.experiment("the fewest answers", "one right answer of (2, 1) and two right of (1, 9, 16): the "
                       "mean entropy is held by a coefficient below 16, and the reward falls",

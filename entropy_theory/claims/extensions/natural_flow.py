@@ -205,7 +205,7 @@ natural_flow_curve = vf.Claim(
     id="extension.natural-flow-curve",
     source="Extension of Entropy Mechanism, Theorem 2 and Section 2",
     reading=vf.Reading("inferred"),
-    title="Along the natural gradient flow entropy is a function of the reward",
+    title="Along the natural gradient flow entropy follows a curve that the start determines",
     scope="tabular token tree, rewards 0 and 1, natural gradient in continuous time, entropy per "
           "response",
     statement=_curve,

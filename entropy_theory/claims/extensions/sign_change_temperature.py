@@ -75,7 +75,8 @@ def _signs(i: Any) -> tuple[vf.Term, ...]:
 _statement = vf.Statement(
     latex=r"$F(T) > 0$ for some $T$ iff $\mathrm{mean}_{\mathcal A^*} c < C$, and then for "
           r"$T > RW/|S|$; $F(T) < 0$ for some $T$ iff $\max_{\mathcal A^*} c > C$, and then where "
-          r"$W e^{-D/T} < \max_{\mathcal A^*} c - C$. If every action is correct, $T_0 = 1$.",
+          r"$W e^{-D/T} < \max_{\mathcal A^*} c - C$. If every action is correct, and "
+          r"not all are equally likely, the sign changes at $T_0 = 1$.",
     margin=_conclusions,
     beyond=_signs,
 )

@@ -27,7 +27,8 @@ def _tight() -> tuple[bool, str]:
 _statement = vf.Statement(
     latex=r"$V_\lambda^{\pi^*_\lambda}(q) - V_\lambda^{\pi}(q) \le \lVert\nabla V_\lambda"
           r"(\mathcal D)\rVert_2^2/(4\lambda C_\lambda(q))$, $C_\lambda(q) = |\mathcal D|^{-2}"
-          r"\min_s P^\pi(s|q)^2\min_a\pi(a|s)^2/P^{\pi^*_\lambda}(s|q)$.",
+          r"\min_s P^\pi(s|q)^2\min_a\pi(a|s)^2/P^{\pi^*_\lambda}(s|q)$; with "
+          r"$\pi^*_\lambda = \mathrm{softmax}(Q^*_\lambda/\lambda)$, and $\nabla V_\lambda$ by Lemma 3.",
     margin=lambda i: room(i, by_state, factor=4),
 )
 

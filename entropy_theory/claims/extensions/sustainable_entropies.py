@@ -157,12 +157,12 @@ def _held_or_collapsed() -> tuple[bool, str]:
 
 
 _statement = vf.Statement(
-    latex=r"At a state with $m = |\mathcal A^*| < n$ AEPO sustains no entropy above $\log m$ (none "
-          r"at all for $m = 1$): $H_k \le \log m + h(e) + e\log\frac{n-m}m$, $e = \frac{n-m}m "
-          r"e^{-\Phi_0}$ (or $\log n$ if $e > \frac{n-m}n$), and $\limsup_k H_k \le \log m$. "
-          r"Below, on the solved face: $(\mathcal H - H)\,F(T) > 0$ under the "
-          r"switch, for nonuniform $q$ and $H \ne \mathcal H$; and for $m = 2$, $\eta \le 2$: "
-          r"$|D_{k+1} - D^*| \le \max(|D_k - D^*|, \frac\eta8)$, $|H_{k+1} - \mathcal H| \le "
+    latex=r"For $\eta \le 2$, at a state with $m = |\mathcal A^*| < n$ AEPO sustains no entropy above "
+          r"$\log m$ (none at all for $m = 1$): $H_k \le \log m + h(e) + e\log\frac{n-m}m$, $e = "
+          r"\frac{n-m}m e^{-\Phi_0}$ (or $\log n$ if $e > \frac{n-m}n$), and $\limsup_k H_k \le \log m$. "
+          r"Below, on the solved face, with the target $H^*$: $(H^* - H)\,F(T) > 0$ under the "
+          r"switch, for nonuniform $q$ and $H \ne H^*$; and for $m = 2$: "
+          r"$|D_{k+1} - D^*| \le \max(|D_k - D^*|, \frac\eta8)$, $|H_{k+1} - H^*| \le "
           r"\frac14\max(|D_k - D^*|, \frac\eta8)$ (temperatures 1.25 and 0.8).",
     margin=_sustainable,
     conditions=(SOME_WRONG,),

@@ -146,7 +146,7 @@ MOVES = vf.Condition(latex="d is not constant", value=variance)
 
 _variance_statement = vf.Statement(
     latex=r"$|H(z+d)-H(z)+\mathrm{Cov}(\log\pi,d)| \le \frac{e^M}2 V\{1+\log n+\log(\rho^2/V)\}$, "
-          r"$V=\mathrm{Var}(d) > 0$, $\rho=\max d-\min d$.",
+          r"$V=\mathrm{Var}(d) > 0$, $M=\max(d-\bar d)$, $\rho=\max d-\min d$.",
     margin=_by_variance,
     conditions=(MOVES,),
 )

@@ -144,7 +144,8 @@ annealed_covariance = vf.Claim(
     source="Comparative theory of entropy control (arXiv 2604.09676), abstract, made precise",
     reading=vf.Reading(
         "precise", "achieve asymptotic unbiasedness when the regularization coefficient is annealed",
-        "abstract; the paper's own text is not at hand"),
+        "abstract, of annealing, where the statement has a threshold; the paper's own text is not at "
+        "hand"),
     title="A bonus is biased at every coefficient; under a small covariance penalty the objective "
           "rises towards right answers",
     scope="one tabular state, rewards 0 and 1, stationary points; judged: the abstract, made precise",

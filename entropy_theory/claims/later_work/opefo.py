@@ -144,7 +144,7 @@ _ascent = vf.Statement(
 
 _ascent_binary = vf.Statement(
     latex=r"With rewards 0 and 1 the flow-balanced expected policy gradient never lowers the expected "
-          r"reward to first order. (With two actions the balanced step is zero, whatever the rewards.)",
+          r"reward to first order.",
     margin=lambda i: _progress(i, _binary(i)),
     conditions=(_some_flow(_binary),),
 )

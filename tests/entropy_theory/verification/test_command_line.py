@@ -73,6 +73,13 @@ def test_show(command):
         assert expected in out
 
 
+def test_a_statement_is_printed_with_the_theorems_beside_it(command):
+    status, out, _ = command("statement", "aepo.corollary-4.4-low")
+    assert status == 0
+    for expected in ("Definition repair : Prop", "Definition relative_decrease_near_one : Prop"):
+        assert expected in out
+
+
 def test_a_claim_is_shown_without_what_checks_its_steps(command, monkeypatch):
     """On a core install the README's first example ended with status 2."""
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)

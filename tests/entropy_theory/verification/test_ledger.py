@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from entropy_theory.claims import all_claims
-from entropy_theory.verification import Claim, Reading, ledger
+from entropy_theory.verification import Claim, Reading, ledger, proofs
 from entropy_theory.verification.certify import check_instance
 from entropy_theory.verification.check import checks, run_check
 from entropy_theory.verification.instances import from_json, to_json
@@ -66,7 +66,7 @@ def test_accept_then_compare(entry, tmp_path):
     assert ledger.read_accepted(path) == {}
 
 
-def test_a_change_of_words_or_statement_voids_a_sign_off(entry, tmp_path):
+def test_a_change_of_words_or_statement_voids_a_sign_off(entry, tmp_path, monkeypatch):
     path = tmp_path / "ledger.json"
     ledger.accept([entry], known_ids=[FALSE.id], path=path)
     assert ledger.read_on(FALSE, ledger.read_accepted(path)[FALSE.id]) == ""
@@ -79,6 +79,11 @@ def test_a_change_of_words_or_statement_voids_a_sign_off(entry, tmp_path):
                    {"statement": other},
                    {"statement": dataclasses.replace(FALSE.statement, latex="H < 1")}):
         assert ledger.read_on(dataclasses.replace(FALSE, **change), record) == ""
+    theorems = tmp_path / "trusted" / "Theorems" / "planted"
+    theorems.mkdir(parents=True)
+    (theorems / "false.v").write_text("Definition more : Prop := True.\n")
+    monkeypatch.setattr(proofs, "formal_folder", lambda: tmp_path)
+    assert ledger.read_on(FALSE, record) == ""
     with pytest.raises(ValueError, match="accept its verdict first"):
         ledger.sign([dataclasses.replace(FALSE, id="planted.other")], by="", on="", path=path)
 

@@ -61,12 +61,13 @@ Qed.
 (** Without F(1) < 0 it is false even near T = 1: with the weights (1, 4, 5) and the second answer correct F'(1) < 0, so
     that F(T) > F(1) just below T = 1. *)
 Theorem without_hypothesis_it_is_false :
+  forall near, near < 1 ->
   ~ (forall (n : nat) (logits : vector) (correct : mask) (temperature : R),
      (2 <= n)%nat -> nonempty n correct -> 0 < temperature ->
-     0 < 1 - temperature ->
+     near < temperature -> temperature < 1 ->
      0 <= - (rate n logits correct temperature - untempered_rate n logits correct)).
 Proof.
-  intros printed.
+  intros near near_one printed.
   set (weights := fun a : nat => match a with O => 1 | 1%nat => 4 | _ => 5 end).
   set (z := fun a : nat => ln (weights a)).
   assert (forall a, (a < 3)%nat -> 0 < weights a) as positive
@@ -87,11 +88,14 @@ Proof.
     as (closest & below_one & lower).
   { apply derivable_pt_lim_opp, derivative_rate; [lia|lra]. }
   { rewrite scaled_slope_1; lra. }
-  pose proof (Rmax_l closest 0) as inside; pose proof (Rmax_r closest 0) as not_negative.
-  pose proof (Rmax_lub_lt closest 0 1 below_one ltac:(lra)) as outside.
-  specialize (lower ((Rmax closest 0 + 1) / 2) ltac:(lra) ltac:(lra)).
-  specialize (printed 3%nat z (single 1) ((Rmax closest 0 + 1) / 2) ltac:(lia)
-                (single_nonempty 3 1 ltac:(lia)) ltac:(lra) ltac:(lra)).
+  set (from := Rmax closest (Rmax near 0)).
+  pose proof (Rmax_l closest (Rmax near 0) : closest <= from) as inside.
+  pose proof (Rmax_r closest (Rmax near 0) : Rmax near 0 <= from) as beyond.
+  pose proof (Rmax_l near 0) as nearer; pose proof (Rmax_r near 0) as not_negative.
+  assert (from < 1) as outside by (repeat apply Rmax_lub_lt; lra).
+  specialize (lower ((from + 1) / 2) ltac:(lra) ltac:(lra)).
+  specialize (printed 3%nat z (single 1) ((from + 1) / 2) ltac:(lia)
+                (single_nonempty 3 1 ltac:(lia)) ltac:(lra) ltac:(lra) ltac:(lra)).
   rewrite <- rate_1 in printed; lra.
 Qed.
 

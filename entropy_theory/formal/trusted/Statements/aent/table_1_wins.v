@@ -1,4 +1,4 @@
-(* Generated from the formula of the claim aent.table-1-wins (AEnt, Table 1 and Section 5.2 ('on 5 out of the 6 benchmarks across the two settings')). *)
+(* Generated from the formula of the claim aent.table-1-wins (AEnt, Table 1 and Section 5.2 ('on 5 out of the 6 benchmarks')). *)
 
 From Coq Require Import Reals List Bool.
 From Trusted Require Import Definitions.

@@ -1,4 +1,4 @@
-(* Generated from the formula of the claim entropy-mechanism.table-1-outliers (Entropy Mechanism, Table 1 ('outliers with high covariance, 500x mean value')). *)
+(* Generated from the formula of the claim entropy-mechanism.table-1-outliers (Entropy Mechanism, Table 1 ('outliers with high covariance (500x mean value)')). *)
 
 From Coq Require Import Reals List Bool.
 From Trusted Require Import Definitions.

@@ -1,4 +1,4 @@
-(* Generated from the formula of the claim extension.level-set-flow (Extension (entropy control; any differentiable parametrization)). *)
+(* Generated from the formula of the claim extension.level-set-flow (Extension (entropy control, tabular)). *)
 
 From Coq Require Import Reals List Bool.
 From Trusted Require Import Definitions.

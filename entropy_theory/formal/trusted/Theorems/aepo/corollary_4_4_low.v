@@ -24,10 +24,10 @@ Definition relative_decrease_near_one : Prop :=
     forall temperature, closest < temperature -> temperature < 1 ->
     rate n logits correct temperature < untempered_rate n logits correct.
 
-(** Without F(1) < 0 it is false even near T = 1: with the weights (1, 4, 5) and the second answer correct F'(1) < 0, so
-    that F(T) > F(1) just below T = 1. *)
+(** Without F(1) < 0 it is false even near T = 1. *)
 Definition without_hypothesis_it_is_false : Prop :=
+  forall near, near < 1 ->
   ~ (forall (n : nat) (logits : vector) (correct : mask) (temperature : R),
      (2 <= n)%nat -> nonempty n correct -> 0 < temperature ->
-     0 < 1 - temperature ->
+     near < temperature -> temperature < 1 ->
      0 <= - (rate n logits correct temperature - untempered_rate n logits correct)).
