@@ -29,7 +29,7 @@ RELATIONS: dict[Relation, Callable[[float, float], bool]] = {
     ">": operator.gt, "≥": operator.ge, "<": operator.lt, "≤": operator.le,
 }
 LEVEL = 0.95
-"""Of intervals over seeds and starts."""
+"""The level of intervals over seeds and starts."""
 RULE = (
     "A criterion compares a number of ours with a threshold, in one model. It is seen if the whole "
     "interval of the number is on the asked side. It is not seen if none of it is, and the size that the "

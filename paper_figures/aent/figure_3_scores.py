@@ -62,8 +62,8 @@ FIGURE = PaperFigure(
     data=methods.data,
     finding=finding,
     headline=Headline(
-        says="On a synthetic MDP, with constant coefficients, GRPO saturates and a bonus clamped by a "
-             "third goes on gaining, but so does EntReg, and no lead is seen.",
+        says="With constant coefficients GRPO saturates on an MDP and a bonus clamped by a third does "
+             "not; nor does EntReg, and no lead is seen.",
         holds=(f"{LATER}GRPO", f"{LATER}AEnt"),
         fails=(f"{LATER}EntReg", LEAD),
     ),

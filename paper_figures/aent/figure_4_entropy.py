@@ -66,8 +66,8 @@ FIGURE = PaperFigure(
     data=methods.data,
     finding=finding,
     headline=Headline(
-        says="On a synthetic MDP, with constant coefficients, GRPO's entropy is used up and AEnt's "
-             "is kept, but EntReg's does not fluctuate, and AEnt's is not the calmer one.",
+        says="With constant coefficients GRPO's entropy is used up on an MDP and AEnt's is kept; "
+             "EntReg's does not fluctuate, and AEnt's is no calmer.",
         holds=(methods.HERE + DEPLETES, methods.HERE + KEEPS),
         fails=(methods.HERE + CALM, methods.HERE + UNSTEADY),
     ),

@@ -141,8 +141,8 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     headline=Headline(
-        says="With a third of the tokens clamped and constant coefficients AEnt leads on one of our five "
-             "synthetic MDPs; on the others its lead is not told from none.",
+        says="With constant coefficients AEnt leads on one of our five synthetic MDPs; on the others "
+             "its lead is not told from none.",
         holds=("on the MDP with 15 of 100,000 tokens optimal",),
         fails=("on the MDP with 15 of 10,000 tokens optimal",
                "on the MDP with 15 of 1,000,000 tokens optimal",

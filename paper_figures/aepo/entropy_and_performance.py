@@ -140,8 +140,8 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     headline=Headline(
-        says="On average over prompts pass@1 rises with the target entropy and no fall is shown; on rare "
-             "right answers, before a judge who passes 3 answers, it rises and falls.",
+        says="On average pass@1 rises with the target and no fall is shown; on rare right answers, "
+             "before a judge of 3, it does both.",
         holds=("on rare right answers where 3 answers pass",),
         fails=("on the average of all prompts where 5 answers pass",),
     ),

@@ -161,8 +161,8 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     headline=Headline(
-        says="With 8 right answers AEPO stays up and ends at its target in most starts, where GRPO, "
-             "Entropy-Reg and Entropy-Adv collapse in most; with 4 this is not shown.",
+        says="With 8 right answers AEPO holds its target in most starts, where the other three rules "
+             "collapse in most; with 4 this is not shown.",
         holds=("with 8 right answers",),
         fails=("with 4 right answers",),
     ),

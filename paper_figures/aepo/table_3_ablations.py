@@ -231,8 +231,8 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     headline=Headline(
-        says="Where several answers are right entropy collapses under both ablations while AEPO holds "
-             "its target; that both learn less than GRPO from as many samples is not shown.",
+        says="With several right answers both ablations collapse while AEPO holds its target; that both "
+             "learn less than GRPO from as many samples is not shown.",
         holds=("for entropy, with 4 right answers", "for entropy, with 8 right answers"),
         fails=("for reward",),
     ),

@@ -41,7 +41,7 @@ TEMPERATURES = np.geomspace(0.2, 6.0, 35)
 COLUMNS = ["right_answers", "peakedness", "accuracy", "temperature", "rate", "rate_at_1", "slope_at_1",
            "sign_change"]
 OUTSIDE = "F(1) > 0"
-"""Where the theorem says nothing; its corollary is printed without that condition, and follows from it."""
+"""Where the theorem says nothing. Its corollary is printed without the theorem's condition F(1) < 0."""
 RISES, FALLS = "#9ccbe8", "#f6e3c5"
 
 
@@ -164,8 +164,8 @@ FIGURE = PaperFigure(
     name="aepo-theorem-4-3",
     source="AEPO, Theorem 4.3 and Corollary 4.4",
     title="where tempered REINFORCE raises entropy",
-    paper="Where REINFORCE lowers entropy at T = 1, a slightly higher temperature lowers it less, so "
-          "that high temperature raises entropy and low temperature lowers it, relatively.",
+    paper="Where REINFORCE lowers entropy at T = 1, slightly more temperature lowers it less: high "
+          "temperature raises entropy, low lowers it, relatively.",
     place="Section 4.1, Theorem 4.3 and Corollary 4.4; they have no figure",
     ours="The sign of F(T), the entropy change per unit learning rate, for 20-answer policies with "
     "logits at normal quantiles; black: T0, where it changes; hatched: where the corollary is false; "

@@ -260,8 +260,8 @@ FIGURE = PaperFigure(
     name="entropy-mechanism-figure-8",
     source="Cui et al., Figure 8",
     title="entropy change against covariance, and covariance by difficulty",
-    paper="Along GRPO entropy change and covariance show similar trends, the covariance stays mostly positive, and "
-    "easier prompts have larger ones.",
+    paper="Along GRPO entropy change and covariance show similar trends, the covariance stays mostly "
+    "positive, and easier prompts have larger ones.",
     place="Figure 8, its caption and the abstract",
     ours="Prompts with 20 answers. Above: GRPO at the middle rate, and what is left of each rule's "
          "change beyond a factor times its theorem. Middle: covariance along GRPO by batch accuracy, "
@@ -271,8 +271,8 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     headline=Headline(
-        says="The entropy change of GRPO follows the covariance, at our learning rates not exactly; "
-             "easier prompts have larger covariances as estimated from samples, not by Theorem 1.",
+        says="GRPO's entropy change follows the covariance, at our rates not exactly; easier prompts "
+             "have larger covariances as estimated from samples, not by Theorem 1.",
         holds=("for the trend along GRPO", "for the order by difficulty, estimated from samples"),
         fails=("as an exact match", "for the order by difficulty, by Theorem 1 itself"),
     ),

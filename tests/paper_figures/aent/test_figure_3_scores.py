@@ -7,7 +7,7 @@ from tests.paper_figures.conftest import judged, outcomes, write_run
 
 
 def test_runs_at_constant_coefficients_decide_nothing_about_aent(table):
-    """AEnt judged without its adaptive coefficient; a lead of one context; a mean without its interval."""
+    """AEnt judged without its adaptive coefficient; a lead in the mean that is one context's."""
     rows = (table["world"] == methods.MDP) & (table["quantity"] == "reward")
     ours = rows & (table["method"] == "AEnt")
     table.loc[ours, "value"] = table.loc[rows & (table["method"] == methods.ORACLE), "value"].to_numpy()

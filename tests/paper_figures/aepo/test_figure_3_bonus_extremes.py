@@ -26,4 +26,4 @@ def test_the_extremes_and_control_are_what_the_verdict_says(table):
     one.loc[kinds, "y"] = first.astype(float)
     assert "not seen" in outcomes(figure, one, "with 4 right answers")
     table.loc[(table["panel"] == "collapsed") & (table["setting"] > 0), "y"] = 0.0
-    assert judged(figure, table) == {"tabular": "not seen"}  # what collapses without one is none of a bonus'
+    assert judged(figure, table) == {"tabular": "not seen"}  # one that never collapses

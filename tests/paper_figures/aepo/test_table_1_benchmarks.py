@@ -29,7 +29,7 @@ def test_rewards_are_those_of_the_end(table, results):
 
 
 def test_equal_samples_decide_nothing(table):
-    """A comparison that the paper does not make, counted for it or against it; a lead within its error."""
+    """A comparison that the paper does not make, counted for or against it; a lead within its error."""
     bandits = (table["origin"] == "bandits") & (table["row"] == "AEPO")
     for lead, equal, verdict in ((100.0, -50.0, "seen"), (0.0, 50.0, "not seen")):
         table.loc[bandits, "value"] = lead

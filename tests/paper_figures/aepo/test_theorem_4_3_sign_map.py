@@ -13,7 +13,7 @@ def test_the_black_line_separates_the_signs(table):
 
 
 def test_the_verdict_follows_the_numbers(table):
-    """Points where the theorem says nothing, held against its corollary; a theorem that does not count."""
+    """Points where the theorem says nothing, held against it; a theorem that does not count."""
     against, outside = figure.against_corollary(table), table["rate_at_1"] > 0
     assert (against & outside).any()
     assert judged(figure, table[outside | ~against]) == {"tabular": "seen"}

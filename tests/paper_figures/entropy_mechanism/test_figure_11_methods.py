@@ -15,7 +15,7 @@ def moved(table, panel, by):
 
 
 def test_each_difference_is_judged_by_itself(table):
-    """Two of three differences that outvote the third; what is kept of the start, which is ours, a vote."""
+    """Two of three differences that outvote the third; what is kept of the start, a vote."""
     more = table
     for panel in ("entropy", "reward"):
         more = moved(more, panel, 9.0)

@@ -5,8 +5,8 @@ import pytest
 
 from entropy_theory import performance_law as law
 from paper_figures.entropy_mechanism import figure_2_entropy_consumption as figure
-from tests.paper_figures.entropy_mechanism.runs import write_curve
 from tests.paper_figures.conftest import judged, outcomes
+from tests.paper_figures.entropy_mechanism.runs import write_curve
 
 
 def test_the_first_twelfth_consumes_what_the_schedule_says(table):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from paper_figures.entropy_mechanism import figure_5_prediction as figure
-from tests.paper_figures.entropy_mechanism.runs import write_curve
 from tests.paper_figures.conftest import judged, outcomes
+from tests.paper_figures.entropy_mechanism.runs import write_curve
 
 
 def test_the_drawn_announcement_is_the_one_that_is_judged(table):

@@ -8,8 +8,8 @@ import pytest
 
 from paper_figures.entropy_mechanism import figure_8_covariance as figure
 from paper_figures.entropy_mechanism import model_runs
-from tests.paper_figures.entropy_mechanism.runs import write_curve
 from tests.paper_figures.conftest import judged, outcomes
+from tests.paper_figures.entropy_mechanism.runs import write_curve
 
 
 def test_each_theorem_is_the_first_order_of_its_own_algorithm(table):

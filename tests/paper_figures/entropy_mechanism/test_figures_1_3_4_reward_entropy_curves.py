@@ -5,8 +5,8 @@ import pytest
 import xarray
 
 from paper_figures.entropy_mechanism import figures_1_3_4_reward_entropy_curves as figure
-from tests.paper_figures.entropy_mechanism.runs import write_curve
 from tests.paper_figures.conftest import judged, outcomes
+from tests.paper_figures.entropy_mechanism.runs import write_curve
 
 
 def test_the_law_misses_by_what_it_says(table, results):
