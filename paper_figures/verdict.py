@@ -29,7 +29,7 @@ RELATIONS: dict[Relation, Callable[[float, float], bool]] = {
     ">": operator.gt, "≥": operator.ge, "<": operator.lt, "≤": operator.le,
 }
 LEVEL = 0.95
-"""Of intervals over seeds and starts."""
+"""The level of intervals over seeds and starts."""
 RULE = (
     "A criterion compares a number of ours with a threshold, in one model. It is seen if the whole "
     "interval of the number is on the asked side. It is not seen if none of it is, and the size that the "
@@ -61,16 +61,19 @@ def exact(value: float, seeds: int | None = None) -> Number:
     return Number(float(value), float(value), float(value), seeds)
 
 
-def mean_of(values: Sequence[float] | np.ndarray, *, seeds: bool = False) -> Number:
+def mean_of(
+    values: Sequence[float] | np.ndarray, *, seeds: bool = False, alike: bool = False
+) -> Number:
     """Return the mean of independent values with Student's interval at `LEVEL`.
 
     Args:
         values: [N], a value per start or seed, N >= 1; the interval of a single one is infinite.
+        alike: whether a single one stands for all starts, which are alike; then it is exact.
         seeds: whether they are seeds of training, of which one alone decides nothing.
     """
     array = np.asarray(values, dtype=float)
     mean, n = float(array.mean()), array.size
-    half = math.inf
+    half = 0.0 if alike else math.inf
     if n > 1:
         half = float(stats.t.ppf((1 + LEVEL) / 2, n - 1) * array.std(ddof=1) / math.sqrt(n))
     return Number(mean, mean - half, mean + half, n if seeds else None)

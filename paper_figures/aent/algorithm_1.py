@@ -18,7 +18,7 @@ from paper_figures.data import inputs
 from paper_figures.drawing.style import REFERENCE, SERIES, label_ends, panels
 from paper_figures.drawing.table import Table
 from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline
+from paper_figures.verdict import Criterion, Headline, exact
 from simulations.experiments.aent_coefficient import ALGORITHM as RULE
 
 STEPS = (
@@ -44,6 +44,8 @@ LANGUAGE_MODELS = {
 }
 """What does a step when a language model is trained, where it is another function."""
 EXACT = 1e-12
+ONE_RUN = 1
+"""The seeds of the run that is shown step by step; one alone decides nothing."""
 
 
 def data(results: Path) -> pandas.DataFrame:
@@ -75,9 +77,9 @@ def finding(table: pandas.DataFrame) -> Finding:
     return Finding(criteria=(
         Criterion("largest difference of the coefficient from Eq. 4.1's", error, "<", EXACT),
         Criterion("share of the second half of the steps in which the clamped entropy is in its band",
-                  inside, ">", 0.5, "for staying in the band"),
+                  exact(inside, ONE_RUN), ">", 0.5, "for staying in the band"),
         Criterion("distance of the clamped entropy at the end from its band, nats, negative inside",
-                  outside, "≤", 0, "for staying in the band"),
+                  exact(outside, ONE_RUN), "≤", 0, "for staying in the band"),
     ))
 
 
@@ -143,8 +145,8 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     headline=Headline(
-        says="The coefficient follows Eq. 4.1 step by step, but the clamped entropy does not stay in "
-             "its band.",
+        says="The coefficient follows Eq. 4.1 step by step; one run does not decide whether the clamped "
+             "entropy stays in its band.",
         holds=("",),
         fails=("for staying in the band",),
     ),

@@ -191,7 +191,7 @@ FIGURE = PaperFigure(
     source="AEnt, Figure 1",
     title="what an entropy bonus lifts, with and without clamping",
     paper="Without entropy control a step squeezes rare optimal tokens; the clamped bonus lifts them, "
-          "and on an MDP of 100,000 actions it gains where the full one does not.",
+          "and on an MDP gains where the full one does not.",
     place="Section 4.1 and Figure 1; its caption is not in the text we had, the MDP is of the third "
     "version",
     ours="One exact step on ten tokens (local reward 0.5, optimal 1); GRPO on up to 1,000,000 tokens "
@@ -200,8 +200,8 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     headline=Headline(
-        says="A step squeezes rare optimal tokens, and the full bonus loses its gain as the vocabulary "
-             "grows; whether clamping a third gains where the full bonus does not is undecided.",
+        says="A step squeezes rare optimal tokens, and the full bonus loses its gain in larger "
+             "vocabularies; what clamping a third gains is undecided.",
         holds=("", "for the full bonus, the larger the vocabulary"),
         fails=("for the bonus clamped by a third, as in the paper's runs",),
     ),

@@ -35,6 +35,9 @@ QUANTITIES = {"reward": "reward (0 to 1)", "entropy": "clamped entropy (nats)",
 REAL = {"reward": "reward (0 to 1)", "entropy": "entropy (nats)",
         "mean_length": "response length (tokens)"}
 TREES = "token trees"
+BAND_HELD, SCORES, BLOWN_UP = (f"after a change of prompts, {what}" for what in (
+    "share in the band", "scores", "entropy under the constant"))
+"""Settings of criteria on tabular prompts: that change is ours, so they are beyond the paper."""
 ALIKE = 0.02  # difference of rewards that counts as none
 
 
@@ -112,11 +115,13 @@ def finding(table: pandas.DataFrame) -> Finding:
     worse = shares.min(axis=1)
     return Finding(criteria=(
         Criterion("share of the worse tail in the band, adaptive coefficient less the best constant",
-                  float(worse["adaptive", best["adaptive"]] - worse["constant"].max()), ">", 0),
+                  float(worse["adaptive", best["adaptive"]] - worse["constant"].max()), ">", 0,
+                  BAND_HELD, beyond=True),
         Criterion("reward at the end, adaptive less constant, absolute",
-                  abs(ends["adaptive", "reward"] - ends["constant", "reward"]), "<", ALIKE),
+                  abs(ends["adaptive", "reward"] - ends["constant", "reward"]), "<", ALIKE, SCORES,
+                  beyond=True),
         Criterion("entropy at the end under the constant that fitted, nats",
-                  ends["constant", "entropy"], ">", BAND[1]),
+                  ends["constant", "entropy"], ">", BAND[1], BLOWN_UP, beyond=True),
         *(Criterion("correlation of response length and entropy along GRPO",
                     float(line["entropy"].corr(line["length"])), ">", 0,
                     f"for length on token trees, {kind}", beyond=True)
@@ -208,7 +213,8 @@ FIGURE = PaperFigure(
     headline=Headline(
         says="After a change of prompts the adaptive coefficient holds the band better, but entropy does "
              "not explode under the constant, and rewards are not alike.",
-        fails=("",),
+        holds=(BAND_HELD,),
+        fails=(SCORES, BLOWN_UP),
     ),
     draw=draw,
     recipes=("paper/aent-math", "gpu-small/aent-adaptive", "gpu-small/aent-constant"),

@@ -32,6 +32,8 @@ RECIPES = ("paper/aent-math", "paper/aent-math-grpo", "paper/aent-math-entropy-r
            "gpu-small/aent-adaptive")
 COLUMNS = ["world", "family", "method", "coefficient", "start", "step", "quantity", "value"]
 MDP, PROMPTS, TRANSFORMER = "synthetic MDP", "prompts", "language model"
+HERE = "on the synthetic MDP with constant coefficients, "
+"""How settings of criteria there begin. They are beyond the paper, whose AEnt adapts its coefficient."""
 VOCABULARY = 100_000
 TREATMENTS = {"none": "GRPO", "full": "EntReg", "clamped by a third": "AEnt",
               "clamped to the plausible": ORACLE}

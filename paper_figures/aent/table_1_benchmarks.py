@@ -2,7 +2,8 @@
 
 What we run: in place of benchmarks the synthetic MDP at several sizes and sparsities (the reward after
 training, bonuses at their best constant coefficient, AEnt with the paper's p = 1/3 of the tokens removed
-and, as a row that decides nothing, clamped to the tokens that an oracle gives); and language models where
+and clamped to the tokens that an oracle gives; all beyond the paper, whose AEnt adapts its coefficient);
+and language models where
 at least two of the methods were trained in one setting.
 """
 
@@ -78,9 +79,10 @@ def reported(table: pandas.DataFrame) -> float:
 def finding(table: pandas.DataFrame) -> Finding:
     """State who is ahead on the MDPs, and in each setting of training runs."""
     criteria = [
-        Criterion("AEnt's reward at the end (p = 1/3) less the better of GRPO's and EntReg's",
-                  Number(lead.value, lead.low, lead.high), ">", 0,
-                  f"on the MDP with {lead.column} tokens optimal", reported=reported(table))
+        Criterion("reward at the end of AEnt (p = 1/3, coefficient constant) less the better of GRPO's "
+                  "and EntReg's", Number(lead.value, lead.low, lead.high), ">", 0,
+                  f"on the MDP with {lead.column} tokens optimal", beyond=True,
+                  reported=reported(table))
         for lead in table[table["row"] == LEAD].itertuples()]
     training = table[(table["origin"] == "training") & (table["column"] == "reward (0 to 1)")]
     for setting, rows in training.groupby("title", sort=False):
@@ -139,8 +141,8 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     headline=Headline(
-        says="With a third of the tokens clamped AEnt leads on one of our five synthetic MDPs; on the "
-             "others the interval over contexts holds the paper's lead, and none.",
+        says="With constant coefficients AEnt leads on one of our five synthetic MDPs; on the others "
+             "its lead is not told from none.",
         holds=("on the MDP with 15 of 100,000 tokens optimal",),
         fails=("on the MDP with 15 of 10,000 tokens optimal",
                "on the MDP with 15 of 1,000,000 tokens optimal",

@@ -155,8 +155,8 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     headline=Headline(
-        says="On solved prompts with several right answers a high temperature raises entropy and a low "
-             "one lowers it faster; neither unsolved prompts nor one right answer follow that rule.",
+        says="On solved prompts with several right answers high temperature raises entropy and low "
+             "lowers it faster; on unsolved ones, or with one right, not.",
         holds=("on solved prompts with several right answers",),
         fails=("on unsolved prompts with several right answers", "with one right answer"),
     ),

@@ -229,8 +229,8 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     headline=Headline(
-        says="With several right answers an entropy bonus often ends in an extreme while AEPO holds at "
-             "least half of its targets; with one right answer this fails.",
+        says="With several right answers a bonus often ends in an extreme while AEPO holds at least "
+             "half of its targets; with one right this fails.",
         holds=("with 4 right answers", "with 8 right answers"),
         fails=("with one right answer",),
     ),

@@ -183,8 +183,8 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     headline=Headline(
-        says="With its second batch on top of GRPO's samples AEPO ends first on each of five families of "
-             "bandits; at as many samples it leads GRPO in one comparison of six.",
+        says="With its second batch on top AEPO ends first on five families of bandits; at as many "
+             "samples it leads GRPO once in six.",
         holds=(*(f"on {family}, with its second batch on top of GRPO's samples" for family in (
             "five right answers, hard", "five right answers, mixed", "one right answer, hard",
             "one right answer, mixed", "ten right answers, peaked")),

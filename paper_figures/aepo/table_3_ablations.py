@@ -113,7 +113,7 @@ def finding(table: pandas.DataFrame) -> Finding:
     criteria: list[Criterion] = []
     for v in ablations:
         criteria.append(Criterion(f"reward {VARIANTS[v]} less GRPO's from as many samples",
-                                  mean_of((reward[v] - reward["GRPO"]).dropna()), "<", 0))
+                                  mean_of((reward[v] - reward["GRPO"]).dropna()), "<", 0, "for reward"))
     for size in ends.columns:
         where = f"for entropy, with {size} right answers" if size > 1 else "for entropy, with one right"
         criteria.append(Criterion("distance of AEPO's entropy at the end from its target, nats",
@@ -231,10 +231,10 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     headline=Headline(
-        says="Where several answers are right entropy collapses under both ablations while AEPO holds "
-             "its target; that both learn less than GRPO is not shown.",
+        says="With several right answers both ablations collapse while AEPO holds its target; that both "
+             "learn less than GRPO from as many samples is not shown.",
         holds=("for entropy, with 4 right answers", "for entropy, with 8 right answers"),
-        fails=("",),
+        fails=("for reward",),
     ),
     draw=draw,
     tables=tables,

@@ -40,6 +40,8 @@ ACCURACIES = 1 / (1 + np.exp(-np.linspace(logit(0.004), logit(0.999), 61)))
 TEMPERATURES = np.geomspace(0.2, 6.0, 35)
 COLUMNS = ["right_answers", "peakedness", "accuracy", "temperature", "rate", "rate_at_1", "slope_at_1",
            "sign_change"]
+OUTSIDE = "F(1) > 0"
+"""Where the theorem says nothing. Its corollary is printed without the theorem's condition F(1) < 0."""
 RISES, FALLS = "#9ccbe8", "#f6e3c5"
 
 
@@ -91,11 +93,12 @@ def finding(table: pandas.DataFrame) -> Finding:
     slopes = by_policy[by_policy["rate_at_1"] < 0]["slope_at_1"]
     against = against_corollary(table)
     sides = {"T > 1": table["temperature"] > 1, "T < 1": table["temperature"] < 1}
-    signs = {"F(1) < 0": table["rate_at_1"] < 0, "F(1) > 0": table["rate_at_1"] > 0}
+    signs = {"F(1) < 0": table["rate_at_1"] < 0, OUTSIDE: table["rate_at_1"] > 0}
     criteria = [Criterion("Theorem 4.3: policies with F(1) < 0 and F'(1) ≤ 0",
                           float((slopes <= 0).sum()), "≤", 0)] + [
         Criterion("Corollary 4.4: points of the map at which it is false",
-                  float((against & sign & side).sum()), "≤", 0, f"where {name} and {temperature}")
+                  float((against & sign & side).sum()), "≤", 0, f"where {name} and {temperature}",
+                  beyond=name == OUTSIDE)
         for name, sign in signs.items() for temperature, side in sides.items()]
     return Finding(criteria=tuple(criteria))
 
@@ -161,8 +164,8 @@ FIGURE = PaperFigure(
     name="aepo-theorem-4-3",
     source="AEPO, Theorem 4.3 and Corollary 4.4",
     title="where tempered REINFORCE raises entropy",
-    paper="Where REINFORCE lowers entropy at T = 1, a slightly higher temperature lowers it less, so "
-          "that high temperature raises entropy and low temperature lowers it, relatively.",
+    paper="Where REINFORCE lowers entropy at T = 1, slightly more temperature lowers it less: high "
+          "temperature raises entropy, low lowers it, relatively.",
     place="Section 4.1, Theorem 4.3 and Corollary 4.4; they have no figure",
     ours="The sign of F(T), the entropy change per unit learning rate, for 20-answer policies with "
     "logits at normal quantiles; black: T0, where it changes; hatched: where the corollary is false; "
@@ -172,9 +175,10 @@ FIGURE = PaperFigure(
     finding=finding,
     inside="precise",
     headline=Headline(
-        says="Theorem 4.3 holds on the whole map; Corollary 4.4 is false on part of it.",
+        says="Theorem 4.3 holds on the whole map; Corollary 4.4 is false on part of it, even where "
+             "F(1) < 0.",
         holds=("",),
-        fails=("where F(1) > 0 and T > 1", "where F(1) > 0 and T < 1"),
+        fails=("where F(1) < 0 and T < 1", f"where {OUTSIDE} and T > 1"),
     ),
     draw=draw,
 )

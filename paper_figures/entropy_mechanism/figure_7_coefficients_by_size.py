@@ -174,7 +174,7 @@ FIGURE = PaperFigure(
     finding=finding,
     headline=Headline(
         says="As parameters are added, a and b are not both lines in log size that predict the largest "
-             "size, neither after pretraining nor from one start.",
+             "size, pretrained or not.",
         fails=("for parameters, pretrained", "for parameters, one start"),
     ),
     draw=draw,

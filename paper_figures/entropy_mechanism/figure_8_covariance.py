@@ -141,13 +141,16 @@ def finding(table: pandas.DataFrame) -> Finding:
     mean = -of["change"][of["change"]["series"] == "GRPO"]["announced"]
     lemma = of["tokens"][(of["tokens"]["x"] > 1) & (of["tokens"]["series"] == next(iter(ANNOUNCEMENTS)))]
     in_order = "share of the records in which covariance rises with batch accuracy"
+    # How exact a first order is depends on learning rates, which are ours: beyond the paper.
     criteria = [
         Criterion("correlation of GRPO's entropy change with Theorem 1's, smallest of a rate",
                   float(grpo["correlation"].min()), ">", FOLLOWS, "for the trend along GRPO"),
         Criterion("relative error of each theorem for its own algorithm, largest",
-                  float(compared.loc[["PG", "NPG"]]["error"].max()), "<", EXACTLY, "as an exact match"),
+                  float(compared.loc[["PG", "NPG"]]["error"].max()), "<", EXACTLY, "as an exact match",
+                  beyond=True),
         Criterion("GRPO's change over Theorem 1's, largest distance from 1",
-                  float((grpo["slope"] - 1).abs().max()), "<", EXACTLY, "as an exact match"),
+                  float((grpo["slope"] - 1).abs().max()), "<", EXACTLY, "as an exact match",
+                  beyond=True),
         Criterion("relative error of Lemma 1, largest", float(lemma["y"].max()), "<", EXACTLY,
                   "for responses of several tokens", beyond=True),
         Criterion(in_order, float(ordered(of["difficulty"], ESTIMATE).mean()), ">", 0.5,
@@ -257,8 +260,8 @@ FIGURE = PaperFigure(
     name="entropy-mechanism-figure-8",
     source="Cui et al., Figure 8",
     title="entropy change against covariance, and covariance by difficulty",
-    paper="Along GRPO entropy change and covariance match, the covariance stays mostly positive, and "
-    "easier prompts have larger ones.",
+    paper="Along GRPO entropy change and covariance show similar trends, the covariance stays mostly "
+    "positive, and easier prompts have larger ones.",
     place="Figure 8, its caption and the abstract",
     ours="Prompts with 20 answers. Above: GRPO at the middle rate, and what is left of each rule's "
          "change beyond a factor times its theorem. Middle: covariance along GRPO by batch accuracy, "
@@ -268,8 +271,8 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     headline=Headline(
-        says="The entropy change of GRPO follows the covariance, but the theorems are no exact match; "
-             "easier prompts have larger covariances as estimated from samples, not by Theorem 1.",
+        says="GRPO's entropy change follows the covariance, at our rates not exactly; easier prompts "
+             "have larger covariances as estimated from samples, not by Theorem 1.",
         holds=("for the trend along GRPO", "for the order by difficulty, estimated from samples"),
         fails=("as an exact match", "for the order by difficulty, by Theorem 1 itself"),
     ),

@@ -77,8 +77,8 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     headline=Headline(
-        says="With five right answers the largest entropy bonus makes entropy explode, and a gain in "
-             "accuracy as large as KL-Cov's is ruled out; with one right this fails.",
+        says="With five right answers the largest bonus makes entropy explode, and a gain like KL-Cov's "
+             "is ruled out; with one right this fails.",
         holds=("with five right answers",),
         fails=("with one right, shared parameters",),
     ),

@@ -115,11 +115,6 @@ def number(row: pandas.Series, value: float, *ends: float) -> Number:
     return Number(float(value), float(low), float(high), seeds)
 
 
-def raised(group: pandas.DataFrame) -> Number:
-    """Return the share of the steps of the strength at which entropy at the end rises."""
-    return number(group.iloc[-1], float((group["entropy_last"].diff().iloc[1:] > 0).mean()))
-
-
 def families(table: pandas.DataFrame) -> list[tuple[str, str]]:
     """List each (world, family) in the table's order, tabular ones first."""
     return [tuple(pair) for pair in table[["world", "family"]].drop_duplicates().to_numpy()]

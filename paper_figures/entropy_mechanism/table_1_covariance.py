@@ -168,8 +168,8 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     headline=Headline(
-        says="Sampled responses of independent tokens have, at the best of the sharpnesses tried, a "
-             "heavy tail of covariances like the printed one: it needs no structure of language.",
+        says="At the best of the sharpnesses tried, responses of independent tokens have a heavy tail "
+             "of covariances like the printed one.",
         holds=("for the heavy tail", "for the sign of the mean"),
     ),
     draw=draw,

@@ -195,9 +195,8 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     headline=Headline(
-        says="Near collapse wrong answers vanish as the predicted power of the step for all algorithms "
-             "with a power law, in the mean over starts; only the natural gradient keeps the entropy "
-             "among right answers.",
+        says="Near collapse wrong answers vanish as the predicted power of the step, in the mean; only "
+             "the natural gradient keeps entropy among right answers.",
     ),
     draw=draw,
     tables=tables,

@@ -130,7 +130,7 @@ FIGURE = PaperFigure(
     finding=finding,
     headline=Headline(
         says="The covariance is positive, and entropy falls to first order, on most easy prompts and "
-             "fewer hard ones: its sign is that of the problem, and training makes it mostly positive.",
+             "fewer hard ones; training makes it mostly positive.",
     ),
     draw=draw,
 )

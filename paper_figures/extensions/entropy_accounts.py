@@ -203,8 +203,8 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     headline=Headline(
-        says="In one run what a step does to entropy follows the forecast of the entropy gradient more "
-             "closely than that of the papers' coefficients, beyond what its steps explain.",
+        says="In one run what a step does to entropy follows the entropy gradient's forecast more "
+             "closely than the papers' coefficients, beyond what steps explain.",
     ),
     draw=draw,
 )

@@ -233,8 +233,8 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     headline=Headline(
-        says="Forecast from an update's coefficients alone, as the theorems do, the entropy change "
-             "follows the measured one closely in a table, and not always closely on networks.",
+        says="Forecast from an update's coefficients alone, the entropy change follows the measured one "
+             "closely in a table, and not always on networks.",
         holds=("in a table",),
         fails=("on networks",),
     ),

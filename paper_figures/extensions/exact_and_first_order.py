@@ -145,8 +145,8 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     headline=Headline(
-        says="The first-order entropy change is good for small logit steps, and for large ones that "
-             "learn a rare answer it has the wrong sign in most policies.",
+        says="The first-order entropy change is good for small logit steps; for large ones that learn a "
+             "rare answer its sign is mostly wrong.",
     ),
     draw=draw,
 )

@@ -233,9 +233,8 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     headline=Headline(
-        says="What a step does to a network's entropy follows the entropy gradient's forecast in every "
-             "run, and in the worst run more closely than it follows the papers' coefficients in their "
-             "best.",
+        says="What a step does to entropy follows the entropy gradient in every run, in the worst more "
+             "closely than the papers' coefficients in their best.",
     ),
     draw=draw,
     tables=tables,

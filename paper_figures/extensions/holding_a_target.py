@@ -371,9 +371,8 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     headline=Headline(
-        says="Nearest to targets above a small transformer's starting entropy is the forecast on the "
-             "entropy bonus, beyond what seeds explain; nearest to others, with the most reward, is "
-             "AEPO.",
+        says="The forecast on the entropy bonus is nearest to targets above the starting entropy, "
+             "beyond what seeds explain; AEPO to others, with most reward.",
         holds=(ABOVE, OTHERS),
     ),
     draw=draw,

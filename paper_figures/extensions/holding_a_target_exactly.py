@@ -185,7 +185,7 @@ FIGURE = PaperFigure(
     finding=finding,
     headline=Headline(
         says="Targets below log |A*| are held nearest, in the mean, by the forecast on the diverse "
-             "bonus; on the entropy bonus the forecast is nearer than the integral.",
+             "bonus; the entropy bonus' forecast beats the integral.",
     ),
     draw=draw,
     tables=tables,

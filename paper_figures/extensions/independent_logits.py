@@ -237,8 +237,7 @@ FIGURE = PaperFigure(
     finding=finding,
     headline=Headline(
         says="Assumption B.4 (orthonormal gradients of a state's logits) holds for no policy audited; "
-             "how logits share parameters explains the entropy changes, and assuming that they share "
-             "none does not.",
+             "how logits share parameters explains the entropy changes.",
     ),
     draw=draw,
     tables=tables,

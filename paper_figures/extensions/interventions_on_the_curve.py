@@ -172,8 +172,7 @@ FIGURE = PaperFigure(
     finding=finding,
     headline=Headline(
         says="From samples some interventions leave GRPO's curve of reward against entropy on prompts "
-             "with five right answers, and none does with one: the fit is no trade-off that "
-             "interventions must obey.",
+             "with five right answers, and none does with one.",
         holds=("on prompts with five right, graded",),
         fails=("on prompts with one right, graded",),
     ),

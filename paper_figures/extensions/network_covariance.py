@@ -135,8 +135,8 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     headline=Headline(
-        says="Chosen by their true effect, the tokens of Clip-Cov and KL-Cov left more entropy at equal "
-             "reward, beyond what seeds explain, in none of the cases that can be compared.",
+        says="Chosen by true effect, tokens of Clip-Cov and KL-Cov left more entropy at equal reward, "
+             "beyond seeds, in none of the comparable cases.",
     ),
     draw=draw,
 )

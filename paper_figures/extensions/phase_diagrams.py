@@ -165,9 +165,8 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     headline=Headline(
-        says="From the start and a run of GRPO alone, two lines without a fitted constant predict at "
-             "least 90 % of AEPO's runs that collapse or hold their target, but not of those that "
-             "chatter.",
+        says="Two lines without a fitted constant predict 90 % of AEPO's runs that collapse or hold "
+             "their target, but not of those that chatter.",
         holds=("", "of those collapsed", "of those held"),
         fails=("of those chatters",),
     ),

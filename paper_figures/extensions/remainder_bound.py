@@ -201,8 +201,8 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     headline=Headline(
-        says="The bound on what the first order leaves is kept by all policies and steps tried, and the "
-             "worst policies known fill at least half of it.",
+        says="The bound on what the first order leaves is kept by all policies and steps tried; the "
+             "worst known fill half of it.",
     ),
     draw=draw,
 )

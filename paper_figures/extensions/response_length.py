@@ -152,9 +152,8 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     headline=Headline(
-        says="Where length does not matter for the reward, GRPO's mean over each response makes right "
-             "responses shorter and wrong ones longer; token-mean and Dr.GRPO leave them alone in "
-             "expectation.",
+        says="Where length does not matter GRPO's mean over a response shortens right ones and "
+             "lengthens wrong ones; token-mean and Dr.GRPO do neither in expectation.",
     ),
     draw=draw,
 )

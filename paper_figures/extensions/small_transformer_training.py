@@ -120,8 +120,8 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     headline=Headline(
-        says="With many right answers a small transformer's entropy falls under GRPO, and AEPO ends "
-             "higher, near its target; with one right answer this fails.",
+        says="In the runs drawn entropy falls under GRPO with many right answers, and AEPO ends higher, "
+             "near its target; with one right this fails.",
         holds=("with many right answers",),
         fails=("with one right answer",),
     ),

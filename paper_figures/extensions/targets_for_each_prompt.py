@@ -143,9 +143,8 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     headline=Headline(
-        says="Two kinds of prompts with targets of their own keep little of the distance asked between "
-             "them under one coefficient, and more than half with coefficients of their own at the "
-             "largest gain.",
+        says="One coefficient keeps little of the distance asked between two kinds of prompts, and "
+             "coefficients of their own at the largest gain over half.",
     ),
     draw=draw,
     tables=tables,

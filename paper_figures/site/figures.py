@@ -105,7 +105,7 @@ def _gallery(groups: Sequence[Mapping[str, Any]], made: Mapping[str, Path]) -> s
                       badges(figure), "", text(figure["title"]), "",
                       *_findings(figure),
                       *([_criteria(figure)] if figure["criteria"] and not figure["headline"] else []),
-                      f"[contest this]({name}.md#contest-this)", "::::"]
+                      *([] if figure["problem"] else [f"[contest this]({name}.md#contest-this)"]), "::::"]
         parts += [":::::", ""]
     hidden = "\n".join(figure["name"] for group in groups for figure in group["figures"])
     return "\n".join([*parts, fenced(f":hidden:\n\n{hidden}", "{toctree}")])

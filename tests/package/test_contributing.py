@@ -48,9 +48,10 @@ def test_the_figure_is_built_and_its_verdict_follows_the_table(tmp_path, simulat
     try:
         spec.loader.exec_module(module)
         record = build(module.FIGURE, simulated("aepo_figure_2"), tmp_path / "figures", ("svg",))
-        assert record["verdict"] == "holds"
+        assert record["verdicts"] == [{"verdict": "seen", "says": "seen: tabular"}]
         table = module.data(simulated("aepo_figure_2"))
-        assert module.finding(table.assign(rate=-table["rate"])).verdict == "core claim fails"
+        found = module.finding(table.assign(rate=-table["rate"]))
+        assert module.FIGURE.verdicts(found) == {"tabular": "not seen"}
     finally:
         del sys.modules["template_figure"]
 

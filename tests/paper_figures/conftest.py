@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import ModuleType
 
 import pandas
 import pytest
@@ -41,6 +42,16 @@ def write_run(
         for i, h in enumerate(entropies)
     ]
     (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def judged(figure: ModuleType, table: pandas.DataFrame) -> dict[str, str]:
+    """The verdict of a figure's module on a table, by model."""
+    return dict(figure.FIGURE.verdicts(figure.finding(table)))
+
+
+def outcomes(figure: ModuleType, table: pandas.DataFrame, said: str = "") -> list[str]:
+    """The outcomes of the criteria whose setting or words hold ``said``."""
+    return [one.outcome for one in figure.finding(table).criteria if said in f"{one.where}: {one.says}"]
 
 
 @pytest.fixture

@@ -86,7 +86,8 @@ def test_what_was_made_is_written_as_json(tmp_path):
     write_run(tmp_path / "runs" / "g", rule="grpo", entropies=[1.0, 0.5])
     name, written = "small-transformer-training", tmp_path / "found.json"
     assert figures((name,), output=tmp_path, formats=("svg",), json=written) == 0
-    assert json.loads(written.read_text())["made"][name]["verdict"] == "our own"
+    assert json.loads(written.read_text())["made"][name]["verdicts"] == [
+        {"verdict": "our own", "says": "our own"}]
 
 
 def test_an_unwritable_folder_is_named(command, tmp_path):

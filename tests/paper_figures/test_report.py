@@ -51,7 +51,7 @@ def test_failed_and_missing_figures_say_why(tmp_path: Path) -> None:
         "drawn": [], "missing": {"aepo-figure-1": "no x.nc: run `python -m simulations run x`"},
         "failed": {"aepo-figure-2": "ZeroDivisionError: division by <zero>"},
     }))
-    (tmp_path / "figures" / "aepo-figure-3.json").write_text(json.dumps({"verdict": "holds"}))
+    (tmp_path / "figures" / "aepo-figure-3.json").write_text(json.dumps({"verdicts": []}))
     problems = {figure["name"]: figure["problem"] for figure in figures(tmp_path)}
     assert problems["aepo-figure-1"] == "Not made yet: no x.nc: run `python -m simulations run x`"
     assert problems["aepo-figure-2"] == "It could not be made: ZeroDivisionError: division by <zero>"

@@ -50,7 +50,7 @@ def test_an_interval_decides_only_as_a_whole(value, reported, outcome):
 
 
 def test_an_interval_that_holds_what_the_paper_reports_does_not_speak_against_it():
-    """A lead that the paper has as .5 sharp, ours below it throughout but for rounding, held against it."""
+    """A lead that the paper has as .5 sharp, ours below it but for rounding, held against it."""
     below = Criterion("x", Number(0.2, -0.1, 0.5), ">", 0.5)
     assert below.outcome == "not seen"
     assert Criterion("x", Number(-0.2, -0.5, 0.0), ">", -0.0, reported=0.02).outcome == "not seen"
@@ -58,7 +58,7 @@ def test_an_interval_that_holds_what_the_paper_reports_does_not_speak_against_it
 
 
 def test_no_criterion_asks_for_more_than_the_paper_reports():
-    """A lead of .05 asked for where the paper itself has .016: a verdict that the paper could not meet."""
+    """A lead of .05 asked for where the paper itself has .016: a verdict that nobody could meet."""
     with pytest.raises(ValueError, match=r"> 0.05.*reports 0.016: ask for no more"):
         Criterion("lead", 0.04, ">", 0.05, reported=0.016)
 

@@ -5,6 +5,7 @@ import pytest
 from paper_figures.aent import figure_1_one_step as figure
 from paper_figures.data import paper_numbers
 from paper_figures.data.inputs import simulation
+from tests.paper_figures.conftest import judged, outcomes
 
 
 def test_the_numbers_are_those_of_the_simulation_at_the_best_coefficient(table, results):
@@ -21,17 +22,19 @@ def test_the_numbers_are_those_of_the_simulation_at_the_best_coefficient(table, 
 
 
 def test_the_verdict_is_that_of_the_numbers(table):
-    assert figure.finding(table).verdict == "holds under a condition"
-    better = table.copy()
-    ends, clamped = better["panel"] == "end", better["treatment"].isin(figure.CLAMPED)
-    better.loc[ends & clamped, "y"] = 0.98
-    assert figure.finding(better).verdict == "holds"
-    worse = table.copy()
-    worse.loc[ends & clamped, "y"] *= 0.3
-    assert set(figure.CLAMPED.values()) < set(figure.finding(worse).judgment.fails)
-    squeezed = worse["panel"].eq("token") & worse["treatment"].eq("no bonus")
-    worse.loc[squeezed, "y"] = 1.0
-    assert figure.finding(worse).verdict == "core claim fails"
+    """A set that only an oracle knows counted for the paper, or against it; a gain of one context."""
+    ends = table["panel"] == "end"
+    third, oracle = (ends & (table["treatment"] == name) for name in figure.CLAMPED)
+    table.loc[ends & (table["treatment"] == "no bonus"), "y"] = 0.2
+    table.loc[third, "y"] = 0.98
+    for value in (0.98, 0.0):
+        table.loc[oracle, "y"] = value
+        assert "not seen" not in outcomes(figure, table, "as in the paper's runs: reward gained")
+        assert judged(figure, table) == {"tabular": "seen in part"}  # the full bonus gains at this size
+    table.loc[third & (table["start"] > 0), "y"] = 0.1
+    assert outcomes(figure, table, "as in the paper's runs: reward gained")[-1] == "undecided"
+    table.loc[table["panel"].eq("token") & table["treatment"].eq("no bonus"), "y"] = 1.0
+    assert judged(figure, table) == {"tabular": "not seen"}
 
 
 def test_each_clamping_is_asked_to_gain_where_the_full_bonus_does_not(table):
@@ -45,13 +48,12 @@ def test_each_clamping_is_asked_to_gain_where_the_full_bonus_does_not(table):
         for treatment, value in (("full", full), ("by a third", third), ("no bonus", 0.2)):
             table.loc[here & (table["treatment"] == treatment), "y"] = value
     table.loc[ends & (table["optimal"] == 5), "y"] = 0.2
-    assert met(table, "lead over the full bonus")[0] is (0.1 / table[ends]["optimal"].nunique() > 0.05)
     where, gained = "reward gained where the full bonus does not gain", ends & (table["optimal"] == 1)
     assert met(table, where)[0] is False
     table.loc[gained & (table["treatment"] == "by a third"), "y"] = 0.4
     assert met(table, where)[0] is True
     table.loc[gained & (table["treatment"] == "full"), "y"] = 0.4
-    assert met(table, where)[0] is False
+    assert met(table, where) == []
     assert not any(one.where == "" and "clamp" in one.says for one in figure.finding(table).criteria)
 
 

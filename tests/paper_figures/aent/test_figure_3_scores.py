@@ -3,18 +3,20 @@
 
 from paper_figures.aent import figure_3_scores as figure
 from paper_figures.aent import methods
-from tests.paper_figures.conftest import write_run
+from tests.paper_figures.conftest import judged, outcomes, write_run
 
 
-def test_lines_of_other_numbers_change_the_verdict(table):
-    assert figure.finding(table).verdict == "core claim fails"
-    ahead = table.copy()
+def test_runs_at_constant_coefficients_decide_nothing_about_aent(table):
+    """AEnt judged without its adaptive coefficient; a lead in the mean that is one context's."""
     rows = (table["world"] == methods.MDP) & (table["quantity"] == "reward")
-    oracle = table[rows & (table["method"] == methods.ORACLE)]
-    ahead.loc[rows & (table["method"] == "AEnt"), "value"] = oracle["value"].to_numpy()
-    assert figure.finding(ahead).verdict == "holds under a condition"
-    ahead.loc[rows & (table["method"] == "EntReg"), "value"] = 0.2
-    assert figure.finding(ahead).verdict == "holds"
+    ours = rows & (table["method"] == "AEnt")
+    table.loc[ours, "value"] = table.loc[rows & (table["method"] == methods.ORACLE), "value"].to_numpy()
+    table.loc[rows & (table["method"] == "EntReg"), "value"] = 0.2
+    assert judged(figure, table) == {"": "beyond the paper"}
+    assert outcomes(figure, table, figure.LEAD) == ["seen"]
+    assert outcomes(figure, table, f"{figure.LATER}EntReg") == ["seen"]
+    table.loc[ours & (table["start"] > 0), "value"] = 0.0
+    assert outcomes(figure, table, figure.LEAD) == ["undecided"]
 
 
 def test_language_models_are_shown_with_the_bonus_that_ends_best(results, tmp_path, table):

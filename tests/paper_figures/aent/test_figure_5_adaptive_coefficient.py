@@ -3,6 +3,7 @@
 from paper_figures.aent import figure_5_adaptive_coefficient as figure
 from paper_figures.aent.halves import BAND, HALVES
 from simulations.experiments.aent_coefficient import PROFILES
+from tests.paper_figures.conftest import judged, outcomes
 
 
 def test_the_coefficient_rises_below_the_band_falls_above_it_and_stays_in_its_box(table):
@@ -24,16 +25,14 @@ def test_the_coefficient_rises_below_the_band_falls_above_it_and_stays_in_its_bo
     assert (change[above] < 0).any()
 
 
-def test_a_controller_that_holds_the_band_changes_the_verdict(table):
-    """Smoke runs are too short for it to get there."""
-    assert figure.finding(table).verdict == "core claim fails"
-    held = table.copy()
-    held.loc[held["in_band"].notna() & (held["kind"] == "adaptive"), "in_band"] = 0.6
-    assert figure.finding(held).verdict == "core claim fails"
-    constant = (held["kind"] == "constant") & (held["quantity"] == "entropy")
-    held.loc[constant & (held["half"] == HALVES[1]), "value"] = 2.0
-    trees = (held["world"] == figure.TREES) & (held["quantity"] == "length")
-    held.loc[trees, "value"] = -held.loc[trees, "step"]
-    assert figure.finding(held).verdict == "holds"
-    held.loc[(held["kind"] == "adaptive") & (held["quantity"] == "reward"), "value"] = 0.5
-    assert figure.finding(held).verdict == "core claim fails"
+def test_what_follows_our_change_of_prompts_decides_nothing(table):
+    """A change that we made counted as the paper's; smoke runs are too short to get into the band."""
+    table.loc[table["in_band"].notna() & (table["kind"] == "adaptive"), "in_band"] = 0.6
+    assert outcomes(figure, table, figure.BAND_HELD) == ["seen"]
+    assert outcomes(figure, table, figure.BLOWN_UP) == ["not seen"]
+    constant = (table["kind"] == "constant") & (table["quantity"] == "entropy")
+    table.loc[constant & (table["half"] == HALVES[1]), "value"] = 2.0
+    assert outcomes(figure, table, figure.BLOWN_UP) == ["seen"]
+    table.loc[(table["kind"] == "adaptive") & (table["quantity"] == "reward"), "value"] = 0.5
+    assert outcomes(figure, table, figure.SCORES) == ["not seen"]
+    assert judged(figure, table) == {"": "beyond the paper"}

@@ -3,6 +3,7 @@
 import pytest
 
 from paper_figures.aepo import entropy_and_performance as figure
+from tests.paper_figures.conftest import judged
 
 
 def test_printed_averages_rise_to_half_a_nat_and_fall(table):
@@ -17,22 +18,21 @@ def test_printed_averages_rise_to_half_a_nat_and_fall(table):
 
 
 def test_rise_and_fall_are_taken_from_the_curve(table):
-    """Rises of another judge or family; a best target that is not the highest point."""
+    """Rises of another judge or family; an end that is best, and so neither risen to nor fallen from."""
     ours = table[table["family"] != figure.PAPER]
     for _, rows in ours.groupby(["family", "passing"]):
         curve = rows.set_index("x")["y"]
-        assert curve.idxmax() == rows["best"].iloc[0]
-        assert curve.max() - curve.iloc[0] == pytest.approx(rows["rise"].iloc[0], abs=1e-9)
-        assert curve.max() - curve.iloc[-1] == pytest.approx(rows["fall"].iloc[0], abs=1e-9)
+        assert curve.iloc[1:-1].idxmax() == rows["best"].iloc[0]
+        assert curve.iloc[1:-1].max() - curve.iloc[0] == pytest.approx(rows["rise"].iloc[0], abs=1e-9)
+        assert curve.iloc[1:-1].max() - curve.iloc[-1] == pytest.approx(rows["fall"].iloc[0], abs=1e-9)
 
 
-def test_the_verdict_follows_the_numbers(table):
-    """A verdict typed in instead of derived."""
+def test_the_average_before_the_trainings_judge_decides(table):
+    """A kind of prompts, or a judge of our own, that votes: the paper has benchmarks that differ too."""
     both = table.assign(rise=1.0, rise_error=0.1, fall=1.0, fall_error=0.1)
-    assert figure.finding(both).verdict == "holds"
-    neither = both.assign(rise_error=1.0)
-    assert figure.finding(neither).verdict == "core claim fails"
-    one = both.copy()
-    one.loc[one["family"] == "solved", "rise"] = 0.0
-    assert figure.finding(one).verdict == "holds under a condition"
-    one.loc[(one["family"] == "rare") & (one["passing"] == one["passing"].max()), "fall"] = 0.0
+    decides = (both["family"] == figure.AVERAGE) & (both["passing"] == both["passing"].max())
+    both.loc[~decides & (both["family"] != figure.PAPER), ["rise", "fall"]] = -1.0
+    assert judged(figure, both) == {"tabular": "seen"}
+    for fall, error, verdict in ((-1.0, 0.1, "not seen"), (-1.0, 0.9, "undecided")):
+        both.loc[decides, ["fall", "fall_error"]] = fall, error  # the paper's .74 lies inside of the last
+        assert judged(figure, both) == {"tabular": verdict}

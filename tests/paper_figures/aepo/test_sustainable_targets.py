@@ -4,6 +4,7 @@ import pytest
 import xarray
 
 from paper_figures.aepo import sustainable_targets as figure
+from tests.paper_figures.conftest import judged, outcomes
 
 
 def test_shares_leave_targets_above_the_ceiling_out(table, results):
@@ -16,15 +17,12 @@ def test_shares_leave_targets_above_the_ceiling_out(table, results):
 
 
 def test_the_verdict_follows_the_numbers(table):
-    """A verdict typed in instead of derived."""
-    shown = table["panel"].isin(["alpha", "start"])
-    even = table.copy()
-    even.loc[shown, "y"] = 0.9
-    assert figure.finding(even).verdict == "holds"
-    uneven = even.copy()
-    first = (even["panel"] == "alpha") & (even["setting"] == even["setting"].iloc[0])
-    uneven.loc[first, "y"] = 0.6
-    assert figure.finding(uneven).verdict == "holds under a condition"
-    assert figure.finding(uneven).judgment.fails == ("over temperatures and group sizes",)
-    uneven.loc[first & (uneven["alpha"] == uneven.loc[first, "alpha"].min()), "y"] = 0.2
-    assert figure.finding(uneven).verdict == "core claim fails"
+    """One scan that holds at one setting and not at another, taken for both; a scan's mean."""
+    table.loc[table["panel"] == "alpha", "y"] = 0.9
+    assert judged(figure, table) == {"tabular": "seen"}
+    first = (table["panel"] == "alpha") & (table["setting"] == table["setting"].iloc[0])
+    table.loc[first, "y"] = 0.6
+    assert judged(figure, table) == {"tabular": "seen in part"}
+    assert outcomes(figure, table, "over temperatures and group sizes") == ["not seen"]
+    table.loc[first & (table["alpha"] == table.loc[first, "alpha"].min()), "y"] = 0.2
+    assert judged(figure, table) == {"tabular": "not seen"}

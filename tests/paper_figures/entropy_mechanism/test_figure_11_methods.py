@@ -5,6 +5,7 @@ import pytest
 from llm_bridge import recipes
 from paper_figures.entropy_mechanism import figure_11_methods as figure
 from paper_figures.entropy_mechanism import methods
+from tests.paper_figures.conftest import judged, outcomes
 
 
 def moved(table, panel, by):
@@ -13,27 +14,21 @@ def moved(table, panel, by):
     return table.assign(y=table["y"] + by * rows)
 
 
-def test_gains_beyond_the_intervals_change_the_verdict(table):
-    """A verdict typed in instead of derived."""
+def test_each_difference_is_judged_by_itself(table):
+    """Two of three differences that outvote the third; what is kept of the start, a vote."""
     more = table
     for panel in ("entropy", "reward"):
         more = moved(more, panel, 9.0)
-    assert figure.finding(more).verdict == "holds under a condition"
+    assert judged(figure, moved(more, "length", -99.0)) == {"tabular": "seen in part"}
     more = moved(more, "length", 9.0)
-    found = figure.finding(more)
-    assert found.verdict == "holds"
-    less = figure.finding(moved(moved(table, "entropy", -9.0), "reward", -9.0))
-    assert less.verdict == "core claim fails"
-
-
-def test_more_entropy_than_grpo_may_be_a_collapse_too(table):
-    """A little more than nothing, taken for entropy that was kept."""
-    more = table
-    for panel in ("entropy", "reward", "length"):
-        more = moved(more, panel, 9.0)
     start = (more["panel"] == "entropy") & (more["x"] == 0)
-    found = figure.finding(more.assign(y=more["y"] + 99.0 * start))
-    assert any("for entropy" in where for where in found.judgment.fails)
+    for high in (0.0, 99.0):  # a little more than nothing is a collapse too, and beyond the paper
+        found = more.assign(y=more["y"] + high * start)
+        assert judged(figure, found) == {"tabular": "seen"}
+    assert set(outcomes(figure, found, "for entropy kept")) == {"not seen"}
+    for panel in ("entropy", "reward", "length"):
+        table = moved(table, panel, -9.0)
+    assert judged(figure, table) == {"tabular": "not seen"}
 
 
 @pytest.mark.parametrize("name", ["grpo-off-policy", "clip-higher", "clip-cov", "kl-cov"])

@@ -5,6 +5,7 @@ import pytest
 
 from entropy_theory import performance_law as law
 from paper_figures.entropy_mechanism import figure_2_entropy_consumption as figure
+from tests.paper_figures.conftest import judged, outcomes
 from tests.paper_figures.entropy_mechanism.runs import write_curve
 
 
@@ -23,17 +24,15 @@ def test_gain_of_the_law_is_that_of_the_law():
     assert float(figure.gain_of_law(share, start)) == pytest.approx(gain, rel=1e-12)
 
 
-def test_other_shares_change_the_verdict(table):
-    """A verdict typed in."""
-    assert figure.finding(table).verdict == "holds under a condition"
+def test_only_what_the_schedule_does_not_fix_decides(table):
+    """The pace of gain, of which the paper says nothing, counted; the first twelfth, met by choice."""
+    assert judged(figure, table) == {"tabular": "seen"}
+    assert "not seen" in outcomes(figure, table, "for gain at the pace")
     shares = table["panel"] == "share"
-    gain = shares & (table["quantity"] == "gain")
-    together = table.copy()
-    together.loc[gain, "y"] = together.loc[shares & (table["quantity"] == "entropy"), "y"].to_numpy()
-    assert figure.finding(together).verdict == "holds"
-    late = table.copy()
-    late.loc[shares, "y"] = late.loc[shares, "x"]
-    assert figure.finding(late).verdict == "core claim fails"
+    twelfth = shares & np.isclose(table["x"], figure.FIRST)
+    assert judged(figure, table.assign(y=table["y"].where(~twelfth, 0.0))) == {"tabular": "seen"}
+    table.loc[shares, "y"] = table.loc[shares, "x"]
+    assert judged(figure, table) == {"tabular": "not seen"}
 
 
 def test_training_runs_get_a_panel(results, tmp_path):

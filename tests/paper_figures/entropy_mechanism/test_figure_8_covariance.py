@@ -8,6 +8,7 @@ import pytest
 
 from paper_figures.entropy_mechanism import figure_8_covariance as figure
 from paper_figures.entropy_mechanism import model_runs
+from tests.paper_figures.conftest import judged, outcomes
 from tests.paper_figures.entropy_mechanism.runs import write_curve
 
 
@@ -39,20 +40,18 @@ def test_order_is_read_from_hard_to_easy():
 
 
 def test_other_numbers_change_the_verdict(table):
-    """A verdict typed in."""
-    judgment = figure.finding(table).judgment
-    assert judgment.holds
-    assert judgment.fails
-    matching = table.copy()
-    matching["announced"] = matching["y"]
-    rows = matching["panel"] == "difficulty"
-    matching.loc[rows, "y"] = matching.loc[rows, "group"].astype(float)
-    assert figure.finding(matching).verdict == "holds under a condition"
-    matching.loc[matching["panel"] == "tokens", "y"] = 0.0
-    assert figure.finding(matching).verdict == "holds"
-    table.loc[table["panel"] == "change", "announced"] *= -1
-    table.loc[table["panel"] == "difficulty", "y"] *= -1
-    assert figure.finding(table).verdict == "core claim fails"
+    """An exact match, which hangs on our learning rates, or Lemma 1 on several tokens, counted; a trend
+    of the other sign; an estimate in place of the theorem."""
+    rows = table["panel"] == "difficulty"
+    table.loc[rows, "y"] = table.loc[rows, "group"].astype(float)
+    assert judged(figure, table) == {"tabular": "seen"}
+    assert set(outcomes(figure, table, "as an exact match")) == {"not seen"}
+    change = table["panel"] == "change"
+    against = table.assign(announced=table["announced"] * np.where(change, -1, 1))
+    assert outcomes(figure, against, "for the trend along GRPO") == ["not seen"]
+    assert judged(figure, against) == {"tabular": "seen in part"}  # the order is as it was
+    against.loc[rows, "y"] *= -1
+    assert judged(figure, against) == {"tabular": "not seen"}
 
 
 def test_audited_runs_get_a_panel(results, tmp_path):

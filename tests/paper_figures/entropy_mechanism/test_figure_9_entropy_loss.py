@@ -9,7 +9,7 @@ import xarray
 
 from paper_figures.entropy_mechanism import figure_9_entropy_loss as figure
 from paper_figures.entropy_mechanism import sweeps
-from tests.paper_figures.conftest import write_run
+from tests.paper_figures.conftest import judged, write_run
 
 
 def changed(table, quantity, by):
@@ -33,21 +33,18 @@ def test_curves_and_gains_are_those_of_the_simulation(table, results):
 
 
 def test_explosion_and_a_gain_change_the_verdict(table):
-    """A verdict typed in instead of derived."""
+    """A gain without its interval; an entropy held at its start called an explosion."""
     exploded = changed(table, "entropy", 2.0)
-    assert figure.finding(table).verdict == "core claim fails"  # the smoke size does not explode
-    assert figure.finding(exploded).verdict == "holds"
+    assert judged(figure, table) == {"tabular": "not seen"}  # the smoke size does not explode
+    assert judged(figure, exploded) == {"tabular": "seen"}
     row = sweeps.effects(table).iloc[-1]
     barely = changed(table, "entropy", row["entropy_first"] + 0.01 - row["entropy_last"])
-    # Held at its start: no explosion.
-    assert figure.finding(barely).verdict == "core claim fails"
-    gained = changed(exploded, "reward", 0.2)
-    assert figure.finding(gained).verdict == "core claim fails"
+    assert judged(figure, barely) == {"tabular": "not seen"}
+    assert judged(figure, changed(exploded, "reward", 0.2)) == {"tabular": "not seen"}
     wide = exploded.copy()  # starts that differ so much that nothing is ruled out
     rows = (wide["quantity"] == "reward") & (wide["strength"] > 0)
     wide["value"] += 0.2 * rows * np.where(wide["start"] % 2, 1, -1)
-    found = figure.finding(wide)
-    assert found.verdict == "core claim fails"
+    assert judged(figure, wide) == {"tabular": "undecided"}
 
 
 def test_a_small_bonus_that_stops_the_collapse_is_no_reproduction(table):
@@ -56,12 +53,12 @@ def test_a_small_bonus_that_stops_the_collapse_is_no_reproduction(table):
     small = exploded[exploded["strength"] == 0].assign(strength=1e-3)
     later = (small["quantity"] == "entropy") & (small["step"] > 0)
     held = small.assign(value=small["value"] + 1.0 * later)
-    assert figure.finding(pandas.concat([exploded, small])).verdict == "holds"
-    assert figure.finding(pandas.concat([exploded, held])).verdict == "core claim fails"
+    assert judged(figure, pandas.concat([exploded, small])) == {"tabular": "seen"}
+    assert judged(figure, pandas.concat([exploded, held])) == {"tabular": "not seen"}
 
 
 def test_transformer_runs_get_a_column_and_enter_the_verdict(results, tmp_path):
-    """A run that is drawn and not judged, or judged on a gain that one seed cannot show."""
+    """A run that is drawn and not judged, or one seed that decides."""
     shutil.copytree(results / "simulations", tmp_path / "simulations")
     write_run(tmp_path / "runs" / "b", rule="entropy-bonus", entropies=[0.8, 0.9, 2.0],
               options=("coefficient=0.05",))
@@ -71,10 +68,9 @@ def test_transformer_runs_get_a_column_and_enter_the_verdict(results, tmp_path):
     setting = "small-sums on split, 3 steps, CPU"
     assert sweeps.families(table)[1:] == [("transformer", setting)]
     found = figure.finding(table)
-    assert f"on {setting}" in (*found.judgment.holds, *found.judgment.fails)
-    assert not any("gain accuracy" in one.says for one in found.criteria if setting in one.where)
+    assert judged(figure, table)["0.8M transformer"] == "undecided"
     rise = next(one for one in found.criteria if "rise" in one.says and setting in one.where)
-    assert (rise.threshold, rise.value) == (figure.EXPLODED, pytest.approx(0))
+    assert (rise.threshold, rise.number.value) == (figure.EXPLODED, pytest.approx(0))
     # Three steps are fewer than the five of a mean.
     axes = sweeps.draw(table).axes
     assert len(axes) == 4
@@ -90,4 +86,4 @@ def test_gains_are_of_seeds_that_were_run_without_a_bonus_too(table):
     assert effects.loc[effects["world"] == sweeps.TRANSFORMER, "reward_last"].max() <= 1
     apart = pandas.concat([table, zero, more.assign(start=1)])
     assert set(sweeps.effects(apart)["world"]) == {sweeps.TABULAR}
-    assert figure.finding(apart).verdict == figure.finding(table).verdict
+    assert judged(figure, apart) == judged(figure, table)

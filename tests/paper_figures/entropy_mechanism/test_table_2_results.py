@@ -3,7 +3,7 @@
 import json
 
 from paper_figures.entropy_mechanism import table_2_results as figure
-from tests.paper_figures.conftest import write_run
+from tests.paper_figures.conftest import judged, write_run
 
 
 def methods(runs, kl_cov):
@@ -16,20 +16,18 @@ def methods(runs, kl_cov):
 
 def test_every_printed_average_is_wrong_and_one_order_is_reversed(tmp_path):
     """Means of the rows: 39.09 (38.6), 39.84 (38.8), 41.74 (40.4), 41.09 (40.6); 45.17 (45.8) ..."""
-    found = figure.finding(figure.data(tmp_path))
     means = [value for table in figure.PRINTED.values() for value in table.averages().values()]
     assert [f"{mean:.2f}" for mean in means] == [
         "39.09", "39.84", "41.74", "41.09", "45.17", "46.46", "50.63", "51.59"]
-    assert found.verdict == "awaits runs"
+    assert judged(figure, figure.data(tmp_path)) == {"": "awaits runs"}
 
 
 def test_a_seed_among_grpo_s_changes_the_verdict(tmp_path):
-    """A verdict from means alone, or typed in."""
+    """A verdict from means alone."""
     methods(tmp_path / "a" / "runs", 0.7)
     methods(tmp_path / "b" / "runs", 0.55)
-    assert figure.finding(figure.data(tmp_path / "a")).verdict == "holds"
-    found = figure.finding(figure.data(tmp_path / "b"))
-    assert found.verdict == "core claim fails"
+    assert judged(figure, figure.data(tmp_path / "a")) == {"0.8M transformer": "seen"}
+    assert judged(figure, figure.data(tmp_path / "b")) == {"0.8M transformer": "undecided"}
 
 
 def test_evaluations_of_the_trained_models_become_columns(tmp_path):

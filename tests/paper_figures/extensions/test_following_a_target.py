@@ -34,4 +34,4 @@ def test_only_targets_that_move_are_followed(written):
 
 def test_few_runs_rank_nothing(written):
     table = figure.data(written)
-    assert figure.finding(table[table["shape"] == "ramp"]).verdict == "awaits runs"
+    assert figure.finding(table[table["shape"] == "ramp"]).standing == "awaits runs"
