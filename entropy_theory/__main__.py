@@ -266,7 +266,7 @@ def prove(
 
     Args:
         ids: claims whose proofs are checked; all that have one by default.
-        refuted: check the theorems that claims are false too, which takes ten minutes more.
+        refuted: check the theorems that claims are false too, which takes four minutes more.
         accept: write refutations, and make what was accepted the committed record, with its statements.
         json: write what the kernel said of each claim to this file; "-" prints it.
         jobs: files compiled at once; one per core by default.

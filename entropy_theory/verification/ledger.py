@@ -140,7 +140,7 @@ def signature(claim: Claim) -> str:
     """A digest of what a reader compares: the words, and what is proved or judged of them."""
     part, statement = proofs.statement_of(claim)
     try:
-        formal = statement.formula.rocq(part, witnesses=False)
+        formal = statement.formula.rocq(part, beside=False)
     except UntraceableError:
         formal = "\n".join(judged(statement))
     text = json.dumps([digests(words(claim)), formal, *filter(None, [proofs.beside(claim)])])

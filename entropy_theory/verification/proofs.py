@@ -21,6 +21,7 @@ from typing import Any
 
 from entropy_theory.support.results import read_json, write_json, write_text
 from entropy_theory.verification.claim import Claim, Evidence, Statement
+from entropy_theory.verification.formula.rocq_domains import DEFINED
 from entropy_theory.verification.formula.terms import UntraceableError
 
 INSTALL = "apt install coq libcoq-stdlib libcoq-coquelicot libcoq-interval"
@@ -89,16 +90,18 @@ class Proof:
     def theorems(self) -> list[tuple[str, str]]:
         """Each proposition to be proved and the theorem that proves it, by their full names.
 
-        Those are the statement, its witnesses as far as they are proved, and what stands beside it.
+        Those are the statement, that it is defined, its witnesses as far as they are proved, and what
+        stands beside it.
         """
         if self.module == SANITY:
             return [(f"Trusted.Sanity.{name}", f"PolicyEntropy.Sanity.{name}")
                     for name in _stated(self.statement)]
         proved = f"PolicyEntropy.claims.{self.module}"
-        witnesses = [name for name in self.witnesses if name not in self.unwitnessed]
+        stated = [name for name in _stated(self.statement) if name == DEFINED or (
+            name in self.witnesses and name not in self.unwitnessed)]
         beside = _stated(self.needs.get(_beside(self.module), ""))
         return [(f"Trusted.Statements.{self.module}.{self.part}", f"{proved}.proved"),
-                *((f"Trusted.Statements.{self.module}.{name}", f"{proved}.{name}") for name in witnesses),
+                *((f"Trusted.Statements.{self.module}.{name}", f"{proved}.{name}") for name in stated),
                 *((f"Trusted.Theorems.{self.module}.{name}", f"{proved}.{name}") for name in beside)]
 
     @property

@@ -125,7 +125,7 @@ def theorem(claim: Claim, counterexample: Mapping[str, Any] | None, folder: Path
 
 
 def _printed(claim: Claim) -> str:
-    return claim.statement.formula.rocq("printed", witnesses=False)
+    return claim.statement.formula.rocq("printed", beside=False)
 
 
 def _module(claim: Claim) -> str:

@@ -113,7 +113,8 @@ def _for_every_size(i: vf.Cases) -> tuple[vf.Term, ...]:
     def same(size: vf.Term, ddof: int) -> vf.Term:
         step = expected_group_step(i.logits, i.correct, size, ddof)
         kappa = group_gain(right, wrong, size, ddof)
-        return vf.elementwise("equal", step, ar.per_action(kappa) * gradient).all()
+        equal = vf.elementwise("equal", step, ar.per_action(kappa) * gradient).all()
+        return implies(number_of(size) >= 2, equal)
 
     return (
         at_every_step(lambda size: same(size, 0)),

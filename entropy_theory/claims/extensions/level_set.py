@@ -57,9 +57,10 @@ def scaled_step(logits: ar.Reals, reward: ar.Reals) -> ar.Reals:
 
 @vf.definition
 def level_step(logits: ar.Reals, reward: ar.Reals) -> ar.Reals:
-    """The reward's gradient g minus its component along the entropy's gradient h."""
+    """The reward's gradient g minus its component along the entropy's gradient h; g where h is zero."""
     g, h = reward_gradient(logits, reward), ar.entropy_gradient(logits)
-    return g - ar.per_action(ar.total(g * h) / ar.total(h * h)) * h
+    square = ar.total(h * h)
+    return g - ar.per_action(np.where(square > 0, ar.total(g * h) / square, 0)) * h
 
 
 @vf.definition

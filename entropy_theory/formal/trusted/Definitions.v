@@ -164,15 +164,15 @@ Fixpoint total_over (g : state) (f : vector) : R :=
   | [] => 0
   | b :: rest => f b + total_over rest f
   end.
-Definition group_mean (correct : mask) (g : state) : R :=
+Definition mean_of_group (correct : mask) (g : state) : R :=
   total_over g (fun b => if correct b then 1 else 0) / INR (length g).
 Definition group_variance (ddof : nat) (correct : mask) (g : state) : R :=
-  total_over g (fun b => ((if correct b then 1 else 0) - group_mean correct g)
-                         * ((if correct b then 1 else 0) - group_mean correct g))
+  total_over g (fun b => ((if correct b then 1 else 0) - mean_of_group correct g)
+                         * ((if correct b then 1 else 0) - mean_of_group correct g))
   / (INR (length g) - INR ddof).
 Definition group_advantage (ddof : nat) (correct : mask) (g : state) : vector := fun b =>
   if less 0 (group_variance ddof correct g)
-  then ((if correct b then 1 else 0) - group_mean correct g) / sqrt (group_variance ddof correct g)
+  then ((if correct b then 1 else 0) - mean_of_group correct g) / sqrt (group_variance ddof correct g)
   else 0.
 (** The mean over all groups of (1/G) sum_i A_i (delta_{a_i} - pi), at action a. *)
 Definition expected_group_step (n G ddof : nat) (z : vector) (correct : mask) : vector := fun a =>
@@ -192,12 +192,12 @@ Definition edge_reward (h : nat) (reward : state -> R) : state -> vector :=
   fun s a => if Nat.eqb (S (length s)) h then reward (s ++ [a]) else 0.
 (** log pi, and the expected sum of -log pi still to come after token a at s. *)
 Definition log_policy (n : nat) (z : policy) : state -> vector := fun s => log_softmax n (z s).
-Definition entropy_to_go (n h : nat) (z : policy) : state -> vector :=
+Definition entropy_to_come (n h : nat) (z : policy) : state -> vector :=
   fun s a => value_at n h z (fun u b => - log_policy n z u b) (s ++ [a]).
 (** Q(s, a), and A(s, a) = Q(s, a) - V(s). *)
 Definition action_value (n h : nat) (z : policy) (edge : state -> vector) : state -> vector :=
   fun s a => edge s a + value_at n h z edge (s ++ [a]).
-Definition advantage (n h : nat) (z : policy) (edge : state -> vector) : state -> vector :=
+Definition advantage_at (n h : nat) (z : policy) (edge : state -> vector) : state -> vector :=
   fun s a => action_value n h z edge s a - value_at n h z edge s.
 (** Sum over the responses that begin with s of the probability times a function of the response. *)
 Definition sum_through (n h : nat) (z : policy) (f : state -> R) (s : state) : R :=
@@ -215,7 +215,7 @@ Definition response_of (n h : nat) (y : state) : Prop :=
 Definition set_logit (z : policy) (s : state) (a : nat) (x : R) : policy :=
   fun u b => if list_eq_dec Nat.eq_dec u s then (if Nat.eqb b a then x else z u b) else z u b.
 (** REINFORCE written out over responses: sum_y pi(y) w(y) sum_t 1[s_t = s] (1[a_t = a] - pi(a|s)). *)
-Definition response_gradient (n h : nat) (z : policy) (weight : state -> R) : state -> vector :=
+Definition gradient_over_responses (n h : nat) (z : policy) (weight : state -> R) : state -> vector :=
   fun s a => sum_through n h z weight (s ++ [a])
              - sum n (fun b => sum_through n h z weight (s ++ [b])) * softmax n (z s) a.
 (** sum_t u(s_t, a_t) sum_{t' >= t} f(s_t', a_t') along a response. *)
@@ -225,18 +225,16 @@ Fixpoint sum_from_here_on (u f : state -> vector) (y : state) : R :=
   | a :: rest => u [] a * sum_along f y + sum_from_here_on (after a u) (after a f) rest
   end.
 (** Expected reward plus lambda times entropy, and the edge it is the value of. *)
-Definition regularized_value (n h : nat) (z : policy) (reward : state -> R) (lambda : R) : R :=
+Definition value_with_entropy (n h : nat) (z : policy) (reward : state -> R) (lambda : R) : R :=
   mean_responses n h z reward + lambda * response_entropy n h z.
-Definition regularized_edge (n h : nat) (z : policy) (reward : state -> R) (lambda : R)
+Definition edge_with_entropy (n h : nat) (z : policy) (reward : state -> R) (lambda : R)
     : state -> vector :=
   fun s a => edge_reward h reward s a - lambda * log_policy n z s a.
-(** The tree of what follows a state. *)
-Definition below {X : Type} (s : state) (f : state -> X) : state -> X := fun u => f (s ++ u).
 (** Logits moved along a direction. *)
 Definition moved (z : policy) (t : R) (x : state -> vector) : policy := fun s a => z s a + t * x s a.
 (** The logit gradient of the expected reward: d(s) pi(a|s) A(s, a). *)
-Definition gradient_formula (n h : nat) (z : policy) (reward : state -> R) : state -> vector :=
-  fun s a => probability n z s * (softmax n (z s) a * advantage n h z (edge_reward h reward) s a).
+Definition gradient_of_value (n h : nat) (z : policy) (reward : state -> R) : state -> vector :=
+  fun s a => probability n z s * (softmax n (z s) a * advantage_at n h z (edge_reward h reward) s a).
 (** Sum of a function of responses over those that take token a at s. *)
 Definition total_through (n h : nat) (f : state -> R) : state -> vector :=
   fun s a => sum_responses n (h - S (length s)) (fun y => f (s ++ a :: y)).
@@ -272,33 +270,10 @@ Fixpoint soft_value_at (n h : nat) (lambda : R) (edge : state -> vector) (s : st
 Definition soft_policy (n h : nat) (lambda : R) (edge : state -> vector) : policy :=
   fun s a => (edge s a + soft_value_at n h lambda edge (s ++ [a])) / lambda.
 
-(** Trees of any shape: token a at s may be the last one of a response ([ends s a]); all others go on up
-    to h tokens. [running s]: no token of s was the last one, so that a token is chosen at s. *)
-Fixpoint sum_ended (n h : nat) (ends : state -> mask) (f : state -> R) : R :=
-  match h with
-  | O => f []
-  | S k => sum n (fun a => if ends [] a then f [a] else sum_ended n k (after a ends) (after a f))
-  end.
+(** Trees of any shape: token a at s may be the last one of a response ([ends s a]). No token of s was the last
+    one, so that a token is chosen at s. *)
 Fixpoint running (ends : state -> mask) (s : state) : bool :=
   match s with
   | [] => true
   | a :: rest => negb (ends [] a) && running (after a ends) rest
   end.
-Definition mean_ended (n h : nat) (ends : state -> mask) (z : policy) (f : state -> R) : R :=
-  sum_ended n h ends (fun y => probability n z y * f y).
-Definition covariance_ended (n h : nat) (ends : state -> mask) (z : policy) (f g : state -> R) : R :=
-  mean_ended n h ends z (fun y =>
-    (f y - mean_ended n h ends z f) * (g y - mean_ended n h ends z g)).
-Definition ended_entropy (n h : nat) (ends : state -> mask) (z : policy) : R :=
-  - sum_ended n h ends (fun y => probability n z y * ln (probability n z y)).
-(** Numbers of states and tokens, zero where the response has ended. *)
-Definition until_end (ends : state -> mask) (f : state -> vector) : state -> vector :=
-  fun s a => if running ends s then f s a else 0.
-
-(** The probability of a set of responses, and the entropy of a response given that it is in the set. *)
-Definition response_mass (n h : nat) (z : policy) (A : state -> bool) : R :=
-  mean_responses n h z (fun y => if A y then 1 else 0).
-Definition entropy_within (n h : nat) (z : policy) (A : state -> bool) : R :=
-  - sum_responses n h (fun y => if A y
-      then probability n z y / response_mass n h z A * ln (probability n z y / response_mass n h z A)
-      else 0).

@@ -62,4 +62,4 @@ Definition response_entropy_is_the_sum_over_leaves : Prop :=
 Definition tree_gradient_is_the_gradient_of_the_objective : Prop :=
   forall (n h : nat) (z : policy) (reward : state -> R) (s : state) (a : nat),
   (1 <= n)%nat -> state_of n h s -> (a < n)%nat ->
-  is_derive (fun x => mean_responses n h (set_logit z s a x) reward) (z s a) (gradient_formula n h z reward s a).
+  is_derive (fun x => mean_responses n h (set_logit z s a x) reward) (z s a) (gradient_of_value n h z reward s a).

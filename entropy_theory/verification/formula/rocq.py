@@ -27,6 +27,7 @@ from entropy_theory.verification.formula.rocq_words import (
     constant_entry,
     identifier,
     is_closed,
+    parameters_of,
     sizes_of,
     type_of,
 )
@@ -34,6 +35,7 @@ from entropy_theory.verification.formula.terms import (
     ACTIONS,
     RESPONSES,
     STATES,
+    Axes,
     Axis,
     Term,
     UntraceableError,
@@ -111,7 +113,7 @@ class Writer:
         step, places, part = term.operation.detail
         many = len(places)
         bodies, starts, count = term.arguments[:many], term.arguments[many:-1], term.arguments[-1]
-        with self._binding(step, *places) as (number, *names):
+        with self.binding(step, *places) as (number, *names):
             written = [self.function(body, ()) for body in bodies]
         begun, at = [self.function(start, ()) for start in starts], self.atom(count)
         if many == 1:
@@ -246,16 +248,18 @@ class Writer:
 
     def for_all(self, term: Term, sign: str | None) -> str:
         """The term beside zero, or true, at all its entries."""
-        axes = [axis for axis in term.axes if axis is not None]
-        names = [self._bind(axis) for axis in axes]
-        here = iter(names)
-        index = tuple(None if axis is None else next(here) for axis in term.axes)
-        body = self.holds(term, index) if sign is None else self._beside_zero(term, index, sign)
-        for axis in axes:
+        with self.places(term.axes) as (index, inside):
+            return inside + (
+                self.holds(term, index) if sign is None else self._beside_zero(term, index, sign))
+
+    @contextmanager
+    def places(self, axes: Axes) -> Iterator[tuple[Index, str]]:
+        """A name for an entry along each axis, and that something holds for all of them."""
+        index = tuple(None if axis is None else self._bind(axis) for axis in axes)
+        named = [(axis, k) for axis, k in zip(axes, index, strict=True) if axis is not None]
+        yield index, "".join(f"forall {k}, {INSIDE[axis].format(k)} -> " for axis, k in named)
+        for axis, _ in named:
             self._depth[axis] -= 1
-        inside = "".join(f"forall {k}, {INSIDE[axis].format(k)} -> "
-                         for axis, k in zip(axes, names, strict=True))
-        return inside + body
 
     def _beside_zero(self, term: Term, index: Index, sign: str) -> str:
         """x - y >= 0 is written y <= x."""
@@ -274,7 +278,7 @@ class Writer:
         raise UntraceableError("a schedule that is no parameter")
 
     @contextmanager
-    def _binding(self, *variables: Term) -> Iterator[list[str]]:
+    def binding(self, *variables: Term) -> Iterator[list[str]]:
         """Names for bound variables, apart from those in use."""
         names = []
         for variable in variables:
@@ -294,7 +298,7 @@ class Writer:
         name, variable, parts = term.operation.name, term.operation.detail, term.arguments
         if name == "implies":
             return f"({self.for_all(parts[0], None)}) -> {self.for_all(parts[1], None)}"
-        with self._binding(variable) as (text,):
+        with self.binding(variable) as (text,):
             if name == "has_derivative":
                 body, at, value = (self.number(t, aligned(t, index)) for t in parts)
                 return f"derivative (fun {text} => {body}) ({at}) ({value})"
@@ -315,7 +319,7 @@ class Writer:
             return " /\\ ".join(filter(None, said))
         if name not in ("for_every", "at_every_step"):
             return ""
-        with self._binding(variable) as (text,):
+        with self.binding(variable) as (text,):
             kind = type_of(variable.axes, "real") if name == "for_every" else "nat"
             said = [*(f"({self.for_all(part, None)})" for part in parts[:-1]), self.met(parts[-1])]
         inner = " /\\ ".join(filter(None, said))
@@ -325,10 +329,14 @@ class Writer:
         if self.definitions.get(defined.name, defined) != defined:
             raise UntraceableError(f"two functions are called {defined.name}")
         if defined.name not in self.definitions:
-            inner = Writer()
-            inner.definitions = self.definitions
-            inner.number_of(defined.body)
+            self.fresh().number_of(defined.body)
             self.definitions[defined.name] = defined
+
+    def fresh(self) -> Writer:
+        """A writer of the same definitions, with all names of bound variables."""
+        found = Writer()
+        found.definitions = self.definitions
+        return found
 
     def number_of(self, body: Term) -> str:
         """A definition's body, as a function of its axes."""
@@ -339,17 +347,14 @@ def definition_text(defined: Definition, definitions: dict[str, Definition]) -> 
     """A definition as the kernel reads it."""
     writer = Writer()
     writer.definitions = definitions
-    sizes = sizes_of(defined.parameters, defined.body)
-    parameters = [f"({size} : nat)" for size in sizes]
-    parameters += [f"({identifier(p.operation.detail)} : {type_of(p.axes, p.kind)})"
-                   for p in defined.parameters]
     body = writer.number_of(defined.body)
     if body.startswith("(") and body.endswith(")") and is_closed(body[1:-1]):
         body = body[1:-1]
     result = type_of(defined.body.axes, defined.body.kind)
     # A set's star before a bracket would end the comment.
     doc = defined.doc.replace("(*", "( *").replace("*)", "* )")
-    return f"(** {doc} *)\nDefinition {defined.name} {' '.join(parameters)} : {result} :=\n  {body}."
+    parameters = " ".join(parameters_of(defined.parameters, defined.body))
+    return f"(** {doc} *)\nDefinition {defined.name} {parameters} : {result} :=\n  {body}."
 
 
 _FUNCTIONS = ("field", "bound", "call", "run", "entry", "softmax", "log_softmax", "centered",

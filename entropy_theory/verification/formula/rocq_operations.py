@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from entropy_theory.verification.formula.indices import Index, aligned, aligned_lead, lead_of
@@ -11,6 +12,7 @@ from entropy_theory.verification.formula.terms import (
     ACTIONS,
     RESPONSES,
     STATES,
+    Axes,
     Axis,
     Term,
     UntraceableError,
@@ -19,7 +21,7 @@ from entropy_theory.verification.formula.terms import (
 
 
 class Writing(Protocol):
-    """What an operation asks of the writer of its arguments (`rocq.Writer`)."""
+    """What operations, and the conditions that they are defined, ask of the writer (`rocq.Writer`)."""
 
     def number(self, term: Term, index: Index = (), level: int = 200) -> str: ...
     def atom(self, term: Term, index: Index = ()) -> str: ...
@@ -28,6 +30,11 @@ class Writing(Protocol):
     def function(self, term: Term, lead: Index) -> str: ...
     def responses(self, probabilities: Term, index: Index) -> str: ...
     def summed(self, term: Term, index: Index) -> str: ...
+    def holds(self, term: Term, index: Index = ()) -> str: ...
+    def for_all(self, term: Term, sign: str | None) -> str: ...
+    def places(self, axes: Axes) -> AbstractContextManager[tuple[Index, str]]: ...
+    def binding(self, *variables: Term) -> AbstractContextManager[list[str]]: ...
+    def fresh(self) -> Writing: ...
 
 
 Write = Callable[[Writing, Term, Index], tuple[str, int]]
@@ -177,7 +184,7 @@ def _ending(writer: Writing, term: Term, index: Index) -> tuple[str, int]:
     return f"andb (running (fun _ b => Nat.eqb b 0) {state}) ({last})", APPLY
 
 
-def _natural(writer: Writing, term: Term) -> str:
+def natural(writer: Writing, term: Term) -> str:
     """A natural number: a constant, or a bound step."""
     if term.operation.name == "constant":
         return str(int(term.operation.detail))
@@ -186,14 +193,14 @@ def _natural(writer: Writing, term: Term) -> str:
 
 def _group_step(writer: Writing, term: Term, index: Index) -> tuple[str, int]:
     logits, correct, size, ddof = term.arguments
-    numbers = " ".join(_natural(writer, t) for t in (size, ddof))
+    numbers = " ".join(natural(writer, t) for t in (size, ddof))
     rows = " ".join(writer.row(t, lead_of(t, index[:-1])) for t in (logits, correct))
     return f"expected_group_step n {numbers} {rows} {index[-1]}", APPLY
 
 
 def _group_gain(writer: Writing, term: Term, index: Index) -> tuple[str, int]:
     right, wrong, size, ddof = term.arguments
-    numbers = " ".join(_natural(writer, t) for t in (size, ddof))
+    numbers = " ".join(natural(writer, t) for t in (size, ddof))
     return f"group_gain {numbers} {writer.atom(right, index)} {writer.atom(wrong, index)}", APPLY
 
 

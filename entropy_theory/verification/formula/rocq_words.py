@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -41,10 +41,6 @@ STANDARD = {
     "Rlt", "Rle", "Rgt", "Rge", "Rabs", "Rmax", "Rmin", "exp", "ln", "sqrt", "pow", "Nat", "List",
     "Binomial", "Forall"}
 """Names of the standard library that statements use."""
-OWN_TWICE = {
-    "advantage", "below", "entropy_to_go", "entropy_within", "gradient_formula", "group_mean",
-    "regularized_edge", "regularized_value", "response_gradient"}
-"""Names of Definitions.v that statements of the package define or bind anew, in their own text."""
 RESERVED = {"n", "h", "prompts", "sum", "mean", "exp", "ln", "entropy", "covariance", "softmax"}
 
 
@@ -53,7 +49,7 @@ def taken() -> frozenset[str]:
     """Names that have a meaning already, in Definitions.v or in the standard library."""
     text = (Path(__file__).parents[2] / "formal" / "trusted" / "Definitions.v").read_text()
     own = re.findall(r"^(?:Definition|Fixpoint) (\w+)", text, re.MULTILINE)
-    return frozenset({*STANDARD, *own} - OWN_TWICE)
+    return frozenset({*STANDARD, *own})
 
 
 def type_of(axes: Axes, kind: str) -> str:
@@ -109,6 +105,12 @@ def size_names(axes: set[Axis]) -> list[str]:
 def sizes_of(parameters: Iterable[Term], body: Term) -> list[str]:
     """The names of the sizes that a definition depends on."""
     return size_names(axes_of([*parameters, body]))
+
+
+def parameters_of(parameters: Sequence[Term], body: Term) -> list[str]:
+    """The sizes that a definition depends on and its parameters, with their types."""
+    return [*(f"({size} : nat)" for size in sizes_of(parameters, body)),
+            *(f"({identifier(p.operation.detail)} : {type_of(p.axes, p.kind)})" for p in parameters)]
 
 
 def identifier(name: str) -> str:

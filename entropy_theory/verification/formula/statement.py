@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from entropy_theory.verification.formula import rocq, rocq_words, terms
+from entropy_theory.verification.formula import rocq, rocq_domains, rocq_words, terms
 from entropy_theory.verification.formula.evaluate import Numbers
 from entropy_theory.verification.formula.simplify import Simplifier
 from entropy_theory.verification.formula.terms import ACTIONS, Axes, Kind, Term, UntraceableError
@@ -122,26 +122,26 @@ class Formula:
     hypotheses: tuple[Relation, ...]
     conclusion: Relation
     beyond: tuple[Term, ...] = ()
-    _text: dict[str, str] = field(default_factory=dict, compare=False)
+    _text: dict[str, tuple[str, str]] = field(default_factory=dict, compare=False)
 
     def margins(self, numbers: Numbers) -> Any:
         """The conclusion's numbers on a batch."""
         return numbers.of(self.conclusion.term)
 
-    def rocq(self, name: str = "statement", *, witnesses: bool = True) -> str:
+    def rocq(self, name: str = "statement", *, beside: bool = True) -> str:
         """The definitions that the statement uses, and the statement, for the proof kernel.
 
         Args:
             name: what the statement is called.
-            witnesses: whether the propositions that its hypotheses can be met follow it.
+            beside: whether the propositions follow that its hypotheses can be met and that it is defined.
 
         Raises:
             UntraceableError: something in it has no form for the kernel.
         """
         if name not in self._text:
             self._text[name] = _rocq(self, name)
-        text = self._text[name]
-        return text if witnesses else text.partition("\n\nDefinition witness")[0].rstrip("\n") + "\n"
+        statement, others = self._text[name]
+        return f"{statement}\n\n{others}\n" if beside and others else f"{statement}\n"
 
 
 class SymbolicCases:
@@ -210,8 +210,11 @@ def refuse_if_long(relations: Iterable[Relation]) -> None:
                                "(`definition`) or write repeated steps as a run")
 
 
-def _rocq(formula: Formula, name: str) -> str:
-    """The definitions, the statement, and its witnesses: that what it supposes can be met."""
+def _rocq(formula: Formula, name: str) -> tuple[str, str]:
+    """The definitions and the statement; and what is to be proved beside it.
+
+    That is its witnesses (what it supposes can be met), and that it is defined (`rocq_domains`).
+    """
     simplifier = Simplifier()
     *hypotheses_in, conclusion_in = (
         Relation(simplifier.of(r.term), r.sign) for r in (*formula.hypotheses, formula.conclusion))
@@ -241,10 +244,12 @@ def _rocq(formula: Formula, name: str) -> str:
     parts = [rocq.definition_text(d, writer.definitions) for d in writer.definitions.values()]
     parts += [f"Definition {name} : Prop :=\n  " + (f"forall {quantified}" if binders else "")
               + " ->\n  ".join([*premises, conclusion]) + "."]
-    parts += [f"Definition witness{f'_{k}' if k else ''} : Prop :=\n  "
+    beside = [f"Definition witness{f'_{k}' if k else ''} : Prop :=\n  "
               + (f"exists {quantified}" if binders else "") + " /\\\n  ".join(said) + "."
               for k, said in enumerate(met) if said]
-    return "\n\n".join(parts) + "\n"
+    beside += rocq_domains.defined(
+        writer, [r.term for r in relations], (f"forall {quantified}" if binders else "", premises))
+    return "\n\n".join(parts), "\n\n".join(beside)
 
 
 def _size_ranges(parameters: Parameters, sizes: Sequence[str]) -> list[str]:

@@ -10,6 +10,7 @@ from entropy_theory.verification import Claim, Reading, Scalar, Statement, bandi
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.check import _unlike
 from entropy_theory.verification.formula import limits
+from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.latex import formula_text
 from entropy_theory.verification.formula.terms import UntraceableError
 from entropy_theory.verification.instances import as_balls, as_floats
@@ -17,6 +18,7 @@ from entropy_theory.verification.tree_policies import tree_instances
 
 CLAIMS = all_claims()
 RATED = bandit_instances(Scalar(name="rate", low=0.1, high=1.0, grid=(1,)), correct=False)
+FREE = bandit_instances(Scalar(name="x", low=0.5, high=2, grid=(1,)), correct=False)
 START = {"logits": np.array([[1.0, -2.0, 0.5], [0.25, 0.0, 3.0]]), "rate": np.array([0.5, 0.125])}
 
 
@@ -101,3 +103,50 @@ def test_a_counterexample_of_other_instances_is_not_rechecked():
     instances = CLAIMS["aepo.length-factors"].instances
     assert "has correct, logits" in _unlike(instances, {"weights": [], "correct": []})
     assert _unlike(instances, {"weights": [], "reward": [], "temperature": 1}) == ""
+
+
+def asked_of(margin, **options):
+    """What is asked for `defined`, one condition a line."""
+    found = Statement(latex="", margin=margin, parameters=FREE.parameters, **options)
+    _, _, asked = found.formula.rocq().partition("Definition defined : Prop :=")
+    return asked.rstrip(".\n").rpartition("->\n  ")[2].split(" /\\\n  ")
+
+
+@pytest.mark.parametrize(("margin", "conditions"), [
+    (lambda i: 1 / i.x, ["x <> 0"]),
+    (lambda i: np.log(i.x) + np.sqrt(i.x), ["0 < x", "0 <= x"]),
+    (lambda i: np.log1p(i.x) * i.x ** -2, ["0 < 1 + x", "x <> 0"]),
+    (lambda i: np.where(i.x > 0, 1 / i.x, np.log(-i.x)),
+     ["((0 < x) -> x <> 0)", "(~ (0 < x) -> 0 < - x)"]),
+    (lambda i: ar.total(1 / i.logits, i.logits > 0),
+     ["(forall a, (a < n)%nat -> (0 < logits a) -> logits a <> 0)"]),
+    (lambda i: ar.entropy(i.logits / ar.per_action(i.x)), ["x <> 0"]),
+    (lambda i: ar.entropy(i.logits) / 2 + ar.mean(ar.softmax(i.logits), i.logits), [""]),
+])
+def test_what_a_number_is_divided_by_is_asked_to_be_another_than_zero(margin, conditions):
+    """Of branches where they count; of what is always defined nothing is asked."""
+    assert asked_of(margin) == conditions
+
+
+def test_a_limit_asks_of_each_step_and_a_derivative_at_its_point():
+    def beyond(i):
+        return (limits.has_derivative(lambda t: np.log(t), 2, 1 / i.x),
+                limits.for_every("y", (), lambda y: 1 / y > 0, given=lambda y: y > 0),
+                limits.at_every_step(lambda k: limits.implies(limits.number_of(k) >= 1,
+                                                              1 / limits.number_of(k) > 0)))
+    assert asked_of(lambda i: i.x, beyond=beyond) == [
+        "(forall t : R, t = 2 -> 0 < t)", "x <> 0", "(forall y : R, (0 < y) -> y <> 0)",
+        "(forall k : nat, (1 <= INR k) -> INR k <> 0)"]
+
+
+@definition
+def inverse(x):
+    """1/x."""
+    return 1 / x
+
+
+def test_a_definition_has_a_condition_of_its_own():
+    text = Statement(latex="", margin=lambda i: inverse(i.x), parameters=FREE.parameters).formula.rocq()
+    assert "Definition inverse_defined (x : R) : Prop :=\n  x <> 0." in text
+    assert asked_of(lambda i: inverse(i.x) - inverse(i.x + 1)) == [
+        "inverse_defined x", "inverse_defined (x + 1)"]

@@ -33,7 +33,7 @@ def test_what_is_refuted_is_the_negation_of_the_claims_statement():
     claim = CLAIMS["aepo.asymmetry"]
     text = refutations.refutation_of(claim, REFUTED[claim.id]).statement
     printed = text.index("Definition printed")
-    formal = claim.statement.formula.rocq(witnesses=False)
+    formal = claim.statement.formula.rocq(beside=False)
     assert formal.replace("Definition statement", "Definition printed") in text
     assert re.sub(r"\(\*.*?\*\)", "", text[printed:]).split(".\n")[1:] == [
         "\n\nDefinition refuted : Prop := ~ printed", ""]
@@ -73,7 +73,7 @@ def test_no_false_refutation_passes(tmp_path, monkeypatch):
         path = tmp_path / f"{name}.v"
         path.write_text(text)
         statement = true.statement.replace(
-            *(c.statement.formula.rocq("printed", witnesses=False) for c in (claim, changed)))
+            *(c.statement.formula.rocq("printed", beside=False) for c in (claim, changed)))
         return proofs.gathered(name, true.part, f"refuted.mine.{name}", path, statement)
 
     wanted = [sabotaged("reversed", reversed_sign(claim)), sabotaged("holds", weights=[1, 2]),

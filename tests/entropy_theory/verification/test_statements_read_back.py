@@ -169,7 +169,7 @@ def test_it_says_what_is_searched(name):
     """A bracket that the kernel does not see; a sum over the wrong set; a hypothesis left out."""
     claim, statement = STATEMENTS[name]
     finite = dataclasses.replace(statement, beyond=None)
-    text = finite.formula.rocq("statement")
+    text = finite.formula.rocq(beside=False)
     said = {compared(text, finite, batch) for batch in instances_of(claim, finite)}
     assert said <= {"agrees", "outside", "undefined"}
     assert "agrees" in said
@@ -318,7 +318,7 @@ def differences_beyond(name: str, text: str) -> set[str]:
 def test_derivatives_limits_and_steps_are_those_that_were_meant(name):
     """A derivative in the wrong place, a limit of another sequence, a premise that was lost."""
     statement = STATEMENTS[name][1]
-    assert differences_beyond(name, statement.formula.rocq("statement")) == {""}
+    assert differences_beyond(name, statement.formula.rocq(beside=False)) == {""}
 
 
 @pytest.mark.parametrize(("claim_id", "was", "becomes"), [
@@ -334,7 +334,7 @@ def test_a_changed_text_is_noticed(claim_id, was, becomes):
     """A comparison of nothing."""
     claim = all_claims()[claim_id]
     statement = dataclasses.replace(established(claim), beyond=None)
-    text = statement.formula.rocq("statement")
+    text = statement.formula.rocq(beside=False)
     assert was in text
     said = {compared(text.replace(was, becomes), statement, batch)
             for batch in instances_of(claim, statement)}
@@ -348,7 +348,7 @@ def test_a_changed_text_is_noticed(claim_id, was, becomes):
     ("aepo.theorem-4.3b", "(1) (scaled", "(2) (scaled"),
 ])
 def test_a_changed_limit_is_noticed(name, was, becomes):
-    text = STATEMENTS[name][1].formula.rocq("statement")
+    text = STATEMENTS[name][1].formula.rocq(beside=False)
     assert was in text, text
     assert differences_beyond(name, text.replace(was, becomes)) - {""}
 

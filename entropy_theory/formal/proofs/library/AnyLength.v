@@ -47,7 +47,7 @@ Qed.
 Theorem natural_gradient_of_any_lengths :
   forall (n h : nat) (ends : state -> mask) (z : policy) (reward : state -> R),
   (2 <= n)%nat -> (1 <= h)%nat ->
-  let step := advantage n h z (edge_reward h (fun y => reward (cut ends y))) in
+  let step := advantage_at n h z (edge_reward h (fun y => reward (cut ends y))) in
   (forall w : state -> vector,
      derivative (fun t => mean_ended n h ends (moved z t w) reward) 0
        (mean_ended n h ends z (fun y =>

@@ -12,7 +12,7 @@ Open Scope R_scope.
 Module Floats := SpecificFloat StdZRadix2.
 Module Intervals := FloatIntervalFull Floats.
 
-Definition bits := Floats.PtoP 80.
+Definition bits := Floats.PtoP 56.
 Definition interval := Intervals.type.
 Definition encloses (i : interval) (x : R) : Prop := contains (Intervals.convert i) (Xreal x).
 

@@ -54,8 +54,8 @@ Proof. apply lt_0_INR; lia. Qed.
 Lemma freedom_positive : 0 < G - INR ddof.
 Proof. apply lt_INR in enough; unfold G; lra. Qed.
 
-Lemma group_mean_eq : group_mean correct g = k / G.
-Proof. unfold group_mean; rewrite total_over_kinds; unfold k, G; f_equal; ring. Qed.
+Lemma group_mean_eq : mean_of_group correct g = k / G.
+Proof. unfold mean_of_group; rewrite total_over_kinds; unfold k, G; f_equal; ring. Qed.
 
 Lemma group_variance_eq : group_variance ddof correct g = k * (G - k) / (G * (G - INR ddof)).
 Proof.
@@ -246,24 +246,3 @@ Proof.
   - rewrite mean_advantage_of_right by lia; replace wrong with (1 - right) by lra; ring.
   - rewrite mean_advantage_of_wrong by lia; ring.
 Qed.
-
-(** Groups of one or none have no advantages, and the gain is zero there. *)
-Lemma no_step_in_small_groups n z correct G ddof a :
-  (G <= 1)%nat -> (G <= ddof)%nat -> (ddof <= 1)%nat -> expected_group_step n G ddof z correct a = 0.
-Proof.
-  intros small none one; unfold expected_group_step.
-  rewrite (sum_responses_ext n G _ (fun g => 0 * 0)), sum_responses_scal; [ring|].
-  intros g size; assert (no_advantage : forall b, group_advantage ddof correct g b = 0).
-  { intros b; unfold group_advantage; replace (less 0 (group_variance ddof correct g)) with false; [reflexivity|].
-    symmetry; apply is_not_less; unfold group_variance; rewrite size.
-    destruct g as [|c [|d rest]]; simpl in size.
-    - simpl; unfold Rdiv; lra.
-    - replace ddof with 1%nat by lia; subst G; simpl (INR 1).
-      unfold Rdiv; rewrite Rminus_eq_0, Rinv_0; lra.
-    - lia. }
-  rewrite (total_over_ext g _ (fun b => 0 * 0)) by (intros; rewrite no_advantage; ring).
-  rewrite total_over_scal; ring.
-Qed.
-
-Lemma no_gain_in_small_groups G ddof right wrong : (G <= 1)%nat -> group_gain G ddof right wrong = 0.
-Proof. intros small; unfold group_gain; replace (G - 1)%nat with 0%nat by lia; simpl; ring. Qed.

@@ -39,7 +39,7 @@ Definition networks_bound_gradients : Prop :=
 Theorem entropy_bounds_the_gradient_of_networks : networks_bound_gradients.
 Proof.
   unfold networks_bound_gradients; intros n h d logits theta jacobian norm reward some long range slopes bounded.
-  set (z := logits theta); set (entries := gradient_formula n h z reward).
+  set (z := logits theta); set (entries := gradient_of_value n h z reward).
   exists (fun j => sum_states n h (fun s => sum n (fun a => jacobian j s a * entries s a))); split.
   - intros j inside; apply is_derive_Reals.
     assert (set_entry theta j (theta j) = theta) as here.
@@ -51,7 +51,7 @@ Proof.
       intros s a state a_inside; apply is_derive_Reals, slopes; assumption.
     + cbv beta; rewrite here; apply sum_states_ext; intros s _.
       unfold mean; rewrite <- sum_scal; apply sum_ext; intros a _.
-      unfold entries, gradient_formula, z; ring.
+      unfold entries, gradient_of_value, z; ring.
   - eapply Rle_trans; [apply bounded|].
     assert (0 <= norm) as norm_nonneg.
     { specialize (bounded (fun _ _ => 1)); cbv beta in bounded.

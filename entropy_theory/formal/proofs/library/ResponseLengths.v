@@ -67,9 +67,9 @@ Qed.
 
 Lemma response_gradient_scal n h z f g c s a :
   state_of n h s -> (a < n)%nat -> (forall y, response_of n h y -> f y = c * g y) ->
-  response_gradient n h z f s a = c * response_gradient n h z g s a.
+  gradient_over_responses n h z f s a = c * gradient_over_responses n h z g s a.
 Proof.
-  intros inside a_inside same; unfold response_gradient.
+  intros inside a_inside same; unfold gradient_over_responses.
   rewrite (sum_through_scal n h z f g c) by assumption.
   rewrite (sum_ext n _ (fun b => c * sum_through n h z g (s ++ [b])))
     by (intros; apply sum_through_scal; assumption).
@@ -103,26 +103,26 @@ Lemma reward_gradient n h z reward s a :
   probability n z s * softmax n (z s) a
     * (action_value n h z (reward_at_end h reward) s a - value_at n h z (reward_at_end h reward) s)
   = if running stop s
-    then response_gradient n h z (sum_along (reward_at_end h reward)) s a else 0.
+    then gradient_over_responses n h z (sum_along (reward_at_end h reward)) s a else 0.
 Proof.
   intros some short; destruct (running stop s) eqn:alive.
-  - assert (response_gradient n h z (sum_along (reward_at_end h reward)) s a
-            = response_gradient n h z (fun y => sum_along (reward_at_end h reward) y + 0) s a) as same.
+  - assert (gradient_over_responses n h z (sum_along (reward_at_end h reward)) s a
+            = gradient_over_responses n h z (fun y => sum_along (reward_at_end h reward) y + 0) s a) as same.
     { f_equal; apply functional_extensionality; intros y; ring. }
-    rewrite same, response_gradient_sum_along by assumption; unfold advantage; ring.
+    rewrite same, response_gradient_sum_along by assumption; unfold advantage_at; ring.
   - rewrite reward_at_end_is_until_end, action_value_ended, value_at_ended by assumption; ring.
 Qed.
 
 (** It is REINFORCE everywhere, as the padding changes no reward. *)
 Lemma reward_gradient_everywhere n h z reward s a :
   (0 < n)%nat -> (length s < h)%nat ->
-  response_gradient n h z (sum_along (reward_at_end h reward)) s a
+  gradient_over_responses n h z (sum_along (reward_at_end h reward)) s a
   = if running stop s
-    then response_gradient n h z (sum_along (reward_at_end h reward)) s a else 0.
+    then gradient_over_responses n h z (sum_along (reward_at_end h reward)) s a else 0.
 Proof.
   intros some short; rewrite <- reward_gradient by assumption.
-  assert (response_gradient n h z (sum_along (reward_at_end h reward)) s a
-          = response_gradient n h z (fun y => sum_along (reward_at_end h reward) y + 0) s a) as same.
+  assert (gradient_over_responses n h z (sum_along (reward_at_end h reward)) s a
+          = gradient_over_responses n h z (fun y => sum_along (reward_at_end h reward) y + 0) s a) as same.
   { f_equal; apply functional_extensionality; intros y; ring. }
-  rewrite same, response_gradient_sum_along by assumption; unfold advantage; ring.
+  rewrite same, response_gradient_sum_along by assumption; unfold advantage_at; ring.
 Qed.

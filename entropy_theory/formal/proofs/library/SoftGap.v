@@ -85,16 +85,16 @@ Hypothesis some : (0 < n)%nat.
 Hypothesis long : (0 < h)%nat.
 Hypothesis positive : 0 < lambda.
 
-Let edge := regularized_edge n h z reward lambda.
+Let edge := edge_with_entropy n h z reward lambda.
 Let optimal := soft_policy n h lambda (edge_reward h reward).
 Let zeta (s : state) : vector := action_value n h z edge s.
 
 (** The gradient of V + lambda H in the logits (AEnt, Lemma 3). *)
 Definition regularized_gradient (s : state) (a : nat) : R :=
-  probability n z s * softmax n (z s) a * advantage n h z edge s a.
+  probability n z s * softmax n (z s) a * advantage_at n h z edge s a.
 
 Definition soft_gap : R :=
-  regularized_value n h optimal reward lambda - regularized_value n h z reward lambda.
+  value_with_entropy n h optimal reward lambda - value_with_entropy n h z reward lambda.
 
 Lemma soft_gap_nonneg : 0 <= soft_gap.
 Proof.
@@ -112,16 +112,16 @@ Proof.
   fold edge; rewrite (value_at_state n z s h edge short).
   pose (q := fun a => edge_reward h reward s a + value_at n h z edge (s ++ [a])).
   assert (forall a, zeta s a = q a - lambda * log_softmax n (z s) a) as same.
-  { intros a; unfold zeta, action_value, q; unfold edge at 1, regularized_edge, log_policy; ring. }
+  { intros a; unfold zeta, action_value, q; unfold edge at 1, edge_with_entropy, log_policy; ring. }
   pose proof (soft_gain_le n (z s) q lambda some positive) as gain.
   pose proof (soft_bound n (optimal s) q lambda some positive) as at_optimal.
   rewrite <- (mean_ext n (softmax n (z s)) (zeta s)) in gain by (intros; apply same).
   assert (spread n (fun a => q a - lambda * log_softmax n (z s) a) = spread n (zeta s)) as spreads.
   { f_equal; apply FunctionalExtensionality.functional_extensionality; intros; symmetry; apply same. }
   rewrite spreads in gain.
-  rewrite (mean_ext n _ (fun a => regularized_edge n h optimal reward lambda s a
+  rewrite (mean_ext n _ (fun a => edge_with_entropy n h optimal reward lambda s a
       + value_at n h z edge (s ++ [a])) (fun a => q a - lambda * log_softmax n (optimal s) a))
-    by (intros; unfold q, regularized_edge, log_policy; ring).
+    by (intros; unfold q, edge_with_entropy, log_policy; ring).
   fold (zeta s); lra.
 Qed.
 
@@ -137,11 +137,11 @@ Proof.
     unfold least; rewrite is_a; apply Rlt_le, softmax_pos, some. }
   pose proof (probability_pos n z s some) as visited.
   apply Rle_trans with
-    (Rsqr (probability n z s * least) * (2 * sum n (fun a => Rsqr (advantage n h z edge s a)))).
+    (Rsqr (probability n z s * least) * (2 * sum n (fun a => Rsqr (advantage_at n h z edge s a)))).
   - apply Rmult_le_compat_l; [apply Rle_0_sqr|].
     apply (spread_le_squares n (zeta s) (value_at n h z edge s)), some.
-  - replace (Rsqr (probability n z s * least) * (2 * sum n (fun a => Rsqr (advantage n h z edge s a))))
-      with (2 * (Rsqr (probability n z s * least) * sum n (fun a => Rsqr (advantage n h z edge s a))))
+  - replace (Rsqr (probability n z s * least) * (2 * sum n (fun a => Rsqr (advantage_at n h z edge s a))))
+      with (2 * (Rsqr (probability n z s * least) * sum n (fun a => Rsqr (advantage_at n h z edge s a))))
       by ring.
     apply Rmult_le_compat_l; [lra|].
     rewrite <- sum_scal; apply sum_le; intros a inside; unfold regularized_gradient.

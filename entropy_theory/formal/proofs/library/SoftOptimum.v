@@ -89,7 +89,7 @@ Qed.
 (** The regularized value of every policy is at most that of the soft policy. *)
 Theorem soft_value_is_largest n h z reward lambda :
   (0 < n)%nat -> (0 < h)%nat -> 0 < lambda ->
-  regularized_value n h z reward lambda <= soft_value n h lambda (edge_reward h reward).
+  value_with_entropy n h z reward lambda <= soft_value n h lambda (edge_reward h reward).
 Proof.
   intros some long positive; rewrite <- value_regularized_edge by assumption.
   apply (soft_value_bound n h lambda z (edge_reward h reward)); assumption.
@@ -97,7 +97,7 @@ Qed.
 
 Theorem soft_policy_attains n h reward lambda :
   (0 < n)%nat -> (0 < h)%nat -> 0 < lambda ->
-  regularized_value n h (soft_policy n h lambda (edge_reward h reward)) reward lambda
+  value_with_entropy n h (soft_policy n h lambda (edge_reward h reward)) reward lambda
   = soft_value n h lambda (edge_reward h reward).
 Proof.
   intros some long positive; rewrite <- value_regularized_edge by assumption.
@@ -194,7 +194,7 @@ Theorem soft_bias n h z reward lambda (right : state -> bool) best :
   (exists y, response_of n h y /\ right y = true) ->
   (forall y, response_of n h y -> right y = true -> reward y = best) ->
   best - mean_responses n h z reward
-  <= soft_value n h lambda (edge_reward h reward) - regularized_value n h z reward lambda
+  <= soft_value n h lambda (edge_reward h reward) - value_with_entropy n h z reward lambda
      + lambda * (INR h * ln (INR n) - ln (sum_responses n h (fun y => if right y then 1 else 0))).
 Proof.
   intros some long positive [y [inside here]] same.
@@ -204,7 +204,7 @@ Proof.
     apply (sum_responses_ge_term n h (fun u => if right u then 1 else 0) y); [|exact inside].
     intros u _; cbv beta; destruct (right u); lra. }
   pose proof (soft_value_above n h reward lambda right best some long positive same many) as above.
-  fold m in above; pose proof (response_entropy_le n h z some); unfold regularized_value.
+  fold m in above; pose proof (response_entropy_le n h z some); unfold value_with_entropy.
   assert (lambda * response_entropy n h z <= lambda * (INR h * ln (INR n)))
     by (apply Rmult_le_compat_l; lra).
   lra.

@@ -114,7 +114,7 @@ Variables (n h : nat) (z : policy) (reward : state -> R).
 Hypothesis some : (0 < n)%nat.
 Hypothesis long : (0 < h)%nat.
 
-Let gradient := gradient_formula n h z reward.
+Let gradient := gradient_of_value n h z reward.
 
 Definition block_squares (s : state) : R := sum n (fun a => Rsqr (gradient s a)).
 
@@ -124,9 +124,9 @@ Proof. apply sum_nonneg; intros; apply Rle_0_sqr. Qed.
 Lemma gradient_block_sum s : (length s < h)%nat -> sum n (gradient s) = 0.
 Proof.
   intros short; rewrite (sum_ext n _ (fun a => probability n z s
-    * (softmax n (z s) a * advantage n h z (edge_reward h reward) s a)))
-    by (intros; unfold gradient, gradient_formula; ring).
-  rewrite sum_scal; fold (mean n (softmax n (z s)) (advantage n h z (edge_reward h reward) s)).
+    * (softmax n (z s) a * advantage_at n h z (edge_reward h reward) s a)))
+    by (intros; unfold gradient, gradient_of_value; ring).
+  rewrite sum_scal; fold (mean n (softmax n (z s)) (advantage_at n h z (edge_reward h reward) s)).
   rewrite mean_advantage by assumption; ring.
 Qed.
 
@@ -179,7 +179,7 @@ Proof.
     intros s a _ inside.
     assert (0 < probability n z s) by apply probability_pos, some.
     assert (0 < softmax n (z s) a) by apply softmax_pos, some.
-    unfold gradient, gradient_formula, e; rewrite !Rabs_mult.
+    unfold gradient, gradient_of_value, e; rewrite !Rabs_mult.
     rewrite (Rabs_pos_eq (probability n z s)), (Rabs_pos_eq (softmax n (z s) a)) by lra.
     ring. }
   assert (Rsqr (probability n z y * (reward y - mean_responses n h z reward))
@@ -232,7 +232,7 @@ Hypothesis long : (0 < h)%nat.
 (** ||grad V(D)||_2^2. *)
 Definition data_gradient_squares : R :=
   sum prompts (fun q => sum_states n h (fun s => sum n (fun a =>
-    Rsqr (gradient_formula n h (z q) (reward q) s a / INR prompts)))).
+    Rsqr (gradient_of_value n h (z q) (reward q) s a / INR prompts)))).
 
 Lemma data_gradient_squares_nonneg : 0 <= data_gradient_squares.
 Proof.
@@ -248,7 +248,7 @@ Proof.
   unfold data_gradient_squares; rewrite <- sum_scal.
   eapply Rle_trans; [|apply (sum_ge_term prompts (fun k => Rsqr (INR prompts)
     * sum_states n h (fun s => sum n (fun a =>
-        Rsqr (gradient_formula n h (z k) (reward k) s a / INR prompts)))) q); [|exact inside]].
+        Rsqr (gradient_of_value n h (z k) (reward k) s a / INR prompts)))) q); [|exact inside]].
   - rewrite <- sum_states_scal; apply Req_le, sum_states_ext; intros s _.
     unfold block_squares; rewrite <- sum_scal; apply sum_ext; intros a _.
     unfold Rsqr; field; lra.

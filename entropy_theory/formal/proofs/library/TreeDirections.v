@@ -30,21 +30,21 @@ Qed.
 Lemma reinforce_response_gradient n h z weight s a :
   total_through n h (fun y => probability n z y * weight y) s a
   - sum n (total_through n h (fun y => probability n z y * weight y) s) * softmax n (z s) a
-  = response_gradient n h z weight s a.
+  = gradient_over_responses n h z weight s a.
 Proof.
-  unfold response_gradient; rewrite total_through_probability; f_equal; f_equal.
+  unfold gradient_over_responses; rewrite total_through_probability; f_equal; f_equal.
   apply sum_ext; intros; apply total_through_probability.
 Qed.
 
 Lemma response_gradient_minus n h z f g c s a :
-  response_gradient n h z (fun y => f y - c * g y) s a =
-  response_gradient n h z f s a - c * response_gradient n h z g s a.
+  gradient_over_responses n h z (fun y => f y - c * g y) s a =
+  gradient_over_responses n h z f s a - c * gradient_over_responses n h z g s a.
 Proof.
   assert (forall u, sum_through n h z (fun y => f y - c * g y) u =
                     sum_through n h z f u - c * sum_through n h z g u) as through.
   { intros u; unfold sum_through; rewrite <- sum_responses_scal, <- sum_responses_minus.
     apply sum_responses_ext; intros; ring. }
-  unfold response_gradient; rewrite through.
+  unfold gradient_over_responses; rewrite through.
   rewrite (sum_ext n _ (fun b => sum_through n h z f (s ++ [b]) - c * sum_through n h z g (s ++ [b])))
     by (intros; apply through).
   rewrite sum_minus, sum_scal; ring.
@@ -86,7 +86,7 @@ Lemma is_derive_expected_reward_direction n h z reward w :
   (0 < n)%nat -> (0 < h)%nat ->
   is_derive (fun t => mean_responses n h (moved z t w) reward) 0
     (sum_states n h (fun s => sum n (fun a =>
-       probability n z s * (softmax n (z s) a * advantage n h z (edge_reward h reward) s a) * w s a))).
+       probability n z s * (softmax n (z s) a * advantage_at n h z (edge_reward h reward) s a) * w s a))).
 Proof.
   intros some long; evar_last.
   - apply (is_derive_expected_reward n h (fun t => moved z t w) w 0 some); [|assumption].
@@ -100,7 +100,7 @@ Lemma is_derive_response_entropy_direction n h z w :
   is_derive (fun t => response_entropy n h (moved z t w)) 0
     (sum_states n h (fun s => sum n (fun a =>
        probability n z s * softmax n (z s) a
-       * advantage n h z (fun u b => - log_policy n z u b) s a * w s a))).
+       * advantage_at n h z (fun u b => - log_policy n z u b) s a * w s a))).
 Proof.
   intros some; evar_last.
   - apply (is_derive_response_entropy n h (fun t => moved z t w) w 0 some).
@@ -108,23 +108,23 @@ Proof.
   - rewrite moved_0, covariance_score_states, <- sum_states_opp by assumption.
     apply sum_states_ext; intros s [short _]; rewrite covariance_action_value by assumption.
     unfold mean; rewrite <- sum_scal, <- sum_opp; apply sum_ext; intros a _.
-    unfold advantage, action_value; rewrite !value_at_opp; ring.
+    unfold advantage_at, action_value; rewrite !value_at_opp; ring.
 Qed.
 
 Lemma advantage_regularized n h z reward lambda s a :
-  advantage n h z (regularized_edge n h z reward lambda) s a =
-  advantage n h z (edge_reward h reward) s a
-  + lambda * advantage n h z (fun u b => - log_policy n z u b) s a.
+  advantage_at n h z (edge_with_entropy n h z reward lambda) s a =
+  advantage_at n h z (edge_reward h reward) s a
+  + lambda * advantage_at n h z (fun u b => - log_policy n z u b) s a.
 Proof.
-  unfold advantage, action_value, regularized_edge; rewrite !value_at_regularized, !value_at_opp; ring.
+  unfold advantage_at, action_value, edge_with_entropy; rewrite !value_at_regularized, !value_at_opp; ring.
 Qed.
 
 Lemma is_derive_regularized_value_direction n h z reward lambda w :
   (0 < n)%nat -> (0 < h)%nat ->
-  is_derive (fun t => regularized_value n h (moved z t w) reward lambda) 0
+  is_derive (fun t => value_with_entropy n h (moved z t w) reward lambda) 0
     (sum_states n h (fun s => sum n (fun a =>
        probability n z s * softmax n (z s) a
-       * advantage n h z (regularized_edge n h z reward lambda) s a * w s a))).
+       * advantage_at n h z (edge_with_entropy n h z reward lambda) s a * w s a))).
 Proof.
   intros some long; evar_last.
   - apply @is_derive_plus; [apply is_derive_expected_reward_direction; assumption|].

@@ -11,6 +11,24 @@ From PolicyEntropy.library Require Import Basics Trees TreeValues TreeRates Tree
 Import ListNotations.
 Open Scope R_scope.
 
+(** * Responses that end at [ends s a], or after h tokens *)
+
+Fixpoint sum_ended (n h : nat) (ends : state -> mask) (f : state -> R) : R :=
+  match h with
+  | O => f []
+  | S k => sum n (fun a => if ends [] a then f [a] else sum_ended n k (after a ends) (after a f))
+  end.
+Definition mean_ended (n h : nat) (ends : state -> mask) (z : policy) (f : state -> R) : R :=
+  sum_ended n h ends (fun y => probability n z y * f y).
+Definition covariance_ended (n h : nat) (ends : state -> mask) (z : policy) (f g : state -> R) : R :=
+  mean_ended n h ends z (fun y =>
+    (f y - mean_ended n h ends z f) * (g y - mean_ended n h ends z g)).
+Definition ended_entropy (n h : nat) (ends : state -> mask) (z : policy) : R :=
+  - sum_ended n h ends (fun y => probability n z y * ln (probability n z y)).
+(** Numbers of states and tokens, zero where the response has ended. *)
+Definition until_end (ends : state -> mask) (f : state -> vector) : state -> vector :=
+  fun s a => if running ends s then f s a else 0.
+
 (** A response up to its end. *)
 Fixpoint cut (ends : state -> mask) (y : state) : state :=
   match y with
@@ -344,7 +362,7 @@ Qed.
 (** Where the response has ended there is nothing left to gain. *)
 Lemma advantage_ended n h ends z reward s a :
   (0 < n)%nat -> (length s < h)%nat -> running ends s = false ->
-  advantage n h z (edge_reward h (fun y => reward (cut ends y))) s a = 0.
+  advantage_at n h z (edge_reward h (fun y => reward (cut ends y))) s a = 0.
 Proof.
   intros some short ended; set (f := fun y => reward (cut ends y)).
   assert (forall u, running ends u = false ->
@@ -361,13 +379,13 @@ Proof.
       [|apply Rgt_not_eq, Rmult_lt_0_compat; assumption].
     rewrite <- sum_through_action_value, constant by (try apply running_app; assumption).
     rewrite probability_child, cut_ended by assumption; ring. }
-  unfold advantage; fold f; rewrite value_s, value_a; ring.
+  unfold advantage_at; fold f; rewrite value_s, value_a; ring.
 Qed.
 
 (** The advantages of an ended response add to its reward minus the expected one. *)
 Lemma sum_along_advantage_ended n h ends z reward y :
   (0 < n)%nat -> (0 < h)%nat -> response_of n h y ->
-  let A := advantage n h z (edge_reward h (fun x => reward (cut ends x))) in
+  let A := advantage_at n h z (edge_reward h (fun x => reward (cut ends x))) in
   sum_along (centered_policy n z A) (cut ends y) =
   reward (cut ends y) - mean_ended n h ends z reward.
 Proof.
@@ -413,7 +431,7 @@ Qed.
 (** The advantage is the natural gradient for ended responses too. *)
 Lemma natural_gradient_ended n h ends z reward w :
   (0 < n)%nat -> (0 < h)%nat ->
-  let A := advantage n h z (edge_reward h (fun y => reward (cut ends y))) in
+  let A := advantage_at n h z (edge_reward h (fun y => reward (cut ends y))) in
   is_derive (fun t => mean_ended n h ends (moved z t w) reward) 0
     (mean_ended n h ends z (fun y =>
        sum_along (centered_policy n z A) y * sum_along (centered_policy n z w) y)).

@@ -330,7 +330,7 @@ Lemma response_slope_states n h z d :
   (0 < n)%nat ->
   response_slope n h z d 0 = sum_states n h (fun s => probability n z s *
     (- covariance n (softmax n (z s)) (log_softmax n (z s)) (d s)
-     + covariance n (softmax n (z s)) (entropy_to_go n h z s) (d s))).
+     + covariance n (softmax n (z s)) (entropy_to_come n h z s) (d s))).
 Proof.
   intros some; unfold response_slope; rewrite moved_0, covariance_log_policy_states by assumption.
   rewrite <- sum_states_opp; apply sum_states_ext; intros s _.
@@ -344,7 +344,7 @@ Theorem response_first_order_error n h (z : policy) (d : state -> vector) D :
   Rabs (response_entropy n h (fun s a => z s a + d s a) - response_entropy n h z
         - sum_states n h (fun s => probability n z s *
             (- covariance n (softmax n (z s)) (log_softmax n (z s)) (d s)
-             + covariance n (softmax n (z s)) (entropy_to_go n h z s) (d s))))
+             + covariance n (softmax n (z s)) (entropy_to_come n h z s) (d s))))
   <= INR h * (1 + ln (INR h) + INR h * ln (INR n)) * D / 4.
 Proof.
   intros several long size; assert (0 < n)%nat as some by lia.

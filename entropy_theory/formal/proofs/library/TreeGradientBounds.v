@@ -67,11 +67,11 @@ Qed.
 
 Lemma gradient_formula_block n h z reward s a :
   (length s < h)%nat ->
-  gradient_formula n h z reward s a =
+  gradient_of_value n h z reward s a =
   probability n z s
   * block n (softmax n (z s)) (action_value n h z (edge_reward h reward) s) a.
 Proof.
-  intros short; unfold gradient_formula, block; rewrite advantage_centered by assumption; ring.
+  intros short; unfold gradient_of_value, block; rewrite advantage_centered by assumption; ring.
 Qed.
 
 (** The formula is the gradient: whatever has the partial derivatives of the expected return as its
@@ -83,7 +83,7 @@ Definition is_gradient (n h : nat) (z : policy) (reward : state -> R) (gradient 
 
 Lemma gradient_is_formula n h z reward gradient :
   is_gradient n h z reward gradient ->
-  forall s a, state_of n h s -> (a < n)%nat -> gradient s a = gradient_formula n h z reward s a.
+  forall s a, state_of n h s -> (a < n)%nat -> gradient s a = gradient_of_value n h z reward s a.
 Proof.
   intros slopes s a state inside.
   eapply uniqueness_limite; [apply slopes; assumption|].
@@ -94,17 +94,17 @@ Qed.
 Lemma value_gradient_formula n h z reward :
   (fun s a => probability n z s * softmax n (z s) a
      * (action_value n h z (edge_reward h reward) s a - value_at n h z (edge_reward h reward) s))
-  = gradient_formula n h z reward.
+  = gradient_of_value n h z reward.
 Proof.
   apply functional_extensionality; intros s; apply functional_extensionality; intros a.
-  unfold gradient_formula, advantage; ring.
+  unfold gradient_of_value, advantage_at; ring.
 Qed.
 
 (** Along every direction the expected return moves by the sum of the formula times the direction. *)
 Lemma expected_return_along n h z reward direction :
   (0 < n)%nat -> (0 < h)%nat ->
   derivative (fun t => mean_responses n h (fun s a => z s a + t * direction s a) reward) 0
-    (sum_states n h (fun s => sum n (fun a => gradient_formula n h z reward s a * direction s a))).
+    (sum_states n h (fun s => sum n (fun a => gradient_of_value n h z reward s a * direction s a))).
 Proof.
   intros some long; apply is_derive_Reals.
   pose (path := fun t s a => z s a + t * direction s a).
@@ -112,12 +112,12 @@ Proof.
   { apply functional_extensionality; intros s; apply functional_extensionality; intros a.
     unfold path; ring. }
   change (is_derive (fun t => mean_responses n h (path t) reward) 0
-    (sum_states n h (fun s => sum n (fun a => gradient_formula n h z reward s a * direction s a)))).
+    (sum_states n h (fun s => sum n (fun a => gradient_of_value n h z reward s a * direction s a)))).
   evar_last.
   - apply (is_derive_expected_reward n h path direction 0 some); [|exact long].
     intros s a _ _; unfold path; auto_derive; [trivial|ring].
   - rewrite start; apply sum_states_ext; intros s _; unfold mean; rewrite <- sum_scal.
-    apply sum_ext; intros a _; unfold gradient_formula; ring.
+    apply sum_ext; intros a _; unfold gradient_of_value; ring.
 Qed.
 
 (** The same over prompts, for the mean of their expected returns. *)
@@ -126,11 +126,11 @@ Lemma mean_return_along n h prompts z reward direction :
   derivative (fun t => sum prompts (fun q =>
       mean_responses n h (fun s a => z q s a + t * direction q s a) (reward q)) / INR prompts) 0
     (sum prompts (fun q => sum_states n h (fun s => sum n (fun a =>
-      gradient_formula n h (z q) (reward q) s a / INR prompts * direction q s a)))).
+      gradient_of_value n h (z q) (reward q) s a / INR prompts * direction q s a)))).
 Proof.
   intros some long; apply is_derive_Reals.
   pose (slope := fun q => sum_states n h (fun s => sum n (fun a =>
-    gradient_formula n h (z q) (reward q) s a * direction q s a))).
+    gradient_of_value n h (z q) (reward q) s a * direction q s a))).
   replace (sum prompts _) with (sum prompts slope / INR prompts).
   - apply (is_derive_scal_l (fun t => sum prompts (fun q =>
       mean_responses n h (fun s a => z q s a + t * direction q s a) (reward q)))
@@ -179,7 +179,7 @@ Variables (n h : nat) (z : policy) (reward : state -> R).
 Hypothesis some : (0 < n)%nat.
 Hypothesis range : forall y, response_of n h y -> 0 <= reward y <= 1.
 
-Let gradient := gradient_formula n h z reward.
+Let gradient := gradient_of_value n h z reward.
 Let action_values := action_value n h z (edge_reward h reward).
 
 (** A state's positive mass, weighted with its visits. *)
@@ -294,8 +294,8 @@ Qed.
 
 Lemma even_gradient a :
   (a < 2)%nat ->
-  gradient_formula 2 1 even_policy first_is_right [] a = match a with O => / 4 | _ => - / 4 end.
+  gradient_of_value 2 1 even_policy first_is_right [] a = match a with O => / 4 | _ => - / 4 end.
 Proof.
-  intros inside; unfold gradient_formula, advantage, action_value, edge_reward, even_policy.
+  intros inside; unfold gradient_of_value, advantage_at, action_value, edge_reward, even_policy.
   destruct a as [|[|a]]; [| |lia]; simpl; unfold mean; simpl; rewrite !even_softmax; simpl; field.
 Qed.

@@ -98,7 +98,7 @@ Qed.
 Lemma is_derive_expected_reward_logit n h z reward s a :
   (0 < n)%nat -> state_of n h s -> (a < n)%nat ->
   is_derive (fun x => mean_responses n h (set_logit z s a x) reward) (z s a)
-    (probability n z s * (softmax n (z s) a * advantage n h z (edge_reward h reward) s a)).
+    (probability n z s * (softmax n (z s) a * advantage_at n h z (edge_reward h reward) s a)).
 Proof.
   intros some inside a_inside; evar_last.
   - apply (is_derive_expected_reward n h (set_logit z s a) (one_logit s a) (z s a) some).
@@ -122,10 +122,10 @@ Qed.
 (** REINFORCE over responses is d(s) pi(a|s) A(s, a). *)
 Lemma response_gradient_advantage n h z reward s a :
   (0 < n)%nat -> (length s < h)%nat ->
-  response_gradient n h z reward s a =
-  probability n z s * (softmax n (z s) a * advantage n h z (edge_reward h reward) s a).
+  gradient_over_responses n h z reward s a =
+  probability n z s * (softmax n (z s) a * advantage_at n h z (edge_reward h reward) s a).
 Proof.
-  intros some short; unfold response_gradient, advantage.
+  intros some short; unfold gradient_over_responses, advantage_at.
   rewrite sum_through_children, sum_through_action_value by assumption; ring.
 Qed.
 
@@ -146,10 +146,10 @@ Qed.
 
 Lemma response_gradient_sum_along n h z f c s a :
   (0 < n)%nat -> (length s < h)%nat ->
-  response_gradient n h z (fun y => sum_along f y + c) s a =
-  probability n z s * (softmax n (z s) a * advantage n h z f s a).
+  gradient_over_responses n h z (fun y => sum_along f y + c) s a =
+  probability n z s * (softmax n (z s) a * advantage_at n h z f s a).
 Proof.
-  intros some short; unfold response_gradient.
+  intros some short; unfold gradient_over_responses.
   assert (forall b, sum_through n h z (fun y => sum_along f y + c) (s ++ [b]) =
                     probability n z s * softmax n (z s) b
                     * (sum_along f s + c + action_value n h z f s b)) as through.
@@ -159,7 +159,7 @@ Proof.
     * (sum_along f s + c + action_value n h z f s b)))) by (intros; rewrite through; ring).
   rewrite sum_scal; fold (mean n (softmax n (z s)) (fun b => sum_along f s + c + action_value n h z f s b)).
   rewrite (mean_plus n _ (fun _ => sum_along f s + c)), mean_const by (apply softmax_sum, some).
-  unfold advantage; rewrite (value_at_state n z s h f short).
+  unfold advantage_at; rewrite (value_at_state n z s h f short).
   fold (mean n (softmax n (z s)) (action_value n h z f s)); ring.
 Qed.
 
@@ -194,19 +194,19 @@ Lemma is_derive_response_entropy_logit n h z s a :
   (0 < n)%nat -> state_of n h s -> (a < n)%nat ->
   is_derive (fun x => response_entropy n h (set_logit z s a x)) (z s a)
     (probability n z s * (softmax n (z s) a *
-       advantage n h z (fun u b => - log_policy n z u b) s a)).
+       advantage_at n h z (fun u b => - log_policy n z u b) s a)).
 Proof.
   intros some inside a_inside; evar_last.
   - apply (is_derive_response_entropy n h (set_logit z s a) (one_logit s a) (z s a) some).
     intros; apply is_derive_set_logit.
   - rewrite set_logit_same, covariance_score_states, <- sum_states_opp by assumption.
     rewrite (sum_states_ext n h _ (fun u => probability n z u * mean n (softmax n (z u))
-      (fun b => advantage n h z (fun u b => - log_policy n z u b) u b * one_logit s a u b))).
+      (fun b => advantage_at n h z (fun u b => - log_policy n z u b) u b * one_logit s a u b))).
     + apply (sum_states_one_logit n h (probability n z) (fun u => softmax n (z u))); assumption.
     + intros u [short _].
       rewrite covariance_action_value by assumption.
       rewrite Ropp_mult_distr_r, <- mean_opp; f_equal; apply mean_ext; intros b _.
-      unfold advantage, action_value; rewrite !value_at_opp; ring.
+      unfold advantage_at, action_value; rewrite !value_at_opp; ring.
 Qed.
 
 (** * The regularized value *)
@@ -214,15 +214,15 @@ Qed.
 (** dV_lambda/dz(s, a) = d(s) pi(a|s) A_lambda(s, a): the change of -lambda log pi has mean zero. *)
 Lemma is_derive_regularized_value_logit n h z reward lambda s a :
   (0 < n)%nat -> state_of n h s -> (a < n)%nat ->
-  is_derive (fun x => regularized_value n h (set_logit z s a x) reward lambda) (z s a)
+  is_derive (fun x => value_with_entropy n h (set_logit z s a x) reward lambda) (z s a)
     (probability n z s * (softmax n (z s) a *
-       advantage n h z (regularized_edge n h z reward lambda) s a)).
+       advantage_at n h z (edge_with_entropy n h z reward lambda) s a)).
 Proof.
   intros some inside a_inside; evar_last.
   - apply @is_derive_plus;
       [apply is_derive_expected_reward_logit; eassumption|].
     apply is_derive_scal, is_derive_response_entropy_logit; eassumption.
-  - unfold plus; simpl; unfold advantage, action_value, regularized_edge.
+  - unfold plus; simpl; unfold advantage_at, action_value, edge_with_entropy.
     rewrite !value_at_opp, !value_at_regularized; ring.
 Qed.
 
@@ -237,7 +237,7 @@ Definition fisher (n h : nat) (z : policy) (x w : state -> vector) : R :=
 Lemma natural_gradient_advantage n h z reward w :
   (0 < n)%nat -> (0 < h)%nat ->
   is_derive (fun t => mean_responses n h (moved z t w) reward) 0
-    (fisher n h z (advantage n h z (edge_reward h reward)) w).
+    (fisher n h z (advantage_at n h z (edge_reward h reward)) w).
 Proof.
   intros some long; evar_last.
   - apply (is_derive_expected_reward n h (fun t => moved z t w) w 0 some); [|assumption].
@@ -253,11 +253,11 @@ Lemma natural_gradient_unique n h z reward x :
   (0 < n)%nat -> (0 < h)%nat ->
   (forall w, is_derive (fun t => mean_responses n h (moved z t w) reward) 0 (fisher n h z x w)) ->
   forall s a, state_of n h s -> (a < n)%nat ->
-  centered_policy n z x s a = advantage n h z (edge_reward h reward) s a.
+  centered_policy n z x s a = advantage_at n h z (edge_reward h reward) s a.
 Proof.
   intros some long solves s a inside a_inside.
   assert (fisher n h z x (one_logit s a) =
-          fisher n h z (advantage n h z (edge_reward h reward)) (one_logit s a)) as same.
+          fisher n h z (advantage_at n h z (edge_reward h reward)) (one_logit s a)) as same.
   { rewrite <- (is_derive_unique _ _ _ (solves (one_logit s a))).
     apply is_derive_unique, natural_gradient_advantage; assumption. }
   assert (forall v, fisher n h z v (one_logit s a) =

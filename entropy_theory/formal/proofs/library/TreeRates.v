@@ -232,7 +232,7 @@ Qed.
 Lemma is_derive_value_advantage (e : state -> vector) :
   is_derive (fun r => value n h (z r) e) t
     (sum_states n h (fun s => probability n (z t) s *
-       mean n (softmax n (z t s)) (fun a => advantage n h (z t) e s a * v s a))).
+       mean n (softmax n (z t s)) (fun a => advantage_at n h (z t) e s a * v s a))).
 Proof.
   evar_last; [apply (is_derive_value (fun _ => e) (fun _ _ => 0))|].
   - intros; apply @is_derive_const.
@@ -246,7 +246,7 @@ Lemma is_derive_expected_reward reward :
   (0 < h)%nat ->
   is_derive (fun r => mean_responses n h (z r) reward) t
     (sum_states n h (fun s => probability n (z t) s *
-       mean n (softmax n (z t s)) (fun a => advantage n h (z t) (edge_reward h reward) s a * v s a))).
+       mean n (softmax n (z t s)) (fun a => advantage_at n h (z t) (edge_reward h reward) s a * v s a))).
 Proof.
   intros long.
   apply is_derive_ext with (f := fun r => value n h (z r) (edge_reward h reward)).
@@ -259,8 +259,8 @@ End Path.
 (** * The entropy of responses, state by state *)
 
 Lemma action_value_log_policy n h z s a :
-  action_value n h z (log_policy n z) s a = log_policy n z s a - entropy_to_go n h z s a.
-Proof. unfold entropy_to_go; rewrite value_at_opp; unfold action_value; ring. Qed.
+  action_value n h z (log_policy n z) s a = log_policy n z s a - entropy_to_come n h z s a.
+Proof. unfold entropy_to_come; rewrite value_at_opp; unfold action_value; ring. Qed.
 
 (** Cov_y(log pi(y), score) = sum_s d(s) Cov_s(log pi - H(sa), x). *)
 Lemma covariance_log_policy_states n h z x :
@@ -268,7 +268,7 @@ Lemma covariance_log_policy_states n h z x :
   covariance_responses n h z (sum_along (log_policy n z)) (sum_along (centered_policy n z x)) =
   sum_states n h (fun s => probability n z s *
     covariance n (softmax n (z s))
-      (fun a => log_softmax n (z s) a - entropy_to_go n h z s a) (x s)).
+      (fun a => log_softmax n (z s) a - entropy_to_come n h z s a) (x s)).
 Proof.
   intros some; rewrite covariance_score_states by assumption.
   apply sum_states_ext; intros s _; f_equal.
@@ -291,7 +291,7 @@ Lemma is_derive_response_entropy_states n h (z : R -> policy) (v : state -> vect
   is_derive (fun r => response_entropy n h (z r)) t
     (sum_states n h (fun s => probability n (z t) s *
        (- covariance n (softmax n (z t s)) (log_softmax n (z t s)) (v s)
-        + covariance n (softmax n (z t s)) (entropy_to_go n h (z t) s) (v s)))).
+        + covariance n (softmax n (z t s)) (entropy_to_come n h (z t) s) (v s)))).
 Proof.
   intros some moves; evar_last; [apply (is_derive_response_entropy n h z v t some moves)|].
   rewrite covariance_log_policy_states, <- sum_states_opp by assumption.

@@ -7,6 +7,14 @@ From Trusted Require Import Definitions.
 From PolicyEntropy.library Require Import Basics Trees TreeTilting.
 Open Scope R_scope.
 
+(** The probability of a set of responses, and the entropy of a response given that it is in the set. *)
+Definition response_mass (n h : nat) (z : policy) (A : state -> bool) : R :=
+  mean_responses n h z (fun y => if A y then 1 else 0).
+Definition entropy_within (n h : nat) (z : policy) (A : state -> bool) : R :=
+  - sum_responses n h (fun y => if A y
+      then probability n z y / response_mass n h z A * ln (probability n z y / response_mass n h z A)
+      else 0).
+
 Definition outside (A : state -> bool) : state -> bool := fun y => negb (A y).
 
 Section Sets.

@@ -168,7 +168,7 @@ Definition natural_flow (h : nat) (reward : state -> R) (path : R -> policy) : P
   exists shift : R -> state -> R, forall t s a,
   0 <= t -> state_of n h s -> (a < n)%nat ->
   is_derive (fun r => path r s a) t
-    (advantage n h (path t) (edge_reward h reward) s a + shift t s).
+    (advantage_at n h (path t) (edge_reward h reward) s a + shift t s).
 
 Lemma flow_log_probability h reward path t y :
   (0 < h)%nat -> natural_flow h reward path -> 0 <= t -> response_of n h y ->
@@ -176,16 +176,16 @@ Lemma flow_log_probability h reward path t y :
     (reward y - mean_responses n h (path t) reward).
 Proof.
   intros long [shift flows] later [length_y below_y].
-  set (v := fun s a => advantage n h (path t) (edge_reward h reward) s a + shift t s).
+  set (v := fun s a => advantage_at n h (path t) (edge_reward h reward) s a + shift t s).
   evar_last.
   - apply (is_derive_ln_probability n t y h path v); try assumption; [|lia].
     intros s a inside a_inside; apply flows; assumption.
-  - rewrite (sum_along_ext n h _ (advantage n h (path t) (edge_reward h reward)));
+  - rewrite (sum_along_ext n h _ (advantage_at n h (path t) (edge_reward h reward)));
       [|intros s a [short _] _|lia|assumption].
     + rewrite sum_along_advantage, value_edge_reward by assumption.
       rewrite <- length_y at 1; rewrite sum_along_edge_reward by lia; reflexivity.
     + unfold centered_policy, centered, v.
-      rewrite (mean_plus n _ (advantage n h (path t) (edge_reward h reward) s) (fun _ => shift t s)).
+      rewrite (mean_plus n _ (advantage_at n h (path t) (edge_reward h reward) s) (fun _ => shift t s)).
       rewrite mean_advantage, mean_const by (assumption || (apply softmax_sum, some)); ring.
 Qed.
 
@@ -279,7 +279,7 @@ Proof.
   - exists (fun t s => value_at n h (path t) (edge_reward h reward) s); intros t s a later inside a_inside.
     assert (forall y, response_of n h y -> 0 < exp (t * reward y)) as positive by (intros; apply exp_pos).
     pose proof (action_value_edge_reward_pos h z _ s a inside a_inside positive) as chosen.
-    unfold advantage; evar_last.
+    unfold advantage_at; evar_last.
     + apply @is_derive_plus; [apply @is_derive_const|].
       apply (is_derive_comp ln); [apply is_derive_ln, chosen|apply is_derive_action_value_tilt, inside].
     + unfold path; rewrite action_value_tilted by assumption.
@@ -321,7 +321,7 @@ Proof.
   apply is_derive_Reals; unfold tilted_policy; evar_last.
   - apply @is_derive_plus; [apply @is_derive_const|].
     apply (is_derive_comp ln); [apply is_derive_ln, chosen|apply is_derive_action_value_tilt; assumption].
-  - rewrite <- advantage_centered by apply inside; unfold advantage, now.
+  - rewrite <- advantage_centered by apply inside; unfold advantage_at, now.
     rewrite action_value_tilted by assumption.
     unfold plus, zero, scal; simpl; unfold mult; simpl; field; lra.
 Qed.

@@ -106,25 +106,25 @@ Qed.
 
 (** The advantage has mean zero (Cui et al., Lemma 3). *)
 Lemma mean_advantage n h z e s :
-  (0 < n)%nat -> (length s < h)%nat -> mean n (softmax n (z s)) (advantage n h z e s) = 0.
+  (0 < n)%nat -> (length s < h)%nat -> mean n (softmax n (z s)) (advantage_at n h z e s) = 0.
 Proof.
-  intros some short; unfold advantage.
+  intros some short; unfold advantage_at.
   rewrite mean_minus, mean_const by (apply softmax_sum, some).
   rewrite value_at_state by assumption; ring.
 Qed.
 
 Lemma advantage_centered n h z e s a :
   (length s < h)%nat ->
-  advantage n h z e s a = centered n (softmax n (z s)) (action_value n h z e s) a.
+  advantage_at n h z e s a = centered n (softmax n (z s)) (action_value n h z e s) a.
 Proof.
-  intros short; unfold advantage, centered; rewrite value_at_state by assumption; reflexivity.
+  intros short; unfold advantage_at, centered; rewrite value_at_state by assumption; reflexivity.
 Qed.
 
 (** A covariance with Q is the expectation with A: E_s[A x]. *)
 Lemma covariance_action_value n h z e s x :
   (0 < n)%nat -> (length s < h)%nat ->
   covariance n (softmax n (z s)) (action_value n h z e s) x =
-  mean n (softmax n (z s)) (fun a => advantage n h z e s a * x a).
+  mean n (softmax n (z s)) (fun a => advantage_at n h z e s a * x a).
 Proof.
   intros some short; rewrite covariance_centered_l by (apply softmax_sum, some).
   apply mean_ext; intros a _; rewrite advantage_centered by assumption; reflexivity.
@@ -270,14 +270,14 @@ Qed.
 
 (** The advantages along a response telescope to its return minus the value. *)
 Lemma sum_along_advantage n : forall y h z e,
-  length y = h -> sum_along (advantage n h z e) y = sum_along e y - value n h z e.
+  length y = h -> sum_along (advantage_at n h z e) y = sum_along e y - value n h z e.
 Proof.
   induction y as [|a rest IH]; intros h z e long; simpl in long; subst h.
   - simpl; ring.
-  - change (sum_along (advantage n (S (length rest)) z e) (a :: rest)) with
-      (advantage n (S (length rest)) z e [] a
-       + sum_along (advantage n (length rest) (after a z) (after a e)) rest).
-    rewrite IH by reflexivity; unfold advantage, action_value; simpl; ring.
+  - change (sum_along (advantage_at n (S (length rest)) z e) (a :: rest)) with
+      (advantage_at n (S (length rest)) z e [] a
+       + sum_along (advantage_at n (length rest) (after a z) (after a e)) rest).
+    rewrite IH by reflexivity; unfold advantage_at, action_value; simpl; ring.
 Qed.
 
 (** * Entropy of responses *)
@@ -309,9 +309,9 @@ Qed.
 
 Lemma value_regularized_edge n h z reward lambda :
   (0 < n)%nat -> (0 < h)%nat ->
-  value n h z (regularized_edge n h z reward lambda) = regularized_value n h z reward lambda.
+  value n h z (edge_with_entropy n h z reward lambda) = value_with_entropy n h z reward lambda.
 Proof.
-  intros some long; unfold regularized_edge, regularized_value.
+  intros some long; unfold edge_with_entropy, value_with_entropy.
   rewrite (value_minus n h z (edge_reward h reward) (fun s a => lambda * log_policy n z s a)).
   rewrite value_scal, value_edge_reward, response_entropy_value, value_opp by assumption; ring.
 Qed.

@@ -12,6 +12,9 @@ From PolicyEntropy.library Require Import Basics.
 Import ListNotations.
 Open Scope R_scope.
 
+(** The tree of what follows a state. *)
+Definition below {X : Type} (s : state) (f : state -> X) : state -> X := fun u => f (s ++ u).
+
 (** * States *)
 
 Definition tokens_below (n : nat) (s : state) : Prop := List.Forall (fun a => (a < n)%nat) s.

@@ -2,21 +2,38 @@
 
 From Coq Require Import Reals Lra Lia List Bool.
 From Trusted Require Import Definitions.
+From PolicyEntropy.library Require Import Basics.
 Import ListNotations.
 Open Scope R_scope.
 
 Lemma ln_2_below_1 : ln 2 < 1.
 Proof. rewrite <- (ln_exp 1); apply ln_increasing; [lra|]; pose proof (exp_ineq1 1); lra. Qed.
 
-(** The exponential of 0, of ln 2 and of 2 ln 2. *)
+(** The gradient of entropy without logarithms of probabilities. *)
+Lemma entropy_gradient_eq n z a :
+  (0 < n)%nat -> entropy_gradient n z a = - softmax n z a * centered n (softmax n z) z a.
+Proof.
+  intros some; unfold entropy_gradient; rewrite log_softmax_eq, entropy_eq by exact some.
+  unfold centered; ring.
+Qed.
+
+(** The exponential of 0, of ln 2, and of twice and four times that. *)
 Ltac exponential x :=
   lazymatch x with
   | 0 => rewrite exp_0
   | ln _ => rewrite exp_ln by lra
   | _ => first [ replace x with 0 by (lra || field)
                | replace x with (ln 2) by (lra || field)
-               | replace x with (ln 2 + ln 2) by (lra || field); rewrite exp_plus ]
+               | replace x with (ln 2 + ln 2) by (lra || field); rewrite exp_plus
+               | replace x with (ln 2 + ln 2 + (ln 2 + ln 2)) by (lra || field); rewrite exp_plus ]
   end.
+
+(** Logits of two answers of which the second is twice or four times as likely, and of three that are weighted
+    1 : 1 : 16. *)
+Definition one_to_two : vector := fun a => match a with 0%nat => 0 | _ => ln 2 end.
+Definition one_to_four : vector := fun a => match a with 0%nat => 0 | _ => 2 * ln 2 end.
+Definition one_one_sixteen : vector := fun a => match a with 2%nat => 4 * ln 2 | _ => 0 end.
+Definition zero_and_one : vector := fun a => match a with 0%nat => 0 | _ => 1 end.
 
 (** Numbers are computed; only what the reals are made of is left as it stands. *)
 Ltac numbers :=
@@ -61,6 +78,9 @@ Ltac witnessed :=
   | |- forall y, response_of _ _ y -> _ =>
       let y := fresh in let of := fresh in let a := fresh in
       intros y [of _]; destruct y as [|a [|]]; try discriminate; cbn; destruct a; witnessed
+  | |- ~ (exists a, (a < _)%nat /\ _) =>
+      let a := fresh in let inside := fresh in let H := fresh in intros (a & inside & H); revert H;
+      do 3 (destruct a as [|a]; [cbv beta iota; solve [witnessed] | try (exfalso; lia)])
   | |- forall s, state_of _ _ s -> _ =>
       let s := fresh in let of := fresh in
       intros s [of _]; destruct s; [witnessed | exfalso; cbn in of; lia]

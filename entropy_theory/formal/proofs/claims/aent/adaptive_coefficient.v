@@ -294,3 +294,28 @@ Proof.
     least_pos gain_pos x_pos band ltac:(lra) ltac:(lra) ltac:(lra) g_pos) as [vanilla_above vanilla_below].
   rewrite g_eq; repeat split; lra.
 Qed.
+
+From PolicyEntropy.library Require Import Witnesses Domains.
+
+Lemma two_answers_above_zero z : 0 < entropy 2 z.
+Proof.
+  pose proof (softmax_sum 2 z ltac:(lia)) as whole.
+  assert (forall a, 0 < softmax 2 z a) as positive by (intros; apply softmax_pos; lia).
+  assert (forall p, 0 < p < 1 -> 0 < - (p * ln p)) as term.
+  { intros p inside; assert (ln p < 0) by (rewrite <- ln_1; apply ln_increasing; lra); nra. }
+  unfold entropy; simpl in *.
+  pose proof (positive 0%nat); pose proof (positive 1%nat).
+  pose proof (term (softmax 2 z 0%nat) ltac:(lra)); pose proof (term (softmax 2 z 1%nat) ltac:(lra)); lra.
+Qed.
+
+Theorem witness : Statements.aent.adaptive_coefficient.witness.
+Proof.
+  pose (H := Statements.aent.adaptive_coefficient.sharpened_entropy 2 (fun a => Nat.eqb a 1)).
+  assert (forall x, 0 < H x) as above by (intros; apply two_answers_above_zero).
+  exists 2%nat, (fun a => Nat.eqb a 1), (H (1 / 2) / 2), (H (1 / 2) + H (1 / 1) + 1), 1, 2, 1, 1.
+  fold H; pose proof (above (1 / 1)); pose proof (above (1 / 2)).
+  do 11 (split; [first [lra | witnessed]|]); lra.
+Qed.
+
+Theorem defined : Statements.aent.adaptive_coefficient.defined.
+Proof. domains. Qed.

@@ -130,7 +130,10 @@ Proof.
       with (own_covariance n logits b); ring.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.aent.bonus_pulls_to_uniform.witness.
 Proof. exists 2%nat, (fun _ => 0); witnessed. Qed.
+
+Theorem defined : Statements.aent.bonus_pulls_to_uniform.defined.
+Proof. domains. Qed.

@@ -71,7 +71,39 @@ Proof.
   destruct (covered a inside) as [wrong|kept]; [contradiction|exact kept].
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.aent.clamping_reduces_bias.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1), 1, (1 / 2); witnessed. Qed.
+
+(** Where every token is right, or the kept ones are, nothing is given away. *)
+Theorem witness_1 : Statements.aent.clamping_reduces_bias.witness_1.
+Proof.
+  exists 2%nat, (fun _ => 0), (fun _ => true), 1, (1 / 2); do 5 (split; [witnessed|]).
+  unfold Statements.aent.clamping_reduces_bias.bias.
+  rewrite (total_on_same_set 2 (fun a => andb _ true) (fun a => kept_tokens 2 (fun _ => 0) (1 / 2) a))
+    by (intros; apply andb_true_r).
+  rewrite total_on_everything by (intros a _; reflexivity); simpl sum; simpl INR; unfold Rdiv; ring.
+Qed.
+
+Theorem witness_2 : Statements.aent.clamping_reduces_bias.witness_2.
+Proof.
+  exists 2%nat, (fun _ => 0), (fun _ => true), 1, (1 / 2); do 5 (split; [witnessed|]).
+  rewrite (total_on_same_set 2 (fun a => andb _ true) (fun a => kept_tokens 2 (fun _ => 0) (1 / 2) a))
+    by (intros; apply andb_true_r).
+  rewrite (total_on_everything 2 (fun _ => true)) by (intros a _; reflexivity); simpl sum; simpl INR; ring.
+Qed.
+
+Theorem witness_3 : Statements.aent.clamping_reduces_bias.witness_3.
+Proof.
+  exists 2%nat, (fun _ => 0), (kept_tokens 2 (fun _ => 0) (1 / 2)), 1, (1 / 2).
+  split; [lia|]; split; [apply some_kept; (lia || lra)|]; do 3 (split; [lra|]).
+  intros a _; destruct (kept_tokens _ _ _ a); [right; reflexivity|left; discriminate].
+Qed.
+
+Theorem defined : Statements.aent.clamping_reduces_bias.defined.
+Proof.
+  domains; apply nonzero_of_pos, mixture_pos;
+    first [apply exp_pos | apply count_on_nonneg | apply count_on_at_most | apply count_of_both
+          | apply lt_0_INR; lia | apply count_on_pos, some_kept; lia || lra].
+Qed.

@@ -74,7 +74,10 @@ Proof.
   lra.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.aent.entropy_length.witness.
 Proof. exists 2%nat, 1%nat, (fun _ => (fun _ => 0)), 2; witnessed. Qed.
+
+Theorem defined : Statements.aent.entropy_length.defined.
+Proof. domains. Qed.

@@ -396,10 +396,116 @@ Proof.
   lra.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains TreeDomains.
 
 Theorem witness : Statements.aent.epsilon_squared.witness.
 Proof.
   exists 2%nat, 1%nat, (fun _ => (fun _ => 0)), (fun y => Nat.eqb (List.hd 0%nat y) 1), 1, (1 / 2);
     witnessed.
 Qed.
+
+Definition first_right : state -> bool := fun y => match y with [0%nat; 0%nat] => true | _ => false end.
+Definition reward : state -> R := fun y => if first_right y then 1 else 0.
+Definition lambda : R := / ln 2.
+
+(** * A single right response of two tokens, of which e^(1/lambda) is 2: bounds that cross *)
+
+Lemma ln_2_small : ln 2 <= 5 / 6.
+Proof.
+  rewrite <- (ln_exp (5 / 6)); apply Rlt_le, ln_increasing; [lra|].
+  pose proof (exp_ineq1 (5 / 12) ltac:(lra)) as above.
+  replace (5 / 6) with (5 / 12 + 5 / 12) by field; rewrite exp_plus; nra.
+Qed.
+
+Lemma visits_of_soft : soft_visits 2 2 (fun _ _ => 0) reward lambda [0%nat] = 3 / 5 /\ soft_visits 2 2 (fun _ _ => 0) reward lambda [1%nat] = 2 / 5.
+Proof.
+  pose proof ln_lt_2 as low.
+  assert (lambda <> 0) as other by (apply Rinv_neq_0_compat; lra).
+  assert (forall x, (0 + lambda * x) / lambda = x) as back by (intros; field; exact other).
+  assert (exp ((1 + 0) / lambda) = 2) as one by (replace ((1 + 0) / lambda) with (ln 2) by (unfold lambda; field; lra); apply exp_ln; lra).
+  assert (exp ((0 + 0) / lambda) = 1) as none by (replace ((0 + 0) / lambda) with 0 by (field; exact other); apply exp_0).
+  unfold soft_visits; simpl probability; unfold softmax, soft_policy, edge_reward; simpl.
+  unfold reward, first_right, after, edge_reward; simpl.
+  rewrite !back. rewrite !one, !none, !exp_ln by lra; split; field.
+Qed.
+
+Lemma D_value : soft_constant 2 2 (fun _ _ => 0) reward lambda = 5 / 48.
+Proof.
+  destruct visits_of_soft as [left right].
+  assert (forall s, state_of 2 2 s -> visits 2 2 (fun _ _ => 0) s * smallest 2 (softmax 2 (fun _ => 0)) = match s with [] => 1 / 2 | _ => 1 / 4 end) as reached.
+  { intros s [short inside]; destruct s as [|a [|]]; [|inversion inside; destruct a as [|[|]]; try lia|simpl in short; lia]; numbers. }
+  unfold soft_constant; apply Rle_antisym.
+  - pose proof (smallest_state_le 2 2 (fun s => (visits 2 2 (fun _ _ => 0) s * smallest 2 (softmax 2 (fun _ => 0))) ^ 2 / soft_visits 2 2 (fun _ _ => 0) reward lambda s) [0%nat]) as below.
+    cbv beta in below; rewrite reached, left in below by (split; [simpl; lia|repeat constructor]); 
+    eapply Rle_trans; [apply below; split; [simpl; lia|repeat constructor]|]; lra.
+  - destruct (smallest_state_attained 2 2 (fun s => (visits 2 2 (fun _ _ => 0) s * smallest 2 (softmax 2 (fun _ => 0))) ^ 2 / soft_visits 2 2 (fun _ _ => 0) reward lambda s) ltac:(lia) ltac:(lia)) as (s & state & ->).
+    rewrite reached by exact state; destruct state as [short inside]; destruct s as [|a [|]]; [|inversion inside; subst; destruct a as [|[|]]; try lia|simpl in short; lia].
+    + unfold soft_visits; simpl; lra.
+    + rewrite left; lra.
+    + rewrite right; lra.
+Qed.
+
+Lemma ratios : let k := square_coefficient 2 2 (fun _ _ => 0) reward lambda in let c := linear_coefficient 2 2 (fun _ _ => 0) reward in
+  0 < k /\ 0 < c /\ 4 * k * entropy_bias 2 2 (fun _ _ => 0) reward lambda <= c ^ 2.
+Proof.
+  assert (largest_responses 2 2 reward = 1) as top.
+  { apply Rle_antisym; [|apply (largest_responses_ge 2 2 reward [0%nat; 0%nat]); repeat split; repeat constructor].
+    destruct (largest_responses_attained 2 2 reward ltac:(lia)) as (y & _ & ->); unfold reward.
+    destruct (first_right y); lra. }
+  assert (forall y, is_right 2 2 reward y = first_right y) as same.
+  { intros y; unfold is_right, equal; rewrite top; unfold reward.
+    destruct (first_right y); destruct (Req_EM_T _ 1); reflexivity || lra. }
+  assert (number_right 2 2 reward = 1) as single.
+  { unfold number_right; rewrite (sum_responses_ext 2 2 _ (fun y => if first_right y then 1 else 0)); [numbers|].
+    intros y _; rewrite same; reflexivity. }
+  assert (largest_right_probability 2 2 (fun _ _ => 0) reward = 1 / 4) as likeliest.
+  { assert (probability 2 (fun _ _ => 0) [0%nat; 0%nat] = 1 / 4) as chance by numbers.
+    unfold largest_right_probability; apply Rle_antisym.
+    - destruct (largest_responses_attained 2 2 (fun y => if is_right 2 2 reward y then probability 2 (fun _ _ => 0) y else 0)
+                  ltac:(lia)) as (y & _ & ->); rewrite same; unfold first_right.
+      destruct y as [|[|] [|[|] [|]]]; lra.
+    - eapply Rle_trans; [apply Req_le; symmetry; exact chance|].
+      pose proof (largest_responses_ge 2 2 (fun y => if is_right 2 2 reward y then probability 2 (fun _ _ => 0) y else 0)
+                    [0%nat; 0%nat]) as above; cbv beta in above; rewrite same in above.
+      apply above; repeat split; repeat constructor. }
+  pose proof ln_lt_2 as low; pose proof ln_2_small as small.
+  unfold square_coefficient, linear_coefficient, entropy_bias; rewrite D_value, likeliest, single, ln_1.
+  cbv zeta; replace (INR 2) with 2 by (simpl; ring).
+  assert (0 < lambda) as positive by (apply Rinv_0_lt_compat; lra).
+  assert (0 < sqrt 2) as root by (apply sqrt_lt_R0; lra).
+  pose proof (sqrt_sqrt 2 ltac:(lra)) as square.
+  repeat split.
+  - apply Rdiv_lt_0_compat; [lra|]. apply Rmult_lt_0_compat; lra.
+  - apply Rdiv_lt_0_compat; lra.
+  - replace (4 * (1 / (2 * lambda * (5 / 48))) * (lambda * (2 * ln 2 - 0))) with (192 / 5 * ln 2) by (field; lra).
+    replace ((sqrt 2 / (1 / 4)) ^ 2) with (16 * (sqrt 2 * sqrt 2)) by field. lra.
+Qed.
+
+Theorem witness_1 : Statements.aent.epsilon_squared.witness_1.
+Proof.
+  destruct ratios as (k_pos & c_pos & room); cbv zeta in *.
+  set (k := square_coefficient _ _ _ _ _) in *; set (c := linear_coefficient _ _ _ _) in *; set (b := entropy_bias _ _ _ _ _) in *.
+  exists 2%nat, 2%nat, (fun _ _ => 0), first_right, lambda, (c / (2 * k)).
+  split; [lia|]; split; [lia|]; split; [exists [0%nat; 0%nat]; repeat split; repeat constructor|].
+  split; [apply Rinv_0_lt_compat; pose proof ln_lt_2; lra|]; split; [apply Rdiv_lt_0_compat; lra|].
+  split; [numbers|].
+  change (k * (c / (2 * k)) ^ 2 + b <= c * (c / (2 * k))).
+  apply (Rmult_le_reg_r (4 * k)); [lra|].
+  replace ((k * (c / (2 * k)) ^ 2 + b) * (4 * k)) with (c ^ 2 + 4 * k * b) by (field; lra).
+  replace (c * (c / (2 * k)) * (4 * k)) with (2 * c ^ 2) by (field; lra). lra.
+Qed.
+
+Theorem witness_2 : Statements.aent.epsilon_squared.witness_2.
+Proof.
+  destruct ratios as (k_pos & c_pos & room); cbv zeta in *.
+  set (k := square_coefficient _ _ _ _ _) in *; set (c := linear_coefficient _ _ _ _) in *; set (b := entropy_bias _ _ _ _ _) in *.
+  exists 2%nat, 2%nat, (fun _ _ => 0), first_right, lambda, (c / (2 * k)).
+  split; [lia|]; split; [lia|]; split; [exists [0%nat; 0%nat]; repeat split; repeat constructor|].
+  split; [apply Rinv_0_lt_compat; pose proof ln_lt_2; lra|]; split; [apply Rdiv_lt_0_compat; lra|].
+  split; [numbers|].
+  change ((2 * k * (c / (2 * k)) - c) ^ 2 <= c ^ 2 - 4 * k * b).
+  replace (2 * k * (c / (2 * k)) - c) with 0 by (field; lra). lra.
+Qed.
+
+Theorem defined : Statements.aent.epsilon_squared.defined.
+Proof. domains. Qed.

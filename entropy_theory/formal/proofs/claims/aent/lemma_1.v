@@ -20,10 +20,10 @@ Theorem gradient_of_response_entropy :
   (2 <= n)%nat -> (1 <= h)%nat ->
   (forall s a, state_of n h s -> (a < n)%nat ->
      let entropy_gradient := probability n z s * (softmax n (z s) a *
-       (- log_softmax n (z s) a + entropy_to_go n h z s a
+       (- log_softmax n (z s) a + entropy_to_come n h z s a
         - value_at n h z (fun u b => - log_policy n z u b) s)) in
      derivative (fun x => response_entropy n h (set_logit z s a x)) (z s a) entropy_gradient /\
-     - response_gradient n h z (fun y => sum_along (log_policy n z) y + 1) s a = entropy_gradient) /\
+     - gradient_over_responses n h z (fun y => sum_along (log_policy n z) y + 1) s a = entropy_gradient) /\
   (forall (path : R -> policy) (velocity : state -> vector) (t : R),
      (forall s a, state_of n h s -> (a < n)%nat ->
         derivative (fun r => path r s a) t (velocity s a)) ->
@@ -37,7 +37,7 @@ Proof.
   - intros s a inside a_inside entropy_gradient; split.
     + apply is_derive_Reals; apply (is_derive_response_entropy_logit n h z s a some inside a_inside).
     + rewrite response_gradient_sum_along by (assumption || apply inside).
-      unfold entropy_gradient, entropy_to_go, advantage, action_value.
+      unfold entropy_gradient, entropy_to_come, advantage_at, action_value.
       rewrite !value_at_opp; unfold log_policy; ring.
   - intros path velocity t moves; split.
     + intros s a inside a_inside; apply is_derive_Reals; unfold log_policy, centered_policy.
@@ -58,12 +58,12 @@ Proof.
       (sum_along (fun u b => log_softmax n (logits u) b) y + 1)) s a
     - sum n (total_through n h (fun y => probability n logits y *
       (sum_along (fun u b => log_softmax n (logits u) b) y + 1)) s) * softmax n (logits s) a
-    = probability n logits s * (softmax n (logits s) a * advantage n h logits (log_policy n logits) s a))
+    = probability n logits s * (softmax n (logits s) a * advantage_at n h logits (log_policy n logits) s a))
     as reinforce.
   { intros s a [short _] inside; rewrite reinforce_response_gradient.
     apply (response_gradient_sum_along n h logits (log_policy n logits) 1); assumption. }
   repeat split.
-  - intros s inside a a_inside; rewrite reinforce by assumption; unfold advantage, action_value.
+  - intros s inside a a_inside; rewrite reinforce by assumption; unfold advantage_at, action_value.
     change (fun u b => - log_softmax n (logits u) b) with (fun u b => - log_policy n logits u b).
     rewrite !value_at_opp; unfold log_policy; ring.
   - intros s inside a a_inside; rewrite reinforce by assumption.
@@ -78,12 +78,15 @@ Proof.
       (softmax n (logits s) b * action_value n h logits (log_policy n logits) s b)))
       by (intros; rewrite later; ring).
     rewrite sum_scal; fold (mean n (softmax n (logits s)) (action_value n h logits (log_policy n logits) s)).
-    rewrite <- value_at_state by apply inside; unfold advantage; ring.
+    rewrite <- value_at_state by apply inside; unfold advantage_at; ring.
   - intros w; apply is_derive_Reals; evar_last;
       [apply (is_derive_response_entropy_direction n h logits w some)|reflexivity].
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.aent.lemma_1.witness.
 Proof. exists 2%nat, 1%nat, (fun _ => (fun _ => 0)); witnessed. Qed.
+
+Theorem defined : Statements.aent.lemma_1.defined.
+Proof. domains. Qed.

@@ -17,13 +17,13 @@ Open Scope R_scope.
 Theorem performance_difference_with_entropy :
   forall (n h : nat) (z z' : policy) (reward : state -> R) (coefficient : R),
   (2 <= n)%nat -> (1 <= h)%nat ->
-  let edge := regularized_edge n h z reward coefficient in
-  let edge' := regularized_edge n h z' reward coefficient in
+  let edge := edge_with_entropy n h z reward coefficient in
+  let edge' := edge_with_entropy n h z' reward coefficient in
   let gain u :=
     mean n (softmax n (z' u)) (fun a =>
       edge_reward h reward u a + value_at n h z edge (u ++ [a])
       - coefficient * log_softmax n (z' u) a) - value_at n h z edge u in
-  regularized_value n h z' reward coefficient - regularized_value n h z reward coefficient =
+  value_with_entropy n h z' reward coefficient - value_with_entropy n h z reward coefficient =
     sum_states n h (fun u => probability n z' u * gain u) /\
   forall s, value_at n h z' edge' s - value_at n h z edge s =
     sum_states n (h - length s) (fun u => probability n (below s z') u * gain (s ++ u)).
@@ -48,11 +48,11 @@ Proof.
   intros n h logits reward step coefficient several long.
   destruct (performance_difference_with_entropy n h logits (fun s a => logits s a + step s a) reward
               coefficient several long) as [at_root _].
-  unfold regularized_value at 1 2 in at_root; rewrite at_root.
+  unfold value_with_entropy at 1 2 in at_root; rewrite at_root.
   apply sum_states_ext; intros s _; f_equal.
   change (Stated.regularized_edge n h logits reward coefficient)
-    with (regularized_edge n h logits reward coefficient).
-  f_equal; apply mean_ext; intros a _; unfold action_value at 1, regularized_edge at 2, log_policy; ring.
+    with (edge_with_entropy n h logits reward coefficient).
+  f_equal; apply mean_ext; intros a _; unfold action_value at 1, edge_with_entropy at 2, log_policy; ring.
 Qed.
 
 From PolicyEntropy.library Require Import Witnesses.

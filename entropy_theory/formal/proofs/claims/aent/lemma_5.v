@@ -29,7 +29,7 @@ Proof.
     - destruct found as (y & response & here); pose proof (largest_responses_ge n h reward y response).
       unfold reward in *; rewrite here in *; lra. }
   assert (forall z, largest_responses n h reward - mean_responses n h z reward
-    <= regularized_value n h optimal reward lambda - regularized_value n h z reward lambda
+    <= value_with_entropy n h optimal reward lambda - value_with_entropy n h z reward lambda
        + lambda * (INR h * ln (INR n) - ln (sum_responses n h reward))) as bias.
   { intros z; rewrite top, attained; apply soft_bias; try assumption.
     intros y _ here; unfold reward; rewrite here; reflexivity. }
@@ -39,14 +39,17 @@ Proof.
     change (Statements.aent.lemma_5.true_gap n h optimal reward)
       with (largest_responses n h reward - mean_responses n h optimal reward).
     lra.
-  - intros other; change (regularized_value n h other reward lambda
-                          <= regularized_value n h optimal reward lambda).
+  - intros other; change (value_with_entropy n h other reward lambda
+                          <= value_with_entropy n h optimal reward lambda).
     rewrite attained; apply soft_value_is_largest; assumption.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains TreeDomains.
 
 Theorem witness : Statements.aent.lemma_5.witness.
 Proof.
   exists 2%nat, 1%nat, (fun _ => (fun _ => 0)), (fun y => Nat.eqb (List.hd 0%nat y) 1), 1; witnessed.
 Qed.
+
+Theorem defined : Statements.aent.lemma_5.defined.
+Proof. domains. Qed.

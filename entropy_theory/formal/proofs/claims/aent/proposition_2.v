@@ -25,10 +25,13 @@ Proof.
   cbv zeta in bound; lra.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains TreeDomains.
 
 Theorem witness : Statements.aent.proposition_2.witness.
 Proof.
   exists 2%nat, 1%nat, 1%nat, (fun _ _ => (fun _ => 0)), (fun _ y => (fun a => match a with | 0%nat => 0
     | _ => 1 end) (List.hd 0%nat y)), 1; witnessed.
 Qed.
+
+Theorem defined : Statements.aent.proposition_2.defined.
+Proof. domains. Qed.

@@ -47,7 +47,10 @@ Proof.
              (fun _ => Rle_refl 0) (fun _ => ltac:(unfold kappa; lra))).
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.aepo.ablation_2.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1), 1, 1; witnessed. Qed.
+
+Theorem defined : Statements.aepo.ablation_2.defined.
+Proof. domains. Qed.

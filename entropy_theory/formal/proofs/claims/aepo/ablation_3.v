@@ -51,10 +51,13 @@ Proof.
       intros k; specialize (enough k); specialize (grpo_nonneg k); lra.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses LimitWitnesses.
+From PolicyEntropy.library Require Import Witnesses LimitWitnesses Domains.
 
 Theorem witness : Statements.aepo.ablation_3.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1), 2, 1, 1, 1; witnessed. Qed.
 
 Theorem witness_1 : Statements.aepo.ablation_3.witness_1.
 Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1), 2, 1, 1, 1; limits_witnessed. Qed.
+
+Theorem defined : Statements.aepo.ablation_3.defined.
+Proof. domains. Qed.

@@ -9,7 +9,7 @@ Open Scope R_scope.
 Theorem proved : Statements.aepo.all_entropy_levels.statement.
 Proof. unfold Statements.aepo.all_entropy_levels.statement; row_by_row. Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.aepo.all_entropy_levels.witness.
 Proof.
@@ -18,3 +18,6 @@ Proof.
     with | 0%nat => (321 / 10) | 1%nat => 11 | 2%nat => (362 / 5) | 3%nat => (887 / 10) | 4%nat => (403
     / 5) | 5%nat => (173 / 5) | _ => (209 / 5) end), (fun _ => (1 / 10)); witnessed.
 Qed.
+
+Theorem defined : Statements.aepo.all_entropy_levels.defined.
+Proof. domains. Qed.

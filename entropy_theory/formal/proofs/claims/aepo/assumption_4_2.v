@@ -29,7 +29,10 @@ Proof.
   rewrite Rmult_1_l in bound; apply Rge_le, Rminus_ge, Rle_ge; exact bound.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.aepo.assumption_4_2.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1), 1, 1; witnessed. Qed.
+
+Theorem defined : Statements.aepo.assumption_4_2.defined.
+Proof. domains. Qed.

@@ -36,3 +36,17 @@ Proof.
   intros n logits correct shared temperature two some positive little.
   eapply sign_survives; [apply shared_part_below|exact little].
 Qed.
+
+From PolicyEntropy.library Require Import Witnesses Domains.
+
+Theorem witness : Statements.aepo.assumption_b4.witness.
+Proof.
+  exists 2%nat, one_to_two, (fun a => Nat.eqb a 1), (fun _ => 0), 1; do 3 (split; [witnessed|]).
+  set (g := sum 2 (fun a => entropy_gradient 2 one_to_two a
+                            * Statements.aepo.assumption_b4.unit_step 2 one_to_two (fun b => Nat.eqb b 1) 1 a)).
+  assert (g <> 0) by (unfold g; simpl sum; rewrite !entropy_gradient_eq by lia; numbers).
+  assert (0 < g * g) by nra; simpl sum at 1 2; lra.
+Qed.
+
+Theorem defined : Statements.aepo.assumption_b4.defined.
+Proof. domains. Qed.

@@ -93,7 +93,10 @@ Proof.
   repeat split; assumption.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.aepo.asymmetry.witness.
 Proof. exists 2%nat, (fun _ => 0), (6 / 5), (4 / 5); witnessed. Qed.
+
+Theorem defined : Statements.aepo.asymmetry.defined.
+Proof. domains. Qed.

@@ -30,10 +30,25 @@ Proof.
   split; apply exactly.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From Coquelicot Require Import Coquelicot.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.aepo.combined_update.witness.
 Proof.
   exists 2%nat, (fun a => match a with | 0%nat => 0 | _ => ln 2 end), (fun a => Nat.eqb a 1), 3, 1, 1;
     witnessed.
 Qed.
+
+Theorem witness_1 : Statements.aepo.combined_update.witness_1.
+Proof. exists 3%nat, one_one_sixteen, (fun a => negb (Nat.eqb a 0)), 2, 1, 100; witnessed. Qed.
+
+Theorem witness_2 : Statements.aepo.combined_update.witness_2.
+Proof.
+  exists 3%nat, one_one_sixteen, (fun a => negb (Nat.eqb a 0)), 2, 1, 100; do 6 (split; [witnessed|]).
+  assert (0 < Statements.aepo.combined_update.rate 3 one_one_sixteen (fun a => negb (Nat.eqb a 0)) 2)
+    as above by numbers.
+  split; [exact above|]; apply Rlt_div_l; [exact above|]; numbers.
+Qed.
+
+Theorem defined : Statements.aepo.combined_update.defined.
+Proof. domains. Qed.

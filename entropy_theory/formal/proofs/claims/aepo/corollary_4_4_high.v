@@ -25,10 +25,13 @@ Proof.
   apply (rises_above_one n logits correct temperature); [lia|lra|lra|exact falls].
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.aepo.corollary_4_4_high.witness.
 Proof.
   exists 2%nat, (fun a => match a with | 0%nat => 0 | _ => ln 2 end), (fun a => Nat.eqb a 1), 2;
     witnessed.
 Qed.
+
+Theorem defined : Statements.aepo.corollary_4_4_high.defined.
+Proof. domains. Qed.

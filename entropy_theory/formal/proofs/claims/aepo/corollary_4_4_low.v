@@ -106,10 +106,13 @@ Proof.
   - apply slope_at_one; lia.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.aepo.corollary_4_4_low.witness.
 Proof.
   exists 2%nat, (fun a => match a with | 0%nat => 0 | _ => ln 2 end), (fun a => Nat.eqb a 1), (1 / 2);
     witnessed.
 Qed.
+
+Theorem defined : Statements.aepo.corollary_4_4_low.defined.
+Proof. domains. Qed.

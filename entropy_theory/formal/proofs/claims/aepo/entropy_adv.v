@@ -22,7 +22,10 @@ Proof.
   rewrite mean_const by (apply softmax_sum, some); ring.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.aepo.entropy_adv.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun _ => 1), (1 / 4), 2; witnessed. Qed.
+
+Theorem defined : Statements.aepo.entropy_adv.defined.
+Proof. domains. Qed.

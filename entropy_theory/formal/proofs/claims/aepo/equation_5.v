@@ -81,7 +81,10 @@ Proof.
     apply expected_score_along; lia.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.aepo.equation_5.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1), 2, 1; witnessed. Qed.
+
+Theorem defined : Statements.aepo.equation_5.defined.
+Proof. domains. Qed.

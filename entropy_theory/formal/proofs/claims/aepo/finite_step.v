@@ -74,3 +74,14 @@ Proof.
   pose proof (warmer_leaves_more n logits correct temperature 1 learning_rate ltac:(lia) small) as gain.
   apply Rminus_gt_0_lt; exact gain.
 Qed.
+
+From PolicyEntropy.library Require Import Witnesses Domains.
+
+Theorem witness : Statements.aepo.finite_step.witness.
+Proof.
+  exists 2%nat, one_to_four, (fun a => Nat.eqb a 1), 2, (1 / 100); do 6 (split; [witnessed|]).
+  numbers; replace (1 + 1) with 2 by lra; lra.
+Qed.
+
+Theorem defined : Statements.aepo.finite_step.defined.
+Proof. domains. Qed.

@@ -176,7 +176,13 @@ Proof.
   - intros falls; apply both_halves; [lia|assumption|assumption|exact falls].
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.aepo.fixed_positives.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1), 2; witnessed. Qed.
+
+Theorem witness_1 : Statements.aepo.fixed_positives.witness_1.
+Proof. exists 2%nat, one_to_two, (fun a => Nat.eqb a 1), 1; witnessed. Qed.
+
+Theorem defined : Statements.aepo.fixed_positives.defined.
+Proof. domains. Qed.

@@ -49,3 +49,11 @@ Proof.
   unfold all_correct; unfold Statements.aepo.high_temperature_raises.all_correct in enough_heat.
   destruct (some_on n (complement correct)); exact enough_heat.
 Qed.
+
+From PolicyEntropy.library Require Import Witnesses Domains.
+
+Theorem witness : Statements.aepo.high_temperature_raises.witness.
+Proof. exists 2%nat, one_to_two, (fun _ => true), 2; witnessed. Qed.
+
+Theorem defined : Statements.aepo.high_temperature_raises.defined.
+Proof. domains. Qed.

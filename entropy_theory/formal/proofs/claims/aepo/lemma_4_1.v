@@ -33,7 +33,10 @@ Proof.
   - apply slope; [lia|assumption].
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.aepo.lemma_4_1.witness.
 Proof. exists 2%nat, (fun a => match a with | 0%nat => 0 | _ => ln 2 end), 1, 2; witnessed. Qed.
+
+Theorem defined : Statements.aepo.lemma_4_1.defined.
+Proof. domains. Qed.

@@ -52,10 +52,17 @@ Proof.
   - rewrite <- none; field; lra.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.aepo.length_factors.witness.
 Proof.
   exists 2%nat, 1%nat, (fun _ => (fun _ => 0)), (fun _ => (fun a => match a with | 0%nat => 1 | _ => 0
     end)), 2; witnessed.
+Qed.
+
+Theorem defined : Statements.aepo.length_factors.defined.
+Proof.
+  domains; apply nonzero_of_pos.
+  match goal with inside : response_of ?n ?h ?y |- 0 < _ =>
+    pose proof (tokens_at_least_one n h y inside ltac:(assumption)) as long; change (0 < tokens y); lra end.
 Qed.

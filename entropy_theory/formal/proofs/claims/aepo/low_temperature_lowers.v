@@ -50,3 +50,14 @@ Proof.
   unfold all_correct; unfold Statements.aepo.low_temperature_lowers.all_correct in enough_cold.
   destruct (some_on n (complement correct)); exact enough_cold.
 Qed.
+
+From PolicyEntropy.library Require Import Witnesses Domains.
+
+Theorem witness : Statements.aepo.low_temperature_lowers.witness.
+Proof.
+  exists 2%nat, one_to_two, (fun _ => true), (1 / 2); do 5 (split; [witnessed|]).
+  eapply Rlt_le_trans; [|apply Rmax_r]; numbers.
+Qed.
+
+Theorem defined : Statements.aepo.low_temperature_lowers.defined.
+Proof. domains. Qed.

@@ -90,7 +90,10 @@ Proof.
   apply Rmult_le_pos; assumption.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.aepo.negatives_cancel.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1), 2; witnessed. Qed.
+
+Theorem defined : Statements.aepo.negatives_cancel.defined.
+Proof. domains. Qed.

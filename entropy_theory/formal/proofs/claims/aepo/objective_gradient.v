@@ -12,10 +12,10 @@ Open Scope R_scope.
 
 Lemma printed_gradient n h z reward s a :
   Stated.policy_update_without_temperature n h z (Stated.rewards n h z reward) s a
-  = if running stop s then response_gradient n h z (sum_along (reward_at_end h reward)) s a else 0.
+  = if running stop s then gradient_over_responses n h z (sum_along (reward_at_end h reward)) s a else 0.
 Proof.
   unfold Stated.policy_update_without_temperature; fold stop; destruct (running stop s); [|reflexivity].
-  rewrite total_through_probability; unfold response_gradient; f_equal; f_equal.
+  rewrite total_through_probability; unfold gradient_over_responses; f_equal; f_equal.
   apply sum_ext; intros b _; apply total_through_probability.
 Qed.
 
@@ -34,7 +34,7 @@ Proof.
     pose proof (response_gradient_advantage n h z (fun y => R y * tokens y) s a some (proj1 inside))
       as of_objective.
     rewrite (response_gradient_scal n h z _ R L) in of_objective.
-    + unfold advantage in of_objective.
+    + unfold advantage_at in of_objective.
       change (fun y => Stated.rewards n h z reward y * Stated.lengths n h z y)
         with (fun y => R y * tokens y).
       lra.

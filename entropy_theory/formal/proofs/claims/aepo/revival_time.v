@@ -137,7 +137,10 @@ Proof.
     destruct (bounds a k inside) as (nonneg & least & most); exact (conj (conj nonneg least) most).
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.aepo.revival_time.witness.
 Proof. exists 2%nat, (fun _ => 0), 2, 1; witnessed. Qed.
+
+Theorem defined : Statements.aepo.revival_time.defined.
+Proof. domains. Qed.

@@ -43,7 +43,21 @@ Proof.
   - exact (reward_rises n logits correct temperature learning_rate some wrong rate_pos keeps).
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.aepo.reward_improvement.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1), 10, 1; witnessed. Qed.
+
+Theorem defined : Statements.aepo.reward_improvement.defined.
+Proof.
+  assert (forall n z A f, nonempty n A -> 0 < 1 + Statements.aepo.reward_improvement.mean_growth n z A f) as grown.
+  { intros n z A f some; unfold Statements.aepo.reward_improvement.mean_growth.
+    replace (Statements.aepo.reward_improvement.conditional_without_temperature n z A) with (conditional n z A)
+      by (symmetry; apply shifted_conditional_1_eq, some).
+    rewrite (sum_conditional n z A (fun a => exp (f a) - 1)).
+    rewrite (total_on_ext n A _ (fun a => conditional n z A a * exp (f a) - conditional n z A a)) by (intros; ring).
+    rewrite total_on_minus, conditional_total by exact some.
+    enough (0 < total_on n A (fun a => conditional n z A a * exp (f a))) by lra.
+    apply total_on_pos; [exact some|]; intros; apply Rmult_lt_0_compat; [apply conditional_pos; assumption|apply exp_pos]. }
+  domains; apply grown; [assumption|apply some_wrong; assumption].
+Qed.

@@ -9,7 +9,7 @@ Open Scope R_scope.
 Theorem proved : Statements.aepo.rise_then_fall.statement.
 Proof. unfold Statements.aepo.rise_then_fall.statement; row_by_row. Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.aepo.rise_then_fall.witness.
 Proof.
@@ -22,3 +22,6 @@ Proof.
     | 3%nat => (887 / 10) | 4%nat => (398 / 5) | 5%nat => (379 / 10) | _ => (421 / 10) end), (1 / 10);
     witnessed.
 Qed.
+
+Theorem defined : Statements.aepo.rise_then_fall.defined.
+Proof. domains. Qed.

@@ -10,7 +10,7 @@ Open Scope R_scope.
 Theorem proved : Statements.aepo.table_1_averages.repair.
 Proof. unfold Statements.aepo.table_1_averages.repair; row_by_row. Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.aepo.table_1_averages.witness.
 Proof.
@@ -19,3 +19,6 @@ Proof.
     (fun a => match a with | 0%nat => (1 / 200) | 1%nat => (1 / 200) | 2%nat => (1 / 20) | 3%nat => (1 /
     20) | 4%nat => (1 / 20) | 5%nat => (1 / 20) | _ => (1 / 20) end), (1 / 200); witnessed.
 Qed.
+
+Theorem defined : Statements.aepo.table_1_averages.defined.
+Proof. domains. Qed.

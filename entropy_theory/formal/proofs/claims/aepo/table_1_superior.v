@@ -9,7 +9,7 @@ Open Scope R_scope.
 Theorem proved : Statements.aepo.table_1_superior.repair.
 Proof. unfold Statements.aepo.table_1_superior.repair; count_columns. Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.aepo.table_1_superior.witness.
 Proof.
@@ -20,3 +20,6 @@ Proof.
     1%nat => (11 / 200) | 2%nat => (1 / 10) | 3%nat => (1 / 10) | 4%nat => (1 / 10) | 5%nat => (1 / 10)
     | _ => (1 / 10) end); witnessed.
 Qed.
+
+Theorem defined : Statements.aepo.table_1_superior.defined.
+Proof. domains. Qed.

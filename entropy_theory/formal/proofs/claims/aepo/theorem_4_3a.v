@@ -29,7 +29,10 @@ Proof.
   apply first_order_error_scaled; [lia|apply rate_of_step; lia].
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.aepo.theorem_4_3a.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1), 2, 1; witnessed. Qed.
+
+Theorem defined : Statements.aepo.theorem_4_3a.defined.
+Proof. domains. Qed.

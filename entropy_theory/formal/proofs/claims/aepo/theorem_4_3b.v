@@ -32,9 +32,12 @@ Proof.
   - apply slope_at_one; lia.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.aepo.theorem_4_3b.witness.
 Proof.
   exists 2%nat, (fun a => match a with | 0%nat => 0 | _ => ln 2 end), (fun a => Nat.eqb a 1); witnessed.
 Qed.
+
+Theorem defined : Statements.aepo.theorem_4_3b.defined.
+Proof. domains. Qed.

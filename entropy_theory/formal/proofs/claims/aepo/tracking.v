@@ -35,7 +35,7 @@ Proof.
   apply Rle_trans with (1 := Rabs_triang _ _); rewrite Rabs_Ropp; lra.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses LimitWitnesses.
+From PolicyEntropy.library Require Import Witnesses LimitWitnesses Domains.
 
 Theorem witness : Statements.aepo.tracking.witness.
 Proof.
@@ -47,3 +47,6 @@ Proof.
   exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1), (5 / 4), 1, (1 / 100), 1, (1 / 10);
     limits_witnessed.
 Qed.
+
+Theorem defined : Statements.aepo.tracking.defined.
+Proof. domains. Qed.

@@ -49,7 +49,10 @@ Proof.
   pose proof (two_members n correct a k inside k_inside also right other); lra.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.aepo.unbiased_filtering.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1), 2; witnessed. Qed.
+
+Theorem defined : Statements.aepo.unbiased_filtering.defined.
+Proof. domains. Qed.

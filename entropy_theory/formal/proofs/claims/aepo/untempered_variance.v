@@ -38,7 +38,10 @@ Proof.
     rewrite hot_variance; fold (square temperature) (square 1); lra.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.aepo.untempered_variance.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun _ => true), 2; witnessed. Qed.
+
+Theorem defined : Statements.aepo.untempered_variance.defined.
+Proof. domains. Qed.

@@ -22,9 +22,9 @@ Theorem covariance_of_actions_as_of_responses :
   (2 <= n)%nat -> (1 <= h)%nat ->
   let sides x :=
     sum_states n h (fun s => probability n z s *
-      covariance n (softmax n (z s)) (fun a => log_softmax n (z s) a - entropy_to_go n h z s a) (x s))
+      covariance n (softmax n (z s)) (fun a => log_softmax n (z s) a - entropy_to_come n h z s a) (x s))
     = covariance_responses n h z (sum_along (log_policy n z)) (sum_along (centered_policy n z x)) in
-  sides (gradient_formula n h z reward) /\ forall x, sides x.
+  sides (gradient_of_value n h z reward) /\ forall x, sides x.
 Proof.
   intros n h z reward several long sides; assert (0 < n)%nat as some by lia.
   assert (forall x, sides x) as every
@@ -42,7 +42,7 @@ Proof.
   rewrite covariance_log_policy_states by assumption; apply sum_states_ext; intros s _; f_equal.
   apply covariance_ext; [|reflexivity]; intros a _.
   unfold Stated.entropy_to_go, action_value,
-    entropy_to_go, log_policy; ring.
+    entropy_to_come, log_policy; ring.
 Qed.
 
 From PolicyEntropy.library Require Import Witnesses.

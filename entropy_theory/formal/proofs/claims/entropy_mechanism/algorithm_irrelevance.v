@@ -65,7 +65,10 @@ Proof.
   fold R1 Q1 R' Q'; rewrite same_R, same_Q; reflexivity.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.entropy_mechanism.algorithm_irrelevance.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1), 1; witnessed. Qed.
+
+Theorem defined : Statements.entropy_mechanism.algorithm_irrelevance.defined.
+Proof. domains. Qed.

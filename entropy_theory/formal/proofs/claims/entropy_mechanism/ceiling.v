@@ -29,7 +29,10 @@ Proof.
   apply Rmult_le_compat_r; [lra|]; unfold Rmin; destruct (Rle_dec p (1 - p)); nra.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.entropy_mechanism.ceiling.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1); witnessed. Qed.
+
+Theorem defined : Statements.entropy_mechanism.ceiling.defined.
+Proof. domains. Qed.

@@ -57,3 +57,13 @@ Proof.
     apply no_weak_right_answer; exists b.
     split; [exact b_inside|split; [split; [exact b_member|exact right]|exact not_above]].
 Qed.
+
+From PolicyEntropy.library Require Import Witnesses.
+
+Theorem witness : Statements.entropy_mechanism.clip_cov.witness.
+Proof.
+  exists 2%nat, one_to_two, zero_and_one, (1 / 8); do 2 (split; [witnessed|]); split.
+  - exists 0%nat; split; [lia|]; numbers.
+  - intros (a & inside & (chosen & above) & _).
+    destruct a as [|[|]]; [revert above; apply Rle_not_lt; numbers|revert chosen; numbers|lia].
+Qed.

@@ -100,3 +100,12 @@ Proof.
   - right; apply (ordered_pairs n (fun a b => - ((reward a - reward b) * (logits a - logits b)))).
     unfold Rmax in either_order; destruct (Rle_dec alike _) in either_order; [exact either_order|lra].
 Qed.
+
+From PolicyEntropy.library Require Import Witnesses.
+
+Theorem witness : Statements.entropy_mechanism.covariance_agreement.witness.
+Proof.
+  exists 2%nat, zero_and_one, zero_and_one; split; [lia|]; split; [|witnessed].
+  eapply Rle_trans; [|apply Rmax_l].
+  do 2 (apply smallest_on_ge; [apply all_nonempty; lia|]; intros; cbv beta); apply Rle_0_sqr.
+Qed.

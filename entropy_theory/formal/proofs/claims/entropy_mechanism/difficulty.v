@@ -335,3 +335,11 @@ Proof.
     pose proof (Rmax_l harder_past easier_past); pose proof (Rmax_r harder_past easier_past).
     unfold harder_past, easier_past in *; apply rises; lra.
 Qed.
+
+From PolicyEntropy.library Require Import Witnesses.
+
+Theorem witness : Statements.entropy_mechanism.difficulty.witness.
+Proof.
+  exists 2%nat, (fun _ => 0), (ln 2); do 3 (split; [witnessed|]); left.
+  intros past; revert past; apply Rle_not_lt; numbers.
+Qed.

@@ -51,3 +51,18 @@ Proof.
   - rewrite sign_of_positive by exact likelier; rewrite Rmult_1_l; exact above.
   - rewrite sign_of_negative by exact rarer; apply product_of_negatives; [lra|exact below].
 Qed.
+
+From PolicyEntropy.library Require Import Witnesses Domains.
+
+Theorem witness : Statements.entropy_mechanism.kl_cov_npg.witness.
+Proof.
+  exists 2%nat, one_to_two, (fun a => match a with 0%nat => - (2 * ln 2) | _ => ln 2 end), zero_and_one, (1 / 8).
+  do 2 (split; [witnessed|]); split.
+  - exists 1%nat; split; [lia|]; numbers.
+  - intros a inside; left; destruct a as [|[|]]; [left|right|lia].
+    + intros chosen; revert chosen; numbers.
+    + split; [apply Rlt_Rminus, ln_increasing|]; numbers.
+Qed.
+
+Theorem defined : Statements.entropy_mechanism.kl_cov_npg.defined.
+Proof. domains. Qed.

@@ -25,7 +25,10 @@ Proof.
   unfold Rminus; rewrite Ropp_involutive; apply first_order_error; lia.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.entropy_mechanism.lemma_1_state.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun _ => (- (1))); witnessed. Qed.
+
+Theorem defined : Statements.entropy_mechanism.lemma_1_state.defined.
+Proof. domains. Qed.

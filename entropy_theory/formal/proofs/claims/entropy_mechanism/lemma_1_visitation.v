@@ -21,14 +21,14 @@ Theorem rate_of_response_entropy :
   derivative (fun r => response_entropy n h (path r)) t
     (sum_states n h (fun s => probability n (path t) s *
        (- covariance n (softmax n (path t s)) (log_softmax n (path t s)) (step s)
-        + covariance n (softmax n (path t s)) (entropy_to_go n h (path t) s) (step s)))) /\
-  (h = 1%nat -> forall s a, state_of n h s -> entropy_to_go n h (path t) s a = 0).
+        + covariance n (softmax n (path t s)) (entropy_to_come n h (path t) s) (step s)))) /\
+  (h = 1%nat -> forall s a, state_of n h s -> entropy_to_come n h (path t) s a = 0).
 Proof.
   intros n h path step t several long moves; assert (0 < n)%nat as some by lia; split.
   - apply is_derive_Reals, is_derive_response_entropy_states; [assumption|].
     intros s a inside a_inside; apply is_derive_Reals, moves; assumption.
   - intros one [|b rest] a [short _]; [|simpl in short; lia].
-    unfold entropy_to_go; subst h; reflexivity.
+    unfold entropy_to_come; subst h; reflexivity.
 Qed.
 
 Theorem proved : Statements.entropy_mechanism.lemma_1_visitation.repair.
@@ -42,19 +42,19 @@ Proof.
         (Stated.entropy_to_go n h logits s) (step s))
     = sum_states n h (fun s => probability n logits s *
        (- covariance n (softmax n (logits s)) (log_softmax n (logits s)) (step s)
-        + covariance n (softmax n (logits s)) (entropy_to_go n h logits s) (step s)))) as rate.
+        + covariance n (softmax n (logits s)) (entropy_to_come n h logits s) (step s)))) as rate.
   { rewrite <- sum_states_opp, <- sum_states_plus; apply sum_states_ext; intros s _.
-    rewrite (covariance_ext n _ (Stated.entropy_to_go n h logits s) (step s) (entropy_to_go n h logits s) (step s));
+    rewrite (covariance_ext n _ (Stated.entropy_to_go n h logits s) (step s) (entropy_to_come n h logits s) (step s));
       [ring| |reflexivity].
     intros a _; unfold Stated.entropy_to_go, action_value,
-      entropy_to_go, log_policy; ring. }
+      entropy_to_come, log_policy; ring. }
   rewrite rate; split.
   - cbn [value_at]; rewrite value_states by assumption; apply sum_states_ext; intros s _; f_equal.
     rewrite <- (mean_ext n _ (fun a => centered n (softmax n (logits s)) (step s) a *
-      (entropy_to_go n h logits s a - log_softmax n (logits s) a))).
+      (entropy_to_come n h logits s a - log_softmax n (logits s) a))).
     + rewrite <- covariance_centered_l, (covariance_sym n _ (step s)) by (apply softmax_sum, some).
       rewrite covariance_minus_l by (apply softmax_sum, some); ring.
-    + intros a _; unfold action_value, entropy_to_go, log_policy; ring.
+    + intros a _; unfold action_value, entropy_to_come, log_policy; ring.
   - destruct (rate_of_response_entropy n h (fun t => moved logits t step) step 0 several long) as [slope _].
     { intros s a _ _; apply is_derive_Reals, is_derive_moved. }
     rewrite moved_0 in slope; exact slope.

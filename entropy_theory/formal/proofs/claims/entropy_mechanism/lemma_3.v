@@ -21,7 +21,7 @@ Theorem advantage_has_mean_zero :
   let Q a := sum_through n h z reward (s ++ [a]) / (probability n z s * softmax n (z s) a) in
   mean n (softmax n (z s)) (fun a => Q a - V) = 0 /\
   V = sum n (fun a => sum_through n h z reward (s ++ [a])) / probability n z s /\
-  (forall a, (a < n)%nat -> Q a - V = advantage n h z (edge_reward h reward) s a).
+  (forall a, (a < n)%nat -> Q a - V = advantage_at n h z (edge_reward h reward) s a).
 Proof.
   intros n h z reward s several [short _] V Q; assert (0 < n)%nat as some by lia.
   pose proof (probability_pos n z s some) as visited.
@@ -44,13 +44,16 @@ Proof.
   rewrite <- (mean_advantage n h logits (edge_reward h reward) s some (proj1 inside)).
   apply mean_ext; intros a _; pose proof (softmax_pos n (logits s) a some).
   rewrite total_through_reward, total_through_children by (assumption || apply inside).
-  unfold advantage; field; lra.
+  unfold advantage_at; field; lra.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.entropy_mechanism.lemma_3.witness.
 Proof.
   exists 2%nat, 1%nat, (fun _ => (fun _ => 0)), (fun y => (fun a => match a with | 0%nat => 0 | _ => 1
     end) (List.hd 0%nat y)); witnessed.
 Qed.
+
+Theorem defined : Statements.entropy_mechanism.lemma_3.defined.
+Proof. domains. Qed.

@@ -87,7 +87,10 @@ Proof.
     apply Rle_trans with (1 * u); [apply Rmult_le_compat_r; assumption|lra].
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.entropy_mechanism.performance_after_collapse.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun _ => 0); witnessed. Qed.
+
+Theorem defined : Statements.entropy_mechanism.performance_after_collapse.defined.
+Proof. domains. Qed.

@@ -394,7 +394,10 @@ Proof.
   - apply (sum_of_wrong n logits correct some others).
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.entropy_mechanism.points_on_the_curve.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1); witnessed. Qed.
+
+Theorem defined : Statements.entropy_mechanism.points_on_the_curve.defined.
+Proof. domains. Qed.

@@ -20,11 +20,11 @@ Theorem logit_step_of_policy_gradient :
   forall (n h : nat) (z : policy) (reward : state -> R) (s : state) (a : nat),
   (2 <= n)%nat -> state_of n h s -> (a < n)%nat ->
   derivative (fun x => mean_responses n h (set_logit z s a x) reward) (z s a)
-    (probability n z s * (softmax n (z s) a * advantage n h z (edge_reward h reward) s a)) /\
-  response_gradient n h z reward s a =
-    probability n z s * (softmax n (z s) a * advantage n h z (edge_reward h reward) s a) /\
-  (h = 1%nat -> response_gradient n h z reward s a =
-    softmax n (z s) a * advantage n h z (edge_reward h reward) s a).
+    (probability n z s * (softmax n (z s) a * advantage_at n h z (edge_reward h reward) s a)) /\
+  gradient_over_responses n h z reward s a =
+    probability n z s * (softmax n (z s) a * advantage_at n h z (edge_reward h reward) s a) /\
+  (h = 1%nat -> gradient_over_responses n h z reward s a =
+    softmax n (z s) a * advantage_at n h z (edge_reward h reward) s a).
 Proof.
   intros n h z reward s a several inside a_inside; assert (0 < n)%nat as some by lia.
   destruct inside as [short below_n] eqn:inside_is; clear inside_is.

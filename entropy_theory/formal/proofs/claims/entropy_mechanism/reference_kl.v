@@ -126,7 +126,10 @@ Proof.
   apply (failures_saved n z A beta some penalty right), some_wrong, not_all.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.entropy_mechanism.reference_kl.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1), (fun _ => 0), 1; witnessed. Qed.
+
+Theorem defined : Statements.entropy_mechanism.reference_kl.defined.
+Proof. domains. Qed.

@@ -60,10 +60,13 @@ Proof.
   - exact punished.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.entropy_mechanism.selected_tokens.witness.
 Proof.
   exists 3%nat, (fun a => match a with | 0%nat => 0 | 1%nat => 0 | _ => 1 end), (fun a => match a with |
     0%nat => 1 | 1%nat => 2 | _ => (- (1)) end), 1; witnessed.
 Qed.
+
+Theorem defined : Statements.entropy_mechanism.selected_tokens.defined.
+Proof. domains. Qed.

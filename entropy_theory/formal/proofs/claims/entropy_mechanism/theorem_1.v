@@ -21,9 +21,9 @@ Open Scope R_scope.
 Theorem printed_is_false :
   ~ exists constant, forall (n h : nat) (z : policy) (reward : state -> R) (learning_rate : R) (s : state),
     (2 <= n)%nat -> 0 < learning_rate -> state_of n h s ->
-    let step a := learning_rate * response_gradient n h z reward s a in
+    let step a := learning_rate * gradient_over_responses n h z reward s a in
     let rate := - covariance n (softmax n (z s)) (log_softmax n (z s))
-      (fun a => softmax n (z s) a * advantage n h z (edge_reward h reward) s a) in
+      (fun a => softmax n (z s) a * advantage_at n h z (edge_reward h reward) s a) in
     Rabs (entropy n (fun a => z s a + step a) - entropy n (z s) - learning_rate * rate)
       <= constant * sum n (fun a => step a * step a).
 Proof.
@@ -31,8 +31,8 @@ Proof.
   set (z := fun (s : state) (a : nat) => match s, a with [O], 1%nat => ln 2 | _, _ => 0 end).
   set (reward := fun y : state => match y with [O; 1%nat] => 1 | _ => 0 end).
   assert (state_of 2 2 [0%nat]) as inside by (split; simpl; [lia|repeat constructor]).
-  set (gradient := response_gradient 2 2 z reward [0%nat]).
-  set (A := fun a => softmax 2 (z [0%nat]) a * advantage 2 2 z (edge_reward 2 reward) [0%nat] a).
+  set (gradient := gradient_over_responses 2 2 z reward [0%nat]).
+  set (A := fun a => softmax 2 (z [0%nat]) a * advantage_at 2 2 z (edge_reward 2 reward) [0%nat] a).
   assert (forall a, gradient a = / 2 * A a) as half.
   { intros a; unfold gradient, A; rewrite response_gradient_advantage by (simpl; lia); f_equal.
     unfold probability, softmax, z; simpl; rewrite exp_0; field. }
@@ -41,7 +41,7 @@ Proof.
   assert (softmax 2 (z [0%nat]) 1%nat = 2 / 3) as two_thirds
     by (unfold softmax, z; simpl; rewrite exp_0, exp_ln by lra; field).
   assert (A 0%nat = - (2 / 9) /\ A 1%nat = 2 / 9) as [A_0 A_1].
-  { unfold A, advantage, action_value, edge_reward, value_at, value, mean, after, reward; simpl.
+  { unfold A, advantage_at, action_value, edge_reward, value_at, value, mean, after, reward; simpl.
     rewrite third, two_thirds; split; field. }
   set (cov := covariance 2 (softmax 2 (z [0%nat])) (log_softmax 2 (z [0%nat])) A).
   assert (cov = 8 / 81 * ln 2) as cov_eq.
@@ -83,11 +83,11 @@ Qed.
 Theorem entropy_under_policy_gradient :
   forall (n h : nat) (z : policy) (reward : state -> R) (learning_rate : R) (s : state),
   (2 <= n)%nat -> 0 < learning_rate -> state_of n h s ->
-  let step a := learning_rate * response_gradient n h z reward s a in
+  let step a := learning_rate * gradient_over_responses n h z reward s a in
   let rate := - probability n z s * covariance n (softmax n (z s)) (log_softmax n (z s))
-    (fun a => softmax n (z s) a * advantage n h z (edge_reward h reward) s a) in
+    (fun a => softmax n (z s) a * advantage_at n h z (edge_reward h reward) s a) in
   (forall a, (a < n)%nat -> derivative (fun x => mean_responses n h (set_logit z s a x) reward) (z s a)
-     (response_gradient n h z reward s a)) /\
+     (gradient_over_responses n h z reward s a)) /\
   Rabs (entropy n (fun a => z s a + step a) - entropy n (z s) - learning_rate * rate)
     <= (1 + ln (INR n)) * sum n (fun a => step a * step a) / 4 /\
   (h = 1%nat -> probability n z s = 1).
@@ -101,7 +101,7 @@ Proof.
       with (entropy n (moved_by (z s) step) - entropy n (z s)
             + covariance n (softmax n (z s)) (log_softmax n (z s)) step); [exact error|].
     rewrite (covariance_ext n _ _ step (log_softmax n (z s)) (fun a => eta * probability n z s *
-      (softmax n (z s) a * advantage n h z (edge_reward h reward) s a))).
+      (softmax n (z s) a * advantage_at n h z (edge_reward h reward) s a))).
     + rewrite covariance_scal_r; unfold rate, moved_by; ring.
     + reflexivity.
     + intros a _; unfold step; rewrite response_gradient_advantage by (assumption || apply inside).
@@ -116,7 +116,7 @@ Proof.
   intros n h logits reward eta several long positive; assert (0 < n)%nat as some by lia.
   assert (forall s a, total_through n h (fun y => probability n logits y * reward y) s a
     - sum n (total_through n h (fun y => probability n logits y * reward y) s) * softmax n (logits s) a
-    = response_gradient n h logits reward s a) as reinforce by (intros; apply reinforce_response_gradient).
+    = gradient_over_responses n h logits reward s a) as reinforce by (intros; apply reinforce_response_gradient).
   split.
   - intros s inside.
     destruct (entropy_under_policy_gradient n h logits reward eta s several positive inside)
@@ -124,14 +124,14 @@ Proof.
     unfold entropy_change, moved_by.
     assert (forall a, eta * (total_through n h (fun y => probability n logits y * reward y) s a
       - sum n (total_through n h (fun y => probability n logits y * reward y) s) * softmax n (logits s) a)
-      = eta * response_gradient n h logits reward s a) as step by (intros; rewrite reinforce; reflexivity).
-    rewrite (entropy_ext n (fun a => logits s a + _) (fun a => logits s a + eta * response_gradient n h logits reward s a))
+      = eta * gradient_over_responses n h logits reward s a) as step by (intros; rewrite reinforce; reflexivity).
+    rewrite (entropy_ext n (fun a => logits s a + _) (fun a => logits s a + eta * gradient_over_responses n h logits reward s a))
       by (intros; rewrite step; reflexivity).
     rewrite (sum_ext n (fun a => eta * _ * (eta * _)) (fun a =>
-      eta * response_gradient n h logits reward s a * (eta * response_gradient n h logits reward s a)))
+      eta * gradient_over_responses n h logits reward s a * (eta * gradient_over_responses n h logits reward s a)))
       by (intros; rewrite step; reflexivity).
     rewrite (covariance_ext n _ _ _ (log_softmax n (logits s)) (fun a =>
-      softmax n (logits s) a * advantage n h logits (edge_reward h reward) s a))
+      softmax n (logits s) a * advantage_at n h logits (edge_reward h reward) s a))
       by (intros; try rewrite advantage_centered by apply inside; reflexivity).
     rewrite Ropp_mult_distr_l_reverse in error; rewrite <- Ropp_mult_distr_r; exact error.
   - intros w; apply is_derive_Reals; evar_last.
@@ -140,10 +140,13 @@ Proof.
       rewrite reinforce, response_gradient_advantage by assumption; reflexivity.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.entropy_mechanism.theorem_1.witness.
 Proof.
   exists 2%nat, 1%nat, (fun _ => (fun _ => 0)), (fun y => (fun a => match a with | 0%nat => 0 | _ => 1
     end) (List.hd 0%nat y)), 1; witnessed.
 Qed.
+
+Theorem defined : Statements.entropy_mechanism.theorem_1.defined.
+Proof. domains. Qed.

@@ -18,7 +18,7 @@ Open Scope R_scope.
 Theorem entropy_under_natural_gradient :
   forall (n h : nat) (z : policy) (reward : state -> R) (learning_rate : R),
   (2 <= n)%nat -> (1 <= h)%nat -> 0 < learning_rate ->
-  let A := advantage n h z (edge_reward h reward) in
+  let A := advantage_at n h z (edge_reward h reward) in
   let natural x := forall w,
     derivative (fun t => mean_responses n h (moved z t w) reward) 0
       (mean_responses n h z (fun y =>
@@ -49,22 +49,22 @@ Proof.
   unfold Stated.statement, Stated.remainder_bound, Stated.summed.
   intros n h logits reward eta several long positive; assert (0 < n)%nat as some by lia.
   assert (forall s a, state_of n h s -> Stated.advantage n h logits reward s a
-            = advantage n h logits (edge_reward h reward) s a) as same.
+            = advantage_at n h logits (edge_reward h reward) s a) as same.
   { intros s a inside; rewrite advantage_centered by apply inside; reflexivity. }
   destruct (entropy_under_natural_gradient n h logits reward eta several long positive)
     as [solves [_ error]]; cbv zeta in solves, error; split.
   - intros s inside; specialize (error s inside); unfold entropy_change, moved_by.
     rewrite (entropy_ext n (fun a => logits s a + eta * Stated.advantage n h logits reward s a)
-      (fun a => logits s a + eta * advantage n h logits (edge_reward h reward) s a))
+      (fun a => logits s a + eta * advantage_at n h logits (edge_reward h reward) s a))
       by (intros; rewrite same by assumption; reflexivity).
-    rewrite (sum_ext n _ (fun a => eta * advantage n h logits (edge_reward h reward) s a
-                                   * (eta * advantage n h logits (edge_reward h reward) s a)))
+    rewrite (sum_ext n _ (fun a => eta * advantage_at n h logits (edge_reward h reward) s a
+                                   * (eta * advantage_at n h logits (edge_reward h reward) s a)))
       by (intros; rewrite same by assumption; reflexivity).
     rewrite (covariance_ext n _ _ (Stated.advantage n h logits reward s) (log_softmax n (logits s))
-      (advantage n h logits (edge_reward h reward) s)) by (intros; try apply same; auto).
+      (advantage_at n h logits (edge_reward h reward) s)) by (intros; try apply same; auto).
     exact error.
   - intros w; rewrite (mean_responses_ext n h logits _ (fun y =>
-      sum_along (centered_policy n logits (advantage n h logits (edge_reward h reward))) y
+      sum_along (centered_policy n logits (advantage_at n h logits (edge_reward h reward))) y
       * sum_along (centered_policy n logits w) y)); [apply solves|].
     intros y [long_y below_n]; f_equal.
     apply (sum_along_ext n h); [|lia|assumption]; intros s a inside a_inside.
@@ -72,10 +72,13 @@ Proof.
     apply mean_ext; intros; apply same, inside.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.entropy_mechanism.theorem_2.witness.
 Proof.
   exists 2%nat, 1%nat, (fun _ => (fun _ => 0)), (fun y => (fun a => match a with | 0%nat => 0 | _ => 1
     end) (List.hd 0%nat y)), 1; witnessed.
 Qed.
+
+Theorem defined : Statements.entropy_mechanism.theorem_2.defined.
+Proof. domains. Qed.

@@ -47,7 +47,15 @@ Proof.
     rewrite !same in close; exact close.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.extension.clamped_bonus.witness.
 Proof. exists 2%nat, (fun _ => 0), (7 / 20); witnessed. Qed.
+
+Theorem defined : Statements.extension.clamped_bonus.defined.
+Proof.
+  intros n logits floor two positive small.
+  assert (forall z, 0 < total_on n (Statements.extension.clamped_bonus.top_set n logits floor) (softmax n z)) as mass.
+  { intros z; apply total_on_pos; [apply some_kept; assumption || lia|intros; apply softmax_pos; lia]. }
+  domains; apply nonzero_of_pos, mass.
+Qed.

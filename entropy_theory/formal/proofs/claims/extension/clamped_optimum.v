@@ -251,7 +251,24 @@ Proof.
   intros a b _ _; apply kept_is_top.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.extension.clamped_optimum.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1), 1, (1 / 2); witnessed. Qed.
+
+Theorem defined : Statements.extension.clamped_optimum.defined.
+Proof.
+  intros n logits correct coefficient removed two some positive _ small.
+  pose proof (Ranking.some_kept n logits removed ltac:(lia) small) as kept.
+  pose proof (count_on_pos n correct some); pose proof (count_on_pos n _ kept); unfold count_on in *.
+  assert (forall m k E, 0 < m -> 0 < k -> 0 < E -> 0 < Rmin m k * E + k - Rmin m k) as mixed.
+  { intros m k E m_pos k_pos E_pos; replace (Rmin m k * E + k - Rmin m k) with (Rmin m k * E + (k - Rmin m k)) by ring.
+    apply mixture_pos; [apply Rlt_le, Rmin_pos; assumption|apply Rmin_r|exact k_pos|exact E_pos]. }
+  assert (0 < total_on n (kept_tokens n logits removed) (softmax n logits))
+    by (apply total_on_pos; [exact kept|intros; apply softmax_pos; lia]).
+  domains. all: first
+    [ apply mixed; [assumption|assumption|apply exp_pos]
+    | apply nonzero_of_pos, mixture_pos;
+      first [assumption | apply exp_pos | apply count_on_at_most | apply Rmin_r | apply lt_0_INR; lia | lra
+            | apply Rlt_le, Rmin_pos; assumption] ].
+Qed.

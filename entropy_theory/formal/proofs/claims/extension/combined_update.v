@@ -52,10 +52,34 @@ Proof.
   - intros below; apply rise, small, below.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses  Domains.
 
 Theorem witness : Statements.extension.combined_update.witness.
 Proof.
   exists 2%nat, (fun a => match a with | 0%nat => 0 | _ => ln 2 end), (fun a => Nat.eqb a 1), 3, 1, 1,
     1; witnessed.
 Qed.
+
+Theorem witness_1 : Statements.extension.combined_update.witness_1.
+Proof. exists 3%nat, one_one_sixteen, (fun a => negb (Nat.eqb a 0)), 2, 1, 100, 1; witnessed. Qed.
+
+Theorem witness_2 : Statements.extension.combined_update.witness_2.
+Proof.
+  exists 3%nat, one_one_sixteen, (fun a => negb (Nat.eqb a 0)), 2, 1, 100, 1; do 7 (split; [witnessed|]).
+  assert (0 < Statements.extension.combined_update.rate 3 one_one_sixteen (fun a => negb (Nat.eqb a 0)) 2)
+    as above by numbers.
+  split; [exact above|]; apply Rlt_div_l; [exact above|]; numbers.
+Qed.
+
+Theorem witness_3 : Statements.extension.combined_update.witness_3.
+Proof.
+  exists 3%nat, one_one_sixteen, (fun a => negb (Nat.eqb a 0)), 2, 1, 2, (1 / 100);
+    do 7 (split; [witnessed|]).
+  assert (ln (INR 3) <= 2) as few.
+  { rewrite <- (ln_exp 2); apply Rlt_le, ln_increasing; [simpl; lra|].
+    pose proof (exp_ineq1 2 ltac:(lra)); simpl; lra. }
+  revert few; generalize (ln (INR 3)); intros l few; numbers.
+Qed.
+
+Theorem defined : Statements.extension.combined_update.defined.
+Proof. domains. Qed.

@@ -35,10 +35,13 @@ Proof.
   - exact (plain_rate_zero n z A members).
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses LimitWitnesses.
+From PolicyEntropy.library Require Import Witnesses LimitWitnesses Domains.
 
 Theorem witness : Statements.extension.diverse_bonus.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1); witnessed. Qed.
 
 Theorem witness_1 : Statements.extension.diverse_bonus.witness_1.
 Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1); limits_witnessed. Qed.
+
+Theorem defined : Statements.extension.diverse_bonus.defined.
+Proof. domains. Qed.

@@ -27,7 +27,10 @@ Proof.
       rewrite (p_surprise n z A members a), (q_surprise n z A a); ring.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.extension.diverse_bonus_full_entropy.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1); witnessed. Qed.
+
+Theorem defined : Statements.extension.diverse_bonus_full_entropy.defined.
+Proof. domains. Qed.

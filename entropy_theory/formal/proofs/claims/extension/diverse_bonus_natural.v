@@ -37,7 +37,18 @@ Proof.
               = total_on n A (softmax n z) * covariance n (conditional n z A) z z); ring.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.extension.diverse_bonus_natural.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1), 1; witnessed. Qed.
+
+Theorem defined : Statements.extension.diverse_bonus_natural.defined.
+Proof.
+  domains; apply nonzero_of_pos.
+  match goal with |- 0 < 1 - Statements.extension.diverse_bonus_natural.right_mass ?n ?z ?A
+                         + _ * Statements.extension.diverse_bonus_natural.odds_growth _ _ _ ?c =>
+    destruct (proved n z A c ltac:(assumption) ltac:(assumption) ltac:(assumption) ltac:(assumption))
+      as ((_ & grown) & _);
+    assert (0 < Statements.extension.diverse_bonus_natural.right_mass n z A) by above_zero end.
+  nra.
+Qed.

@@ -57,10 +57,13 @@ Proof.
     apply Rmult_eq_reg_l with ((1 - mass) * mass * mass); lra.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses LimitWitnesses.
+From PolicyEntropy.library Require Import Witnesses LimitWitnesses Domains.
 
 Theorem witness : Statements.extension.diverse_bonus_price.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1); witnessed. Qed.
 
 Theorem witness_1 : Statements.extension.diverse_bonus_price.witness_1.
 Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1); limits_witnessed. Qed.
+
+Theorem defined : Statements.extension.diverse_bonus_price.defined.
+Proof. domains. Qed.

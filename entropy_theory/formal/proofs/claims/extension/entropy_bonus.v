@@ -96,10 +96,17 @@ Proof.
     apply no_tilt_only_at_uniform; assumption.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses LimitWitnesses.
+From PolicyEntropy.library Require Import Witnesses LimitWitnesses Domains.
 
 Theorem witness : Statements.extension.entropy_bonus.witness.
 Proof. exists 2%nat, (fun _ => 0), 1; witnessed. Qed.
 
 Theorem witness_1 : Statements.extension.entropy_bonus.witness_1.
 Proof. exists 2%nat, (fun _ => 0), 1; limits_witnessed. Qed.
+
+Theorem defined : Statements.extension.entropy_bonus.defined.
+Proof.
+  domains; apply nonzero_of_pos; match goal with |- 0 < (25 + 8 * ln (INR ?n)) / 40 =>
+    assert (ln 1 < ln (INR n)) by (apply ln_increasing; [lra|apply (lt_INR 1); lia]) end.
+  rewrite ln_1 in *; lra.
+Qed.

@@ -71,7 +71,13 @@ Proof.
     unfold Rdiv in large; rewrite Rmult_1_l in large; exact large.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.extension.entropy_bonus_two_actions.witness.
 Proof. exists 2%nat, (fun _ => 0), 1; witnessed. Qed.
+
+Theorem witness_1 : Statements.extension.entropy_bonus_two_actions.witness_1.
+Proof. exists 2%nat, one_to_two, 1; do 3 (split; [witnessed|]); exists 9; witnessed. Qed.
+
+Theorem defined : Statements.extension.entropy_bonus_two_actions.defined.
+Proof. domains. Qed.

@@ -35,7 +35,10 @@ Theorem widest_attained :
                      + (right * ln (count_on n correct) + wrong * ln (count_on n (complement correct))).
 Proof. intros; apply entropy_alike; assumption. Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.extension.entropy_range_at_reward.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1); witnessed. Qed.
+
+Theorem defined : Statements.extension.entropy_range_at_reward.defined.
+Proof. domains. Qed.

@@ -107,7 +107,7 @@ Proof.
   - intros temperatures positive k; apply floor; assumption.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses LimitWitnesses.
+From PolicyEntropy.library Require Import Witnesses LimitWitnesses  Domains.
 
 Theorem witness : Statements.extension.face_controllability.witness.
 Proof. exists 2%nat, (fun _ => 0), 2, 1; witnessed. Qed.
@@ -117,3 +117,12 @@ Proof. exists 2%nat, (fun _ => 0), 2, 1; limits_witnessed. Qed.
 
 Theorem witness_4 : Statements.extension.face_controllability.witness_4.
 Proof. exists 2%nat, (fun _ => 0), 2, 1; limits_witnessed. Qed.
+
+Theorem witness_1 : Statements.extension.face_controllability.witness_1.
+Proof. exists 2%nat, one_to_two, 2, 1; witnessed. Qed.
+
+Theorem witness_3 : Statements.extension.face_controllability.witness_3.
+Proof. exists 2%nat, one_to_two, (1 / 2), 1; witnessed. Qed.
+
+Theorem defined : Statements.extension.face_controllability.defined.
+Proof. domains. Qed.

@@ -63,10 +63,13 @@ Proof.
   - apply Rmult_le_pos; [exact nonneg|apply Rlt_le; exact falls].
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.extension.global_slope.witness.
 Proof.
   exists 2%nat, (fun a => match a with | 0%nat => 0 | _ => ln 2 end), (fun a => Nat.eqb a 1), 1;
     witnessed.
 Qed.
+
+Theorem defined : Statements.extension.global_slope.defined.
+Proof. domains. Qed.

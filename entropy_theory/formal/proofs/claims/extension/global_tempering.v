@@ -45,10 +45,13 @@ Proof.
   apply (rises_when_hotter n logits correct temperature factor); [lia|assumption|assumption|exact rises].
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.extension.global_tempering.witness.
 Proof.
   exists 2%nat, (fun a => match a with | 0%nat => 0 | _ => 2 * ln 2 end), (fun a => Nat.eqb a 0), 2, 2;
     witnessed.
 Qed.
+
+Theorem defined : Statements.extension.global_tempering.defined.
+Proof. domains. Qed.

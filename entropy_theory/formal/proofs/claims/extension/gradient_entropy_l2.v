@@ -14,7 +14,7 @@ Open Scope R_scope.
 Theorem proved : Statements.extension.gradient_entropy_l2.statement.
 Proof.
   intros n h logits reward several long nonneg below.
-  assert (value_gradient n h logits reward = gradient_formula n h logits reward) as formula
+  assert (value_gradient n h logits reward = gradient_of_value n h logits reward) as formula
     by apply value_gradient_formula.
   rewrite formula; split; [|intros direction; apply expected_return_along; lia].
   replace (ln 2 ^ 2) with (Rsqr (ln 2)) by (unfold Rsqr; ring).
@@ -25,17 +25,20 @@ Qed.
 (** Equality at pi = (1/2, 1/2) and returns (1, 0). *)
 Theorem attained :
   8 * (ln 2 * ln 2) * sum_states 2 1 (fun s => sum 2 (fun a =>
-    Rsqr (gradient_formula 2 1 even_policy first_is_right s a)))
+    Rsqr (gradient_of_value 2 1 even_policy first_is_right s a)))
   = response_entropy 2 1 even_policy * response_entropy 2 1 even_policy.
 Proof.
   rewrite even_entropy; unfold sum_states; cbn [sum sum_responses].
   rewrite !even_gradient by lia; unfold Rsqr; field.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.extension.gradient_entropy_l2.witness.
 Proof.
   exists 2%nat, 1%nat, (fun _ => (fun _ => 0)), (fun y => (fun a => match a with | 0%nat => 0 | _ => 1
     end) (List.hd 0%nat y)); witnessed.
 Qed.
+
+Theorem defined : Statements.extension.gradient_entropy_l2.defined.
+Proof. domains. Qed.

@@ -14,13 +14,13 @@ Open Scope R_scope.
 Theorem proved : Statements.extension.gradient_entropy_linf.statement.
 Proof.
   intros n h logits reward several long nonneg below.
-  assert (value_gradient n h logits reward = gradient_formula n h logits reward) as formula
+  assert (value_gradient n h logits reward = gradient_of_value n h logits reward) as formula
     by apply value_gradient_formula.
   rewrite formula; split; [|intros direction; apply expected_return_along; lia].
   unfold linf_norm.
   destruct (largest_states_attained n h (fun s => largest n (fun a =>
-    Rabs (gradient_formula n h logits reward s a)))) as (s & state & ->); [lia|lia|].
-  destruct (largest_attained n (fun a => Rabs (gradient_formula n h logits reward s a)))
+    Rabs (gradient_of_value n h logits reward s a)))) as (s & state & ->); [lia|lia|].
+  destruct (largest_attained n (fun a => Rabs (gradient_of_value n h logits reward s a)))
     as (a & inside & ->); [lia|].
   apply gradient_linf_le_entropy; [lia| |assumption|assumption].
   intros y response; split; auto.
@@ -28,14 +28,17 @@ Qed.
 
 (** Equality at pi = (1/2, 1/2) and returns (1, 0). *)
 Theorem attained :
-  4 * ln 2 * Rabs (gradient_formula 2 1 even_policy first_is_right [] 0%nat)
+  4 * ln 2 * Rabs (gradient_of_value 2 1 even_policy first_is_right [] 0%nat)
   = response_entropy 2 1 even_policy.
 Proof. rewrite even_entropy, even_gradient, Rabs_pos_eq by (lia || lra); field. Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.extension.gradient_entropy_linf.witness.
 Proof.
   exists 2%nat, 1%nat, (fun _ => (fun _ => 0)), (fun y => (fun a => match a with | 0%nat => 0 | _ => 1
     end) (List.hd 0%nat y)); witnessed.
 Qed.
+
+Theorem defined : Statements.extension.gradient_entropy_linf.defined.
+Proof. domains. Qed.

@@ -128,10 +128,13 @@ Proof.
     rewrite mean_const, Rplus_0_r, covariance_sym in slope by apply one; exact slope.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses LimitWitnesses.
+From PolicyEntropy.library Require Import Witnesses LimitWitnesses Domains.
 
 Theorem witness : Statements.extension.gradient_entropy_network.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun _ => 0), (fun _ => 0); witnessed. Qed.
 
 Theorem witness_1 : Statements.extension.gradient_entropy_network.witness_1.
 Proof. exists 2%nat, (fun _ => 0), (fun _ => 0), (fun _ => 0); limits_witnessed. Qed.
+
+Theorem defined : Statements.extension.gradient_entropy_network.defined.
+Proof. domains. Qed.

@@ -92,7 +92,10 @@ Proof.
   apply Rge_le, Rge_minus, Rle_ge; exact bounded.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.extension.group_baseline.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1), (fun _ => 0), 1; witnessed. Qed.
+
+Theorem defined : Statements.extension.group_baseline.defined.
+Proof. domains. Qed.

@@ -278,7 +278,15 @@ Proof.
   exact (conj (conj (conj constant ends) root) deviation).
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.extension.group_normalization_bounds.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1); witnessed. Qed.
+
+Theorem witness_1 : Statements.extension.group_normalization_bounds.witness_1.
+Proof.
+  exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1); do 3 (split; [witnessed|]); exists 3%nat; witnessed.
+Qed.
+
+Theorem defined : Statements.extension.group_normalization_bounds.defined.
+Proof. domains. Qed.

@@ -79,3 +79,25 @@ Proof.
     apply (is_derive_entropy n (fun t => path t q) (moves q) 0 some).
     intros a a_inside; apply is_derive_Reals, starts; assumption.
 Qed.
+
+From PolicyEntropy.library Require Import Witnesses.
+
+(** A kernel that leaves every step as it is, and a step of the first logit. *)
+Definition alone : nat -> nat -> nat -> nat -> R := fun _ a _ b => if Nat.eqb a b then 1 else 0.
+Definition of_the_first : nat -> nat -> R := fun _ a => if Nat.eqb a 0 then 1 else 0.
+
+Theorem witness : Statements.extension.kernel_sign.witness.
+Proof.
+  exists 2%nat, 1%nat, (fun _ => one_to_two), alone, of_the_first, 1; do 3 (split; [witnessed|]).
+  unfold Statements.extension.kernel_sign.inner, Statements.extension.kernel_sign.kernel_times, alone, of_the_first; simpl.
+  rewrite !entropy_gradient_eq by lia; numbers.
+Qed.
+
+Theorem witness_1 : Statements.extension.kernel_sign.witness_1.
+Proof.
+  exists 2%nat, 1%nat, (fun _ => one_to_two), alone, of_the_first, 1; do 3 (split; [witnessed|]); split.
+  - unfold Statements.extension.kernel_sign.inner, Statements.extension.kernel_sign.kernel_times, alone, of_the_first; simpl.
+    rewrite !entropy_gradient_eq by lia; numbers.
+  - exists (fun t q a => t * Statements.extension.kernel_sign.kernel_times 2 1 alone of_the_first q a); intros q _ a _.
+    apply is_derive_Reals; auto_derive; [trivial|ring].
+Qed.

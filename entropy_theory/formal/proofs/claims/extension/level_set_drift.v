@@ -34,7 +34,10 @@ Proof.
   rewrite same in error; exact error.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.extension.level_set_drift.witness.
 Proof. exists 3%nat, (fun _ => 0), (fun _ => 0), 1; witnessed. Qed.
+
+Theorem defined : Statements.extension.level_set_drift.defined.
+Proof. domains. Qed.

@@ -100,7 +100,22 @@ Proof.
     exists moment, i; exact (conj between (conj inside moves)).
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.extension.level_set_flow.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun _ => 0); witnessed. Qed.
+
+Theorem witness_1 : Statements.extension.level_set_flow.witness_1.
+Proof.
+  exists 2%nat, (fun _ => 0), (fun _ => 0); do 3 (split; [witnessed|]).
+  exists (fun _ _ => 0); split; [|exists 0, 1; lra]; intros time a _.
+  assert (forall b, Statements.extension.level_set_flow.reward_gradient 2 (fun _ => 0) (fun _ => 0) b = 0) as still
+    by (intros; unfold Statements.extension.level_set_flow.reward_gradient, centered, mean; simpl; ring).
+  replace (Statements.extension.level_set_flow.level_step _ _ _ _) with 0; [apply derivable_pt_lim_const|].
+  unfold Statements.extension.level_set_flow.level_step.
+  rewrite (sum_ext 2 (fun b => Statements.extension.level_set_flow.reward_gradient _ _ _ _ * _) (fun _ => 0)) by (intros; rewrite still; ring).
+  rewrite still, sum_zero; unfold Rdiv; destruct (less _ _); ring.
+Qed.
+
+Theorem defined : Statements.extension.level_set_flow.defined.
+Proof. domains. Qed.

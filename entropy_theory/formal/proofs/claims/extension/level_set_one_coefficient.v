@@ -13,7 +13,10 @@ Proof.
   split; [exact (held_gain_nonneg n z A members)|exact (held_gain_nonneg n other A members)].
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.extension.level_set_one_coefficient.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1), (fun _ => 0); witnessed. Qed.
+
+Theorem defined : Statements.extension.level_set_one_coefficient.defined.
+Proof. domains. Qed.

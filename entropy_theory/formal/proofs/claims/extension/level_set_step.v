@@ -59,7 +59,7 @@ Proof.
   rewrite sum_minus, !sum_scal, along_h; ring.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses LimitWitnesses.
+From PolicyEntropy.library Require Import Witnesses LimitWitnesses Domains.
 
 Theorem witness : Statements.extension.level_set_step.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun _ => 0); witnessed. Qed.
@@ -69,3 +69,6 @@ Proof. exists 2%nat, (fun _ => 0), (fun _ => 0); limits_witnessed. Qed.
 
 Theorem witness_2 : Statements.extension.level_set_step.witness_2.
 Proof. exists 2%nat, (fun _ => 0), (fun _ => 0); limits_witnessed. Qed.
+
+Theorem defined : Statements.extension.level_set_step.defined.
+Proof. domains. Qed.

@@ -42,10 +42,13 @@ Proof.
     rewrite total_on_minus in more_often; lra.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.extension.low_temperature_decrease.witness.
 Proof.
   exists 2%nat, (fun a => match a with | 0%nat => 0 | _ => ln 2 end), (fun a => Nat.eqb a 1), (1 / 2);
     witnessed.
 Qed.
+
+Theorem defined : Statements.extension.low_temperature_decrease.defined.
+Proof. domains. Qed.

@@ -22,7 +22,7 @@ Theorem flow_ends_within_right_responses :
   (exists y, response_of n h y /\ correct y = true) -> (exists y, response_of n h y /\ correct y = false) ->
   (forall t s a, 0 <= t -> state_of n h s -> (a < n)%nat ->
      derivative (fun r => path r s a) t
-       (advantage n h (path t) (edge_reward h (fun y => if correct y then 1 else 0)) s a + shift t s)) ->
+       (advantage_at n h (path t) (edge_reward h (fun y => if correct y then 1 else 0)) s a + shift t s)) ->
   let p t := response_mass n h (path t) correct in
   let H_right := entropy_within n h (path 0) correct in
   let H_wrong := entropy_within n h (path 0) (fun y => negb (correct y)) in
@@ -151,9 +151,55 @@ Proof.
   - intros path follows; apply on_flow, natural_flow_centered, follows.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Growth Domains.
 
 Theorem witness : Statements.extension.natural_flow_curve.witness.
 Proof.
   exists 2%nat, 1%nat, (fun _ => (fun _ => 0)), (fun y => Nat.eqb (List.hd 0%nat y) 1), 1; witnessed.
+Qed.
+
+Theorem witness_1 : Statements.extension.natural_flow_curve.witness_1.
+Proof.
+  exists 2%nat, 1%nat, (fun _ _ => 0), (fun y => Nat.eqb (hd 0%nat y) 0), 1; do 5 (split; [witnessed|]).
+  exists (fun t _ => log_softmax 2 (fun b => t * (if Nat.eqb b 0 then 1 else 0))); intros t _ s [short _] a inside.
+  destruct s; [|simpl in short; lia].
+  set (z := fun b => t * (if Nat.eqb b 0 then 1 else 0)).
+  assert (forall b, (b < 2)%nat -> softmax 2 (log_softmax 2 z) b = softmax 2 z b) as same.
+  { intros b small; rewrite (softmax_ext 2 _ (fun c => z c + - ln (sum 2 (fun d => exp (z d))))); 
+      [apply softmax_shift; lia|intros; rewrite log_softmax_eq by lia; ring|exact small]. }
+  replace (Statements.extension.natural_flow_curve.advantage _ _ _ _ _ _)
+    with (centered 2 (softmax 2 z) (fun b => if Nat.eqb b 0 then 1 else 0) a).
+  - apply is_derive_Reals.
+    refine (is_derive_log_softmax 2 (fun t b => t * (if Nat.eqb b 0 then 1 else 0))
+              (fun b => if Nat.eqb b 0 then 1 else 0) t ltac:(lia) _ a inside).
+    intros b _; auto_derive; [trivial|ring].
+  - unfold Statements.extension.natural_flow_curve.advantage, centered, mean, action_value, edge_reward; simpl.
+    rewrite !same by lia; destruct a as [|[|]]; simpl; [ring|ring|lia].
+Qed.
+
+Theorem witness_2 : Statements.extension.natural_flow_curve.witness_2.
+Proof. exact witness_1. Qed.
+
+Theorem defined : Statements.extension.natural_flow_curve.defined.
+Proof.
+  intros n h logits correct elapsed two long right positive wrong; assert (0 < n)%nat as some by lia.
+  assert (forall z A, Statements.extension.natural_flow_curve.mass n h z A = response_mass n h z A) as same.
+  { intros z A; unfold Statements.extension.natural_flow_curve.mass, response_mass, mean_responses; apply sum_responses_ext; intros y _.
+    destruct (A y); ring. }
+  assert (forall z, 0 < Statements.extension.natural_flow_curve.mass n h z correct) as of_right.
+  { intros z; rewrite same; destruct right as (y & response & inside).
+    apply (response_mass_pos n some h z correct y response inside). }
+  assert (forall z, 0 < Statements.extension.natural_flow_curve.mass n h z (fun y => negb (correct y))) as of_wrong.
+  { intros z; rewrite same; destruct wrong as (y & response & outside).
+    apply (response_mass_pos n some h z _ y response), negb_true_iff, not_true_is_false, outside. }
+  assert (forall z, 0 < Statements.extension.natural_flow_curve.mass n h z correct * exp elapsed
+                        + Statements.extension.natural_flow_curve.mass n h z (fun y => negb (correct y))) as whole.
+  { intros z; apply Rplus_lt_0_compat; [apply Rmult_lt_0_compat; [apply of_right|apply exp_pos]|apply of_wrong]. }
+  domains;
+    first [apply nonzero_of_pos; first [apply of_right | apply of_wrong | apply whole]
+          | apply of_right | apply of_wrong
+          | apply action_value_edge_reward_pos; [exact some|assumption|assumption|intros; apply exp_pos]
+          | apply quotient_pos; [apply Rmult_lt_0_compat; [apply of_right|apply exp_pos]|apply whole]
+          | apply quotient_pos; [apply of_wrong|apply whole]
+          | apply Rlt_le, quotient_pos; [apply of_wrong|apply of_right]].
 Qed.

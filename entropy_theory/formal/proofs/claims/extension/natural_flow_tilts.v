@@ -19,7 +19,7 @@ Theorem flow_tilts_responses :
   let flow (path : R -> policy) := exists shift : R -> state -> R,
     forall t s a, 0 <= t -> state_of n h s -> (a < n)%nat ->
     derivative (fun r => path r s a) t
-      (advantage n h (path t) (edge_reward h reward) s a + shift t s) in
+      (advantage_at n h (path t) (edge_reward h reward) s a + shift t s) in
   (forall path, flow path -> forall t y, 0 <= t -> response_of n h y ->
      probability n (path t) y =
      probability n (path 0) y * exp (t * reward y)
@@ -51,10 +51,26 @@ Proof.
     apply natural_flow_centered, follows.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.extension.natural_flow_tilts.witness.
 Proof.
   exists 2%nat, 1%nat, (fun _ => (fun _ => 0)), (fun y => (fun a => match a with | 0%nat => 0 | _ => 1
     end) (List.hd 0%nat y)), 1; witnessed.
+Qed.
+
+Theorem witness_1 : Statements.extension.natural_flow_tilts.witness_1.
+Proof.
+  exists 2%nat, 1%nat, (fun _ _ => 0), (fun _ => 0), 1; do 3 (split; [witnessed|]).
+  exists (fun _ _ _ => 0); intros t _ s [short _] a small; destruct s; [|simpl in short; lia].
+  replace (Statements.extension.natural_flow_tilts.advantage _ _ _ _ _ _) with 0; [apply derivable_pt_lim_const|].
+  destruct a as [|[|]]; [numbers|numbers|lia].
+Qed.
+
+Theorem defined : Statements.extension.natural_flow_tilts.defined.
+Proof.
+  intros n h logits reward elapsed two long positive; assert (0 < n)%nat as some by lia.
+  domains;
+    first [apply action_value_edge_reward_pos; [exact some|assumption|assumption|intros; apply exp_pos]
+          | apply nonzero_of_pos, mean_responses_pos; [exact some|intros; apply exp_pos]].
 Qed.

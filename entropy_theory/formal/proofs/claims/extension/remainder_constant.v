@@ -113,7 +113,16 @@ Proof.
   - apply curvature_bound; [lia|exact many].
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.extension.remainder_constant.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun _ => (- (1))); witnessed. Qed.
+
+Theorem witness_1 : Statements.extension.remainder_constant.witness_1.
+Proof.
+  exists 4%nat, (fun _ => 0), (fun _ => 0); split; [witnessed|split; [simpl; lra|]].
+  exists ((25 + 8 * ln (INR 4)) / 40); intros z d; apply (proved 4%nat z d ltac:(lia)).
+Qed.
+
+Theorem defined : Statements.extension.remainder_constant.defined.
+Proof. domains. Qed.

@@ -135,3 +135,9 @@ From PolicyEntropy.library Require Import Witnesses.
 
 Theorem witness : Statements.extension.remainder_constant_two_actions.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun _ => (- (1))); witnessed. Qed.
+
+Theorem witness_1 : Statements.extension.remainder_constant_two_actions.witness_1.
+Proof.
+  exists 2%nat, (fun _ => 0), (fun _ => 0); split; [witnessed|].
+  exists (1 / 2); intros z d; apply (proved 2%nat z d eq_refl).
+Qed.

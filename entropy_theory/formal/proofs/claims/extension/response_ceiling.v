@@ -159,10 +159,24 @@ Proof.
       unfold tempered_reinforce at 2; rewrite tempered_policy_1; reflexivity.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains TreeDomains.
 
 Theorem witness : Statements.extension.response_ceiling.witness.
 Proof.
   exists 2%nat, 1%nat, (fun _ => (fun _ => 0)), (fun y => Nat.eqb (List.hd 0%nat y) 1), 2, 1, (1 / 2);
     witnessed.
 Qed.
+
+Theorem witness_1 : Statements.extension.response_ceiling.witness_1.
+Proof.
+  exists 2%nat, 1%nat, (fun _ _ => 0), (fun y => Nat.eqb (List.hd 0%nat y) 1), 1, 1, 1; do 6 (split; [witnessed|]).
+  exists (fun _ => 1); split; [intros; lra|]; exists (fun _ => 0); split; [intros; lra|].
+  exists (run (fun _ z s a => z s a
+    + 1 * (Statements.extension.response_ceiling.tempered_step 2 1 z (fun y => Nat.eqb (List.hd 0%nat y) 1) 1 s a
+           + 0 * Statements.extension.response_ceiling.policy_gradient 2 1 z
+                   (fun y => Nat.eqb (List.hd 0%nat y) 1) s a)) (fun _ _ => 0)).
+  reflexivity.
+Qed.
+
+Theorem defined : Statements.extension.response_ceiling.defined.
+Proof. domains. Qed.

@@ -23,12 +23,12 @@ Proof.
   intros n h logits step size several long positive; assert (0 < n)%nat as some by lia.
   assert (forall d, Stated.response_rate n h logits d = sum_states n h (fun s => probability n logits s *
     (- covariance n (softmax n (logits s)) (log_softmax n (logits s)) (d s)
-     + covariance n (softmax n (logits s)) (entropy_to_go n h logits s) (d s)))) as rate.
+     + covariance n (softmax n (logits s)) (entropy_to_come n h logits s) (d s)))) as rate.
   { intros d; unfold Stated.response_rate, Stated.action_covariance; apply sum_states_ext; intros s _.
     f_equal; rewrite covariance_minus_l by (apply softmax_sum, some).
     rewrite (covariance_ext n _ (Stated.entropy_to_go n h logits s) (d s)
-      (entropy_to_go n h logits s) (d s)); [ring| |reflexivity].
-    intros a _; unfold Stated.entropy_to_go, action_value, entropy_to_go, log_policy; ring. }
+      (entropy_to_come n h logits s) (d s)); [ring| |reflexivity].
+    intros a _; unfold Stated.entropy_to_go, action_value, entropy_to_come, log_policy; ring. }
   rewrite !rate; split.
   - apply (response_first_order_error n h logits (fun s a => size * step s a)); try assumption.
     intros s inside.
@@ -37,10 +37,13 @@ Proof.
     apply is_derive_Reals, is_derive_response_slope, some.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.extension.response_entropy_expansion.witness.
 Proof.
   exists 2%nat, 1%nat, (fun _ => (fun _ => 0)), (fun _ => (fun a => match a with | 0%nat => 1 | _ => 0
     end)), 1; witnessed.
 Qed.
+
+Theorem defined : Statements.extension.response_entropy_expansion.defined.
+Proof. domains. Qed.

@@ -25,7 +25,7 @@ Theorem entropy_along_any_path :
   derivative (fun r => response_entropy n h (path r)) t rate /\
   rate = sum_states n h (fun s => probability n (path t) s *
     (- covariance n (softmax n (path t s)) (log_softmax n (path t s)) (velocity s)
-     + covariance n (softmax n (path t s)) (entropy_to_go n h (path t) s) (velocity s))).
+     + covariance n (softmax n (path t s)) (entropy_to_come n h (path t) s) (velocity s))).
 Proof.
   intros n h path velocity t some differentiable score rate.
   assert (forall s a, state_of n h s -> (a < n)%nat ->
@@ -69,8 +69,8 @@ Proof.
     apply sum_states_ext; intros s _; rewrite Ropp_mult_distr_r; f_equal.
     rewrite !covariance_minus_l by (apply softmax_sum, some).
     rewrite (covariance_ext n _ (Stated.entropy_to_go n h logits s) (step s)
-      (entropy_to_go n h logits s) (step s)); [ring| |reflexivity].
-    intros a _; unfold Stated.entropy_to_go, action_value, entropy_to_go, log_policy; ring.
+      (entropy_to_come n h logits s) (step s)); [ring| |reflexivity].
+    intros a _; unfold Stated.entropy_to_go, action_value, entropy_to_come, log_policy; ring.
   - intros path velocity moves y response.
     destruct (entropy_along_any_path n h path velocity 0 some) as [score _];
       [intros; apply moves; assumption|].

@@ -104,7 +104,10 @@ Proof.
   - exact (falls temperature (temperature * factor) T_pos hotter).
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.extension.reward_improvement_temperature.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1), 2, 2; witnessed. Qed.
+
+Theorem defined : Statements.extension.reward_improvement_temperature.defined.
+Proof. domains. Qed.

@@ -147,9 +147,12 @@ Proof.
     apply (step_is_gradient n logits score reference kept lambda kappa beta direction); [lia|assumption].
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.extension.score_forecast.witness.
 Proof.
   exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1), (fun _ => 0), (fun _ => 0), 1, 1, 1, 1; witnessed.
 Qed.
+
+Theorem defined : Statements.extension.score_forecast.defined.
+Proof. domains. Qed.

@@ -55,7 +55,10 @@ Proof.
   refine (Rle_trans _ _ _ (Req_le _ _ _) error); f_equal; unfold quadratic_form; field.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.extension.second_order.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun _ => (- (1))); witnessed. Qed.
+
+Theorem defined : Statements.extension.second_order.defined.
+Proof. domains. Qed.

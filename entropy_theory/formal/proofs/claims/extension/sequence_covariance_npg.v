@@ -17,7 +17,7 @@ Open Scope R_scope.
 Theorem entropy_under_natural_gradient :
   forall (n h : nat) (z : policy) (reward : state -> R),
   (2 <= n)%nat -> (1 <= h)%nat ->
-  let step := advantage n h z (edge_reward h reward) in
+  let step := advantage_at n h z (edge_reward h reward) in
   (forall w : state -> vector,
      derivative (fun t => mean_responses n h (moved z t w) reward) 0
        (mean_responses n h z (fun y =>
@@ -50,7 +50,7 @@ Theorem proved : Statements.extension.sequence_covariance_npg.statement.
 Proof.
   unfold Stated.statement, Stated.entropy_rate, Stated.response_covariance, Stated.summed.
   intros n h logits reward several long; assert (0 < n)%nat as some by lia.
-  set (A := advantage n h logits (edge_reward h reward)).
+  set (A := advantage_at n h logits (edge_reward h reward)).
   assert (forall s a, state_of n h s -> Stated.advantage n h logits reward s a = A s a) as same.
   { intros s a inside; unfold A; rewrite advantage_centered by apply inside; reflexivity. }
   assert (forall y, response_of n h y ->

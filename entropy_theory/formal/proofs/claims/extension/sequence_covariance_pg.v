@@ -16,11 +16,11 @@ Open Scope R_scope.
 Theorem entropy_under_policy_gradient :
   forall (n h : nat) (z : policy) (reward : state -> R),
   (2 <= n)%nat -> (1 <= h)%nat ->
-  let step := gradient_formula n h z reward in
+  let step := gradient_of_value n h z reward in
   (forall s a, state_of n h s -> (a < n)%nat ->
      derivative (fun x => mean_responses n h (set_logit z s a x) reward) (z s a) (step s a) /\
-     response_gradient n h z reward s a = step s a) /\
-  derivative (fun t => response_entropy n h (moved z t (response_gradient n h z reward))) 0
+     gradient_over_responses n h z reward s a = step s a) /\
+  derivative (fun t => response_entropy n h (moved z t (gradient_over_responses n h z reward))) 0
     (- covariance_responses n h z (fun y => ln (probability n z y))
          (sum_along (centered_policy n z step))).
 Proof.
@@ -30,8 +30,8 @@ Proof.
     + apply response_gradient_advantage; [assumption|apply inside].
   - apply is_derive_Reals; evar_last.
     + apply (is_derive_response_entropy n h
-               (fun t => moved z t (response_gradient n h z reward)) step 0 some).
-      intros s a [short _] _; unfold step, gradient_formula.
+               (fun t => moved z t (gradient_over_responses n h z reward)) step 0 some).
+      intros s a [short _] _; unfold step, gradient_of_value.
       rewrite <- response_gradient_advantage by assumption; apply is_derive_moved.
     + rewrite moved_0; f_equal; apply covariance_responses_ext; intros y _.
       * symmetry; apply ln_probability, some.
@@ -42,7 +42,7 @@ Theorem proved : Statements.extension.sequence_covariance_pg.statement.
 Proof.
   unfold Stated.statement, Stated.entropy_rate, Stated.response_covariance, Stated.summed.
   intros n h logits reward several long; assert (0 < n)%nat as some by lia.
-  set (step := response_gradient n h logits reward).
+  set (step := gradient_over_responses n h logits reward).
   assert (Stated.policy_gradient n h logits reward = step) as gradient.
   { unfold Stated.policy_gradient, Stated.reward_through.
     apply functional_extensionality; intros s; apply functional_extensionality; intros a.

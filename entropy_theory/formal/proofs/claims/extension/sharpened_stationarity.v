@@ -14,7 +14,7 @@ Theorem proved : Statements.extension.sharpened_stationarity.statement.
 Proof.
   intros n h prompts logits reward several long some_prompts; assert (0 < n)%nat as some by lia.
   assert (1 <= INR n) as one by (apply (le_INR 1); lia).
-  assert (value_gradient n h prompts logits reward = fun q => gradient_formula n h (logits q) (reward q)) as formula
+  assert (value_gradient n h prompts logits reward = fun q => gradient_of_value n h (logits q) (reward q)) as formula
     by (apply functional_extensionality; intros q; apply value_gradient_formula).
   unfold square_of_gradient; rewrite formula; split; [|intros direction; apply mean_return_along; lia].
   change (sum prompts _) with (data_gradient_squares n h prompts logits reward).
@@ -29,10 +29,13 @@ Proof.
     apply Rmult_le_pos; [apply Rmult_le_pos; [apply Rmult_le_pos; assumption|lra]|assumption].
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.extension.sharpened_stationarity.witness.
 Proof.
   exists 2%nat, 1%nat, 1%nat, (fun _ _ => (fun _ => 0)), (fun _ y => (fun a => match a with | 0%nat => 0
     | _ => 1 end) (List.hd 0%nat y)); witnessed.
 Qed.
+
+Theorem defined : Statements.extension.sharpened_stationarity.defined.
+Proof. domains. Qed.

@@ -141,7 +141,34 @@ Proof.
   - intros enough_cold; apply cold_falls; [assumption|assumption|assumption|exact enough_cold].
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses  Domains.
 
 Theorem witness : Statements.extension.sign_change_temperature.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1), 2; witnessed. Qed.
+
+Theorem witness_1 : Statements.extension.sign_change_temperature.witness_1.
+Proof.
+  exists 2%nat, one_to_four, (fun a => Nat.eqb a 0), 2; do 3 (split; [witnessed|]).
+  intros all; specialize (all 2 ltac:(lra)); revert all; apply Rlt_not_le; numbers.
+Qed.
+
+Theorem witness_2 : Statements.extension.sign_change_temperature.witness_2.
+Proof. exists 2%nat, one_to_four, (fun a => Nat.eqb a 0), 2; witnessed. Qed.
+
+Theorem witness_3 : Statements.extension.sign_change_temperature.witness_3.
+Proof. exists 2%nat, one_to_four, (fun a => Nat.eqb a 0), 2; witnessed. Qed.
+
+Theorem witness_4 : Statements.extension.sign_change_temperature.witness_4.
+Proof.
+  exists 2%nat, one_to_four, (fun a => Nat.eqb a 1), 2; do 3 (split; [witnessed|]).
+  intros all; specialize (all 2 ltac:(lra)); revert all; apply Rlt_not_le; numbers.
+Qed.
+
+Theorem witness_5 : Statements.extension.sign_change_temperature.witness_5.
+Proof. exists 2%nat, one_to_four, (fun a => Nat.eqb a 1), 2; witnessed. Qed.
+
+Theorem witness_6 : Statements.extension.sign_change_temperature.witness_6.
+Proof. exists 2%nat, one_to_four, (fun a => Nat.eqb a 1), 2; witnessed. Qed.
+
+Theorem defined : Statements.extension.sign_change_temperature.defined.
+Proof. domains. Qed.

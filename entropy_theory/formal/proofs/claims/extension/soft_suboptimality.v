@@ -17,10 +17,13 @@ Proof.
   exact (gap_by_state n h prompts logits reward lambda q ltac:(lia) long positive inside).
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains TreeDomains.
 
 Theorem witness : Statements.extension.soft_suboptimality.witness.
 Proof.
   exists 2%nat, 1%nat, 1%nat, (fun _ _ => (fun _ => 0)), (fun _ y => (fun a => match a with | 0%nat => 0
     | _ => 1 end) (List.hd 0%nat y)), 1; witnessed.
 Qed.
+
+Theorem defined : Statements.extension.soft_suboptimality.defined.
+Proof. domains. Qed.

@@ -123,10 +123,23 @@ Proof.
     rewrite <- aepo_run_eq in limit; exact limit.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses LimitWitnesses.
+From Coquelicot Require Import Coquelicot.
+From PolicyEntropy.library Require Import Witnesses LimitWitnesses Domains.
 
 Theorem witness : Statements.extension.sustainable_entropies.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1), 1, 1, 1; witnessed. Qed.
 
 Theorem witness_1 : Statements.extension.sustainable_entropies.witness_1.
 Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1), 1, 1, 1; limits_witnessed. Qed.
+
+Theorem defined : Statements.extension.sustainable_entropies.defined.
+Proof.
+  domains.
+  match goal with H : exp _ < Statements.extension.sustainable_entropies.count ?n _ ?A / INR ?n |- _ =>
+    pose proof (count_on_at_most n A) as most; change (count_on n A <= INR n) in most;
+    assert (0 < INR n) as actions by (apply lt_0_INR; lia);
+    apply Rlt_div_r in H; [|exact actions];
+    change (Statements.extension.sustainable_entropies.count n _ A) with (count_on n A) in H end.
+  enough (exp (Statements.extension.sustainable_entropies.log_wrong_bound n logits correct) < 1) by lra.
+  nra.
+Qed.

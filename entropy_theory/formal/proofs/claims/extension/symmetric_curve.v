@@ -79,10 +79,13 @@ Proof.
   apply differ; rewrite kind; destruct (correct b); [left|right]; split; congruence.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses LimitWitnesses.
+From PolicyEntropy.library Require Import Witnesses LimitWitnesses Domains.
 
 Theorem witness : Statements.extension.symmetric_curve.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1), 1, 2, 1; witnessed. Qed.
 
 Theorem witness_1 : Statements.extension.symmetric_curve.witness_1.
 Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1), 1, 2, 1; limits_witnessed. Qed.
+
+Theorem defined : Statements.extension.symmetric_curve.defined.
+Proof. domains. Qed.

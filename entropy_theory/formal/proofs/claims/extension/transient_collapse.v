@@ -87,10 +87,13 @@ Proof.
     rewrite <- aepo_run_eq in range, entropies; exact (conj range entropies).
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses LimitWitnesses.
+From PolicyEntropy.library Require Import Witnesses LimitWitnesses Domains.
 
 Theorem witness : Statements.extension.transient_collapse.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1), 2, 1, 1; witnessed. Qed.
 
 Theorem witness_1 : Statements.extension.transient_collapse.witness_1.
 Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1), 2, 1, 1; limits_witnessed. Qed.
+
+Theorem defined : Statements.extension.transient_collapse.defined.
+Proof. domains. Qed.

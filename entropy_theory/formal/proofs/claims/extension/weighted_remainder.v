@@ -118,3 +118,9 @@ From PolicyEntropy.library Require Import Witnesses.
 
 Theorem witness : Statements.extension.weighted_remainder.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun _ => (- (1))); witnessed. Qed.
+
+Theorem witness_1 : Statements.extension.weighted_remainder.witness_1.
+Proof.
+  exists 2%nat, (fun _ => 0), (fun _ => 0); do 2 (split; [witnessed|]); exists (1 / 2); intros z d.
+  eapply Rle_trans; [apply (proved 2%nat z d ltac:(lia))|apply Req_le; field].
+Qed.

@@ -50,9 +50,23 @@ Proof.
   unfold largest_rise in bound; lra.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.extension.weighted_remainder_variance.witness.
 Proof.
   exists 2%nat, (fun _ => 0), (fun a => match a with | 0%nat => (- (1)) | _ => 0 end); witnessed.
+Qed.
+
+Theorem defined : Statements.extension.weighted_remainder_variance.defined.
+Proof.
+  domains; match goal with varies : 0 < covariance ?n (softmax ?n ?z) ?d ?d |- _ =>
+    assert (smallest n d < largest n d) as apart end.
+  { apply Rnot_le_lt; intros flat; apply (Rlt_irrefl 0).
+    eapply Rlt_le_trans; [eassumption|apply Req_le].
+    match goal with |- covariance ?n (softmax ?n ?z) ?d ?d = 0 =>
+      rewrite (covariance_ext n (softmax n z) d d (fun _ => smallest n d) (fun _ => smallest n d)) end.
+    - unfold covariance, centered; rewrite !mean_const by (apply softmax_sum; lia); ring.
+    - intros a inside; pose proof (largest_ge _ step a inside); pose proof (smallest_le _ step a inside); lra.
+    - intros a inside; pose proof (largest_ge _ step a inside); pose proof (smallest_le _ step a inside); lra. }
+  apply quotient_pos; [nra|assumption].
 Qed.

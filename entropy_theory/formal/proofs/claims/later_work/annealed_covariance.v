@@ -385,10 +385,19 @@ Proof.
   apply functional_extensionality; intros a; unfold only; destruct (correct a); ring.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses LimitWitnesses.
+From PolicyEntropy.library Require Import Witnesses LimitWitnesses Domains.
 
 Theorem witness : Statements.later_work.annealed_covariance.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1), 1, 1; witnessed. Qed.
 
 Theorem witness_1 : Statements.later_work.annealed_covariance.witness_1.
 Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1), (1 / 2), 1; limits_witnessed. Qed.
+
+Theorem defined : Statements.later_work.annealed_covariance.defined.
+Proof.
+  intros n; intros; assert (2 <= INR n) by (apply (le_INR 2); lia).
+  assert (0 <= ln (INR n - 1)).
+  { destruct (Rle_lt_or_eq_dec 1 (INR n - 1)) as [more|<-]; [lra| |rewrite ln_1; lra].
+    rewrite <- ln_1; apply Rlt_le, ln_increasing; lra. }
+  domains.
+Qed.

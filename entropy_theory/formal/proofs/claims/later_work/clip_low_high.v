@@ -154,3 +154,20 @@ Proof.
     + change (some_on n (Statements.later_work.clip_low_high.above n logits drift epsilon) = false) in found.
       rewrite found; lra.
 Qed.
+
+From PolicyEntropy.library Require Import Witnesses Domains.
+
+Theorem witness : Statements.later_work.clip_low_high.witness.
+Proof.
+  exists 2%nat, one_to_two, (fun a => match a with 0%nat => 0 | _ => - ln 2 end), (1 / 2).
+  do 3 (split; [witnessed|]); split.
+  - exists 0%nat; split; [lia|]; left; numbers.
+  - intros (a & inside & [up|down] & kept); destruct a as [|[|]]; try lia.
+    + apply kept; numbers.
+    + revert up; numbers.
+    + apply kept; numbers.
+    + revert down; numbers.
+Qed.
+
+Theorem defined : Statements.later_work.clip_low_high.defined.
+Proof. domains. Qed.

@@ -80,9 +80,12 @@ Proof.
   apply Rabs_le; exact bounds.
 Qed.
 
-From PolicyEntropy.library Require Import Witnesses.
+From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.later_work.opefo.witness.
 Proof.
   exists 2%nat, (fun a => match a with | 0%nat => 0 | _ => ln 2 end), (fun _ => (- (1))); witnessed.
 Qed.
+
+Theorem defined : Statements.later_work.opefo.defined.
+Proof. domains. Qed.

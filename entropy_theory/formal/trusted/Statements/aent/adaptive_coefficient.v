@@ -51,3 +51,25 @@ Definition witness : Prop :=
   (~ (forall a, (a < n)%nat -> correct a = true)) /\
   low < sharpened_entropy n correct (1 / most) /\
   sharpened_entropy n correct (1 / least) < high.
+
+Definition vanilla_speed_defined (n : nat) (correct : mask) (sharpness : R) : Prop :=
+  sum n (fun a => if correct a then 1 else 0) * (INR n - sum n (fun a => if correct a then 1 else 0)) <> 0.
+
+Definition defined : Prop :=
+  forall (n : nat) (correct : mask) (low : R) (high : R) (least : R) (most : R) (gain : R) (sharpness : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 < low ->
+  0 < high ->
+  0 < least ->
+  0 < most ->
+  0 < gain ->
+  0 < sharpness ->
+  low < high ->
+  least < most ->
+  (~ (forall a, (a < n)%nat -> correct a = true)) ->
+  low < sharpened_entropy n correct (1 / most) ->
+  sharpened_entropy n correct (1 / least) < high ->
+  most <> 0 /\
+  least <> 0 /\
+  vanilla_speed_defined n correct sharpness.

@@ -32,3 +32,11 @@ Definition repair : Prop :=
 Definition witness : Prop :=
   exists (n : nat) (logits : vector),
   (2 <= n)%nat.
+
+Definition above_uniform_defined (n : nat) (logits : vector) (a : nat) : Prop :=
+  INR n <> 0.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector),
+  (2 <= n)%nat ->
+  (forall a, (a < n)%nat -> above_uniform_defined n logits a).

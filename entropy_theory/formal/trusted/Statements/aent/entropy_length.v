@@ -24,3 +24,12 @@ Definition witness : Prop :=
   0 < temperature /\
   1 < temperature /\
   0 <= - largest_states n h (fun s => - (logits s 0%nat - logits s 1%nat)).
+
+Definition defined : Prop :=
+  forall (n h : nat) (logits : state -> vector) (temperature : R),
+  n = 2%nat ->
+  (1 <= h)%nat ->
+  0 < temperature ->
+  1 < temperature ->
+  0 <= - largest_states n h (fun s => - (logits s 0%nat - logits s 1%nat)) ->
+  temperature <> 0.

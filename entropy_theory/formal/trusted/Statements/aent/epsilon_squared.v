@@ -81,3 +81,42 @@ Definition witness_2 : Prop :=
   0 < epsilon /\
   sum_responses n h (fun y => if correct y then 1 else 0) = 1 /\
   ((2 * square_coefficient n h logits (fun y => if correct y then 1 else 0) coefficient * epsilon - linear_coefficient n h logits (fun y => if correct y then 1 else 0)) ^ 2 <= linear_coefficient n h logits (fun y => if correct y then 1 else 0) ^ 2 - 4 * square_coefficient n h logits (fun y => if correct y then 1 else 0) coefficient * entropy_bias n h logits (fun y => if correct y then 1 else 0) coefficient).
+
+Definition soft_visits_defined (n : nat) (h : nat) (logits : state -> vector) (reward : state -> R) (coefficient : R) (s : state) : Prop :=
+  coefficient <> 0.
+
+Definition soft_constant_defined (n : nat) (h : nat) (logits : state -> vector) (reward : state -> R) (coefficient : R) : Prop :=
+  (forall s, state_of n h s -> soft_visits_defined n h logits reward coefficient s) /\
+  (forall s, state_of n h s -> soft_visits n h logits reward coefficient s <> 0).
+
+Definition entropy_bias_defined (n : nat) (h : nat) (logits : state -> vector) (reward : state -> R) (coefficient : R) : Prop :=
+  0 < INR n /\
+  0 < number_right n h reward.
+
+Definition linear_coefficient_defined (n : nat) (h : nat) (logits : state -> vector) (reward : state -> R) : Prop :=
+  0 <= INR h /\
+  largest_right_probability n h logits reward <> 0.
+
+Definition square_coefficient_defined (n : nat) (h : nat) (logits : state -> vector) (reward : state -> R) (coefficient : R) : Prop :=
+  soft_constant_defined n h logits reward coefficient /\
+  2 * coefficient * soft_constant n h logits reward coefficient <> 0.
+
+Definition defined : Prop :=
+  forall (n h : nat) (logits : state -> vector) (correct : state -> bool) (coefficient : R) (epsilon : R),
+  (2 <= n)%nat ->
+  (1 <= h)%nat ->
+  (exists y, response_of n h y /\ correct y = true) ->
+  0 < coefficient ->
+  0 < epsilon ->
+  sum_responses n h (fun y => if correct y then 1 else 0) = 1 ->
+  soft_constant_defined n h logits (fun y => if correct y then 1 else 0) coefficient /\
+  entropy_bias_defined n h logits (fun y => if correct y then 1 else 0) coefficient /\
+  0 <= INR h /\
+  linear_coefficient_defined n h logits (fun y => if correct y then 1 else 0) /\
+  square_coefficient_defined n h logits (fun y => if correct y then 1 else 0) coefficient /\
+  ((square_coefficient n h logits (fun y => if correct y then 1 else 0) coefficient * epsilon ^ 2 + entropy_bias n h logits (fun y => if correct y then 1 else 0) coefficient <= linear_coefficient n h logits (fun y => if correct y then 1 else 0) * epsilon) -> square_coefficient_defined n h logits (fun y => if correct y then 1 else 0) coefficient) /\
+  ((square_coefficient n h logits (fun y => if correct y then 1 else 0) coefficient * epsilon ^ 2 + entropy_bias n h logits (fun y => if correct y then 1 else 0) coefficient <= linear_coefficient n h logits (fun y => if correct y then 1 else 0) * epsilon) -> linear_coefficient_defined n h logits (fun y => if correct y then 1 else 0)) /\
+  ((square_coefficient n h logits (fun y => if correct y then 1 else 0) coefficient * epsilon ^ 2 + entropy_bias n h logits (fun y => if correct y then 1 else 0) coefficient <= linear_coefficient n h logits (fun y => if correct y then 1 else 0) * epsilon) -> entropy_bias_defined n h logits (fun y => if correct y then 1 else 0) coefficient) /\
+  (((2 * square_coefficient n h logits (fun y => if correct y then 1 else 0) coefficient * epsilon - linear_coefficient n h logits (fun y => if correct y then 1 else 0)) ^ 2 <= linear_coefficient n h logits (fun y => if correct y then 1 else 0) ^ 2 - 4 * square_coefficient n h logits (fun y => if correct y then 1 else 0) coefficient * entropy_bias n h logits (fun y => if correct y then 1 else 0) coefficient) -> square_coefficient_defined n h logits (fun y => if correct y then 1 else 0) coefficient) /\
+  (((2 * square_coefficient n h logits (fun y => if correct y then 1 else 0) coefficient * epsilon - linear_coefficient n h logits (fun y => if correct y then 1 else 0)) ^ 2 <= linear_coefficient n h logits (fun y => if correct y then 1 else 0) ^ 2 - 4 * square_coefficient n h logits (fun y => if correct y then 1 else 0) coefficient * entropy_bias n h logits (fun y => if correct y then 1 else 0) coefficient) -> entropy_bias_defined n h logits (fun y => if correct y then 1 else 0) coefficient) /\
+  (((2 * square_coefficient n h logits (fun y => if correct y then 1 else 0) coefficient * epsilon - linear_coefficient n h logits (fun y => if correct y then 1 else 0)) ^ 2 <= linear_coefficient n h logits (fun y => if correct y then 1 else 0) ^ 2 - 4 * square_coefficient n h logits (fun y => if correct y then 1 else 0) coefficient * entropy_bias n h logits (fun y => if correct y then 1 else 0) coefficient) -> linear_coefficient_defined n h logits (fun y => if correct y then 1 else 0)).

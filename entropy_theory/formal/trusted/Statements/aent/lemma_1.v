@@ -32,3 +32,12 @@ Definition witness : Prop :=
   exists (n h : nat) (logits : state -> vector),
   (2 <= n)%nat /\
   (1 <= h)%nat.
+
+Definition gradient_from_here_on_defined (n : nat) (h : nat) (logits : state -> vector) (s : state) (a : nat) : Prop :=
+  0 < probability n logits s.
+
+Definition defined : Prop :=
+  forall (n h : nat) (logits : state -> vector),
+  (2 <= n)%nat ->
+  (1 <= h)%nat ->
+  (forall s, state_of n h s -> forall a, (a < n)%nat -> gradient_from_here_on_defined n h logits s a).

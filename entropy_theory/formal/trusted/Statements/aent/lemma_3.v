@@ -33,3 +33,10 @@ Definition witness : Prop :=
   (2 <= n)%nat /\
   (1 <= h)%nat /\
   (1 <= prompts)%nat.
+
+Definition defined : Prop :=
+  forall (n h prompts : nat) (logits : nat -> state -> nat -> R) (reward : nat -> state -> R) (coefficient : R),
+  (2 <= n)%nat ->
+  (1 <= h)%nat ->
+  (1 <= prompts)%nat ->
+  INR prompts <> 0.

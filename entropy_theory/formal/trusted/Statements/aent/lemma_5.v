@@ -32,3 +32,17 @@ Definition witness : Prop :=
   (1 <= h)%nat /\
   (exists y, response_of n h y /\ correct y = true) /\
   0 < coefficient.
+
+Definition soft_gap_defined (n : nat) (h : nat) (logits : state -> vector) (reward : state -> R) (coefficient : R) : Prop :=
+  coefficient <> 0.
+
+Definition defined : Prop :=
+  forall (n h : nat) (logits : state -> vector) (correct : state -> bool) (coefficient : R),
+  (2 <= n)%nat ->
+  (1 <= h)%nat ->
+  (exists y, response_of n h y /\ correct y = true) ->
+  0 < coefficient ->
+  soft_gap_defined n h logits (fun y => if correct y then 1 else 0) coefficient /\
+  0 < INR n /\
+  0 < sum_responses n h (fun y => if correct y then 1 else 0) /\
+  coefficient <> 0.

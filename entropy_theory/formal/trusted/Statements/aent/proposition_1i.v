@@ -29,3 +29,12 @@ Definition witness : Prop :=
   (1 <= prompts)%nat /\
   (forall q, (q < prompts)%nat -> forall y, response_of n h y -> 0 <= reward q y) /\
   (forall q, (q < prompts)%nat -> forall y, response_of n h y -> reward q y <= 1).
+
+Definition defined : Prop :=
+  forall (n h prompts : nat) (logits : nat -> state -> nat -> R) (reward : nat -> state -> R),
+  (2 <= n)%nat ->
+  (1 <= h)%nat ->
+  (1 <= prompts)%nat ->
+  (forall q, (q < prompts)%nat -> forall y, response_of n h y -> 0 <= reward q y) ->
+  (forall q, (q < prompts)%nat -> forall y, response_of n h y -> reward q y <= 1) ->
+  INR prompts <> 0.

@@ -48,3 +48,28 @@ Definition witness : Prop :=
   0 < learning_rate /\
   0 < grpo_weight /\
   (~ (forall a, (a < n)%nat -> correct a = true)).
+
+Definition conditional_without_temperature_defined (n : nat) (logits : vector) (chosen : mask) (a : nat) : Prop :=
+  sum n (fun b => if chosen b then exp (logits b - largest_on n chosen logits) else 0) <> 0.
+
+Definition conditional_entropy_defined (n : nat) (logits : vector) (correct : mask) : Prop :=
+  0 < sum n (fun a => if correct a then exp (- (largest_on n correct logits - logits a)) else 0) /\
+  (forall a, (a < n)%nat -> conditional_without_temperature_defined n logits correct a).
+
+Definition gap_defined (n : nat) (logits : vector) (correct : mask) : Prop :=
+  count n logits correct <> 0.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (learning_rate : R) (grpo_weight : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 < learning_rate ->
+  0 < grpo_weight ->
+  (~ (forall a, (a < n)%nat -> correct a = true)) ->
+  conditional_entropy_defined n logits correct /\
+  conditional_entropy_defined n (after_plain_step n logits correct grpo_weight learning_rate) correct /\
+  gap_defined n (after_plain_step n logits correct grpo_weight learning_rate) correct /\
+  gap_defined n logits correct /\
+  (forall k : nat, conditional_entropy_defined n (after_plain_step n (run (fun j z => (after_plain_step n z correct grpo_weight learning_rate)) logits k) correct grpo_weight learning_rate) correct) /\
+  (forall k : nat, conditional_entropy_defined n (run (fun j z => (after_plain_step n z correct grpo_weight learning_rate)) logits k) correct) /\
+  0 < count n logits (fun a => andb (correct a) (negb (less (logits a) (largest_on n correct logits)))).

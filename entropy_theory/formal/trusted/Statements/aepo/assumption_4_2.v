@@ -40,3 +40,23 @@ Definition witness : Prop :=
   0 < temperature /\
   temperature <= 1 /\
   0 < learning_rate.
+
+Definition unit_step_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) (a : nat) : Prop :=
+  temperature <> 0.
+
+Definition remainder_bound_defined (n : nat) (step : vector) : Prop :=
+  0 < INR n.
+
+Definition rate_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) : Prop :=
+  temperature <> 0.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (temperature : R) (learning_rate : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 < temperature ->
+  temperature <= 1 ->
+  0 < learning_rate ->
+  (forall a, (a < n)%nat -> unit_step_defined n logits correct temperature a) /\
+  remainder_bound_defined n (fun a => learning_rate * unit_step n logits correct temperature a) /\
+  rate_defined n logits correct temperature.

@@ -22,3 +22,14 @@ Definition witness : Prop :=
   nonempty n correct /\
   0 < temperature /\
   sum n (fun a => shared a * shared a) * sum n (fun a => shared a * shared a) * sum n (fun a => entropy_gradient n logits a * entropy_gradient n logits a) * sum n (fun a => unit_step n logits correct temperature a * unit_step n logits correct temperature a) < sum n (fun a => entropy_gradient n logits a * unit_step n logits correct temperature a) * sum n (fun a => entropy_gradient n logits a * unit_step n logits correct temperature a).
+
+Definition unit_step_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) (a : nat) : Prop :=
+  temperature <> 0.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (shared : vector) (temperature : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 < temperature ->
+  sum n (fun a => shared a * shared a) * sum n (fun a => shared a * shared a) * sum n (fun a => entropy_gradient n logits a * entropy_gradient n logits a) * sum n (fun a => unit_step n logits correct temperature a * unit_step n logits correct temperature a) < sum n (fun a => entropy_gradient n logits a * unit_step n logits correct temperature a) * sum n (fun a => entropy_gradient n logits a * unit_step n logits correct temperature a) ->
+  (forall a, (a < n)%nat -> unit_step_defined n logits correct temperature a).

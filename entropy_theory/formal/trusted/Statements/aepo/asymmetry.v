@@ -43,3 +43,20 @@ Definition witness : Prop :=
   1 - 1 / temperature_high <= 1 / temperature_low - 1 /\
   logit_range n logits <= 1 /\
   exp (2 * logit_range n logits * (1 - 1 / temperature_high)) + exp (- (2 * logit_range n logits) * (1 / temperature_low - 1)) <= 2.
+
+Definition rate_on_solved_face_defined (n : nat) (logits : vector) (temperature : R) : Prop :=
+  temperature <> 0.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (temperature_high : R) (temperature_low : R),
+  (2 <= n)%nat ->
+  1 < temperature_high ->
+  0 < temperature_low ->
+  temperature_low < 1 ->
+  1 - 1 / temperature_high <= 1 / temperature_low - 1 ->
+  logit_range n logits <= 1 ->
+  exp (2 * logit_range n logits * (1 - 1 / temperature_high)) + exp (- (2 * logit_range n logits) * (1 / temperature_low - 1)) <= 2 ->
+  temperature_low <> 0 /\
+  temperature_high <> 0 /\
+  rate_on_solved_face_defined n logits temperature_high /\
+  rate_on_solved_face_defined n logits temperature_low.

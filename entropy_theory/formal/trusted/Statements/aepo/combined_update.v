@@ -81,3 +81,36 @@ Definition witness_2 : Prop :=
   0 < alpha /\
   0 < - rate_without_temperature n logits correct /\
   ((0 < rate n logits correct temperature) /\ (grpo_weight * Rabs (rate_without_temperature n logits correct) / rate n logits correct temperature < alpha)).
+
+Definition unit_step_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) (a : nat) : Prop :=
+  temperature <> 0.
+
+Definition combined_step_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) (grpo_weight : R) (alpha : R) (a : nat) : Prop :=
+  unit_step_defined n logits correct temperature a.
+
+Definition first_order_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) (grpo_weight : R) (alpha : R) : Prop :=
+  (forall a, (a < n)%nat -> combined_step_defined n logits correct temperature grpo_weight alpha a).
+
+Definition rate_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) : Prop :=
+  temperature <> 0.
+
+Definition balance_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) (grpo_weight : R) (alpha : R) : Prop :=
+  rate_defined n logits correct temperature.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (temperature : R) (grpo_weight : R) (alpha : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  1 < temperature ->
+  0 < grpo_weight ->
+  0 < alpha ->
+  0 < - rate_without_temperature n logits correct ->
+  first_order_defined n logits correct temperature grpo_weight alpha /\
+  rate_defined n logits correct temperature /\
+  balance_defined n logits correct temperature grpo_weight alpha /\
+  ((0 < first_order n logits correct temperature grpo_weight alpha) -> rate_defined n logits correct temperature) /\
+  ((0 < first_order n logits correct temperature grpo_weight alpha) -> (0 < rate n logits correct temperature) -> rate_defined n logits correct temperature) /\
+  ((0 < first_order n logits correct temperature grpo_weight alpha) -> (0 < rate n logits correct temperature) -> rate n logits correct temperature <> 0) /\
+  ((0 < rate n logits correct temperature) -> rate_defined n logits correct temperature) /\
+  ((0 < rate n logits correct temperature) -> rate n logits correct temperature <> 0) /\
+  (((0 < rate n logits correct temperature) /\ (grpo_weight * Rabs (rate_without_temperature n logits correct) / rate n logits correct temperature < alpha)) -> first_order_defined n logits correct temperature grpo_weight alpha).

@@ -34,3 +34,14 @@ Definition witness : Prop :=
   nonempty n correct /\
   1 < temperature /\
   0 < - rate_without_temperature n logits correct.
+
+Definition rate_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) : Prop :=
+  temperature <> 0.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (temperature : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  1 < temperature ->
+  0 < - rate_without_temperature n logits correct ->
+  rate_defined n logits correct temperature.

@@ -42,3 +42,16 @@ Definition witness : Prop :=
   0 < temperature /\
   temperature < 1 /\
   0 < - rate_without_temperature n logits correct.
+
+Definition rate_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) : Prop :=
+  temperature <> 0.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (temperature : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 < temperature ->
+  temperature < 1 ->
+  0 < - rate_without_temperature n logits correct ->
+  rate_defined n logits correct temperature /\
+  (forall t : R, t = 1 -> rate_defined n logits correct t).

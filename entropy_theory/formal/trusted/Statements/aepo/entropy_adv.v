@@ -18,3 +18,11 @@ Definition witness : Prop :=
   0 < beta /\
   0 < kappa /\
   beta * entropy n logits <= smallest n (fun a => Rmax (advantage a) (- advantage a)) / kappa.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (advantage : vector) (beta : R) (kappa : R),
+  (2 <= n)%nat ->
+  0 < beta ->
+  0 < kappa ->
+  beta * entropy n logits <= smallest n (fun a => Rmax (advantage a) (- advantage a)) / kappa ->
+  kappa <> 0.

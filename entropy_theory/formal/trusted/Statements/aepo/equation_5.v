@@ -23,3 +23,15 @@ Definition witness : Prop :=
   nonempty n correct /\
   0 < temperature /\
   0 < learning_rate.
+
+Definition unit_step_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) (a : nat) : Prop :=
+  temperature <> 0.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (temperature : R) (learning_rate : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 < temperature ->
+  0 < learning_rate ->
+  temperature <> 0 /\
+  (forall a, (a < n)%nat -> unit_step_defined n logits correct temperature a).

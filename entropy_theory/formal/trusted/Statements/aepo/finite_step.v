@@ -52,3 +52,26 @@ Definition witness : Prop :=
   1 < temperature /\
   0 < - rate_without_temperature n logits correct /\
   remainder_bound n (fun a => learning_rate * unit_step n logits correct temperature a) + remainder_bound n (fun a => learning_rate * unit_step_without_temperature n logits correct a) < learning_rate * (rate n logits correct temperature - rate_without_temperature n logits correct).
+
+Definition rate_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) : Prop :=
+  temperature <> 0.
+
+Definition unit_step_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) (a : nat) : Prop :=
+  temperature <> 0.
+
+Definition remainder_bound_defined (n : nat) (step : vector) : Prop :=
+  0 < INR n.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (temperature : R) (learning_rate : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 < temperature ->
+  0 < learning_rate ->
+  1 < temperature ->
+  0 < - rate_without_temperature n logits correct ->
+  remainder_bound n (fun a => learning_rate * unit_step n logits correct temperature a) + remainder_bound n (fun a => learning_rate * unit_step_without_temperature n logits correct a) < learning_rate * (rate n logits correct temperature - rate_without_temperature n logits correct) ->
+  rate_defined n logits correct temperature /\
+  (forall a, (a < n)%nat -> unit_step_defined n logits correct temperature a) /\
+  remainder_bound_defined n (fun a => learning_rate * unit_step n logits correct temperature a) /\
+  remainder_bound_defined n (fun a => learning_rate * unit_step_without_temperature n logits correct a).

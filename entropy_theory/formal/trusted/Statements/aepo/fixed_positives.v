@@ -69,3 +69,39 @@ Definition witness_1 : Prop :=
   nonempty n correct /\
   0 < temperature /\
   (rate_without_temperature n logits correct < 0).
+
+Definition rate_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) : Prop :=
+  temperature <> 0.
+
+Definition conditional_defined (n : nat) (logits : vector) (chosen : mask) (temperature : R) (a : nat) : Prop :=
+  temperature <> 0 /\
+  sum n (fun b => if chosen b then exp ((logits b - largest_on n chosen logits) / temperature) else 0) <> 0.
+
+Definition fixed_rate_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) : Prop :=
+  (forall a, (a < n)%nat -> conditional_defined n logits correct temperature a).
+
+Definition conditional_without_temperature_defined (n : nat) (logits : vector) (chosen : mask) (a : nat) : Prop :=
+  sum n (fun b => if chosen b then exp (logits b - largest_on n chosen logits) else 0) <> 0.
+
+Definition mean_of_correct_defined (n : nat) (logits : vector) (correct : mask) : Prop :=
+  (forall a, (a < n)%nat -> (correct a = true) -> conditional_without_temperature_defined n logits correct a).
+
+Definition gain_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) : Prop :=
+  (forall a, (a < n)%nat -> (correct a = true) -> conditional_without_temperature_defined n logits correct a) /\
+  (forall a, (a < n)%nat -> (correct a = true) -> conditional_defined n logits correct temperature a).
+
+Definition fixed_rate_without_temperature_defined (n : nat) (logits : vector) (correct : mask) : Prop :=
+  (forall a, (a < n)%nat -> conditional_without_temperature_defined n logits correct a).
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (temperature : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 < temperature ->
+  rate_defined n logits correct temperature /\
+  fixed_rate_defined n logits correct temperature /\
+  mean_of_correct_defined n logits correct /\
+  gain_defined n logits correct temperature /\
+  temperature <> 0 /\
+  ((rate_without_temperature n logits correct < 0) -> fixed_rate_defined n logits correct temperature) /\
+  ((rate_without_temperature n logits correct < 0) -> fixed_rate_without_temperature_defined n logits correct).

@@ -52,3 +52,15 @@ Definition witness : Prop :=
   1 < temperature /\
   0 < largest_on n correct (fun a => Rabs (excess n logits a)) /\
   0 < Rmax (Rmax (rate_without_temperature n logits correct) (hot_enough n logits correct temperature)) (all_correct n correct).
+
+Definition rate_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) : Prop :=
+  temperature <> 0.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (temperature : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  1 < temperature ->
+  0 < largest_on n correct (fun a => Rabs (excess n logits a)) ->
+  0 < Rmax (Rmax (rate_without_temperature n logits correct) (hot_enough n logits correct temperature)) (all_correct n correct) ->
+  rate_defined n logits correct temperature.

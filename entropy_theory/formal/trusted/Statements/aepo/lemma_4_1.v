@@ -19,3 +19,14 @@ Definition witness : Prop :=
   0 < temperature /\
   1 < factor /\
   smallest n logits < largest n logits.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (temperature : R) (factor : R),
+  (2 <= n)%nat ->
+  0 < temperature ->
+  1 < factor ->
+  smallest n logits < largest n logits ->
+  temperature * factor <> 0 /\
+  temperature <> 0 /\
+  (forall t : R, t = temperature -> t <> 0) /\
+  temperature ^ 3 <> 0.

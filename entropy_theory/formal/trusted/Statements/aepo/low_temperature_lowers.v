@@ -58,3 +58,20 @@ Definition witness : Prop :=
   temperature < 1 /\
   0 < largest_on n correct (fun a => Rabs (excess n logits a)) /\
   0 < Rmax (Rmax (- rate_without_temperature n logits correct) (cold_enough n logits correct temperature)) (all_correct n correct).
+
+Definition cold_enough_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) : Prop :=
+  temperature <> 0.
+
+Definition rate_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) : Prop :=
+  temperature <> 0.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (temperature : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 < temperature ->
+  temperature < 1 ->
+  0 < largest_on n correct (fun a => Rabs (excess n logits a)) ->
+  0 < Rmax (Rmax (- rate_without_temperature n logits correct) (cold_enough n logits correct temperature)) (all_correct n correct) ->
+  cold_enough_defined n logits correct temperature /\
+  rate_defined n logits correct temperature.

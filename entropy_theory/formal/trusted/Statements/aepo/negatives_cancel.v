@@ -24,3 +24,10 @@ Definition witness : Prop :=
   (2 <= n)%nat /\
   nonempty n correct /\
   0 < temperature.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (temperature : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 < temperature ->
+  temperature <> 0.

@@ -45,3 +45,43 @@ Definition witness : Prop :=
   1 < temperature /\
   0 < learning_rate /\
   learning_rate <= 2.
+
+Definition others_weight_defined (n : nat) (logits : vector) (temperature : R) : Prop :=
+  temperature <> 0.
+
+Definition face_step_defined (n : nat) (logits : vector) (temperature : R) (a : nat) : Prop :=
+  temperature <> 0.
+
+Definition speeds_defined (n : nat) (gaps : vector) (temperature : R) (a : nat) : Prop :=
+  temperature <> 0 /\
+  (1 + exp (- gaps a / temperature)) * (1 + exp (- gaps a)) <> 0.
+
+Definition after_step_defined (n : nat) (gaps : vector) (temperature : R) (learning_rate : R) (a : nat) : Prop :=
+  speeds_defined n gaps temperature a.
+
+Definition slownesses_defined (n : nat) (gaps : vector) (temperature : R) (a : nat) : Prop :=
+  speeds_defined n gaps temperature a /\
+  temperature <> 0.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (temperature : R) (learning_rate : R),
+  (2 <= n)%nat ->
+  1 < temperature ->
+  0 < learning_rate ->
+  learning_rate <= 2 ->
+  others_weight_defined n logits temperature /\
+  (forall b, (b < n)%nat -> face_step_defined n logits temperature b) /\
+  (forall a, (a < n)%nat -> face_step_defined n logits temperature a) /\
+  temperature <> 0 /\
+  (forall a, (a < n)%nat -> after_step_defined n (gaps_below_top n logits) temperature learning_rate a) /\
+  (forall b, (b < n)%nat -> after_step_defined n (gaps_below_top n logits) temperature learning_rate b) /\
+  (forall a, (a < n)%nat -> slownesses_defined n (after_step n (gaps_below_top n logits) temperature learning_rate) temperature a) /\
+  temperature + learning_rate <> 0 /\
+  (forall j : nat, forall z : vector, forall b, (b < n)%nat -> after_step_defined n z temperature learning_rate b) /\
+  (forall k : nat, forall a, (a < n)%nat -> (0 <= run (fun j z => (after_step n z temperature learning_rate)) (gaps_below_top n logits) k a) -> 2 * learning_rate <> 0) /\
+  (forall k : nat, forall a, (a < n)%nat -> (0 <= run (fun j z => (after_step n z temperature learning_rate)) (gaps_below_top n logits) k a) -> temperature <> 0) /\
+  (forall k : nat, forall a, (a < n)%nat -> (0 <= run (fun j z => (after_step n z temperature learning_rate)) (gaps_below_top n logits) k a) -> forall j : nat, forall z : vector, forall b, (b < n)%nat -> after_step_defined n z temperature learning_rate b) /\
+  (forall k : nat, forall a, (a < n)%nat -> ((0 <= run (fun j z => (after_step n z temperature learning_rate)) (gaps_below_top n logits) k a) /\ (temperature / (2 * learning_rate) * (exp (gaps_below_top n logits a / temperature) - exp (run (fun j z => (after_step n z temperature learning_rate)) (gaps_below_top n logits) k a / temperature)) <= INR k)) -> forall j : nat, forall z : vector, forall c, (c < n)%nat -> after_step_defined n z temperature learning_rate c) /\
+  (forall k : nat, forall a, (a < n)%nat -> ((0 <= run (fun j z => (after_step n z temperature learning_rate)) (gaps_below_top n logits) k a) /\ (temperature / (2 * learning_rate) * (exp (gaps_below_top n logits a / temperature) - exp (run (fun j z => (after_step n z temperature learning_rate)) (gaps_below_top n logits) k a / temperature)) <= INR k)) -> slownesses_defined n (run (fun j z => (after_step n z temperature learning_rate)) (gaps_below_top n logits) k) temperature a) /\
+  (forall k : nat, forall a, (a < n)%nat -> ((0 <= run (fun j z => (after_step n z temperature learning_rate)) (gaps_below_top n logits) k a) /\ (temperature / (2 * learning_rate) * (exp (gaps_below_top n logits a / temperature) - exp (run (fun j z => (after_step n z temperature learning_rate)) (gaps_below_top n logits) k a / temperature)) <= INR k)) -> temperature <> 0) /\
+  (forall k : nat, forall a, (a < n)%nat -> ((0 <= run (fun j z => (after_step n z temperature learning_rate)) (gaps_below_top n logits) k a) /\ (temperature / (2 * learning_rate) * (exp (gaps_below_top n logits a / temperature) - exp (run (fun j z => (after_step n z temperature learning_rate)) (gaps_below_top n logits) k a / temperature)) <= INR k)) -> forall j : nat, forall z : vector, forall b, (b < n)%nat -> after_step_defined n z temperature learning_rate b).

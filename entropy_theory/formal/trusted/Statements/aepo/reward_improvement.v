@@ -43,3 +43,30 @@ Definition witness : Prop :=
   0 < learning_rate /\
   (~ (forall a, (a < n)%nat -> correct a = true)) /\
   0 <= Rmax (1 - temperature) (1 - reward n logits correct * total_on n correct (fun a => 1) * sum_of_squares n logits correct).
+
+Definition conditional_without_temperature_defined (n : nat) (logits : vector) (chosen : mask) (a : nat) : Prop :=
+  sum n (fun b => if chosen b then exp (logits b - largest_on n chosen logits) else 0) <> 0.
+
+Definition sum_of_squares_defined (n : nat) (logits : vector) (correct : mask) : Prop :=
+  (forall a, (a < n)%nat -> conditional_without_temperature_defined n logits correct a).
+
+Definition unit_step_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) (a : nat) : Prop :=
+  temperature <> 0.
+
+Definition mean_growth_defined (n : nat) (logits : vector) (chosen : mask) (step : vector) : Prop :=
+  (forall a, (a < n)%nat -> conditional_without_temperature_defined n logits chosen a).
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (temperature : R) (learning_rate : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 < temperature ->
+  0 < learning_rate ->
+  (~ (forall a, (a < n)%nat -> correct a = true)) ->
+  0 <= Rmax (1 - temperature) (1 - reward n logits correct * total_on n correct (fun a => 1) * sum_of_squares n logits correct) ->
+  sum_of_squares_defined n logits correct /\
+  (forall a, (a < n)%nat -> unit_step_defined n logits correct temperature a) /\
+  mean_growth_defined n logits correct (fun a => learning_rate * unit_step n logits correct temperature a) /\
+  0 < 1 + mean_growth n logits correct (fun a => learning_rate * unit_step n logits correct temperature a) /\
+  mean_growth_defined n logits (fun a => negb (correct a)) (fun a => learning_rate * unit_step n logits correct temperature a) /\
+  0 < 1 + mean_growth n logits (fun a => negb (correct a)) (fun a => learning_rate * unit_step n logits correct temperature a).

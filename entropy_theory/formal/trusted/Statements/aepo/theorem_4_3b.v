@@ -37,3 +37,13 @@ Definition witness : Prop :=
   (2 <= n)%nat /\
   nonempty n correct /\
   0 < - rate_without_temperature n logits correct.
+
+Definition rate_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) : Prop :=
+  temperature <> 0.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 < - rate_without_temperature n logits correct ->
+  (forall t : R, t = 1 -> rate_defined n logits correct t).

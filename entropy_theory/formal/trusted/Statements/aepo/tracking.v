@@ -74,3 +74,37 @@ Definition witness_1 : Prop :=
   0 < grpo_weight /\
   0 < drift /\
   (exists next_target : R, (Rabs (next_target - target_gap) <= drift)).
+
+Definition unit_step_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) (a : nat) : Prop :=
+  temperature <> 0.
+
+Definition aepo_step_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) (grpo_weight : R) (a : nat) : Prop :=
+  unit_step_defined n logits correct temperature a.
+
+Definition after_step_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) (grpo_weight : R) (learning_rate : R) (a : nat) : Prop :=
+  aepo_step_defined n logits correct temperature grpo_weight a.
+
+Definition two_answer_entropy_defined (gap : R) : Prop :=
+  0 < 1 + exp (- gap) /\
+  1 + exp (- gap) <> 0.
+
+Definition speed_defined (gap : R) (temperature : R) : Prop :=
+  temperature <> 0 /\
+  (1 + exp (- gap / temperature)) * (1 + exp (- gap)) <> 0.
+
+Definition switched_speed_defined (gap : R) (target_gap : R) : Prop :=
+  two_answer_entropy_defined gap /\
+  two_answer_entropy_defined target_gap /\
+  speed_defined gap (switch_temperature (less (two_answer_entropy gap) (two_answer_entropy target_gap)) gap).
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (temperature : R) (target_gap : R) (learning_rate : R) (grpo_weight : R) (drift : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 < temperature ->
+  0 < target_gap ->
+  0 < learning_rate ->
+  0 < grpo_weight ->
+  0 < drift ->
+  (forall a, (a < n)%nat -> after_step_defined n logits correct temperature grpo_weight learning_rate a) /\
+  switched_speed_defined (logit_range n logits) target_gap.

@@ -26,3 +26,15 @@ Definition witness : Prop :=
   nonempty n correct /\
   0 < temperature /\
   total_on n correct (fun a => 1) <= 1.
+
+Definition unit_step_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) (a : nat) : Prop :=
+  temperature <> 0.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (temperature : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 < temperature ->
+  total_on n correct (fun a => 1) <= 1 ->
+  (forall a, (a < n)%nat -> unit_step_defined n logits correct temperature a) /\
+  temperature <> 0.

@@ -36,3 +36,19 @@ Definition witness : Prop :=
   nonempty n correct /\
   0 < temperature /\
   (forall a, (a < n)%nat -> correct a = true).
+
+Definition unit_step_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) (a : nat) : Prop :=
+  temperature <> 0.
+
+Definition variance_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) : Prop :=
+  temperature <> 0 /\
+  (forall a, (a < n)%nat -> unit_step_defined n logits correct temperature a).
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (temperature : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 < temperature ->
+  (forall a, (a < n)%nat -> correct a = true) ->
+  temperature <> 0 /\
+  variance_defined n logits correct temperature.

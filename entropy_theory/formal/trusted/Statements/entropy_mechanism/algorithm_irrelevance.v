@@ -34,3 +34,14 @@ Definition witness : Prop :=
   nonempty n correct /\
   0 < learning_rate /\
   (~ (forall a, (a < n)%nat -> correct a = true)).
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (learning_rate : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 < learning_rate ->
+  (~ (forall a, (a < n)%nat -> correct a = true)) ->
+  (forall a, (a < n)%nat -> (correct a = true) -> 0 < performance n (fun b => two_logits n logits correct b + learning_rate * gradient_step n (two_logits n logits correct) correct b) correct) /\
+  (forall a, (a < n)%nat -> (correct a = true) -> 0 < failure n (fun b => two_logits n logits correct b + learning_rate * gradient_step n (two_logits n logits correct) correct b) correct) /\
+  (forall a, (a < n)%nat -> (correct a = true) -> 0 < performance n (two_logits n logits correct) correct) /\
+  (forall a, (a < n)%nat -> (correct a = true) -> 0 < failure n (two_logits n logits correct) correct).

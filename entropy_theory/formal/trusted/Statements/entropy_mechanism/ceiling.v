@@ -22,3 +22,9 @@ Definition witness : Prop :=
   exists (n : nat) (logits : vector) (correct : mask),
   (2 <= n)%nat /\
   nonempty n correct.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 < 2.

@@ -46,3 +46,11 @@ Definition witness : Prop :=
   0 < lower /\
   (exists a, (a < n)%nat /\ (selected n logits drift reward lower a = true)) /\
   (forall a, (a < n)%nat -> ((~ (selected n logits drift reward lower a = true)) \/ ((0 < log_ratio n logits drift a) /\ (0 < relative_log_prob n logits a))) \/ ((log_ratio n logits drift a < 0) /\ (relative_log_prob n logits a < 0))).
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (drift : vector) (reward : vector) (lower : R),
+  (2 <= n)%nat ->
+  0 < lower ->
+  (exists a, (a < n)%nat /\ (selected n logits drift reward lower a = true)) ->
+  (forall a, (a < n)%nat -> ((~ (selected n logits drift reward lower a = true)) \/ ((0 < log_ratio n logits drift a) /\ (0 < relative_log_prob n logits a))) \/ ((log_ratio n logits drift a < 0) /\ (relative_log_prob n logits a < 0))) ->
+  (forall a, (a < n)%nat -> softmax n logits a <> 0).

@@ -17,3 +17,11 @@ Definition statement : Prop :=
 Definition witness : Prop :=
   exists (n : nat) (logits : vector) (step : vector),
   (2 <= n)%nat.
+
+Definition remainder_bound_defined (n : nat) (step : vector) : Prop :=
+  0 < INR n.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (step : vector),
+  (2 <= n)%nat ->
+  remainder_bound_defined n step.

@@ -18,3 +18,10 @@ Definition witness : Prop :=
   exists (n h : nat) (logits : state -> vector) (reward : state -> R),
   (2 <= n)%nat /\
   (1 <= h)%nat.
+
+Definition defined : Prop :=
+  forall (n h : nat) (logits : state -> vector) (reward : state -> R),
+  (2 <= n)%nat ->
+  (1 <= h)%nat ->
+  (forall s, state_of n h s -> forall a, (a < n)%nat -> probability n logits s * softmax n (logits s) a <> 0) /\
+  (forall s, state_of n h s -> probability n logits s <> 0).

@@ -27,3 +27,10 @@ Definition witness : Prop :=
   (2 <= n)%nat /\
   (forall a, (a < n)%nat -> 0 <= reward a) /\
   (forall a, (a < n)%nat -> reward a <= 1).
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (reward : vector),
+  (2 <= n)%nat ->
+  (forall a, (a < n)%nat -> 0 <= reward a) ->
+  (forall a, (a < n)%nat -> reward a <= 1) ->
+  0 < 2.

@@ -43,3 +43,39 @@ Definition witness : Prop :=
   (2 <= n)%nat /\
   nonempty n correct /\
   (~ (forall a, (a < n)%nat -> correct a = true)).
+
+Definition of_likeliest_right_defined (n : nat) (logits : vector) (correct : mask) : Prop :=
+  total_on n correct (softmax n logits) <> 0.
+
+Definition of_rarest_wrong_defined (n : nat) (logits : vector) (correct : mask) : Prop :=
+  total_on n (fun a => negb (correct a)) (softmax n logits) <> 0.
+
+Definition mean_of_kind_defined (n : nat) (logits : vector) (correct : mask) (a : nat) : Prop :=
+  ((correct a = true) -> total_on n correct (softmax n logits) <> 0) /\
+  (~ (correct a = true) -> total_on n (fun b => negb (correct b)) (softmax n logits) <> 0).
+
+Definition off_the_curve_defined (n : nat) (logits : vector) (correct : mask) (a : nat) : Prop :=
+  mean_of_kind_defined n logits correct a.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  (~ (forall a, (a < n)%nat -> correct a = true)) ->
+  of_likeliest_right_defined n logits correct /\
+  of_rarest_wrong_defined n logits correct /\
+  (forall size : R, forall b, (b < n)%nat -> (correct b = true) -> forall c, (c < n)%nat -> forall d, (d < n)%nat -> (correct d = true) -> total_on n (fun e => negb (correct e)) (softmax n (fun f => logits f + size * (if Nat.eqb c f then 0 else advantage n logits correct f))) <> 0) /\
+  (forall b, (b < n)%nat -> (correct b = true) -> forall d, (d < n)%nat -> (correct d = true) -> total_on n (fun e => negb (correct e)) (softmax n logits) <> 0) /\
+  (forall b, (b < n)%nat -> (correct b = true) -> forall d, (d < n)%nat -> (correct d = true) -> total_on n correct (softmax n logits) / total_on n (fun e => negb (correct e)) (softmax n logits) <> 0) /\
+  (forall size : R, forall b, (b < n)%nat -> (correct b = true) -> forall c, (c < n)%nat -> forall d, (d < n)%nat -> (correct d = true) -> 0 < total_on n (fun e => correct e) (softmax n (fun f => logits f + size * (if Nat.eqb c f then 0 else advantage n logits correct f))) / total_on n (fun e => negb (correct e)) (softmax n (fun f => logits f + size * (if Nat.eqb c f then 0 else advantage n logits correct f))) / (total_on n correct (softmax n logits) / total_on n (fun e => negb (correct e)) (softmax n logits))) /\
+  (forall t : R, t = 0 -> forall b, (b < n)%nat -> forall c, (c < n)%nat -> (correct c = true) -> total_on n (fun d => negb (correct d)) (softmax n (fun e => logits e + t * (if Nat.eqb b e then 0 else advantage n logits correct e))) <> 0) /\
+  (forall c, (c < n)%nat -> (correct c = true) -> total_on n (fun d => negb (correct d)) (softmax n logits) <> 0) /\
+  (forall c, (c < n)%nat -> (correct c = true) -> total_on n correct (softmax n logits) / total_on n (fun d => negb (correct d)) (softmax n logits) <> 0) /\
+  (forall t : R, t = 0 -> forall b, (b < n)%nat -> forall c, (c < n)%nat -> (correct c = true) -> 0 < total_on n (fun d => correct d) (softmax n (fun e => logits e + t * (if Nat.eqb b e then 0 else advantage n logits correct e))) / total_on n (fun d => negb (correct d)) (softmax n (fun e => logits e + t * (if Nat.eqb b e then 0 else advantage n logits correct e))) / (total_on n correct (softmax n logits) / total_on n (fun d => negb (correct d)) (softmax n logits))) /\
+  (forall a, (a < n)%nat -> off_the_curve_defined n logits correct a) /\
+  (forall a, (a < n)%nat -> ((correct a = true) /\ (~ (logits a < largest_on n correct logits))) -> off_the_curve_defined n logits correct a) /\
+  (forall a, (a < n)%nat -> ~ ((correct a = true) /\ (~ (logits a < largest_on n correct logits))) -> of_likeliest_right_defined n logits correct) /\
+  (forall a, (a < n)%nat -> ((~ (correct a = true)) /\ (~ (smallest_on n (fun b => negb (correct b)) logits < logits a))) -> off_the_curve_defined n logits correct a) /\
+  (forall a, (a < n)%nat -> ~ ((~ (correct a = true)) /\ (~ (smallest_on n (fun b => negb (correct b)) logits < logits a))) -> of_rarest_wrong_defined n logits correct) /\
+  (forall a, (a < n)%nat -> (correct a = true) -> off_the_curve_defined n logits correct a) /\
+  (forall a, (a < n)%nat -> (~ (correct a = true)) -> off_the_curve_defined n logits correct a).

@@ -30,3 +30,16 @@ Definition witness : Prop :=
   nonempty n correct /\
   0 < beta /\
   (~ (forall a, (a < n)%nat -> correct a = true)).
+
+Definition penalized_optimum_defined (n : nat) (reference : vector) (correct : mask) (beta : R) (a : nat) : Prop :=
+  beta <> 0.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (other : vector) (beta : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 < beta ->
+  (~ (forall a, (a < n)%nat -> correct a = true)) ->
+  (forall a, (a < n)%nat -> penalized_optimum_defined n logits correct beta a) /\
+  (forall a, (a < n)%nat -> (~ (correct a = true)) -> forall b, (b < n)%nat -> penalized_optimum_defined n logits correct beta b) /\
+  beta <> 0.

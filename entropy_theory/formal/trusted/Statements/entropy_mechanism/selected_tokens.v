@@ -29,3 +29,23 @@ Definition witness : Prop :=
   0 < lower /\
   (exists a, (a < n)%nat /\ (~ (cross_product n surprisal advantage a < lower))) /\
   sum n surprisal / INR n * largest n (deviation n advantage) < lower.
+
+Definition deviation_defined (n : nat) (values : vector) (a : nat) : Prop :=
+  INR n <> 0.
+
+Definition cross_product_defined (n : nat) (surprisal : vector) (advantage : vector) (a : nat) : Prop :=
+  deviation_defined n (fun b => - surprisal b) a /\
+  deviation_defined n advantage a.
+
+Definition defined : Prop :=
+  forall (n : nat) (surprisal : vector) (advantage : vector) (lower : R),
+  (2 <= n)%nat ->
+  (forall a, (a < n)%nat -> 0 <= surprisal a) ->
+  0 < lower ->
+  (exists a, (a < n)%nat /\ (~ (cross_product n surprisal advantage a < lower))) ->
+  sum n surprisal / INR n * largest n (deviation n advantage) < lower ->
+  (forall a, (a < n)%nat -> cross_product_defined n surprisal advantage a) /\
+  INR n <> 0 /\
+  (forall a, (a < n)%nat -> deviation_defined n advantage a) /\
+  (forall a, (a < n)%nat -> (~ (cross_product n surprisal advantage a < lower)) -> deviation_defined n (fun b => - surprisal b) a) /\
+  (forall a, (a < n)%nat -> (~ (cross_product n surprisal advantage a < lower)) -> deviation_defined n advantage a).

@@ -37,3 +37,13 @@ Definition witness : Prop :=
   (2 <= n)%nat /\
   (1 <= h)%nat /\
   0 < learning_rate.
+
+Definition remainder_bound_defined (n : nat) (h : nat) (step : state -> vector) (s : state) : Prop :=
+  0 < INR n.
+
+Definition defined : Prop :=
+  forall (n h : nat) (logits : state -> vector) (reward : state -> R) (learning_rate : R),
+  (2 <= n)%nat ->
+  (1 <= h)%nat ->
+  0 < learning_rate ->
+  (forall s, state_of n h s -> remainder_bound_defined n h (fun u a => learning_rate * policy_gradient n h logits reward u a) s).

@@ -42,3 +42,31 @@ Definition witness : Prop :=
   (2 <= n)%nat /\
   0 < floor /\
   floor <= 1.
+
+Definition top_set_defined (n : nat) (logits : vector) (floor : R) (a : nat) : Prop :=
+  0 < floor.
+
+Definition renormalized_defined (n : nat) (logits : vector) (inside : mask) (a : nat) : Prop :=
+  total_on n inside (softmax n logits) <> 0.
+
+Definition clamped_tilt_defined (n : nat) (logits : vector) (inside : mask) (a : nat) : Prop :=
+  renormalized_defined n logits inside a /\
+  (forall b, (b < n)%nat -> renormalized_defined n logits inside b).
+
+Definition rate_defined (n : nat) (logits : vector) (inside : mask) : Prop :=
+  (forall a, (a < n)%nat -> clamped_tilt_defined n logits inside a).
+
+Definition clamped_entropy_defined (n : nat) (logits : vector) (inside : mask) : Prop :=
+  (forall a, (a < n)%nat -> (inside a = true) -> renormalized_defined n logits inside a) /\
+  (forall a, (a < n)%nat -> (inside a = true) -> 0 < renormalized n logits inside a).
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (floor : R),
+  (2 <= n)%nat ->
+  0 < floor ->
+  floor <= 1 ->
+  (forall a, (a < n)%nat -> top_set_defined n logits floor a) /\
+  rate_defined n logits (top_set n logits floor) /\
+  (forall direction : vector, forall t : R, t = 0 -> clamped_entropy_defined n (fun a => logits a + t * direction a) (top_set n logits floor)) /\
+  (forall b, (b < n)%nat -> top_set_defined n logits floor b) /\
+  (forall a, (a < n)%nat -> clamped_tilt_defined n logits (top_set n logits floor) a).

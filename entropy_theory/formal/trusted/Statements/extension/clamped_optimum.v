@@ -29,3 +29,24 @@ Definition witness : Prop :=
   0 < coefficient /\
   0 < removed_fraction /\
   removed_fraction < 1.
+
+Definition kept_entropy_defined (n : nat) (logits : vector) (kept : mask) : Prop :=
+  0 < total_on n kept (softmax n logits) /\
+  total_on n kept (softmax n logits) <> 0.
+
+Definition bias_defined (n_tokens : R) (n_right : R) (coefficient : R) : Prop :=
+  coefficient <> 0 /\
+  n_right * exp (1 / coefficient) + (n_tokens - n_right) <> 0.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (coefficient : R) (removed_fraction : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 < coefficient ->
+  0 < removed_fraction ->
+  removed_fraction < 1 ->
+  coefficient <> 0 /\
+  0 < (Rmin (total_on n correct (fun a => 1)) (total_on n (fun a => kept_tokens n logits removed_fraction a) (fun a => 1)) * exp (1 / coefficient) + total_on n (fun a => kept_tokens n logits removed_fraction a) (fun a => 1) - Rmin (total_on n correct (fun a => 1)) (total_on n (fun a => kept_tokens n logits removed_fraction a) (fun a => 1))) /\
+  kept_entropy_defined n logits (fun a => kept_tokens n logits removed_fraction a) /\
+  bias_defined (INR n) (total_on n correct (fun a => 1)) coefficient /\
+  bias_defined (total_on n (fun a => kept_tokens n logits removed_fraction a) (fun a => 1)) (Rmin (total_on n correct (fun a => 1)) (total_on n (fun a => kept_tokens n logits removed_fraction a) (fun a => 1))) coefficient.

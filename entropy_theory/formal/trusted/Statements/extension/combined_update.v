@@ -103,3 +103,44 @@ Definition witness_3 : Prop :=
   0 < learning_rate /\
   0 < - rate_without_temperature n logits correct /\
   (learning_rate * ((1 + ln (INR n)) * sum n (fun a => combined_step n logits correct temperature grpo_weight alpha a * combined_step n logits correct temperature grpo_weight alpha a)) < 4 * first_order n logits correct temperature grpo_weight alpha).
+
+Definition unit_step_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) (a : nat) : Prop :=
+  temperature <> 0.
+
+Definition combined_step_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) (grpo_weight : R) (alpha : R) (a : nat) : Prop :=
+  unit_step_defined n logits correct temperature a.
+
+Definition first_order_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) (grpo_weight : R) (alpha : R) : Prop :=
+  (forall a, (a < n)%nat -> combined_step_defined n logits correct temperature grpo_weight alpha a).
+
+Definition rate_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) : Prop :=
+  temperature <> 0.
+
+Definition balance_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) (grpo_weight : R) (alpha : R) : Prop :=
+  rate_defined n logits correct temperature.
+
+Definition remainder_bound_defined (n : nat) (step : vector) : Prop :=
+  0 < INR n.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (temperature : R) (grpo_weight : R) (alpha : R) (learning_rate : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  1 < temperature ->
+  0 < grpo_weight ->
+  0 < alpha ->
+  0 < learning_rate ->
+  0 < - rate_without_temperature n logits correct ->
+  first_order_defined n logits correct temperature grpo_weight alpha /\
+  rate_defined n logits correct temperature /\
+  balance_defined n logits correct temperature grpo_weight alpha /\
+  (forall a, (a < n)%nat -> combined_step_defined n logits correct temperature grpo_weight alpha a) /\
+  remainder_bound_defined n (fun a => learning_rate * combined_step n logits correct temperature grpo_weight alpha a) /\
+  ((0 < first_order n logits correct temperature grpo_weight alpha) -> rate_defined n logits correct temperature) /\
+  ((0 < first_order n logits correct temperature grpo_weight alpha) -> (0 < rate n logits correct temperature) -> rate_defined n logits correct temperature) /\
+  ((0 < first_order n logits correct temperature grpo_weight alpha) -> (0 < rate n logits correct temperature) -> rate n logits correct temperature <> 0) /\
+  ((0 < rate n logits correct temperature) -> rate_defined n logits correct temperature) /\
+  ((0 < rate n logits correct temperature) -> rate n logits correct temperature <> 0) /\
+  (((0 < rate n logits correct temperature) /\ (grpo_weight * Rabs (rate_without_temperature n logits correct) / rate n logits correct temperature < alpha)) -> first_order_defined n logits correct temperature grpo_weight alpha) /\
+  0 < INR n /\
+  ((learning_rate * ((1 + ln (INR n)) * sum n (fun a => combined_step n logits correct temperature grpo_weight alpha a * combined_step n logits correct temperature grpo_weight alpha a)) < 4 * first_order n logits correct temperature grpo_weight alpha) -> forall a, (a < n)%nat -> combined_step_defined n logits correct temperature grpo_weight alpha a).

@@ -48,3 +48,31 @@ Definition witness_1 : Prop :=
   (2 <= n)%nat /\
   nonempty n correct /\
   (diversity_rate n logits correct = 0).
+
+Definition renormalized_defined (n : nat) (logits : vector) (inside : mask) (a : nat) : Prop :=
+  total_on n inside (softmax n logits) <> 0.
+
+Definition surprise_defined (n : nat) (logits : vector) (correct : mask) (a : nat) : Prop :=
+  ((correct a = true) -> forall b, (b < n)%nat -> renormalized_defined n logits correct b).
+
+Definition diverse_step_defined (n : nat) (logits : vector) (correct : mask) (a : nat) : Prop :=
+  surprise_defined n logits correct a.
+
+Definition diversity_rate_defined (n : nat) (logits : vector) (correct : mask) : Prop :=
+  (forall a, (a < n)%nat -> renormalized_defined n logits correct a) /\
+  (forall a, (a < n)%nat -> surprise_defined n logits correct a) /\
+  (forall a, (a < n)%nat -> diverse_step_defined n logits correct a).
+
+Definition diversity_defined (n : nat) (logits : vector) (correct : mask) : Prop :=
+  0 < total_on n correct (fun a => exp (if correct a then logits a - largest_on n correct logits else 0)) /\
+  (forall a, (a < n)%nat -> renormalized_defined n logits correct a).
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  diversity_rate_defined n logits correct /\
+  (forall direction : vector, forall t : R, t = 0 -> diversity_defined n (fun a => logits a + t * direction a) correct) /\
+  (forall a, (a < n)%nat -> diverse_step_defined n logits correct a) /\
+  right_mass n logits correct <> 0 /\
+  (forall t : R, t = 0 -> diversity_defined n (fun a => logits a + t * diverse_step n logits correct a) correct).

@@ -45,3 +45,27 @@ Definition witness : Prop :=
   (2 <= n)%nat /\
   nonempty n correct /\
   (forall a, (a < n)%nat -> (correct a = true) \/ (~ (smallest_on n correct logits < logits a))).
+
+Definition renormalized_defined (n : nat) (logits : vector) (inside : mask) (a : nat) : Prop :=
+  total_on n inside (softmax n logits) <> 0.
+
+Definition clamped_tilt_defined (n : nat) (logits : vector) (inside : mask) (a : nat) : Prop :=
+  renormalized_defined n logits inside a /\
+  (forall b, (b < n)%nat -> renormalized_defined n logits inside b).
+
+Definition rate_defined (n : nat) (logits : vector) (inside : mask) : Prop :=
+  (forall a, (a < n)%nat -> clamped_tilt_defined n logits inside a).
+
+Definition surprise_defined (n : nat) (logits : vector) (correct : mask) (a : nat) : Prop :=
+  ((correct a = true) -> forall b, (b < n)%nat -> renormalized_defined n logits correct b).
+
+Definition diverse_step_defined (n : nat) (logits : vector) (correct : mask) (a : nat) : Prop :=
+  surprise_defined n logits correct a.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  (forall a, (a < n)%nat -> (correct a = true) \/ (~ (smallest_on n correct logits < logits a))) ->
+  rate_defined n logits correct /\
+  (forall a, (a < n)%nat -> diverse_step_defined n logits correct a).

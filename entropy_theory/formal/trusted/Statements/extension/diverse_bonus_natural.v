@@ -51,3 +51,38 @@ Definition witness : Prop :=
   nonempty n correct /\
   0 < strength /\
   strength <= 1.
+
+Definition renormalized_defined (n : nat) (logits : vector) (inside : mask) (a : nat) : Prop :=
+  total_on n inside (softmax n logits) <> 0.
+
+Definition surprise_defined (n : nat) (logits : vector) (correct : mask) (a : nat) : Prop :=
+  ((correct a = true) -> forall b, (b < n)%nat -> renormalized_defined n logits correct b).
+
+Definition natural_step_defined (n : nat) (logits : vector) (correct : mask) (strength : R) (a : nat) : Prop :=
+  surprise_defined n logits correct a.
+
+Definition diversity_defined (n : nat) (logits : vector) (correct : mask) : Prop :=
+  0 < total_on n correct (fun a => exp (if correct a then logits a - largest_on n correct logits else 0)) /\
+  (forall a, (a < n)%nat -> renormalized_defined n logits correct a).
+
+Definition odds_growth_defined (n : nat) (logits : vector) (correct : mask) (strength : R) : Prop :=
+  (forall a, (a < n)%nat -> renormalized_defined n logits correct a) /\
+  (forall a, (a < n)%nat -> natural_step_defined n logits correct strength a).
+
+Definition spread_defined (n : nat) (logits : vector) (correct : mask) : Prop :=
+  (forall a, (a < n)%nat -> renormalized_defined n logits correct a).
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (strength : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 < strength ->
+  strength <= 1 ->
+  (forall a, (a < n)%nat -> natural_step_defined n logits correct strength a) /\
+  diversity_defined n (fun a => logits a + natural_step n logits correct strength a) correct /\
+  diversity_defined n logits correct /\
+  odds_growth_defined n logits correct strength /\
+  1 - right_mass n logits correct + right_mass n logits correct * odds_growth n logits correct strength <> 0 /\
+  (forall a, (a < n)%nat -> surprise_defined n logits correct a) /\
+  (forall t : R, t = 0 -> diversity_defined n (fun a => logits a + t * surprise n logits correct a) correct) /\
+  spread_defined n logits correct.

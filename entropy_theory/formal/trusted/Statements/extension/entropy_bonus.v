@@ -37,3 +37,12 @@ Definition witness_1 : Prop :=
   0 < share /\
   share <= 1 /\
   (squared_tilt n logits = 0).
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (share : R),
+  (2 <= n)%nat ->
+  0 < share ->
+  share <= 1 ->
+  0 < INR n /\
+  (25 + 8 * ln (INR n)) / 40 <> 0 /\
+  ((squared_tilt n logits = 0) -> INR n <> 0).

@@ -32,3 +32,10 @@ Definition witness_1 : Prop :=
   0 < share /\
   share <= 1 /\
   (exists c : R, (((0 < c) /\ (1 / c < softmax n logits 0%nat * softmax n logits 1%nat)) /\ (~ (logits 0%nat = logits 1%nat)))).
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (share : R),
+  n = 2%nat ->
+  0 < share ->
+  share <= 1 ->
+  (forall c : R, (0 < c) -> c <> 0).

@@ -74,3 +74,51 @@ Definition witness_1 : Prop :=
   0 < grpo_weight /\
   (~ (forall a, (a < n)%nat -> correct a = true)) /\
   (exists lowest : R, (0 < lowest) /\ (exists temperatures : nat -> R, (forall k : nat, lowest <= temperatures k) /\ (exists weights : nat -> R, (forall k : nat, 0 <= weights k)))).
+
+Definition gap_defined (n : nat) (logits : vector) (correct : mask) : Prop :=
+  count n logits correct <> 0.
+
+Definition log_wrong_bound_defined (n : nat) (logits : vector) (correct : mask) : Prop :=
+  count n logits correct <> 0 /\
+  0 < count n logits (fun a => negb (correct a)) / count n logits correct /\
+  gap_defined n logits correct.
+
+Definition widest_entropy_defined (right : R) (wrong : R) (log_e : R) : Prop :=
+  0 < right /\
+  0 < 1 + - exp log_e /\
+  right <> 0 /\
+  0 < wrong / right.
+
+Definition ceiling_defined (n : nat) (logits : vector) (correct : mask) : Prop :=
+  log_wrong_bound_defined n logits correct /\
+  INR n <> 0 /\
+  ((exp (log_wrong_bound n logits correct) < count n logits (fun a => negb (correct a)) / INR n) -> log_wrong_bound_defined n logits correct) /\
+  ((exp (log_wrong_bound n logits correct) < count n logits (fun a => negb (correct a)) / INR n) -> widest_entropy_defined (count n logits correct) (count n logits (fun a => negb (correct a))) (log_wrong_bound n logits correct)) /\
+  (~ (exp (log_wrong_bound n logits correct) < count n logits (fun a => negb (correct a)) / INR n) -> 0 < INR n).
+
+Definition unit_step_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) (a : nat) : Prop :=
+  temperature <> 0.
+
+Definition aepo_step_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) (grpo_weight : R) (a : nat) : Prop :=
+  unit_step_defined n logits correct temperature a.
+
+Definition after_step_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) (grpo_weight : R) (learning_rate : R) (a : nat) : Prop :=
+  aepo_step_defined n logits correct temperature grpo_weight a.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (temperature : R) (learning_rate : R) (second_temperature : R) (grpo_weight : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 < temperature ->
+  0 < learning_rate ->
+  0 < second_temperature ->
+  0 < grpo_weight ->
+  (~ (forall a, (a < n)%nat -> correct a = true)) ->
+  ceiling_defined n logits correct /\
+  (forall a, (a < n)%nat -> after_step_defined n logits correct temperature grpo_weight learning_rate a) /\
+  (forall b, (b < n)%nat -> after_step_defined n logits correct temperature grpo_weight learning_rate b) /\
+  (forall a, (a < n)%nat -> after_step_defined n (after_step n logits correct temperature grpo_weight learning_rate) correct second_temperature grpo_weight learning_rate a) /\
+  (forall lowest : R, (0 < lowest) -> forall temperatures : nat -> R, (forall k : nat, lowest <= temperatures k) -> forall weights : nat -> R, (forall k : nat, 0 <= weights k) -> forall j : nat, forall z : vector, forall b, (b < n)%nat -> after_step_defined n z correct (temperatures j) (weights j) learning_rate b) /\
+  (forall lowest : R, (0 < lowest) -> forall temperatures : nat -> R, (forall k : nat, lowest <= temperatures k) -> forall weights : nat -> R, (forall k : nat, 0 <= weights k) -> (forall k : nat, entropy n (run (fun j z => (after_step n z correct (temperatures j) (weights j) learning_rate)) logits k) <= ceiling n logits correct) -> forall a, (a < n)%nat -> (correct a = true) -> forall j : nat, forall z : vector, forall c, (c < n)%nat -> after_step_defined n z correct (temperatures j) (weights j) learning_rate c) /\
+  (forall lowest : R, (0 < lowest) -> forall temperatures : nat -> R, (forall k : nat, lowest <= temperatures k) -> forall weights : nat -> R, (forall k : nat, 0 <= weights k) -> ((forall k : nat, entropy n (run (fun j z => (after_step n z correct (temperatures j) (weights j) learning_rate)) logits k) <= ceiling n logits correct) /\ (tends_to (fun k => total_on n correct (softmax n (run (fun j z => (after_step n z correct (temperatures j) (weights j) learning_rate)) logits k))) (1))) -> forall j : nat, forall z : vector, forall b, (b < n)%nat -> after_step_defined n z correct (temperatures j) (weights j) learning_rate b) /\
+  (forall lowest : R, (0 < lowest) -> forall temperatures : nat -> R, (forall k : nat, lowest <= temperatures k) -> forall weights : nat -> R, (forall k : nat, 0 <= weights k) -> ((forall k : nat, entropy n (run (fun j z => (after_step n z correct (temperatures j) (weights j) learning_rate)) logits k) <= ceiling n logits correct) /\ (tends_to (fun k => total_on n correct (softmax n (run (fun j z => (after_step n z correct (temperatures j) (weights j) learning_rate)) logits k))) (1))) -> 0 < count n logits correct).

@@ -33,3 +33,19 @@ Definition witness : Prop :=
   (2 <= n)%nat /\
   nonempty n correct /\
   (~ (forall a, (a < n)%nat -> correct a = true)).
+
+Definition binary_defined (right : R) (wrong : R) : Prop :=
+  0 < right /\
+  0 < wrong.
+
+Definition widest_defined (n : nat) (logits : vector) (correct : mask) : Prop :=
+  0 < total_on n correct (fun a => 1) /\
+  0 < Rmax (total_on n (fun a => negb (correct a)) (fun a => 1)) 1.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  (~ (forall a, (a < n)%nat -> correct a = true)) ->
+  binary_defined (performance n logits correct) (failure n logits correct) /\
+  widest_defined n logits correct.

@@ -80,3 +80,31 @@ Definition witness_4 : Prop :=
   0 < learning_rate /\
   learning_rate <= 2 /\
   (exists temperatures : nat -> R, (forall k : nat, 0 < temperatures k)).
+
+Definition rate_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) : Prop :=
+  temperature <> 0.
+
+Definition face_rate_defined (n : nat) (logits : vector) (temperature : R) : Prop :=
+  rate_defined n logits (fun a => true) temperature.
+
+Definition face_step_defined (n : nat) (logits : vector) (temperature : R) (a : nat) : Prop :=
+  temperature <> 0.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (temperature : R) (learning_rate : R),
+  (2 <= n)%nat ->
+  0 < temperature ->
+  0 < learning_rate ->
+  learning_rate <= 2 ->
+  face_rate_defined n logits temperature /\
+  (forall a, (a < n)%nat -> face_step_defined n logits temperature a) /\
+  temperature <> 0 /\
+  (forall b, (b < n)%nat -> face_step_defined n logits temperature b) /\
+  (((0 < (temperature - 1) * (temperature - 1)) /\ (0 < logit_range n logits)) -> face_rate_defined n logits temperature) /\
+  (((0 < (temperature - 1) * (temperature - 1)) /\ (0 < logit_range n logits)) -> (0 < (temperature - 1) * face_rate n logits temperature) -> forall a, (a < n)%nat -> face_step_defined n logits temperature a) /\
+  ((0 < temperature - 1) -> forall j : nat, forall z : vector, forall b, (b < n)%nat -> face_step_defined n z temperature b) /\
+  0 < INR n /\
+  ((temperature - 1 < 0) -> forall j : nat, forall z : vector, forall b, (b < n)%nat -> face_step_defined n z temperature b) /\
+  ((temperature - 1 < 0) -> 0 < total_on n (fun a => negb (less (logits a) (largest n logits))) (fun a => 1)) /\
+  0 < total_on n (fun a => negb (less (logits a) (largest n logits))) (fun a => 1) /\
+  (forall temperatures : nat -> R, (forall k : nat, 0 < temperatures k) -> forall j : nat, forall z : vector, forall b, (b < n)%nat -> face_step_defined n z (temperatures j) b).

@@ -46,3 +46,25 @@ Definition witness : Prop :=
   nonempty n correct /\
   1 <= temperature /\
   0 < - rate n logits correct temperature.
+
+Definition rate_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) : Prop :=
+  temperature <> 0.
+
+Definition surplus_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) : Prop :=
+  temperature <> 0.
+
+Definition scaled_slope_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) : Prop :=
+  temperature <> 0.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (temperature : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  1 <= temperature ->
+  0 < - rate n logits correct temperature ->
+  rate_defined n logits correct temperature /\
+  surplus_defined n logits correct temperature /\
+  scaled_slope_defined n logits correct temperature /\
+  (forall t : R, t = temperature -> rate_defined n logits correct t) /\
+  temperature ^ 2 <> 0 /\
+  temperature <> 0.

@@ -32,3 +32,16 @@ Definition witness : Prop :=
   0 < temperature /\
   1 < factor /\
   0 < rate n logits correct temperature.
+
+Definition rate_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) : Prop :=
+  temperature <> 0.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (temperature : R) (factor : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 < temperature ->
+  1 < factor ->
+  0 < rate n logits correct temperature ->
+  rate_defined n logits correct temperature /\
+  rate_defined n logits correct (temperature * factor).

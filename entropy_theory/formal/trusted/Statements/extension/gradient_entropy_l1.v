@@ -27,3 +27,11 @@ Definition witness : Prop :=
   (1 <= h)%nat /\
   (forall y, response_of n h y -> 0 <= reward y) /\
   (forall y, response_of n h y -> reward y <= 1).
+
+Definition defined : Prop :=
+  forall (n h : nat) (logits : state -> vector) (reward : state -> R),
+  (2 <= n)%nat ->
+  (1 <= h)%nat ->
+  (forall y, response_of n h y -> 0 <= reward y) ->
+  (forall y, response_of n h y -> reward y <= 1) ->
+  0 < 2.

@@ -28,3 +28,10 @@ Definition witness_1 : Prop :=
   (forall a, (a < n)%nat -> 0 <= reward a) /\
   (forall a, (a < n)%nat -> reward a <= 1) /\
   (exists path : R -> nat -> R, (forall a, (a < n)%nat -> derivative (fun t => path t a) (0) (velocity a))).
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (velocity : vector) (reward : vector),
+  (2 <= n)%nat ->
+  (forall a, (a < n)%nat -> 0 <= reward a) ->
+  (forall a, (a < n)%nat -> reward a <= 1) ->
+  0 < 2.

@@ -26,3 +26,15 @@ Definition witness : Prop :=
   nonempty n correct /\
   0 < size /\
   (~ (forall a, (a < n)%nat -> correct a = true)).
+
+Definition weights_defined (n : nat) (advantage : vector) (sampled : mask) (a : nat) : Prop :=
+  ((sampled a = true) -> total_on n sampled (fun b => 1) <> 0).
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (advantage : vector) (size : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 < size ->
+  (~ (forall a, (a < n)%nat -> correct a = true)) ->
+  (forall a, (a < n)%nat -> ~ (correct a = true) -> forall b, (b < n)%nat -> weights_defined n advantage correct b) /\
+  (forall a, (a < n)%nat -> ~ (correct a = true) -> forall c, (c < n)%nat -> weights_defined n advantage correct c).

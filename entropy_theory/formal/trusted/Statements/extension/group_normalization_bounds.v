@@ -39,3 +39,27 @@ Definition witness_1 : Prop :=
   nonempty n correct /\
   (~ (forall a, (a < n)%nat -> correct a = true)) /\
   (exists k : nat, (3 <= INR k)).
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  (~ (forall a, (a < n)%nat -> correct a = true)) ->
+  (0 < 4)%nat /\
+  0 <= 3 /\
+  (0 < 8)%nat /\
+  0 <= 7 /\
+  (0 < 16)%nat /\
+  0 <= 15 /\
+  (0 < 64)%nat /\
+  0 <= 63 /\
+  (forall k : nat, (3 <= INR k) -> INR k <> 0) /\
+  (forall k : nat, (3 <= INR k) -> (0 < k)%nat) /\
+  (forall k : nat, (3 <= INR k) -> (2 - 2 / INR k <= group_gain k 0 (total_on n correct (softmax n logits)) (total_on n (fun a => negb (correct a)) (softmax n logits))) -> 0 <= INR k - 1) /\
+  (forall k : nat, (3 <= INR k) -> (2 - 2 / INR k <= group_gain k 0 (total_on n correct (softmax n logits)) (total_on n (fun a => negb (correct a)) (softmax n logits))) -> 0 < total_on n (fun a => negb (correct a)) (softmax n logits)) /\
+  (forall k : nat, (3 <= INR k) -> (2 - 2 / INR k <= group_gain k 0 (total_on n correct (softmax n logits)) (total_on n (fun a => negb (correct a)) (softmax n logits))) -> 0 < total_on n correct (softmax n logits)) /\
+  (forall k : nat, (3 <= INR k) -> (2 - 2 / INR k <= group_gain k 0 (total_on n correct (softmax n logits)) (total_on n (fun a => negb (correct a)) (softmax n logits))) -> (0 < k)%nat) /\
+  (forall k : nat, (3 <= INR k) -> ((2 - 2 / INR k <= group_gain k 0 (total_on n correct (softmax n logits)) (total_on n (fun a => negb (correct a)) (softmax n logits))) /\ (sqrt (INR k - 1) * (exp ((INR k - 2) * ln (total_on n (fun a => negb (correct a)) (softmax n logits))) + exp ((INR k - 2) * ln (total_on n correct (softmax n logits)))) <= group_gain k 0 (total_on n correct (softmax n logits)) (total_on n (fun a => negb (correct a)) (softmax n logits)))) -> (0 < k)%nat) /\
+  (forall k : nat, (3 <= INR k) -> ((2 - 2 / INR k <= group_gain k 0 (total_on n correct (softmax n logits)) (total_on n (fun a => negb (correct a)) (softmax n logits))) /\ (sqrt (INR k - 1) * (exp ((INR k - 2) * ln (total_on n (fun a => negb (correct a)) (softmax n logits))) + exp ((INR k - 2) * ln (total_on n correct (softmax n logits)))) <= group_gain k 0 (total_on n correct (softmax n logits)) (total_on n (fun a => negb (correct a)) (softmax n logits)))) -> 0 <= INR k - 1) /\
+  (forall k : nat, (3 <= INR k) -> (((2 - 2 / INR k <= group_gain k 0 (total_on n correct (softmax n logits)) (total_on n (fun a => negb (correct a)) (softmax n logits))) /\ (sqrt (INR k - 1) * (exp ((INR k - 2) * ln (total_on n (fun a => negb (correct a)) (softmax n logits))) + exp ((INR k - 2) * ln (total_on n correct (softmax n logits)))) <= group_gain k 0 (total_on n correct (softmax n logits)) (total_on n (fun a => negb (correct a)) (softmax n logits)))) /\ (group_gain k 0 (total_on n correct (softmax n logits)) (total_on n (fun a => negb (correct a)) (softmax n logits)) <= sqrt (INR k - 1))) -> (0 < k)%nat) /\
+  (forall k : nat, (3 <= INR k) -> (((2 - 2 / INR k <= group_gain k 0 (total_on n correct (softmax n logits)) (total_on n (fun a => negb (correct a)) (softmax n logits))) /\ (sqrt (INR k - 1) * (exp ((INR k - 2) * ln (total_on n (fun a => negb (correct a)) (softmax n logits))) + exp ((INR k - 2) * ln (total_on n correct (softmax n logits)))) <= group_gain k 0 (total_on n correct (softmax n logits)) (total_on n (fun a => negb (correct a)) (softmax n logits)))) /\ (group_gain k 0 (total_on n correct (softmax n logits)) (total_on n (fun a => negb (correct a)) (softmax n logits)) <= sqrt (INR k - 1))) -> INR k <> 0).

@@ -18,11 +18,36 @@ Definition statement : Prop :=
   (forall a, (a < n)%nat -> expected_group_step n 3 1 logits correct a = group_gain 3 1 (total_on n correct (softmax n logits)) (total_on n (fun b => negb (correct b)) (softmax n logits)) * unit_step_without_temperature n logits correct a) /\
   (forall a, (a < n)%nat -> expected_group_step n 4 0 logits correct a = group_gain 4 0 (total_on n correct (softmax n logits)) (total_on n (fun b => negb (correct b)) (softmax n logits)) * unit_step_without_temperature n logits correct a) /\
   (forall a, (a < n)%nat -> expected_group_step n 4 1 logits correct a = group_gain 4 1 (total_on n correct (softmax n logits)) (total_on n (fun b => negb (correct b)) (softmax n logits)) * unit_step_without_temperature n logits correct a)) /\
-  (forall k : nat, forall a, (a < n)%nat -> expected_group_step n k 0 logits correct a = group_gain k 0 (total_on n correct (softmax n logits)) (total_on n (fun b => negb (correct b)) (softmax n logits)) * unit_step_without_temperature n logits correct a) /\
-  (forall k : nat, forall a, (a < n)%nat -> expected_group_step n k 1 logits correct a = group_gain k 1 (total_on n correct (softmax n logits)) (total_on n (fun b => negb (correct b)) (softmax n logits)) * unit_step_without_temperature n logits correct a) /\
+  (forall k : nat, (2 <= INR k) -> forall a, (a < n)%nat -> expected_group_step n k 0 logits correct a = group_gain k 0 (total_on n correct (softmax n logits)) (total_on n (fun b => negb (correct b)) (softmax n logits)) * unit_step_without_temperature n logits correct a) /\
+  (forall k : nat, (2 <= INR k) -> forall a, (a < n)%nat -> expected_group_step n k 1 logits correct a = group_gain k 1 (total_on n correct (softmax n logits)) (total_on n (fun b => negb (correct b)) (softmax n logits)) * unit_step_without_temperature n logits correct a) /\
   (forall direction : vector, (derivative (fun t => total_on n correct (softmax n (fun b => logits b + t * direction b))) (0) (sum n (fun a => unit_step_without_temperature n logits correct a * direction a)))).
 
 Definition witness : Prop :=
   exists (n : nat) (logits : vector) (correct : mask),
   (2 <= n)%nat /\
   nonempty n correct.
+
+Definition witness_1 : Prop :=
+  exists (n : nat) (logits : vector) (correct : mask),
+  (2 <= n)%nat /\
+  nonempty n correct /\
+  (exists k : nat, (2 <= INR k)).
+
+Definition witness_2 : Prop :=
+  exists (n : nat) (logits : vector) (correct : mask),
+  (2 <= n)%nat /\
+  nonempty n correct /\
+  (exists k : nat, (2 <= INR k)).
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  (0 < 2)%nat /\
+  (1 < 2)%nat /\
+  (0 < 3)%nat /\
+  (1 < 3)%nat /\
+  (0 < 4)%nat /\
+  (1 < 4)%nat /\
+  (forall k : nat, (2 <= INR k) -> (0 < k)%nat) /\
+  (forall k : nat, (2 <= INR k) -> (1 < k)%nat).

@@ -79,3 +79,41 @@ Definition witness_3 : Prop :=
   (2 <= n)%nat /\
   nonempty n correct /\
   ((0 < entropy_of_bonus n logits correct) /\ (held_gain n logits correct / entropy_of_bonus n logits correct = 0)).
+
+Definition renormalized_defined (n : nat) (logits : vector) (inside : mask) (a : nat) : Prop :=
+  total_on n inside (softmax n logits) <> 0.
+
+Definition surprise_defined (n : nat) (logits : vector) (correct : mask) (a : nat) : Prop :=
+  ((correct a = true) -> forall b, (b < n)%nat -> renormalized_defined n logits correct b).
+
+Definition diverse_step_defined (n : nat) (logits : vector) (correct : mask) (a : nat) : Prop :=
+  surprise_defined n logits correct a.
+
+Definition entropy_of_bonus_defined (n : nat) (logits : vector) (correct : mask) : Prop :=
+  (forall a, (a < n)%nat -> diverse_step_defined n logits correct a).
+
+Definition reward_of_bonus_defined (n : nat) (logits : vector) (correct : mask) : Prop :=
+  (forall a, (a < n)%nat -> diverse_step_defined n logits correct a).
+
+Definition held_gain_defined (n : nat) (logits : vector) (correct : mask) : Prop :=
+  entropy_of_bonus_defined n logits correct /\
+  reward_of_bonus_defined n logits correct.
+
+Definition held_step_defined (n : nat) (logits : vector) (correct : mask) (a : nat) : Prop :=
+  entropy_of_bonus_defined n logits correct /\
+  entropy_of_bonus n logits correct <> 0 /\
+  diverse_step_defined n logits correct a.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  held_gain_defined n logits correct /\
+  entropy_of_bonus_defined n logits correct /\
+  ((0 < entropy_of_bonus n logits correct * entropy_of_bonus n logits correct) -> forall a, (a < n)%nat -> held_step_defined n logits correct a) /\
+  ((0 < entropy_of_bonus n logits correct * entropy_of_bonus n logits correct) -> held_gain_defined n logits correct) /\
+  ((0 < entropy_of_bonus n logits correct * entropy_of_bonus n logits correct) -> entropy_of_bonus_defined n logits correct) /\
+  ((0 < entropy_of_bonus n logits correct * entropy_of_bonus n logits correct) -> entropy_of_bonus n logits correct <> 0) /\
+  ((0 < entropy_of_bonus n logits correct) -> held_gain_defined n logits correct) /\
+  ((0 < entropy_of_bonus n logits correct) -> entropy_of_bonus_defined n logits correct) /\
+  ((0 < entropy_of_bonus n logits correct) -> entropy_of_bonus n logits correct <> 0).

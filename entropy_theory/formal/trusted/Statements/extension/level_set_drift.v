@@ -26,3 +26,11 @@ Definition witness : Prop :=
   (forall a, (a < n)%nat -> 0 <= reward a) /\
   (forall a, (a < n)%nat -> reward a <= 1) /\
   0 < size.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (reward : vector) (size : R),
+  (3 <= n)%nat ->
+  (forall a, (a < n)%nat -> 0 <= reward a) ->
+  (forall a, (a < n)%nat -> reward a <= 1) ->
+  0 < size ->
+  0 < INR n.

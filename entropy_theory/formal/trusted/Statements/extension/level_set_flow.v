@@ -8,9 +8,9 @@ Open Scope R_scope.
 Definition reward_gradient (n : nat) (logits : vector) (reward : vector) : vector :=
   fun a => softmax n logits a * centered n (softmax n logits) reward a.
 
-(** The reward's gradient g minus its component along the entropy's gradient h. *)
+(** The reward's gradient g minus its component along the entropy's gradient h; g where h is zero. *)
 Definition level_step (n : nat) (logits : vector) (reward : vector) : vector :=
-  fun a => reward_gradient n logits reward a - sum n (fun b => reward_gradient n logits reward b * entropy_gradient n logits b) / sum n (fun b => entropy_gradient n logits b * entropy_gradient n logits b) * entropy_gradient n logits a.
+  fun a => reward_gradient n logits reward a - (if less 0 (sum n (fun b => entropy_gradient n logits b * entropy_gradient n logits b)) then sum n (fun b => reward_gradient n logits reward b * entropy_gradient n logits b) / sum n (fun b => entropy_gradient n logits b * entropy_gradient n logits b) else 0) * entropy_gradient n logits a.
 
 (** J = E[r]. *)
 Definition performance (n : nat) (logits : vector) (reward : vector) : R :=
@@ -36,3 +36,14 @@ Definition witness_1 : Prop :=
   (forall a, (a < n)%nat -> 0 <= reward a) /\
   (forall a, (a < n)%nat -> reward a <= 1) /\
   (exists path : R -> nat -> R, (forall time : R, (forall a, (a < n)%nat -> derivative (fun t => path t a) (time) (level_step n (path time) reward a))) /\ (exists start : R, (exists stop : R, (start <= stop)))).
+
+Definition level_step_defined (n : nat) (logits : vector) (reward : vector) (a : nat) : Prop :=
+  ((0 < sum n (fun b => entropy_gradient n logits b * entropy_gradient n logits b)) -> sum n (fun b => entropy_gradient n logits b * entropy_gradient n logits b) <> 0).
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (reward : vector),
+  (2 <= n)%nat ->
+  (forall a, (a < n)%nat -> 0 <= reward a) ->
+  (forall a, (a < n)%nat -> reward a <= 1) ->
+  (forall path : R -> nat -> R, forall time : R, forall a, (a < n)%nat -> level_step_defined n (path time) reward a) /\
+  (forall path : R -> nat -> R, (forall time : R, (forall a, (a < n)%nat -> derivative (fun t => path t a) (time) (level_step n (path time) reward a))) -> forall start : R, forall stop : R, (start <= stop) -> ((entropy n (path stop) = entropy n (path start)) /\ (performance n (path start) reward <= performance n (path stop) reward)) -> forall moment : R, ((start <= moment) /\ (moment <= stop)) -> (start < stop) -> forall a, (a < n)%nat -> level_step_defined n (path moment) reward a).

@@ -55,3 +55,29 @@ Definition witness : Prop :=
   exists (n : nat) (logits : vector) (correct : mask) (other : vector),
   (2 <= n)%nat /\
   nonempty n correct.
+
+Definition renormalized_defined (n : nat) (logits : vector) (inside : mask) (a : nat) : Prop :=
+  total_on n inside (softmax n logits) <> 0.
+
+Definition surprise_defined (n : nat) (logits : vector) (correct : mask) (a : nat) : Prop :=
+  ((correct a = true) -> forall b, (b < n)%nat -> renormalized_defined n logits correct b).
+
+Definition diverse_step_defined (n : nat) (logits : vector) (correct : mask) (a : nat) : Prop :=
+  surprise_defined n logits correct a.
+
+Definition entropy_of_bonus_defined (n : nat) (logits : vector) (correct : mask) : Prop :=
+  (forall a, (a < n)%nat -> diverse_step_defined n logits correct a).
+
+Definition reward_of_bonus_defined (n : nat) (logits : vector) (correct : mask) : Prop :=
+  (forall a, (a < n)%nat -> diverse_step_defined n logits correct a).
+
+Definition held_gain_defined (n : nat) (logits : vector) (correct : mask) : Prop :=
+  entropy_of_bonus_defined n logits correct /\
+  reward_of_bonus_defined n logits correct.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (other : vector),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  held_gain_defined n logits correct /\
+  held_gain_defined n other correct.

@@ -12,9 +12,9 @@ Definition reward_gradient (n : nat) (logits : vector) (reward : vector) : vecto
 Definition scaled_step (n : nat) (logits : vector) (reward : vector) : vector :=
   fun a => sum n (fun b => entropy_gradient n logits b * entropy_gradient n logits b) * reward_gradient n logits reward a - sum n (fun b => reward_gradient n logits reward b * entropy_gradient n logits b) * entropy_gradient n logits a.
 
-(** The reward's gradient g minus its component along the entropy's gradient h. *)
+(** The reward's gradient g minus its component along the entropy's gradient h; g where h is zero. *)
 Definition level_step (n : nat) (logits : vector) (reward : vector) : vector :=
-  fun a => reward_gradient n logits reward a - sum n (fun b => reward_gradient n logits reward b * entropy_gradient n logits b) / sum n (fun b => entropy_gradient n logits b * entropy_gradient n logits b) * entropy_gradient n logits a.
+  fun a => reward_gradient n logits reward a - (if less 0 (sum n (fun b => entropy_gradient n logits b * entropy_gradient n logits b)) then sum n (fun b => reward_gradient n logits reward b * entropy_gradient n logits b) / sum n (fun b => entropy_gradient n logits b * entropy_gradient n logits b) else 0) * entropy_gradient n logits a.
 
 (** J = E[r]. *)
 Definition performance (n : nat) (logits : vector) (reward : vector) : R :=
@@ -51,3 +51,14 @@ Definition witness_2 : Prop :=
   (forall a, (a < n)%nat -> 0 <= reward a) /\
   (forall a, (a < n)%nat -> reward a <= 1) /\
   (forall direction : vector, ((sum n (fun a => entropy_gradient n logits a * direction a) = 0) -> sum n (fun a => reward_gradient n logits reward a * direction a) = 0)).
+
+Definition level_step_defined (n : nat) (logits : vector) (reward : vector) (a : nat) : Prop :=
+  ((0 < sum n (fun b => entropy_gradient n logits b * entropy_gradient n logits b)) -> sum n (fun b => entropy_gradient n logits b * entropy_gradient n logits b) <> 0).
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (reward : vector),
+  (2 <= n)%nat ->
+  (forall a, (a < n)%nat -> 0 <= reward a) ->
+  (forall a, (a < n)%nat -> reward a <= 1) ->
+  (forall a, (a < n)%nat -> level_step_defined n logits reward a) /\
+  ((forall direction : vector, ((sum n (fun a => entropy_gradient n logits a * direction a) = 0) -> sum n (fun a => reward_gradient n logits reward a * direction a) = 0)) -> forall a, (a < n)%nat -> level_step_defined n logits reward a).

@@ -38,3 +38,17 @@ Definition witness : Prop :=
   temperature < 1 /\
   0 < - rate_without_temperature n logits correct /\
   0 <= total_on n correct (fun a => softmax n (tempered temperature logits) a - softmax n logits a).
+
+Definition rate_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) : Prop :=
+  temperature <> 0.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (temperature : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 < temperature ->
+  temperature < 1 ->
+  0 < - rate_without_temperature n logits correct ->
+  0 <= total_on n correct (fun a => softmax n (tempered temperature logits) a - softmax n logits a) ->
+  temperature <> 0 /\
+  rate_defined n logits correct temperature.

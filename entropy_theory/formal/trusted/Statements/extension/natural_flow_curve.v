@@ -73,3 +73,41 @@ Definition witness_2 : Prop :=
   0 < elapsed /\
   (exists y, response_of n h y /\ (~ (correct y = true))) /\
   (exists path : R -> state -> nat -> R, (forall t : R, ((0 <= t) -> forall s, state_of n h s -> forall a, (a < n)%nat -> derivative (fun t2 => path t2 s a) (t) (advantage n h (path t) (fun y => if correct y then 1 else 0) s a)))).
+
+Definition flowed_defined (n : nat) (h : nat) (logits : state -> vector) (reward : state -> R) (elapsed : R) (s : state) (a : nat) : Prop :=
+  0 < action_value n h logits (edge_reward h (fun y => exp (elapsed * reward y))) s a.
+
+Definition entropy_within_defined (n : nat) (h : nat) (logits : state -> vector) (kept : state -> bool) : Prop :=
+  (forall y, response_of n h y -> (kept y = true) -> mass n h logits kept <> 0) /\
+  (forall y, response_of n h y -> (kept y = true) -> 0 < mass n h logits kept).
+
+Definition mixed_defined (right : R) (wrong : R) (entropy_right : R) (entropy_wrong : R) : Prop :=
+  0 < right /\
+  0 < wrong.
+
+Definition curve_defined (n : nat) (h : nat) (logits : state -> vector) (correct : state -> bool) (elapsed : R) : Prop :=
+  mass n h logits correct * exp elapsed + mass n h logits (fun y => negb (correct y)) <> 0 /\
+  entropy_within_defined n h logits correct /\
+  entropy_within_defined n h logits (fun y => negb (correct y)) /\
+  mixed_defined (mass n h logits correct * exp elapsed / (mass n h logits correct * exp elapsed + mass n h logits (fun y => negb (correct y)))) (mass n h logits (fun y => negb (correct y)) / (mass n h logits correct * exp elapsed + mass n h logits (fun y => negb (correct y)))) (entropy_within n h logits correct) (entropy_within n h logits (fun y => negb (correct y))).
+
+Definition still_to_go_defined (n : nat) (h : nat) (logits : state -> vector) (correct : state -> bool) (elapsed : R) : Prop :=
+  entropy_within_defined n h logits (fun y => negb (correct y)) /\
+  entropy_within_defined n h logits correct /\
+  mass n h logits correct <> 0 /\
+  0 <= mass n h logits (fun y => negb (correct y)) / mass n h logits correct.
+
+Definition defined : Prop :=
+  forall (n h : nat) (logits : state -> vector) (correct : state -> bool) (elapsed : R),
+  (2 <= n)%nat ->
+  (1 <= h)%nat ->
+  (exists y, response_of n h y /\ correct y = true) ->
+  0 < elapsed ->
+  (exists y, response_of n h y /\ (~ (correct y = true))) ->
+  (forall s, state_of n h s -> forall a, (a < n)%nat -> flowed_defined n h logits (fun y => if correct y then 1 else 0) elapsed s a) /\
+  curve_defined n h logits correct elapsed /\
+  (forall s, state_of n h s -> forall a, (a < n)%nat -> forall t : R, t = elapsed -> flowed_defined n h logits (fun y => if correct y then 1 else 0) t s a) /\
+  (forall u, state_of n h u -> forall b, (b < n)%nat -> flowed_defined n h logits (fun y => if correct y then 1 else 0) elapsed u b) /\
+  (forall path : R -> state -> nat -> R, (forall t : R, ((0 <= t) -> forall s, state_of n h s -> forall a, (a < n)%nat -> derivative (fun t2 => path t2 s a) (t) (advantage n h (path t) (fun y => if correct y then 1 else 0) s a))) -> curve_defined n h (path 0) correct elapsed) /\
+  (forall path : R -> state -> nat -> R, (forall t : R, ((0 <= t) -> forall s, state_of n h s -> forall a, (a < n)%nat -> derivative (fun t2 => path t2 s a) (t) (advantage n h (path t) (fun y => if correct y then 1 else 0) s a))) -> entropy_within_defined n h (path 0) correct) /\
+  (forall path : R -> state -> nat -> R, (forall t : R, ((0 <= t) -> forall s, state_of n h s -> forall a, (a < n)%nat -> derivative (fun t2 => path t2 s a) (t) (advantage n h (path t) (fun y => if correct y then 1 else 0) s a))) -> still_to_go_defined n h (path 0) correct elapsed).

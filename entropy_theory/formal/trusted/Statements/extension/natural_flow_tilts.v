@@ -41,3 +41,19 @@ Definition witness_1 : Prop :=
   (1 <= h)%nat /\
   0 < elapsed /\
   (exists path : R -> state -> nat -> R, (forall t : R, ((0 <= t) -> forall s, state_of n h s -> forall a, (a < n)%nat -> derivative (fun t2 => path t2 s a) (t) (advantage n h (path t) reward s a)))).
+
+Definition flowed_defined (n : nat) (h : nat) (logits : state -> vector) (reward : state -> R) (elapsed : R) (s : state) (a : nat) : Prop :=
+  0 < action_value n h logits (edge_reward h (fun y => exp (elapsed * reward y))) s a.
+
+Definition tilted_probabilities_defined (n : nat) (h : nat) (logits : state -> vector) (reward : state -> R) (elapsed : R) (y : state) : Prop :=
+  mean_responses n h logits (fun x => exp (elapsed * reward x)) <> 0.
+
+Definition defined : Prop :=
+  forall (n h : nat) (logits : state -> vector) (reward : state -> R) (elapsed : R),
+  (2 <= n)%nat ->
+  (1 <= h)%nat ->
+  0 < elapsed ->
+  (forall u, state_of n h u -> forall b, (b < n)%nat -> flowed_defined n h logits reward elapsed u b) /\
+  (forall y, response_of n h y -> tilted_probabilities_defined n h logits reward elapsed y) /\
+  (forall s, state_of n h s -> forall a, (a < n)%nat -> forall t : R, t = elapsed -> flowed_defined n h logits reward t s a) /\
+  (forall path : R -> state -> nat -> R, (forall t : R, ((0 <= t) -> forall s, state_of n h s -> forall a, (a < n)%nat -> derivative (fun t2 => path t2 s a) (t) (advantage n h (path t) reward s a))) -> forall y, response_of n h y -> tilted_probabilities_defined n h (path 0) reward elapsed y).

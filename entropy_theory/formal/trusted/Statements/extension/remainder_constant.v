@@ -19,3 +19,9 @@ Definition witness_1 : Prop :=
   exists (n : nat) (logits : vector) (step : vector),
   (2 <= n)%nat /\
   (4 <= INR n) /\ (exists K : R, (forall z : vector, (forall d : vector, (Rabs (entropy_change n z d - - covariance n (softmax n z) z d) <= K * sum n (fun a => d a * d a) / 2)))).
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (step : vector),
+  (2 <= n)%nat ->
+  0 < INR n /\
+  ((4 <= INR n) -> forall K : R, (forall z : vector, (forall d : vector, (Rabs (entropy_change n z d - - covariance n (softmax n z) z d) <= K * sum n (fun a => d a * d a) / 2))) -> 0 < (INR n - 2) / 2).

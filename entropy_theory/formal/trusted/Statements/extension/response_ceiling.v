@@ -55,3 +55,20 @@ Definition witness_1 : Prop :=
   0 < learning_rate /\
   0 < lowest /\
   (exists temperatures : nat -> R, (forall k : nat, lowest <= temperatures k) /\ (exists weights : nat -> R, (forall k : nat, 0 <= weights k) /\ (exists path : nat -> state -> nat -> R, (forall k : nat, forall s, state_of n h s -> forall a, (a < n)%nat -> path (S k) s a = path k s a + learning_rate * (tempered_step n h (path k) correct (temperatures k) s a + weights k * policy_gradient n h (path k) correct s a))))).
+
+Definition tempered_step_defined (n : nat) (h : nat) (logits : state -> vector) (correct : state -> bool) (temperature : R) (s : state) (a : nat) : Prop :=
+  temperature <> 0.
+
+Definition defined : Prop :=
+  forall (n h : nat) (logits : state -> vector) (correct : state -> bool) (temperature : R) (learning_rate : R) (lowest : R),
+  (2 <= n)%nat ->
+  (1 <= h)%nat ->
+  (exists y, response_of n h y /\ correct y = true) ->
+  0 < temperature ->
+  0 < learning_rate ->
+  0 < lowest ->
+  temperature <> 0 /\
+  (forall s, state_of n h s -> forall a, (a < n)%nat -> ~ (viable n h logits correct s a = true) -> tempered_step_defined n h logits correct temperature s a) /\
+  (forall s, state_of n h s -> forall a, (a < n)%nat -> (viable n h logits correct s a = true) -> tempered_step_defined n h logits correct temperature s a) /\
+  (forall temperatures : nat -> R, (forall k : nat, lowest <= temperatures k) -> forall path : nat -> state -> nat -> R, forall k : nat, forall s, state_of n h s -> forall a, (a < n)%nat -> tempered_step_defined n h (path k) correct (temperatures k) s a) /\
+  (forall temperatures : nat -> R, (forall k : nat, lowest <= temperatures k) -> forall weights : nat -> R, (forall k : nat, 0 <= weights k) -> forall path : nat -> state -> nat -> R, (forall k : nat, forall s, state_of n h s -> forall a, (a < n)%nat -> path (S k) s a = path k s a + learning_rate * (tempered_step n h (path k) correct (temperatures k) s a + weights k * policy_gradient n h (path k) correct s a)) -> (tends_to (fun k => success n h (path k) correct) (1)) -> 0 < sum_responses n h (fun y => if correct y then 1 else 0)).

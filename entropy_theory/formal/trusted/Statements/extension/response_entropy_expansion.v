@@ -33,3 +33,14 @@ Definition witness : Prop :=
   (2 <= n)%nat /\
   (1 <= h)%nat /\
   0 < size.
+
+Definition response_remainder_bound_defined (n : nat) (h : nat) (step : state -> vector) : Prop :=
+  0 < INR h /\
+  0 < INR n.
+
+Definition defined : Prop :=
+  forall (n h : nat) (logits : state -> vector) (step : state -> vector) (size : R),
+  (2 <= n)%nat ->
+  (1 <= h)%nat ->
+  0 < size ->
+  response_remainder_bound_defined n h (fun s a => size * step s a).

@@ -47,3 +47,37 @@ Definition witness : Prop :=
   0 < temperature /\
   1 <= factor /\
   (~ (forall a, (a < n)%nat -> correct a = true)).
+
+Definition conditional_without_temperature_defined (n : nat) (logits : vector) (chosen : mask) (a : nat) : Prop :=
+  sum n (fun b => if chosen b then exp (logits b - largest_on n chosen logits) else 0) <> 0.
+
+Definition conditional_defined (n : nat) (logits : vector) (chosen : mask) (temperature : R) (a : nat) : Prop :=
+  temperature <> 0 /\
+  sum n (fun b => if chosen b then exp ((logits b - largest_on n chosen logits) / temperature) else 0) <> 0.
+
+Definition sample_rate_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) : Prop :=
+  (forall a, (a < n)%nat -> conditional_defined n logits correct temperature a).
+
+Definition sum_of_squares_defined (n : nat) (logits : vector) (correct : mask) : Prop :=
+  (forall a, (a < n)%nat -> conditional_without_temperature_defined n logits correct a).
+
+Definition unit_step_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) (a : nat) : Prop :=
+  temperature <> 0.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (temperature : R) (factor : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 < temperature ->
+  1 <= factor ->
+  (~ (forall a, (a < n)%nat -> correct a = true)) ->
+  (forall a, (a < n)%nat -> (correct a = true) -> conditional_without_temperature_defined n logits correct a) /\
+  (forall a, (a < n)%nat -> (correct a = true) -> forall b, (b < n)%nat -> (correct b = true) -> conditional_without_temperature_defined n logits correct b) /\
+  (forall a, (a < n)%nat -> (correct a = true) -> conditional_defined n logits correct temperature a) /\
+  (forall a, (a < n)%nat -> (correct a = true) -> conditional_defined n logits correct (temperature * factor) a) /\
+  sample_rate_defined n logits correct (Rmin temperature 1) /\
+  sum_of_squares_defined n logits correct /\
+  (forall a, (a < n)%nat -> unit_step_defined n logits correct temperature a) /\
+  temperature <> 0 /\
+  sample_rate_defined n logits correct temperature /\
+  sample_rate_defined n logits correct (temperature * factor).

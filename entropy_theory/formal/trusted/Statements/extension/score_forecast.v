@@ -37,3 +37,23 @@ Definition witness : Prop :=
   (2 <= n)%nat /\
   nonempty n correct /\
   0 < learning_rate.
+
+Definition renormalized_defined (n : nat) (logits : vector) (inside : mask) (a : nat) : Prop :=
+  total_on n inside (softmax n logits) <> 0.
+
+Definition clamped_tilt_defined (n : nat) (logits : vector) (inside : mask) (a : nat) : Prop :=
+  renormalized_defined n logits inside a /\
+  (forall b, (b < n)%nat -> renormalized_defined n logits inside b).
+
+Definition remainder_bound_defined (n : nat) (step : vector) : Prop :=
+  0 < INR n.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (score : vector) (reference : vector) (learning_rate : R) (entropy_ : R) (clamped : R) (reference_kl : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 < learning_rate ->
+  (forall a, (a < n)%nat -> clamped_tilt_defined n logits correct a) /\
+  remainder_bound_defined n (fun a => learning_rate * (score a - sum n score * softmax n logits a + (- entropy_ * own_covariance n logits a - clamped * clamped_tilt n logits correct a) + reference_kl * (softmax n logits a * centered n (softmax n logits) (fun b => logits b - reference b) a))) /\
+  (forall direction : vector, forall t : R, t = 0 -> forall a, (a < n)%nat -> (correct a = true) -> sum n (fun b => if correct b then softmax n (fun c => logits c + t * direction c) b else 0) <> 0) /\
+  (forall direction : vector, forall t : R, t = 0 -> forall a, (a < n)%nat -> (correct a = true) -> 0 < (if correct a then softmax n (fun b => logits b + t * direction b) a else 0) / sum n (fun b => if correct b then softmax n (fun c => logits c + t * direction c) b else 0)).

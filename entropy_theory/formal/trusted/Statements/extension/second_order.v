@@ -14,3 +14,8 @@ Definition statement : Prop :=
 Definition witness : Prop :=
   exists (n : nat) (logits : vector) (step : vector),
   (2 <= n)%nat.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (step : vector),
+  (2 <= n)%nat ->
+  0 < INR n.

@@ -37,3 +37,14 @@ Definition witness : Prop :=
   (2 <= n)%nat /\
   (1 <= h)%nat /\
   (1 <= prompts)%nat.
+
+Definition square_of_gradient_defined (n : nat) (h : nat) (prompts : nat) (logits : nat -> state -> nat -> R) (reward : nat -> state -> R) : Prop :=
+  INR prompts <> 0.
+
+Definition defined : Prop :=
+  forall (n h prompts : nat) (logits : nat -> state -> nat -> R) (reward : nat -> state -> R),
+  (2 <= n)%nat ->
+  (1 <= h)%nat ->
+  (1 <= prompts)%nat ->
+  square_of_gradient_defined n h prompts logits reward /\
+  INR prompts <> 0.

@@ -108,3 +108,23 @@ Definition witness_6 : Prop :=
   nonempty n correct /\
   0 < temperature /\
   (0 < cold_enough n logits correct temperature).
+
+Definition rate_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) : Prop :=
+  temperature <> 0.
+
+Definition cold_enough_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) : Prop :=
+  temperature <> 0.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (temperature : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 < temperature ->
+  rate_defined n logits correct temperature /\
+  cold_enough_defined n logits correct temperature /\
+  ((forall a, (a < n)%nat -> correct a = true) -> rate_defined n logits correct temperature) /\
+  (forall T : R, (0 < T) -> rate_defined n logits correct T) /\
+  ((sum_of_excess n logits correct < 0) -> forall T : R, (0 < T) -> rate_defined n logits correct T) /\
+  ((0 < hot_enough n logits correct temperature) -> rate_defined n logits correct temperature) /\
+  ((0 < largest_excess n logits correct) -> forall T : R, (0 < T) -> rate_defined n logits correct T) /\
+  ((0 < cold_enough n logits correct temperature) -> rate_defined n logits correct temperature).

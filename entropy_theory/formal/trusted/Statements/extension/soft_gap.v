@@ -50,3 +50,27 @@ Definition witness : Prop :=
   (1 <= h)%nat /\
   (1 <= prompts)%nat /\
   0 < coefficient.
+
+Definition square_of_soft_gradient_defined (n : nat) (h : nat) (prompts : nat) (logits : nat -> state -> nat -> R) (reward : nat -> state -> R) (coefficient : R) : Prop :=
+  INR prompts <> 0.
+
+Definition soft_visits_defined (n : nat) (h : nat) (prompts : nat) (logits : nat -> state -> nat -> R) (reward : nat -> state -> R) (coefficient : R) (q : nat) (s : state) : Prop :=
+  coefficient <> 0.
+
+Definition soft_constant_defined (n : nat) (h : nat) (prompts : nat) (logits : nat -> state -> nat -> R) (reward : nat -> state -> R) (coefficient : R) (q : nat) : Prop :=
+  (forall s, state_of n h s -> soft_visits_defined n h prompts logits reward coefficient q s) /\
+  (forall s, state_of n h s -> soft_visits n h prompts logits reward coefficient q s <> 0).
+
+Definition soft_gap_defined (n : nat) (h : nat) (prompts : nat) (logits : nat -> state -> nat -> R) (reward : nat -> state -> R) (coefficient : R) (q : nat) : Prop :=
+  coefficient <> 0.
+
+Definition defined : Prop :=
+  forall (n h prompts : nat) (logits : nat -> state -> nat -> R) (reward : nat -> state -> R) (coefficient : R),
+  (2 <= n)%nat ->
+  (1 <= h)%nat ->
+  (1 <= prompts)%nat ->
+  0 < coefficient ->
+  square_of_soft_gradient_defined n h prompts logits reward coefficient /\
+  (forall q, (q < prompts)%nat -> soft_constant_defined n h prompts logits reward coefficient q) /\
+  INR prompts ^ 2 <> 0 /\
+  (forall q, (q < prompts)%nat -> soft_gap_defined n h prompts logits reward coefficient q).

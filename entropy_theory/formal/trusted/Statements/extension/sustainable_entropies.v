@@ -130,3 +130,96 @@ Definition witness_1 : Prop :=
   0 < grpo_weight /\
   (~ (forall a, (a < n)%nat -> correct a = true)) /\
   (exists lowest : R, (0 < lowest) /\ (exists temperatures : nat -> R, (forall k : nat, lowest <= temperatures k) /\ (exists weights : nat -> R, (forall k : nat, 0 <= weights k)))).
+
+Definition gap_defined (n : nat) (logits : vector) (correct : mask) : Prop :=
+  count n logits correct <> 0.
+
+Definition log_wrong_bound_defined (n : nat) (logits : vector) (correct : mask) : Prop :=
+  count n logits correct <> 0 /\
+  0 < count n logits (fun a => negb (correct a)) / count n logits correct /\
+  gap_defined n logits correct.
+
+Definition widest_entropy_defined (right : R) (wrong : R) (log_e : R) : Prop :=
+  0 < right /\
+  0 < 1 + - exp log_e /\
+  right <> 0 /\
+  0 < wrong / right.
+
+Definition ceiling_defined (n : nat) (logits : vector) (correct : mask) : Prop :=
+  log_wrong_bound_defined n logits correct /\
+  INR n <> 0 /\
+  ((exp (log_wrong_bound n logits correct) < count n logits (fun a => negb (correct a)) / INR n) -> log_wrong_bound_defined n logits correct) /\
+  ((exp (log_wrong_bound n logits correct) < count n logits (fun a => negb (correct a)) / INR n) -> widest_entropy_defined (count n logits correct) (count n logits (fun a => negb (correct a))) (log_wrong_bound n logits correct)) /\
+  (~ (exp (log_wrong_bound n logits correct) < count n logits (fun a => negb (correct a)) / INR n) -> 0 < INR n).
+
+Definition two_answer_entropy_defined (gap : R) : Prop :=
+  0 < 1 + exp (- gap) /\
+  1 + exp (- gap) <> 0.
+
+Definition unit_step_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) (a : nat) : Prop :=
+  temperature <> 0.
+
+Definition aepo_step_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) (grpo_weight : R) (a : nat) : Prop :=
+  unit_step_defined n logits correct temperature a.
+
+Definition after_step_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) (grpo_weight : R) (learning_rate : R) (a : nat) : Prop :=
+  aepo_step_defined n logits correct temperature grpo_weight a.
+
+Definition after_switched_step_defined (n : nat) (logits : vector) (correct : mask) (target : R) (grpo_weight : R) (learning_rate : R) (a : nat) : Prop :=
+  after_step_defined n logits correct (switch_temperature (less (entropy n logits) target) (entropy n logits)) grpo_weight learning_rate a.
+
+Definition conditional_without_temperature_defined (n : nat) (logits : vector) (chosen : mask) (a : nat) : Prop :=
+  sum n (fun b => if chosen b then exp (logits b - largest_on n chosen logits) else 0) <> 0.
+
+Definition conditional_entropy_defined (n : nat) (logits : vector) (correct : mask) : Prop :=
+  0 < sum n (fun a => if correct a then exp (- (largest_on n correct logits - logits a)) else 0) /\
+  (forall a, (a < n)%nat -> conditional_without_temperature_defined n logits correct a).
+
+Definition lack_defined (n : nat) (logits : vector) (correct : mask) (target : R) : Prop :=
+  conditional_entropy_defined n logits correct.
+
+Definition conditional_defined (n : nat) (logits : vector) (chosen : mask) (temperature : R) (a : nat) : Prop :=
+  temperature <> 0 /\
+  sum n (fun b => if chosen b then exp ((logits b - largest_on n chosen logits) / temperature) else 0) <> 0.
+
+Definition conditional_rate_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) : Prop :=
+  (forall a, (a < n)%nat -> (correct a = true) -> conditional_defined n logits correct temperature a) /\
+  (forall a, (a < n)%nat -> (correct a = true) -> forall b, (b < n)%nat -> conditional_without_temperature_defined n logits correct b) /\
+  (forall a, (a < n)%nat -> (correct a = true) -> forall c, (c < n)%nat -> conditional_without_temperature_defined n logits correct c).
+
+Definition push_defined (n : nat) (logits : vector) (correct : mask) (target : R) : Prop :=
+  lack_defined n logits correct target /\
+  conditional_rate_defined n logits correct (switch_temperature (less 0 (lack n logits correct target)) (lack n logits correct target)).
+
+Definition speed_defined (gap : R) (temperature : R) : Prop :=
+  temperature <> 0 /\
+  (1 + exp (- gap / temperature)) * (1 + exp (- gap)) <> 0.
+
+Definition moved_gap_defined (gap : R) (target_gap : R) (learning_rate : R) : Prop :=
+  two_answer_entropy_defined gap /\
+  two_answer_entropy_defined target_gap /\
+  speed_defined gap (switch_temperature (less (two_answer_entropy gap) (two_answer_entropy target_gap)) gap).
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (target_gap : R) (learning_rate : R) (grpo_weight : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 < target_gap ->
+  0 < learning_rate ->
+  learning_rate <= 2 ->
+  0 < grpo_weight ->
+  (~ (forall a, (a < n)%nat -> correct a = true)) ->
+  ceiling_defined n logits correct /\
+  two_answer_entropy_defined target_gap /\
+  (forall a, (a < n)%nat -> after_switched_step_defined n logits correct (two_answer_entropy target_gap) grpo_weight learning_rate a) /\
+  (forall b, (b < n)%nat -> after_switched_step_defined n logits correct (two_answer_entropy target_gap) grpo_weight learning_rate b) /\
+  (forall a, (a < n)%nat -> after_switched_step_defined n (after_switched_step n logits correct (two_answer_entropy target_gap) grpo_weight learning_rate) correct (two_answer_entropy target_gap) grpo_weight learning_rate a) /\
+  push_defined n logits correct (two_answer_entropy target_gap) /\
+  moved_gap_defined (logit_range n logits) target_gap learning_rate /\
+  two_answer_entropy_defined (moved_gap (logit_range n logits) target_gap learning_rate) /\
+  (forall target : R, push_defined n logits correct target) /\
+  (forall target : R, (0 <= push n logits correct target) -> lack_defined n logits correct target) /\
+  (forall target : R, (0 <= push n logits correct target) -> ((0 < lack n logits correct target * lack n logits correct target) /\ (0 < range_on n logits correct)) -> push_defined n logits correct target) /\
+  (forall lowest : R, (0 < lowest) -> forall temperatures : nat -> R, (forall k : nat, lowest <= temperatures k) -> forall weights : nat -> R, (forall k : nat, 0 <= weights k) -> forall j : nat, forall z : vector, forall b, (b < n)%nat -> after_step_defined n z correct (temperatures j) (weights j) learning_rate b) /\
+  (forall lowest : R, (0 < lowest) -> forall temperatures : nat -> R, (forall k : nat, lowest <= temperatures k) -> forall weights : nat -> R, (forall k : nat, 0 <= weights k) -> (forall k : nat, entropy n (run (fun j z => (after_step n z correct (temperatures j) (weights j) learning_rate)) logits k) <= ceiling n logits correct) -> forall j : nat, forall z : vector, forall b, (b < n)%nat -> after_step_defined n z correct (temperatures j) (weights j) learning_rate b) /\
+  (forall lowest : R, (0 < lowest) -> forall temperatures : nat -> R, (forall k : nat, lowest <= temperatures k) -> forall weights : nat -> R, (forall k : nat, 0 <= weights k) -> (forall k : nat, entropy n (run (fun j z => (after_step n z correct (temperatures j) (weights j) learning_rate)) logits k) <= ceiling n logits correct) -> 0 < count n logits correct).

@@ -73,3 +73,34 @@ Definition witness_1 : Prop :=
   0 < bonus /\
   (~ (forall a, (a < n)%nat -> correct a = true)) /\
   (exists policy : vector, (forall a, (a < n)%nat -> forall b, (b < n)%nat -> (~ (((correct a = true) /\ (correct b = true)) \/ ((~ (correct a = true)) /\ (~ (correct b = true))))) \/ (policy a = policy b))).
+
+Definition unit_step_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) (a : nat) : Prop :=
+  temperature <> 0.
+
+Definition mixed_step_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) (bonus : R) (a : nat) : Prop :=
+  unit_step_defined n logits correct temperature a.
+
+Definition binary_defined (right : R) (wrong : R) : Prop :=
+  0 < right /\
+  0 < wrong.
+
+Definition widest_defined (n : nat) (logits : vector) (correct : mask) : Prop :=
+  0 < total_on n correct (fun a => 1) /\
+  0 < Rmax (total_on n (fun a => negb (correct a)) (fun a => 1)) 1.
+
+Definition off_the_curve_defined (n : nat) (logits : vector) (correct : mask) : Prop :=
+  binary_defined (performance n logits correct) (failure n logits correct) /\
+  widest_defined n logits correct.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (learning_rate : R) (temperature : R) (bonus : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 < learning_rate ->
+  0 < temperature ->
+  0 < bonus ->
+  (~ (forall a, (a < n)%nat -> correct a = true)) ->
+  (forall a, (a < n)%nat -> mixed_step_defined n (two_logits n logits correct) correct temperature bonus a) /\
+  (forall b, (b < n)%nat -> mixed_step_defined n (two_logits n logits correct) correct temperature bonus b) /\
+  off_the_curve_defined n (fun a => two_logits n logits correct a + learning_rate * mixed_step n (two_logits n logits correct) correct temperature bonus a + learning_rate * natural_step n (fun b => two_logits n logits correct b + learning_rate * mixed_step n (two_logits n logits correct) correct temperature bonus b) correct a) correct /\
+  (forall policy : vector, (forall a, (a < n)%nat -> forall b, (b < n)%nat -> (~ (((correct a = true) /\ (correct b = true)) \/ ((~ (correct a = true)) /\ (~ (correct b = true))))) \/ (policy a = policy b)) -> off_the_curve_defined n policy correct).

@@ -69,3 +69,32 @@ Definition witness_1 : Prop :=
   0 <= grpo_weight /\
   (~ (forall a, (a < n)%nat -> correct a = true)) /\
   (exists most : R, (exists weights : nat -> R, (forall k : nat, (0 <= weights k) /\ (weights k <= most)))).
+
+Definition drift_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) (grpo_weight : R) : Prop :=
+  temperature <> 0 /\
+  count n logits correct <> 0.
+
+Definition unit_step_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) (a : nat) : Prop :=
+  temperature <> 0.
+
+Definition aepo_step_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) (grpo_weight : R) (a : nat) : Prop :=
+  unit_step_defined n logits correct temperature a.
+
+Definition after_step_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) (grpo_weight : R) (learning_rate : R) (a : nat) : Prop :=
+  aepo_step_defined n logits correct temperature grpo_weight a.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (temperature : R) (learning_rate : R) (grpo_weight : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  1 < temperature ->
+  0 < learning_rate ->
+  learning_rate <= 2 ->
+  0 <= grpo_weight ->
+  (~ (forall a, (a < n)%nat -> correct a = true)) ->
+  drift_defined n logits correct temperature grpo_weight /\
+  (forall a, (a < n)%nat -> after_step_defined n logits correct temperature grpo_weight learning_rate a) /\
+  learning_rate <> 0 /\
+  (forall most : R, forall weights : nat -> R, (forall k : nat, (0 <= weights k) /\ (weights k <= most)) -> forall j : nat, forall z : vector, forall b, (b < n)%nat -> after_step_defined n z correct temperature (weights j) learning_rate b) /\
+  (forall most : R, forall weights : nat -> R, (forall k : nat, (0 <= weights k) /\ (weights k <= most)) -> (tends_to (fun k => range_on n (run (fun j z => (after_step n z correct temperature (weights j) learning_rate)) logits k) correct) (0)) -> forall j : nat, forall z : vector, forall b, (b < n)%nat -> after_step_defined n z correct temperature (weights j) learning_rate b) /\
+  (forall most : R, forall weights : nat -> R, (forall k : nat, (0 <= weights k) /\ (weights k <= most)) -> (tends_to (fun k => range_on n (run (fun j z => (after_step n z correct temperature (weights j) learning_rate)) logits k) correct) (0)) -> 0 < count n logits correct).

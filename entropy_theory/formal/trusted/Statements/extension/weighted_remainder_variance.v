@@ -14,3 +14,11 @@ Definition witness : Prop :=
   exists (n : nat) (logits : vector) (step : vector),
   (2 <= n)%nat /\
   0 < covariance n (softmax n logits) step step.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (step : vector),
+  (2 <= n)%nat ->
+  0 < covariance n (softmax n logits) step step ->
+  0 < INR n /\
+  covariance n (softmax n logits) step step <> 0 /\
+  0 < (largest n step - smallest n step) * (largest n step - smallest n step) / covariance n (softmax n logits) step step.

@@ -57,3 +57,34 @@ Definition witness_1 : Prop :=
   0 < coefficient /\
   (~ (forall a, (a < n)%nat -> correct a = true)) /\
   (share < 1).
+
+Definition covariance_weight_defined (n : nat) (logits : vector) (share : R) : Prop :=
+  0 < (INR n - 1) /\
+  1 + ln (INR n - 1) <> 0.
+
+Definition mean_within_defined (n : nat) (logits : vector) (inside : mask) : Prop :=
+  total_on n inside (softmax n logits) <> 0.
+
+Definition bracket_defined (n : nat) (logits : vector) (correct : mask) (beta : R) : Prop :=
+  mean_within_defined n logits correct /\
+  mean_within_defined n logits (fun a => negb (correct a)).
+
+Definition gap_of_bonus_defined (tokens : R) (right : R) (coefficient : R) : Prop :=
+  coefficient <> 0 /\
+  (tokens - right) * exp (- 1 / coefficient) + right <> 0.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (share : R) (coefficient : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 < share ->
+  share <= 1 ->
+  0 < coefficient ->
+  (~ (forall a, (a < n)%nat -> correct a = true)) ->
+  covariance_weight_defined n logits share /\
+  bracket_defined n logits correct (covariance_weight n logits share) /\
+  gap_of_bonus_defined (INR n) (total_on n correct (fun a => 1)) coefficient /\
+  total_on n correct (fun a => 1) <> 0 /\
+  0 < INR n / total_on n correct (fun a => 1) /\
+  ((share < 1) -> covariance_weight_defined n logits share) /\
+  ((share < 1) -> bracket_defined n logits correct (covariance_weight n logits share)).

@@ -44,3 +44,25 @@ Definition witness : Prop :=
   epsilon < 1 /\
   (exists a, (a < n)%nat /\ ((above n logits drift epsilon a = true) \/ (below n logits drift epsilon a = true))) /\
   (~ (exists a, (a < n)%nat /\ (((above n logits drift epsilon a = true) \/ (below n logits drift epsilon a = true)) /\ (~ (relative_log_prob n logits a < 0))))).
+
+Definition ratio_defined (n : nat) (logits : vector) (drift : vector) (a : nat) : Prop :=
+  softmax n (fun b => logits b - drift b) a <> 0.
+
+Definition above_defined (n : nat) (logits : vector) (drift : vector) (epsilon : R) (a : nat) : Prop :=
+  ratio_defined n logits drift a.
+
+Definition below_defined (n : nat) (logits : vector) (drift : vector) (epsilon : R) (a : nat) : Prop :=
+  ratio_defined n logits drift a.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (drift : vector) (epsilon : R),
+  (2 <= n)%nat ->
+  0 < epsilon ->
+  epsilon < 1 ->
+  (exists a, (a < n)%nat /\ ((above n logits drift epsilon a = true) \/ (below n logits drift epsilon a = true))) ->
+  (~ (exists a, (a < n)%nat /\ (((above n logits drift epsilon a = true) \/ (below n logits drift epsilon a = true)) /\ (~ (relative_log_prob n logits a < 0))))) ->
+  (forall a, (a < n)%nat -> above_defined n logits drift epsilon a) /\
+  (forall a, (a < n)%nat -> ~ (above n logits drift epsilon a = true) -> below_defined n logits drift epsilon a) /\
+  (forall a, (a < n)%nat -> below_defined n logits drift epsilon a) /\
+  ((exists a, (a < n)%nat /\ (below n logits drift epsilon a = true)) -> forall b, (b < n)%nat -> below_defined n logits drift epsilon b) /\
+  ((exists a, (a < n)%nat /\ (above n logits drift epsilon a = true)) -> forall b, (b < n)%nat -> above_defined n logits drift epsilon b).

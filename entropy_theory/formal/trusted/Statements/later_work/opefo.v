@@ -36,3 +36,17 @@ Definition witness : Prop :=
   exists (n : nat) (logits : vector) (step : vector),
   (2 <= n)%nat /\
   0 < sum n (fun a => Rabs (flows n logits step a)).
+
+Definition balance_defined (n : nat) (flow : vector) : Prop :=
+  sum n (fun a => Rabs (flow a)) <> 0.
+
+Definition balanced_defined (n : nat) (logits : vector) (coefficients : vector) (flow : vector) (a : nat) : Prop :=
+  balance_defined n flow.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (step : vector),
+  (2 <= n)%nat ->
+  0 < sum n (fun a => Rabs (flows n logits step a)) ->
+  (forall a, (a < n)%nat -> balanced_defined n logits step (flows n logits step) a) /\
+  sum n (fun a => Rabs (flows n logits step a)) <> 0 /\
+  balance_defined n (flows n logits step).

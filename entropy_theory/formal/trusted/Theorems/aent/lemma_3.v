@@ -10,9 +10,9 @@ Definition gradient_of_regularized_value : Prop :=
   (2 <= n)%nat -> (1 <= h)%nat -> (prompt < m)%nat -> state_of n h s -> (a < n)%nat ->
   derivative
     (fun x => sum m (fun q =>
-       regularized_value n h (if Nat.eqb q prompt then set_logit (z q) s a x else z q)
+       value_with_entropy n h (if Nat.eqb q prompt then set_logit (z q) s a x else z q)
          (reward q) coefficient) / INR m)
     (z prompt s a)
     (probability n (z prompt) s * (softmax n (z prompt s) a *
-       advantage n h (z prompt)
-         (regularized_edge n h (z prompt) (reward prompt) coefficient) s a) / INR m).
+       advantage_at n h (z prompt)
+         (edge_with_entropy n h (z prompt) (reward prompt) coefficient) s a) / INR m).

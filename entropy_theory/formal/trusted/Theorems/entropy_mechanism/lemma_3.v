@@ -11,4 +11,4 @@ Definition advantage_has_mean_zero : Prop :=
   let Q a := sum_through n h z reward (s ++ [a]) / (probability n z s * softmax n (z s) a) in
   mean n (softmax n (z s)) (fun a => Q a - V) = 0 /\
   V = sum n (fun a => sum_through n h z reward (s ++ [a])) / probability n z s /\
-  (forall a, (a < n)%nat -> Q a - V = advantage n h z (edge_reward h reward) s a).
+  (forall a, (a < n)%nat -> Q a - V = advantage_at n h z (edge_reward h reward) s a).

@@ -18,8 +18,8 @@ Definition rate (n : nat) (logits : vector) (correct : mask) (temperature : R) :
 Definition printed_is_false : Prop :=
   ~ exists constant, forall (n h : nat) (z : policy) (reward : state -> R) (learning_rate : R) (s : state),
     (2 <= n)%nat -> 0 < learning_rate -> state_of n h s ->
-    let step a := learning_rate * response_gradient n h z reward s a in
+    let step a := learning_rate * gradient_over_responses n h z reward s a in
     let rate := - covariance n (softmax n (z s)) (log_softmax n (z s))
-      (fun a => softmax n (z s) a * advantage n h z (edge_reward h reward) s a) in
+      (fun a => softmax n (z s) a * advantage_at n h z (edge_reward h reward) s a) in
     Rabs (entropy n (fun a => z s a + step a) - entropy n (z s) - learning_rate * rate)
       <= constant * sum n (fun a => step a * step a).

@@ -13,5 +13,5 @@ Definition first_is_right : state -> R := fun y => match y with [O] => 1 | _ => 
 (** Equality at pi = (1/2, 1/2) and returns (1, 0). *)
 Definition attained : Prop :=
   2 * ln 2 * sum_states 2 1 (fun s => sum 2 (fun a =>
-    Rabs (gradient_formula 2 1 even_policy first_is_right s a)))
+    Rabs (gradient_of_value 2 1 even_policy first_is_right s a)))
   = response_entropy 2 1 even_policy.

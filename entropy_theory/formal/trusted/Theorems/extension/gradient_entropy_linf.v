@@ -12,5 +12,5 @@ Definition first_is_right : state -> R := fun y => match y with [O] => 1 | _ => 
 
 (** Equality at pi = (1/2, 1/2) and returns (1, 0). *)
 Definition attained : Prop :=
-  4 * ln 2 * Rabs (gradient_formula 2 1 even_policy first_is_right [] 0%nat)
+  4 * ln 2 * Rabs (gradient_of_value 2 1 even_policy first_is_right [] 0%nat)
   = response_entropy 2 1 even_policy.

@@ -10,7 +10,7 @@ Definition flow_tilts_responses : Prop :=
   let flow (path : R -> policy) := exists shift : R -> state -> R,
     forall t s a, 0 <= t -> state_of n h s -> (a < n)%nat ->
     derivative (fun r => path r s a) t
-      (advantage n h (path t) (edge_reward h reward) s a + shift t s) in
+      (advantage_at n h (path t) (edge_reward h reward) s a + shift t s) in
   (forall path, flow path -> forall t y, 0 <= t -> response_of n h y ->
      probability n (path t) y =
      probability n (path 0) y * exp (t * reward y)
