@@ -192,13 +192,13 @@ def rivals(entropy: Any, performance: Any) -> list[Rival]:
 def _exponential(entropy: np.ndarray, performance: np.ndarray) -> Rival:
     line = _line(np.expm1(entropy), performance)
     a, ceiling = -line.slope, line.intercept
-    return _rival("exponential", f"{ceiling + a:.4g} - {a:.4g} e^H", {"a": a, "b": ceiling + a},
+    return _rival("exponential", formula(a, ceiling + a), {"a": a, "b": ceiling + a},
                   ceiling, line.residuals)
 
 
 def _linear(entropy: np.ndarray, performance: np.ndarray) -> Rival:
     line = _line(entropy, performance)
-    return _rival("linear", f"{line.intercept:.4g} - {-line.slope:.4g} H",
+    return _rival("linear", formula(-line.slope, line.intercept, "H"),
                   {"a": -line.slope, "c": line.intercept}, line.intercept, line.residuals)
 
 
@@ -211,7 +211,7 @@ def _power(entropy: np.ndarray, performance: np.ndarray) -> Rival:
     log_k = _argmin(lambda u: float(np.sum(line_at(u).residuals ** 2)), -3.0, 3.0)
     line, k = line_at(log_k), math.exp(log_k)
     a = -line.slope / scale**k
-    return _rival("power", f"{line.intercept:.4g} - {a:.4g} H^{k:.3g}",
+    return _rival("power", formula(a, line.intercept, f"H^{k:.3g}"),
                   {"a": a, "c": line.intercept, "k": k}, line.intercept, line.residuals)
 
 
@@ -338,6 +338,11 @@ def _argmin(objective: Callable[[float], float], low: float, high: float) -> flo
     result = minimize_scalar(objective, method="bounded", options={"xatol": 1e-10},
                              bounds=(grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]))
     return float(min((result.x, grid[best]), key=objective))
+
+
+def formula(a: float, b: float, function: str = "e^H") -> str:
+    """Write b - a f(H) with its signs."""
+    return f"{b:.4g} {'+' if a < 0 else '-'} {abs(a):.4g} {function}"
 
 
 def _entropies(values: Any) -> np.ndarray:
