@@ -9,6 +9,7 @@
 No threshold assumes which way reward and entropy go together: on public runs it turns with size.
 """
 
+from diagnosis.engine import diagnose
 from diagnosis.findings import Diagnosis, Finding, Phase, Remedy, Trend
 
-__all__ = ["Diagnosis", "Finding", "Phase", "Remedy", "Trend"]
+__all__ = ["Diagnosis", "Finding", "Phase", "Remedy", "Trend", "diagnose"]
