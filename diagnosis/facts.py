@@ -28,7 +28,7 @@ class Move:
     Attributes:
         first: its level just before the step, or at the beginning of the run.
         last: its level at the end of the run.
-        error: the standard error of their difference; of positive quantities, of that of their logarithms.
+        error: the standard error of their difference; of positive quantities, of their logarithms.
         direction: -1, 0 or 1; 0 where the change cannot be told from noise.
         count: how many values there are from the step on.
     """
@@ -128,8 +128,8 @@ class Facts:
         for phase in self.phases:
             value = between(series, phase.begin, phase.end)
             if len(value) >= FEWEST:
-                time = np.arange(len(value))
-                rest = value - np.polynomial.Polynomial.fit(time, value, 1)(time)
+                place = np.arange(len(value))
+                rest = value - np.polynomial.Polynomial.fit(place, value, 1)(place)
                 spread = math.sqrt(float(rest @ rest) / (len(value) - 2))
                 found.append((spread, correlation_time(rest), len(value)))
         if not found:

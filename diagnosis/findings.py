@@ -159,6 +159,7 @@ class Diagnosis:
         findings: the likeliest and gravest first.
         missing: what would tell more, had it been logged.
         taken: by quantity.
+        parts: whose doing the entropy's change is, nats (`diagnosis.whose.doers`).
         notes: what the reader of the log left out, changed or chose.
     """
 
@@ -169,6 +170,7 @@ class Diagnosis:
     findings: tuple[Finding, ...] = ()
     missing: tuple[Missing, ...] = ()
     taken: Mapping[Quantity, Taken] = field(default_factory=dict)
+    parts: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     @property

@@ -38,8 +38,8 @@ RESOLUTION: Mapping[Quantity, float] = {
     "truncated": 0.01, "kl_reference": 0.1, "clipped": 0.005, "clipped_low": 0.005,
     "clipped_high": 0.005, "gradient_norm": 0.1, "mismatch": 0.1, "zero_variance": 0.03,
 }
-"""The series that phases are cut by, with the noise that each has at least: a smaller turn changes nothing.
-Of positive quantities it is relative."""
+"""The series that phases are cut by, with the noise that each has at least (of positive quantities its
+share): a smaller turn changes nothing."""
 LOGARITHMIC = frozenset[Quantity](
     ("entropy", "entropy_sampled", "length", "kl_reference", "gradient_norm", "mismatch"))
 
@@ -64,8 +64,8 @@ def phases(series: Mapping[Quantity, Series]) -> tuple[Phase, ...]:
     sure = [(steps[0], steps[0]), *((steps[low], steps[high]) for _, low, high in cut)]
     return tuple(
         Phase(float(begin), float(_before(steps, end)), float(low), float(high),
-              {quantity: trend(between(one, begin, _before(steps, end)))
-               for quantity, one in series.items() if len(between(one, begin, _before(steps, end)))})
+              {quantity: trend(value) for quantity, one in used.items()
+               if len(value := between(one, begin, _before(steps, end)))})
         for (begin, end), (low, high) in zip(pairwise(bounds), sure, strict=True))
 
 
@@ -101,7 +101,7 @@ def _binned(places: Sequence[np.ndarray], values: Sequence[np.ndarray], bins: in
 
 
 def _optimum(cost: np.ndarray, most: int) -> list[tuple[float, list[int]]]:
-    """Return for 1, 2, ... segments the least cost and where segments begin; ``cost[i, j]``: of [i, j)."""
+    """Return for 1, 2, ... segments the least cost and the begins; ``cost[i, j]`` is that of [i, j)."""
     size = len(cost) - 1
     best, found = cost[0].copy(), [(float(cost[0, size]), [0])]
     back: list[np.ndarray] = []
@@ -148,7 +148,7 @@ def _cut(used: Mapping[Quantity, Series], steps: np.ndarray) -> list[tuple[int, 
     free, chance = 2 * len(used), math.log(bins / CHANCE)
     penalty = free + 2 * math.sqrt(free * chance) + 2 * chance
     found = _optimum(table, most)
-    total, begins = min(found, key=lambda one: one[0] + penalty * len(one[1]))
+    _, begins = min(found, key=lambda one: one[0] + penalty * len(one[1]))
     edges = [*begins, bins]
     cut = []
     for before, place, after in zip(edges, edges[1:], edges[2:], strict=False):
