@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from diagnosis import whose
 from diagnosis.facts import Facts
-from diagnosis.findings import Diagnosis, Finding, Taken
+from diagnosis.findings import Diagnosis, Finding, Name, Taken
 from diagnosis.hypotheses import HYPOTHESES
 from diagnosis.hypotheses.log import not_enough
 from diagnosis.remedies import missing, remedies
@@ -15,6 +15,11 @@ from entropy_theory.training_logs.logs import Run
 
 LIKELY = 0.5
 """The least confidence of a finding."""
+
+EXPLAINED_BY: Mapping[Name, frozenset[Name]] = {
+    "schedule": frozenset(("mismatch",)),  # the samples of another policy lose reward at any step size
+}
+"""Findings that are left out where one of others is there, which explains what they see."""
 
 
 def diagnose(run: Run, others: Sequence[Run] = ()) -> Diagnosis:
@@ -42,6 +47,8 @@ def _ranked(facts: Facts) -> tuple[Finding, ...]:
         return (too_little,)
     judged = [(gravity * found.confidence, found) for hypothesis, gravity in HYPOTHESES
               if (found := hypothesis(facts)) is not None and found.confidence >= LIKELY]
+    names = {found.name for _, found in judged}
+    judged = [one for one in judged if not names & EXPLAINED_BY.get(one[1].name, frozenset())]
     faulty = any(found.is_fault for _, found in judged)
     ranked = [found for _, found in sorted(judged, key=lambda one: -one[0])
               if not (faulty and found.name == "converging")]

@@ -9,6 +9,7 @@ import numpy as np
 from diagnosis.facts import Episode, Facts
 from diagnosis.findings import Finding
 from diagnosis.hypotheses.judging import FEWEST_STEPS, gains, made, moved, ramp, since
+from diagnosis.trends import window
 from entropy_theory.training_logs.names import Quantity
 
 MOST_BEGINS = 100
@@ -97,27 +98,32 @@ def held_out_apart(facts: Facts) -> Finding | None:
 
 
 def schedule(facts: Facts) -> Finding | None:
-    """Reward that was gained is lost again, or the curves stand still where the learning rate is 0."""
+    """Reward that was there is lost: the steps are too large, unless entropy only grows."""
     reward = facts.series.get("reward")
     if reward is None or len(reward.value) < FEWEST_STEPS:
         return None
-    levels = [(one, found.first) for one in facts.episodes()
-              if (found := facts.move("reward", one.begin)) is not None]
-    end = facts.end("reward")
-    spread, time = facts.noise("reward")
-    best = max(levels, key=lambda one: one[1], default=None)
-    if best is None:
+    levels = [(found.first, episode, found) for episode in facts.episodes()
+              if (found := facts.move("reward", episode.begin)) is not None]
+    top, episode, found = max(levels, key=lambda one: one[0])
+    if found.direction >= 0:
         return None
-    episode, top = best
-    lost = top - end
-    start = levels[0][1]
-    beyond = lost / max(spread * math.sqrt(min(1.0, 2 * time / 10)), 1e-9)
-    confidence = ramp(lost / max(top - min(start, end), 1e-9), 0.25, 0.6) * ramp(beyond, 2, 5)
-    confidence *= ramp(lost / max(abs(top), 1e-9), 0.1, 0.25)
-    if not confidence:
-        return None
+    lost = top - found.last
+    gained = max(top - min(levels[0][0], found.last), 1e-9)
+    confidence = (ramp(lost / max(abs(top), 1e-9), 0.1, 0.25) * ramp(lost / gained, 0.25, 0.6)
+                  * (1 - 0.8 * _grows(facts)))
+    spikes = [moved(facts, "gradient_norm", episode, "norm of the gradient")]
     return made(
         "schedule", confidence, episode,
-        f"from step {episode.begin:g} on, training reward goes from {top:.3g} back to {end:.3g}",
-        *([moved(facts, "gradient_norm", episode, "norm of the gradient")] if "gradient_norm" in facts
-          else []))
+        f"{since(episode)} training reward falls from {top:.3g} to {found.last:.3g}",
+        *(spikes if "gradient_norm" in facts else []))
+
+
+def _grows(facts: Facts) -> float:
+    """Return how surely entropy only grows, as under a bonus; steps that are too large also lower it."""
+    entropy = facts.value("entropy")
+    if not len(entropy):
+        return 0.0
+    width = window(len(entropy))
+    levels = [float(np.median(part)) for part in np.array_split(entropy, max(1, len(entropy) // width))]
+    start = max(levels[0], 1e-9)
+    return ramp(levels[-1] / start, 1.3, 1.8) * ramp(min(levels) / start, 0.75, 0.9)

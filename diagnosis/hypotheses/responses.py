@@ -33,7 +33,8 @@ def length_drift(facts: Facts) -> Finding | None:
         found = facts.move("length", episode.begin)
         if found is None or not found.direction:
             return 0.0
-        gained = facts.gain(episode.begin) == 1
+        into_limit = "truncated" in facts and facts.end("truncated") > 0.2 and found.change > 0
+        gained = facts.gain(episode.begin) == 1 and not into_limit
         return ramp(abs(math.log(found.ratio)), *(
             (math.log(1.8), math.log(3)) if gained else (math.log(1.25), math.log(1.7))))
 

@@ -31,27 +31,48 @@ def clipping(facts: Facts) -> Finding | None:
 
 
 def kl(facts: Facts) -> Finding | None:
-    """The KL penalty makes up the loss, and the policy stays where it was."""
-    if "kl_reference" not in facts or "loss" not in facts:
+    """The KL penalty holds the policy back.
+
+    Where the loss is logged, it makes up the loss's variance, and the slope is its coefficient. Elsewhere
+    the divergence levels off early and low, although nothing is gained and there is a gradient.
+    """
+    if "kl_reference" not in facts:
         return None
-    divergence, loss = facts.series["kl_reference"], facts.series["loss"]
-    _, i, j = np.intersect1d(divergence.step, loss.step, return_indices=True)
-    x, y = divergence.value[i], loss.value[j]
-    if len(x) < FEWEST_STEPS or np.ptp(x) == 0 or np.ptp(y) == 0:
+    divergence = facts.series["kl_reference"]
+    if "loss" in facts:
+        _, i, j = np.intersect1d(divergence.step, facts.series["loss"].step, return_indices=True)
+        x, y = divergence.value[i], facts.value("loss")[j]
+        if len(x) >= FEWEST_STEPS and np.ptp(x) > 0 and np.ptp(y) > 0:
+            slope = float(np.polyfit(x, y, 1)[0])
+            share = float(np.corrcoef(x, y)[0, 1]) ** 2
+            if share > 0.9 or slope > 0.2:
+                return made(
+                    "kl", ramp(share, 0.2, 0.5) * ramp(slope, 0.1, 0.3), None,
+                    f"{100 * share:.0f} % of the loss's variance is the KL penalty, whose coefficient is "
+                    f"about {slope:.2g}",
+                    f"KL to the reference is {facts.end('kl_reference'):.2g} nats at the end")
+    return _level(facts, divergence.value)
+
+
+def _level(facts: Facts, value: np.ndarray) -> Finding | None:
+    """Return the finding that the divergence levels off, if it does."""
+    n = len(value)
+    if n < 2 * FEWEST_STEPS or facts.gain(facts.steps[0]) == 1 or facts.late("zero_variance") > 0.6:
         return None
-    slope = np.polyfit(x, y, 1)[0]
-    share = float(np.corrcoef(x, y)[0, 1]) ** 2 if slope > 0 else 0.0
-    confidence = ramp(share, 0.2, 0.5) * ramp(float(slope), 0.05, 0.2)
-    if not confidence:
+    first, early, last = (float(np.mean(part)) for part in (
+        value[: n // 10], value[n // 5: 2 * n // 5], value[-n // 5:]))
+    if last <= 0 or early <= 0:
         return None
+    confidence = (1 - ramp(abs(math.log(last / early)), 0.2, 0.5)) * (1 - ramp(first / last, 0.6, 0.9))
+    confidence *= (1 - ramp(last, 0.03, 0.1)) * ramp(last, 1e-4, 4e-4)
     return made(
         "kl", confidence, None,
-        f"{100 * share:.0f} % of the loss's variance is the KL penalty, with a coefficient of about "
-        f"{slope:.2g}", f"KL to the reference is {facts.end('kl_reference'):.2g} nats at the end")
+        f"KL to the reference levels off at {last:.2g} nats from a fifth of the run on, and nothing is "
+        "gained")
 
 
 MISMATCH: tuple[tuple[str, float, float], ...] = (
-    ("kl", 0.01, 0.05), ("prob", 0.008, 0.02), ("", 0.04, 0.12))
+    ("kl", 0.01, 0.05), ("prob", 0.008, 0.02), ("", 0.012, 0.03))
 """Words in the column's name, and from where a mismatch is likely and sure: a KL, probabilities, their
 logarithms."""
 
