@@ -1,0 +1,47 @@
+"""What responses become: cut at the length limit, or longer and shorter."""
+
+from __future__ import annotations
+
+import math
+
+from diagnosis.facts import Episode, Facts
+from diagnosis.findings import Finding
+from diagnosis.hypotheses.judging import gains, made, moved, ramp, since
+
+
+def truncation(facts: Facts) -> Finding | None:
+    """A large share of responses is cut at the length limit."""
+    if "truncated" not in facts:
+        return None
+    end = facts.end("truncated")
+    confidence = ramp(end, 0.08, 0.25)
+    if not confidence:
+        return None
+    moves = [(one, facts.move("truncated", one.begin)) for one in facts.episodes()]
+    begin = next((one for one, move in reversed(moves) if move is not None and move.first < end / 2),
+                 moves[0][0])
+    return made(
+        "truncation", confidence, begin,
+        f"{since(begin)} {moved(facts, 'truncated', begin, 'the share cut at the limit', '%')}",
+        *([moved(facts, "length", begin, "length", "tokens")] if "length" in facts else []),
+        *gains(facts, begin))
+
+
+def length_drift(facts: Facts) -> Finding | None:
+    """Responses grow or shrink by a factor."""
+    def judge(episode: Episode) -> float:
+        found = facts.move("length", episode.begin)
+        if found is None or not found.direction:
+            return 0.0
+        into_limit = "truncated" in facts and facts.end("truncated") > 0.2 and found.change > 0
+        gained = facts.gain(episode.begin) == 1 and not into_limit
+        return ramp(abs(math.log(found.ratio)), *(
+            (math.log(1.8), math.log(3)) if gained else (math.log(1.25), math.log(1.7))))
+
+    confidence, episode = facts.best(judge)
+    if episode is None or not confidence:
+        return None
+    return made(
+        "length drift", confidence, episode,
+        f"{since(episode)} {moved(facts, 'length', episode, 'length', 'tokens')}",
+        *gains(facts, episode))
