@@ -20,11 +20,11 @@ import rich.table
 import tyro
 
 from entropy_theory.performance_law.forecast import forecast
-from entropy_theory.support import results
+from entropy_theory.support import pages, results
 from entropy_theory.support.console import Console
+from entropy_theory.support.pages import Figure, Section, Table
 from entropy_theory.support.user_errors import need
-from llm_bridge.analysis import logged_runs, pages
-from llm_bridge.analysis.pages import Figure, Section, Table
+from llm_bridge.analysis import logged_runs
 from llm_bridge.running import run_folder
 from llm_bridge.running.run_folder import RunRecord
 
