@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import tyro
@@ -10,8 +11,9 @@ from diagnosis.engine import diagnose as diagnosed
 from diagnosis.findings import NAMES, SCHEMA, Diagnosis
 from diagnosis.text import as_text, side_by_side
 from entropy_theory.support import command_line
-from entropy_theory.support.results import provenance
-from entropy_theory.support.user_errors import check_choice, check_file
+from entropy_theory.support.pages import MODULES
+from entropy_theory.support.results import check_writable, provenance, write_text
+from entropy_theory.support.user_errors import check_choice, check_file, need
 from entropy_theory.training_logs.logs import read
 from entropy_theory.training_logs.names import Quantity
 
@@ -29,6 +31,7 @@ def diagnose(
     step: str | None = None,
     fail_on: tuple[str, ...] = (),
     json: Path | None = None,
+    html: Path | None = None,
 ) -> int:
     """Say what happened to the entropy of your training run, when, and what to change in your engine.
 
@@ -50,9 +53,12 @@ def diagnose(
             collapse, dilution, explosion, truncation, length drift, no signal, held-out apart, clipping,
             kl, mismatch, schedule, prompt order, restart, nothing learned, not enough.
         json: write what was found to this file; "-" prints it.
+        html: write a page for a browser to this file: curves with phases shaded, findings beside them.
     """
-    for name in fail_on:
-        check_choice(name, (*NAMES, "any"), "finding")
+    check_findings(fail_on)
+    if html is not None:
+        need("the page of a diagnosis", *MODULES)
+        check_writable(html)
     if not logs:
         raise ValueError('name a training log, such as console.log ("-" is standard input)')
     for log in logs:
@@ -68,9 +74,21 @@ def diagnose(
         config = {"logs": [str(log) for log in logs], "step": step}
         write({"schema": SCHEMA, "provenance": provenance(config=config | dict(asked)),
                "runs": [one.record() for one in found]})
-    return FOUND if any(_fails(one, fail_on) for one in found) else 0
+    if html is not None:
+        from diagnosis.page import page
+
+        write_text(html, page(runs, found))
+        print(f"page: {html}", file=sys.stderr)
+    return FOUND if any(fails(one, fail_on) for one in found) else 0
 
 
-def _fails(found: Diagnosis, fail_on: tuple[str, ...]) -> bool:
+def check_findings(names: tuple[str, ...]) -> None:
+    """Raise ValueError for a name that is no finding's, nor "any"."""
+    for name in names:
+        check_choice(name, (*NAMES, "any"), "finding")
+
+
+def fails(found: Diagnosis, fail_on: tuple[str, ...]) -> bool:
+    """Whether a finding of --fail-on is there."""
     return ("any" in fail_on and not found.healthy) or any(
         one.name in fail_on for one in found.findings)

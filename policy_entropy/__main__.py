@@ -35,6 +35,8 @@ COMMANDS = {
         ("check", "entropy_theory.__main__:check", "claims and update rules of your own", False),
         ("diagnose", "diagnosis.command:diagnose",
          "what happened in your training run, and what to change", False),
+        ("watch", "diagnosis.live.watch:watch",
+         "follow a run's log, and hear when the verdict changes", False),
         ("fit", "entropy_theory.performance_law.command:fit",
          "the law R = b - a exp(H) on your training log", False),
         ("rules", "entropy_theory.__main__:rules", "the update rules, or one with its options", False),
