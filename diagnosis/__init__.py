@@ -8,7 +8,8 @@
 - `trends`, `phases`, `facts`: what can be told from noise, and when it turned;
 - `hypotheses`: one function a finding;
 - `remedies`, `whose`: what to change, and what the accounts of steps add;
-- `engine`: all of it; `command`, `text`: `policy-entropy diagnose`.
+- `engine`: all of it; `command`, `text`, `page`: `policy-entropy diagnose`;
+- `live`: runs that go on, and `policy-entropy watch`.
 
 Nothing here assumes which way reward and entropy go together: on public runs that turns with size.
 """

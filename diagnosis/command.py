@@ -8,17 +8,14 @@ from pathlib import Path
 import tyro
 
 from diagnosis.engine import diagnose as diagnosed
-from diagnosis.findings import NAMES, SCHEMA, Diagnosis
+from diagnosis.findings import FOUND, SCHEMA, check_names
 from diagnosis.text import as_text, side_by_side
 from entropy_theory.support import command_line
 from entropy_theory.support.pages import MODULES
 from entropy_theory.support.results import check_writable, provenance, write_text
-from entropy_theory.support.user_errors import check_choice, check_file, need
+from entropy_theory.support.user_errors import check_file, need
 from entropy_theory.training_logs.logs import read
 from entropy_theory.training_logs.names import Quantity
-
-FOUND = 1
-"""The exit status where a finding of --fail-on is there; a log that cannot be read has 2."""
 
 
 def diagnose(
@@ -55,7 +52,7 @@ def diagnose(
         json: write what was found to this file; "-" prints it.
         html: write a page for a browser to this file: curves with phases shaded, findings beside them.
     """
-    check_findings(fail_on)
+    check_names(fail_on)
     if html is not None:
         need("the page of a diagnosis", *MODULES)
         check_writable(html)
@@ -79,16 +76,4 @@ def diagnose(
 
         write_text(html, page(runs, found))
         print(f"page: {html}", file=sys.stderr)
-    return FOUND if any(fails(one, fail_on) for one in found) else 0
-
-
-def check_findings(names: tuple[str, ...]) -> None:
-    """Raise ValueError for a name that is no finding's, nor "any"."""
-    for name in names:
-        check_choice(name, (*NAMES, "any"), "finding")
-
-
-def fails(found: Diagnosis, fail_on: tuple[str, ...]) -> bool:
-    """Whether a finding of --fail-on is there."""
-    return ("any" in fail_on and not found.healthy) or any(
-        one.name in fail_on for one in found.findings)
+    return FOUND if any(one.has(fail_on) for one in found) else 0

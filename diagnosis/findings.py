@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
+from entropy_theory.support.user_errors import check_choice
 from entropy_theory.training_logs.names import Quantity
 
 SCHEMA = 1
@@ -16,6 +17,8 @@ Name = Literal[
     "nothing learned", "not enough",
 ]
 NAMES: tuple[Name, ...] = get_args(Name)
+FOUND = 1
+"""The exit status of a command where a finding of --fail-on is there; a log that cannot be read has 2."""
 FAULTS: frozenset[Name] = frozenset(NAMES) - {"converging", "restart", "not enough"}
 MEANING: Mapping[Name, str] = {
     "converging": "entropy and reward settle as training succeeds",
@@ -35,6 +38,12 @@ MEANING: Mapping[Name, str] = {
     "nothing learned": "neither reward nor held-out score moves",
     "not enough": "too few steps or quantities to tell",
 }
+
+
+def check_names(names: Collection[str]) -> None:
+    """Raise ValueError for a name that is no finding's, nor "any"."""
+    for name in names:
+        check_choice(name, (*NAMES, "any"), "finding")
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +186,10 @@ class Diagnosis:
     def healthy(self) -> bool:
         """Whether no finding is a fault."""
         return not any(found.is_fault for found in self.findings)
+
+    def has(self, names: Collection[str]) -> bool:
+        """Whether one of some findings is there ("any": any fault)."""
+        return ("any" in names and not self.healthy) or any(one.name in names for one in self.findings)
 
     def record(self) -> dict[str, Any]:
         """Return the diagnosis as JSON: the fields of these classes by their names, and `schema`."""

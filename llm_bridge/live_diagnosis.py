@@ -15,7 +15,7 @@ from typing import Any
 from transformers import TrainerCallback
 
 from diagnosis.findings import Diagnosis
-from diagnosis.live.verdicts import Verdicts
+from diagnosis.live import Verdicts
 
 logger = logging.getLogger(__name__)
 

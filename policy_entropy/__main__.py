@@ -35,7 +35,7 @@ COMMANDS = {
         ("check", "entropy_theory.__main__:check", "claims and update rules of your own", False),
         ("diagnose", "diagnosis.command:diagnose",
          "what happened in your training run, and what to change", False),
-        ("watch", "diagnosis.live.watch:watch",
+        ("watch", "diagnosis.live:watch",
          "follow a run's log, and hear when the verdict changes", False),
         ("fit", "entropy_theory.performance_law.command:fit",
          "the law R = b - a exp(H) on your training log", False),

@@ -21,7 +21,7 @@ from typing import Any
 
 import transformers
 
-from diagnosis.live.verdicts import Verdicts
+from diagnosis.live import Verdicts
 from entropy_theory.support import results, user_code
 from llm_bridge.accounting.accountant import Accountant
 from llm_bridge.analysis import audit

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from diagnosis import diagnose
-from diagnosis.live import watch as watching
-from diagnosis.live.verdicts import Verdicts
-from diagnosis.live.watch import watch
+from diagnosis import live as watching
+from diagnosis.live import Verdicts, watch
 from entropy_theory.training_logs import logs
 
 

@@ -13,7 +13,7 @@ import torch
 from transformers.integrations import integration_utils
 
 from diagnosis import diagnose
-from diagnosis.live.verdicts import Verdicts
+from diagnosis.live import Verdicts
 from entropy_theory.support import results
 from entropy_theory.training_logs import logs
 from llm_bridge import __main__ as main
