@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import pairwise
@@ -12,6 +13,8 @@ import numpy as np
 
 from diagnosis.findings import Diagnosis, Finding, Remedy
 from diagnosis.whose import said
+from entropy_theory.performance_law.forecast import forecast
+from entropy_theory.performance_law.report import told
 from entropy_theory.performance_law.trend import stretches
 from entropy_theory.support import pages
 from entropy_theory.support.pages import Beside, Section, Table
@@ -37,10 +40,12 @@ def page(runs: Sequence[Run], found: Sequence[Diagnosis]) -> str:
     notes = [note for number, one in enumerate(found, 1) for note in _notes(one, 0 if single else number)]
     marks = ["Shades are phases; a dotted line is where a finding begins."] if single else []
     sections: list[Section] = [("What happened", [*marks, Beside(list(_figures(runs, found)), notes)])]
-    for one in found:
+    for run, one in zip(runs, found, strict=True):
         where = "" if single else f" of {Path(one.run).name}"
         if len(one.phases) > 1:
             sections.append((f"Phases{where}", [_phases(one)]))
+        if law := _law(run):
+            sections.append((f"Law and forecast{where}", law))
         sections.append((f"Columns taken{where}", [Table(
             ["", "column", "first", "last", "not taken"],
             [[name, taken.column, taken.first, taken.last, ", ".join(taken.runners_up[:3])]
@@ -91,6 +96,17 @@ def _per_response(run: Run) -> tuple[np.ndarray, np.ndarray] | None:
     entropy, length = run.series["entropy"], run.series["length"]
     both, i, j = np.intersect1d(entropy.step, length.step, return_indices=True)
     return (both, entropy.value[i] * length.value[j]) if len(both) else None
+
+
+def _law(run: Run) -> list[str]:
+    """What `fit` tells of the run; empty where entropy or reward was not logged, or too little."""
+    if not {"entropy", "reward"} <= run.series.keys():
+        return []
+    entropy, reward = run.series["entropy"], run.series["reward"]
+    both, i, j = np.intersect1d(entropy.step, reward.step, return_indices=True)
+    with contextlib.suppress(ValueError):  # too few steps, or an entropy that rests
+        return told(forecast(entropy.value[i], reward.value[j], step=both))
+    return []
 
 
 def _draw(

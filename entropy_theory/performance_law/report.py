@@ -13,15 +13,20 @@ from entropy_theory.performance_law.training_log import LoggedRun
 
 def as_text(run: LoggedRun, report: Report) -> str:
     """Return what the command prints: points, law, forecasts, and how they did on the run's past."""
-    law, used = report.law, run.step[: report.n_used]
-    lines = [
+    used = run.step[: report.n_used]
+    return "\n".join([
         f"H = '{run.entropy_name}', R = '{run.performance_name}': {report.n_used} of {len(run.step)} "
         f"points, steps {used[0]:g} to {used[-1]:g}, as logged (no smoothing)",
         *_taken(run),
         *(f"note: {note}" for note in run.notes),
         "",
-        f"law       {report.verdict}",
-    ]
+        *told(report),
+    ])
+
+
+def told(report: Report) -> list[str]:
+    """Return the lines on the law and on the forecasts, each with a word before it or spaces."""
+    law, lines = report.law, [f"law       {report.verdict}"]
     if report.holds:
         lines.append(f"          R = {report.formula}: a = {law.a:.4g} ({_span(report.a_interval)}), b = "
                      f"{law.b:.4g} ({_span(report.b_interval)})")
@@ -41,8 +46,8 @@ def as_text(run: LoggedRun, report: Report) -> str:
     first = next((at for at, line in enumerate(lines) if line.startswith("          at ")), None)
     if first is not None:
         lines[first] = "forecast" + lines[first][8:]
-        lines.append(f"Intervals held about {report.level:.0%} of forecasts on other runs.")
-    return "\n".join(lines)
+        lines.append(f"intervals at {report.level:.0%}, by the errors of such forecasts on other runs")
+    return lines
 
 
 def as_json(run: LoggedRun, report: Report) -> dict[str, Any]:

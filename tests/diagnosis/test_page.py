@@ -8,6 +8,7 @@ import pytest
 from diagnosis import diagnose
 from diagnosis.command import diagnose as command
 from diagnosis.page import page
+from entropy_theory.performance_law.forecast import forecast
 from entropy_theory.training_logs import logs
 from tests.diagnosis.test_live import run_that_breaks, write
 
@@ -35,6 +36,9 @@ def test_a_page_has_the_findings_beside_the_curves(tmp_path):
         for remedy in finding.remedies:
             assert text.count(f"Change {remedy.option}".replace("'", "&#39;")) == 1
     assert "actor/entropy" in text
+    series = runs[0].series
+    report = forecast(series["entropy"].value, series["reward"].value, step=series["entropy"].step)
+    assert f"law       {report.verdict}".replace("'", "&#39;") in text
 
 
 def test_phases_are_shaded_and_findings_marked(tmp_path, monkeypatch):

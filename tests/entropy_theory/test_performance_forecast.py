@@ -1,8 +1,10 @@
 """Guards the law along a run and its forecasts: what is told and refused, how often intervals hold."""
 
+import importlib.util
 import json
 import math
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -238,6 +240,26 @@ def test_intervals_held_on_runs_that_calibrated_nothing():
                      place.performance.low <= run.performance[-10:].mean() <= place.performance.high]
     assert len(held) == 72
     assert 0.85 <= np.mean(held) < 1
+
+
+@pytest.mark.deep
+def test_the_calibration_is_what_the_benchmark_makes():
+    """From the runs of the repository and simulated ones; and it holds on families that are left out."""
+    path = Path(__file__).parents[2] / "benchmarks" / "forecasts.py"
+    spec = importlib.util.spec_from_file_location("forecasts", path)
+    benchmark = importlib.util.module_from_spec(spec)
+    sys.modules["forecasts"] = benchmark  # its dataclasses look their module up
+    spec.loader.exec_module(benchmark)
+    runs = benchmark.measured() | benchmark.simulated()
+    tried = [one for name, run in runs.items() for one in benchmark.attempts(name, run)]
+    for kind in benchmark.KINDS:
+        found = benchmark.quantiles([one for one in tried if one.kind == kind])
+        np.testing.assert_allclose(found, ahead.scores(kind), rtol=2e-3, atol=1e-3)
+    rows = benchmark.judge(runs, tried)
+    assert len(rows) == 6
+    for row in rows:
+        assert 0.8 < row["coverage"] < 0.96
+        assert row["error"] < 0.75 * row["stays"]
 
 
 def test_quantiles_are_read_at_the_level():
