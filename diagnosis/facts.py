@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.ndimage import median_filter
 
 from diagnosis.findings import Phase
 from diagnosis.phases import phases, shown
@@ -52,7 +53,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """The steps from the beginning of a phase to the end of the run."""
+    """The steps from one on to the end of the run."""
 
     begin: float
     low: float
@@ -99,15 +100,46 @@ class Facts:
         return float(np.mean(value[len(value) // 2:])) if len(value) else math.nan
 
     def episodes(self) -> Iterator[Episode]:
-        """Yield the whole run, and what begins at each of its turns."""
-        for place, phase in enumerate(self.phases):
-            yield Episode(phase.begin, phase.begin_low, phase.begin_high, place == 0)
+        """Yield the whole run, and what begins at each of its turns or where the gain is done, in order."""
+        found = [Episode(phase.begin, phase.begin_low, phase.begin_high, place == 0)
+                 for place, phase in enumerate(self.phases)]
+        done = self._done()
+        if found and done is not None and all(abs(done - one.begin) > self._near_by for one in found):
+            found.append(Episode(done, done - self._near_by, done + self._near_by, False))
+        yield from sorted(found, key=lambda one: one.begin)
 
-    def best(self, judge: Callable[[Episode], float]) -> tuple[float, Episode | None]:
-        """Return the highest confidence of an episode, and the first that has it to .05."""
-        judged = [(judge(episode), episode) for episode in self.episodes()]
-        top = max((one for one, _ in judged), default=0.0)
-        return next(((top, episode) for one, episode in judged if one >= top - 0.05), (0.0, None))
+    @property
+    def _near_by(self) -> float:
+        return 0.05 * float(np.ptp(self.steps))
+
+    def _done(self) -> float | None:
+        """Return the step from which on at most a tenth of the gain is to come; None if late or never."""
+        steps = []
+        quantities: tuple[Quantity, ...] = ("reward", "score")
+        for quantity in quantities:
+            value = self.value(quantity)
+            if len(value) < FEWEST:
+                continue
+            level = median_filter(value, size=window(len(value)), mode="nearest")
+            reached = np.flatnonzero(level >= level[0] + 0.9 * (level.max() - level[0]))
+            place = min(int(reached[0]) + window(len(value)), len(value) - 1)
+            steps.append(float(self.series[quantity].step[place]))
+        late = float(self.steps[0]) + 0.75 * float(np.ptp(self.steps))
+        return max(steps) if steps and max(steps) < late else None
+
+    def best(self, judge: Callable[[Episode], tuple[float, float]]) -> tuple[float, Episode | None]:
+        """Return the highest confidence of an episode, and the latest of the largest that have it to .05.
+
+        Args:
+            judge: returns confidence and size of what happens in an episode.
+        """
+        judged = [(*judge(episode), episode) for episode in self.episodes()]
+        top = max((confidence for confidence, *_ in judged), default=0.0)
+        if not top:
+            return 0.0, None
+        sure = [one for one in judged if one[0] >= top - 0.05]
+        largest = max(size for _, size, _ in sure)
+        return top, next(episode for _, size, episode in reversed(sure) if size >= 0.95 * largest)
 
     def move(self, quantity: Quantity, begin: float) -> Move | None:
         """Return what a quantity does from a step to the end; None where it has fewer than two values."""

@@ -29,14 +29,15 @@ def truncation(facts: Facts) -> Finding | None:
 
 def length_drift(facts: Facts) -> Finding | None:
     """Responses grow or shrink by a factor."""
-    def judge(episode: Episode) -> float:
+    def judge(episode: Episode) -> tuple[float, float]:
         found = facts.move("length", episode.begin)
         if found is None or not found.direction:
-            return 0.0
+            return 0.0, 0.0
         into_limit = "truncated" in facts and facts.end("truncated") > 0.2 and found.change > 0
         gained = facts.gain(episode.begin) == 1 and not into_limit
-        return ramp(abs(math.log(found.ratio)), *(
-            (math.log(1.8), math.log(3)) if gained else (math.log(1.25), math.log(1.7))))
+        size = abs(math.log(found.ratio))
+        return ramp(size, *(
+            (math.log(1.8), math.log(3)) if gained else (math.log(1.25), math.log(1.7)))), size
 
     confidence, episode = facts.best(judge)
     if episode is None or not confidence:
