@@ -92,7 +92,7 @@ class Facts:
     def end(self, quantity: Quantity) -> float:
         """Return the level at the end of the run; nan where it is not logged."""
         value = self.value(quantity)
-        return float(np.median(value[-window(len(value)):])) if len(value) else math.nan
+        return float(np.mean(value[-window(len(value)):])) if len(value) else math.nan
 
     def late(self, quantity: Quantity) -> float:
         """Return the mean over the last half; nan where it is not logged."""
@@ -145,6 +145,24 @@ class Facts:
         """Return what a quantity does from a step to the end; None where it has fewer than two values."""
         return self.moves(quantity, float(begin))
 
+    def onset(self, quantity: Quantity, episode: Episode) -> Episode:
+        """Return an episode from where a quantity leaves its first level for good.
+
+        That is where a seventh of its change is done; a third of it is done at the latest possible step.
+        """
+        found, series = self.move(quantity, episode.begin), self.series[quantity]
+        if found is None or not found.change:
+            return episode
+        inside = series.step >= episode.begin
+        step, value = series.step[inside], series.value[inside]
+        done = (median_filter(value, size=min(5, len(value)), mode="nearest") - found.first) / found.change
+        begin, high = (int(np.flatnonzero(done < share)[-1]) + 1 if (done < share).any() else 0
+                       for share in (1 / 7, 1 / 3))
+        if begin >= len(step) or (episode.is_whole and step[begin] <= step[0] + self._near_by):
+            return episode
+        low = max(begin - 2, 0)  # half of the median's five values
+        return Episode(float(step[begin]), float(step[low]), float(step[min(high, len(step) - 1)]), False)
+
     def gain(self, begin: float) -> int | None:
         """Return which way training goes: 1 if reward or score rises, else -1 if one falls, else 0.
 
@@ -181,11 +199,11 @@ class Facts:
             return None
         early = self._near(series, place)
         late = after[-min(len(self._near(series, len(series.value))), max(1, len(after) // 2)):]
-        first, last = float(np.median(early)), float(np.median(late))
+        first, last = float(np.mean(early)), float(np.mean(late))
         spread, time = self.noise(quantity)
         error = spread * math.sqrt(sum(min(1.0, time / len(part)) for part in (early, late)))
         seen = self._shown(quantity)
-        apart = np.median(seen.value[place:][-len(late):]) - np.median(self._near(seen, place))
+        apart = np.mean(seen.value[place:][-len(late):]) - np.mean(self._near(seen, place))
         clear = abs(apart) > ERRORS * error
         if not clear and len(after) >= FEWEST:
             tested = trend(after)

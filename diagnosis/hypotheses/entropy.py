@@ -39,6 +39,7 @@ def collapse(facts: Facts) -> Finding | None:
     confidence, episode = facts.best(judge)
     if episode is None or not confidence:
         return None
+    episode = facts.onset("entropy", episode)
     return made(
         "collapse", confidence, episode,
         f"{since(episode)} {moved(facts, 'entropy', episode, 'entropy', 'nats per token')}, without "
@@ -58,6 +59,7 @@ def dilution(facts: Facts) -> Finding | None:
     confidence, episode = facts.best(judge)
     if episode is None or not confidence:
         return None
+    episode = facts.onset("length", episode)
     return made(
         "dilution", confidence, episode,
         f"{since(episode)} {moved(facts, 'entropy', episode, 'entropy', 'nats per token')}, but "
@@ -77,6 +79,7 @@ def explosion(facts: Facts) -> Finding | None:
     confidence, episode = facts.best(judge)
     if episode is None or not confidence:
         return None
+    episode = facts.onset("entropy", episode)
     return made(
         "explosion", confidence, episode,
         f"{since(episode)} {moved(facts, 'entropy', episode, 'entropy', 'nats per token')}, without "

@@ -12,8 +12,9 @@ from diagnosis.hypotheses.judging import FEWEST_STEPS, gains, made, moved, ramp,
 from diagnosis.trends import window
 from entropy_theory.training_logs.names import Quantity
 
-MOST_BEGINS = 100
-"""The most steps from which a gap between training and held-out is looked for."""
+MOST_BEGINS = 24
+"""The most steps from which a gap between training and held-out is looked for: closer early, when more
+happens."""
 
 def no_signal(facts: Facts) -> Finding | None:
     """Most groups have equal rewards, so that they give no gradient."""
@@ -48,7 +49,8 @@ def nothing_learned(facts: Facts) -> Finding | None:
     main = facts.move("reward" if "reward" in facts else "score", whole.begin) if whole else None
     if whole is None or main is None or facts.gain(whole.begin) != 0:
         return None
-    if any(facts.gain(one.begin) != 0 for one in facts.episodes()):
+    if any(phase.trend[name].p < 0.002 for phase in facts.phases for name in ("reward", "score")
+           if name in phase.trend):
         return None
     quantity: Quantity = "reward" if "reward" in facts else "score"
     spread, time = facts.noise(quantity)
@@ -70,7 +72,10 @@ def held_out_apart(facts: Facts) -> Finding | None:
     both = np.concatenate([facts.value("reward"), facts.value("score")])
     shares = both.min() >= 0 and both.max() <= 1
     steps = facts.series["score"].step
-    steps = steps[: max(0, len(steps) - max(6, len(steps) // 4))][::1 + len(steps) // MOST_BEGINS]
+    last = len(steps) - max(6, len(steps) // 4)
+    if last < 3:
+        return None
+    steps = steps[np.unique(np.geomspace(1, last, MOST_BEGINS).astype(int)) - 1]
 
     def judge(begin: float) -> float:
         reward, score = facts.move("reward", begin), facts.move("score", begin)
@@ -79,7 +84,8 @@ def held_out_apart(facts: Facts) -> Finding | None:
         if score.direction > 0 and not shares:
             return 0.0
         arrives = (score.change + score.error) / reward.change if shares else 0.0
-        return (ramp(reward.change / max(abs(reward.last), 1e-9), 0.05, 0.12)
+        sure = reward.change - 1.5 * reward.error
+        return (ramp(sure / max(abs(reward.last), 1e-9), 0.04, 0.1)
                 * (1 - ramp(arrives, 0.3, 0.5)) * (0.8 if score.direction > 0 else 1.0))
 
     judged = np.array([judge(step) for step in steps])
@@ -111,6 +117,7 @@ def schedule(facts: Facts) -> Finding | None:
     gained = max(top - min(levels[0][0], found.last), 1e-9)
     confidence = (ramp(lost / max(abs(top), 1e-9), 0.1, 0.25) * ramp(lost / gained, 0.25, 0.6)
                   * (1 - 0.8 * _grows(facts)))
+    episode = facts.onset("reward", episode)
     spikes = [moved(facts, "gradient_norm", episode, "norm of the gradient")]
     return made(
         "schedule", confidence, episode,

@@ -20,6 +20,7 @@ def truncation(facts: Facts) -> Finding | None:
     moves = [(one, facts.move("truncated", one.begin)) for one in facts.episodes()]
     begin = next((one for one, move in reversed(moves) if move is not None and move.first < end / 2),
                  moves[0][0])
+    begin = facts.onset("truncated", begin)
     return made(
         "truncation", confidence, begin,
         f"{since(begin)} {moved(facts, 'truncated', begin, 'the share cut at the limit', '%')}",
@@ -42,6 +43,7 @@ def length_drift(facts: Facts) -> Finding | None:
     confidence, episode = facts.best(judge)
     if episode is None or not confidence:
         return None
+    episode = facts.onset("length", episode)
     return made(
         "length drift", confidence, episode,
         f"{since(episode)} {moved(facts, 'length', episode, 'length', 'tokens')}",
