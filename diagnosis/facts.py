@@ -100,7 +100,7 @@ class Facts:
         return float(np.mean(value[len(value) // 2:])) if len(value) else math.nan
 
     def episodes(self) -> Iterator[Episode]:
-        """Yield the whole run, and what begins at each of its turns or where the gain is done, in order."""
+        """Yield the whole run, and what begins at its turns or where the gain is done, in order."""
         found = [Episode(phase.begin, phase.begin_low, phase.begin_high, place == 0)
                  for place, phase in enumerate(self.phases)]
         done = self._done()
@@ -128,7 +128,7 @@ class Facts:
         return max(steps) if steps and max(steps) < late else None
 
     def best(self, judge: Callable[[Episode], tuple[float, float]]) -> tuple[float, Episode | None]:
-        """Return the highest confidence of an episode, and the latest of the largest that have it to .05.
+        """Return the highest confidence of an episode, and the latest of the largest that have it.
 
         Args:
             judge: returns confidence and size of what happens in an episode.
@@ -145,23 +145,48 @@ class Facts:
         """Return what a quantity does from a step to the end; None where it has fewer than two values."""
         return self.moves(quantity, float(begin))
 
+    def line(self, quantity: Quantity) -> tuple[float, float]:
+        """Return by how much a quantity moves along a line over the run, and the standard error."""
+        value = self.value(quantity)
+        time = np.linspace(-0.5, 0.5, len(value))
+        change, level = np.polyfit(time, value, 1)
+        rest = value - change * time - level
+        variance = 12 * float(rest @ rest) / max(len(value) - 2, 1) * correlation_time(rest) / len(value)
+        return float(change), math.sqrt(variance)
+
     def onset(self, quantity: Quantity, episode: Episode) -> Episode:
         """Return an episode from where a quantity leaves its first level for good.
 
         That is where a seventh of its change is done; a third of it is done at the latest possible step.
         """
-        found, series = self.move(quantity, episode.begin), self.series[quantity]
-        if found is None or not found.change:
+        step, done = self._done_of(quantity, episode)
+        if not len(step):
             return episode
-        inside = series.step >= episode.begin
-        step, value = series.step[inside], series.value[inside]
-        done = (median_filter(value, size=min(5, len(value)), mode="nearest") - found.first) / found.change
         begin, high = (int(np.flatnonzero(done < share)[-1]) + 1 if (done < share).any() else 0
                        for share in (1 / 7, 1 / 3))
         if begin >= len(step) or (episode.is_whole and step[begin] <= step[0] + self._near_by):
             return episode
         low = max(begin - 2, 0)  # half of the median's five values
         return Episode(float(step[begin]), float(step[low]), float(step[min(high, len(step) - 1)]), False)
+
+    def duration(self, quantity: Quantity, episode: Episode) -> float:
+        """Return the share of the run that the middle five sevenths of a change take."""
+        step, done = self._done_of(quantity, episode)
+        if not len(step):
+            return 1.0
+        before = np.flatnonzero(done < 1 / 7)
+        begin = int(before[-1]) if len(before) else 0
+        after = begin + np.flatnonzero(done[begin:] >= 6 / 7)
+        return float(step[after[0]] - step[begin]) / float(np.ptp(self.steps)) if len(after) else 1.0
+
+    def _done_of(self, quantity: Quantity, episode: Episode) -> tuple[np.ndarray, np.ndarray]:
+        """Return the steps of an episode, and the share of a quantity's change that is done at each."""
+        found, series = self.move(quantity, episode.begin), self.series[quantity]
+        if found is None or not found.change:
+            return np.empty(0), np.empty(0)
+        inside = series.step >= episode.begin
+        level = median_filter(series.value[inside], size=5, mode="nearest")
+        return series.step[inside], (level - found.first) / found.change
 
     def gain(self, begin: float) -> int | None:
         """Return which way training goes: 1 if reward or score rises, else -1 if one falls, else 0.

@@ -39,10 +39,10 @@ def collapse(facts: Facts) -> Finding | None:
     confidence, episode = facts.best(judge)
     if episode is None or not confidence:
         return None
-    episode = facts.onset("entropy", episode)
+    begin = facts.onset("entropy", episode)
     return made(
-        "collapse", confidence, episode,
-        f"{since(episode)} {moved(facts, 'entropy', episode, 'entropy', 'nats per token')}, without "
+        "collapse", confidence, begin,
+        f"{since(begin)} {moved(facts, 'entropy', episode, 'entropy', 'nats per token')}, without "
         "gain",
         *gains(facts, episode))
 
@@ -59,10 +59,10 @@ def dilution(facts: Facts) -> Finding | None:
     confidence, episode = facts.best(judge)
     if episode is None or not confidence:
         return None
-    episode = facts.onset("length", episode)
+    begin = facts.onset("length", episode)
     return made(
-        "dilution", confidence, episode,
-        f"{since(episode)} {moved(facts, 'entropy', episode, 'entropy', 'nats per token')}, but "
+        "dilution", confidence, begin,
+        f"{since(begin)} {moved(facts, 'entropy', episode, 'entropy', 'nats per token')}, but "
         f"{moved(facts, 'entropy_sum', episode, 'entropy per response', 'nats')}: responses are longer, "
         "not more certain",
         moved(facts, "length", episode, "length", "tokens"))
@@ -79,10 +79,10 @@ def explosion(facts: Facts) -> Finding | None:
     confidence, episode = facts.best(judge)
     if episode is None or not confidence:
         return None
-    episode = facts.onset("entropy", episode)
+    begin = facts.onset("entropy", episode)
     return made(
-        "explosion", confidence, episode,
-        f"{since(episode)} {moved(facts, 'entropy', episode, 'entropy', 'nats per token')}, without "
+        "explosion", confidence, begin,
+        f"{since(begin)} {moved(facts, 'entropy', episode, 'entropy', 'nats per token')}, without "
         "gain",
         *gains(facts, episode))
 

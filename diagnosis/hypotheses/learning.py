@@ -53,14 +53,13 @@ def nothing_learned(facts: Facts) -> Finding | None:
            if name in phase.trend):
         return None
     quantity: Quantity = "reward" if "reward" in facts else "score"
-    spread, time = facts.noise(quantity)
     value = facts.value(quantity)
-    seen = 6 * spread * math.sqrt(time / len(value))  # a slope over the run is known to sqrt(12) of this
+    change, error = facts.line(quantity)
     scale = max(float(np.quantile(np.abs(value), 0.9)), 1e-9)
-    confidence = 1 - ramp(seen / scale, 0.15, 0.5)
+    confidence = 1 - ramp((abs(change) + 2 * error) / scale, 0.12, 0.35)
     return made(
         "nothing learned", confidence, None, *gains(facts, whole),
-        f"a change by {seen:.2g} would have been seen in {len(value)} values",
+        f"along a line over {len(value)} values, {quantity} moves by {change:+.2g} (error {error:.1g})",
         *([moved(facts, "entropy", whole, "entropy", "nats per token")] if "entropy" in facts else []))
 
 
@@ -104,7 +103,7 @@ def held_out_apart(facts: Facts) -> Finding | None:
 
 
 def schedule(facts: Facts) -> Finding | None:
-    """Reward that was there is lost: the steps are too large, unless entropy only grows."""
+    """Reward that was there is lost at once: the steps are too large, unless entropy only grows."""
     reward = facts.series.get("reward")
     if reward is None or len(reward.value) < FEWEST_STEPS:
         return None
@@ -114,14 +113,15 @@ def schedule(facts: Facts) -> Finding | None:
     if found.direction >= 0:
         return None
     lost = top - found.last
-    gained = max(top - min(levels[0][0], found.last), 1e-9)
-    confidence = (ramp(lost / max(abs(top), 1e-9), 0.1, 0.25) * ramp(lost / gained, 0.25, 0.6)
-                  * (1 - 0.8 * _grows(facts)))
-    episode = facts.onset("reward", episode)
+    # The standard deviation of normal noise, from its differences.
+    spread = 1.0484 * float(np.median(np.abs(np.diff(reward.value))))
+    confidence = (ramp(lost / max(abs(top), 1e-9), 0.15, 0.35) * ramp(lost / max(spread, 1e-9), 1, 2)
+                  * (1 - ramp(facts.duration("reward", episode), 0.1, 0.3)) * (1 - 0.8 * _grows(facts)))
+    begin = facts.onset("reward", episode)
     spikes = [moved(facts, "gradient_norm", episode, "norm of the gradient")]
     return made(
-        "schedule", confidence, episode,
-        f"{since(episode)} training reward falls from {top:.3g} to {found.last:.3g}",
+        "schedule", confidence, begin,
+        f"{since(begin)} training reward falls from {top:.3g} to {found.last:.3g}",
         *(spikes if "gradient_norm" in facts else []))
 
 

@@ -18,14 +18,14 @@ def truncation(facts: Facts) -> Finding | None:
     if not confidence:
         return None
     moves = [(one, facts.move("truncated", one.begin)) for one in facts.episodes()]
-    begin = next((one for one, move in reversed(moves) if move is not None and move.first < end / 2),
-                 moves[0][0])
-    begin = facts.onset("truncated", begin)
+    episode = next((one for one, move in reversed(moves) if move is not None and move.first < end / 2),
+                   moves[0][0])
+    begin = facts.onset("truncated", episode)
     return made(
         "truncation", confidence, begin,
-        f"{since(begin)} {moved(facts, 'truncated', begin, 'the share cut at the limit', '%')}",
-        *([moved(facts, "length", begin, "length", "tokens")] if "length" in facts else []),
-        *gains(facts, begin))
+        f"{since(begin)} {moved(facts, 'truncated', episode, 'the share cut at the limit', '%')}",
+        *([moved(facts, "length", episode, "length", "tokens")] if "length" in facts else []),
+        *gains(facts, episode))
 
 
 def length_drift(facts: Facts) -> Finding | None:
@@ -43,8 +43,8 @@ def length_drift(facts: Facts) -> Finding | None:
     confidence, episode = facts.best(judge)
     if episode is None or not confidence:
         return None
-    episode = facts.onset("length", episode)
+    begin = facts.onset("length", episode)
     return made(
-        "length drift", confidence, episode,
-        f"{since(episode)} {moved(facts, 'length', episode, 'length', 'tokens')}",
+        "length drift", confidence, begin,
+        f"{since(begin)} {moved(facts, 'length', episode, 'length', 'tokens')}",
         *gains(facts, episode))
