@@ -115,8 +115,9 @@ def schedule(facts: Facts) -> Finding | None:
     lost = top - found.last
     # The standard deviation of normal noise, from its differences.
     spread = 1.0484 * float(np.median(np.abs(np.diff(reward.value))))
-    confidence = (ramp(lost / max(abs(top), 1e-9), 0.15, 0.35) * ramp(lost / max(spread, 1e-9), 1, 2)
-                  * (1 - ramp(facts.duration("reward", episode), 0.1, 0.3)) * (1 - 0.8 * _grows(facts)))
+    taken = facts.duration("reward", episode)
+    confidence = (ramp(lost / max(abs(top), 1e-9), 0.15, 0.35) * ramp(lost / max(spread, 1e-9), 2, 4)
+                  * (1 - ramp(taken, 0.1, 0.3)) * (1 - 0.8 * _grows(facts) * ramp(taken, 0.03, 0.08)))
     begin = facts.onset("reward", episode)
     spikes = [moved(facts, "gradient_norm", episode, "norm of the gradient")]
     return made(

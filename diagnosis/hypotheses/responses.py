@@ -35,10 +35,14 @@ def length_drift(facts: Facts) -> Finding | None:
         if found is None or not found.direction:
             return 0.0, 0.0
         into_limit = "truncated" in facts and facts.end("truncated") > 0.2 and found.change > 0
-        gained = facts.gain(episode.begin) == 1 and not into_limit
+        score = facts.move("score", episode.begin)
+        # Training reward may pay for length itself; a held-out score seldom does.
+        low, high = ((1.8, 3.0) if score is not None and score.direction > 0 else
+                     (1.5, 2.2) if facts.gain(episode.begin) == 1 else (1.25, 1.7))
+        if into_limit:
+            low, high = 1.25, 1.7
         size = abs(math.log(found.ratio))
-        return ramp(size, *(
-            (math.log(1.8), math.log(3)) if gained else (math.log(1.25), math.log(1.7)))), size
+        return ramp(size, math.log(low), math.log(high)), size
 
     confidence, episode = facts.best(judge)
     if episode is None or not confidence:
