@@ -4,6 +4,7 @@ The numbers are in public_runs/, with their sources.
 """
 
 import csv
+import re
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from diagnosis.findings import Finding
 from entropy_theory.training_logs.logs import read
 from tests.diagnosis.runs import run
 
+ROOT = Path(__file__).parents[2]
 DATA = Path(__file__).parent / "public_runs"
 
 EXPECTED = {
@@ -72,3 +74,13 @@ def test_the_sign_of_entropy_and_score_is_not_assumed(name):
     whole = run({"entropy": entropy, "score": np.interp(np.arange(len(entropy)), every, score)})
     first: Finding = diagnose(whole).findings[0]
     assert first.name == LEVELS[name]
+
+
+def test_the_page_shows_what_the_command_says():
+    """Each block of the page that names a log holds the sentence about it, whole."""
+    page = (ROOT / "docs" / "how_to" / "diagnose.md").read_text(encoding="utf-8")
+    shown = re.findall(r"```text\npolicy-entropy diagnose (\S+)\n(.*?)```", page, re.DOTALL)
+    assert len(shown) == 3
+    for log, sentence in shown:
+        (found,) = read([ROOT / log])
+        assert diagnose(found).sentence == " ".join(sentence.split())
