@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.ndimage import median_filter
 
 from diagnosis.findings import Phase
 from diagnosis.phases import phases, shown
@@ -52,7 +53,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """The steps from the beginning of a phase to the end of the run."""
+    """The steps from one on to the end of the run."""
 
     begin: float
     low: float
@@ -91,7 +92,7 @@ class Facts:
     def end(self, quantity: Quantity) -> float:
         """Return the level at the end of the run; nan where it is not logged."""
         value = self.value(quantity)
-        return float(np.median(value[-window(len(value)):])) if len(value) else math.nan
+        return float(np.mean(value[-window(len(value)):])) if len(value) else math.nan
 
     def late(self, quantity: Quantity) -> float:
         """Return the mean over the last half; nan where it is not logged."""
@@ -99,19 +100,93 @@ class Facts:
         return float(np.mean(value[len(value) // 2:])) if len(value) else math.nan
 
     def episodes(self) -> Iterator[Episode]:
-        """Yield the whole run, and what begins at each of its turns."""
-        for place, phase in enumerate(self.phases):
-            yield Episode(phase.begin, phase.begin_low, phase.begin_high, place == 0)
+        """Yield the whole run, and what begins at its turns or where the gain is done, in order."""
+        found = [Episode(phase.begin, phase.begin_low, phase.begin_high, place == 0)
+                 for place, phase in enumerate(self.phases)]
+        done = self._done()
+        if found and done is not None and all(abs(done - one.begin) > self._near_by for one in found):
+            found.append(Episode(done, done - self._near_by, done + self._near_by, False))
+        yield from sorted(found, key=lambda one: one.begin)
 
-    def best(self, judge: Callable[[Episode], float]) -> tuple[float, Episode | None]:
-        """Return the highest confidence of an episode, and the first that has it to .05."""
-        judged = [(judge(episode), episode) for episode in self.episodes()]
-        top = max((one for one, _ in judged), default=0.0)
-        return next(((top, episode) for one, episode in judged if one >= top - 0.05), (0.0, None))
+    @property
+    def _near_by(self) -> float:
+        return 0.05 * float(np.ptp(self.steps))
+
+    def _done(self) -> float | None:
+        """Return the step from which on at most a tenth of the gain is to come; None if late or never."""
+        steps = []
+        quantities: tuple[Quantity, ...] = ("reward", "score")
+        for quantity in quantities:
+            value = self.value(quantity)
+            if len(value) < FEWEST:
+                continue
+            level = median_filter(value, size=window(len(value)), mode="nearest")
+            reached = np.flatnonzero(level >= level[0] + 0.9 * (level.max() - level[0]))
+            place = min(int(reached[0]) + window(len(value)), len(value) - 1)
+            steps.append(float(self.series[quantity].step[place]))
+        late = float(self.steps[0]) + 0.75 * float(np.ptp(self.steps))
+        return max(steps) if steps and max(steps) < late else None
+
+    def best(self, judge: Callable[[Episode], tuple[float, float]]) -> tuple[float, Episode | None]:
+        """Return the highest confidence of an episode, and the latest of the largest that have it.
+
+        Args:
+            judge: returns confidence and size of what happens in an episode.
+        """
+        judged = [(*judge(episode), episode) for episode in self.episodes()]
+        top = max((confidence for confidence, *_ in judged), default=0.0)
+        if not top:
+            return 0.0, None
+        sure = [one for one in judged if one[0] >= top - 0.05]
+        largest = max(size for _, size, _ in sure)
+        return top, next(episode for _, size, episode in reversed(sure) if size >= 0.95 * largest)
 
     def move(self, quantity: Quantity, begin: float) -> Move | None:
         """Return what a quantity does from a step to the end; None where it has fewer than two values."""
         return self.moves(quantity, float(begin))
+
+    def line(self, quantity: Quantity) -> tuple[float, float]:
+        """Return by how much a quantity moves along a line over the run, and the standard error."""
+        value = self.value(quantity)
+        time = np.linspace(-0.5, 0.5, len(value))
+        change, level = np.polyfit(time, value, 1)
+        rest = value - change * time - level
+        variance = 12 * float(rest @ rest) / max(len(value) - 2, 1) * correlation_time(rest) / len(value)
+        return float(change), math.sqrt(variance)
+
+    def onset(self, quantity: Quantity, episode: Episode) -> Episode:
+        """Return an episode from where a quantity leaves its first level for good.
+
+        That is where a seventh of its change is done; a third of it is done at the latest possible step.
+        """
+        step, done = self._done_of(quantity, episode)
+        if not len(step):
+            return episode
+        begin, high = (int(np.flatnonzero(done < share)[-1]) + 1 if (done < share).any() else 0
+                       for share in (1 / 7, 1 / 3))
+        if begin >= len(step) or (episode.is_whole and step[begin] <= step[0] + self._near_by):
+            return episode
+        low = max(begin - 2, 0)  # half of the median's five values
+        return Episode(float(step[begin]), float(step[low]), float(step[min(high, len(step) - 1)]), False)
+
+    def duration(self, quantity: Quantity, episode: Episode) -> float:
+        """Return the share of the run that the middle five sevenths of a change take."""
+        step, done = self._done_of(quantity, episode)
+        if not len(step):
+            return 1.0
+        before = np.flatnonzero(done < 1 / 7)
+        begin = int(before[-1]) if len(before) else 0
+        after = begin + np.flatnonzero(done[begin:] >= 6 / 7)
+        return float(step[after[0]] - step[begin]) / float(np.ptp(self.steps)) if len(after) else 1.0
+
+    def _done_of(self, quantity: Quantity, episode: Episode) -> tuple[np.ndarray, np.ndarray]:
+        """Return the steps of an episode, and the share of a quantity's change that is done at each."""
+        found, series = self.move(quantity, episode.begin), self.series[quantity]
+        if found is None or not found.change:
+            return np.empty(0), np.empty(0)
+        inside = series.step >= episode.begin
+        level = median_filter(series.value[inside], size=5, mode="nearest")
+        return series.step[inside], (level - found.first) / found.change
 
     def gain(self, begin: float) -> int | None:
         """Return which way training goes: 1 if reward or score rises, else -1 if one falls, else 0.
@@ -149,11 +224,11 @@ class Facts:
             return None
         early = self._near(series, place)
         late = after[-min(len(self._near(series, len(series.value))), max(1, len(after) // 2)):]
-        first, last = float(np.median(early)), float(np.median(late))
+        first, last = float(np.mean(early)), float(np.mean(late))
         spread, time = self.noise(quantity)
         error = spread * math.sqrt(sum(min(1.0, time / len(part)) for part in (early, late)))
         seen = self._shown(quantity)
-        apart = np.median(seen.value[place:][-len(late):]) - np.median(self._near(seen, place))
+        apart = np.mean(seen.value[place:][-len(late):]) - np.mean(self._near(seen, place))
         clear = abs(apart) > ERRORS * error
         if not clear and len(after) >= FEWEST:
             tested = trend(after)

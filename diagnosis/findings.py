@@ -51,7 +51,7 @@ class Trend:
     """How a quantity moves over some steps.
 
     Attributes:
-        first: the level at the beginning: the median of the first blocks, in the quantity's unit.
+        first: the level at the beginning: the mean of the first values, in the quantity's unit.
         last: the level at the end.
         direction: -1, 0 or 1; 0 where the movement cannot be told from noise.
         p: probability of so clear a trend under noise as autocorrelated as the series; two-sided.

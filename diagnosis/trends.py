@@ -50,7 +50,7 @@ def correlation_time(residual: np.ndarray, stretch: float | None = None) -> floa
 
 def window(n: int) -> int:
     """Return how many values at an end make up its level."""
-    return int(np.clip(n // 20, min(3, n), 25))
+    return int(np.clip(n // 20, min(3, n), 100))
 
 
 def trend(value: np.ndarray) -> Trend:
@@ -61,7 +61,7 @@ def trend(value: np.ndarray) -> Trend:
     """
     n = len(value)
     width = window(n)
-    first, last = (float(np.median(part)) if n else math.nan for part in (value[:width], value[-width:]))
+    first, last = (float(np.mean(part)) if n else math.nan for part in (value[:width], value[-width:]))
     if n < FEWEST or np.ptp(value) == 0:
         return Trend(first, last, 0, 1.0)
     rank = stats.rankdata(value)

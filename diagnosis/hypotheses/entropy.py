@@ -27,40 +27,42 @@ def _grown(facts: Facts, episode: Episode) -> tuple[float, float]:
 
 def collapse(facts: Facts) -> Finding | None:
     """Entropy falls, per token and per response, and neither reward nor held-out score rises."""
-    def judge(episode: Episode) -> float:
+    def judge(episode: Episode) -> tuple[float, float]:
         if (fall := _fall(facts, episode)) is None or facts.gain(episode.begin) in (1, None):
-            return 0.0
+            return 0.0, 0.0
         found, share = fall
         length, product = _grown(facts, episode)
         diluted = ramp(length, 1.1, 1.4) * ramp(product, 0.6, 0.9)
         return (ramp(-math.log(max(found.ratio, 1e-9)), math.log(1.4), math.log(3))
-                * ramp(share, 0.15, 0.5) * (1 - diluted))
+                * ramp(share, 0.15, 0.5) * (1 - diluted), -found.change)
 
     confidence, episode = facts.best(judge)
     if episode is None or not confidence:
         return None
+    begin = facts.onset("entropy", episode)
     return made(
-        "collapse", confidence, episode,
-        f"{since(episode)} {moved(facts, 'entropy', episode, 'entropy', 'nats per token')}, without "
+        "collapse", confidence, begin,
+        f"{since(begin)} {moved(facts, 'entropy', episode, 'entropy', 'nats per token')}, without "
         "gain",
         *gains(facts, episode))
 
 
 def dilution(facts: Facts) -> Finding | None:
     """Entropy per token falls while responses grow, and entropy per response does not fall."""
-    def judge(episode: Episode) -> float:
+    def judge(episode: Episode) -> tuple[float, float]:
         if (fall := _fall(facts, episode)) is None:
-            return 0.0
+            return 0.0, 0.0
         length, product = _grown(facts, episode)
         return (ramp(-math.log(max(fall[0].ratio, 1e-9)), math.log(1.1), math.log(1.4))
-                * ramp(length, 1.15, 1.5) * ramp(product, 0.75, 0.95))
+                * ramp(length, 1.15, 1.5) * ramp(product, 0.75, 0.95), length)
 
     confidence, episode = facts.best(judge)
     if episode is None or not confidence:
         return None
+    begin = facts.onset("length", episode)
     return made(
-        "dilution", confidence, episode,
-        f"{since(episode)} {moved(facts, 'entropy', episode, 'entropy', 'nats per token')}, but "
+        "dilution", confidence, begin,
+        f"{since(begin)} {moved(facts, 'entropy', episode, 'entropy', 'nats per token')}, but "
         f"{moved(facts, 'entropy_sum', episode, 'entropy per response', 'nats')}: responses are longer, "
         "not more certain",
         moved(facts, "length", episode, "length", "tokens"))
@@ -68,18 +70,19 @@ def dilution(facts: Facts) -> Finding | None:
 
 def explosion(facts: Facts) -> Finding | None:
     """Entropy grows, and neither reward nor held-out score does."""
-    def judge(episode: Episode) -> float:
+    def judge(episode: Episode) -> tuple[float, float]:
         found = facts.move("entropy", episode.begin)
         if found is None or found.direction <= 0 or facts.gain(episode.begin) in (1, None):
-            return 0.0
-        return ramp(found.ratio, 1.1, 1.5) * ramp(found.change, 0.01, 0.05)
+            return 0.0, 0.0
+        return ramp(found.ratio, 1.1, 1.5) * ramp(found.change, 0.01, 0.05), found.change
 
     confidence, episode = facts.best(judge)
     if episode is None or not confidence:
         return None
+    begin = facts.onset("entropy", episode)
     return made(
-        "explosion", confidence, episode,
-        f"{since(episode)} {moved(facts, 'entropy', episode, 'entropy', 'nats per token')}, without "
+        "explosion", confidence, begin,
+        f"{since(begin)} {moved(facts, 'entropy', episode, 'entropy', 'nats per token')}, without "
         "gain",
         *gains(facts, episode))
 

@@ -12,8 +12,9 @@ from diagnosis.hypotheses.judging import FEWEST_STEPS, gains, made, moved, ramp,
 from diagnosis.trends import window
 from entropy_theory.training_logs.names import Quantity
 
-MOST_BEGINS = 100
-"""The most steps from which a gap between training and held-out is looked for."""
+MOST_BEGINS = 24
+"""The most steps from which a gap between training and held-out is looked for: closer early, when more
+happens."""
 
 def no_signal(facts: Facts) -> Finding | None:
     """Most groups have equal rewards, so that they give no gradient."""
@@ -48,17 +49,17 @@ def nothing_learned(facts: Facts) -> Finding | None:
     main = facts.move("reward" if "reward" in facts else "score", whole.begin) if whole else None
     if whole is None or main is None or facts.gain(whole.begin) != 0:
         return None
-    if any(facts.gain(one.begin) != 0 for one in facts.episodes()):
+    if any(phase.trend[name].p < 0.002 for phase in facts.phases for name in ("reward", "score")
+           if name in phase.trend):
         return None
     quantity: Quantity = "reward" if "reward" in facts else "score"
-    spread, time = facts.noise(quantity)
     value = facts.value(quantity)
-    seen = 6 * spread * math.sqrt(time / len(value))  # a slope over the run is known to sqrt(12) of this
+    change, error = facts.line(quantity)
     scale = max(float(np.quantile(np.abs(value), 0.9)), 1e-9)
-    confidence = 1 - ramp(seen / scale, 0.15, 0.5)
+    confidence = 1 - ramp((abs(change) + 2 * error) / scale, 0.12, 0.35)
     return made(
         "nothing learned", confidence, None, *gains(facts, whole),
-        f"a change by {seen:.2g} would have been seen in {len(value)} values",
+        f"along a line over {len(value)} values, {quantity} moves by {change:+.2g} (error {error:.1g})",
         *([moved(facts, "entropy", whole, "entropy", "nats per token")] if "entropy" in facts else []))
 
 
@@ -70,7 +71,10 @@ def held_out_apart(facts: Facts) -> Finding | None:
     both = np.concatenate([facts.value("reward"), facts.value("score")])
     shares = both.min() >= 0 and both.max() <= 1
     steps = facts.series["score"].step
-    steps = steps[: max(0, len(steps) - max(6, len(steps) // 4))][::1 + len(steps) // MOST_BEGINS]
+    last = len(steps) - max(6, len(steps) // 4)
+    if last < 3:
+        return None
+    steps = steps[np.unique(np.geomspace(1, last, MOST_BEGINS).astype(int)) - 1]
 
     def judge(begin: float) -> float:
         reward, score = facts.move("reward", begin), facts.move("score", begin)
@@ -79,7 +83,8 @@ def held_out_apart(facts: Facts) -> Finding | None:
         if score.direction > 0 and not shares:
             return 0.0
         arrives = (score.change + score.error) / reward.change if shares else 0.0
-        return (ramp(reward.change / max(abs(reward.last), 1e-9), 0.05, 0.12)
+        sure = reward.change - 1.5 * reward.error
+        return (ramp(sure / max(abs(reward.last), 1e-9), 0.04, 0.1)
                 * (1 - ramp(arrives, 0.3, 0.5)) * (0.8 if score.direction > 0 else 1.0))
 
     judged = np.array([judge(step) for step in steps])
@@ -98,7 +103,7 @@ def held_out_apart(facts: Facts) -> Finding | None:
 
 
 def schedule(facts: Facts) -> Finding | None:
-    """Reward that was there is lost: the steps are too large, unless entropy only grows."""
+    """Reward that was there is lost at once: the steps are too large, unless entropy only grows."""
     reward = facts.series.get("reward")
     if reward is None or len(reward.value) < FEWEST_STEPS:
         return None
@@ -108,13 +113,16 @@ def schedule(facts: Facts) -> Finding | None:
     if found.direction >= 0:
         return None
     lost = top - found.last
-    gained = max(top - min(levels[0][0], found.last), 1e-9)
-    confidence = (ramp(lost / max(abs(top), 1e-9), 0.1, 0.25) * ramp(lost / gained, 0.25, 0.6)
-                  * (1 - 0.8 * _grows(facts)))
+    # The standard deviation of normal noise, from its differences.
+    spread = 1.0484 * float(np.median(np.abs(np.diff(reward.value))))
+    taken = facts.duration("reward", episode)
+    confidence = (ramp(lost / max(abs(top), 1e-9), 0.15, 0.35) * ramp(lost / max(spread, 1e-9), 2, 4)
+                  * (1 - ramp(taken, 0.1, 0.3)) * (1 - 0.8 * _grows(facts) * ramp(taken, 0.03, 0.08)))
+    begin = facts.onset("reward", episode)
     spikes = [moved(facts, "gradient_norm", episode, "norm of the gradient")]
     return made(
-        "schedule", confidence, episode,
-        f"{since(episode)} training reward falls from {top:.3g} to {found.last:.3g}",
+        "schedule", confidence, begin,
+        f"{since(begin)} training reward falls from {top:.3g} to {found.last:.3g}",
         *(spikes if "gradient_norm" in facts else []))
 
 

@@ -3,57 +3,69 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
 from diagnosis.facts import Episode, Facts
 from diagnosis.findings import Finding
 from diagnosis.hypotheses.judging import FEWEST_STEPS, made, ramp
+from diagnosis.trends import correlation_time
 from entropy_theory.training_logs.names import Quantity
 
+SAME = 0.9999
+"""A correlation above which two runs are one."""
 LONGEST_PASS = 2000
 """The most steps of a pass over the prompts that is looked for."""
 
 def prompt_order(facts: Facts) -> Finding | None:
     """The curve is that of other runs on the same prompts, or repeats itself pass by pass."""
-    quantity: Quantity = "reward" if "reward" in facts else "entropy"
-    if quantity not in facts or len(facts.value(quantity)) < 3 * FEWEST_STEPS:
-        return None
+    quantities: tuple[Quantity, ...] = ("reward", "entropy")
+    found = [one for quantity in quantities if len(facts.value(quantity)) >= 2 * FEWEST_STEPS
+             for one in (*_alike(facts, quantity), _repeats(facts, quantity))]
+    return max(found, key=lambda one: one.confidence, default=None)
+
+
+def _alike(facts: Facts, quantity: Quantity) -> Iterator[Finding]:
+    """Yield for each other run how alike its curve is, about its trend."""
     rest = _fluctuation(facts.value(quantity))
-    n = len(rest)
     for other in facts.others:
         shared = other.series.get(quantity)
-        if shared is None:
+        if shared is None or len(shared.value) < 2 * FEWEST_STEPS:
             continue
         _, i, j = np.intersect1d(facts.series[quantity].step, shared.step, return_indices=True)
-        if len(i) < FEWEST_STEPS:
+        if len(i) < 2 * FEWEST_STEPS:
             continue
         r = float(np.corrcoef(rest[i], _fluctuation(shared.value)[j])[0, 1])
-        if confidence := ramp(r * math.sqrt(len(i)), 4, 7) * ramp(r, 0.2, 0.5):
-            return made(
-                "prompt order", confidence, None,
-                f"about its trend, the {quantity} goes with that of {other.path} {other.name}".rstrip()
-                + f" (correlation {r:.2f} over {len(i)} steps): part of the curve is which prompts were "
-                "drawn")
-    power = float(rest @ rest)
-    lags = np.arange(1, n // 2)
-    if power <= 0:
-        return None
+        if r > SAME:  # the same run, logged twice
+            continue
+        time = max(correlation_time(rest), correlation_time(_fluctuation(shared.value)))
+        yield made(
+            "prompt order", ramp(r * math.sqrt(len(i) / time), 3.5, 6) * ramp(r, 0.2, 0.5), None,
+            f"about its trend, {quantity} goes with that of {other.path} {other.name}".rstrip()
+            + f" (correlation {r:.2f} over {len(i)} steps): part of the curve is which prompts came")
+
+
+def _repeats(facts: Facts, quantity: Quantity) -> Finding:
+    """Return how surely a curve repeats itself, at the lag at which it does most."""
+    rest = _fluctuation(facts.value(quantity))
+    n, power = len(rest), max(float(rest @ rest), 1e-30)
+    size = math.sqrt(power / n) / max(float(np.abs(facts.value(quantity)).mean()), 1e-9)
     spectrum = np.abs(np.fft.rfft(rest, 2 * n)) ** 2
-    correlation = np.fft.irfft(spectrum)[lags] / power * n / (n - lags)
-    # A curve that is only smooth has its low between 0 and the lag as high as the lag itself.
-    again = np.array([correlation[i] - max(0.0, float(np.median(correlation[i // 4: 3 * i // 4])))
-                      for i in range(4, min(len(lags), LONGEST_PASS))])
-    lag, r = int(np.argmax(again)) + 5, float(again.max())
+    correlation = np.fft.irfft(spectrum)[:n] / power * n / np.arange(n, 0, -1)
+    lags = np.arange(5, min(n // 3, LONGEST_PASS))
+    # What repeats itself does so again at twice the lag, and has forgotten itself between.
+    again = np.array([min(correlation[lag], 1.5 * correlation[2 * lag]) - max(
+        0.0, float(np.median(correlation[1 + lag // 4: 1 + 3 * lag // 4]))) for lag in lags])
+    lag, r = int(lags[np.argmax(again)]), float(again.max())
+    smooth = ramp(1 - float(correlation[1]), 0.02, 0.1)  # a wave, not one batch after another
     # The greatest of as many correlations of noise is about sqrt(2 log N / (n - lag)).
     chance = math.sqrt(2 * math.log(len(lags)) / (n - lag))
-    confidence = ramp(r / chance, 1.2, 1.8) * ramp(r, 0.25, 0.5)
-    if not confidence:
-        return None
+    confidence = ramp(r / chance, 1.2, 1.8) * ramp(r, 0.25, 0.5) * smooth * ramp(size, 0.005, 0.015)
     return made(
         "prompt order", confidence, None,
-        f"the {quantity} repeats itself every {lag} steps (correlation {r:.2f}; by chance up to "
-        f"{chance:.2f}): part of the curve is which prompts were drawn")
+        f"{quantity} repeats itself every {lag} steps (correlation {r:.2f}; by chance up to "
+        f"{chance:.2f}): part of the curve is which prompts came")
 
 
 def _fluctuation(value: np.ndarray) -> np.ndarray:

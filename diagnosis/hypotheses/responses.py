@@ -18,30 +18,37 @@ def truncation(facts: Facts) -> Finding | None:
     if not confidence:
         return None
     moves = [(one, facts.move("truncated", one.begin)) for one in facts.episodes()]
-    begin = next((one for one, move in reversed(moves) if move is not None and move.first < end / 2),
-                 moves[0][0])
+    episode = next((one for one, move in reversed(moves) if move is not None and move.first < end / 2),
+                   moves[0][0])
+    begin = facts.onset("truncated", episode)
     return made(
         "truncation", confidence, begin,
-        f"{since(begin)} {moved(facts, 'truncated', begin, 'the share cut at the limit', '%')}",
-        *([moved(facts, "length", begin, "length", "tokens")] if "length" in facts else []),
-        *gains(facts, begin))
+        f"{since(begin)} {moved(facts, 'truncated', episode, 'the share cut at the limit', '%')}",
+        *([moved(facts, "length", episode, "length", "tokens")] if "length" in facts else []),
+        *gains(facts, episode))
 
 
 def length_drift(facts: Facts) -> Finding | None:
     """Responses grow or shrink by a factor."""
-    def judge(episode: Episode) -> float:
+    def judge(episode: Episode) -> tuple[float, float]:
         found = facts.move("length", episode.begin)
         if found is None or not found.direction:
-            return 0.0
+            return 0.0, 0.0
         into_limit = "truncated" in facts and facts.end("truncated") > 0.2 and found.change > 0
-        gained = facts.gain(episode.begin) == 1 and not into_limit
-        return ramp(abs(math.log(found.ratio)), *(
-            (math.log(1.8), math.log(3)) if gained else (math.log(1.25), math.log(1.7))))
+        score = facts.move("score", episode.begin)
+        # Training reward may pay for length itself; a held-out score seldom does.
+        low, high = ((1.8, 3.0) if score is not None and score.direction > 0 else
+                     (1.5, 2.2) if facts.gain(episode.begin) == 1 else (1.25, 1.7))
+        if into_limit:
+            low, high = 1.25, 1.7
+        size = abs(math.log(found.ratio))
+        return ramp(size, math.log(low), math.log(high)), size
 
     confidence, episode = facts.best(judge)
     if episode is None or not confidence:
         return None
+    begin = facts.onset("length", episode)
     return made(
-        "length drift", confidence, episode,
-        f"{since(episode)} {moved(facts, 'length', episode, 'length', 'tokens')}",
+        "length drift", confidence, begin,
+        f"{since(begin)} {moved(facts, 'length', episode, 'length', 'tokens')}",
         *gains(facts, episode))

@@ -9,25 +9,32 @@ import numpy as np
 from diagnosis.facts import Facts
 from diagnosis.findings import Finding
 from diagnosis.hypotheses.judging import FEWEST_STEPS, made, moved, ramp
+from entropy_theory.training_logs.names import Quantity
 
 
 def clipping(facts: Facts) -> Finding | None:
-    """The clip stops many tokens, or those of one side alone."""
-    low, high, both = (facts.late(name) for name in ("clipped_low", "clipped_high", "clipped"))
-    share = max((one for one in (both, low, high) if math.isfinite(one)), default=math.nan)
-    if not math.isfinite(share):
+    """The clip stops many tokens, or those of one side alone, over a fifth of the run at least."""
+    low, high, both = (_fifths(facts, name) for name in ("clipped_low", "clipped_high", "clipped"))
+    shares = np.fmax(np.fmax(low, high), both)
+    if np.isnan(shares).all():
         return None
-    sides = math.isfinite(low) and math.isfinite(high)
-    lopsided = max(low, high) / max(min(low, high), 1e-4) if sides else 1.0
-    confidence = max(ramp(share, 0.05, 0.2), ramp(share, 0.005, 0.03) * ramp(lopsided, 3, 8))
-    if not confidence:
-        return None
+    share, below, above = float(np.nanmax(shares)), float(low.mean()), float(high.mean())
+    sides = math.isfinite(below) and math.isfinite(above)
+    lopsided = max(below, above) / max(min(below, above), 1e-4) if sides else 1.0
+    confidence = max(ramp(share, 0.05, 0.2), ramp(share, 0.005, 0.03) * ramp(lopsided, 2, 5))
     side = "" if not sides or lopsided < 2 else (
-        "; mostly the upper clip, which holds unlikely tokens down" if high > low else
+        "; mostly the upper clip, which holds unlikely tokens down" if above > below else
         "; mostly the lower clip, which keeps unlikely tokens alive")
     return made(
-        "clipping", confidence, None, f"the clip stops {100 * share:.2g} % of tokens{side}",
-        *([f"lower clip {100 * low:.2g} %, upper clip {100 * high:.2g} %"] if sides else []))
+        "clipping", confidence, None,
+        f"over a fifth of the run the clip stops {100 * share:.2g} % of tokens{side}",
+        *([f"lower clip {100 * below:.2g} %, upper {100 * above:.2g} % over the run"] if sides else []))
+
+
+def _fifths(facts: Facts, quantity: Quantity) -> np.ndarray:
+    """Return the means over each fifth of the run, [5]; nan where it is not logged."""
+    value = facts.value(quantity)
+    return np.array([part.mean() if len(part) else math.nan for part in np.array_split(value, 5)])
 
 
 def kl(facts: Facts) -> Finding | None:
@@ -57,7 +64,7 @@ def kl(facts: Facts) -> Finding | None:
 def _level(facts: Facts, value: np.ndarray) -> Finding | None:
     """Return the finding that the divergence levels off, if it does."""
     n = len(value)
-    if n < 2 * FEWEST_STEPS or facts.gain(facts.steps[0]) == 1 or facts.late("zero_variance") > 0.6:
+    if n < 2 * FEWEST_STEPS or facts.gain(facts.steps[0]) != 0 or facts.late("zero_variance") > 0.6:
         return None
     first, early, last = (float(np.mean(part)) for part in (
         value[: n // 10], value[n // 5: 2 * n // 5], value[-n // 5:]))
@@ -84,7 +91,7 @@ def mismatch(facts: Facts) -> Finding | None:
     column = facts.series["mismatch"].column
     low, high = next((low, high) for word, low, high in MISMATCH
                      if word in column.lower().replace("logprob", "").replace("log_prob", ""))
-    level = max(facts.end("mismatch"), facts.late("mismatch"))
+    level = max(facts.end("mismatch"), float(np.nanmax(_fifths(facts, "mismatch"))))
     confidence = ramp(level, low, high)
     if not confidence:
         return None
