@@ -19,7 +19,7 @@ from entropy_theory.performance_law.report import as_json, as_text
 from entropy_theory.performance_law.training_log import LoggedRun, read
 from entropy_theory.performance_law.trend import explained, stretches, trend
 
-MEASURED = Path(__file__).parents[2] / "paper_figures" / "measured"
+PUBLIC = Path(__file__).parents[1] / "diagnosis" / "public_runs"
 ENTROPY = np.linspace(2.0, 0.05, 60)
 SCATTER = 0.01 * np.random.default_rng(0).standard_normal(60)
 
@@ -225,21 +225,24 @@ def test_steps_that_were_not_tested_are_refused():
         forecast(entropy, law(entropy), step=np.zeros(100))
 
 
-def test_intervals_held_on_runs_that_calibrated_nothing():
-    """Nine real runs' intervals, at 90 %: of one seed of each rule but the first, forecast at the end.
-
-    The quantiles are of these runs among others, so that this guards the code, not the coverage.
-    """
-    held = []
-    for path in sorted(MEASURED.glob("split-first-*/metrics.jsonl")):
+def test_forecasts_of_public_runs_hold_and_beat_no_change():
+    """Runs of four models' trainings, thinned, of which nothing was calibrated; each forecasts its end."""
+    held, errors, stays = [], [], []
+    for path in sorted(PUBLIC.glob("*g[sp]*8k-*.csv")):
         run = read([path])
+        ahead_of, place = float(run.step[-10:].mean()), float(np.log(np.exp(run.entropy[-10:]).mean()))
+        truth = run.performance[-10:].mean()
         for first in (0.3, 0.5, 0.7):
-            report = forecast(run.entropy, run.performance, first=first, until=(195,))
-            place = report.steps[0]
-            held += [place.entropy.low <= run.entropy[-10:].mean() <= place.entropy.high,
-                     place.performance.low <= run.performance[-10:].mean() <= place.performance.high]
-    assert len(held) == 72
-    assert 0.85 <= np.mean(held) < 1
+            report = forecast(run.entropy, run.performance, step=run.step, first=first, at=(place,),
+                              until=(ahead_of,))
+            assert report.holds
+            by_step, by_law = report.steps[0].performance, report.entropies[0].performance
+            held += [by_step.low <= truth <= by_step.high, by_law.low <= truth <= by_law.high]
+            errors.append([abs(by_step.value - truth), abs(by_law.value - truth)])
+            stays.append(abs(by_step.stays - truth))
+    assert len(stays) == 12
+    assert np.mean(held) >= 0.85
+    assert (np.mean(errors, axis=0) < 0.8 * np.mean(stays)).all()
 
 
 @pytest.mark.deep
