@@ -96,9 +96,14 @@ def _at_step(place: AtStep) -> str:
 def _at_entropy(place: AtEntropy, last: float) -> str:
     said = ("no performance is told: " + place.why_not if place.performance is None
             else f"R = {_interval(place.performance)}")
-    early, middle, late = ("none so far ahead" if step is None else f"step {step:.0f}" for step in (
-        place.earliest, place.step, place.latest))
-    when = "above the last" if place.entropy >= last else f"fallen to at {middle} ({early} to {late})"
+    if place.entropy >= last:
+        when = "which the run is below"
+    elif place.earliest is None:
+        when = "not reached as far as forecasts go"
+    else:
+        middle = "later than forecasts go" if place.step is None else f"at step {place.step:.6g}"
+        late = "or later" if place.latest is None else f"to {place.latest:.6g}"
+        when = f"reached {middle} ({place.earliest:.6g} {late})"
     return f"          at H = {place.entropy:g}, {when}: {said}"
 
 

@@ -200,8 +200,15 @@ def test_steps_may_be_of_any_spacing_and_origin():
 
 def test_a_level_that_is_not_reached_has_no_step():
     _, entropy = powers(100)
-    (found,) = forecast(entropy, law(entropy), at=(1e-4,)).entropies
-    assert (found.step, found.earliest, found.latest) == (None, None, None)
+    report = forecast(entropy, law(entropy), at=(1e-4, 0.085, 0.035))
+    never, soon, late = report.entropies
+    assert (never.step, never.earliest, never.latest) == (None, None, None)
+    assert soon.earliest < soon.step < soon.latest
+    assert (late.step is None) == (0.9 * 500**-0.5 > 0.035)
+    text = as_text(a_run(entropy, law(entropy)), report)
+    assert "at H = 0.0001, not reached as far as forecasts go" in text
+    assert re.search(r"at H = 0.085, reached at step [\d.]+ \([\d.]+ to [\d.]+\)", text)
+    assert re.search(r"at H = 0.035, reached later than forecasts go \([\d.]+ or later\)", text)
 
 
 def test_a_performance_that_is_no_share_needs_its_largest_value():
@@ -226,7 +233,7 @@ def test_steps_that_were_not_tested_are_refused():
 
 
 def test_forecasts_of_public_runs_hold_and_beat_no_change():
-    """Runs of four models' trainings, thinned, of which nothing was calibrated; each forecasts its end."""
+    """Four runs, thinned, of which nothing was calibrated; each end is forecast from three places."""
     held, errors, stays = [], [], []
     for path in sorted(PUBLIC.glob("*g[sp]*8k-*.csv")):
         run = read([path])
@@ -299,7 +306,7 @@ def test_the_text_says_what_was_read_found_and_forecast():
     for expected in ("'actor/entropy'", "'reward'", "48 of 60 points", "steps 1 to 48", "no smoothing",
                      "note: 3 values", "law       performance rose as entropy fell", "R = 0.9",
                      "forecast  at step 96: H = ", "at H = 0, the ceiling: R = ", "if it stays",
-                     "at H = 0.3, fallen to at step ", "at H = 0.7, above the last",
+                     "at H = 0.3, reached at step ", "at H = 0.7, which the run is below",
                      "tried     from 48 points, R at the last of 12 later points was missed by "):
         assert expected in text, text
     assert "one right answer" not in text
