@@ -2,8 +2,8 @@ r"""Forecasts of a run's entropy and performance, with intervals whose coverage 
 
 Each goes on from the mean of the last `LAST` values, by what was seen in the last two thirds of the run:
 
-- entropy as a power of the step, H ~ t^k;
-- a share of right answers by its failures, 1 - R ~ t^k, which saturate at 0;
+- entropy as a power of the step, H ~ t^k, where it has a trend, and as it is elsewhere;
+- a share of right answers likewise by its failures, 1 - R ~ t^k, which saturate at 0;
 - performance at a given entropy on the local line R = -a e^H + b.
 
 An interval adds to the forecast quantiles of the errors that the same forecasts made on other runs, in
@@ -23,7 +23,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from entropy_theory.performance_law.trend import stretches
+from entropy_theory.performance_law.trend import stretches, trend
 
 LAST = 10
 """Number of last values from whose mean a forecast goes on."""
@@ -42,6 +42,8 @@ OFFSET = 0.02
 LEAST_ENTROPY = 1e-6
 """Smaller entropies, nats, count as this, so that their logarithm is finite."""
 
+LEAST_NOISE = 0.005
+"""The least noise of a performance, as a share of the range that was seen."""
 MOST_LOGS = 50.0
 """No forecast changes the logarithm of a quantity more: beyond it powers would overflow."""
 
@@ -81,7 +83,7 @@ def ends(guess: Guess, kind: Kind, level: float) -> tuple[Any, Any]:
 
 
 class Decay:
-    """A positive quantity that goes on as a power of the step.
+    """A positive quantity that goes on as a power of the step, or as it is where it has no trend.
 
     Args:
         time: [N], the steps counted from 1.
@@ -93,7 +95,7 @@ class Decay:
     def __init__(self, time: np.ndarray, value: np.ndarray, *, logs: bool, spread: float):
         first = len(time) - _window(len(time))
         clock, rate = np.log(time[first:]), np.log(value[first:])
-        self._power = slope(clock, rate)
+        self._power = slope(clock, rate) if trend(value).exists else 0.0
         line = rate.mean() + self._power * (clock - clock.mean())
         off = rate - line if logs else value[first:] - np.exp(line)
         self._noise = off.std() / math.sqrt(LAST) + 1e-9
@@ -150,7 +152,8 @@ class LocalLaw:
         x, y = np.expm1(entropy[-count:]), performance[-count:]
         self.slope = slope(x, y)
         off = y - y.mean() - self.slope * (x - x.mean())
-        self._noise = off.std() / math.sqrt(LAST) + 1e-3 * float(np.ptp(y))
+        # A performance that rests for now may move again.
+        self._noise = off.std() / math.sqrt(LAST) + LEAST_NOISE * float(np.ptp(performance))
         self._gain = _range(y)
         self._range = _range(x)
         self._x = float(x[-LAST:].mean())

@@ -189,6 +189,24 @@ def test_powers_of_the_step_go_on():
     assert level.latest is None or level.latest > level.step
 
 
+def test_what_has_no_trend_stays():
+    """Slopes of noise are not followed: here the last two thirds rise by chance."""
+    random = np.random.default_rng(7)
+    entropy, performance = 0.5 + 0.05 * random.random((2, 60))
+    place = forecast(entropy, performance).steps[0]
+    for found in (place.entropy, place.performance):
+        assert found.value == pytest.approx(found.stays)
+        assert found.low < found.value < found.high
+
+
+def test_a_run_that_rests_still_has_an_interval():
+    """Reward that is 1 in the last two thirds may fall: the law's interval is not a point."""
+    entropy = np.linspace(1.0, 0.1, 90)
+    performance = np.r_[np.linspace(0.2, 1, 30), np.ones(60)]
+    ceiling = forecast(entropy, performance).ceiling
+    assert ceiling is None or ceiling.low < ceiling.value
+
+
 def test_steps_may_be_of_any_spacing_and_origin():
     time, entropy = powers(100)
     performance = 1.02 - 0.8 * time**-0.5
@@ -248,7 +266,7 @@ def test_forecasts_of_public_runs_hold_and_beat_no_change():
             errors.append([abs(by_step.value - truth), abs(by_law.value - truth)])
             stays.append(abs(by_step.stays - truth))
     assert len(stays) == 12
-    assert np.mean(held) >= 0.85
+    assert sum(held) >= 19  # of 24 at 90 %; fewer have a chance of 3 %
     assert (np.mean(errors, axis=0) < 0.8 * np.mean(stays)).all()
 
 
