@@ -9,6 +9,7 @@ from diagnosis import whose
 from diagnosis.facts import Facts
 from diagnosis.findings import Diagnosis, Finding, Name, Taken
 from diagnosis.hypotheses import HYPOTHESES
+from diagnosis.hypotheses.judging import gains
 from diagnosis.hypotheses.log import not_enough
 from diagnosis.remedies import missing, remedies
 from entropy_theory.training_logs.logs import Run
@@ -30,8 +31,10 @@ def diagnose(run: Run, others: Sequence[Run] = ()) -> Diagnosis:
         others: further runs, which may have seen the same prompts in the same order.
     """
     facts = Facts(run, tuple(others))
-    findings = tuple(dataclasses.replace(found, remedies=remedies(found.name, run.engine))
-                     for found in _ranked(facts))
+    findings = tuple(
+        dataclasses.replace(found, remedies=remedies(found.name, run.engine),
+                            against=(*found.against, *_gained(facts, found)))
+        for found in _ranked(facts))
     parts = whose.doers(run)
     return Diagnosis(
         run=f"{run.path} ({run.name})" if run.name else run.path, engine=run.engine,
@@ -54,6 +57,16 @@ def _ranked(facts: Facts) -> tuple[Finding, ...]:
               if not (faulty and found.name == "converging")]
     return tuple(ranked) or (Finding(
         "not enough", 0.5, evidence=("nothing in the log is clear beyond its noise",)),)
+
+
+def _gained(facts: Facts, found: Finding) -> list[str]:
+    """Return what speaks against a fault: that the run gains all the same."""
+    whole = next(facts.episodes(), None)
+    if whole is None or not found.is_fault:
+        return []
+    begin = whole.begin if found.begin is None else found.begin
+    said = gains(facts, dataclasses.replace(whole, begin=begin), rising=True)
+    return [] if found.name == "held-out apart" else said
 
 
 def _sentence(findings: Sequence[Finding]) -> str:

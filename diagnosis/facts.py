@@ -245,7 +245,7 @@ class Facts:
         """Return the values that make up the level before a place; at the beginning, that after it."""
         step = series.step[max(place - 1, 0)]
         phase = next((one for one in reversed(self.phases) if one.begin <= step), self.phases[0])
-        width = window(len(between(series, phase.begin, phase.end)))
+        width = max(1, window(len(between(series, phase.begin, phase.end))))
         return series.value[place - min(width, place): place] if place else series.value[:width]
 
 

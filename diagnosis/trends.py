@@ -2,9 +2,9 @@
 
 A trend is tested by ranks against time, so that it may have any shape that goes one way. Ranks that
 remain about their line over time give the correlation time of the noise; as many times fewer values
-count. Of 1,000 series of 200 values without trend, autoregressive noise of lag-1 correlation 0, .5, .9
-and .95 is taken for a trend in 1.0, 1.3, 2.3 and 2.9 % (`tests/diagnosis/test_trends.py`); a random walk
-is not told from a trend.
+count. Of 1,000 series of 200 values of autoregressive noise with a lag-1 correlation of 0, .5, .8, .9
+and .95, .5, 1.1, 1.7, 1.9 and 4.8 % are taken for a trend (by Kendall's test for independent values .9,
+11, 38, 55 and 66 %); of 60 values .4, 1.8, 4.0, 4.0 and 9.8 %. A random walk is not told from a trend.
 """
 
 from __future__ import annotations

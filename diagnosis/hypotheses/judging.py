@@ -32,10 +32,18 @@ def moved(facts: Facts, quantity: Quantity, episode: Episode, noun: str, unit: s
     return f"{noun} stays near {last}{unit}" + (f" ({first} at first)" if first != last else "")
 
 
-def gains(facts: Facts, episode: Episode) -> list[str]:
-    """Put into words what training reward and held-out score do."""
+def gains(facts: Facts, episode: Episode, rising: bool | None = None) -> list[str]:
+    """Put into words what training reward and held-out score do.
+
+    Args:
+        facts: those of the run.
+        episode: from where on.
+        rising: only those that rise, or only those that do not; all by default.
+    """
     names: tuple[tuple[Quantity, str], ...] = (("reward", "training reward"), ("score", "held-out score"))
-    return [moved(facts, quantity, episode, noun) for quantity, noun in names if quantity in facts]
+    return [moved(facts, quantity, episode, noun) for quantity, noun in names
+            if (found := facts.move(quantity, episode.begin)) is not None
+            and rising in (None, found.direction > 0)]
 
 
 def made(name: Name, confidence: float, episode: Episode | None, *evidence: str,

@@ -96,10 +96,12 @@ def held_out_apart(facts: Facts) -> Finding | None:
         return None
     begin = float(steps[near[0]])
     episode = Episode(begin, begin, float(steps[near[-1]]), False)
+    score = facts.move("score", begin)
     return made(
         "held-out apart", float(middle.max()), episode,
         f"{since(episode)} {moved(facts, 'reward', episode, 'training reward')}, while "
-        f"{moved(facts, 'score', episode, 'held-out score')}")
+        f"{moved(facts, 'score', episode, 'held-out score')}",
+        against=("the held-out score rises, too, if by less",) if score and score.direction > 0 else ())
 
 
 def schedule(facts: Facts) -> Finding | None:

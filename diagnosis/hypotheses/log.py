@@ -36,10 +36,13 @@ def _alike(facts: Facts, quantity: Quantity) -> Iterator[Finding]:
         _, i, j = np.intersect1d(facts.series[quantity].step, shared.step, return_indices=True)
         if len(i) < 2 * FEWEST_STEPS:
             continue
-        r = float(np.corrcoef(rest[i], _fluctuation(shared.value)[j])[0, 1])
+        own, theirs = rest[i], _fluctuation(shared.value)[j]
+        if not np.ptp(own) or not np.ptp(theirs):
+            continue
+        r = float(np.corrcoef(own, theirs)[0, 1])
         if r > SAME:  # the same run, logged twice
             continue
-        time = max(correlation_time(rest), correlation_time(_fluctuation(shared.value)))
+        time = max(correlation_time(own), correlation_time(theirs))
         yield made(
             "prompt order", ramp(r * math.sqrt(len(i) / time), 3.5, 6) * ramp(r, 0.2, 0.5), None,
             f"about its trend, {quantity} goes with that of {other.path} {other.name}".rstrip()

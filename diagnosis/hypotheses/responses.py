@@ -25,7 +25,7 @@ def truncation(facts: Facts) -> Finding | None:
         "truncation", confidence, begin,
         f"{since(begin)} {moved(facts, 'truncated', episode, 'the share cut at the limit', '%')}",
         *([moved(facts, "length", episode, "length", "tokens")] if "length" in facts else []),
-        *gains(facts, episode))
+        *gains(facts, episode, rising=False))
 
 
 def length_drift(facts: Facts) -> Finding | None:
@@ -51,4 +51,4 @@ def length_drift(facts: Facts) -> Finding | None:
     return made(
         "length drift", confidence, begin,
         f"{since(begin)} {moved(facts, 'length', episode, 'length', 'tokens')}",
-        *gains(facts, episode))
+        *gains(facts, episode, rising=False))

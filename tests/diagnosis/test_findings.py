@@ -8,7 +8,9 @@ import pytest
 
 from diagnosis import diagnose
 from diagnosis.findings import FAULTS, MEANING, NAMES
-from entropy_theory.training_logs.names import engines
+from diagnosis.text import as_text
+from entropy_theory.training_logs.logs import Series
+from entropy_theory.training_logs.names import QUANTITIES, engines
 from tests.diagnosis.runs import healthy, late, noise, run
 
 SEEDS = range(5)
@@ -219,3 +221,21 @@ def test_the_engine_changes_remedies_alone(engine):
     first, second = diagnose(run(dilution(0))), diagnose(run(dilution(0), engine))
     assert [dataclasses.replace(one, remedies=()) for one in first.findings] == [
         dataclasses.replace(one, remedies=()) for one in second.findings]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_log_is_too_odd(seed):
+    """Any quantities at steps of their own, constant, huge, negative or few: a verdict, no error."""
+    generator = np.random.default_rng(seed)
+    series = {}
+    for name in generator.permutation(QUANTITIES)[: generator.integers(1, len(QUANTITIES))]:
+        n = int(generator.choice([1, 2, 3, 7, 20, 90]))
+        size = generator.choice([0, 1e-9, 1, 1e6])
+        value = generator.choice([0.0, 1.0, -3.0, 1e9]) + size * noise(generator, n)
+        step = np.sort(generator.choice(200, n, replace=False)).astype(float)
+        series[str(name)] = Series(str(name), step, np.abs(value) if generator.random() < 0.7 else value)
+    whole = dataclasses.replace(run({}), series=series)
+    found = diagnose(whole, [whole])
+    assert found.sentence
+    assert all(0 <= one.confidence <= 1 for one in found.findings)
+    assert "nan" not in as_text(found)

@@ -47,6 +47,7 @@ def test_answers_that_grow_at_step_156_are_dated_and_dilute():
         assert found[name].begin_high - found[name].begin_low <= 4
     assert "collapse" not in found
     assert "held-out apart" in found
+    assert "training reward" in found["truncation"].against[0]
     assert found["truncation"].remedies[0].option.startswith("data.max_response_length")
 
 
