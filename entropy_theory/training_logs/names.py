@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import translate
 from importlib.resources import files
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 Quantity = Literal[
     "entropy", "entropy_sampled", "entropy_sum", "reward", "reward_part", "score", "length", "truncated",
@@ -85,8 +85,8 @@ GENERIC: tuple[tuple[str, Quantity], ...] = (
     (r"(.*/)?measured_entropy_change", "entropy_change"),
     (r"(.*/)?accounted/(right|better)", "part_right"),
     (r"(.*/)?accounted/(wrong|worse)", "part_wrong"),
-    *((rf"(.*/)?accounted/{part}", f"part_{part}") for part in PARTS),
-    *((rf"(.*/)?entropy_gradient/{part}", f"part_{part}") for part in PARTS),
+    *((rf"(.*/)?accounted/{part}", cast(Quantity, f"part_{part}")) for part in PARTS),
+    *((rf"(.*/)?entropy_gradient/{part}", cast(Quantity, f"part_{part}")) for part in PARTS),
 )
 """Names of logs that no engine's table has, best first."""
 
