@@ -45,7 +45,6 @@ class PerformanceLaw:
         b: constant; b - a is the ceiling.
         a_error: standard error of a.
         b_error: standard error of b.
-        ceiling_error: standard error of b - a (a and b are strongly correlated: not their sum).
         residual_error: square root of the residual sum of squares over N - 2.
         rmse: square root of the mean squared residual.
         r_squared: share of the variance explained; nan where the performance is constant.
@@ -57,7 +56,6 @@ class PerformanceLaw:
     b: float
     a_error: float
     b_error: float
-    ceiling_error: float
     residual_error: float
     rmse: float
     r_squared: float
@@ -75,9 +73,7 @@ class PerformanceLaw:
         """Performance at ``entropy`` (nats, any shape); same shape."""
         return self._at_centre - self.a * (np.expm1(_entropies(entropy)) - self._centre)
 
-    def interval(
-        self, entropy: Any, level: float = 0.95, *, of_mean: bool = False
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def interval(self, entropy: Any, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
         """The interval in which a further observation lies with probability ``level``.
 
         It is that of Student's t with N - 2 degrees of freedom.
@@ -85,7 +81,6 @@ class PerformanceLaw:
         Args:
             entropy: nats, any shape.
             level: between 0 and 1.
-            of_mean: whether to give the interval of the line itself, without the scatter about it.
 
         Returns:
             (low, high), each of the shape of ``entropy``.
@@ -95,10 +90,9 @@ class PerformanceLaw:
         if not 0 < level < 1:
             raise ValueError(f"level must be between 0 and 1, got {level}")
         offset = np.expm1(_entropies(entropy)) - self._centre
-        scatter = 0.0 if of_mean else self.residual_error**2
         error = np.sqrt(
-            scatter + self.residual_error**2 / self.n_points + (self.a_error * offset) ** 2
-        )
+            self.residual_error**2 + self.residual_error**2 / self.n_points
+            + (self.a_error * offset) ** 2)
         reach = special.stdtrit(self.n_points - 2, (1 + level) / 2) * error
         middle = self.predict(entropy)
         return middle - reach, middle + reach
@@ -125,16 +119,11 @@ def fit(entropy: Any, performance: Any) -> PerformanceLaw:
     a = -line.slope
     lagged = float(np.sum(line.residuals[1:] * line.residuals[:-1]))
 
-    def error_at(place: float) -> float:
-        """Standard error of the line at e^H - 1 = place."""
-        return residual_error * math.sqrt(1 / n + (place - x.mean()) ** 2 / spread)
-
     return PerformanceLaw(
         a=a,
         b=float(performance.mean() + a * (x.mean() + 1)),
         a_error=residual_error / math.sqrt(spread),
-        b_error=error_at(-1.0),
-        ceiling_error=error_at(0.0),
+        b_error=residual_error * math.sqrt(1 / n + (-1 - x.mean()) ** 2 / spread),
         residual_error=residual_error,
         rmse=math.sqrt(squares / n),
         r_squared=1 - squares / total if np.ptp(performance) > 0 and total > 0 else math.nan,
