@@ -62,7 +62,7 @@ def train(arguments: list[str], prog: str = "python -m llm_bridge train") -> Non
 
 def audit(arguments: list[str], prog: str = "python -m llm_bridge audit") -> None:
     """Audit a few steps, print how the forecasts did, and write its page."""
-    from llm_bridge.analysis.pages import MODULES
+    from entropy_theory.support.pages import MODULES
     from llm_bridge.commands.train_config import AuditConfig
 
     _train(AuditConfig, arguments, prog, _complete_audit, MODULES)

@@ -10,8 +10,7 @@ adds to TRL's log, at every optimizer step,
   mean token entropy, times the learning rate (the optimizer's own scaling is not in it);
 - the covariance table of Cui et al. (Table 1): the mean of the largest token covariances
   (log pi - mean)(A - mean);
-- the performance ceiling that the law R = b - a e^H announces from the steps so far, its interval, and
-  whether the fit is to be trusted;
+- where the law R = b - a e^H holds so far, the performance that it announces at zero entropy;
 - with ``account_every``, at every N-th step, forecast (i') and the account of `llm_bridge.accounting`,
   both sums so far and their correlation. Such a step costs three forward and two backward passes more,
   on the rows of ``account_sequences``, and with ``account_tokens`` a forward pass with dual numbers
@@ -26,6 +25,7 @@ that it draws no random number: the weights that come out are the same to the la
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import dataclasses
 import logging
@@ -39,10 +39,10 @@ from transformers import TrainerCallback
 
 from entropy_theory import forecast
 from entropy_theory.forecast import StateStatistics
+from entropy_theory.performance_law import forecast as performance
 from entropy_theory.token_batch import TokenBatch, mean_entropy
 from llm_bridge.accounting.step_accountant import Accounted
 from llm_bridge.accounting.step_accounts import Pass, StepAccount, StepAccounts
-from llm_bridge.analysis.ceiling import Ceiling, performance_ceiling
 from llm_bridge.analysis.tokens import mean_covariances
 from llm_bridge.forward import evaluation_mode
 from llm_bridge.head.token_statistics import TokenStatistics, from_logits
@@ -145,7 +145,7 @@ class Diagnostics(TrainerCallback):
         self.entropy: list[float] = []
         self.reward: list[float] = []
         """One point of the law a generation."""
-        self.ceiling: Ceiling | None = None
+        self.law: performance.Report | None = None
 
     # ------------------------------------------------------------------ around the trainer's methods
 
@@ -282,8 +282,7 @@ class Diagnostics(TrainerCallback):
             return
         entropy = float(mean_entropy(batch))
         record: dict[str, Any] = {
-            "step": self._trainer.state.global_step,
-            "entropy": entropy,
+            "step": self._trainer.state.global_step, "entropy": entropy,
             "forecast_entropy_change": self._forecast(batch),
         }
         table = mean_covariances(batch, batch.log_prob, batch.advantage)
@@ -292,17 +291,17 @@ class Diagnostics(TrainerCallback):
             self.entropy.append(entropy)
             self.reward.append(self._reward)
             record["reward"], self._reward = self._reward, None
-        self.ceiling = performance_ceiling(self.entropy, self.reward)
-        record |= {
-            "ceiling": self.ceiling.value, "ceiling_low": self.ceiling.low,
-            "ceiling_high": self.ceiling.high, "ceiling_trusted": self.ceiling.trusted,
-        }
+        with contextlib.suppress(ValueError):  # too few points, or an entropy that rests
+            self.law = performance.forecast(self.entropy, self.reward)
+        end = None if self.law is None else self.law.ceiling
+        record |= {"ceiling": end and end.value, "ceiling_low": end and end.low,
+                   "ceiling_high": end and end.high}
         record |= self._account()
         for name, value in record.items():
             if value is not None and name != "step":
                 self._trainer._metrics["train"][PREFIX + name].append(float(value))
         if self._on_step is not None and self._trainer.accelerator.is_main_process:
-            self._on_step({**record, "ceiling_doubts": list(self.ceiling.doubts)})
+            self._on_step({**record, "law": None if self.law is None else self.law.verdict})
 
     def on_log(self, args: Any, state: Any, *_: Any, **__: Any) -> None:
         """Forget the numbers that this log has averaged."""

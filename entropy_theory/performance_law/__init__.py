@@ -1,7 +1,7 @@
-"""The law R = b - a exp(H) between entropy and performance: its fit, its rivals, and training logs.
+"""The law R = b - a exp(H) between entropy and performance, where it holds, and forecasts of a run.
 
-`law` fits and predicts, `forecast` says how far a fit to the first part of a run can be trusted,
-`training_log` and `log_formats` read a user's own log, and `report` puts all of it into words.
+`law` fits and predicts, `trend` and `forecast` judge whether a run follows the law, `ahead` forecasts it
+with intervals, `training_log` pairs a log's numbers by step, and `report` puts all of it into words.
 """
 
 from entropy_theory.performance_law.law import (

@@ -1,4 +1,4 @@
-"""The command that fits the R-H law to a training log."""
+"""The command that looks for the R-H law in a training log, and forecasts the run."""
 
 from __future__ import annotations
 
@@ -24,11 +24,13 @@ def fit(
     run: str | None = None,
     first: float = 1.0,
     at: tuple[float, ...] = (),
+    until: tuple[float, ...] = (),
     within: float = 0.0,
-    level: float = 0.95,
+    level: float = 0.9,
+    best: float | None = None,
     json: Path | None = None,
 ) -> int:
-    """Fit the law R = b - a e^H to your training log: forecasts, and when not to trust them.
+    """Say whether your training log follows the law R = b - a e^H, and forecast entropy and performance.
 
     Args:
         logs: console output, JSON lines, CSV or another table, a trainer_state.json, a run file of W&B, a
@@ -38,11 +40,13 @@ def fit(
         performance: column of the reward or the accuracy; by default found by its name.
         step: column of the step; by default found by its name.
         run: which run, where a log holds several.
-        first: share of the points, from the start, that the fit may see; the rest is forecast. The paper
-            uses 0.15.
-        at: entropies to forecast the performance for, beside 0 (the ceiling).
+        first: share of the points, from the start, that may be seen; the rest tries the forecast. The
+            paper uses 0.15.
+        at: entropies to forecast the performance for, beside 0 (the ceiling), and when they are reached.
+        until: steps to forecast for; by default twice the steps so far.
         within: pair numbers logged at different steps, if at most so many steps apart.
         level: confidence level of the intervals, between 0 and 1.
+        best: the largest performance there is; by default 1 where all are from 0 to 1.
         json: write the result to this file; "-" prints it.
     """
     for log in logs:
@@ -50,7 +54,8 @@ def fit(
             check_file(log, "a training log, or a folder of TensorBoard events")
     with command_line.json_output(json) as write:
         found = read(logs, entropy=entropy, performance=performance, step=step, run=run, within=within)
-        report = forecast(found.entropy, found.performance, at=at, first=first, level=level)
+        report = forecast(found.entropy, found.performance, step=found.step, at=at, until=until,
+                          first=first, level=level, best=best)
         print(as_text(found, report))
         config = {"logs": [str(log) for log in logs], "first": first, "within": within, "run": run}
         write({"provenance": provenance(config=config), **as_json(found, report)})

@@ -1,13 +1,11 @@
-r"""Forecasts of a training run's performance by the law R = -a e^H + b, and reasons to doubt them.
+r"""Says whether the law R = -a e^H + b holds along a run, and forecasts its entropy and performance.
 
     report = forecast(entropy, performance, at=(0.2,))
-    report.ceiling, report.doubts
+    report.holds, report.verdict, report.ceiling
 
-The steps of one run are not independent points. Where the residuals of successive steps have correlation
-r, N steps count as N (1 - r) / (1 + r) independent ones, and every interval here is widened accordingly:
-by the square root of (1 + r) / (1 - r), and by Student's t for the smaller number of points. A forecast
-without a *doubt* comes from a line that fits over a wide enough range, with no rival that fits as well
-and says something else. It is no promise: the law is empirical.
+The law is told only where entropy and performance both have a trend along training and one explains most
+of the other's: prompts that differ in difficulty relate the two as well, with nothing learned. The sign
+of a is as found. Forecasts have intervals of measured coverage (`ahead`), beside "stays as it is".
 """
 
 from __future__ import annotations
@@ -18,300 +16,312 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import special
 
+from entropy_theory.performance_law import ahead, bootstrap
 from entropy_theory.performance_law import law as performance_law
-from entropy_theory.performance_law.law import PerformanceLaw, Rival
+from entropy_theory.performance_law.ahead import (
+    FARTHEST,
+    LAST,
+    LEAST,
+    REACH,
+    Decay,
+    Interval,
+    LocalLaw,
+)
+from entropy_theory.performance_law.law import PerformanceLaw
+from entropy_theory.performance_law.trend import Trend, explained, trend
 
-LEAST_POINTS = 10
-LEAST_MOVE = 0.2
-"""How far e^H - 1 must have moved for a fit to be trusted, as a share of its largest value."""
-FARTHEST = 1.0
-"""How far a forecast may go beyond the observed range of e^H, in widths of that range."""
-CORRELATED = 0.3
-"""Lag-1 correlation from which residuals are called correlated, unless it may be chance."""
-TURN = 0.5
-"""How far entropy must go back to count as having turned, as a share of its range."""
-SIGNIFICANT = 3.0
-"""Standard errors from which a bend of the curve, or a bias of the forecast, counts as real."""
-TIED = 2.0
-"""Lead in AICc from which a rival counts as better; with less, the forms cannot be told apart."""
+MOST = 0.5
+"""Share of performance's movement along training that entropy must explain for the law to be told."""
+ORIGINS = (0.3, 0.5, 0.7)
+"""Shares of a run from which its own end is forecast, to try the forecasts on it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Forecast:
-    """The performance that the law forecasts at an entropy (nats), with the interval of the line."""
+class AtEntropy:
+    """What is forecast for an entropy.
+
+    Attributes:
+        entropy: nats.
+        performance: the performance there; None where the law does not hold, or is too far from the run.
+        why_not: why there is none.
+        step: when entropy falls below it; None if not within `ahead.FARTHEST` times the steps so far.
+        earliest: the first step at which the interval reaches it, None likewise.
+        latest: the step from which the whole interval is below it, None likewise.
+    """
 
     entropy: float
-    performance: float
-    low: float
-    high: float
+    performance: Interval | None
+    why_not: str
+    step: float | None
+    earliest: float | None
+    latest: float | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AtStep:
+    """Entropy and performance at a step; ``performance`` is None where no largest value is known."""
+
+    step: float
+    entropy: Interval
+    performance: Interval | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tried:
+    """How far forecasts of the run's own end, from its earlier parts, were off on average.
+
+    Attributes:
+        origins: number of points from which it was forecast.
+        stays: mean absolute error of "stays as it is".
+        law: that of the law, given the entropy at the end.
+        steps: that of the forecast by steps; None where there is none.
+    """
+
+    origins: tuple[int, ...]
+    stays: float
+    law: float
+    steps: float | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Report:
-    """A fit of the law, its forecasts, and the reasons to doubt them.
+    """A fit of the law, whether it holds, and forecasts.
 
     Attributes:
-        law: the law fitted to the first ``n_used`` points.
-        a_interval: confidence interval of the law's a, at ``level``, as all intervals here.
-        b_interval: confidence interval of its b.
-        ceiling: the forecast at zero entropy.
-        forecasts: the forecasts at the entropies asked for.
-        rivals: all forms fitted to the same points, best first; none if not asked for.
-        n_used: number of points fitted, which are the first ones.
-        n_later: number of points after them, on which the fit is tested.
-        later_rmse: root mean square error of the law on the later points; None without any.
-        later_bias: mean of (measured - forecast) on the later points; None without any.
-        doubts: why not to trust the fit, one sentence each; empty if nothing speaks against it.
-        level: confidence level of the intervals.
+        law: the line through the first ``n_used`` points.
+        why_not: why the law is not told; "" where it holds.
+        entropy_trend: of the points fitted.
+        performance_trend: of the points fitted.
+        explained: share of performance's movement along training that lies on a line in e^H.
+        a_interval: confidence interval of a, by the block bootstrap.
+        b_interval: likewise of b.
+        last_entropy: mean of the last values of entropy used, nats.
+        ceiling: the performance at zero entropy; None as for `AtEntropy`.
+        entropies: the forecasts for entropies.
+        steps: the forecasts for steps; none where there are fewer than `ahead.LEAST` points.
+        tried: the forecasts on the run's own past, or on the points after those used; None if too short.
+        n_used: number of points used, which are the first ones.
+        n_later: number of points after them.
+        level: confidence level of all intervals.
     """
 
     law: PerformanceLaw
+    why_not: str
+    entropy_trend: Trend
+    performance_trend: Trend
+    explained: float
     a_interval: tuple[float, float]
     b_interval: tuple[float, float]
-    ceiling: Forecast
-    forecasts: tuple[Forecast, ...]
-    rivals: tuple[Rival, ...]
+    last_entropy: float
+    ceiling: Interval | None
+    entropies: tuple[AtEntropy, ...]
+    steps: tuple[AtStep, ...]
+    tried: Tried | None
     n_used: int
     n_later: int
-    later_rmse: float | None
-    later_bias: float | None
-    doubts: tuple[str, ...]
     level: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether the law is told."""
+        return not self.why_not
+
+    @property
+    def formula(self) -> str:
+        """The line, in numbers."""
+        return performance_law.formula(self.law.a, self.law.b)
+
+    @property
+    def verdict(self) -> str:
+        """One sentence on the law."""
+        if self.why_not:
+            return f"no law: {self.why_not}"
+        way = ("performance rose as entropy fell" if self.law.a > 0 else
+               "performance rose and fell with entropy (a is below 0)")
+        return f"{way}: a line in e^H explains {self.explained:.0%} of how it moved along training"
 
 
 def forecast(
     entropy: Any,
     performance: Any,
     *,
+    step: Any = None,
     at: Sequence[float] = (),
+    until: Sequence[float] = (),
     first: float = 1.0,
-    level: float = 0.95,
-    with_rivals: bool = True,
+    level: float = 0.9,
+    best: float | None = None,
 ) -> Report:
-    """Fit the law to (the first part of) a run, forecast, and look for reasons to doubt.
+    """Fit the law to (the first part of) a run, judge it, and forecast.
 
     Args:
         entropy: [N] nats, in the order of training.
         performance: [N].
-        at: entropies to forecast for, beside 0.
-        first: share of the points, from the start, that the fit may see; above 0, at most 1.
+        step: [N], increasing; 1 to N if None.
+        at: entropies, nats, to forecast for beside 0.
+        until: steps to forecast for; twice the steps so far if none is given.
+        first: share of the points, from the start, that may be seen; above 0, at most 1.
         level: confidence level of the intervals, between 0 and 1.
-        with_rivals: whether to fit the other forms too, which takes some tenths of a second; without
-            them none can raise a doubt.
+        best: the largest performance there is; 1 if all are shares from 0 to 1, unknown otherwise.
 
     Raises:
-        ValueError: a share or level out of range, fewer than 3 points in the share, or what
-            `performance_law.fit` refuses.
+        ValueError: a share, level, step or largest performance out of range, fewer than 3 points in the
+            share, or what `performance_law.fit` refuses.
     """
     entropy, performance = np.asarray(entropy, dtype=float), np.asarray(performance, dtype=float)
+    used = _used(len(entropy), first, level)
+    seen, gained = entropy[:used], performance[:used]
+    law = performance_law.fit(seen, gained)
+    law.predict(list(at))  # refuses what is no entropy
+    clock = _Clock(np.arange(1.0, len(entropy) + 1) if step is None else np.asarray(step, float), used)
+    best = _best(performance, best)
+    why_not = law_is_refused(seen, gained)
+    local, decay = LocalLaw(seen, gained), ahead.entropy_decay(clock.time, seen)
+    ceiling, *places = (
+        _at_entropy(float(one), why_not, local, best, level) | _crossing(decay, clock, float(one), level)
+        for one in (0.0, *at))
+    a_interval, b_interval = bootstrap.intervals(law, seen, gained, level)
+    origins = [used] if used < len(entropy) else [math.ceil(share * used) for share in ORIGINS]
+    return Report(
+        law=law, why_not=why_not, entropy_trend=trend(seen), performance_trend=trend(gained),
+        explained=explained(np.expm1(seen), gained), a_interval=a_interval, b_interval=b_interval,
+        last_entropy=decay.last, ceiling=ceiling["performance"],
+        entropies=tuple(AtEntropy(**place) for place in places),
+        steps=() if used < LEAST else tuple(
+            _at_step(float(one), clock, decay, gained, best, level) for one in until or (clock.twice,)),
+        tried=_tried(clock.whole, entropy, performance, origins, best),
+        n_used=used, n_later=len(entropy) - used, level=level,
+    )
+
+
+def law_is_refused(entropy: np.ndarray, performance: np.ndarray) -> str:
+    """Say why no law is told of a run, [N] each in the order of training; "" where it holds."""
+    if len(entropy) < LEAST:
+        return f"only {len(entropy)} points, fewer than {LEAST}"
+    for name, values in (("entropy", entropy), ("performance", performance)):
+        if not (found := trend(values)).exists:
+            return f"{name} has no trend along training beyond noise ({found})"
+    if (share := explained(np.expm1(entropy), performance)) < MOST:
+        return (f"entropy explains {share:.0%} of how performance moved along training, less than "
+                f"{MOST:.0%}")
+    return ""
+
+
+class _Clock:
+    """Counts steps from 1, in the spacing in which they were logged."""
+
+    def __init__(self, step: np.ndarray, used: int):
+        if len(step) < used or np.any(np.diff(step) <= 0):
+            raise ValueError("steps must increase, one for each point")
+        self._first, self._spacing = float(step[0]), float(np.median(np.diff(step)))
+        self.whole = (step - self._first) / self._spacing + 1
+        self.time = self.whole[:used]
+        self.twice = self.step(2 * self.time[-1])
+
+    def step(self, time: Any) -> float:
+        return float(self._first + (time - 1) * self._spacing)
+
+    def count(self, step: float) -> float:
+        """The time of a step to forecast for."""
+        time = (step - self._first) / self._spacing + 1
+        last = float(self.time[-1])
+        if not last < time <= FARTHEST * last:
+            raise ValueError(
+                f"step {step:g} is not after step {self.step(last):g}, the last one seen, and up to "
+                f"{self.step(FARTHEST * last):g}: forecasts were tested up to {FARTHEST:g} times the "
+                "steps so far")
+        return time
+
+
+def _used(count: int, first: float, level: float) -> int:
     if not 0 < first <= 1:
         raise ValueError(f"first must be above 0 and at most 1, got {first}")
     if not 0 < level < 1:
         raise ValueError(f"level must be between 0 and 1, got {level}")
-    used = math.ceil(first * len(entropy) - 1e-9)
-    if used < 3 <= len(entropy):
+    used = math.ceil(first * count - 1e-9)
+    if used < 3 <= count:
         raise ValueError(
-            f"first {first:g} of {len(entropy)} points is {used}, and a line with its errors needs at "
-            f"least 3: use at least {3 / len(entropy):.2g}"
+            f"first {first:g} of {count} points is {used}, and a line with its errors needs at "
+            f"least 3: use at least {3 / count:.2g}"
         )
-    seen, seen_performance = entropy[:used], performance[:used]
-    law = performance_law.fit(seen, seen_performance)
-    ranked = performance_law.rivals(seen, seen_performance) if with_rivals else []
-    ceiling, *forecasts = (_at(law, place, level) for place in (0.0, *at))
-    missed = performance[used:] - law.predict(entropy[used:])
-    reach = _reach(law, level)
-    doubts = [
-        *_of_the_data(seen, seen_performance, law, level),
-        *_of_the_form(seen, seen_performance, law, ranked, ceiling),
-        *(doubt for place in (ceiling, *forecasts) for doubt in _of_a_forecast(seen, place)),
-        *_of_later_points(missed, entropy[used:], law, level),
-    ]
-    return Report(
-        law=law,
-        a_interval=(law.a - reach * law.a_error, law.a + reach * law.a_error),
-        b_interval=(law.b - reach * law.b_error, law.b + reach * law.b_error),
-        ceiling=ceiling, forecasts=tuple(forecasts), rivals=tuple(ranked),
-        n_used=used, n_later=len(missed),
-        later_rmse=float(np.sqrt(np.mean(missed**2))) if len(missed) else None,
-        later_bias=float(np.mean(missed)) if len(missed) else None,
-        doubts=tuple(doubts), level=level,
-    )
+    return used
 
 
-def effective_points(law: PerformanceLaw) -> float:
-    """The number of independent points that N correlated ones are worth: N (1 - r) / (1 + r).
-
-    r is the residuals' lag-1 correlation, held between 0 and 0.99.
-    """
-    r = 0.0 if math.isnan(law.autocorrelation) else min(max(law.autocorrelation, 0.0), 0.99)
-    return law.n_points * (1 - r) / (1 + r)
-
-
-def _reach(law: PerformanceLaw, level: float) -> float:
-    """The half width of an interval, in standard errors for independent residuals."""
-    points = effective_points(law)
-    widened = math.sqrt(law.n_points / points)
-    return float(special.stdtrit(max(points - 2, 1), (1 + level) / 2)) * widened
+def _best(performance: np.ndarray, best: float | None) -> float | None:
+    highest = float(performance.max())
+    if best is None:
+        return 1.0 if performance.min() >= 0 and highest <= 1 else None
+    if not (math.isfinite(best) and best >= highest and best > 0):
+        raise ValueError(f"best must be above 0 and at least the largest performance, {highest:g}; got "
+                         f"{best}")
+    return best
 
 
-def _at(law: PerformanceLaw, entropy: float, level: float) -> Forecast:
-    middle = float(law.predict(entropy))
-    low, _ = law.interval(entropy, level, of_mean=True)
-    independent = special.stdtrit(law.n_points - 2, (1 + level) / 2)
-    reach = (middle - float(low)) / independent * _reach(law, level)
-    return Forecast(entropy=float(entropy), performance=middle, low=middle - reach, high=middle + reach)
+def _interval(
+    guess: ahead.Guess, kind: ahead.Kind, level: float, stays: float, best: float | None
+) -> Interval:
+    """The interval of a performance."""
+    most = math.inf if best is None else best
+    value, low, high = (float(min(one, most)) for one in (guess.value, *ahead.ends(guess, kind, level)))
+    return Interval(value, low, high, stays)
 
 
-# ------------------------------------------------------------------ doubts
+def _at_entropy(
+    entropy: float, why_not: str, local: LocalLaw, best: float | None, level: float
+) -> dict[str, Any]:
+    far = local.distance(entropy)
+    if not why_not and far > REACH:
+        why_not = (f"the last entropy is {far:.1f} times as far from it as e^H moved in the last two "
+                   f"thirds of the run, and forecasts were tested up to {REACH:g} times")
+    found = None if why_not else _interval(local.at(entropy), "law", level, local.last, best)
+    return {"entropy": entropy, "performance": found, "why_not": why_not}
 
 
-def _of_the_data(
-    entropy: np.ndarray, performance: np.ndarray, law: PerformanceLaw, level: float
-) -> list[str]:
-    doubts = []
-    x = np.expm1(entropy)
-    n = law.n_points
-    if n < LEAST_POINTS:
-        doubts.append(f"only {n} points, fewer than {LEAST_POINTS}")
-    move = float(np.ptp(x) / x.max())
-    if move < LEAST_MOVE:
-        doubts.append(
-            f"entropy has hardly moved: from {entropy.max():.4g} to {entropy.min():.4g} nats, which is "
-            f"{move:.0%} of e^H - 1 (at least {LEAST_MOVE:.0%} is wanted)"
-        )
-    reach = _reach(law, level) * law.a_error
-    if law.a <= -reach:
-        doubts.append("performance has fallen as entropy fell: a is below 0, the law has the other sign")
-    elif law.a <= reach:
-        doubts.append(f"performance has not clearly risen as entropy fell: a = {law.a:.3g} +- "
-                      f"{reach:.2g}")
-    r = law.autocorrelation
-    is_rounding = law.rmse <= 1e-12 * float(np.abs(performance).max())
-    if r > max(CORRELATED, 2 / math.sqrt(n)) and not is_rounding:
-        doubts.append(
-            f"residuals of successive points are correlated (r = {r:.2f}): {n} points tell as much as "
-            f"about {max(effective_points(law), 1):.0f}; the intervals are widened for it, the "
-            "information criteria are not"
-        )
-    turn = _turn(entropy)
-    if turn is not None:
-        doubts.append(
-            f"entropy is not monotone: it {turn}, so the run passes the same entropy more than once, "
-            "and the law has one performance for each"
-        )
-    return doubts
+def _at_step(
+    step: float, clock: _Clock, decay: Decay, performance: np.ndarray, best: float | None, level: float
+) -> AtStep:
+    time = clock.count(step)
+    guess = decay.at(time)
+    value, low, high = (math.exp(one) for one in (guess.value, *ahead.ends(guess, "entropy", level)))
+    later = None
+    if best is not None:
+        later = ahead.performance_at(time, clock.time, performance, best, level)
+    return AtStep(
+        step=step, entropy=Interval(value, low, high, decay.last), performance=later)
 
 
-def _of_the_form(
-    entropy: np.ndarray, performance: np.ndarray, law: PerformanceLaw, ranked: Sequence[Rival],
-    ceiling: Forecast,
-) -> list[str]:
-    doubts = []
-    bend = _bend(np.expm1(entropy), performance)
-    if bend is not None:
-        place = math.log1p(bend)
-        doubts.append(
-            f"performance is not monotone in entropy: it turns near {place:.3g} nats, which no a and b do"
-        )
-    own = next((rival for rival in ranked if rival.name == "exponential"), None)
-    for rival in ranked:
-        lead = math.nan if own is None else own.aicc - rival.aicc
-        differs = not ceiling.low <= rival.ceiling <= ceiling.high
-        if rival is own or math.isnan(lead) or lead < -TIED:
-            continue
-        if lead > TIED:
-            doubts.append(
-                f"the form '{rival.name}' fits better (AICc lower by {lead:.1f}), with a ceiling of "
-                f"{rival.ceiling:.4g} in place of {ceiling.performance:.4g}"
-            )
-        elif differs:
-            doubts.append(
-                f"the form '{rival.name}' fits as well (AICc within {TIED:g}), and its ceiling is "
-                f"{rival.ceiling:.4g}, outside the interval of the law's"
-            )
-    if performance.min() >= 0 and performance.max() <= 1 < ceiling.performance:
-        doubts.append(
-            f"the ceiling {ceiling.performance:.4g} is above 1, which a share of right answers cannot be"
-        )
-    explained = abs(law.a) * float(np.ptp(np.expm1(entropy)))
-    width = ceiling.high - ceiling.low
-    if width > explained > 0:
-        doubts.append(
-            f"the interval of the ceiling is wide: {width:.2g}, where entropy explains a change of "
-            f"{explained:.2g} in all"
-        )
-    return doubts
+def _crossing(decay: Decay, clock: _Clock, entropy: float, level: float) -> dict[str, Any]:
+    """When the forecast of entropy and the ends of its interval first are below an entropy."""
+    last = float(clock.time[-1])
+    grid = np.geomspace(last, FARTHEST * last, 400)
+    guess = decay.at(grid)
+    found = {}
+    for name, curve in zip(("step", "earliest", "latest"),
+                           (guess.value, *ahead.ends(guess, "entropy", level)), strict=True):
+        below = np.flatnonzero(np.exp(curve) <= entropy)
+        found[name] = clock.step(grid[below[0]]) if len(below) else None
+    return found
 
 
-def _of_a_forecast(entropy: np.ndarray, place: Forecast) -> list[str]:
-    x, wanted = np.expm1(entropy), math.expm1(place.entropy)
-    distance = max(float(x.min()) - wanted, wanted - float(x.max())) / float(np.ptp(x))
-    if distance <= FARTHEST:
-        return []
-    return [
-        f"H = {place.entropy:g} is far from what was seen ({entropy.min():.3g} to {entropy.max():.3g} "
-        f"nats): {distance:.1f} times that range of e^H beyond it"
-    ]
-
-
-def _of_later_points(
-    missed: np.ndarray, entropy: np.ndarray, law: PerformanceLaw, level: float
-) -> list[str]:
-    if not len(missed):
-        return []
-    low, high = law.interval(entropy, level)
-    half = (high - low) / 2 * _reach(law, level) / special.stdtrit(law.n_points - 2, (1 + level) / 2)
-    outside = float(np.mean(np.abs(missed) > half))
-    if outside <= 3 * (1 - level):
-        return []
-    way = "above" if missed.mean() > 0 else "below"
-    return [
-        f"the points after those fitted do not follow: {outside:.0%} of {len(missed)} lie outside their "
-        f"{level:.0%} interval, on average {abs(missed.mean()):.3g} {way} the forecast"
-    ]
-
-
-def _turn(entropy: np.ndarray) -> str | None:
-    """A sentence on how entropy turned back by more than `TURN` of its range, or None if it did not.
-
-    Medians of 5 points are compared, so that noise does not count.
-    """
-    if len(entropy) < LEAST_POINTS:
+def _tried(
+    time: np.ndarray, entropy: np.ndarray, performance: np.ndarray, origins: Sequence[int],
+    best: float | None,
+) -> Tried | None:
+    """Forecast the mean of the last values from each origin."""
+    kept = [used for used in origins if LEAST <= used <= len(entropy) - LAST]
+    if not kept:
         return None
-    windows = np.lib.stride_tricks.sliding_window_view(entropy, 5)
-    path = np.median(windows, axis=-1)
-    span = float(np.ptp(path))
-    rise = path - np.minimum.accumulate(path)
-    fall = np.maximum.accumulate(path) - path
-    if span == 0 or min(rise.max(), fall.max()) <= TURN * span:
-        return None
-    if fall.argmax() < rise.argmax():
-        return f"falls and then rises again, by {rise.max():.3g} nats"
-    return f"rises and then falls again, by {fall.max():.3g} nats"
-
-
-def _bend(x: np.ndarray, performance: np.ndarray) -> float | None:
-    """Where a significant parabola turns within the inner nine tenths of ``x``; None without one."""
-    n = len(x)
-    if n < LEAST_POINTS:
-        return None
-    u = (x - x.mean()) / np.ptp(x)
-    design = np.stack([np.ones(n), u, u**2], axis=1)
-    solution = np.linalg.lstsq(design, performance)[0]
-    residuals = performance - design @ solution
-    squares = float(np.sum(residuals**2))
-    inverse = np.linalg.inv(design.T @ design)
-    if squares > 0:
-        r = float(np.sum(residuals[1:] * residuals[:-1])) / squares
-        r = min(max(r, 0.0), 0.99)
-        error = math.sqrt(squares / (n - 3) * inverse[2, 2] * (1 + r) / (1 - r))
-        if abs(solution[2]) <= SIGNIFICANT * error:
-            return None
-    if solution[2] == 0:
-        return None
-    vertex = -solution[1] / (2 * solution[2])
-    margin = 0.05
-    inside = u.min() + margin < vertex < u.max() - margin
-    return float(x.mean() + vertex * np.ptp(x)) if inside else None
+    measured = float(performance[-LAST:].mean())
+    then, when = math.log1p(float(np.expm1(entropy[-LAST:]).mean())), float(time[-LAST:].mean())
+    errors = []
+    for used in kept:
+        local = LocalLaw(entropy[:used], performance[:used])
+        later = None if best is None else ahead.performance_at(
+            when, time[:used], performance[:used], best, 0.5)
+        errors.append([abs(one - measured) for one in (
+            local.last, min(local.at(then).value, math.inf if best is None else best),
+            math.nan if later is None else later.value)])
+    stays, law, steps = np.mean(errors, axis=0)
+    return Tried(origins=tuple(kept), stays=float(stays), law=float(law),
+                 steps=None if best is None else float(steps))

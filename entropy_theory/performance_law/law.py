@@ -45,7 +45,6 @@ class PerformanceLaw:
         b: constant; b - a is the ceiling.
         a_error: standard error of a.
         b_error: standard error of b.
-        ceiling_error: standard error of b - a (a and b are strongly correlated: not their sum).
         residual_error: square root of the residual sum of squares over N - 2.
         rmse: square root of the mean squared residual.
         r_squared: share of the variance explained; nan where the performance is constant.
@@ -57,7 +56,6 @@ class PerformanceLaw:
     b: float
     a_error: float
     b_error: float
-    ceiling_error: float
     residual_error: float
     rmse: float
     r_squared: float
@@ -75,9 +73,7 @@ class PerformanceLaw:
         """Performance at ``entropy`` (nats, any shape); same shape."""
         return self._at_centre - self.a * (np.expm1(_entropies(entropy)) - self._centre)
 
-    def interval(
-        self, entropy: Any, level: float = 0.95, *, of_mean: bool = False
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def interval(self, entropy: Any, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
         """The interval in which a further observation lies with probability ``level``.
 
         It is that of Student's t with N - 2 degrees of freedom.
@@ -85,7 +81,6 @@ class PerformanceLaw:
         Args:
             entropy: nats, any shape.
             level: between 0 and 1.
-            of_mean: whether to give the interval of the line itself, without the scatter about it.
 
         Returns:
             (low, high), each of the shape of ``entropy``.
@@ -95,10 +90,9 @@ class PerformanceLaw:
         if not 0 < level < 1:
             raise ValueError(f"level must be between 0 and 1, got {level}")
         offset = np.expm1(_entropies(entropy)) - self._centre
-        scatter = 0.0 if of_mean else self.residual_error**2
         error = np.sqrt(
-            scatter + self.residual_error**2 / self.n_points + (self.a_error * offset) ** 2
-        )
+            self.residual_error**2 + self.residual_error**2 / self.n_points
+            + (self.a_error * offset) ** 2)
         reach = special.stdtrit(self.n_points - 2, (1 + level) / 2) * error
         middle = self.predict(entropy)
         return middle - reach, middle + reach
@@ -125,16 +119,11 @@ def fit(entropy: Any, performance: Any) -> PerformanceLaw:
     a = -line.slope
     lagged = float(np.sum(line.residuals[1:] * line.residuals[:-1]))
 
-    def error_at(place: float) -> float:
-        """Standard error of the line at e^H - 1 = place."""
-        return residual_error * math.sqrt(1 / n + (place - x.mean()) ** 2 / spread)
-
     return PerformanceLaw(
         a=a,
         b=float(performance.mean() + a * (x.mean() + 1)),
         a_error=residual_error / math.sqrt(spread),
-        b_error=error_at(-1.0),
-        ceiling_error=error_at(0.0),
+        b_error=residual_error * math.sqrt(1 / n + (-1 - x.mean()) ** 2 / spread),
         residual_error=residual_error,
         rmse=math.sqrt(squares / n),
         r_squared=1 - squares / total if np.ptp(performance) > 0 and total > 0 else math.nan,
@@ -192,13 +181,13 @@ def rivals(entropy: Any, performance: Any) -> list[Rival]:
 def _exponential(entropy: np.ndarray, performance: np.ndarray) -> Rival:
     line = _line(np.expm1(entropy), performance)
     a, ceiling = -line.slope, line.intercept
-    return _rival("exponential", f"{ceiling + a:.4g} - {a:.4g} e^H", {"a": a, "b": ceiling + a},
+    return _rival("exponential", formula(a, ceiling + a), {"a": a, "b": ceiling + a},
                   ceiling, line.residuals)
 
 
 def _linear(entropy: np.ndarray, performance: np.ndarray) -> Rival:
     line = _line(entropy, performance)
-    return _rival("linear", f"{line.intercept:.4g} - {-line.slope:.4g} H",
+    return _rival("linear", formula(-line.slope, line.intercept, "H"),
                   {"a": -line.slope, "c": line.intercept}, line.intercept, line.residuals)
 
 
@@ -211,7 +200,7 @@ def _power(entropy: np.ndarray, performance: np.ndarray) -> Rival:
     log_k = _argmin(lambda u: float(np.sum(line_at(u).residuals ** 2)), -3.0, 3.0)
     line, k = line_at(log_k), math.exp(log_k)
     a = -line.slope / scale**k
-    return _rival("power", f"{line.intercept:.4g} - {a:.4g} H^{k:.3g}",
+    return _rival("power", formula(a, line.intercept, f"H^{k:.3g}"),
                   {"a": a, "c": line.intercept, "k": k}, line.intercept, line.residuals)
 
 
@@ -338,6 +327,11 @@ def _argmin(objective: Callable[[float], float], low: float, high: float) -> flo
     result = minimize_scalar(objective, method="bounded", options={"xatol": 1e-10},
                              bounds=(grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]))
     return float(min((result.x, grid[best]), key=objective))
+
+
+def formula(a: float, b: float, function: str = "e^H") -> str:
+    """Write b - a f(H) with its signs."""
+    return f"{b:.4g} {'+' if a < 0 else '-'} {abs(a):.4g} {function}"
 
 
 def _entropies(values: Any) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""A fit of the law R = b - a e^H to a training log, in words and as JSON."""
+"""The law R = -a e^H + b along a training log, and the run's forecasts, in words and as JSON."""
 
 from __future__ import annotations
 
@@ -6,49 +6,57 @@ import dataclasses
 import math
 from typing import Any
 
-from entropy_theory.performance_law.forecast import Forecast, Report
+from entropy_theory.performance_law.ahead import Interval
+from entropy_theory.performance_law.forecast import AtEntropy, AtStep, Report
 from entropy_theory.performance_law.training_log import LoggedRun
 
 
 def as_text(run: LoggedRun, report: Report) -> str:
-    """Return what the command prints: points, fit, forecasts, rivals and doubts."""
-    law, level = report.law, f"{report.level:.0%}"
+    """Return what the command prints: points, law, forecasts, and how they did on the run's past."""
     used = run.step[: report.n_used]
-    lines = [
+    return "\n".join([
         f"H = '{run.entropy_name}', R = '{run.performance_name}': {report.n_used} of {len(run.step)} "
-        f"points fitted, steps {used[0]:g} to {used[-1]:g}, as logged (no smoothing)",
+        f"points, steps {used[0]:g} to {used[-1]:g}, as logged (no smoothing)",
         *_taken(run),
         *(f"note: {note}" for note in run.notes),
         "",
-        f"fit       R = {law.b:.4g} - {law.a:.4g} e^H",
-        f"          a = {law.a:.4g} ({_span(report.a_interval)}), b = {law.b:.4g} "
-        f"({_span(report.b_interval)}), {level} confidence",
-        f"          rmse {law.rmse:.3g}, R^2 {law.r_squared:.3f}, correlation of successive residuals "
-        f"{law.autocorrelation:.2f}",
-        f"forecast  {_forecast(report.ceiling)}, the ceiling",
-        *(f"          {_forecast(place)}" for place in report.forecasts),
-    ]
-    if report.later_rmse is not None:
-        lines.append(
-            f"tried on  {report.n_later} later points: rmse {report.later_rmse:.3g}, measured - forecast "
-            f"{report.later_bias:+.3g} on average"
-        )
-    lines += ["", "form               AICc      ceiling  rmse       fitted"]
-    best = report.rivals[0].aicc
-    for rival in report.rivals:
-        lead = "too few" if math.isinf(rival.aicc) else f"+{rival.aicc - best:.1f}"
-        lines.append(f"{rival.name:18} {lead:9} {rival.ceiling:<8.4g} {rival.rmse:<10.3g} "
-                     f"{rival.formula}")
-    lines.append("")
-    lines += [f"doubt: {doubt}" for doubt in report.doubts] or [
-        "no doubt: nothing here speaks against the fit (the law is empirical all the same)"
-    ]
-    return "\n".join(lines)
+        *told(report),
+    ])
+
+
+def told(report: Report) -> list[str]:
+    """Return the lines on the law and on the forecasts, each with a word before it or spaces."""
+    law, lines = report.law, [f"law       {report.verdict}"]
+    if report.holds:
+        lines.append(f"          R = {report.formula}: a = {law.a:.4g} ({_span(report.a_interval)}), b = "
+                     f"{law.b:.4g} ({_span(report.b_interval)})")
+    lines += [_at_step(place) for place in report.steps]
+    if report.steps and report.steps[0].performance is None:
+        lines.append("          R is not forecast by steps, as its largest value is not known: --best")
+    if report.ceiling is not None:
+        lines.append(f"          at H = 0, the ceiling: R = {_interval(report.ceiling)}")
+    lines += [_at_entropy(place, report.last_entropy) for place in report.entropies]
+    if tried := report.tried:
+        later = f"the last of {report.n_later} later points" if report.n_later else "the run's end"
+        missed = {"by the law": tried.law if report.holds else None, "by steps": tried.steps,
+                  "if it stays": tried.stays}
+        origins = ", ".join(map(str, tried.origins))
+        lines.append(f"tried     from {origins} points, R at {later} was missed by " + ", ".join(
+            f"{error:.2g} {how}" for how, error in missed.items() if error is not None))
+    first = next((at for at, line in enumerate(lines) if line.startswith("          at ")), None)
+    if first is not None:
+        lines[first] = "forecast" + lines[first][8:]
+        lines.append(f"intervals at {report.level:.0%}, by the errors of such forecasts on other runs")
+    return lines
 
 
 def as_json(run: LoggedRun, report: Report) -> dict[str, Any]:
-    """Return the report as JSON-like data: plain numbers, None for what is not finite."""
+    """Return the report as JSON-like data: plain numbers, None for what is not known."""
     law = report.law
+    fit = {
+        "a": law.a, "a_interval": report.a_interval, "b": law.b, "b_interval": report.b_interval,
+        "rmse": law.rmse, "r_squared": law.r_squared, "explained": report.explained,
+    }
     return {
         "entropy_column": run.entropy_name,
         "performance_column": run.performance_name,
@@ -57,19 +65,15 @@ def as_json(run: LoggedRun, report: Report) -> dict[str, Any]:
         "points_used": report.n_used,
         "steps_used": [run.step[0], run.step[report.n_used - 1]],
         "level": report.level,
-        "fit": {
-            "a": law.a, "a_interval": report.a_interval, "b": law.b, "b_interval": report.b_interval,
-            "rmse": law.rmse, "r_squared": _finite(law.r_squared),
-            "autocorrelation": _finite(law.autocorrelation),
-        },
-        "ceiling": dataclasses.asdict(report.ceiling),
-        "forecasts": [dataclasses.asdict(place) for place in report.forecasts],
-        "later": {"points": report.n_later, "rmse": report.later_rmse, "bias": report.later_bias},
-        "rivals": [
-            {**dataclasses.asdict(rival), "aicc": _finite(rival.aicc)} for rival in report.rivals
-        ],
-        "doubts": list(report.doubts),
-        "trusted": not report.doubts,
+        "holds": report.holds,
+        "verdict": report.verdict,
+        "trend": {"entropy": dataclasses.asdict(report.entropy_trend),
+                  "performance": dataclasses.asdict(report.performance_trend)},
+        "fit": fit if report.holds else None,
+        "ceiling": None if report.ceiling is None else dataclasses.asdict(report.ceiling),
+        "entropies": [dataclasses.asdict(place) for place in report.entropies],
+        "steps": [dataclasses.asdict(place) for place in report.steps],
+        "tried": None if report.tried is None else dataclasses.asdict(report.tried),
         "notes": list(run.notes),
     }
 
@@ -84,13 +88,30 @@ def _taken(run: LoggedRun) -> list[str]:
     return lines
 
 
+def _at_step(place: AtStep) -> str:
+    performance = "" if place.performance is None else f", R = {_interval(place.performance)}"
+    return f"          at step {place.step:.6g}: H = {_interval(place.entropy)}{performance}"
+
+
+def _at_entropy(place: AtEntropy, last: float) -> str:
+    said = ("no performance is told: " + place.why_not if place.performance is None
+            else f"R = {_interval(place.performance)}")
+    if place.entropy >= last:
+        when = "which the run is below"
+    elif place.earliest is None:
+        when = "not reached as far as forecasts go"
+    else:
+        middle = "later than forecasts go" if place.step is None else f"at step {place.step:.6g}"
+        late = "or later" if place.latest is None else f"to {place.latest:.6g}"
+        when = f"reached {middle} ({place.earliest:.6g} {late})"
+    return f"          at H = {place.entropy:g}, {when}: {said}"
+
+
 def _span(interval: tuple[float, float]) -> str:
     return f"{interval[0]:.4g} to {interval[1]:.4g}"
 
 
-def _forecast(place: Forecast) -> str:
-    return f"R = {place.performance:.4g} ({_span((place.low, place.high))}) at H = {place.entropy:g}"
-
-
-def _finite(number: float) -> float | None:
-    return number if math.isfinite(number) else None
+def _interval(found: Interval) -> str:
+    digits = 4 if math.isclose(found.value, found.stays, rel_tol=0.01) else 3
+    return (f"{found.value:.{digits}g} ({found.low:.{digits}g} to {found.high:.{digits}g}; "
+            f"{found.stays:.{digits}g} if it stays)")

@@ -13,13 +13,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from entropy_theory.support.user_errors import check_choice
 from entropy_theory.training_logs.lines import number
 from entropy_theory.training_logs.names import STEPS, Quantity, Recognized, is_known, recognize
-from entropy_theory.training_logs.sources import sources
+from entropy_theory.training_logs.sources import Record, Source, sources
 
 MOST_NATS = 12.5
 """No mean over tokens is above the log of the vocabulary's size; Gemma's 262,144 tokens have 12.48."""
@@ -112,14 +113,14 @@ def read(
         ValueError: a path that holds no log, or a column that is not there.
     """
     asked = asked or {}
-    logs = {str(path): _read(path, step, frozenset(asked.values())) for path in paths}
+    logs = {str(path): _read(sources(path), step, frozenset(asked.values())) for path in paths}
     names = [name for log in logs.values() for name in log.names]
     for path, log in logs.items():
         if not any(log.runs.values()):
             seen = ", ".join(f"'{name}'" for name in list(log.names)[:12])
             raise ValueError(
                 f"{path} holds no numbers of training that could be read"
-                + (f" (its columns are {seen}): name them with --entropy and --performance" if seen else
+                + (f" (its columns are {seen}): name those of entropy and reward (--help)" if seen else
                    ": give a console log, JSON lines, CSV with a line of names, or a folder of "
                    "TensorBoard, W&B or MLflow"))
     for name in (*asked.values(), *([step] if step else [])):
@@ -127,9 +128,22 @@ def read(
     return [run for path, log in logs.items() for run in _runs(path, log, asked)]
 
 
-def _read(path: str | Path, step: str | None, asked: frozenset[str]) -> _Log:
+def from_records(records: Iterable[Mapping[str, Any]], name: str) -> list[Run]:
+    """Return the runs of records that a program holds, such as transformers' ``state.log_history``.
+
+    Args:
+        records: names with numbers, one record per step or more, in the order of training.
+        name: what takes the place of a path.
+    """
+    plain = (Record(dict(record)) for record in records)
+    return _runs(name, _read([(Source(name), plain)], None, frozenset()), {})
+
+
+def _read(
+    found: Iterable[tuple[Source, Iterable[Record]]], step: str | None, asked: frozenset[str]
+) -> _Log:
     log, count = _Log(), -1
-    for source, records in sources(path):
+    for source, records in found:
         kept: dict[tuple[str, ...], tuple[str | None, list[tuple[str, str, str]]]] = {}
         for place, record in enumerate(records):
             count += 1

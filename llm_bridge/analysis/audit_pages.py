@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from entropy_theory.support import results
-from llm_bridge.analysis import audit, kernel_record, pages
+from entropy_theory.support import pages, results
+from entropy_theory.support.pages import Answer, Figure, Section, Span, Table
+from llm_bridge.analysis import audit, kernel_record
 from llm_bridge.analysis import tokens as audited_tokens
 from llm_bridge.analysis.kernel_record import KernelRecord
-from llm_bridge.analysis.pages import Answer, Figure, Section, Span, Table
 from llm_bridge.analysis.tangent_kernel import RUNGS
 from llm_bridge.analysis.tokens import AuditedTokens, Decode
 from llm_bridge.running.run_folder import RunFolder

@@ -1,12 +1,13 @@
 """Compares training runs in a table, two CSV files and a page of plots.
 
-Runs are folders of the train command; what `evaluate --output RUN/evaluation.json` wrote into one is
-read too. Runs of different models or tasks are refused, with what differs: their entropies and rewards
-do not compare.
+Runs are folders of the train command, with what `evaluate --output RUN/evaluation.json` wrote into one,
+or logs of any trainer (`logged_runs`). Runs of different models or tasks are refused, with what differs:
+their entropies and rewards do not compare. What a log was trained on is not known, as the page says.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 from collections.abc import Sequence
@@ -18,19 +19,19 @@ import pandas
 import rich.table
 import tyro
 
-from entropy_theory.support import results
+from entropy_theory.performance_law.forecast import forecast
+from entropy_theory.support import pages, results
 from entropy_theory.support.console import Console
+from entropy_theory.support.pages import Figure, Section, Table
 from entropy_theory.support.user_errors import need
-from llm_bridge.analysis import pages
-from llm_bridge.analysis.ceiling import performance_ceiling
-from llm_bridge.analysis.pages import Figure, Section, Table
+from llm_bridge.analysis import logged_runs
 from llm_bridge.running import run_folder
 from llm_bridge.running.run_folder import RunRecord
 
 SAME = ("model", "task", "data", "reward", "chat_template", "max_new_tokens")
 """The options in which runs must agree."""
-UNTOLD = ("output", "log_to", "save_every", "save_model", "audit_every", "account_every",
-          "account_tokens", "account_sequences", "device", "dtype")
+UNTOLD = ("columns", "notes", "output", "log_to", "save_every", "save_model", "audit_every",
+          "account_every", "account_tokens", "account_sequences", "device", "dtype")
 """Options in which runs may differ without computing anything else, so that they are not shown."""
 CURVES = {
     "entropy": ("Entropy", "nats per token"),
@@ -41,7 +42,12 @@ CURVES = {
     "measured_entropy_change": ("Measured entropy change, same states", "nats per step"),
     "temperature": ("Temperature of the second batch", "T"),
     "coefficient": ("Coefficient", ""),
+    "score": ("Held-out score", ""),
     "mean_length": ("Length", "tokens"),
+    "response_entropy": ("Entropy of a response", "nats: per token, times length"),
+    "truncated": ("Truncated responses", "share"),
+    "kl_reference": ("KL divergence from the reference", "nats"),
+    "mismatch": ("Sampler against trainer", "difference of probabilities"),
     "best_reward": ("Best reward of a prompt's samples", "mean of the step"),
     "covariance": ("Covariance of log-probability and advantage", "nats"),
 }
@@ -50,10 +56,10 @@ WINDOW = 0.05
 LONG_WINDOW = 0.2
 """That share for reward against entropy, where both are noisy and the order of steps is hidden."""
 NOTE = (
-    "First and last: means over a tenth of the steps. Ceiling: the reward at zero entropy that the law "
-    "R = b − a exp(H) announces. Forecast correlation: of forecast (i) with the change of the logged "
-    "entropy to the next step, which has other prompts. Audit correlation: with the change at the same "
-    "tokens. Account correlation: of the forecast by the entropy's gradient, at the same tokens.")
+    "First and last: means over a tenth of the steps. Ceiling: the reward at zero entropy, where the law "
+    "R = b − a exp(H) holds along the run. Forecast correlation: of forecast (i) with the change of the "
+    "logged entropy to the next step, which has other prompts. Audit correlation: with the change at the "
+    "same tokens. Account correlation: of the forecast by the entropy's gradient, at the same tokens.")
 """What the page says below its numbers."""
 Series = tuple[str, Sequence[float | None], Sequence[float | None]]
 """A name, x and y, where None leaves a gap."""
@@ -64,7 +70,7 @@ class CompareConfig:
     """Put training runs side by side."""
 
     runs: tyro.conf.Positional[tuple[Path, ...]]
-    """Folders of training runs."""
+    """Folders of training runs, or logs of any trainer, as `fit` reads them."""
     output: Path = Path("comparison")
     """Folder for comparison.html, comparison.csv (a line a run) and steps.csv (a line a step)."""
     json: Path | None = None
@@ -73,26 +79,31 @@ class CompareConfig:
     """Compare runs of different models or tasks all the same; the page says in what they differ."""
 
 
-def read(folder: Path, name: str | None = None) -> RunRecord:
-    """Read a run from its folder. Raises ValueError where there is none, or none with a step."""
-    run = run_folder.read(folder)
-    if not run.steps:
-        raise ValueError(f"{folder} has no step in its metrics.jsonl yet: wait, or leave it out")
-    return run if name is None else dataclasses.replace(run, name=name)
+def read(path: Path) -> list[RunRecord]:
+    """Read the run of a folder, or those of a log. Raises ValueError where there is none with a step."""
+    runs = [run_folder.read(path)] if (path / "run.json").exists() else logged_runs.read(path)
+    for run in runs:
+        if not run.steps:
+            raise ValueError(f"{path} has no step in its metrics.jsonl yet: wait, or leave it out")
+        for step in run.steps:
+            if step.get("entropy") is not None and step.get("mean_length") is not None:
+                step["response_entropy"] = step["entropy"] * step["mean_length"]
+    return runs
 
 
-def read_all(folders: Sequence[Path]) -> list[RunRecord]:
+def read_all(paths: Sequence[Path]) -> list[RunRecord]:
     """Read all runs and give them distinct labels. Raises ValueError for a run named twice, or none."""
-    if not folders:
-        raise ValueError("no run to compare: name the folders of training runs")
-    whole = [folder.resolve() for folder in folders]
+    if not paths:
+        raise ValueError("no run to compare: name folders of training runs, or logs")
+    whole = [path.resolve() for path in paths]
     if len(set(whole)) < len(whole):
-        twice = next(folder for i, folder in enumerate(whole) if folder in whole[:i])
+        twice = next(path for i, path in enumerate(whole) if path in whole[:i])
         raise ValueError(f"{twice} is named twice: name each run once")
-    names = [folder.name for folder in whole]
+    names = [path.name for path in whole]
     return [
-        read(folder, str(folder) if names.count(path.name) > 1 else path.name)
-        for folder, path in zip(folders, whole, strict=True)
+        dataclasses.replace(run, name=run.name.replace(path.name, str(given), 1)
+                            if names.count(path.name) > 1 else run.name)
+        for given, path in zip(paths, whole, strict=True) for run in read(path)
     ]
 
 
@@ -109,7 +120,7 @@ def differences(runs: Sequence[RunRecord], names: Sequence[str] | None = None) -
 
 def check_comparable(runs: Sequence[RunRecord]) -> None:
     """Raise ValueError, saying what differs, for runs of different models or tasks."""
-    found = differences(runs, SAME)
+    found = differences([run for run in runs if "model" in run.options], SAME)
     if found:
         told = "; ".join(
             f"{name}: "
@@ -130,13 +141,13 @@ def summary(run: RunRecord) -> dict[str, Any]:
     ``audit_correlation`` is that of an audit, on the same tokens, and ``account_correlation`` that of
     forecast (i') with the measured change of the same tokens, at the steps that were accounted for.
     """
-    ceiling = _ceiling(run)
     evaluation = run.evaluation or {}
     ks = sorted(int(name[5:]) for name in evaluation if name.startswith("pass@"))
     return {
         "run": run.name,
-        "rule": run.options["rule"],
-        "status": run.status,
+        "rule": run.options.get("rule"),
+        "engine": run.options.get("engine"),
+        "status": run.status or None,
         "steps": run.steps[-1]["step"],
         "entropy_first": _mean(run, "entropy", first=True),
         "entropy_last": _mean(run, "entropy"),
@@ -144,8 +155,9 @@ def summary(run: RunRecord) -> dict[str, Any]:
         "reward_last": _mean(run, "reward"),
         "constant_answer": run.constant_answer_reward,
         "distinct_answers_last": _mean(run, "distinct_answers"),
-        "ceiling": ceiling.value,
-        "ceiling_trusted": ceiling.trusted,
+        **{f"{name}_{end}": _mean(run, name, first=end == "first") for name in (
+            "score", "mean_length", "response_entropy", "truncated") for end in ("first", "last")},
+        "ceiling": _ceiling(run),
         "pass@1": evaluation.get("pass@1"),
         "largest_k": ks[-1] if ks else None,
         "pass@largest_k": evaluation.get(f"pass@{ks[-1]}") if ks else None,
@@ -200,8 +212,10 @@ def compare_command(config: CompareConfig) -> list[dict[str, Any]]:
 def page(runs: Sequence[RunRecord], table: Sequence[dict[str, Any]]) -> str:
     """Return the page, a whole HTML document."""
     first = runs[0].options
-    lead = f"{Path(first['model']).name} on {first.get('data') or first['task']}."
-    if differences(runs, SAME):
+    lead = "Whether the runs are of one model and task is not known from logs."
+    if all("model" in run.options for run in runs):
+        lead = f"{Path(first['model']).name} on {first.get('data') or first['task']}."
+    if differences([run for run in runs if "model" in run.options], SAME):
         lead = "Not the same model and task in all runs: their numbers do not compare."
     names = [run.name for run in runs]
     shown = [name for name in table[0]
@@ -222,7 +236,7 @@ def page(runs: Sequence[RunRecord], table: Sequence[dict[str, Any]]) -> str:
                        for name, values in differ.items()]) if differ else "In no option."]),
             ("Where this comes from", [
                 f"{run.name}: {pages.provenance(run.provenance)}" for run in runs
-                if run.provenance is not None]),
+                if run.provenance is not None] + logged_runs.sources(runs)),
         ])
 
 
@@ -322,9 +336,13 @@ def _accounts(runs: Sequence[RunRecord]) -> list[Section]:
               [[name.replace("_", " "), *(one.get(name) for one in found)] for name in names])])]
 
 
-def _ceiling(run: RunRecord) -> Any:
+def _ceiling(run: RunRecord) -> float | None:
+    """The performance at zero entropy, where the law holds along the run."""
     pairs = pandas.concat([_column(run, "entropy"), _column(run, "reward")], axis=1).dropna().to_numpy()
-    return performance_ceiling(*pairs.T.tolist())
+    with contextlib.suppress(ValueError):  # too few points, or an entropy that rests
+        found = forecast(*pairs.T.tolist()).ceiling
+        return None if found is None else found.value
+    return None
 
 
 def _column(run: RunRecord, name: str) -> pandas.Series:

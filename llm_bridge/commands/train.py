@@ -21,6 +21,7 @@ from typing import Any
 
 import transformers
 
+from diagnosis.live import Verdicts
 from entropy_theory.support import results, user_code
 from llm_bridge.accounting.accountant import Accountant
 from llm_bridge.analysis import audit
@@ -90,11 +91,14 @@ def _continued(run: Run, found: dict[str, Any]) -> dict[str, Any]:
     done = 0 if checkpoint is None else checkpoints.step_of(checkpoint)
     ranks.on_main(lambda: folder.begin(provenance, step=done))
     title = f"{run.rule.name} on {task.name}"
+    verdicts = Verdicts(title, records=folder.log.read() if ranks.is_main() else ())
     with StepProgress(config.steps, title=title, done=done, shown=ranks.is_main()) as progress:
 
         def on_step(record: dict[str, Any]) -> None:
             folder.log.append(record)
             progress.update(record)
+            if said := verdicts.add(record):
+                progress.say(said)
 
         trainer = build_trainer(run, model, tokenizer, task, on_step)
         if config.audit_every:

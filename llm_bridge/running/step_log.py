@@ -94,6 +94,12 @@ class StepProgress:
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
 
+    def say(self, text: str) -> None:
+        """Show a line beside the bar."""
+        if self._shown:
+            self._bar.console.print(f"{self._title}: {text}", markup=False, highlight=False,
+                                    soft_wrap=True)
+
     def update(self, record: dict[str, Any]) -> None:
         """Show a step's record."""
         step = record["step"]

@@ -412,7 +412,7 @@ LAWS = {
     "performance_law.law.rivals": Call(function=law.rivals, arguments=pairs, check=has_rivals),
     "performance_law.forecast.forecast": Call(
         function=law_forecast.forecast, nan=True, arguments=st.tuples(pairs, st.fixed_dictionaries(
-            {}, optional={"first": options, "level": options, "with_rivals": st.just(False),
+            {}, optional={"first": options, "level": options, "best": options,
                           "at": st.lists(options, max_size=2).map(tuple)})).map(
             lambda found: found[0] | found[1]),
         check=lambda result, **_: is_law(result.law, None, None)),

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from entropy_theory import update_rules
-from entropy_theory.support import results
+from entropy_theory.support import pages, results
 from llm_bridge import __main__ as main
-from llm_bridge.analysis import audit, audit_pages, pages
+from llm_bridge.analysis import audit, audit_pages
 from llm_bridge.analysis import tokens as audited_tokens
 from llm_bridge.analysis.tokens import AuditedTokens
 from tests.llm_bridge.language_models import tabular_trainer

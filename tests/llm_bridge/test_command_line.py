@@ -1,6 +1,7 @@
 """Guards llm_bridge/__main__.py, training.py, checkpoints.py: runs that survive kills and typos."""
 
 import dataclasses
+import functools
 import importlib.util
 import json
 import sys
@@ -11,7 +12,10 @@ import safetensors
 import torch
 from transformers.integrations import integration_utils
 
+from diagnosis import diagnose
+from diagnosis.live import Verdicts
 from entropy_theory.support import results
+from entropy_theory.training_logs import logs
 from llm_bridge import __main__ as main
 from llm_bridge.commands import train as training
 from llm_bridge.commands.train_config import resolved
@@ -295,3 +299,14 @@ def test_steps_without_a_number_do_not_end_the_run(capsys):
     assert "entropy -  reward -" in capsys.readouterr().err
     records = [{"step": step, "reward": None if step == 20 else 0.5} for step in range(1, 21)]
     assert training.closing_averages(records) == {"reward": 0.5}
+
+
+def test_a_verdict_on_the_run_is_told_while_it_trains(config, monkeypatch, capsys):
+    """In the words of a diagnosis of its log, where the bar is, and once."""
+    monkeypatch.setattr(training, "Verdicts", functools.partial(Verdicts, every=1))
+    training.train(dataclasses.replace(config, steps=2))
+    (run,) = logs.read([config.output])
+    found = diagnose(run).sentence.partition(":")[0]
+    told = [line for line in capsys.readouterr().err.splitlines() if f": {found}: " in line]
+    assert len(told) == 1
+    assert ": step 1: Not enough: " in told[0]

@@ -40,7 +40,7 @@ EVALUATION = {"pass@1": 0.25, "pass@2": 0.5, "pass@16": 0.75,
 
 def test_a_summary_by_hand(tmp_path):
     entropy = 1.0 - 0.9 * (np.arange(40) / 40) ** 2
-    run = comparison.read(write(tmp_path / "a", entropy, evaluation=EVALUATION))
+    (run,) = comparison.read(write(tmp_path / "a", entropy, evaluation=EVALUATION))
     found = comparison.summary(run)
     assert found["entropy_first"] == pytest.approx(entropy[:4].mean())
     assert found["entropy_last"] == pytest.approx(entropy[-4:].mean())
@@ -142,7 +142,7 @@ def test_runs_that_do_not_compare_are_refused_and_explained(tmp_path):
 
 
 def test_folders_that_are_no_runs(tmp_path):
-    with pytest.raises(ValueError, match=r"no run\.json"):
+    with pytest.raises(ValueError, match=r"holds no log"):
         comparison.read(tmp_path)
     a = write(tmp_path / "x" / "run", np.linspace(1, 0, 5))
     b = write(tmp_path / "y" / "run", np.linspace(1, 0, 5))
@@ -152,3 +152,42 @@ def test_folders_that_are_no_runs(tmp_path):
     (a / "metrics.jsonl").write_text("")
     with pytest.raises(ValueError, match="no step"):
         comparison.read(a)
+
+
+def test_logs_of_any_trainer_stand_beside_our_runs(tmp_path, capsys):
+    """Columns by their engines' names; what a log lacks is left empty, and its model is not known."""
+    verl = tmp_path / "verl.log"
+    verl.write_text("".join(
+        f"step:{i} - actor/entropy:{1 - i / 50:.3f} - critic/score/mean:{i / 40:.3f} - "
+        f"response_length/mean:{100 + i} - timing_s/reward:9.125\n" for i in range(1, 41)))
+    trl = tmp_path / "trl.csv"
+    trl.write_text("step,reward\n" + "".join(f"{i},{i / 100}\n" for i in range(1, 31)))
+    own = write(tmp_path / "own", np.linspace(1.0, 0.2, 30))
+    main.compare([str(verl), str(trl), str(own), "--output", str(tmp_path / "out"),
+                  "--json", str(tmp_path / "found")])
+    first, second, third = json.loads((tmp_path / "found").read_text())
+    assert [row["run"] for row in (first, second, third)] == ["verl.log", "trl.csv", "own"]
+    assert (first["engine"], first["rule"], third["rule"]) == ("verl", None, "grpo")
+    assert first["entropy_last"] == pytest.approx(np.mean([1 - i / 50 for i in range(37, 41)]))
+    assert first["response_entropy_first"] == pytest.approx(
+        np.mean([(1 - i / 50) * (100 + i) for i in range(1, 5)]))
+    assert (second["entropy_last"], second["ceiling"]) == (None, None)
+    assert second["reward_last"] == pytest.approx(0.29)
+    text = (tmp_path / "out" / "comparison.html").read_text()
+    assert "not known from logs" in text
+    assert "verl.log: entropy is &#39;actor/entropy&#39;, reward is &#39;critic/score/mean&#39;" in text
+    assert "9.125" not in (tmp_path / "out" / "steps.csv").read_text()
+
+
+def test_the_runs_of_one_log_have_labels_of_their_own(tmp_path):
+    """A relaunch appended to a file is a second run; two files of one name are told apart by folder."""
+    lines = "".join(f'{{"step": {i}, "entropy": 0.5, "reward": 0.1}}\n' for i in range(1, 21))
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "log.jsonl").write_text(lines * (1 if folder == "a" else 2))
+    paths = [tmp_path / "a" / "log.jsonl", tmp_path / "b" / "log.jsonl"]
+    assert [run.name for run in comparison.read_all(paths)] == [
+        str(paths[0]), f"{paths[1]}, run 1", f"{paths[1]}, run 2"]
+    with pytest.raises(ValueError, match="has none of entropy, reward"):
+        (tmp_path / "c.csv").write_text("step,loss\n1,2\n2,3\n")
+        comparison.read(tmp_path / "c.csv")

@@ -5,10 +5,8 @@ import pytest
 import torch
 
 from entropy_theory import update_rules
-from entropy_theory.performance_law import forecast
 from entropy_theory.token_batch import TokenBatch
 from llm_bridge import diagnostics
-from llm_bridge.analysis.ceiling import performance_ceiling
 from llm_bridge.analysis.tokens import mean_covariances
 from llm_bridge.running.step_log import StepLog
 from tests.llm_bridge.language_models import (
@@ -36,7 +34,7 @@ def test_training_is_what_it_is_without(tmp_path):
     assert torch.equal(*weights)
     names = {name.removeprefix(diagnostics.PREFIX) for name in logs[1][0]
              if name.startswith(diagnostics.PREFIX)}
-    assert {"entropy", "reward", "ceiling_trusted", "covariance_all", "covariance_top_2%"} <= names
+    assert {"entropy", "reward", "covariance_all", "covariance_top_2%"} <= names
     assert "forecast_entropy_change" in names
     for plain, seen in zip(*logs, strict=True):
         for name in ("loss", "reward", "entropy", "grad_norm"):
@@ -123,7 +121,7 @@ def test_forecasts_every_other_step_and_a_file(tmp_path):
     assert ["reward" in record for record in records] == [True, False, True, False]
     assert found.entropy == [records[0]["entropy"], records[2]["entropy"]]
     assert records[3]["ceiling"] is None
-    assert "at least 3 points" in records[3]["ceiling_doubts"][0]
+    assert records[3]["law"] is None
 
 
 def test_mean_covariances():
@@ -148,40 +146,28 @@ def test_mean_covariances():
     assert found["all"] == pytest.approx(np.cov(x, y, bias=True)[0, 1], abs=1e-12)
 
 
-def law_points(n, low, high, noise=0.0, a=0.2, seed=0):
-    entropy = np.linspace(high, low, n)
-    rng = np.random.default_rng(seed)
-    return entropy, 0.8 - a * np.exp(entropy) + noise * rng.normal(size=n)
+@pytest.mark.parametrize("learned", [True, False])
+def test_the_ceiling_is_told_where_the_law_holds(tmp_path, learned):
+    """The law's own, of all points so far; with rewards shuffled there is none, and the log has why."""
+    random = np.random.default_rng(0)
+    entropy = np.linspace(1.0, 0.05, 400)
+    reward = 0.8 - 0.2 * np.exp(entropy) + 0.02 * random.normal(size=400)
+    records = []
+    made = grpo_trainer(tmp_path / "run", *tabular(), kind=ScoringFromLogits, steps=2)
 
+    def go_on(record):
+        records.append(record)
+        found.entropy = entropy.tolist()
+        found.reward = (reward if learned else random.permutation(reward)).tolist()
 
-def test_a_ceiling_that_may_be_trusted():
-    """b - a = 0.6 is inside the interval, which is that of the law (residuals hardly correlated)."""
-    entropy, reward = law_points(40, 0.05, 1.0, noise=0.02)
-    found = performance_ceiling(entropy, reward)
-    assert found.trusted
-    assert found.low < 0.6 < found.high
-    report = forecast.forecast(entropy, reward)
-    expected = report.ceiling
-    assert (found.value, found.low, found.high) == (
-        expected.performance, expected.low, expected.high
-    )
-    # A narrower level is a narrower interval, and the rivals' verdict can be asked for.
-    narrow = performance_ceiling(entropy, reward, 0.5)
-    assert found.low < narrow.low < found.value < narrow.high < found.high
-
-
-@pytest.mark.parametrize(
-    ("points", "doubt"),
-    [
-        (law_points(6, 0.05, 1.0), "6 points, fewer than 10"),
-        (law_points(40, 0.95, 1.0), "hardly moved"),
-        (law_points(12, 0.05, 1.0, noise=0.5), "ceiling is wide"),
-        (law_points(40, 0.05, 1.0, a=-0.2), "fallen as entropy fell"),
-        ((np.full(20, 0.5), np.linspace(0, 1, 20)), "entropy is constant"),
-    ],
-    ids=lambda v: v if isinstance(v, str) else "",
-)
-def test_a_ceiling_that_is_not_to_be_trusted_says_why(points, doubt):
-    found = performance_ceiling(*points)
-    assert not found.trusted
-    assert any(doubt in reason for reason in found.doubts), found.doubts
+    found = diagnostics.attach(made, on_step=go_on)
+    made.train()
+    record = records[1]
+    assert found.entropy[-1] == 0.05
+    if learned:
+        assert record["law"].startswith("performance rose as entropy fell")
+        assert record["ceiling_low"] < 0.6 < record["ceiling_high"]
+        assert made.state.log_history[1]["diagnostics/ceiling"] == pytest.approx(record["ceiling"])
+    else:
+        assert record["ceiling"] is None
+        assert record["law"].startswith("no law: performance has no trend")

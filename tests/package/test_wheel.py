@@ -123,13 +123,15 @@ def test_wheel_and_sdist_hold_all_that_is_needed(wheel, tmp_path):
     files = set(zipfile.ZipFile(wheel).namelist())
     with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as archive:
         unpacked = {name.split("/", 1)[-1] for name in archive.getnames()}
-    for package in ("entropy_theory", "simulations", "llm_bridge", "paper_figures", "policy_entropy"):
+    for package in ("entropy_theory", "diagnosis", "simulations", "llm_bridge", "paper_figures",
+                    "policy_entropy"):
         ours = {str(path.relative_to(ROOT)) for path in (ROOT / package).rglob("*")
                 if path.suffix in (".py", ".v", ".toml", ".yaml", ".ipynb", ".safetensors")
                 and ".ipynb_checkpoints" not in path.parts}
         assert ours | {f"{package}/py.typed"} <= files
         assert ours <= unpacked
     assert {"entropy_theory/formal/accepted.json", "entropy_theory/claims/ledger.json",
+            "entropy_theory/performance_law/calibration.json",
             "llm_bridge/data/small-sums/README.md"} <= files
     assert {"CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "Makefile", "constraints.txt",
             "docs/conf.py", "tests/conftest.py"} <= unpacked
@@ -153,7 +155,7 @@ def test_the_core_is_small_and_works(wheel, installed, tmp_path):
     for arguments, said in (
         (["claims"], "aepo.theorem-4.3b"), (["figures"], "aepo-figure-1"), (["rules", "aepo"], "alpha"),
         (["simulate", "aepo-figure-2", "--profile", "smoke", "--output", "results"], "aepo_figure_2.nc"),
-        (["fit", "log.csv"], "e^H"), (["--version"], entropy_theory.__version__),
+        (["fit", "log.csv"], "only 5 points, fewer than 15"), (["--version"], entropy_theory.__version__),
     ):
         done = installed("policy-entropy", *arguments)
         assert done.returncode == 0, done.stderr

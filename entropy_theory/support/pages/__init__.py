@@ -48,6 +48,14 @@ class Table:
                 for column in columns]
 
 
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Figures with notes beside them: each note a heading and its paragraphs."""
+
+    figures: Sequence[Figure]
+    notes: Sequence[tuple[str, Sequence[str]]]
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Span:
     """A token and its effect on entropy."""
