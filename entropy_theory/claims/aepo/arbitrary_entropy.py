@@ -51,8 +51,8 @@ def _log_actions(i: vf.Cases) -> ar.Real:
 
 _statement = vf.Statement(
     latex=r"AEPO's temperature switch holds the policy entropy within 10 % of any target "
-          r"$\mathcal H \in (0, \log n)$; judged by the ceiling of all entropies after 16 steps, which has "
-          r"to reach nine tenths of the target.",
+          r"$\mathcal H \in (0, \log n)$; judged by the ceiling of all entropies after 16 steps, which "
+          r"has to reach nine tenths of the target.",
     margin=_best_future,
     conditions=(
         vf.Condition(latex=r"$\mathcal H < \log n$", value=lambda i: _log_actions(i) - i.target),
