@@ -77,6 +77,14 @@ def _sound(seed: int, generator: np.random.Generator) -> Training:
         trl=options, sampler=sampler, evaluate=int(generator.choice([0, 10])))
 
 
+def _noisy(run: Training, number: int) -> Training:
+    """Return all but the first runs of a cause with few answers a step, and few steps."""
+    if number < 3:
+        return run
+    run = replace(run, prompts=4, steps=max(50, 4 * run.period))
+    return replace(run, crash=30 + number, saved=22 + number) if run.crash else run
+
+
 def _sound_simulation(seed: int, generator: np.random.Generator) -> Simulation:
     return Simulation(
         seed=seed, steps=int(generator.choice([120, 200])), learning_rate=_between(generator, 1.5, 5.0),
@@ -151,8 +159,8 @@ def _summed(run: Training, g: np.random.Generator) -> Training:
 
 
 def _ordered(run: Training, g: np.random.Generator) -> Training:
-    run = replace(run, learning_rate=_between(g, 2e-5, 6e-5), prompts=6, steps=80)
-    return replace(run, task="split", period=int(g.choice([16, 20, 26])), order=int(g.integers(1000)))
+    run = replace(run, learning_rate=_between(g, 2e-5, 6e-5), prompts=6, steps=64)
+    return replace(run, task="split", period=int(g.choice([12, 14, 16])), order=int(g.integers(1000)))
 
 
 def _crashed(run: Training, g: np.random.Generator) -> Training:
@@ -180,6 +188,16 @@ def _bonus_simulation(run: Simulation, g: np.random.Generator) -> Simulation:
     return replace(run, rule="entropy-bonus", options={"coefficient": _between(g, 2.0, 6.0)}, scale=3.0)
 
 
+def _one_sided_simulation(run: Simulation, g: np.random.Generator) -> Simulation:
+    low, high = ((0.02, 10.0), (0.99, 0.02))[int(g.integers(2))]
+    return replace(run, options={"clip_low": low, "clip_high": high}, iterations=4)
+
+
+def _collapsed_simulation(run: Simulation, g: np.random.Generator) -> Simulation:
+    return replace(run, rule="entropy-bonus", options={"coefficient": -_between(g, 8.0, 16.0)},
+                   learning_rate=_between(g, 0.3, 0.6), accuracies=(0.05, 0.4), right=8)
+
+
 def _crashed_simulation(run: Simulation, g: np.random.Generator) -> Simulation:
     crash = int(g.integers(run.steps // 2, run.steps - 15))
     return replace(run, crash=crash, saved=crash - int(g.integers(3, 25)))
@@ -193,7 +211,8 @@ WITH_MISMATCH = ("trl", "trl", "verl", "skyrl", "slime")
 CAUSES = (
     Cause(name="healthy", right=(), make=_healthy, runs=14, simulate=lambda run, g: run, simulations=26),
     Cause(name="learning rate too high", right=("schedule",), make=_hot),
-    Cause(name="one-sided clip", right=("clipping",), make=_one_sided,
+    Cause(name="one-sided clip", right=("clipping",), make=_one_sided, runs=6,
+          simulate=_one_sided_simulation, simulations=6,
           engines=("trl", "trl", "swift", "roll")),
     Cause(name="no reward signal", right=("no signal",), make=_signal, runs=6,
           simulate=_no_signal_simulation, simulations=8),
@@ -212,7 +231,8 @@ CAUSES = (
     Cause(name="restart", right=("restart",), make=_crashed, runs=6, simulate=_crashed_simulation,
           simulations=8),
     Cause(name="entropy summed", right=("explosion", "length drift"), make=_summed),
-    Cause(name="collapse", right=("collapse",), make=_collapsed),
+    Cause(name="collapse", right=("collapse",), make=_collapsed, runs=6, simulate=_collapsed_simulation,
+          simulations=6),
     Cause(name="few prompts", right=("held-out apart",), make=_memorized),
 )
 
@@ -236,11 +256,11 @@ def _cases(cause: Cause) -> list[Case]:
         name = f"{cause.name.replace(' ', '-').lower()}-{i:02d}"
         group, run, half = "", None, i
         if i < cause.runs:
-            run = cause.make(_sound(i, generator), generator)
+            run = _noisy(cause.make(_sound(i, generator), generator), i)
             half = i // cause.together
             if cause.together > 1:
                 shared = np.random.default_rng([SEED, key, half])
-                first = cause.make(_sound(i, shared), shared)
+                first = _noisy(cause.make(_sound(i, shared), shared), i)
                 run = replace(first, seed=i, learning_rate=run.learning_rate)
                 group = f"order {half}"
             engine = str(generator.choice(cause.engines))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import time
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ def make(cases: Sequence[Case], folder: Path) -> None:
     places = {case.name: sum(one.cause == case.cause for one in cases[:i])
               for i, case in enumerate(cases)}
     for case in sorted(cases, key=lambda one: (
-            one.half != "tuning", one.cause == cases[-1].cause, places[one.name])):
+            one.cause == cases[-1].cause, one.half != "tuning", places[one.name])):
         path = folder / f"{case.name}.json"
         if path.exists():
             continue
@@ -27,6 +28,7 @@ def make(cases: Sequence[Case], folder: Path) -> None:
         else:
             from benchmarks.diagnosis.training import train  # takes seconds to import
 
+            gc.freeze()  # what was imported need not be looked through again after every run
             records = train(case.run)
         part = path.with_suffix(".part")
         part.write_text(json.dumps(records))

@@ -39,6 +39,8 @@ class Simulation:
     options: dict[str, Any] = field(default_factory=dict)
     prompts: int = 16
     """The prompts whose groups are logged at a step."""
+    iterations: int = 1
+    """Steps on the same samples, which the clip bounds."""
     crash: int = 0
     saved: int = 0
 
@@ -60,7 +62,8 @@ def _trained(run: Simulation, problem: Bandit, start: np.ndarray, steps: int, se
     rule = update_rules.get(run.rule, **run.options)
     return simulate(start, problem.correct, Dynamics(
         rule=rule, learning_rate=run.learning_rate, steps=steps, record_every=1, seed=seed,
-        samples=Samples(group_size=GROUP)), record=Record(logits=True))
+        samples=Samples(group_size=GROUP),
+        steps_per_batch=run.iterations), record=Record(logits=True))
 
 
 def _records(
@@ -77,10 +80,24 @@ def _records(
         log_policy = log_softmax(found.logits[i, 0])
         apart = (np.exp(log_policy) * (log_policy - reference)).sum(-1).mean()
         moved = np.linalg.norm(found.logits[i + 1, 0] - found.logits[i, 0])
-        records.append({
+        records.append(_clipped(run, found, i) | {
             "step": float(done + i + 1), "entropy": float(found.entropy[i, 0]),
             "reward": float(right.mean()), "kl": float(apart),
             "frac_reward_zero_std": float(np.mean((right == 0) | (right == 1))),
             "grad_norm": float(moved / run.learning_rate), "learning_rate": run.learning_rate,
         })
     return records
+
+
+def _clipped(run: Simulation, found: Any, step: int) -> dict[str, float]:
+    """Return the expected shares of samples that the clip stops at a step, low and high."""
+    if run.iterations == 1:
+        return {}
+    old = log_softmax(found.logits[step - step % run.iterations, 0])
+    ratio = np.exp(log_softmax(found.logits[step, 0]) - old)
+    right = np.arange(old.shape[-1]) < run.right
+    low = ~right & (ratio < 1 - run.options["clip_low"])
+    high = right & (ratio > 1 + run.options["clip_high"])
+    shares = [float((np.exp(old) * side).sum(-1).mean()) for side in (low, high)]
+    names = ("clip_ratio/low_mean", "clip_ratio/high_mean", "clip_ratio/region_mean")
+    return dict(zip(names, [*shares, sum(shares)], strict=True))

@@ -168,6 +168,8 @@ def _trainer(run: Training, folder: str, **options: Any) -> Trainer:
     made = Trainer(
         run, model, _rewards(run), trl.GRPOConfig(folder, **asked), processing_class=tokenizer,
         train_dataset=_dataset(_train_prompts(run, model, tokenizer)), eval_dataset=held_out)
+    if made.ref_model is not None:  # TRL loads it from where the model was before it learned to ramble
+        made.ref_model.load_state_dict(model.state_dict())
     made._send_telemetry = lambda *_, **__: None
     made.remove_callback(transformers.PrinterCallback)
     return made
