@@ -37,6 +37,8 @@ class Cause:
     simulations: int = 0
     engines: tuple[str, ...] = ("trl", "trl", "verl", "openrlhf", "skyrl", "prime-rl", "slime", "areal")
     """Whose names a run's columns may have: those that log what the cause needs."""
+    noisy: bool = True
+    """Whether most of its runs are short, with few answers a step."""
     together: int = 1
     """Runs that share the order of their prompts."""
 
@@ -81,7 +83,7 @@ def _noisy(run: Training, number: int) -> Training:
     """Return all but the first runs of a cause with few answers a step, and few steps."""
     if number < 3:
         return run
-    run = replace(run, prompts=4, steps=max(50, 4 * run.period))
+    run = replace(run, prompts=4, steps=50)
     return replace(run, crash=30 + number, saved=22 + number) if run.crash else run
 
 
@@ -159,7 +161,7 @@ def _summed(run: Training, g: np.random.Generator) -> Training:
 
 
 def _ordered(run: Training, g: np.random.Generator) -> Training:
-    run = replace(run, learning_rate=_between(g, 2e-5, 6e-5), prompts=6, steps=64)
+    run = replace(run, learning_rate=_between(g, 2e-5, 6e-5), prompts=8, steps=64)
     return replace(run, task="split", period=int(g.choice([12, 14, 16])), order=int(g.integers(1000)))
 
 
@@ -209,7 +211,8 @@ def _no_signal_simulation(run: Simulation, g: np.random.Generator) -> Simulation
 
 WITH_MISMATCH = ("trl", "trl", "verl", "skyrl", "slime")
 CAUSES = (
-    Cause(name="healthy", right=(), make=_healthy, runs=14, simulate=lambda run, g: run, simulations=26),
+    Cause(name="healthy", right=(), make=_healthy, noisy=False, runs=14,
+          simulate=lambda run, g: run, simulations=26),
     Cause(name="learning rate too high", right=("schedule",), make=_hot),
     Cause(name="one-sided clip", right=("clipping",), make=_one_sided, runs=6,
           simulate=_one_sided_simulation, simulations=6,
@@ -227,7 +230,8 @@ CAUSES = (
           engines=("trl", "trl", "verl", "openrlhf", "skyrl", "slime")),
     Cause(name="entropy bonus too strong", right=("explosion",), make=_bonus, runs=8,
           simulate=_bonus_simulation, simulations=6),
-    Cause(name="prompt order", right=("prompt order",), make=_ordered, together=3),
+    Cause(name="prompt order", right=("prompt order",), make=_ordered, noisy=False,
+          together=3),
     Cause(name="restart", right=("restart",), make=_crashed, runs=6, simulate=_crashed_simulation,
           simulations=8),
     Cause(name="entropy summed", right=("explosion", "length drift"), make=_summed),
@@ -256,11 +260,12 @@ def _cases(cause: Cause) -> list[Case]:
         name = f"{cause.name.replace(' ', '-').lower()}-{i:02d}"
         group, run, half = "", None, i
         if i < cause.runs:
-            run = _noisy(cause.make(_sound(i, generator), generator), i)
+            run = cause.make(_sound(i, generator), generator)
+            run = _noisy(run, i) if cause.noisy else run
             half = i // cause.together
             if cause.together > 1:
                 shared = np.random.default_rng([SEED, key, half])
-                first = _noisy(cause.make(_sound(i, shared), shared), i)
+                first = cause.make(_sound(i, shared), shared)
                 run = replace(first, seed=i, learning_rate=run.learning_rate)
                 group = f"order {half}"
             engine = str(generator.choice(cause.engines))
