@@ -178,7 +178,7 @@ def _collapsed(run: Training, g: np.random.Generator) -> Training:
 
 
 def _memorized(run: Training, g: np.random.Generator) -> Training:
-    return replace(run, task="sum", prompts=8, distinct=int(g.choice([8, 16])), evaluate=10, steps=80,
+    return replace(run, task="sum", prompts=8, distinct=int(g.choice([8, 16])), evaluate=10, steps=100,
                    learning_rate=_between(g, 3e-4, 5e-4))
 
 
@@ -237,7 +237,7 @@ CAUSES = (
     Cause(name="entropy summed", right=("explosion", "length drift"), make=_summed),
     Cause(name="collapse", right=("collapse",), make=_collapsed, runs=6, simulate=_collapsed_simulation,
           simulations=6),
-    Cause(name="few prompts", right=("held-out apart",), make=_memorized),
+    Cause(name="few prompts", right=("held-out apart",), make=_memorized, noisy=False),
 )
 
 
