@@ -1,7 +1,7 @@
 """``policy-entropy COMMAND``, also as ``python -m policy_entropy``.
 
 The commands are those of ``python -m entropy_theory``, ``simulations``, ``llm_bridge`` and
-``paper_figures``; a room is imported when one of its commands is run.
+``paper_figures``, and `diagnosis.command`; a room is imported when one of its commands is run.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from entropy_theory.support.user_errors import check_choice, run_command
 
 PROG = "policy-entropy"
 EXAMPLES = (
+    "policy-entropy diagnose console.log",
     "policy-entropy claims aepo.theorem-4.3b",
     "policy-entropy check my_claims.py --profile smoke",
     "policy-entropy simulate aepo-figure-1",
@@ -32,6 +33,8 @@ COMMANDS = {
         ("verify", "entropy_theory.__main__:verify", "check claims, and compare with the ledger", False),
         ("prove", "entropy_theory.__main__:prove", "the proof kernel checks proofs", False),
         ("check", "entropy_theory.__main__:check", "claims and update rules of your own", False),
+        ("diagnose", "diagnosis.command:diagnose",
+         "what happened in your training run, and what to change", False),
         ("fit", "entropy_theory.performance_law.command:fit",
          "the law R = b - a exp(H) on your training log", False),
         ("rules", "entropy_theory.__main__:rules", "the update rules, or one with its options", False),
@@ -92,6 +95,7 @@ def main() -> int:
     """Run the command line; return the exit status."""
     command_line.look_here_last()
     # Before any file of the user's, beside which there may be folders of these names.
+    import diagnosis  # noqa: F401
     import llm_bridge  # noqa: F401
     import paper_figures  # noqa: F401
     import simulations  # noqa: F401

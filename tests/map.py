@@ -24,7 +24,7 @@ import networkx as nx
 
 ROOT = Path(__file__).parents[1]
 
-ROOMS = ("entropy_theory", "simulations", "llm_bridge", "paper_figures", "policy_entropy")
+ROOMS = ("entropy_theory", "diagnosis", "simulations", "llm_bridge", "paper_figures", "policy_entropy")
 Graph = Mapping[str, frozenset[str]]
 """From a name to those that it imports."""
 

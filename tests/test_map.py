@@ -9,11 +9,11 @@ import pytest
 
 from tests import map as rooms
 
-FLOORS = {"entropy_theory": 16, "simulations": 16, "llm_bridge": 15, "paper_figures": 11,
-          "policy_entropy": 1}
+FLOORS = {"entropy_theory": 16, "diagnosis": 9, "simulations": 16, "llm_bridge": 15,
+          "paper_figures": 11, "policy_entropy": 1}
 """The most that each room has had since its modules were put into folders: lower it where it falls."""
-FOLDER_FLOORS = {"entropy_theory": 11, "simulations": 5, "llm_bridge": 9, "paper_figures": 8,
-                 "policy_entropy": 1}
+FOLDER_FLOORS = {"entropy_theory": 11, "diagnosis": 7, "simulations": 5, "llm_bridge": 9,
+                 "paper_figures": 8, "policy_entropy": 1}
 
 TOO_LARGE = {"lines of a file": 1, "lines of a function": 2, "parameters of a function": 9}
 """The most that there have been above each limit: lower it where it falls."""

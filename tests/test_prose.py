@@ -1,4 +1,4 @@
-"""Guards the docstrings of the four packages: they are there, and they are sentences.
+"""Guards the docstrings of the packages: they are there, and they are sentences.
 
 A docstring that opens with "Of ..." or in the middle of a sentence says nothing to a reader who has not
 read the code before it. Formulas may open a docstring: a symbol is no word.
@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-PACKAGES = ("entropy_theory", "simulations", "llm_bridge", "paper_figures", "policy_entropy")
+PACKAGES = ("entropy_theory", "diagnosis", "simulations", "llm_bridge", "paper_figures", "policy_entropy")
 ROOT = Path(__file__).parents[1]
 # Names that are written with a small letter, and functions that open a formula.
 LOWER_CASE = {

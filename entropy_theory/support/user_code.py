@@ -34,7 +34,7 @@ PREFIX = "_user_file_"
 """How the names of users' modules begin; the digest of the contents, "_" and the place follow in hex."""
 DIGITS = 16
 """Length of a digest, in hexadecimal digits."""
-OURS = ("entropy_theory", "simulations", "llm_bridge", "paper_figures", "policy_entropy")
+OURS = ("entropy_theory", "diagnosis", "simulations", "llm_bridge", "paper_figures", "policy_entropy")
 
 
 def load(path: str, kind: str, noun: str, fits: Callable[[Any], bool]) -> Any:

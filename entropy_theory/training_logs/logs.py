@@ -119,7 +119,7 @@ def read(
             seen = ", ".join(f"'{name}'" for name in list(log.names)[:12])
             raise ValueError(
                 f"{path} holds no numbers of training that could be read"
-                + (f" (its columns are {seen}): name them with --entropy and --performance" if seen else
+                + (f" (its columns are {seen}): name those of entropy and reward (--help)" if seen else
                    ": give a console log, JSON lines, CSV with a line of names, or a folder of "
                    "TensorBoard, W&B or MLflow"))
     for name in (*asked.values(), *([step] if step else [])):

@@ -15,7 +15,8 @@ Quantity = Literal[
     "entropy", "entropy_sampled", "entropy_sum", "reward", "reward_part", "score", "length", "truncated",
     "kl_reference", "kl_step", "kl_coefficient", "clipped", "clipped_low", "clipped_high",
     "gradient_norm", "learning_rate", "mismatch", "zero_variance", "all_right", "all_wrong",
-    "mixed_groups", "entropy_coefficient", "loss",
+    "mixed_groups", "entropy_coefficient", "loss", "entropy_change", "part_gradient", "part_clipping",
+    "part_momentum", "part_weight_decay", "part_rounding", "part_right", "part_wrong",
 ]
 QUANTITIES: tuple[Quantity, ...] = get_args(Quantity)
 MEANING: Mapping[Quantity, str] = {
@@ -42,6 +43,14 @@ MEANING: Mapping[Quantity, str] = {
     "mixed_groups": "share of groups with right and wrong responses",
     "entropy_coefficient": "coefficient of the entropy bonus",
     "loss": "loss",
+    "entropy_change": "change of the mean entropy by a step, nats, measured",
+    "part_gradient": "part of that change by the batch's gradient",
+    "part_clipping": "part of that change by gradient clipping",
+    "part_momentum": "part of that change by momentum",
+    "part_weight_decay": "part of that change by weight decay",
+    "part_rounding": "part of that change by the rounding of weights",
+    "part_right": "part of that change by right responses, or tokens of positive advantage",
+    "part_wrong": "part of that change by wrong responses, or tokens of negative advantage",
 }
 STEPS = ("step", "_step", "global_step", "train/global_step", "training/global_step",
          "trainer/global_step", "train/step", "rollout/step", "progress/batch", "iteration", "epoch")
@@ -53,6 +62,9 @@ NOT_UNASKED = frozenset((
 ))
 """Words in names that no engine's table has, of columns that are read only where they are asked for."""
 HELD_OUT = frozenset(("val", "valid", "validation", "eval", "test", "heldout", "dev"))
+PARTS: tuple[Literal["gradient", "clipping", "momentum", "weight_decay", "rounding"], ...] = (
+    "gradient", "clipping", "momentum", "weight_decay", "rounding")
+"""The parts of an optimizer's step (`llm_bridge.accounting`)."""
 GENERIC: tuple[tuple[str, Quantity], ...] = (
     (r"(.*/)?((mean|policy|token|avg|average|actor)_)?entropy(_mean|_avg|_token_mean)?(/mean|/avg)?",
      "entropy"),
@@ -69,6 +81,12 @@ GENERIC: tuple[tuple[str, Quantity], ...] = (
     (r"(.*/)?grad(ient)?_norm", "gradient_norm"),
     (r"(.*/)?(learning_rate|lr)", "learning_rate"),
     (r"(.*/)?(train(ing)?_|policy_|pg_)?loss", "loss"),
+    # What this package logs beside an engine: the account of a step, or else its forecast.
+    (r"(.*/)?measured_entropy_change", "entropy_change"),
+    (r"(.*/)?accounted/(right|better)", "part_right"),
+    (r"(.*/)?accounted/(wrong|worse)", "part_wrong"),
+    *((rf"(.*/)?accounted/{part}", f"part_{part}") for part in PARTS),
+    *((rf"(.*/)?entropy_gradient/{part}", f"part_{part}") for part in PARTS),
 )
 """Names of logs that no engine's table has, best first."""
 

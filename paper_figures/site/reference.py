@@ -13,7 +13,7 @@ from pathlib import Path
 from entropy_theory.support.user_errors import EXTRA_OF
 from paper_figures.site.markup import docstring, fenced, link, module_docstring, orphan, table, text
 
-ROOMS = ("entropy_theory", "simulations", "llm_bridge", "paper_figures", "policy_entropy")
+ROOMS = ("entropy_theory", "diagnosis", "simulations", "llm_bridge", "paper_figures", "policy_entropy")
 ELSEWHERE = ("entropy_theory.claims.", "paper_figures.aepo", "paper_figures.aent",
              "paper_figures.entropy_mechanism", "paper_figures.extensions")
 """What has pages of its own: claims and figures."""

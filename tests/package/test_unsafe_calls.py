@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-ROOMS = ("entropy_theory", "simulations", "llm_bridge", "paper_figures", "policy_entropy")
+ROOMS = ("entropy_theory", "diagnosis", "simulations", "llm_bridge", "paper_figures", "policy_entropy")
 ROOT = Path(str(importlib.util.find_spec("entropy_theory").origin)).parents[1]
 
 

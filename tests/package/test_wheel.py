@@ -123,7 +123,8 @@ def test_wheel_and_sdist_hold_all_that_is_needed(wheel, tmp_path):
     files = set(zipfile.ZipFile(wheel).namelist())
     with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as archive:
         unpacked = {name.split("/", 1)[-1] for name in archive.getnames()}
-    for package in ("entropy_theory", "simulations", "llm_bridge", "paper_figures", "policy_entropy"):
+    for package in ("entropy_theory", "diagnosis", "simulations", "llm_bridge", "paper_figures",
+                    "policy_entropy"):
         ours = {str(path.relative_to(ROOT)) for path in (ROOT / package).rglob("*")
                 if path.suffix in (".py", ".v", ".toml", ".yaml", ".ipynb", ".safetensors")
                 and ".ipynb_checkpoints" not in path.parts}

@@ -1,0 +1,76 @@
+"""Diagnoses a run: judges all hypotheses, ranks what is likely, and says it in a sentence."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+from diagnosis import whose
+from diagnosis.facts import Facts
+from diagnosis.findings import Diagnosis, Finding, Name, Taken
+from diagnosis.hypotheses import HYPOTHESES
+from diagnosis.hypotheses.judging import gains
+from diagnosis.hypotheses.log import not_enough
+from diagnosis.remedies import missing, remedies
+from entropy_theory.training_logs.logs import Run
+
+LIKELY = 0.5
+"""The least confidence of a finding."""
+
+EXPLAINED_BY: Mapping[Name, frozenset[Name]] = {
+    "schedule": frozenset(("mismatch",)),  # the samples of another policy lose reward at any step size
+}
+"""Findings that are left out where one of others is there, which explains what they see."""
+
+
+def diagnose(run: Run, others: Sequence[Run] = ()) -> Diagnosis:
+    """Say what happened in a run.
+
+    Args:
+        run: the run, as `entropy_theory.training_logs.logs.read` returns it.
+        others: further runs, which may have seen the same prompts in the same order.
+    """
+    facts = Facts(run, tuple(others))
+    findings = tuple(
+        dataclasses.replace(found, remedies=remedies(found.name, run.engine),
+                            against=(*found.against, *_gained(facts, found)))
+        for found in _ranked(facts))
+    parts = whose.doers(run)
+    return Diagnosis(
+        run=f"{run.path} ({run.name})" if run.name else run.path, engine=run.engine,
+        sentence=_sentence(findings), phases=facts.phases, findings=findings,
+        missing=missing(frozenset(run.series), run.engine, has_parts=bool(parts)),
+        taken={quantity: Taken(one.column, float(one.value[0]), float(one.value[-1]), len(one.value),
+                               one.runners_up) for quantity, one in run.series.items()},
+        parts=parts, notes=run.notes)
+
+
+def _ranked(facts: Facts) -> tuple[Finding, ...]:
+    if (too_little := not_enough(facts)) is not None:
+        return (too_little,)
+    judged = [(gravity * found.confidence, found) for hypothesis, gravity in HYPOTHESES
+              if (found := hypothesis(facts)) is not None and found.confidence >= LIKELY]
+    names = {found.name for _, found in judged}
+    judged = [one for one in judged if not names & EXPLAINED_BY.get(one[1].name, frozenset())]
+    faulty = any(found.is_fault for _, found in judged)
+    ranked = [found for _, found in sorted(judged, key=lambda one: -one[0])
+              if not (faulty and found.name == "converging")]
+    return tuple(ranked) or (Finding(
+        "not enough", 0.5, evidence=("nothing in the log is clear beyond its noise",)),)
+
+
+def _gained(facts: Facts, found: Finding) -> list[str]:
+    """Return what speaks against a fault: that the run gains all the same."""
+    whole = next(facts.episodes(), None)
+    if whole is None or not found.is_fault:
+        return []
+    begin = whole.begin if found.begin is None else found.begin
+    said = gains(facts, dataclasses.replace(whole, begin=begin), rising=True)
+    return [] if found.name == "held-out apart" else said
+
+
+def _sentence(findings: Sequence[Finding]) -> str:
+    first, *rest = findings
+    said = first.evidence[0]
+    also = f" Also: {', '.join(found.name for found in rest)}." if rest else ""
+    return f"{first.name[0].upper()}{first.name[1:]}: {said}.{also}"

@@ -1,0 +1,102 @@
+"""Where entropy goes: collapse, dilution, explosion, or what training succeeds by."""
+
+from __future__ import annotations
+
+import math
+
+from diagnosis.facts import Episode, Facts, Move
+from diagnosis.findings import Finding
+from diagnosis.hypotheses.judging import gains, made, moved, ramp, since
+
+
+def _fall(facts: Facts, episode: Episode) -> tuple[Move, float] | None:
+    """Return how entropy falls, and the share of all its fall that this is; None where it does not."""
+    found = facts.move("entropy", episode.begin)
+    if found is None or found.direction >= 0 or found.last < 0:
+        return None
+    highest = max(one.first for other in facts.episodes()
+                  if (one := facts.move("entropy", other.begin)) is not None)
+    return found, (found.first - found.last) / max(highest - found.last, 1e-12)
+
+
+def _grown(facts: Facts, episode: Episode) -> tuple[float, float]:
+    """Return by which ratio length changes, and entropy per response; 1 and 0 where unknown."""
+    length, product = (facts.move(quantity, episode.begin) for quantity in ("length", "entropy_sum"))
+    return length.ratio if length else 1.0, product.ratio if length and product else 0.0
+
+
+def collapse(facts: Facts) -> Finding | None:
+    """Entropy falls, per token and per response, and neither reward nor held-out score rises."""
+    def judge(episode: Episode) -> tuple[float, float]:
+        if (fall := _fall(facts, episode)) is None or facts.gain(episode.begin) in (1, None):
+            return 0.0, 0.0
+        found, share = fall
+        length, product = _grown(facts, episode)
+        diluted = ramp(length, 1.1, 1.4) * ramp(product, 0.6, 0.9)
+        return (ramp(-math.log(max(found.ratio, 1e-9)), math.log(1.4), math.log(3))
+                * ramp(share, 0.15, 0.5) * (1 - diluted), -found.change)
+
+    confidence, episode = facts.best(judge)
+    if episode is None or not confidence:
+        return None
+    begin = facts.onset("entropy", episode)
+    return made(
+        "collapse", confidence, begin,
+        f"{since(begin)} {moved(facts, 'entropy', episode, 'entropy', 'nats per token')}, without "
+        "gain",
+        *gains(facts, episode))
+
+
+def dilution(facts: Facts) -> Finding | None:
+    """Entropy per token falls while responses grow, and entropy per response does not fall."""
+    def judge(episode: Episode) -> tuple[float, float]:
+        if (fall := _fall(facts, episode)) is None:
+            return 0.0, 0.0
+        length, product = _grown(facts, episode)
+        return (ramp(-math.log(max(fall[0].ratio, 1e-9)), math.log(1.1), math.log(1.4))
+                * ramp(length, 1.15, 1.5) * ramp(product, 0.75, 0.95), length)
+
+    confidence, episode = facts.best(judge)
+    if episode is None or not confidence:
+        return None
+    begin = facts.onset("length", episode)
+    return made(
+        "dilution", confidence, begin,
+        f"{since(begin)} {moved(facts, 'entropy', episode, 'entropy', 'nats per token')}, but "
+        f"{moved(facts, 'entropy_sum', episode, 'entropy per response', 'nats')}: responses are longer, "
+        "not more certain",
+        moved(facts, "length", episode, "length", "tokens"))
+
+
+def explosion(facts: Facts) -> Finding | None:
+    """Entropy grows, and neither reward nor held-out score does."""
+    def judge(episode: Episode) -> tuple[float, float]:
+        found = facts.move("entropy", episode.begin)
+        if found is None or found.direction <= 0 or facts.gain(episode.begin) in (1, None):
+            return 0.0, 0.0
+        return ramp(found.ratio, 1.1, 1.5) * ramp(found.change, 0.01, 0.05), found.change
+
+    confidence, episode = facts.best(judge)
+    if episode is None or not confidence:
+        return None
+    begin = facts.onset("entropy", episode)
+    return made(
+        "explosion", confidence, begin,
+        f"{since(begin)} {moved(facts, 'entropy', episode, 'entropy', 'nats per token')}, without "
+        "gain",
+        *gains(facts, episode))
+
+
+def converging(facts: Facts) -> Finding | None:
+    """Training gains."""
+    whole = next(facts.episodes(), None)
+    if whole is None or facts.gain(whole.begin) != 1:
+        return None
+    score = facts.move("score", whole.begin)
+    against = () if score is None or score.direction > 0 else (
+        moved(facts, "score", whole, "held-out score"),)
+    return made(
+        "converging", 0.6 if against else 0.9, whole,
+        f"over the whole run {', '.join(gains(facts, whole))}",
+        *([moved(facts, "entropy", whole, "entropy", "nats per token")] if "entropy" in facts else []),
+        against=against)

@@ -1,0 +1,60 @@
+"""What to change for a finding, and what logs a missing quantity, in each engine (remedies.toml)."""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+from importlib.resources import files
+from typing import Any
+
+from diagnosis.findings import Missing, Name, Remedy
+from entropy_theory.training_logs.names import MEANING, Quantity, engines
+
+MISSED: tuple[Quantity, ...] = ("entropy", "reward", "score", "length", "truncated", "mismatch")
+"""The quantities whose absence is worth a line."""
+PARTS = "what took the entropy: its change by parts of the step and by responses, right and wrong"
+
+
+@functools.cache
+def _table() -> dict[str, Any]:
+    return tomllib.loads(files("diagnosis").joinpath("remedies.toml").read_text(encoding="utf-8"))
+
+
+def remedies(finding: Name, engine: str) -> tuple[Remedy, ...]:
+    """Return what to change, the first thing first; in words where the engine is not known.
+
+    Args:
+        finding: its name.
+        engine: as of `entropy_theory.training_logs.logs.Run.engine`.
+    """
+    found = []
+    for name in _table()["findings"].get(finding, ()):
+        action = _table()["actions"][name]
+        own = action["options"].get(engine)
+        if own is None and engine in engines():
+            continue  # that engine has no such option
+        option, at = (own["option"], own["at"]) if own else (name.replace("-", " "), "")
+        found.append(Remedy(option, action["size"], action["cost"], action["page"], at))
+    return tuple(found)
+
+
+def missing(known: frozenset[Quantity], engine: str, *, has_parts: bool) -> tuple[Missing, ...]:
+    """Return what a log lacks, with the setting that logs it.
+
+    Args:
+        known: the quantities that it has.
+        engine: as of `remedies`.
+        has_parts: whether it has the parts of the entropy's change.
+    """
+    settings = _table()["missing"]
+    found = []
+    for quantity in MISSED:
+        if quantity in known or (quantity == "entropy" and "entropy_sampled" in known):
+            continue
+        setting = settings.get(quantity, {}).get(engine, "")
+        if quantity == "entropy" and engine:
+            setting = engines()[engine].setting
+        found.append(Missing(MEANING[quantity], setting))
+    if not has_parts and engine in settings["parts"]:
+        found.append(Missing(PARTS, settings["parts"][engine]))
+    return tuple(found)

@@ -1,0 +1,241 @@
+"""Guards each finding on runs made for it, and that sound runs have none that is a fault."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+from diagnosis import diagnose
+from diagnosis.findings import FAULTS, MEANING, NAMES
+from diagnosis.text import as_text
+from entropy_theory.training_logs.logs import Series
+from entropy_theory.training_logs.names import QUANTITIES, engines
+from tests.diagnosis.runs import healthy, late, noise, run
+
+SEEDS = range(5)
+
+
+def flat(seed, n=200, level=0.4, scale=0.03):
+    return level + scale * noise(np.random.default_rng([seed, 7]), n, 0.3)
+
+
+def collapse(seed):
+    return healthy(seed) | {"reward": flat(seed), "score": flat(seed),
+                            "entropy": late(flat(seed, level=0.6), 0.05, 0.2)}
+
+
+def dilution(seed):
+    series = healthy(seed)
+    return series | {"length": late(series["length"], 3), "entropy": late(series["entropy"], 0.4)}
+
+
+def explosion(seed):
+    series = healthy(seed)
+    return series | {"entropy": late(series["entropy"], 5, 0.65)}
+
+
+def truncation(seed):
+    series = healthy(seed)
+    return series | {"truncated": series["truncated"] + late(np.full(200, 0.01), 40) - 0.01}
+
+
+def length_drift(seed):
+    series = healthy(seed)
+    return series | {"length": late(series["length"], 4), "entropy": late(series["entropy"], 0.9)}
+
+
+def no_signal(seed):
+    return healthy(seed) | {"zero_variance": np.clip(flat(seed, level=0.9), 0, 1)}
+
+
+def apart(seed):
+    series = healthy(seed)
+    more = np.linspace(0, 0.2, 200)
+    return series | {"reward": series["reward"] + more, "score": flat(seed, scale=0.01)}
+
+
+def clipped(seed):
+    return healthy(seed) | {"clipped": flat(seed, level=0.25)}
+
+
+def one_sided(seed):
+    return healthy(seed) | {"clipped_low": np.abs(flat(seed, level=0.0, scale=0.0005)),
+                            "clipped_high": np.abs(flat(seed, level=0.05, scale=0.005))}
+
+
+def held(seed):
+    level = 0.003 * (1 - np.exp(-np.arange(200) / 8))
+    return healthy(seed) | {
+        "reward": flat(seed), "score": flat(seed), "entropy": flat(seed, level=0.6),
+        "kl_reference": level * np.exp(0.05 * noise(np.random.default_rng(seed), 200))}
+
+
+def held_by_the_loss(seed):
+    series = healthy(seed)
+    noisy = 0.001 * noise(np.random.default_rng([seed, 5]), 200)
+    return series | {"loss": 0.5 * series["kl_reference"] + noisy}
+
+
+def mismatch(seed):
+    return healthy(seed) | {"mismatch": late(flat(seed, level=0.004, scale=0.0003), 8)}
+
+
+def lost(seed):
+    series = healthy(seed)
+    return series | {"reward": np.clip(late(series["reward"], 0.05), 0, 1),
+                     "score": late(series["score"], 0.05)}
+
+
+def repeated(seed):
+    cycle = 0.1 * np.sign(np.sin(np.arange(200) * 2 * np.pi / 25))
+    return healthy(seed) | {"reward": flat(seed) + cycle, "score": flat(seed)}
+
+
+def nothing(seed):
+    """The shape of a public run: one prompt per step, rewards 0 to 2, entropy .06 throughout."""
+    generator = np.random.default_rng(seed)
+    hard = generator.random(2400)
+    return {"reward": generator.choice([0, 0.5, 1.25, 2], 2400), "entropy": 0.02 + 0.09 * hard,
+            "gradient_norm": np.where(generator.random(2400) < 0.3, 0, 1.0)}
+
+
+CASES = [
+    (collapse, "collapse"), (dilution, "dilution"), (explosion, "explosion"), (truncation, "truncation"),
+    (length_drift, "length drift"), (no_signal, "no signal"), (apart, "held-out apart"),
+    (clipped, "clipping"), (one_sided, "clipping"), (held, "kl"), (held_by_the_loss, "kl"),
+    (mismatch, "mismatch"), (lost, "schedule"), (repeated, "prompt order"), (nothing, "nothing learned"),
+]
+
+
+@pytest.mark.parametrize(("make", "name"), CASES, ids=[make.__name__ for make, _ in CASES])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_finding_is_found_in_a_run_made_for_it(make, name, seed):
+    found = diagnose(run(make(seed)))
+    assert name in {one.name for one in found.findings}, found.sentence
+    assert not found.healthy
+
+
+@pytest.mark.parametrize("make", [dilution, explosion, truncation, length_drift, lost])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_begins_late_is_dated(make, seed):
+    """All of these begin at step 121 or 131 of 200, over 20 steps."""
+    found = next(one for one in diagnose(run(make(seed))).findings if (make, one.name) in CASES)
+    assert 105 <= found.begin <= 145
+
+
+def test_a_finding_for_each_name():
+    """A name of the closed list that no case here has would go untested."""
+    assert {name for _, name in CASES} == FAULTS
+    assert set(MEANING) == set(NAMES)
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.5, 0.8])
+def test_sound_runs_have_no_fault(rho):
+    """At most one in 40, and they converge."""
+    found = [diagnose(run(healthy(seed, int(60 + 10 * seed), rho))) for seed in range(40)]
+    assert sum(not one.healthy for one in found) <= 1, [one.sentence for one in found if not one.healthy]
+    assert sum(one.findings[0].name == "converging" for one in found) >= 36
+
+
+def test_entropy_that_grows_with_reward_is_no_fault():
+    """The sign of the law is not assumed."""
+    series = healthy(0)
+    series["entropy"] = 0.3 / series["entropy"]
+    assert diagnose(run(series)).findings[0].name == "converging"
+
+
+def test_a_fall_that_is_all_length_is_no_collapse():
+    series = healthy(0) | {"reward": flat(0), "score": flat(0)}
+    series |= {"length": late(series["length"], 3), "entropy": late(flat(0, level=0.6), 0.4)}
+    names = {one.name for one in diagnose(run(series)).findings}
+    assert "dilution" in names
+    assert "collapse" not in names
+
+
+@pytest.mark.parametrize("n", [1, 5, 15])
+def test_few_steps_tell_nothing(n):
+    found = diagnose(run({name: value[:n] for name, value in healthy(0).items()}))
+    assert [one.name for one in found.findings] == ["not enough"]
+    assert found.healthy
+
+
+def test_without_entropy_the_rest_is_diagnosed():
+    series = truncation(0)
+    del series["entropy"]
+    found = diagnose(run(series))
+    assert found.findings[0].name == "truncation"
+    assert found.missing[0].setting == engines()["verl"].setting
+
+
+def test_a_restart_is_a_note():
+    found = diagnose(run(healthy(0), restarts=(80.0,)))
+    assert {one.name for one in found.findings} == {"converging", "restart"}
+    assert found.healthy
+
+
+def test_runs_on_the_same_prompts_show_their_order():
+    """The same detours in both are those of the prompts; each run's own noise is not."""
+    shared = 0.08 * noise(np.random.default_rng(1), 200)
+    first, second, apart_ = (healthy(seed) for seed in range(3))
+    for one in (first, second):
+        one["reward"] = one["reward"] + shared
+    names = {one.name for one in diagnose(run(first), [run(second)]).findings}
+    assert "prompt order" in names
+    assert diagnose(run(first), [run(apart_)]).healthy
+
+
+def test_the_parts_say_whose_doing_it_was():
+    series = healthy(0) | {"entropy_change": np.full(20, -0.01), "part_gradient": np.full(20, -0.013),
+                           "part_momentum": np.full(20, 0.003)}
+    assert diagnose(run(series)).parts == pytest.approx(
+        {"measured": -0.2, "the batch's gradient": -0.26, "momentum": 0.06})
+
+
+@pytest.mark.parametrize("make", [make for make, _ in CASES], ids=[make.__name__ for make, _ in CASES])
+def test_the_record_is_json_with_every_field(make):
+    found = diagnose(run(make(0)))
+    record = json.loads(json.dumps(found.record()))
+    assert record["schema"] == 1
+    assert set(record) == {"schema", "healthy"} | {field.name for field in dataclasses.fields(found)}
+    assert record["findings"][0]["evidence"]
+
+
+# ------------------------------------------------------------------ what must not matter
+
+
+@pytest.mark.parametrize("make", [make for make, _ in CASES], ids=[make.__name__ for make, _ in CASES])
+def test_order_of_columns_and_length_of_a_step_do_not_matter(make):
+    plain = run(make(1))
+    turned = dataclasses.replace(plain, series={
+        name: dataclasses.replace(one, step=10 * one.step)
+        for name, one in reversed(plain.series.items())})
+    first, second = diagnose(plain), diagnose(turned)
+    assert [(one.name, one.confidence) for one in first.findings] == [
+        (one.name, one.confidence) for one in second.findings]
+    assert [phase.begin * 10 for phase in first.phases] == [phase.begin for phase in second.phases]
+
+
+@pytest.mark.parametrize("engine", engines())
+def test_the_engine_changes_remedies_alone(engine):
+    first, second = diagnose(run(dilution(0))), diagnose(run(dilution(0), engine))
+    assert [dataclasses.replace(one, remedies=()) for one in first.findings] == [
+        dataclasses.replace(one, remedies=()) for one in second.findings]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_log_is_too_odd(seed):
+    """Any quantities at steps of their own, constant, huge, negative or few: a verdict, no error."""
+    generator = np.random.default_rng(seed)
+    series = {}
+    for name in generator.permutation(QUANTITIES)[: generator.integers(1, len(QUANTITIES))]:
+        n = int(generator.choice([1, 2, 3, 7, 20, 90]))
+        size = generator.choice([0, 1e-9, 1, 1e6])
+        value = generator.choice([0.0, 1.0, -3.0, 1e9]) + size * noise(generator, n)
+        step = np.sort(generator.choice(200, n, replace=False)).astype(float)
+        series[str(name)] = Series(str(name), step, np.abs(value) if generator.random() < 0.7 else value)
+    whole = dataclasses.replace(run({}), series=series)
+    found = diagnose(whole, [whole])
+    assert found.sentence
+    assert all(0 <= one.confidence <= 1 for one in found.findings)
+    assert "nan" not in as_text(found)

@@ -1,0 +1,87 @@
+"""Guards the verdicts on public runs: what a careful look at each saw, before the tool was run on it.
+
+The numbers are in public_runs/, with their sources.
+"""
+
+import csv
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from diagnosis import diagnose
+from diagnosis.findings import Finding
+from entropy_theory.training_logs.logs import read
+from tests.diagnosis.runs import run
+
+ROOT = Path(__file__).parents[2]
+DATA = Path(__file__).parent / "public_runs"
+
+EXPECTED = {
+    # Training reward climbs to .98, held-out stays near .69 from early on.
+    "deepseek7b-gsm8k-grpo.csv": {"held-out apart"},
+    # The same gap, but the held-out score goes on rising slowly: either may come first.
+    "deepseek7b-gsm8k-ppo.csv": {"converging", "held-out apart"},
+    # Responses three times as long and half of them cut; length and truncation are one event.
+    "qwen2-7b-gsm8k-math-gpg.csv": {"truncation", "length drift"},
+    "qwen2.5-0.5b-gsm8k-ppo-long.csv": {"converging"},
+}
+
+
+def diagnosed(name):
+    (found,) = read([DATA / name])
+    return diagnose(found)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_the_first_finding_is_what_a_careful_look_sees(name):
+    assert diagnosed(name).findings[0].name in EXPECTED[name]
+
+
+def test_answers_that_grow_at_step_156_are_dated_and_dilute():
+    """Entropy per token falls by more than half there, per response it rises from 6.5 to 7.9 nats."""
+    found = {one.name: one for one in diagnosed("qwen2-7b-gsm8k-math-gpg.csv").findings}
+    for name in ("truncation", "length drift", "dilution"):
+        assert 154 <= found[name].begin <= 158
+        assert found[name].begin_high - found[name].begin_low <= 4
+    assert "collapse" not in found
+    assert "held-out apart" in found
+    assert "training reward" in found["truncation"].against[0]
+    assert found["truncation"].remedies[0].option.startswith("data.max_response_length")
+
+
+def levels():
+    with (DATA / "qwen2.5-instruct-grpo-levels.csv").open(newline="") as file:
+        return {row["run"]: (row["entropy_levels"], row["validation_levels"])
+                for row in csv.DictReader(file)}
+
+
+LEVELS = {
+    # Entropy falls as the held-out score rises, and stays down.
+    "0.5B GSM8K LoRA": "converging", "1.5B GSM8K LoRA": "converging", "0.5B MATH": "converging",
+    "1.5B MATH": "converging", "7B MATH": "converging",
+    # It grows to the end, long after the held-out score has stopped rising.
+    "3B GSM8K LoRA": "explosion", "14B GSM8K LoRA": "explosion", "32B GSM8K LoRA": "explosion",
+    "32B MATH": "explosion",
+}
+
+
+@pytest.mark.parametrize("name", LEVELS)
+def test_the_sign_of_entropy_and_score_is_not_assumed(name):
+    """One recipe, and with size entropy first falls and then grows; levels of each run's range."""
+    entropy, score = (0.1 + np.array(text.split(), dtype=float) / 10 for text in levels()[name])
+    every = np.linspace(0, len(entropy) - 1, len(score)).round().astype(int)
+    whole = run({"entropy": entropy, "score": np.interp(np.arange(len(entropy)), every, score)})
+    first: Finding = diagnose(whole).findings[0]
+    assert first.name == LEVELS[name]
+
+
+def test_the_page_shows_what_the_command_says():
+    """Each block of the page that names a log holds the sentence about it, whole."""
+    page = (ROOT / "docs" / "how_to" / "diagnose.md").read_text(encoding="utf-8")
+    shown = re.findall(r"```text\npolicy-entropy diagnose (\S+)\n(.*?)```", page, re.DOTALL)
+    assert len(shown) == 3
+    for log, sentence in shown:
+        (found,) = read([ROOT / log])
+        assert diagnose(found).sentence == " ".join(sentence.split())

@@ -1,0 +1,59 @@
+"""Guards remedies.toml: every fault has remedies, in words that name an engine, a page and a source."""
+
+import re
+import tomllib
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from diagnosis.findings import FAULTS
+from diagnosis.remedies import missing, remedies
+from entropy_theory.training_logs.names import engines
+from entropy_theory.update_rules import RULES
+
+DOCS = Path(__file__).parents[2] / "docs"
+TABLE = tomllib.loads(files("diagnosis").joinpath("remedies.toml").read_text(encoding="utf-8"))
+
+
+def test_every_fault_has_a_remedy_and_every_action_a_fault():
+    assert set(TABLE["findings"]) == FAULTS
+    used = {name for names in TABLE["findings"].values() for name in names}
+    assert used == set(TABLE["actions"])
+
+
+@pytest.mark.parametrize("name", TABLE["actions"])
+def test_an_action_names_known_engines_an_existing_page_and_lines_of_sources(name):
+    action = TABLE["actions"][name]
+    assert set(action["options"]) <= set(engines())
+    folder, _, rule = action["page"].rpartition("/")
+    assert (DOCS / f"{action['page']}.md").exists() or (folder == "rules" and rule in RULES)
+    for option in action["options"].values():
+        assert not option["at"] or re.fullmatch(r"[\w./-]+:\d+", option["at"])
+        assert option["option"]
+
+
+@pytest.mark.parametrize("finding", sorted(FAULTS))
+@pytest.mark.parametrize("engine", ["verl", "trl", "openrlhf"])
+def test_the_engines_that_most_people_use_have_an_option_of_their_own(finding, engine):
+    found = remedies(finding, engine)
+    assert found
+    assert all(any(sign in one.option for sign in ("=", "--")) for one in found)
+
+
+def test_an_unknown_engine_gets_words():
+    assert remedies("truncation", "")[0].option == "raise length limit"
+
+
+def test_no_option_of_another_engine_is_named():
+    """OpenRLHF has no option that weighs all tokens alike."""
+    assert all("loss_agg" not in one.option for one in remedies("length drift", "openrlhf"))
+
+
+def test_what_a_log_lacks_is_said_with_the_setting_that_logs_it():
+    lacks = missing(frozenset(("reward", "length")), "verl", has_parts=False)
+    found = {one.quantity: one.setting for one in lacks}
+    settings = " ".join(found.values())
+    for option in ("calculate_entropy", "test_freq", "calculate_log_probs", "forecast_every"):
+        assert option in settings
+    assert not any("training reward" in quantity for quantity in found)
