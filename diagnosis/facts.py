@@ -148,11 +148,13 @@ class Facts:
     def line(self, quantity: Quantity) -> tuple[float, float]:
         """Return by how much a quantity moves along a line over the run, and the standard error."""
         value = self.value(quantity)
-        time = np.linspace(-0.5, 0.5, len(value))
-        change, level = np.polyfit(time, value, 1)
-        rest = value - change * time - level
-        variance = 12 * float(rest @ rest) / max(len(value) - 2, 1) * correlation_time(rest) / len(value)
-        return float(change), math.sqrt(variance)
+        n = len(value)
+        if n < FEWEST:
+            return 0.0, math.inf
+        time = np.linspace(-0.5, 0.5, n)
+        change = float(time @ value) / float(time @ time)
+        rest = value - change * time - value.mean()
+        return change, math.sqrt(12 * float(rest @ rest) / (n - 2) * correlation_time(rest) / n)
 
     def onset(self, quantity: Quantity, episode: Episode) -> Episode:
         """Return an episode from where a quantity leaves its first level for good.

@@ -64,16 +64,33 @@ def nothing_learned(facts: Facts) -> Finding | None:
 
 
 def held_out_apart(facts: Facts) -> Finding | None:
-    """Training reward rises and the held-out score does not, from some step on."""
-    if "score" not in facts or "reward" not in facts:
+    """Training reward rises and the held-out score does not, from some step on, or falls all along."""
+    if "score" not in facts or "reward" not in facts or len(facts.value("score")) < 6:
         return None
+    confidence, episode = max((_opposed(facts), _behind(facts)), key=lambda one: one[0])
+    if not confidence:
+        return None
+    score = facts.move("score", episode.begin)
+    return made(
+        "held-out apart", confidence, episode,
+        f"{since(episode)} {moved(facts, 'reward', episode, 'training reward')}, while "
+        f"{moved(facts, 'score', episode, 'held-out score')}",
+        against=("the held-out score rises, too, if by less",) if score and score.direction > 0 else ())
 
+
+def _opposed(facts: Facts) -> tuple[float, Episode]:
+    """Return how surely reward rises and score falls along lines over the whole run."""
+    (gain, gain_error), (loss, loss_error) = facts.line("reward"), facts.line("score")
+    return (ramp(gain / max(gain_error, 1e-12), 2.5, 4) * ramp(-loss / max(loss_error, 1e-12), 1.5, 3),
+            next(facts.episodes()))
+
+
+def _behind(facts: Facts) -> tuple[float, Episode]:
+    """Return how surely less than a third of a gain in training arrives on what is held out."""
     both = np.concatenate([facts.value("reward"), facts.value("score")])
     shares = both.min() >= 0 and both.max() <= 1
     steps = facts.series["score"].step
-    last = len(steps) - max(6, len(steps) // 4)
-    if last < 3:
-        return None
+    last = max(len(steps) - max(4, len(steps) // 4), 1)
     steps = steps[np.unique(np.geomspace(1, last, MOST_BEGINS).astype(int)) - 1]
 
     def judge(begin: float) -> float:
@@ -89,19 +106,11 @@ def held_out_apart(facts: Facts) -> Finding | None:
 
     judged = np.array([judge(step) for step in steps])
     if len(judged) < 3:
-        return None
+        return 0.0, next(facts.episodes())
     middle = np.median(np.stack([judged[:-2], judged[1:-1], judged[2:]]), axis=0)  # no single lucky step
     near = 1 + np.flatnonzero(middle >= middle.max() - 0.05)
-    if not middle.max():
-        return None
     begin = float(steps[near[0]])
-    episode = Episode(begin, begin, float(steps[near[-1]]), False)
-    score = facts.move("score", begin)
-    return made(
-        "held-out apart", float(middle.max()), episode,
-        f"{since(episode)} {moved(facts, 'reward', episode, 'training reward')}, while "
-        f"{moved(facts, 'score', episode, 'held-out score')}",
-        against=("the held-out score rises, too, if by less",) if score and score.direction > 0 else ())
+    return float(middle.max()), Episode(begin, begin, float(steps[near[-1]]), False)
 
 
 def schedule(facts: Facts) -> Finding | None:

@@ -21,7 +21,7 @@ def clipping(facts: Facts) -> Finding | None:
     share, below, above = float(np.nanmax(shares)), float(low.mean()), float(high.mean())
     sides = math.isfinite(below) and math.isfinite(above)
     lopsided = max(below, above) / max(min(below, above), 1e-4) if sides else 1.0
-    confidence = max(ramp(share, 0.05, 0.2), ramp(share, 0.005, 0.03) * ramp(lopsided, 2, 5))
+    confidence = max(ramp(share, 0.05, 0.2), ramp(share, 0.01, 0.05) * ramp(lopsided, 2, 5))
     side = "" if not sides or lopsided < 2 else (
         "; mostly the upper clip, which holds unlikely tokens down" if above > below else
         "; mostly the lower clip, which keeps unlikely tokens alive")

@@ -62,8 +62,8 @@ NOT_UNASKED = frozenset((
 ))
 """Words in names that no engine's table has, of columns that are read only where they are asked for."""
 HELD_OUT = frozenset(("val", "valid", "validation", "eval", "test", "heldout", "dev"))
-PARTS: tuple[Literal["gradient", "clipping", "momentum", "weight_decay", "rounding"], ...] = (
-    "gradient", "clipping", "momentum", "weight_decay", "rounding")
+PARTS: tuple[Quantity, ...] = (
+    "part_gradient", "part_clipping", "part_momentum", "part_weight_decay", "part_rounding")
 """The parts of an optimizer's step (`llm_bridge.accounting`)."""
 GENERIC: tuple[tuple[str, Quantity], ...] = (
     (r"(.*/)?((mean|policy|token|avg|average|actor)_)?entropy(_mean|_avg|_token_mean)?(/mean|/avg)?",
@@ -85,8 +85,8 @@ GENERIC: tuple[tuple[str, Quantity], ...] = (
     (r"(.*/)?measured_entropy_change", "entropy_change"),
     (r"(.*/)?accounted/(right|better)", "part_right"),
     (r"(.*/)?accounted/(wrong|worse)", "part_wrong"),
-    *((rf"(.*/)?accounted/{part}", f"part_{part}") for part in PARTS),
-    *((rf"(.*/)?entropy_gradient/{part}", f"part_{part}") for part in PARTS),
+    *((f"(.*/)?accounted/{part.removeprefix('part_')}", part) for part in PARTS),
+    *((f"(.*/)?entropy_gradient/{part.removeprefix('part_')}", part) for part in PARTS),
 )
 """Names of logs that no engine's table has, best first."""
 
