@@ -21,7 +21,7 @@ from benchmarks.diagnosis.making import make
 RAW = Path("build/diagnosis")
 
 
-def main() -> None:
+def options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--half", choices=["tuning", "judging", "both"], default="judging")
     parser.add_argument("--rivals", metavar="PYTHON", help="the Python that has the rivals")
@@ -29,7 +29,11 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the counts to this file")
     parser.add_argument("--make", action="store_true", help="train and simulate the runs anew")
     parser.add_argument("--raw", type=Path, default=RAW, help="where --make keeps finished runs")
-    asked = parser.parse_args()
+    return parser
+
+
+def main() -> None:
+    asked = options().parse_args()
     if asked.make:
         make(cases(), asked.raw)
         write_all(cases(), asked.raw)
