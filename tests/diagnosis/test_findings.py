@@ -93,11 +93,15 @@ def repeated(seed):
 
 
 def nothing(seed):
-    """The shape of a public run: one prompt per step, rewards 0 to 2, entropy .06 throughout."""
+    """The shape of a real run of TRL: a prompt per step, rewards 0 to 2, 59 % of steps without gradient.
+
+    Hard prompts have more entropy and less reward, which looks like a law.
+    """
     generator = np.random.default_rng(seed)
     hard = generator.random(2400)
-    return {"reward": generator.choice([0, 0.5, 1.25, 2], 2400), "entropy": 0.02 + 0.09 * hard,
-            "gradient_norm": np.where(generator.random(2400) < 0.3, 0, 1.0)}
+    equal = (generator.random(2400) < 0.59).astype(float)
+    return {"reward": np.clip(2 - 2 * hard + 0.5 * generator.normal(size=2400), 0, 2),
+            "entropy": 0.02 + 0.09 * hard, "gradient_norm": 2 - 2 * equal, "zero_variance": equal}
 
 
 CASES = [
@@ -143,6 +147,13 @@ def test_entropy_that_grows_with_reward_is_no_fault():
     series = healthy(0)
     series["entropy"] = 0.3 / series["entropy"]
     assert diagnose(run(series)).findings[0].name == "converging"
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_relation_without_a_trend_is_nothing_learned_first(seed):
+    found = diagnose(run(nothing(seed), "trl"))
+    assert found.findings[0].name == "nothing learned"
+    assert "converging" not in {one.name for one in found.findings}
 
 
 def test_a_fall_that_is_all_length_is_no_collapse():
