@@ -133,6 +133,7 @@ lint: .venv/ready  ## style, types, which room may import which
 bench: .venv/ready  ## measurements, each beside what a user would take instead
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --constraint constraints.txt --editable '.[bench]'
 	for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
+	$(BIN)/python -m benchmarks.diagnosis --rivals $(BIN)/python
 
 gpu: .venv/ready  ## the runs that want a GPU, resumable (BUDGET_MINUTES=25)
 	$(BIN)/python -m paper_figures gpu --budget-minutes $(BUDGET_MINUTES)

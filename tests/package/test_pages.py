@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.diagnosis import __main__ as benchmark
 from entropy_theory import __main__ as entropy_theory_commands
 from entropy_theory.support import command_line
 from entropy_theory.update_rules import rule_options
@@ -115,6 +116,8 @@ def understood(line: str) -> None:
         if rest[0] == "train":
             return trains(rest[1:])
         command_line.parse(_options(rest[0], console.COMMANDS[rest[0]]), rest[1:], prog=first)
+    elif first == "python" and rest[:2] == ["-m", "benchmarks.diagnosis"]:
+        benchmark.options().parse_args(rest[2:])
     elif first == "python" and rest[0] == "-m":
         if rest[1] != "paper_figures.site":
             understood_by(rest[1], rest[2:], line)

@@ -1,0 +1,1 @@
+"""Runs whose cause is known by construction, and how well programs name it."""
