@@ -180,7 +180,7 @@ FIGURE = PaperFigure(
     claims=("aepo.tracking",),
     data=data,
     finding=finding,
-    inside="precise",
+    inside="inferred",
     headline=Headline(
         says="AEPO follows sines of 120 steps and longer and flattens those of 30 and 60; it does not "
              "reach a target above log |A*|.",
