@@ -37,8 +37,6 @@ class Training:
     length_bonus: float = 0.0
     """What a whole answer of the greatest length earns beside being right."""
     sampler: Sampler | None = None
-    baseline: bool = True
-    """Whether rewards are centred in their group."""
     summed_entropy: float = 0.0
     """The coefficient of a bonus on entropy that is summed over the answer."""
     period: int = 0

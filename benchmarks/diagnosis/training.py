@@ -1,8 +1,8 @@
 """Trains small-sums through stock TRL with one thing made wrong, and returns what TRL logged.
 
 What TRL has an option for is set by that option. The rest is a small change around the trainer: a sampler
-of its own (old weights, another temperature, top-p, another number format), advantages without a
-baseline, a bonus on the summed entropy, a crash.
+of its own (old weights, another temperature, top-p, another number format), a bonus on the summed
+entropy, a crash.
 """
 
 from __future__ import annotations
@@ -44,7 +44,6 @@ REWARDS = {
     "always": lambda text, prompt: 1.0,
     "hard": lambda text, prompt: _right(text, prompt) * (_number(prompt) % 29 == 0),
     "noise": lambda text, prompt: float(zlib.crc32(f"{text}, {prompt}".encode()) % 2),
-    "positive": lambda text, prompt: 0.8 + 0.2 * _right(text, prompt),
 }
 """The reward of an answer to a prompt: 0 to 1."""
 
@@ -93,9 +92,6 @@ class Trainer(trl.GRPOTrainer):
     def _generate_and_score_completions(self, inputs):
         made = super()._generate_and_score_completions(inputs)
         mode = "train" if self.model.training else "eval"
-        if mode == "train" and not self.run.baseline:
-            rewards = torch.tensor(list(self._logs["rewards"].values()))[:, -len(made["advantages"]):]
-            made["advantages"] = rewards.nansum(0).to(made["advantages"])
         if mode == "train" and self.run.sampler is not None:
             # TRL logs this where vLLM draws: the formula is its own.
             ids = torch.cat([made["prompt_ids"], made["completion_ids"]], 1)
