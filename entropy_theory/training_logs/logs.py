@@ -25,7 +25,7 @@ from entropy_theory.training_logs.sources import Record, Source, sources
 MOST_NATS = 12.5
 """No mean over tokens is above the log of the vocabulary's size; Gemma's 262,144 tokens have 12.48."""
 CENTRED = 1e-6
-"""A reward that is nearer to 0 at every step is centred by group."""
+"""A reward that is nearer to 0 at every step, and not 0 itself, is centred by group."""
 BACK = 0.1
 """A step within this share of the first steps, after later ones, begins a new run."""
 UNORDERED = 0.1
@@ -282,7 +282,7 @@ def _choose(
         finite = np.isfinite(value)
         if not finite.any():
             continue
-        if quantity == "reward" and quantity not in asked and np.abs(value[finite]).max() < CENTRED:
+        if quantity == "reward" and quantity not in asked and 0 < np.abs(value[finite]).max() < CENTRED:
             notes.append(f"'{name}' is 0 at every step, to {CENTRED:g}: it may be centred by group, and "
                          "is not read as the reward")
             continue

@@ -195,3 +195,14 @@ def test_cut_lines_are_counted(tmp_path):
     run = only(written(tmp_path / "log", text))
     assert len(run.series["reward"].value) == 11
     assert run.notes == (f"{tmp_path / 'log'}: 1 records are cut off and left out (line 9)",)
+
+
+@pytest.mark.parametrize(("values", "taken"), [
+    ((0.0, 0.0, 0.0), True), ((1e-8, -2e-9, 3e-9), False), ((1e-8, 0.0, 0.5), True)])
+def test_a_reward_that_is_0_is_a_reward_and_one_of_rounding_errors_is_centred(tmp_path, values, taken):
+    """A run whose reward is always 0, read as one that logs none."""
+    log = tmp_path / "log.jsonl"
+    log.write_text("".join(json.dumps({"step": step, "loss": 0.1, "reward": value}) + "\n"
+                           for step, value in enumerate(values)))
+    (run,) = read([log])
+    assert ("reward" in run.series) is taken
