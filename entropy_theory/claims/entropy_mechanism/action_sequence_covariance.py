@@ -82,15 +82,15 @@ action_sequence_covariance = vf.Claim(
         "precise",
         r"\text{Cov}_{\mathbf{y} \sim \pi_\theta(\cdot | \mathbf{x})} (\log \pi_\theta(\mathbf{y} | "
         r"\mathbf{x}), \pi_\theta(\mathbf{y} | \mathbf{x}) \cdot A(\mathbf{y}, \mathbf{x}))",
-        "slide 'Empirical Verification'; the mean over states on the left is ours"),
+        "slide 'Empirical Verification'; the sum over states on the left, weighted by $d(s)$, is ours"),
     title="Covariance over actions as covariance over responses",
     scope="tabular token tree, exact expectation",
     statement=_printed,
     instances=trees(reward="graded"),
     repair=_repaired,
     repair_is="instead",
-    repair_note=r"adds the entropy to come to $\log\pi$ on the left, and the sum of the centered token "
-                r"steps in place of $\pi(y) A(y)$ on the right",
+    repair_note=r"takes the entropy to come from $\log\pi$ and puts the factor $d(s)$ on $\pi A$ on the "
+                r"left; puts the sum of the centered token steps in place of $\pi(y) A(y)$ on the right",
     mutants=(
         vf.Mutant(name="entropy to come left out",
                   statement=vf.variant(_repaired, margin=lambda i: _with_entropy_ahead(
