@@ -268,6 +268,20 @@ def test_trusted_files_ask_for_trusted_files_only():
         assert roots <= {"Coq", "Coquelicot", "Trusted"}, path
 
 
+def test_what_stands_beside_a_statement_is_used():
+    """A definition that a reader has to understand though no theorem speaks of it."""
+    for path in (proofs.formal_folder() / "trusted" / "Theorems").rglob("*.v"):
+        text = re.sub(r"\(\*.*?\*\)", "", path.read_text(), flags=re.DOTALL)
+        parts = re.split(r"^(?=Definition |Fixpoint )", text, flags=re.MULTILINE)[1:]
+        named = {part.split()[1]: part for part in parts}
+        used = {name for name, part in named.items() if part.split()[2:4] == [":", "Prop"]}
+        while more := {name for name in named.keys() - used if any(
+                f"let {name} " not in named[other] and re.search(rf"\b{name}\b", named[other])
+                for other in used)}:
+            used |= more
+        assert used == named.keys(), path
+
+
 def test_no_name_has_a_second_meaning():
     def named(name):
         def other(x):

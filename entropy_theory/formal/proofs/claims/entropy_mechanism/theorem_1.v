@@ -19,13 +19,13 @@ Import ListNotations.
 Open Scope R_scope.
 
 Theorem printed_is_false :
-  ~ exists constant, forall (n h : nat) (z : policy) (reward : state -> R) (learning_rate : R) (s : state),
-    (2 <= n)%nat -> 0 < learning_rate -> state_of n h s ->
-    let step a := learning_rate * gradient_over_responses n h z reward s a in
-    let rate := - covariance n (softmax n (z s)) (log_softmax n (z s))
-      (fun a => softmax n (z s) a * advantage_at n h z (edge_reward h reward) s a) in
-    Rabs (entropy n (fun a => z s a + step a) - entropy n (z s) - learning_rate * rate)
-      <= constant * sum n (fun a => step a * step a).
+  ~ exists constant, forall (z : policy) (reward : state -> R) (learning_rate : R) (s : state),
+    0 < learning_rate -> state_of 2 2 s ->
+    let step a := learning_rate * gradient_over_responses 2 2 z reward s a in
+    let rate := - covariance 2 (softmax 2 (z s)) (log_softmax 2 (z s))
+      (fun a => softmax 2 (z s) a * advantage_at 2 2 z (edge_reward 2 reward) s a) in
+    Rabs (entropy 2 (fun a => z s a + step a) - entropy 2 (z s) - learning_rate * rate)
+      <= constant * sum 2 (fun a => step a * step a).
 Proof.
   intros [constant printed].
   set (z := fun (s : state) (a : nat) => match s, a with [O], 1%nat => ln 2 | _, _ => 0 end).
@@ -51,7 +51,7 @@ Proof.
   assert (0 < ln 2) as log_2 by (rewrite <- ln_1; apply ln_increasing; lra).
   assert (forall eta, 0 < eta -> / 2 * cov <= eta * (Rabs constant + (1 + ln (INR 2)) / 4) / 16) as small.
   { intros eta positive.
-    specialize (printed 2%nat 2%nat z reward eta [0%nat] ltac:(lia) positive inside); cbv zeta in printed.
+    specialize (printed z reward eta [0%nat] positive inside); cbv zeta in printed.
     fold gradient A cov in printed.
     pose proof (first_order_error 2 (z [0%nat]) (fun a => eta * gradient a) ltac:(lia)) as error.
     rewrite covariance_scal_r in error.

@@ -24,17 +24,6 @@ Definition table_norm (m n : nat) (x : table) : R := sqrt (inner m n x x).
 Definition kernel_times (m n : nat) (K : nat -> nat -> nat -> nat -> R) (x : table) : table :=
   fun s a => total_table m n (fun s' a' => K s a s' a' * x s' a').
 
-(** c_a = Cov_pi(z, delta_a). *)
-Definition own_covariance (n : nat) (z : vector) : vector :=
-  fun a => softmax n z a * centered n (softmax n z) z a.
-
-(** c_a - C. *)
-Definition excess (n : nat) (z : vector) : vector := centered n (softmax n z) (own_covariance n z).
-
-(** F(T), and F(1) written without a temperature. *)
-Definition rate (n : nat) (logits : vector) (correct : mask) (temperature : R) : R :=
-  - total_on n correct (fun a => softmax n (tempered temperature logits) a * excess n logits a).
-
 (** The gradient with respect to parameters, of what has the gradient g with respect to logits. *)
 Definition pulled_back (m n : nat) (jacobian : nat -> nat -> vector) (g : table) : vector :=
   fun i => total_table m n (fun s a => jacobian s a i * g s a).
