@@ -122,11 +122,13 @@ def test_standard_input_and_no_log_are_refused():
 
 
 def test_an_interrupt_ends_it_cleanly(tmp_path):
+    """Also where the tests themselves run in the background, which makes programs ignore interrupts."""
     log = tmp_path / "run.jsonl"
     write(log, run_that_breaks(60))
     with subprocess.Popen(
             [sys.executable, "-m", "policy_entropy", "watch", str(log), "--every", "0.1"],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)) as process:
         assert process.stdout.readline().startswith("step 60: ")
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)

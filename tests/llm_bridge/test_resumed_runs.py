@@ -130,7 +130,7 @@ def test_a_watched_run_goes_on_watching(tmp_path):
     again, records = cut_and_resumed(make, tmp_path / "cut")
     assert weights(again).equal(weights(whole))
     assert untimed(records) == untimed(expected)
-    for name in ("forecasts", "measured", "entropy", "reward", "ceiling"):
+    for name in ("forecasts", "measured", "entropy", "reward", "law"):
         assert getattr(again.watch, name) == getattr(whole.watch, name), name
     lines = [[{name: value for name, value in entry.items() if name.startswith(diagnostics.PREFIX)}
               for entry in made.state.log_history] for made in (again, whole)]
