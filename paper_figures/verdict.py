@@ -15,6 +15,7 @@ from entropy_theory.verification.reading import ReadingKind
 
 Outcome = Literal["seen", "not seen", "undecided"]
 Verdict = Literal["seen", "seen in part", "not seen", "undecided", "refuted", "fails as we read it"]
+AGAINST: tuple[Verdict, ...] = ("refuted", "fails as we read it")
 Standing = Literal["awaits runs", "for reference", "our own"]
 """Why nothing is judged: we have nothing to compare yet; there is no finding, as in a table of settings;
 no paper has the figure."""
@@ -36,9 +37,10 @@ RULE = (
     "paper reports lies outside too. Else it is undecided, as is whatever rests on one seed of sampled "
     "training. Criteria under conditions that the paper does not have are beyond the paper, and decide "
     "nothing. In each model the finding is seen if every other criterion is. It is not seen if one "
-    "without a setting is not, or if no setting shows it. It is seen in part if some settings show it, "
-    "and else undecided. It can be refuted, or fail as we read it, only where the sentence speaks of "
-    "that very model. Settings are never counted against each other."
+    "without a setting is not, or if every setting speaks against it. It is seen in part if some "
+    "settings show it and no criterion without a setting is open, and else undecided. It can be refuted, "
+    "or fail as we read it, only where the sentence speaks of that very model. Settings are never "
+    "counted against each other."
 )
 
 
@@ -217,4 +219,7 @@ def described(model: str, verdict: str, criteria: Sequence[Criterion]) -> str:
                     if one.model == model and not one.beyond and one.number.seeds is not None})
     many = f", {' to '.join(map(str, dict.fromkeys((seeds[0], seeds[-1]))))} seed" if seeds else ""
     many += "s" if seeds and seeds[-1] > 1 else ""
+    if verdict in AGAINST and any(one.outcome == "seen" for one in criteria
+                                  if one.model == model and not one.beyond):
+        many += ", in part"
     return f"{verdict}: {model}{many}" if model else verdict

@@ -67,17 +67,20 @@ def in_band(table: pandas.DataFrame) -> pandas.DataFrame:
 def finding(table: pandas.DataFrame) -> Finding:
     """State what entropy does, before the change of prompts, under the constant that fits them best."""
     best = float(in_band(table)[HALVES[0]].idxmax())
-    here = table[(table["world"] == "tabular") & (table["coefficient"] == best)]
+    tabular = table[table["world"] == "tabular"]
+    here = tabular[tabular["coefficient"] == best]
     # The paper's run breaks away by itself; what ours does after the change is imposed on it.
     change = float(here["change"].iloc[0])
     before = here[here["step"] < change]
     entropy = before[before["quantity"] == "entropy"]
     reward = before[before["quantity"] == "reward"].groupby("step")["value"].mean()
     late = reward[reward.index >= LATE[0] * change]
-    where = "on tabular prompts"
+    all_late = [_breaks(*_movement(rows[rows["quantity"] == "entropy"], LATE)) for _, rows in
+                tabular[tabular["step"] < change].groupby("coefficient")]
+    where = "on tabular prompts, before they are replaced"
     return Finding(criteria=(
         Criterion(f"early {BREAKS}", _breaks(*_movement(entropy, EARLY)), "≤", 1, where),
-        Criterion(f"late {BREAKS}", _breaks(*_movement(entropy, LATE)), ">", 1, where),
+        Criterion(f"late {BREAKS}, largest of a constant", max(all_late), ">", 1, where),
         Criterion("change of reward in the same late steps, absolute",
                   abs(float(late.iloc[-1] - late.iloc[0])), "<", SATURATED, where),
         *_trained_criteria(table),
@@ -153,8 +156,9 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     headline=Headline(
-        says="Under a constant coefficient entropy is calm early on, but does not break away late.",
-        fails=("on tabular prompts",),
+        says="Before prompts are replaced entropy is calm under a constant coefficient, and breaks away "
+             "late under none.",
+        fails=("on tabular prompts, before they are replaced",),
     ),
     draw=draw,
     recipes=("paper/aent-math-entropy-reg", "gpu-small/entropy-bonus", "gpu-small/aent-constant"),

@@ -77,7 +77,7 @@ def finding(table: pandas.DataFrame) -> Finding:
         best = here[inner.mean().idxmax()] if inner.size else math.nan
         criteria += [
             Criterion(f"reward at the best p between the extremes less that {other}",
-                      mean_of(best - end), ">", 0, f"at a coefficient of {line}")
+                      mean_of(best - end), ">", 0, f"at a coefficient of {line}", beyond=True)
             for other, end in (("with the full bonus", here.iloc[:, 0]),
                                ("at the largest p", here.iloc[:, -1]))]
     return Finding(criteria=(*criteria, *_trained_criteria(table[table["panel"] == "runs"])))

@@ -102,7 +102,7 @@ def finding(table: pandas.DataFrame) -> Finding:
         for period, gain_of_period in median.items()
     ] + [Criterion("entropy at the end over its target, highest start",
                    float(switch[switch["panel"] == "end"]["y"].max() / step["y"].iloc[-1]), "≥",
-                   FOLLOWED, "for a step to a target above log |A*|")]
+                   FOLLOWED, "for a step to a target above log |A*|", beyond=True)]
     return Finding(criteria=tuple(criteria))
 
 
@@ -180,7 +180,6 @@ FIGURE = PaperFigure(
     claims=("aepo.tracking",),
     data=data,
     finding=finding,
-    inside="inferred",
     headline=Headline(
         says="AEPO follows sines of 120 steps and longer and flattens those of 30 and 60; it does not "
              "reach a target above log |A*|.",

@@ -211,11 +211,10 @@ def _page(
 
 
 def _commands(figure: Mapping[str, Any]) -> list[str]:
-    recipes = [f"python -m llm_bridge train --recipe {r}" for r in figure["rerun"]
-               if not r.startswith("python")]
     simulations = [r for r in figure["rerun"] if r.startswith("python")]
-    own = f"python -m paper_figures build {figure['name']}"
-    return list(dict.fromkeys([*simulations, *recipes, own]))[:4]
+    recipes = [f"python -m llm_bridge train --recipe {r}" for r in figure["rerun"]
+               if r not in simulations]
+    return [*simulations, f"python -m paper_figures build {figure['name']}", *recipes[:3]]
 
 
 def _docstring(name: str) -> str:

@@ -61,11 +61,18 @@ def _index(names: Sequence[str], claims: Mapping[str, Claim], found: Mapping[str
     rows = []
     for name in names:
         prefix = name.split("/")[1]
-        counts = Counter(found[i]["verdict"] for i in claims if i.split(".")[0] == prefix)
-        rows.append((link(SOURCES[prefix][1], name), _counted(counts)))
+        own = _of_sentences(prefix, [i for i in claims if i.split(".")[0] == prefix])
+        rows.append((link(SOURCES[prefix][1], name),
+                     _counted(Counter(found[i]["verdict"] for i in own))))
     names = "\n".join(f"/{name}" for name in names)
     return "\n".join(["# The papers", "", table(("paper", "verdicts on its statements"), rows, (2, 3)),
                       fenced(f":hidden:\n\n{names}", "{toctree}")])
+
+
+def _of_sentences(prefix: str, own: Sequence[str]) -> list[str]:
+    """Return the claims that judge sentences of the paper; others of its prefix stand beside them."""
+    return [i for i in own if prefix not in SENTENCES
+            or any(entry.get("claim") == i for entry in SENTENCES[prefix])]
 
 
 def _counted(counts: Mapping[str, int]) -> str:
@@ -76,13 +83,18 @@ def _page(
     prefix: str, title: str, own: Sequence[str], claims: Mapping[str, Claim],
     found: Mapping[str, Mapping[str, Any]], figures: Sequence[Mapping[str, Any]],
 ) -> str:
-    counts = Counter(found[i]["verdict"] for i in own)
     parts = [f"# {text(title)}", "", ABOUT[prefix], ""]
     if own:
         entries = SENTENCES.get(prefix, [{"claim": i} for i in own])
         rows = [_row(entry, claims, found) for entry in entries if entry.get("claim") in {None, *own}]
         unjudged = sum("why" in entry for entry in entries)
-        parts += [f"{len(own)} statements: {_counted(counts)}", "",
+        judged = _of_sentences(prefix, own)
+        inferred = [i for i in judged if claims[i].reading.kind == "inferred"]
+        parts += [*(f"{len(these)} {kind}: {_counted(Counter(found[i]['verdict'] for i in these))}\n"
+                    for kind, these in (
+                        ("sentences as printed or in our precise form",
+                         [i for i in judged if i not in inferred]),
+                        ("statements inferred from sentences, which nobody wrote", inferred)) if these),
                   f"No claim judges {unjudged} other sentences; the reason stands beside each.\n"
                   if unjudged else "",
                   *(["The order is the paper's."] if prefix in SENTENCES else []),

@@ -104,15 +104,14 @@ def _label(figure: PaperFigure) -> str:
 
 
 def _rerun(figure: PaperFigure, inputs: Any) -> list[str]:
-    """Return what makes a figure at full size: the paper's recipes, else one GPU's, else simulations."""
+    """Return what computes a figure's numbers anew: its simulations; then recipes at the paper's size, or
+    else for one GPU."""
     paper = [recipe for recipe in figure.recipes if recipe.startswith("paper/")]
     simulations = [
-        f"python -m simulations run {Path(name).stem.replace('_', '-')} --profile full"
+        f"python -m simulations run {Path(name).stem.replace('_', '-')}"
         for name in inputs if name.startswith("simulations/")
     ]
-    return paper or list(figure.recipes) or simulations or [
-        f"python -m paper_figures build {figure.name}"
-    ]
+    return [*simulations, *(paper or figure.recipes)]
 
 
 def _origin(provenance: Any) -> str:

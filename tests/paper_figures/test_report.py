@@ -77,3 +77,17 @@ def test_the_run_has_its_trainings_evaluations_and_skipped_stages(tmp_path: Path
     for said in ("1.00 → 0.50", "8.0 → 4.0", "small-sums, split, grpo", r"\<b\>mine",
                  "0.33 \\[0.25, 0.41\\]", "0.12 (9)", "no network today"):
         assert said in page, said
+
+
+def test_what_computes_the_numbers_anew_comes_first(tmp_path):
+    """The paper's recipes alone, for a figure that was drawn from simulations."""
+    folder = tmp_path / "figures"
+    folder.mkdir()
+    (folder / "aepo-table-2.svg").touch()
+    (folder / "aepo-table-2.json").write_text(json.dumps({
+        "verdicts": [], "headline": "", "evidence": [], "drawn_from": "", "criteria": [],
+        "data_sha256": "0", "inputs": {"simulations/pass_at_k.nc": {}}}))
+    (found,) = [one for one in figures(tmp_path) if one["name"] == "aepo-table-2"]
+    assert found["rerun"][0] == "python -m simulations run pass-at-k"
+    assert len(found["rerun"]) > 1
+    assert all(recipe.startswith("paper/") for recipe in found["rerun"][1:])

@@ -144,3 +144,10 @@ def test_a_finding_has_criteria_or_says_why_not():
         Finding()
     (one,) = Finding(criteria=(criterion(model=""),), model="0.8M transformer").criteria
     assert one.model == "0.8M transformer"
+
+
+def test_a_refutation_of_a_part_is_named_as_one():
+    """A badge that calls the whole of a sentence refuted where a part of it was seen."""
+    part = [criterion(), criterion(NOT, "b")]
+    assert described("tabular", "fails as we read it", part) == "fails as we read it: tabular, in part"
+    assert described("tabular", "refuted", part[1:]) == "refuted: tabular"
