@@ -76,10 +76,10 @@ class Attempt:
 
 
 def measured() -> dict[str, Series]:
-    """The runs of a small transformer that the repository holds."""
+    """The twelve runs of a small transformer that forecasts are calibrated on."""
     folder = ROOT / "paper_figures" / "measured"
     return {name.parent.name: _logged(name, "repository", name.parent.name.partition("-seed")[0])
-            for name in sorted(folder.glob("*/metrics.jsonl"))}
+            for name in sorted(folder.glob("split-first-*/metrics.jsonl"))}
 
 
 def _logged(path: Path, group: str, family: str) -> Series:

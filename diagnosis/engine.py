@@ -13,9 +13,12 @@ from diagnosis.hypotheses.judging import gains
 from diagnosis.hypotheses.log import not_enough
 from diagnosis.remedies import missing, remedies
 from entropy_theory.training_logs.logs import Run
+from entropy_theory.training_logs.names import Quantity
 
 LIKELY = 0.5
 """The least confidence of a finding."""
+FEW_EQUAL = 0.2
+"""A share of groups with equal rewards below which sampling others gains less than a quarter."""
 
 EXPLAINED_BY: Mapping[Name, frozenset[Name]] = {
     "schedule": frozenset(("mismatch",)),  # the samples of another policy lose reward at any step size
@@ -32,7 +35,7 @@ def diagnose(run: Run, others: Sequence[Run] = ()) -> Diagnosis:
     """
     facts = Facts(run, tuple(others))
     findings = tuple(
-        dataclasses.replace(found, remedies=remedies(found.name, run.engine),
+        dataclasses.replace(found, remedies=remedies(found.name, run.engine, _idle(facts)),
                             against=(*found.against, *_gained(facts, found)))
         for found in _ranked(facts))
     parts = whose.doers(run)
@@ -57,6 +60,16 @@ def _ranked(facts: Facts) -> tuple[Finding, ...]:
               if not (faulty and found.name == "converging")]
     return tuple(ranked) or (Finding(
         "not enough", 0.5, evidence=("nothing in the log is clear beyond its noise",)),)
+
+
+def _idle(facts: Facts) -> frozenset[str]:
+    """Return the actions of `remedies` that would change nothing in this run, by its own numbers."""
+    clips: tuple[Quantity, ...] = ("clipped", "clipped_high")
+    logged = [facts.value(one) for one in clips if one in facts]
+    found = {"raise-upper-clip"} if logged and not any(one.any() for one in logged) else set()
+    if facts.late("zero_variance") < FEW_EQUAL:
+        found |= {"sample-until-mixed", "larger-groups"}
+    return frozenset(found)
 
 
 def _gained(facts: Facts, found: Finding) -> list[str]:

@@ -74,7 +74,7 @@ class Facts:
         series = dict(run.series)
         if "entropy" not in series and "entropy_sampled" in series:
             series["entropy"] = series["entropy_sampled"]
-        if (product := _per_response(series)) is not None:
+        if (product := per_response(series)) is not None:
             series["entropy_sum"] = product
         self.series: Mapping[Quantity, Series] = series
         self.phases: tuple[Phase, ...] = phases(series)
@@ -251,10 +251,12 @@ class Facts:
         return series.value[place - min(width, place): place] if place else series.value[:width]
 
 
-def _per_response(series: Mapping[Quantity, Series]) -> Series | None:
-    """Return the entropy per response, nats: entropy per token times length."""
+def per_response(series: Mapping[Quantity, Series]) -> Series | None:
+    """Return the entropy of a response, nats: per token, times length. None where no step has both."""
     if "entropy" not in series or "length" not in series:
         return None
     entropy, length = series["entropy"], series["length"]
     both, i, j = np.intersect1d(entropy.step, length.step, return_indices=True)
+    if not len(both):
+        return None
     return Series(f"{entropy.column} x {length.column}", both, entropy.value[i] * length.value[j])

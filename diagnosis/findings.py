@@ -19,7 +19,7 @@ Name = Literal[
 NAMES: tuple[Name, ...] = get_args(Name)
 FOUND = 1
 """The exit status of a command where a finding of --fail-on is there; a log that cannot be read has 2."""
-FAULTS: frozenset[Name] = frozenset(NAMES) - {"converging", "restart", "not enough"}
+FAULTS: frozenset[Name] = frozenset(NAMES) - {"converging", "prompt order", "restart", "not enough"}
 MEANING: Mapping[Name, str] = {
     "converging": "entropy and reward settle as training succeeds",
     "collapse": "entropy falls and buys no gain",
@@ -38,6 +38,11 @@ MEANING: Mapping[Name, str] = {
     "nothing learned": "neither reward nor held-out score moves",
     "not enough": "too few steps or quantities to tell",
 }
+
+
+def short(value: float) -> str:
+    """Return a number with three digits, and no exponent where it is a length."""
+    return f"{value:.0f}" if 999.5 <= abs(value) < 1e6 else f"{value:.3g}"
 
 
 def check_names(names: Collection[str]) -> None:

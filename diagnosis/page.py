@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from diagnosis.facts import per_response
 from diagnosis.findings import Diagnosis, Finding, Remedy
 from diagnosis.whose import said
 from entropy_theory.performance_law.forecast import forecast
@@ -80,22 +81,15 @@ def _figures(runs: Sequence[Run], found: Sequence[Diagnosis]) -> Iterator[pages.
     curves = [(MEANING[quantity], [
         (run.series[quantity].step, run.series[quantity].value) if quantity in run.series else None
         for run in runs]) for quantity in CURVES]
-    curves.insert(2, (PER_RESPONSE, [_per_response(run) for run in runs]))
+    products = [per_response(run.series) for run in runs]
+    curves.insert(2, (PER_RESPONSE, [
+        None if one is None else (one.step, one.value) for one in products]))
     single = found[0] if len(found) == 1 else None
     for meaning, lines in curves:
         if any(line is not None and np.ptp(line[1]) > 0 for line in lines):
             yield pages.figure(
                 f"{meaning[0].upper()}{meaning[1:]}", "",
                 partial(_draw, lines=lines, single=single), xlabel="step")
-
-
-def _per_response(run: Run) -> tuple[np.ndarray, np.ndarray] | None:
-    """Entropy times length, where both were logged."""
-    if not {"entropy", "length"} <= run.series.keys():
-        return None
-    entropy, length = run.series["entropy"], run.series["length"]
-    both, i, j = np.intersect1d(entropy.step, length.step, return_indices=True)
-    return (both, entropy.value[i] * length.value[j]) if len(both) else None
 
 
 def _law(run: Run) -> list[str]:

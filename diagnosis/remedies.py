@@ -20,15 +20,20 @@ def _table() -> dict[str, Any]:
     return tomllib.loads(files("diagnosis").joinpath("remedies.toml").read_text(encoding="utf-8"))
 
 
-def remedies(finding: Name, engine: str) -> tuple[Remedy, ...]:
+def remedies(
+    finding: Name, engine: str, idle: frozenset[str] = frozenset()
+) -> tuple[Remedy, ...]:
     """Return what to change, the first thing first; in words where the engine is not known.
 
     Args:
         finding: its name.
         engine: as of `entropy_theory.training_logs.logs.Run.engine`.
+        idle: actions that change nothing in this run, left out.
     """
     found = []
     for name in _table()["findings"].get(finding, ()):
+        if name in idle:
+            continue
         action = _table()["actions"][name]
         own = action["options"].get(engine)
         if own is None and engine in engines():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from diagnosis.findings import Diagnosis, Finding, Remedy
+from diagnosis.findings import Diagnosis, Finding, Remedy, short
 from diagnosis.whose import said
 from entropy_theory.training_logs.names import Quantity
 
@@ -65,7 +65,7 @@ def _finding(found: Finding, remedies: Sequence[Remedy]) -> Iterator[str]:
 def _phases(found: Diagnosis) -> Iterator[str]:
     yield "phases"
     for phase in found.phases:
-        moves = [f"{quantity} {one.first:.3g} -> {one.last:.3g}" for quantity in SHOWN
+        moves = [f"{quantity} {short(one.first)} -> {short(one.last)}" for quantity in SHOWN
                  if (one := phase.trend.get(quantity)) is not None]
         yield f"  {f'{phase.begin:g}-{phase.end:g}':12}{', '.join(moves)}"[:WIDTH]
 
@@ -75,8 +75,8 @@ def side_by_side(several: Sequence[Diagnosis]) -> str:
     quantities = [one for one in SHOWN if any(one in found.taken for found in several)]
     rows = [["", *quantities, "findings"]]
     for number, found in enumerate(several, 1):
-        cells = [f"{one.first:.3g} ... {one.last:.3g}" if (one := found.taken.get(quantity)) else "-"
-                 for quantity in quantities]
+        taken = [found.taken.get(quantity) for quantity in quantities]
+        cells = [f"{short(one.first)} ... {short(one.last)}" if one else "-" for one in taken]
         rows.append([f"{number}", *cells, ", ".join(one.name for one in found.findings)])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -86,4 +86,6 @@ def side_by_side(several: Sequence[Diagnosis]) -> str:
         first = found.findings[0]
         for remedy in first.remedies[:1]:
             lines += _wrapped("   change  ", f"{remedy.option}: {remedy.size}. See {remedy.page}")
+        for note in found.notes[:3]:
+            lines += _wrapped("   note: ", note)
     return "\n".join(lines)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from diagnosis.facts import Episode, Facts
-from diagnosis.findings import Finding, Name
+from diagnosis.findings import Finding, Name, short
 from entropy_theory.training_logs.names import Quantity
 
 FEWEST_STEPS = 16
@@ -26,7 +26,7 @@ def moved(facts: Facts, quantity: Quantity, episode: Episode, noun: str, unit: s
     if found is None:
         return f"{noun} is not logged"
     scale, unit = (100, " %") if unit == "%" else (1, f" {unit}" if unit else "")
-    first, last = f"{scale * found.first:.3g}", f"{scale * found.last:.3g}"
+    first, last = short(scale * found.first), short(scale * found.last)
     if found.direction:
         return f"{noun} goes from {first} to {last}{unit}"
     return f"{noun} stays near {last}{unit}" + (f" ({first} at first)" if first != last else "")

@@ -34,7 +34,8 @@ def told(report: Report) -> list[str]:
     if report.steps and report.steps[0].performance is None:
         lines.append("          R is not forecast by steps, as its largest value is not known: --best")
     if report.ceiling is not None:
-        lines.append(f"          at H = 0, the ceiling: R = {_interval(report.ceiling)}")
+        end = ", the ceiling" if law.a > 0 else ""  # elsewhere performance falls with entropy
+        lines.append(f"          at H = 0{end}: R = {_interval(report.ceiling)}")
     lines += [_at_entropy(place, report.last_entropy) for place in report.entropies]
     if tried := report.tried:
         later = f"the last of {report.n_later} later points" if report.n_later else "the run's end"

@@ -30,6 +30,7 @@ PAIR = re.compile(
     r"([A-Za-z][\w/.@() -]*?)\s*[:=\s]\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|nan|inf)(%?)"
     r"(?=$|[\s,;|)\]])")
 RULER = re.compile(r"^[\s|:+=-]*-{2,}[\s|:+=-]*$")
+THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(,\d{3})+(?!\d).*")
 MISSING = frozenset(("", "null", "none", "n/a", "na", "-", "--", "no log"))
 MOST_NAMES = 5_000
 """The most names of a table."""
@@ -270,5 +271,7 @@ class _Table:
                 for name, cell, value in zip(self.names, cells, values, strict=True)}
 
     def _number(self, cell: str) -> float | None:
-        decimal = self.comma and "." not in cell and re.fullmatch(r"[-+]?\d+,\d+(e[-+]?\d+)?\s*%?", cell)
-        return number(cell, comma=bool(decimal))
+        decimal = "." not in cell and re.fullmatch(r"[-+]?\d+,\d+(e[-+]?\d+)?\s*%?", cell)
+        if decimal and not THOUSANDS.fullmatch(cell):
+            self.comma = True  # also where cells are quoted and commas part them
+        return number(cell, comma=bool(decimal) and self.comma)

@@ -281,13 +281,17 @@ def _choose(
         step, value = pieces.get(name, (np.empty(0), np.empty(0)))
         finite = np.isfinite(value)
         if not finite.any():
+            if len(value):
+                notes.append(f"'{name}' is not finite at any step, and is not read")
             continue
         if quantity == "reward" and quantity not in asked and 0 < np.abs(value[finite]).max() < CENTRED:
             notes.append(f"'{name}' is 0 at every step, to {CENTRED:g}: it may be centred by group, and "
                          "is not read as the reward")
             continue
         if lost := int(np.count_nonzero(~finite)):
-            notes.append(f"{lost} values of '{name}' are not finite and left out")
+            last = step[finite][-1]
+            notes.append(f"{lost} values of '{name}' are not finite and left out"
+                         + (f", all after step {last:g} among them" if last < step[-1] else ""))
         return Series(name, step[finite], value[finite], tuple(one for one in others if one != name))
     return None
 

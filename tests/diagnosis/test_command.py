@@ -52,6 +52,13 @@ def test_several_runs_stand_side_by_side(tmp_path, capsys):
     assert text.index("a.jsonl: Truncation") < text.index("b.jsonl: Converging")
 
 
+def test_notes_stand_beside_several_runs_too(tmp_path, capsys):
+    broken = healthy(0)
+    broken["entropy"][150:] = np.nan
+    diagnose((written(tmp_path / "a.jsonl", broken), written(tmp_path / "b.jsonl", healthy(1))))
+    assert "   note: 50 values of 'actor/entropy' are not finite" in capsys.readouterr().out
+
+
 def test_the_json_has_a_schema_and_every_run(tmp_path, capsys):
     file = tmp_path / "found.json"
     diagnose((written(tmp_path / "a.jsonl", growing()),), json=file)

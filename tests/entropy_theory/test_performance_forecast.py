@@ -328,6 +328,8 @@ def test_the_text_says_what_was_read_found_and_forecast():
                      "tried     from 48 points, R at the last of 12 later points was missed by "):
         assert expected in text, text
     assert "one right answer" not in text
+    falls = as_text(a_run(performance=1 - GOOD), forecast(ENTROPY, 1 - GOOD))
+    assert "at H = 0: R = " in falls  # the least, no ceiling
     nothing = as_text(a_run(), forecast(ENTROPY, 0.5 + SCATTER[::-1]))
     assert "no law: performance has no trend" in nothing
     assert "e^H" not in nothing

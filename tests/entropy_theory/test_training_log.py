@@ -240,6 +240,13 @@ def test_missing_and_infinite_numbers_are_left_out_and_counted(tmp_path):
     assert any("3 steps have both" in note for note in run.notes)
 
 
+def test_an_entropy_that_became_nan_is_said_with_the_step(tmp_path):
+    (tmp_path / "log.csv").write_text("step,entropy,reward\n" + "\n".join(
+        f"{step},{'nan' if step > 4 else 1 / step},{step / 10}" for step in range(1, 9)))
+    run = read([tmp_path / "log.csv"])
+    assert "4 values of 'entropy' are not finite and left out, all after step 4 among them" in run.notes
+
+
 def test_unequal_steps_are_paired_only_where_asked_for(tmp_path):
     entropy = [{"step": s, "entropy": 1 / (1 + s)} for s in range(100)]
     reward = [{"step": s, "accuracy": s / 100} for s in (3, 10.4, 20.4, 30.4, 1000)]

@@ -56,6 +56,8 @@ FORMS = {
         f"   {s}     {r}        {h}" for s, h, r in ROWS),
     "decimal commas": "step;entropy;reward\n" + "\n".join(
         f"{s};{h};{r}".replace(".", ",") for s, h, r in ROWS),
+    "decimal commas in quotes": "step,entropy,reward\n" + "\n".join(
+        f'{s},"{h}","{r}"'.replace(".", ",") for s, h, r in ROWS),
     "names with numbers": "\n".join(
         f"12:01:07 SUCCESS Step {s} | 3.5s | Reward: {r} | Entropy {h} | Loss 0.1" for s, h, r in ROWS),
     "equals": "\n".join(f"[INFO] step={s} entropy={h} reward={r}" for s, h, r in ROWS),
