@@ -24,7 +24,7 @@ SMALL = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """What a quantity does from some step to the end.
+    """The change of a quantity from one step to the end of the run.
 
     Attributes:
         first: its level just before the step, or at the beginning of the run.
@@ -62,7 +62,7 @@ class Episode:
 
 
 class Facts:
-    """What a run's log holds, looked at once.
+    """The series of a run with their trends and phases, each computed once.
 
     Args:
         run: the run.

@@ -84,9 +84,9 @@ RIVALS: Mapping[str, tuple[str, ...]] = {
     "length_collapse": ("length drift",),
     "instability_hotspot": ("schedule",),
 }
-"""What a rival's finding may be taken to name. A finding that is not listed names nothing here."""
+"""Our names for the findings of rivals. A finding that is not listed counts for no cause."""
 QUIET = frozenset(("info", "low"))
-"""Severities at which a finding counts where it is right, and is no alarm where it is wrong."""
+"""Severities of mild findings: they count as found where right, and as no alarm where wrong."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ PACKAGES = ("torch", "transformers", "trl", "numpy")
 
 @dataclass(frozen=True, kw_only=True)
 class Label:
-    """What is true of a run by construction, and by the plain criteria.
+    """The cause of a run, known by construction, and the findings that fit its numbers.
 
     Attributes:
         file: its log, in the folder of the data.

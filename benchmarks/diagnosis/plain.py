@@ -1,7 +1,7 @@
-"""What a run's numbers show by plain criteria, written down before any diagnosis was judged.
+"""Plain criteria that say which findings a run's numbers bear out; fixed before any diagnosis was judged.
 
-A finding that is true of a run by these is no false one, even where it is not the cause. A run whose own
-cause shows by none of them is labelled silent.
+A finding that they bear out is not counted as false, even where it is not the cause. A run is labelled
+silent where they do not show its own cause.
 """
 
 from __future__ import annotations

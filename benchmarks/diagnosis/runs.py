@@ -35,7 +35,7 @@ class Training:
     reward: str = "right"
     """One of `training.REWARDS`."""
     length_bonus: float = 0.0
-    """What a whole answer of the greatest length earns beside being right."""
+    """The extra reward of an answer of the greatest length."""
     sampler: Sampler | None = None
     summed_entropy: float = 0.0
     """The coefficient of a bonus on entropy that is summed over the answer."""

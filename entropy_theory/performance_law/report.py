@@ -113,6 +113,7 @@ def _span(interval: tuple[float, float]) -> str:
 
 
 def _interval(found: Interval) -> str:
+    # Three digits do not tell apart what differs by less than a hundredth.
     digits = 4 if math.isclose(found.value, found.stays, rel_tol=0.01) else 3
     return (f"{found.value:.{digits}g} ({found.low:.{digits}g} to {found.high:.{digits}g}; "
             f"{found.stays:.{digits}g} if it stays)")

@@ -31,6 +31,8 @@ def test_a_trend_of_any_shape_is_found(shape, sign):
     generator = np.random.default_rng(2)
     found = [trend(sign * (shape + noise(generator, 200, 0.5))) for _ in range(50)]
     assert sum(one.direction == sign for one in found) >= 45
+    # Levels are means of ten values at either end: the curved shape loses .45 of its 4 so. The median of
+    # 50 changes of this noise has a standard error of .13.
     assert np.median([one.change for one in found]) == pytest.approx(4 * sign, abs=0.8)
 
 
@@ -38,6 +40,7 @@ def test_a_trend_of_any_shape_is_found(shape, sign):
 def test_the_correlation_time_of_an_autoregression(rho):
     generator = np.random.default_rng(3)
     found = np.median([correlation_time(noise(generator, 4000, rho)) for _ in range(30)])
+    # Of 4,000 values at rho = .9 one estimate is off by 7 %; the larger of two leans by about as much.
     assert found == pytest.approx((1 + rho) / (1 - rho), rel=0.15)
 
 
