@@ -256,7 +256,7 @@ def per_response(series: Mapping[Quantity, Series]) -> Series | None:
     if "entropy" not in series or "length" not in series:
         return None
     entropy, length = series["entropy"], series["length"]
-    both, i, j = np.intersect1d(entropy.step, length.step, return_indices=True)
+    both, per_token, tokens = entropy.beside(length)
     if not len(both):
         return None
-    return Series(f"{entropy.column} x {length.column}", both, entropy.value[i] * length.value[j])
+    return Series(f"{entropy.column} x {length.column}", both, per_token * tokens)

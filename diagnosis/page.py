@@ -96,10 +96,9 @@ def _law(run: Run) -> list[str]:
     """What `fit` tells of the run; empty where entropy or reward was not logged, or too little."""
     if not {"entropy", "reward"} <= run.series.keys():
         return []
-    entropy, reward = run.series["entropy"], run.series["reward"]
-    both, i, j = np.intersect1d(entropy.step, reward.step, return_indices=True)
+    step, entropy, reward = run.series["entropy"].beside(run.series["reward"])
     with contextlib.suppress(ValueError):  # too few steps, or an entropy that rests
-        return told(forecast(entropy.value[i], reward.value[j], step=both))
+        return told(forecast(entropy, reward, step=step))
     return []
 
 

@@ -47,8 +47,7 @@ def kl(facts: Facts) -> Finding | None:
         return None
     divergence = facts.series["kl_reference"]
     if "loss" in facts:
-        _, i, j = np.intersect1d(divergence.step, facts.series["loss"].step, return_indices=True)
-        x, y = divergence.value[i], facts.value("loss")[j]
+        _, x, y = divergence.beside(facts.series["loss"])
         if len(x) >= FEWEST_STEPS and np.ptp(x) > 0 and np.ptp(y) > 0:
             slope = float(np.polyfit(x, y, 1)[0])
             share = float(np.corrcoef(x, y)[0, 1]) ** 2

@@ -49,6 +49,11 @@ class Series:
     value: np.ndarray
     runners_up: tuple[str, ...] = ()
 
+    def beside(self, other: Series) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the steps [M] that both have, and the values of each there."""
+        step, i, j = np.intersect1d(self.step, other.step, return_indices=True)
+        return step, self.value[i], other.value[j]
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -317,8 +322,8 @@ def _check_units(
                          "entropy)")
     if "entropy_sum" in series and "entropy" not in series and "length" in series:
         total, length = series["entropy_sum"], series["length"]
-        both, i, j = np.intersect1d(total.step, length.step, return_indices=True)
+        both, sums, lengths = total.beside(length)
         if len(both):
             series["entropy"] = Series(f"{total.column} / {length.column}", both,
-                                       total.value[i] / np.maximum(length.value[j], 1))
+                                       sums / np.maximum(lengths, 1))
             notes.append(f"entropy per token is '{total.column}' divided by '{length.column}'")
