@@ -35,6 +35,7 @@ from entropy_theory.verification.claim import (
     Statement,
     Step,
     experiment,
+    mutant,
     variant,
     without,
 )
@@ -92,6 +93,7 @@ __all__ = [
     "experiment",
     "judge",
     "listed_instances",
+    "mutant",
     "tree_instances",
     "variant",
     "without",

@@ -22,9 +22,9 @@ from entropy_theory.verification.claim import (
     Statement,
     Step,
     Target,
-    same,
 )
 from entropy_theory.verification.floats import describe
+from entropy_theory.verification.formula.terms import UntraceableError
 from entropy_theory.verification.instances import Instances, from_json
 from entropy_theory.verification.property_based import check_property
 from entropy_theory.verification.search import Effort, search
@@ -262,7 +262,7 @@ def _mutant_check(claim: Claim, mutant: Mutant, profile: Profile, seed: int) -> 
 
     def run() -> list[Evidence]:
         started = time.monotonic()
-        if mutant.instances is None and same(mutant.statement, claim.repair or claim.statement):
+        if mutant.instances is None and _same(mutant.statement, claim.repair or claim.statement):
             return [Evidence(method="mutant", outcome="fail", target="mutant", name=mutant.name,
                              detail="it is the statement itself: change what a check must notice")]
         instances = mutant.instances or claim.instances
@@ -279,3 +279,12 @@ def _mutant_check(claim: Claim, mutant: Mutant, profile: Profile, seed: int) -> 
 
     return Check(method="mutant", target="mutant", name=mutant.name, limit=profile.check_seconds,
                  run=run)
+
+
+def _same(one: Statement, other: Statement) -> bool:
+    """Whether two statements say the same: by their formulas, or as far as functions can be compared."""
+    try:
+        said = [(s.formula.conclusion, set(s.formula.hypotheses), s.formula.beyond) for s in (one, other)]
+    except UntraceableError:
+        said = [(s.margin, set(s.conditions), s.relation) for s in (one, other)]
+    return said[0] == said[1]

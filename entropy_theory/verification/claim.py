@@ -13,8 +13,8 @@ from __future__ import annotations
 import dataclasses
 import functools
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal, get_args
 
@@ -249,11 +249,13 @@ class Mutant:
         name: what was changed.
         statement: the wrong statement.
         instances: the set that the mutant is about, if it is not the claim's.
+        changes: parts of the statement in which it differs.
     """
 
     name: str
     statement: Statement
     instances: Instances | None = None
+    changes: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -312,11 +314,14 @@ class Claim:
         check_choice(self.repair_is, get_args(RepairKind), "kind of repair")
         check_choice(self.proof_text, get_args(ProofText), "text of the printed proof")
         give = object.__setattr__
+        true = self.repair or self.statement
         give(self, "statement", _parametrized(self.statement, self.instances))
         if self.repair is not None:
             give(self, "repair", _parametrized(self.repair, self.instances))
         give(self, "mutants", tuple(
-            dataclasses.replace(m, statement=_parametrized(m.statement, m.instances or self.instances))
+            dataclasses.replace(m, changes={}, statement=_parametrized(dataclasses.replace(
+                true if m.statement is _TRUE else m.statement, **m.changes),
+                m.instances or self.instances))
             for m in self.mutants))
 
 
@@ -327,17 +332,6 @@ def _is_rounded(number: Any) -> bool:
     numerator = abs(number.numerator)
     zeros = (numerator & -numerator).bit_length() - 1
     return numerator.bit_length() - zeros >= FLOAT_FROM
-
-
-def same(one: Statement, other: Statement) -> bool:
-    """Whether two statements say the same: by their formulas, or as far as functions can be compared."""
-    formulas = _traced_of(one), _traced_of(other)
-    if any(isinstance(formula, UntraceableError) for formula in formulas):
-        return (one.margin, one.relation, one.conditions) == (other.margin, other.relation,
-                                                               other.conditions)
-    said = [(formula.conclusion, set(formula.hypotheses), formula.beyond)
-            for formula in formulas if isinstance(formula, Formula)]
-    return said[0] == said[1]
 
 
 def _traced_of(statement: Statement) -> Formula | UntraceableError:
@@ -365,6 +359,21 @@ def _traced(
     except (AttributeError, TypeError, ValueError, IndexError) as error:
         # What numpy or Python say where a term is no array.
         return UntraceableError(f"{type(error).__name__}: {error}")
+
+
+_TRUE = Statement(latex="the claim's own", margin=lambda cases: cases.logits)
+"""Stands for the statement of a claim that is not made yet."""
+
+
+def mutant(name: str, *, instances: Instances | None = None, **changes: Any) -> Mutant:
+    """Make a mutant of the statement that its claim says is true: some parts of it are others.
+
+    Args:
+        name: what was changed.
+        instances: the set that it is about, if it is not the claim's.
+        changes: margin, relation or conditions.
+    """
+    return Mutant(name=name, statement=_TRUE, instances=instances, changes=changes)
 
 
 def variant(statement: Statement, **changes: Any) -> Statement:

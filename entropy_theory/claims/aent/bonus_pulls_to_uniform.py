@@ -37,10 +37,6 @@ def above_uniform(logits: ar.Reals) -> ar.Reals:
     return ar.centered(0 * logits + ar.constant(1, like=logits) / n, ar.softmax(logits))
 
 
-def _towards_uniform(i: vf.Cases) -> ar.Reals:
-    return -above_uniform(i.logits) * gains(i.logits)
-
-
 def _above_typical(logits: ar.Reals) -> ar.Reals:
     """log pi_a + H: above zero where pi_a > e^{-H}."""
     return ar.centered(ar.softmax(logits), logits)
@@ -66,23 +62,8 @@ def _lift(i: vf.Cases) -> ar.Reals:
 _printed = vf.Statement(
     latex=r"Under the gradient flow of $\mathcal H$ every probability moves towards uniform: "
           r"$(1/n - \pi_a)\,\dot\pi_a \ge 0$.",
-    margin=_towards_uniform,
+    margin=lambda i: -above_uniform(i.logits) * gains(i.logits),
 )
-_repaired = vf.Statement(
-    latex=r"$\frac{d}{dt}\log\pi_a = \mathbb E_\pi S - S_a$, $S_a = \pi_a(\log\pi_a + \mathcal H)$: no "
-          r"token with $\pi_a < e^{-\mathcal H}$ or $\pi_a < 1/n$ loses, and the likeliest does not "
-          "gain.",
-    margin=_rule,
-    beyond=lambda i: (
-        has_derivative(
-            lambda t: ar.log_softmax(i.logits - ar.per_action(t) * own_covariance(i.logits)), 0,
-            gains(i.logits)),
-        has_derivative(
-            lambda t: ar.entropy(i.logits - ar.per_action(t) * own_covariance(i.logits)), 0,
-            ar.total(own_covariance(i.logits) * own_covariance(i.logits))),
-    ),
-)
-
 bonus_pulls_to_uniform = vf.Claim(
     id="aent.bonus-pulls-to-uniform",
     source="AEnt, Section 4.1",
@@ -94,7 +75,20 @@ bonus_pulls_to_uniform = vf.Claim(
     scope="one tabular state, gradient flow on the entropy alone",
     statement=_printed,
     instances=vf.bandit_instances(correct=False),
-    repair=_repaired,
+    repair=vf.Statement(
+        latex=r"$\frac{d}{dt}\log\pi_a = \mathbb E_\pi S - S_a$, $S_a = \pi_a(\log\pi_a + \mathcal H)$: "
+              r"no token with $\pi_a < e^{-\mathcal H}$ or $\pi_a < 1/n$ loses, and the likeliest does "
+              r"not gain.",
+        margin=_rule,
+        beyond=lambda i: (
+            has_derivative(
+                lambda t: ar.log_softmax(i.logits - ar.per_action(t) * own_covariance(i.logits)), 0,
+                gains(i.logits)),
+            has_derivative(
+                lambda t: ar.entropy(i.logits - ar.per_action(t) * own_covariance(i.logits)), 0,
+                ar.total(own_covariance(i.logits) * own_covariance(i.logits))),
+        ),
+    ),
     repair_is="instead",
     repair_note="tokens below $e^{-H}$ or $1/n$ do not lose, the likeliest does not gain; in between "
                 "$S_a < E S$ decides",

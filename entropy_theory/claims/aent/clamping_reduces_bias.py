@@ -82,20 +82,6 @@ _printed = vf.Statement(
     margin=_less_biased,
     conditions=(_no_tie,),
 )
-_repaired = vf.Statement(
-    latex=r"With $B(n, m) = (n - m)/(m e^{1/\lambda} + n - m)$, which softmax$(r/\lambda)$ gives away, "
-          r"and $m'$ right of the $k$ kept: $B(k, m') \le B(n, m)$ if and only if $m'/k \ge m/n$: "
-          r"$(B(n,m) - B(k,m'))(m'n - mk) \ge 0$, $= 0$ only where both factors are; in particular "
-          "whenever every right token is kept.",
-    margin=lambda i: _less_biased(i) * _denser(i),
-    beyond=lambda i: (
-        implies(vf.elementwise("equal", _less_biased(i), 0), vf.elementwise("equal", _denser(i), 0)),
-        implies(vf.elementwise("equal", _denser(i), 0), vf.elementwise("equal", _less_biased(i), 0)),
-        implies((~i.correct | kept_tokens(i.logits, i.removed_fraction)).all(),
-                vf.elementwise("less_equal", 0, _less_biased(i))),
-    ),
-)
-
 clamping_reduces_bias = vf.Claim(
     id="aent.clamping-reduces-bias",
     source="AEnt, Section 1 ('enjoys decreased bias'), without Section 4.1's 'denser optimality'",
@@ -107,7 +93,19 @@ clamping_reduces_bias = vf.Claim(
     scope="one tabular state, optimum of the regularized objective on a fixed kept set",
     statement=_printed,
     instances=vf.bandit_instances(COEFFICIENT, REMOVED),
-    repair=_repaired,
+    repair=vf.Statement(
+        latex=r"With $B(n, m) = (n - m)/(m e^{1/\lambda} + n - m)$, which softmax$(r/\lambda)$ gives "
+              r"away, and $m'$ right of the $k$ kept: $B(k, m') \le B(n, m)$ if and only if $m'/k \ge "
+              r"m/n$: $(B(n,m) - B(k,m'))(m'n - mk) \ge 0$, $= 0$ only where both factors are; in "
+              r"particular whenever every right token is kept.",
+        margin=lambda i: _less_biased(i) * _denser(i),
+        beyond=lambda i: (
+            implies(vf.elementwise("equal", _less_biased(i), 0), vf.elementwise("equal", _denser(i), 0)),
+            implies(vf.elementwise("equal", _denser(i), 0), vf.elementwise("equal", _less_biased(i), 0)),
+            implies((~i.correct | kept_tokens(i.logits, i.removed_fraction)).all(),
+                    vf.elementwise("less_equal", 0, _less_biased(i))),
+        ),
+    ),
     repair_is="instead",
     repair_note="Section 4.1's own condition: exactly where right tokens are denser among the kept ones "
                 "(all of them kept: always)",

@@ -51,13 +51,6 @@ _statement = vf.Statement(
     conditions=(HOT,),
 )
 
-_where_it_stops = vf.Statement(
-    latex="It does where stopping is at least as likely as going on at every state (two tokens, one of "
-          "which stops).",
-    margin=_longer,
-    conditions=(HOT, STOPS),
-)
-
 entropy_length = vf.Claim(
     id="aent.entropy-length",
     source="AEnt, Section 5.3 ('a positive correlation between entropy and response length')",
@@ -68,7 +61,12 @@ entropy_length = vf.Claim(
     scope="tabular token tree with a token that ends the response, exact expectation",
     statement=_statement,
     instances=vf.tree_instances(TEMPERATURE, tokens=(2, 2), horizon=(1, 3), reward=None),
-    repair=_where_it_stops,
+    repair=vf.Statement(
+        latex="It does where stopping is at least as likely as going on at every state (two tokens, one "
+              "of which stops).",
+        margin=_longer,
+        conditions=(HOT, STOPS),
+    ),
     repair_is="hypothesis",
     repair_note="hypothesis: the token that ends the response is at least as likely as the other at "
                 "every state",

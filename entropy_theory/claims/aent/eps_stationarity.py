@@ -38,12 +38,6 @@ def _room(i: vf.Cases, factor: int = 1) -> ar.Reals:
     return 2 * i.learning_rate * _gain(i) - factor * ar.total(step * step)
 
 
-_statement = vf.Statement(
-    latex=r"For $\eta \le \frac25$: $V(z + \eta g) - V(z) \ge \frac\eta2\lVert g\rVert_2^2$, $g = "
-          r"\nabla V$.",
-    margin=_room,
-)
-
 eps_stationarity = vf.Claim(
     id="aent.eps-stationarity",
     source="AEnt, Section 3 ('guaranteed to converge to an epsilon-stationary point')",
@@ -53,10 +47,13 @@ eps_stationarity = vf.Claim(
     title="A step of the exact policy gradient gains half of eta times its squared norm (one tabular "
           "state)",
     scope="one tabular state, returns in [0, 1], exact policy gradient, one step",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"For $\eta \le \frac25$: $V(z + \eta g) - V(z) \ge \frac\eta2\lVert g\rVert_2^2$, $g = "
+              r"\nabla V$.",
+        margin=_room,
+    ),
     instances=vf.bandit_instances(CALM_RATE, correct=False, vectors=(vf.GRADED_REWARD,), actions=(2, 6)),
     mutants=(
-        vf.Mutant(name="it gains three times as much", statement=vf.variant(
-            _statement, margin=lambda i: _room(i, factor=3))),
+        vf.mutant("it gains three times as much", margin=lambda i: _room(i, factor=3)),
     ),
 )

@@ -121,22 +121,6 @@ ONE_RIGHT = vf.Condition(latex="a single right response",
 
 # ---------------------------------------------------------------- claim
 
-_statement = vf.Statement(
-    latex=r"Entropy regularization improves the bound's dependence from $\epsilon$ to $\epsilon^2$: "
-          r"$\epsilon^2/(2\lambda C_\lambda) + \lambda h\log\frac{|\mathcal A|}{|\mathcal A^*|^{1/h}} "
-          r"\le \sqrt h\,\epsilon/C$.",
-    margin=improvement,
-)
-_repaired = vf.Statement(
-    latex="With a single right response (returns 0 and 1) the regularized bound is at most "
-          r"$c\epsilon$, $c = \sqrt h/C$, exactly where $(2k\epsilon - c)^2 \le c^2 - 4k\lambda L$, $k "
-          r"= 1/(2\lambda C_\lambda)$ and $\lambda L$ the bias; and it is never below $\min(1, "
-          r"c\epsilon)$, whatever $\epsilon$ and $\lambda$.",
-    margin=_void_or_worse,
-    beyond=_bounds,
-    conditions=(ONE_RIGHT,),
-)
-
 # Two of three answers right: B2 = 0.453, B1 = 0.5.
 DENSE = {"weights": [[1, 1, 1]], "correct": [True, True, False], "coefficient": Fraction(1, 2),
          "epsilon": Fraction(1, 6)}
@@ -153,19 +137,31 @@ epsilon_squared = vf.Claim(
         "sums"),
     title="With its bias counted, the bound in epsilon squared is below the bound in epsilon",
     scope="tabular token tree, one prompt; comparison of two upper bounds",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"Entropy regularization improves the bound's dependence from $\epsilon$ to $\epsilon^2$: "
+              r"$\epsilon^2/(2\lambda C_\lambda) + \lambda h\log\frac{|\mathcal A|}{|\mathcal "
+              r"A^*|^{1/h}} \le \sqrt h\,\epsilon/C$.",
+        margin=improvement,
+    ),
     instances=_instances(),
     witnesses=(
         {"weights": [[1, 1]], "correct": [True, False], "coefficient": 1, "epsilon": Fraction(1, 2)},
         DENSE, LARGE,
     ),
-    repair=_repaired,
+    repair=vf.Statement(
+        latex=r"With a single right response (returns 0 and 1) the regularized bound is at most "
+              r"$c\epsilon$, $c = \sqrt h/C$, exactly where $(2k\epsilon - c)^2 \le c^2 - 4k\lambda L$, "
+              r"$k = 1/(2\lambda C_\lambda)$ and $\lambda L$ the bias; and it is never below $\min(1, "
+              r"c\epsilon)$, whatever $\epsilon$ and $\lambda$.",
+        margin=_void_or_worse,
+        beyond=_bounds,
+        conditions=(ONE_RIGHT,),
+    ),
     repair_is="instead",
     repair_note="for one right response: the exact crossover, and the regularized bound is never the "
                 "useful one",
     mutants=(
-        vf.Mutant(name="several right responses allowed",
-                  statement=vf.variant(_repaired, conditions=()),
+        vf.mutant("several right responses allowed", conditions=(),
                   instances=vf.listed_instances([DENSE], "two of three answers right")),
     ),
 )

@@ -52,15 +52,6 @@ def _residuals(i: vf.Cases) -> ar.Reals:
                     axis=-1)
 
 
-_statement = vf.Statement(
-    latex=r"$\nabla\mathcal H(\pi_\theta) = -\mathbb E\big[\sum_t\nabla\log\pi_\theta(a_t|s_t)"
-          r"\sum_{t'\ge t}\log\pi_\theta(a_{t'}|s_{t'})\big]$, that is $\partial\mathcal H/\partial"
-          r"\theta_{s,a} = d(s)\pi(a|s)(-\log\pi(a|s) + \mathcal H_{sa} - \mathcal H_s)$.",
-    margin=_residuals,
-    beyond=lambda i: (has_gradient(ar.response_entropy, i.logits, gradient_by_state(i.logits)),),
-    relation="==",
-)
-
 lemma_1 = vf.Claim(
     id="aent.lemma-1",
     source="AEnt, Lemma 1 (A.1)",
@@ -69,12 +60,19 @@ lemma_1 = vf.Claim(
     title="Gradient of the response entropy",
     scope="tabular token tree, exact expectation, entropy per response",
     proof_text="reconstructed",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"$\nabla\mathcal H(\pi_\theta) = -\mathbb E\big[\sum_t\nabla\log\pi_\theta(a_t|s_t)"
+              r"\sum_{t'\ge t}\log\pi_\theta(a_{t'}|s_{t'})\big]$, that is $\partial\mathcal H/\partial"
+              r"\theta_{s,a} = d(s)\pi(a|s)(-\log\pi(a|s) + \mathcal H_{sa} - \mathcal H_s)$.",
+        margin=_residuals,
+        beyond=lambda i: (has_gradient(ar.response_entropy, i.logits, gradient_by_state(i.logits)),),
+        relation="==",
+    ),
     instances=trees(reward=None, ascend=False),
     symbolic=True,
     mutants=(
-        vf.Mutant(name="without the entropy still to come", statement=vf.variant(
-            _statement, margin=lambda i: direct_gradient(i.logits) - _token_entropies_only(i))),
+        vf.mutant("without the entropy still to come",
+                  margin=lambda i: direct_gradient(i.logits) - _token_entropies_only(i)),
     ),
 )
 

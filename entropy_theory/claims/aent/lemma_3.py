@@ -57,17 +57,6 @@ def _unregularized_advantage(i: vf.Cases) -> ar.Reals:
     return tree.visitation(policy)[..., None] * policy * advantage / i.logits.shape[1]
 
 
-_statement = vf.Statement(
-    latex=r"$\partial V_\lambda^{\pi}(\mathcal D)/\partial\theta_{s,a} = \sum_t P^\pi_t(s)\,\pi(a|s)\,"
-          r"A_\lambda^{\pi,t}(s,a)$, $A_\lambda = Q_\lambda - \lambda\log\pi - V_\lambda$; in "
-          r"$P^\pi_t(s)$ the prompt is drawn from $\mathcal D$.",
-    margin=_residual,
-    beyond=lambda i: (has_gradient(
-        lambda z: np.sum(regularized_value(z, i.reward, i.coefficient), axis=-1) / i.logits.shape[1],
-        i.logits, by_advantage(i)),),
-    relation="==",
-)
-
 lemma_3 = vf.Claim(
     id="aent.lemma-3",
     source="AEnt, Lemma 3 (A.10, A.16)",
@@ -77,11 +66,20 @@ lemma_3 = vf.Claim(
     title="Entropy-regularized softmax policy gradient",
     scope="tabular token trees, one a prompt, exact expectation",
     proof_text="reconstructed",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"$\partial V_\lambda^{\pi}(\mathcal D)/\partial\theta_{s,a} = \sum_t "
+              r"P^\pi_t(s)\,\pi(a|s)\,A_\lambda^{\pi,t}(s,a)$, $A_\lambda = Q_\lambda - \lambda\log\pi "
+              r"- V_\lambda$; in $P^\pi_t(s)$ the prompt is drawn from $\mathcal D$.",
+        margin=_residual,
+        beyond=lambda i: (has_gradient(
+            lambda z: np.sum(regularized_value(z, i.reward, i.coefficient), axis=-1) / i.logits.shape[1],
+            i.logits, by_advantage(i)),),
+        relation="==",
+    ),
     instances=trees(ANY_COEFFICIENT, reward="graded", prompts=2, ascend=False, rewards=vf.ANY),
     symbolic=True,
     mutants=(
-        vf.Mutant(name="A = Q - V without -lambda log pi", statement=vf.variant(
-            _statement, margin=lambda i: _residual(i, _unregularized_advantage))),
+        vf.mutant("A = Q - V without -lambda log pi",
+                  margin=lambda i: _residual(i, _unregularized_advantage)),
     ),
 )

@@ -41,14 +41,6 @@ def _right_side(i: vf.Cases, own_visits: bool = False) -> ar.Reals:
     return ar.total(visits * (expected - values))
 
 
-_statement = vf.Statement(
-    latex=r"$V_\lambda^{\pi'}(q) - V_\lambda^{\pi}(q) = \sum_t\mathbb "
-          r"E_{s_t\sim\pi'}\big[\sum_a\pi'(a|s_t)\{Q_\lambda^{\pi}(s_t,a) - \lambda\log\pi'(a|s_t)\} - "
-          r"V_\lambda^{\pi}(s_t)\big]$.",
-    margin=lambda i: _difference(i) - _right_side(i),
-    relation="==",
-)
-
 lemma_4 = vf.Claim(
     id="aent.lemma-4",
     source="AEnt, Lemma 4 (A.17)",
@@ -58,11 +50,17 @@ lemma_4 = vf.Claim(
     title="Performance difference with entropy",
     scope="token tree, any two softmax policies, exact expectation",
     proof_text="reconstructed",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"$V_\lambda^{\pi'}(q) - V_\lambda^{\pi}(q) = \sum_t\mathbb "
+              r"E_{s_t\sim\pi'}\big[\sum_a\pi'(a|s_t)\{Q_\lambda^{\pi}(s_t,a) - "
+              r"\lambda\log\pi'(a|s_t)\} - V_\lambda^{\pi}(s_t)\big]$.",
+        margin=lambda i: _difference(i) - _right_side(i),
+        relation="==",
+    ),
     instances=trees(ANY_COEFFICIENT, reward="graded", vectors=(STEP,), ascend=False, rewards=vf.ANY),
     symbolic=True,
     mutants=(
-        vf.Mutant(name="states visited by pi instead of pi'", statement=vf.variant(
-            _statement, margin=lambda i: _difference(i) - _right_side(i, own_visits=True))),
+        vf.mutant("states visited by pi instead of pi'",
+                  margin=lambda i: _difference(i) - _right_side(i, own_visits=True)),
     ),
 )

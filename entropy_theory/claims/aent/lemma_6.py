@@ -87,15 +87,6 @@ def room(i: vf.Cases, *constants: Constant, factor: int = 2) -> ar.Reals:
     return np.concatenate([size - constant(i) * scaled_gap for constant in constants], axis=-1)
 
 
-_statement = vf.Statement(
-    latex=r"$V_\lambda^{\pi^*_\lambda}(q) - V_\lambda^{\pi_\theta}(q) \le \lVert\nabla "
-          r"V_\lambda(\mathcal D)\rVert_2^2/(2\lambda C_\lambda(q))$, where $|\mathcal D|^2 C_\lambda$ "
-          r"is any of $\min_s P(s)^2\min_a\pi(a|s)^2/P^*(s)$, $\min_s "
-          r"P(s)\,\min_{s,a}\pi(a|s)^2\,\min_s\frac{P(s)}{P^*(s)}/|\mathcal S|$ and $\min_y\pi(y)^2$; "
-          r"with $\pi^*_\lambda = \mathrm{softmax}(Q^*_\lambda/\lambda)$, and $\nabla V_\lambda$ by "
-          "Lemma 3.",
-    margin=lambda i: room(i, by_state, by_ratio, by_response),
-)
 # The local ascents are left to `extension.soft-gap`, which is stronger.
 INSTANCES = trees(COEFFICIENT, reward="graded", prompts=2, ascend=False, rewards=vf.ANY)
 
@@ -108,11 +99,18 @@ lemma_6 = vf.Claim(
     title="Soft gap bounded by the squared regularized gradient",
     scope="tabular token trees, one a prompt, exact expectation",
     proof_text="reconstructed",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"$V_\lambda^{\pi^*_\lambda}(q) - V_\lambda^{\pi_\theta}(q) \le \lVert\nabla "
+              r"V_\lambda(\mathcal D)\rVert_2^2/(2\lambda C_\lambda(q))$, where $|\mathcal D|^2 "
+              r"C_\lambda$ is any of $\min_s P(s)^2\min_a\pi(a|s)^2/P^*(s)$, $\min_s "
+              r"P(s)\,\min_{s,a}\pi(a|s)^2\,\min_s\frac{P(s)}{P^*(s)}/|\mathcal S|$ and "
+              r"$\min_y\pi(y)^2$; with $\pi^*_\lambda = \mathrm{softmax}(Q^*_\lambda/\lambda)$, and "
+              r"$\nabla V_\lambda$ by Lemma 3.",
+        margin=lambda i: room(i, by_state, by_ratio, by_response),
+    ),
     instances=INSTANCES,
     mutants=(
-        vf.Mutant(name="max_a pi(a|s) instead of min_a", statement=vf.variant(
-            _statement, margin=lambda i: room(i, _with_likeliest))),
+        vf.mutant("max_a pi(a|s) instead of min_a", margin=lambda i: room(i, _with_likeliest)),
     ),
 )
 

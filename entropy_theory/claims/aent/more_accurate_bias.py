@@ -37,12 +37,6 @@ def _ordered(i: vf.Cases) -> ar.Reals:
                      i.coefficient * np.log(responses) - bound], axis=-1)
 
 
-_statement = vf.Statement(
-    latex=r"$\frac{N-m}{m e^{1/\lambda} + N - m} \le \lambda\log\frac Nm \le \lambda\log N$ for $m$ "
-          r"right responses of $N = |\mathcal A|^h$.",
-    margin=_ordered,
-)
-
 more_accurate_bias = vf.Claim(
     id="aent.more-accurate-bias",
     source="AEnt, Section 3 ('a more accurate bound for the entropy bias')",
@@ -51,12 +45,15 @@ more_accurate_bias = vf.Claim(
         "Section 3; the bound's display is lost in the text"),
     title="The bound with the number of right responses is valid, and no looser than the one without",
     scope="all responses listed, returns 0 and 1, optimum of the regularized objective",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"$\frac{N-m}{m e^{1/\lambda} + N - m} \le \lambda\log\frac Nm \le \lambda\log N$ for $m$ "
+              r"right responses of $N = |\mathcal A|^h$.",
+        margin=_ordered,
+    ),
     instances=vf.bandit_instances(COEFFICIENT),
     # Half of the bound fails from 17 responses on, which few random instances have.
     witnesses=({"logits": [0] * 17, "correct": [False] * 16 + [True], "coefficient": Fraction(2, 5)},),
     mutants=(
-        vf.Mutant(name="the other order of the bounds", statement=vf.variant(
-            _statement, margin=lambda i: -_ordered(i)[..., 1])),
+        vf.mutant("the other order of the bounds", margin=lambda i: -_ordered(i)[..., 1]),
     ),
 )

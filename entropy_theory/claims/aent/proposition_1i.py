@@ -48,13 +48,6 @@ def _room(i: vf.Cases, entropy_share: int = 1) -> ar.Reals:
     return 2 * _entropy(i) - entropy_share * _norm(i)
 
 
-_statement = vf.Statement(
-    latex=r"For returns in $[0, 1]$ and a softmax policy on logits: $\lVert\nabla V^{\pi}(\mathcal "
-          r"D)\rVert_1 \le 2\,\mathcal H(\pi)$.",
-    margin=_room,
-    beyond=is_gradient_over_prompts,
-)
-
 # ---------------------------------------------------------------- hypotheses that are needed
 
 # The first token decides (probabilities 1/2), the others are nearly deterministic.
@@ -97,7 +90,12 @@ proposition_1i = vf.Claim(
     title="Policy entropy bounds the policy gradient",
     scope="tabular token trees, returns in [0, 1], exact gradient, entropy per response",
     proof_text="reconstructed",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"For returns in $[0, 1]$ and a softmax policy on logits: $\lVert\nabla V^{\pi}(\mathcal "
+              r"D)\rVert_1 \le 2\,\mathcal H(\pi)$.",
+        margin=_room,
+        beyond=is_gradient_over_prompts,
+    ),
     instances=trees(reward="graded", prompts=2),
     symbolic=True,
     experiments=(
@@ -106,9 +104,8 @@ proposition_1i = vf.Claim(
                       "G = 8, above it for 64, above 6 for 1024 (certified, at one p each)", _grpo),
     ),
     mutants=(
-        vf.Mutant(name="mean entropy per token",
-                  statement=vf.variant(_statement, margin=lambda i: _room(
-                      i, entropy_share=ar.token_tree(i.logits).horizon)),
+        vf.mutant("mean entropy per token",
+                  margin=lambda i: _room(i, entropy_share=ar.token_tree(i.logits).horizon),
                   instances=vf.listed_instances([_TERMINAL], "three tokens, the first one decides")),
     ),
 )

@@ -53,14 +53,6 @@ NO_ROOT_THREE_TOKENS = {
 }
 
 
-_statement = vf.Statement(
-    latex=r"$\lVert\nabla V^{\pi}(\mathcal D)\rVert_2 \le \epsilon$ implies, for every $q \in "
-          r"\mathcal D$, $V^{*}(q) - V^{\pi}(q) \le |\mathcal D|\sqrt h\,\epsilon / C(q)$ with "
-          r"$C(q) = \max_{y \in \mathcal A^*(q)} \pi(y|q)$.",
-    margin=room,
-    beyond=is_gradient_over_prompts,
-)
-
 proposition_1ii = vf.Claim(
     id="aent.proposition-1ii",
     source="AEnt, Proposition 1 (II)",
@@ -70,13 +62,18 @@ proposition_1ii = vf.Claim(
     title="A small policy gradient bounds the suboptimality, where the right response is not rare",
     scope="tabular token trees, one a prompt, exact gradient",
     proof_text="reconstructed",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"$\lVert\nabla V^{\pi}(\mathcal D)\rVert_2 \le \epsilon$ implies, for every $q \in "
+              r"\mathcal D$, $V^{*}(q) - V^{\pi}(q) \le |\mathcal D|\sqrt h\,\epsilon / C(q)$ with "
+              r"$C(q) = \max_{y \in \mathcal A^*(q)} \pi(y|q)$.",
+        margin=room,
+        beyond=is_gradient_over_prompts,
+    ),
     instances=INSTANCES,
     symbolic=True,
     witnesses=(NO_ROOT, NO_ROOT_THREE_TOKENS),
     mutants=(
-        vf.Mutant(name="C(q) = 1: a small gradient alone is enough",
-                  statement=vf.variant(_statement, margin=lambda i: room(
-                      i, constant=lambda logits, reward: 0 * gap(logits, reward) + 1))),
+        vf.mutant("C(q) = 1: a small gradient alone is enough",
+                  margin=lambda i: room(i, constant=lambda logits, reward: 0 * gap(logits, reward) + 1)),
     ),
 )

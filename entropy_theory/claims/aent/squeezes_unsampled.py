@@ -75,15 +75,6 @@ _printed = vf.Statement(
           "of every other token.",
     margin=lambda i: _others(i, -log_growth(i)),
 )
-_repaired = vf.Statement(
-    latex=r"$\Delta z = c\,(e_k - \pi)$, $c > 0$, does not raise $\pi_a$, $a \ne k$, for any $c$ if "
-          r"$\pi_a + \pi_k > \sum_b\pi_b^2$; a step on the likeliest token raises no other.",
-    margin=lambda i: np.concatenate([
-        _others(i, ar.maximum(_rate(i), -log_growth(i))),
-        _without_sampled(i, -log_growth(i)),
-    ], axis=-1),
-)
-
 squeezes_unsampled = vf.Claim(
     id="aent.squeezes-unsampled",
     source="AEnt, Section 4.1",
@@ -96,7 +87,14 @@ squeezes_unsampled = vf.Claim(
     scope="one tabular state, one sampled token of positive weight, one step of any size",
     statement=_printed,
     instances=vf.bandit_instances(SIZE, correct=False, actions=(2, 6)),
-    repair=_repaired,
+    repair=vf.Statement(
+        latex=r"$\Delta z = c\,(e_k - \pi)$, $c > 0$, does not raise $\pi_a$, $a \ne k$, for any $c$ if "
+              r"$\pi_a + \pi_k > \sum_b\pi_b^2$; a step on the likeliest token raises no other.",
+        margin=lambda i: np.concatenate([
+            _others(i, ar.maximum(_rate(i), -log_growth(i))),
+            _without_sampled(i, -log_growth(i)),
+        ], axis=-1),
+    ),
     repair_is="instead",
     repair_note=r"none gains where $\pi_a + \pi_k > \sum \pi^2$; none ever if the sampled token is the "
                 "likeliest",

@@ -81,9 +81,7 @@ arbitrary_entropy = vf.Claim(
         actions=(2, 5),
     ),
     mutants=(
-        vf.Mutant(name="targets below log m are excluded too",
-                  statement=vf.variant(
-                      _statement, margin=lambda i: -_best_future(i),
-                      conditions=(*_statement.conditions, _low_target))),
+        vf.mutant("targets below log m are excluded too", margin=lambda i: -_best_future(i),
+                  conditions=(*_statement.conditions, _low_target)),
     ),
 )

@@ -53,21 +53,6 @@ def _little_is_shared(i: vf.Cases) -> ar.Reals:
 
 LITTLE_SHARED = vf.Condition(latex=r"$|v|^2\,|S|\,|g| < |F(T)|$", value=_little_is_shared)
 
-_statement = vf.Statement(
-    latex=r"With logits that share a direction $v$ of the parameters (kernel $I + vv^\top$) entropy "
-          r"still moves in the direction that $F(T)$ says: $F(T)\,\big(F(T) - \langle S, "
-          r"v\rangle\langle v, g\rangle\big) \ge 0$, with $S = -\nabla H$ and $g$ the expected step of "
-          r"the logits.",
-    margin=_one_sign,
-)
-
-_small = vf.Statement(
-    latex=r"It does if $|v|^2\,|S|\,|g| < |F(T)|$.",
-    margin=_one_sign,
-    relation=">",
-    conditions=(LITTLE_SHARED,),
-)
-
 assumption_b4 = vf.Claim(
     id="aepo.assumption-b4",
     source="AEPO, Appendix B, Assumption B.4",
@@ -76,9 +61,20 @@ assumption_b4 = vf.Claim(
         "Assumption B.4, which says nothing of what holds without it"),
     title="Without orthonormal logit gradients entropy still moves in the direction of F(T)",
     scope="one state whose logits share a direction of the parameters, exact expectation, first order",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"With logits that share a direction $v$ of the parameters (kernel $I + vv^\top$) entropy "
+              r"still moves in the direction that $F(T)$ says: $F(T)\,\big(F(T) - \langle S, "
+              r"v\rangle\langle v, g\rangle\big) \ge 0$, with $S = -\nabla H$ and $g$ the expected step "
+              r"of the logits.",
+        margin=_one_sign,
+    ),
     instances=vf.bandit_instances(TEMPERATURE, vectors=(SHARED,), actions=(2, 5)),
-    repair=_small,
+    repair=vf.Statement(
+        latex=r"It does if $|v|^2\,|S|\,|g| < |F(T)|$.",
+        margin=_one_sign,
+        relation=">",
+        conditions=(LITTLE_SHARED,),
+    ),
     repair_is="hypothesis",
     repair_note=r"hypothesis $|v|^2\,|S|\,|g| < |F(T)|$: little is shared, for how far $F(T)$ is "
                 "from zero",

@@ -102,13 +102,6 @@ def _runs() -> tuple[bool, str]:
                    f"from (1, 11): {steep[0]:+.3f} and {steep[1]:+.3f}")
 
 
-_statement = vf.Statement(
-    latex=r"Where every action is correct, $F(T_{\mathrm{high}}) \le |F(T_{\mathrm{low}})|$ "
-          r"for $1/T_{\mathrm{low}} - 1 \ge 1 - 1/T_{\mathrm{high}}$, such as $T = 6/5$ and $4/5$.",
-    margin=_surplus,
-    conditions=(FURTHER,),
-)
-
 _repaired = vf.Statement(
     latex=r"The same if the logits have a range $R \le 1$ with "
           r"$e^{2R\alpha} + e^{-2R\beta} \le 2$, $\alpha = 1 - 1/T_{\mathrm{high}}$, "
@@ -128,7 +121,12 @@ asymmetry = vf.Claim(
     title="On a solved state high temperature never raises entropy faster than low temperature lowers "
           "it",
     scope="one tabular state on which every action is right, exact expectation, first order",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"Where every action is correct, $F(T_{\mathrm{high}}) \le |F(T_{\mathrm{low}})|$ "
+              r"for $1/T_{\mathrm{low}} - 1 \ge 1 - 1/T_{\mathrm{high}}$, such as $T = 6/5$ and $4/5$.",
+        margin=_surplus,
+        conditions=(FURTHER,),
+    ),
     instances=vf.bandit_instances(HIGH, LOW, correct=False),
     witnesses=(
         {"weights": [1, 11], "temperature_high": Fraction(6, 5), "temperature_low": Fraction(4, 5)},

@@ -60,20 +60,6 @@ def _between(i: vf.Cases) -> ar.Reals:
     return np.stack([entropy - collapsed, exploded - entropy], axis=-1)
 
 
-_statement = vf.Statement(
-    latex=r"At the stationary policy of $J + \lambda\mathcal H$ the entropy is within "
-          r"$\frac{1}{10}\log n$ of $\log m$ or of $\log n$.",
-    margin=_extreme,
-    conditions=(SOME_WRONG,),
-)
-
-_in_between = vf.Statement(
-    latex=r"It is strictly between $\log m$ and $\log n$.",
-    margin=_between,
-    relation=">",
-    conditions=(SOME_WRONG,),
-)
-
 collapse_or_explosion = vf.Claim(
     id="aepo.collapse-or-explosion",
     source="AEPO, Section 4.2 (Figure 3: 'either entropy collapse or entropy explosion')",
@@ -84,14 +70,23 @@ collapse_or_explosion = vf.Claim(
         "the tenth is ours"),
     title="An entropy bonus leads to collapse or to explosion (one tabular state, stationary policy)",
     scope="one tabular state, rewards 0 and 1, stationary policy of the regularized objective",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"At the stationary policy of $J + \lambda\mathcal H$ the entropy is within "
+              r"$\frac{1}{10}\log n$ of $\log m$ or of $\log n$.",
+        margin=_extreme,
+        conditions=(SOME_WRONG,),
+    ),
     instances=vf.bandit_instances(COEFFICIENT, actions=(2, 8)),
-    repair=_in_between,
+    repair=vf.Statement(
+        latex=r"It is strictly between $\log m$ and $\log n$.",
+        margin=_between,
+        relation=">",
+        conditions=(SOME_WRONG,),
+    ),
     repair_is="instead",
     repair_note=r"the stationary policy $\mathrm{softmax}(R/\lambda)$ has an entropy strictly between "
                 r"$\log m$ and $\log n$",
     mutants=(
-        vf.Mutant(name="closer to log m", statement=vf.variant(
-            _in_between, margin=lambda i: _between(i)[..., 1] - _between(i)[..., 0])),
+        vf.mutant("closer to log m", margin=lambda i: _between(i)[..., 1] - _between(i)[..., 0]),
     ),
 )

@@ -45,18 +45,6 @@ def _rate_above_one(i: vf.Cases) -> ar.Reals:
 # ---------------------------------------------------------------- high half
 
 
-_high = vf.Statement(
-    latex=r"High temperature induces a relative increase: $F(T) \ge F(1)$ for $T > 1$.",
-    margin=_rate_above_one,
-)
-
-_high_repaired = vf.Statement(
-    latex=r"If $F(1) < 0$, then $F(T) > F(1)$ for every $T > 1$.",
-    margin=_rate_above_one,
-    relation=">",
-    conditions=(ENTROPY_FALLS,),
-)
-
 corollary_4_4_high = vf.Claim(
     id="aepo.corollary-4.4-high",
     source="AEPO, Corollary 4.4, first half",
@@ -65,31 +53,31 @@ corollary_4_4_high = vf.Claim(
         "Corollary 4.4"),
     title="High-temperature REINFORCE raises entropy relative to T = 1",
     scope="one tabular state, exact expectation, first order in the learning rate",
-    statement=_high,
+    statement=vf.Statement(
+        latex=r"High temperature induces a relative increase: $F(T) \ge F(1)$ for $T > 1$.",
+        margin=_rate_above_one,
+    ),
     instances=vf.bandit_instances(HIGH_TEMPERATURE),
     # The smallest for three actions; with four there is one of total weight 7. F(1) > 0 in both.
     witnesses=(
         {"weights": [1, 3, 4], "correct": [False, True, False], "temperature": 2},
     ),
-    repair=_high_repaired,
+    repair=vf.Statement(
+        latex=r"If $F(1) < 0$, then $F(T) > F(1)$ for every $T > 1$.",
+        margin=_rate_above_one,
+        relation=">",
+        conditions=(ENTROPY_FALLS,),
+    ),
     repair_is="hypothesis",
     repair_note="hypothesis $F(1) < 0$, that of Theorem 4.3, left unsaid in the corollary; then for "
                 "every $T > 1$ (the counterexample has $F(1) > 0$)",
     mutants=(
-        vf.Mutant(name="absolute: F(1) < 0 implies F(T) > 0",
-                  statement=vf.variant(_high_repaired,
-                                       margin=lambda i: rate(i.logits, i.correct, i.temperature))),
+        vf.mutant("absolute: F(1) < 0 implies F(T) > 0",
+                  margin=lambda i: rate(i.logits, i.correct, i.temperature)),
     ),
 )
 
 # ---------------------------------------------------------------- low half
-
-
-def _falls_everywhere_and_faster(i: vf.Cases) -> ar.Reals:
-    """F'(1) and -F(T)."""
-    return np.stack([
-        scaled_slope(i.logits, i.correct), -rate(i.logits, i.correct, i.temperature)
-    ], axis=-1)
 
 
 _low = vf.Statement(
@@ -97,15 +85,6 @@ _low = vf.Statement(
           r"$T < 1$.",
     margin=lambda i: -_rate_above_one(i),
     conditions=(ENTROPY_FALLS,),
-)
-
-_low_repaired = vf.Statement(
-    latex=r"If $F(1) < 0$, then $F'(1) > 0$, so that $F(T) < F(1)$ for $T < 1$ close to 1; and "
-          r"$F(T) < 0$ for every $T < 1$.",
-    margin=_falls_everywhere_and_faster,
-    relation=">",
-    conditions=_low.conditions,
-    beyond=lambda i: (slope_at_one(i),),
 )
 
 corollary_4_4_low = vf.Claim(
@@ -123,7 +102,17 @@ corollary_4_4_low = vf.Claim(
     witnesses=(
         {"weights": [4, 7, 8], "correct": [False, True, False], "temperature": Fraction(1, 20)},
     ),
-    repair=_low_repaired,
+    repair=vf.Statement(
+        latex=r"If $F(1) < 0$, then $F'(1) > 0$, so that $F(T) < F(1)$ for $T < 1$ close to 1; and "
+              r"$F(T) < 0$ for every $T < 1$.",
+        # F'(1) and -F(T).
+        margin=lambda i: np.stack([
+            scaled_slope(i.logits, i.correct), -rate(i.logits, i.correct, i.temperature)
+        ], axis=-1),
+        relation=">",
+        conditions=_low.conditions,
+        beyond=lambda i: (slope_at_one(i),),
+    ),
     repair_is="instead",
     repair_note="relative decrease only near $T = 1$, decrease for every $T < 1$",
     mutants=(

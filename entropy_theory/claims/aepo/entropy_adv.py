@@ -46,20 +46,6 @@ NO_CAP = vf.Condition(
     latex=r"$\beta\mathcal H \le |A_a|/\kappa$ for every token", value=_room, relation=">=",
 )
 
-_statement = vf.Statement(
-    latex=r"Entropy-Adv's $\psi = \min(\beta\mathcal H, |A|/\kappa)$ is a fixed offset: it leaves the "
-          r"expected policy gradient as it is.",
-    margin=_change,
-    relation="==",
-)
-
-_uncapped = vf.Statement(
-    latex=r"It does where no token's $\psi$ is cut by the cap $|A|/\kappa$.",
-    margin=_change,
-    relation="==",
-    conditions=(NO_CAP,),
-)
-
 entropy_adv = vf.Claim(
     id="aepo.entropy-adv",
     source="AEPO, Section 3.2 (Entropy-Adv: 'acting as a fixed offset to the original advantage')",
@@ -68,17 +54,27 @@ entropy_adv = vf.Claim(
         "Section 3.2, which does not say that the policy gradient stays as it is"),
     title="Entropy-Adv's offset leaves the expected policy gradient as it is",
     scope="one tabular state, exact expectation, on-policy",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"Entropy-Adv's $\psi = \min(\beta\mathcal H, |A|/\kappa)$ is a fixed offset: it leaves "
+              r"the expected policy gradient as it is.",
+        margin=_change,
+        relation="==",
+    ),
     instances=vf.bandit_instances(BETA, KAPPA, vectors=(ADVANTAGE,), correct=False, actions=(2, 5)),
-    repair=_uncapped,
+    repair=vf.Statement(
+        latex=r"It does where no token's $\psi$ is cut by the cap $|A|/\kappa$.",
+        margin=_change,
+        relation="==",
+        conditions=(NO_CAP,),
+    ),
     repair_is="hypothesis",
     repair_note=r"hypothesis: $\beta H \le |A_a|/\kappa$ for every token, so that the offset is a "
                 "baseline",
     mutants=(
-        vf.Mutant(name="it is enough that one token does not reach the cap", statement=vf.variant(
-            _uncapped, conditions=(vf.Condition(
-                latex="some token does not reach the cap",
-                value=lambda i: ar.largest(ar.maximum(i.advantage, -i.advantage)) / i.kappa
-                - i.beta * ar.entropy(i.logits)),))),
+        vf.mutant("it is enough that one token does not reach the cap",
+                  conditions=(vf.Condition(
+                      latex="some token does not reach the cap",
+                      value=lambda i: ar.largest(ar.maximum(i.advantage, -i.advantage)) / i.kappa
+                      - i.beta * ar.entropy(i.logits)),)),
     ),
 )

@@ -28,18 +28,6 @@ def _clipped(i: vf.Cases, reward: int = 1) -> ar.Reals:
     return ar.minimum(reward * i.ratio, reward * inside)
 
 
-def _residual(i: vf.Cases) -> ar.Reals:
-    """The clipped term for R = 1 minus min(r, 1 + eps); for R = 0 both are zero."""
-    return _clipped(i) - ar.minimum(i.ratio, 1 + i.epsilon)
-
-
-_statement = vf.Statement(
-    latex=r"For $R = 1$: $\min[rR, \mathrm{clip}(r, 1-\epsilon, 1+\epsilon)R] = \min(r, 1+\epsilon)$, "
-          "for every ratio $r > 0$.",
-    margin=_residual,
-    relation="==",
-)
-
 equation_1_clip = vf.Claim(
     id="aepo.equation-1-clip",
     source="AEPO, Eq. (1), second term",
@@ -48,10 +36,16 @@ equation_1_clip = vf.Claim(
         "Eq. (1), of which it is a consequence"),
     title="At reward 1 the clip of the REINFORCE term has an upper edge only",
     scope="one sampled token, off-policy",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"For $R = 1$: $\min[rR, \mathrm{clip}(r, 1-\epsilon, 1+\epsilon)R] = \min(r, "
+              r"1+\epsilon)$, for every ratio $r > 0$.",
+        # The clipped term for R = 1 minus min(r, 1 + eps); for R = 0 both are zero.
+        margin=lambda i: _clipped(i) - ar.minimum(i.ratio, 1 + i.epsilon),
+        relation="==",
+    ),
     instances=vf.bandit_instances(RATIO, EPSILON, correct=False, actions=(2, 2)),
     mutants=(
-        vf.Mutant(name="for R = -1 too", statement=vf.variant(
-            _statement, margin=lambda i: _clipped(i, reward=-1) + ar.minimum(i.ratio, 1 + i.epsilon))),
+        vf.mutant("for R = -1 too",
+                  margin=lambda i: _clipped(i, reward=-1) + ar.minimum(i.ratio, 1 + i.epsilon)),
     ),
 )

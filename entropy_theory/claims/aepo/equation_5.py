@@ -56,15 +56,6 @@ def _gradient_of_log_policy(i: Any) -> vf.Term:
 
 INSTANCES = vf.bandit_instances(TEMPERATURE, LEARNING_RATE)
 
-_statement = vf.Statement(
-    latex=r"$\Delta z_{a'} = \eta \sum_{a^*\in\mathcal A^*} \pi^T(a^*)(\delta_{a'a^*} - \pi(a'))$, "
-          r"exactly, for a tabular softmax policy.",
-    margin=_residual,
-    relation="==",
-    beyond=_gradient,
-)
-
-
 def _wrong_score(i: vf.Cases) -> ar.Reals:
     scale = ar.per_action(i.learning_rate)
     return scale * (_expected_score(i, i.temperature)
@@ -80,7 +71,13 @@ equation_5 = vf.Claim(
         r"\pi_{\theta_k}(a'|s))]", "Eq. (5), last line, with '=' for its '≈'"),
     title="The logit step of tempered REINFORCE",
     scope="one tabular state, exact expectation, one step",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"$\Delta z_{a'} = \eta \sum_{a^*\in\mathcal A^*} \pi^T(a^*)(\delta_{a'a^*} - \pi(a'))$, "
+              r"exactly, for a tabular softmax policy.",
+        margin=_residual,
+        relation="==",
+        beyond=_gradient,
+    ),
     instances=INSTANCES,
     symbolic=True,
     printed_proof=(
@@ -91,7 +88,6 @@ equation_5 = vf.Claim(
             "printed: Eq. 5", "orthonormal logit gradients give the sum", INSTANCES, _residual)),
     ),
     mutants=(
-        vf.Mutant(name="gradient taken of the tempered policy",
-                  statement=vf.variant(_statement, margin=_wrong_score)),
+        vf.mutant("gradient taken of the tempered policy", margin=_wrong_score),
     ),
 )

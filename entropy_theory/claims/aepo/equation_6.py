@@ -45,15 +45,6 @@ def _gradient(i: Any) -> tuple[vf.Term, ...]:
     return (has_derivative(lambda t: ar.entropy(i.logits + ar.per_action(t) * i.step), 0, slope),)
 
 
-_statement = vf.Statement(
-    latex=r"$\langle\nabla_z H, \Delta z\rangle = -\mathrm{Cov}_\pi(\Delta z, \log\pi) "
-          r"= -\mathrm{Cov}_\pi(\Delta z, z)$, exactly.",
-    margin=_residuals,
-    relation="==",
-    beyond=_gradient,
-)
-
-
 INSTANCES = vf.bandit_instances(correct=False, step=True)
 
 
@@ -84,7 +75,13 @@ equation_6 = vf.Claim(
         "Eq. (6), the line before the last"),
     title="The gradient of entropy along a step is minus a covariance",
     scope="one softmax policy, any direction of the logits, derivative",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"$\langle\nabla_z H, \Delta z\rangle = -\mathrm{Cov}_\pi(\Delta z, \log\pi) "
+              r"= -\mathrm{Cov}_\pi(\Delta z, z)$, exactly.",
+        margin=_residuals,
+        relation="==",
+        beyond=_gradient,
+    ),
     instances=INSTANCES,
     symbolic=True,
     printed_proof=(
@@ -94,7 +91,6 @@ equation_6 = vf.Claim(
         _printed("Eq. 6", "Cov(dz, log pi) = Cov(dz, z)", lambda i: _chain(i)[1] - _chain(i)[2]),
     ),
     mutants=(
-        vf.Mutant(name="covariance under the uniform distribution",
-                  statement=vf.variant(_statement, margin=_unweighted)),
+        vf.mutant("covariance under the uniform distribution", margin=_unweighted),
     ),
 )

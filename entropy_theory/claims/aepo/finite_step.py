@@ -76,15 +76,6 @@ _statement = vf.Statement(
 )
 _where_it_falls = vf.variant(_statement, conditions=(*_statement.conditions, FALLS_EXACTLY))
 
-_repaired = vf.Statement(
-    latex=r"For $T > 1$, $F(1) < 0$ and $\eta < 4(F(T) - F(1))/((1 + \log n)"
-          r"(\lVert d_T\rVert^2 + \lVert d_1\rVert^2))$: $\Delta H(T) > \Delta H(1)$.",
-    margin=_gain,
-    relation=">",
-    conditions=(HOT, ENTROPY_FALLS, SMALL_STEP),
-)
-
-
 def _calm() -> tuple[bool, str]:
     """The adversary on eta <= 4: random policies, hot temperatures, local ascent."""
     found = search(_where_it_falls, vf.bandit_instances(TEMPERATURE, CALM_RATE, actions=(3, 6)),
@@ -109,7 +100,13 @@ finite_step = vf.Claim(
         {"weights": [1, 87, 114], "correct": [False, True, True], "temperature": 10,
          "learning_rate": 6},
     ),
-    repair=_repaired,
+    repair=vf.Statement(
+        latex=r"For $T > 1$, $F(1) < 0$ and $\eta < 4(F(T) - F(1))/((1 + \log n)"
+              r"(\lVert d_T\rVert^2 + \lVert d_1\rVert^2))$: $\Delta H(T) > \Delta H(1)$.",
+        margin=_gain,
+        relation=">",
+        conditions=(HOT, ENTROPY_FALLS, SMALL_STEP),
+    ),
     repair_is="hypothesis",
     repair_note=r"for $\eta < 4(F(T) - F(1))/((1 + \log n)(\lVert d_T\rVert^2 + \lVert d_1\rVert^2))$",
     experiments=(

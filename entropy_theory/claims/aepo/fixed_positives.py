@@ -88,13 +88,6 @@ def _conclusions(i: vf.Cases) -> ar.Reals:
     ], axis=-1)
 
 
-_statement = vf.Statement(
-    latex=r"With a fixed number of positives the rate is $G(T) = F(T)/P_T$, $P_T \in (0, 1]$; $F(1) < "
-          r"0$ gives $(T - 1)(G(T) - G(1)) \ge 0$ for every $T$.",
-    margin=_conclusions,
-    beyond=_in_full,
-)
-
 fixed_positives = vf.Claim(
     id="aepo.fixed-positives",
     source="AEPO, Table 4 (60 positives when raising, 30 when lowering)",
@@ -104,12 +97,17 @@ fixed_positives = vf.Claim(
     title="With a fixed number of positives, and F(1) < 0, both halves of Corollary 4.4 hold at every "
           "T",
     scope="one tabular state, exact expectation, first order in the learning rate",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"With a fixed number of positives the rate is $G(T) = F(T)/P_T$, $P_T \in (0, 1]$; $F(1) "
+              r"< 0$ gives $(T - 1)(G(T) - G(1)) \ge 0$ for every $T$.",
+        margin=_conclusions,
+        beyond=_in_full,
+    ),
     instances=vf.bandit_instances(TEMPERATURE),
     mutants=(
-        vf.Mutant(name="F instead of G",
-                  statement=vf.variant(_statement, margin=lambda i: ar.maximum(
+        vf.mutant("F instead of G",
+                  margin=lambda i: ar.maximum(
                       rate(i.logits, i.correct), (i.temperature - 1) * (
-                          rate(i.logits, i.correct, i.temperature) - rate(i.logits, i.correct))))),
+                          rate(i.logits, i.correct, i.temperature) - rate(i.logits, i.correct)))),
     ),
 )

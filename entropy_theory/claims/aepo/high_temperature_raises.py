@@ -24,20 +24,6 @@ def _rate(i: vf.Cases) -> ar.Reals:
     return rate(i.logits, i.correct, i.temperature)
 
 
-_statement = vf.Statement(
-    latex=r"Entropy increases under high-temperature sampling: $F(T) \ge 0$ for $T > 1$.",
-    margin=_rate,
-)
-
-_repaired = vf.Statement(
-    latex=r"Unless $c = C$ on all of $\mathcal A^*$: $F(T) > 0$ for $T > 1$ if $F(1) > 0$, or every "
-          r"action is correct, or $\sum_{\mathcal A^*}(c - C) = S < 0$ and $T > R W/|S|$, with $R$ "
-          r"the range of the right logits and $W = \sum_{\mathcal A^*}(C - c)_+$.",
-    margin=_rate,
-    relation=">",
-    conditions=(EXCESS_ON_CORRECT, HOT),
-)
-
 high_temperature_raises = vf.Claim(
     id="aepo.high-temperature-raises",
     source="AEPO, section 4.1 (Figure 2), first half, as an absolute statement",
@@ -45,17 +31,27 @@ high_temperature_raises = vf.Claim(
         "precise", "entropy increases under high-temperature sampling", "Section 4.1, of Figure 2"),
     title="High-temperature sampling raises entropy",
     scope="one tabular state, exact expectation, first order in the learning rate",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"Entropy increases under high-temperature sampling: $F(T) \ge 0$ for $T > 1$.",
+        margin=_rate,
+    ),
     instances=vf.bandit_instances(HIGH_TEMPERATURE),
     witnesses=({"weights": [1, 2], "correct": [False, True], "temperature": 2},),
-    repair=_repaired,
+    repair=vf.Statement(
+        latex=r"Unless $c = C$ on all of $\mathcal A^*$: $F(T) > 0$ for $T > 1$ if $F(1) > 0$, or every "
+              r"action is correct, or $\sum_{\mathcal A^*}(c - C) = S < 0$ and $T > R W/|S|$, with $R$ "
+              r"the range of the right logits and $W = \sum_{\mathcal A^*}(C - c)_+$.",
+        margin=_rate,
+        relation=">",
+        conditions=(EXCESS_ON_CORRECT, HOT),
+    ),
     repair_is="hypothesis",
     repair_note="hypothesis: entropy rises at $T = 1$, or all actions are correct, or $T$ is "
                 "above $R W/|S|$, which exists only if the mean of $c$ over $A^*$ is below $C$",
     mutants=(
-        vf.Mutant(name="a mean of c below C is enough, for every T > 1",
-                  statement=vf.variant(_repaired, conditions=(
+        vf.mutant("a mean of c below C is enough, for every T > 1",
+                  conditions=(
                       vf.Condition(latex="S < 0", value=lambda i: -sum_of_excess(i.logits, i.correct)),
-                  ))),
+                  )),
     ),
 )

@@ -22,21 +22,6 @@ def _slope(i: Any) -> tuple[vf.Term, ...]:
         lambda t: ar.entropy(i.logits, t), i.temperature, variance / i.temperature**3),)
 
 
-def _gain(i: vf.Cases) -> ar.Reals:
-    return ar.entropy(i.logits, i.temperature * i.factor) - ar.entropy(i.logits, i.temperature)
-
-
-_statement = vf.Statement(
-    latex=r"$H(\pi^{T'}) > H(\pi^{T})$ for $T' > T > 0$; the derivative in $T$ is $\mathrm{Var}(z)/T^3$.",
-    margin=_gain,
-    relation=">",
-    beyond=_slope,
-    conditions=(
-        vf.Condition(latex="the logits are not all equal",
-                     value=lambda i: ar.largest(i.logits) - ar.smallest(i.logits)),
-    ),
-)
-
 lemma_4_1 = vf.Claim(
     id="aepo.lemma-4.1",
     source="AEPO, Lemma 4.1",
@@ -45,7 +30,18 @@ lemma_4_1 = vf.Claim(
         "Lemma 4.1"),
     title="A higher temperature means a higher entropy",
     scope="one distribution that is sampled from, logits fixed",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"$H(\pi^{T'}) > H(\pi^{T})$ for $T' > T > 0$; the derivative in $T$ is "
+              r"$\mathrm{Var}(z)/T^3$.",
+        margin=lambda i: (
+            ar.entropy(i.logits, i.temperature * i.factor) - ar.entropy(i.logits, i.temperature)),
+        relation=">",
+        beyond=_slope,
+        conditions=(
+            vf.Condition(latex="the logits are not all equal",
+                         value=lambda i: ar.largest(i.logits) - ar.smallest(i.logits)),
+        ),
+    ),
     instances=vf.bandit_instances(
         vf.Scalar(name="temperature", low=0.05, high=20.0, grid=(1, Fraction(1, 2), 2),
                   range=vf.POSITIVE),

@@ -48,14 +48,6 @@ _statement = vf.Statement(
     relation="==",
 )
 
-_repaired = vf.Statement(
-    latex=r"If all responses with a reward above zero have the same length, the gradients of Section 4.2 "
-          r"and of Eq. (1) are parallel.",
-    margin=_cross,
-    relation="==",
-    conditions=(ONE_LENGTH,),
-)
-
 length_factors = vf.Claim(
     id="aepo.length-factors",
     source="AEPO, Sections 3.1, 4.2 and Eq. (1)",
@@ -67,7 +59,13 @@ length_factors = vf.Claim(
     statement=_statement,
     instances=vf.tree_instances(TEMPERATURE, tokens=(2, 3), horizon=(1, 2), reward=None,
                                 vectors=(REWARD,)),
-    repair=_repaired,
+    repair=vf.Statement(
+        latex=r"If all responses with a reward above zero have the same length, the gradients of "
+              r"Section 4.2 and of Eq. (1) are parallel.",
+        margin=_cross,
+        relation="==",
+        conditions=(ONE_LENGTH,),
+    ),
     repair_is="hypothesis",
     repair_note="hypothesis: all responses with a reward above zero have one length",
     # "Stop" and "go on, go on" are right: one token and two.

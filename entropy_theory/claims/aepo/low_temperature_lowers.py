@@ -26,20 +26,6 @@ def _fall(i: vf.Cases) -> ar.Reals:
     return -rate(i.logits, i.correct, i.temperature)
 
 
-_statement = vf.Statement(
-    latex=r"Entropy decreases under low-temperature sampling: $F(T) \le 0$ for $T < 1$.",
-    margin=_fall,
-)
-
-_repaired = vf.Statement(
-    latex=r"Unless $c = C$ on all of $\mathcal A^*$: $F(T) < 0$ for $T < 1$ if $F(1) < 0$, or every "
-          r"action is correct, or $W e^{-D/T} < \max_{\mathcal A^*} c - C$, with $W = \sum_{\mathcal "
-          r"A^*}(C - c)_+$ and $D$ from the largest right logit down to the next one with $c < C$.",
-    margin=_fall,
-    relation=">",
-    conditions=(EXCESS_ON_CORRECT, COLD),
-)
-
 low_temperature_lowers = vf.Claim(
     id="aepo.low-temperature-lowers",
     source="AEPO, section 4.1 (Figure 2), second half, as an absolute statement",
@@ -47,18 +33,28 @@ low_temperature_lowers = vf.Claim(
         "precise", "and decreases under low-temperature sampling", "Section 4.1, of Figure 2"),
     title="Low-temperature sampling lowers entropy",
     scope="one tabular state, exact expectation, first order in the learning rate",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"Entropy decreases under low-temperature sampling: $F(T) \le 0$ for $T < 1$.",
+        margin=_fall,
+    ),
     instances=vf.bandit_instances(LOW_TEMPERATURE),
     witnesses=({"weights": [1, 2], "correct": [True, False], "temperature": Fraction(1, 2)},),
-    repair=_repaired,
+    repair=vf.Statement(
+        latex=r"Unless $c = C$ on all of $\mathcal A^*$: $F(T) < 0$ for $T < 1$ if $F(1) < 0$, or every "
+              r"action is correct, or $W e^{-D/T} < \max_{\mathcal A^*} c - C$, with $W = \sum_{\mathcal "
+              r"A^*}(C - c)_+$ and $D$ from the largest right logit down to the next one with $c < C$.",
+        margin=_fall,
+        relation=">",
+        conditions=(EXCESS_ON_CORRECT, COLD),
+    ),
     repair_is="hypothesis",
     repair_note=r"hypothesis: entropy falls at $T = 1$, or all actions are correct, or $W e^{-D/T} "
                 r"< \max c - C$ over $A^*$: $T$ is low enough",
     mutants=(
-        vf.Mutant(name="max c > C over A* is enough, for every T < 1",
-                  statement=vf.variant(_repaired, conditions=(
+        vf.mutant("max c > C over A* is enough, for every T < 1",
+                  conditions=(
                       vf.Condition(latex="max c > C", value=lambda i: largest_excess(i.logits,
                                                                                      i.correct)),
-                  ))),
+                  )),
     ),
 )

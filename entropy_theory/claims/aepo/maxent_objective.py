@@ -37,19 +37,6 @@ def _residual(i: vf.Cases, per_token: bool = True) -> ar.Reals:
     return _expected_entropy(i, per_token) - _surprise(i)
 
 
-_statement = vf.Statement(
-    latex=r"$J + \lambda\,\mathcal H = E_o\sum_{t=1}^{|o|}[R - \lambda\log\pi(o_t|o_{<t})]$ with "
-          r"$\mathcal H = E_o\frac{1}{|o|}\sum_t\mathcal H_t$.",
-    margin=_residual,
-    relation="==",
-)
-
-_corrected = vf.Statement(
-    latex=r"The same with $\mathcal H = E_o\sum_t\mathcal H_t$.",
-    margin=lambda i: _residual(i, per_token=False),
-    relation="==",
-)
-
 maxent_objective = vf.Claim(
     id="aepo.maxent-objective",
     source="AEPO, Section 3.2 (Entropy-Reg) with Definition B.1",
@@ -60,13 +47,22 @@ maxent_objective = vf.Claim(
         r"\pi_\theta(o_t|q, o_{<t})]", "Section 3.2"),
     title="The entropy-regularized objective adds up -log pi over the tokens of a response",
     scope="tabular token tree with responses of several lengths, exact expectation",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"$J + \lambda\,\mathcal H = E_o\sum_{t=1}^{|o|}[R - \lambda\log\pi(o_t|o_{<t})]$ with "
+              r"$\mathcal H = E_o\frac{1}{|o|}\sum_t\mathcal H_t$.",
+        margin=_residual,
+        relation="==",
+    ),
     instances=vf.tree_instances(tokens=(2, 3), horizon=(1, 3), reward=None),
-    repair=_corrected,
+    repair=vf.Statement(
+        latex=r"The same with $\mathcal H = E_o\sum_t\mathcal H_t$.",
+        margin=lambda i: _residual(i, per_token=False),
+        relation="==",
+    ),
     repair_is="correction",
     repair_note="without the factor $1/|o|$ in $H$",
     mutants=(
-        vf.Mutant(name="the entropy of the first token alone", statement=vf.variant(
-            _corrected, margin=lambda i: ar.entropy(i.logits)[..., 0] - _surprise(i))),
+        vf.mutant("the entropy of the first token alone",
+                  margin=lambda i: ar.entropy(i.logits)[..., 0] - _surprise(i)),
     ),
 )

@@ -48,12 +48,6 @@ _statement = vf.Statement(
     conditions=(SOME_WRONG,),
 )
 
-_repaired = vf.Statement(
-    latex="Replacing $R$ by $R - P_T$ takes $P_T F_{all}(T)$ from the entropy rate, $F_{all}$ the rate "
-          r"with every action right: $(T - 1)\,P_T F_{all}(T) \ge 0$.",
-    margin=_against_the_temperature,
-)
-
 negatives_cancel = vf.Claim(
     id="aepo.negatives-cancel",
     source="AEPO, Section 6.2",
@@ -66,7 +60,11 @@ negatives_cancel = vf.Claim(
     statement=_statement,
     instances=vf.bandit_instances(TEMPERATURE),
     witnesses=({"weights": [1, 2], "correct": [True, False], "temperature": 1},),
-    repair=_repaired,
+    repair=vf.Statement(
+        latex=r"Replacing $R$ by $R - P_T$ takes $P_T F_{all}(T)$ from the entropy rate, $F_{all}$ the "
+              r"rate with every action right: $(T - 1)\,P_T F_{all}(T) \ge 0$.",
+        margin=_against_the_temperature,
+    ),
     repair_is="instead",
     repair_note="what including them takes away, $P_T F_{all}(T)$, has the sign of $T - 1$ or is 0",
     mutants=(

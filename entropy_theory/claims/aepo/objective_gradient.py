@@ -74,15 +74,6 @@ _statement = vf.Statement(
 ONE_LENGTH = vf.Condition(
     latex="all responses with a reward above zero have the same length h", value=_spread, relation=">=")
 
-_repaired = vf.Statement(
-    latex=r"$E_o\sum_t\nabla\log\pi(o_t|q,o_{<t})R$ is $d(s)\,\pi(a|s)\,(Q(s,a) - V(s))$, the formula "
-          "for the gradient of $E_o[R]$, for any lengths; where all responses with a reward above zero "
-          "have the length $h$, the same formula for $E_o[R|o|]$, the printed objective, is $h$ times "
-          "it.",
-    margin=lambda i: np.concatenate([_repaired_residual(i), _where_of_one_length(i)], axis=-1),
-    relation="==",
-)
-
 objective_gradient = vf.Claim(
     id="aepo.objective-gradient",
     source="AEPO, Section 3.1 (objective and its policy gradient)",
@@ -95,7 +86,14 @@ objective_gradient = vf.Claim(
     scope="tabular token tree with responses of several lengths, exact expectation, gradient",
     statement=_statement,
     instances=vf.tree_instances(tokens=(2, 3), horizon=(1, 2), reward=None, vectors=(REWARD,)),
-    repair=_repaired,
+    repair=vf.Statement(
+        latex=r"$E_o\sum_t\nabla\log\pi(o_t|q,o_{<t})R$ is $d(s)\,\pi(a|s)\,(Q(s,a) - V(s))$, the "
+              r"formula for the gradient of $E_o[R]$, for any lengths; where all responses with a "
+              r"reward above zero have the length $h$, the same formula for $E_o[R|o|]$, the printed "
+              r"objective, is $h$ times it.",
+        margin=lambda i: np.concatenate([_repaired_residual(i), _where_of_one_length(i)], axis=-1),
+        relation="==",
+    ),
     repair_is="correction",
     repair_note="without the sum over t in the objective (or for one length, up to the factor h)",
     mutants=(

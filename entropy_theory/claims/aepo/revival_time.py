@@ -82,10 +82,6 @@ def _both_bounds(i: vf.Cases) -> list[ar.Reals]:
     return [2 * rate / temperature * scale - loss, loss - least * scale]
 
 
-def _revives(i: vf.Cases) -> ar.Reals:
-    return np.stack([_slowest(i), *_both_bounds(i)], axis=-1)
-
-
 def _any_number_of_steps(i: Any) -> tuple[vf.Term, ...]:
     """Both bounds on the number N of steps from D to D_N."""
     temperature, rate = ar.per_action(i.temperature), ar.per_action(i.learning_rate)
@@ -126,16 +122,6 @@ def _gap_of(entropy: float) -> float:
     return low
 
 
-_statement = vf.Statement(
-    latex="On the solved face, for $T > 1$: a step moves no difference of two logits by more than "
-          r"$2\eta W$, $W = \sum_a e^{-(z_1 - z_a)/T} - 1$. The gap of two answers follows $D' = D - "
-          r"\eta f_T(D)$; for $\eta \le 2$ the number $N$ of steps from the gap $D$ to $D_N$ obeys "
-          r"$\frac{T}{2\eta}(e^{D/T} - e^{D_N/T}) \le N$ and $N\,\eta\,c(D_N) \le (T+\eta)(e^{D/T} - "
-          r"e^{D_N/T})$, $c(D) = f_T(D)\,e^{D/T}$.",
-    margin=_revives,
-    beyond=_any_number_of_steps,
-)
-
 revival_time = vf.Claim(
     id="aepo.revival-time",
     source="AEPO, Section 4.1 (collapse can be counteracted) and Figure 2",
@@ -146,7 +132,15 @@ revival_time = vf.Claim(
     title="The gap of two right answers closes in a time like exp(D/T) (solved tabular state)",
     scope="one tabular state on which every action is right, exact expectation, one step; every step "
           "of the gap of two answers",
-    statement=_statement,
+    statement=vf.Statement(
+        latex="On the solved face, for $T > 1$: a step moves no difference of two logits by more than "
+              r"$2\eta W$, $W = \sum_a e^{-(z_1 - z_a)/T} - 1$. The gap of two answers follows $D' = D - "
+              r"\eta f_T(D)$; for $\eta \le 2$ the number $N$ of steps from the gap $D$ to $D_N$ obeys "
+              r"$\frac{T}{2\eta}(e^{D/T} - e^{D_N/T}) \le N$ and $N\,\eta\,c(D_N) \le (T+\eta)(e^{D/T} - "
+              r"e^{D_N/T})$, $c(D) = f_T(D)\,e^{D/T}$.",
+        margin=lambda i: np.stack([_slowest(i), *_both_bounds(i)], axis=-1),
+        beyond=_any_number_of_steps,
+    ),
     instances=vf.bandit_instances(
         HIGH_TEMPERATURE,
         vf.Scalar(name="learning_rate", low=0.01, high=2.0, grid=(1, Fraction(1, 2), 2),
@@ -156,8 +150,7 @@ revival_time = vf.Claim(
     experiments=(vf.experiment("times from gaps 4, 6 and 8", "exact runs revive within the bounds",
                                _known_times),),
     mutants=(
-        vf.Mutant(name="revival below T = 1 too", statement=vf.variant(
-                   _statement, margin=lambda i: np.stack(_both_bounds(i), axis=-1)),
+        vf.mutant("revival below T = 1 too", margin=lambda i: np.stack(_both_bounds(i), axis=-1),
                   instances=vf.bandit_instances(
                       vf.Scalar(name="temperature", low=0.6, high=0.95, grid=(Fraction(3, 4),),
                                 range=vf.POSITIVE),

@@ -97,22 +97,6 @@ KEEPS_ANSWERS = vf.Condition(
 )
 
 
-_statement = vf.Statement(
-    latex=r"A step on tempered samples does not lower the reward: $p' \ge p$, for every $T$ and every "
-          r"learning rate.",
-    margin=log_odds_change,
-    conditions=(SOME_WRONG,),
-)
-
-_repaired = vf.Statement(
-    latex=r"If some action is wrong, and $T \le 1$ or $p\,|\mathcal A^*|\sum_{\mathcal A^*} q^2 \le 1$, "
-          r"then $p' > p$ after the expected step, for every learning rate.",
-    margin=log_odds_change,
-    relation=">",
-    conditions=(SOME_WRONG, KEEPS_ANSWERS),
-    beyond=_reward_rises,
-)
-
 reward_improvement = vf.Claim(
     id="aepo.reward-improvement",
     source="AEPO, sections 1 and 4.2 (REINFORCE as regularization)",
@@ -122,7 +106,12 @@ reward_improvement = vf.Claim(
         "behavior distributions", "Section 4.2"),
     title="REINFORCE on tempered samples improves the reward",
     scope="one tabular state, exact expectation, one step",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"A step on tempered samples does not lower the reward: $p' \ge p$, for every $T$ and "
+              r"every learning rate.",
+        margin=log_odds_change,
+        conditions=(SOME_WRONG,),
+    ),
     instances=vf.bandit_instances(TEMPERATURES, LEARNING_RATE),
     witnesses=(
         {"weights": [1, 1, 6], "correct": [True, False, True], "temperature": 10, "learning_rate": 1},
@@ -130,16 +119,23 @@ reward_improvement = vf.Claim(
         {"weights": [1, 6, 53], "correct": [False, True, True], "temperature": Fraction(6, 5),
          "learning_rate": 1},
     ),
-    repair=_repaired,
+    repair=vf.Statement(
+        latex=r"If some action is wrong, and $T \le 1$ or $p\,|\mathcal A^*|\sum_{\mathcal A^*} q^2 \le "
+              r"1$, then $p' > p$ after the expected step, for every learning rate.",
+        margin=log_odds_change,
+        relation=">",
+        conditions=(SOME_WRONG, KEEPS_ANSWERS),
+        beyond=_reward_rises,
+    ),
     repair_is="hypothesis",
     repair_note=r"hypothesis $T \le 1$, or $p\,|A^*| \sum q^2 \le 1$ (one right answer; equally likely "
                 r"ones; $p \le 1/|A^*|$); then for every learning rate",
     mutants=(
-        vf.Mutant(name="p <= 9/10 instead of p |A*| sum q^2 <= 1",
-                  statement=vf.variant(_repaired, conditions=(
+        vf.mutant("p <= 9/10 instead of p |A*| sum q^2 <= 1",
+                  conditions=(
                       SOME_WRONG,
                       vf.Condition(latex="p <= 9/10", value=lambda i: 9 - 10 * ar.total(
                           ar.softmax(i.logits), i.correct)),
-                  ))),
+                  )),
     ),
 )

@@ -24,24 +24,20 @@ _ODD_ONE = list(ROWS).index("Qwen2.5-Math-7B, +Entropy-Adv") + 1
 _MISPRINT = (_ODD_ONE, "51.76", "51.69")
 _corrected_room = corrected_room(*_MISPRINT)
 
-_averages = vf.Statement(
-    latex=r"The printed average is the mean of its row, within rounding.", margin=rounding_room,
-)
-
-_corrected = vf.Statement(
-    latex=r"With 51.69 in place of 51.76 for Qwen2.5-math-7B with Entropy-Adv, each average is the mean "
-          r"of its row, within rounding.",
-    margin=_corrected_room,
-)
-
 table_1_averages = vf.Claim(
     id="aepo.table-1-averages",
     source="AEPO, Table 1",
     reading=vf.Reading("precise", "Average", "Table 1, heading of the last column"),
     title="The printed averages are the means of their rows",
     scope="printed table",
-    statement=_averages,
-    repair=_corrected,
+    statement=vf.Statement(
+        latex=r"The printed average is the mean of its row, within rounding.", margin=rounding_room,
+    ),
+    repair=vf.Statement(
+        latex=r"With 51.69 in place of 51.76 for Qwen2.5-math-7B with Entropy-Adv, each average is the "
+              r"mean of its row, within rounding.",
+        margin=_corrected_room,
+    ),
     repair_is="correction",
     repair_note="the mean of Qwen2.5-math-7B with Entropy-Adv is 51.69, not 51.76",
     instances=vf.listed_instances(tuple(ROWS.values()), "the thirteen rows of the table"),

@@ -20,25 +20,20 @@ ROWS = {name: averaged_row(k + 1, *printed) for k, (name, printed) in enumerate(
 _MISPRINT = (1, "37.66", "32.56")
 _corrected_room = corrected_room(*_MISPRINT)
 
-_averages = vf.Statement(
-    latex=r"The printed average is the mean of its row, within rounding.", margin=rounding_room,
-)
-
-_corrected = vf.Statement(
-    latex=r"With 32.56 in place of 37.66 for the base model, each average is the mean of its row, within "
-          r"rounding.",
-    margin=_corrected_room,
-)
-
-
 table_3_base_row = vf.Claim(
     id="aepo.table-3-base-row",
     source="AEPO, Table 3",
     reading=vf.Reading("precise", "Average", "Table 3, heading of the last column"),
     title="The printed averages are the means of their rows, the base model's included",
     scope="printed table",
-    statement=_averages,
-    repair=_corrected,
+    statement=vf.Statement(
+        latex=r"The printed average is the mean of its row, within rounding.", margin=rounding_room,
+    ),
+    repair=vf.Statement(
+        latex=r"With 32.56 in place of 37.66 for the base model, each average is the mean of its row, "
+              r"within rounding.",
+        margin=_corrected_room,
+    ),
     repair_is="correction",
     repair_note="the base row's mean is 32.56, as in Table 1, not 37.66",
     instances=vf.listed_instances(tuple(ROWS.values()), "the seven rows of the table"),

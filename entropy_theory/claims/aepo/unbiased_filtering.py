@@ -33,20 +33,6 @@ ONE_RIGHT = vf.Condition(
     latex="one answer is right", value=lambda i: 1 - _number_right(i), relation=">=",
 )
 
-_statement = vf.Statement(
-    latex=r"The expected step on positive samples of $\pi^T$ is the gradient of the reward times "
-          r"$\pi^T(\mathcal A^*)/\pi(\mathcal A^*)$.",
-    margin=_tilt,
-    relation="==",
-)
-
-_one_right = vf.Statement(
-    latex=r"It is if one answer is right.",
-    margin=_tilt,
-    relation="==",
-    conditions=(ONE_RIGHT,),
-)
-
 unbiased_filtering = vf.Claim(
     id="aepo.unbiased-filtering",
     source="AEPO, Sections 1 and 4.2 ('filter out negative samples in an unbiased manner')",
@@ -55,14 +41,25 @@ unbiased_filtering = vf.Claim(
         "Section 4.2, which does not say that the step is a multiple of the policy gradient"),
     title="The expected step on positive tempered samples is a multiple of the policy gradient",
     scope="one tabular state, exact expectation",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"The expected step on positive samples of $\pi^T$ is the gradient of the reward times "
+              r"$\pi^T(\mathcal A^*)/\pi(\mathcal A^*)$.",
+        margin=_tilt,
+        relation="==",
+    ),
     instances=vf.bandit_instances(TEMPERATURE),
-    repair=_one_right,
+    repair=vf.Statement(
+        latex=r"It is if one answer is right.",
+        margin=_tilt,
+        relation="==",
+        conditions=(ONE_RIGHT,),
+    ),
     repair_is="hypothesis",
     repair_note="hypothesis: one answer is right (AEPO's $R = 1[o = o^*]$ for responses of one token)",
     mutants=(
-        vf.Mutant(name="two right answers are allowed", statement=vf.variant(_one_right, conditions=(
-            vf.Condition(latex="at most two are right", value=lambda i: 2 - _number_right(i),
-                         relation=">="),))),
+        vf.mutant("two right answers are allowed",
+                  conditions=(
+                      vf.Condition(latex="at most two are right", value=lambda i: 2 - _number_right(i),
+                                   relation=">="),)),
     ),
 )

@@ -53,19 +53,6 @@ def _it_is_the_variance(i: Any) -> tuple[vf.Term, ...]:
             (i.temperature - 1) * (here - variance(i.logits, i.correct)) >= 0)
 
 
-_statement = vf.Statement(
-    latex=r"One-sample REINFORCE has its larger variance at $T = 1$: $V(1) \ge V(T)$.",
-    margin=_untempered_is_larger,
-)
-
-_repaired = vf.Statement(
-    latex=r"On a solved state $V(1) \ge V(T)$ for $T \le 1$, and $V(1) \le V(T)$ for $T \ge 1$: there "
-          r"$V(T) = 1 - \|q^T\|^2$.",
-    margin=_spread,
-    conditions=(ALL_RIGHT,),
-    beyond=_it_is_the_variance,
-)
-
 untempered_variance = vf.Claim(
     id="aepo.untempered-variance",
     source="AEPO, Section 6.1",
@@ -75,14 +62,22 @@ untempered_variance = vf.Claim(
         "degrades optimization performance", "Section 6.1, which does not say that it is larger"),
     title="Untempered REINFORCE has the larger gradient variance",
     scope="one tabular state, one sample, total variance of the gradient",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"One-sample REINFORCE has its larger variance at $T = 1$: $V(1) \ge V(T)$.",
+        margin=_untempered_is_larger,
+    ),
     instances=vf.bandit_instances(TEMPERATURE, actions=(2, 6)),
-    repair=_repaired,
+    repair=vf.Statement(
+        latex=r"On a solved state $V(1) \ge V(T)$ for $T \le 1$, and $V(1) \le V(T)$ for $T \ge 1$: "
+              r"there $V(T) = 1 - \|q^T\|^2$.",
+        margin=_spread,
+        conditions=(ALL_RIGHT,),
+        beyond=_it_is_the_variance,
+    ),
     repair_is="instead",
     repair_note=r"on a solved state and for $T \le 1$; for $T \ge 1$ the opposite holds there",
     mutants=(
-        vf.Mutant(name="off the face too the variance rises with T",
-                  statement=vf.variant(_repaired, conditions=(), margin=lambda i: -(i.temperature - 1)
-                                       * _untempered_is_larger(i))),
+        vf.mutant("off the face too the variance rises with T", conditions=(),
+                  margin=lambda i: -(i.temperature - 1) * _untempered_is_larger(i)),
     ),
 )

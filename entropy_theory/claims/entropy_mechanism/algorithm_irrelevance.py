@@ -49,23 +49,6 @@ def _entropy_gap(i: vf.Cases, start: ar.Reals) -> ar.Reals:
     return ar.entropy(natural_at_same_performance(i, start, target)) - ar.entropy(target)
 
 
-_statement = vf.Statement(
-    latex=r"From the same start, policy gradient and natural policy gradient have the same entropy when "
-          r"they have the same performance.",
-    margin=lambda i: _entropy_gap(i, i.logits),
-    relation="==",
-    conditions=(SOME_WRONG,),
-)
-
-_repair = vf.Statement(
-    latex="From a start with equal logits among the right and among the wrong answers, a step of "
-          "policy gradient leads to the entropy of the natural policy gradient (all right logits moved "
-          "alike) at the same performance.",
-    margin=lambda i: _entropy_gap(i, symmetric_start(i)),
-    relation="==",
-    conditions=(SOME_WRONG,),
-)
-
 algorithm_irrelevance = vf.Claim(
     id="entropy-mechanism.algorithm-irrelevance",
     source="Entropy Mechanism, 'the coefficients are algorithm-irrelevant'",
@@ -75,16 +58,28 @@ algorithm_irrelevance = vf.Claim(
         "two algorithms are ours"),
     title="Two algorithms with the same performance have the same entropy",
     scope="one tabular state, exact expectation, two algorithms at equal performance",
-    statement=_statement,
-    repair=_repair,
+    statement=vf.Statement(
+        latex=r"From the same start, policy gradient and natural policy gradient have the same entropy "
+              r"when they have the same performance.",
+        margin=lambda i: _entropy_gap(i, i.logits),
+        relation="==",
+        conditions=(SOME_WRONG,),
+    ),
+    repair=vf.Statement(
+        latex="From a start with equal logits among the right and among the wrong answers, a step of "
+              "policy gradient leads to the entropy of the natural policy gradient (all right logits "
+              "moved alike) at the same performance.",
+        margin=lambda i: _entropy_gap(i, symmetric_start(i)),
+        relation="==",
+        conditions=(SOME_WRONG,),
+    ),
     repair_is="instead",
     repair_note="the start is symmetric among right answers and among wrong ones",
     instances=vf.bandit_instances(
         vf.Scalar(name="learning_rate", low=0.05, high=8.0, grid=(1, Fraction(1, 2)),
                   range=vf.POSITIVE), actions=(2, 6)),
     mutants=(
-        vf.Mutant(name="symmetric among the right answers only",
-                  statement=vf.variant(_repair, margin=lambda i: _entropy_gap(
-                      i, np.where(i.correct, i.logits[..., :1], i.logits)))),
+        vf.mutant("symmetric among the right answers only",
+                  margin=lambda i: _entropy_gap(i, np.where(i.correct, i.logits[..., :1], i.logits))),
     ),
 )

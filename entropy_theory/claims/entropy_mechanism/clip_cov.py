@@ -78,21 +78,6 @@ RIGHT_ABOVE_PERPLEXITY = vf.Condition(
         & ~ar.less(0 * i.logits, relative_log_prob(i.logits)), axis=-1),
 )
 
-_statement = vf.Statement(
-    latex=r"Zeroing the score of the actions with $K_a \in [\omega_{low}, 5\omega_{low}]$ does not lower "
-          r"the first-order entropy change of vanilla policy gradient.",
-    margin=_gain,
-    conditions=(SOME_IN_BAND,),
-)
-
-_repaired = vf.Statement(
-    latex=r"It raises it if every selected action with a positive advantage has "
-          r"$c_a > C$, $c_a = \pi_a(\log\pi_a + H)$.",
-    margin=_gain,
-    relation=">",
-    conditions=(SOME_IN_BAND, NO_WEAK_RIGHT_ANSWER),
-)
-
 clip_cov = vf.Claim(
     id="entropy-mechanism.clip-cov",
     source="Entropy Mechanism, Clip-Cov (Eqs. 10-12)",
@@ -100,29 +85,31 @@ clip_cov = vf.Claim(
         "precise", "These simple techniques prevent policy from entropy collapse", "last takeaway"),
     title="Clip-Cov raises entropy relative to vanilla policy gradient",
     scope="one tabular state, every action listed, exact expectation, first order",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"Zeroing the score of the actions with $K_a \in [\omega_{low}, 5\omega_{low}]$ does not "
+              r"lower the first-order entropy change of vanilla policy gradient.",
+        margin=_gain,
+        conditions=(SOME_IN_BAND,),
+    ),
     instances=INSTANCES,
     # With the paper's omega = (1, 5).
     witnesses=({"weights": [1] * 12 + [3, 6], "reward": [0] * 12 + [3, 0], "lower": 1},),
-    repair=_repaired,
+    repair=vf.Statement(
+        latex=r"It raises it if every selected action with a positive advantage has "
+              r"$c_a > C$, $c_a = \pi_a(\log\pi_a + H)$.",
+        margin=_gain,
+        relation=">",
+        conditions=(SOME_IN_BAND, NO_WEAK_RIGHT_ANSWER),
+    ),
     repair_is="hypothesis",
     repair_note=r"hypothesis: no selected action has $A_a > 0$ and $c_a \le C$",
     mutants=(
-        vf.Mutant(name="likelier than e^{-H} is enough",
-                  statement=vf.variant(_repaired, conditions=(SOME_IN_BAND, RIGHT_ABOVE_PERPLEXITY))),
+        vf.mutant("likelier than e^{-H} is enough", conditions=(SOME_IN_BAND, RIGHT_ABOVE_PERPLEXITY)),
     ),
 )
 
 # ---------------------------------------------------------------- natural gradient
 
-
-_natural_statement = vf.Statement(
-    latex=r"Leaving the logits of the actions with $K_a \in [\omega_{low}, 5\omega_{low}]$ where they "
-          "are raises the first-order entropy change of natural policy gradient.",
-    margin=_natural_gain,
-    relation=">",
-    conditions=(SOME_IN_BAND,),
-)
 
 clip_cov_npg = vf.Claim(
     id="entropy-mechanism.clip-cov-npg",
@@ -131,12 +118,18 @@ clip_cov_npg = vf.Claim(
         "precise", "These simple techniques prevent policy from entropy collapse", "last takeaway"),
     title="Clip-Cov raises entropy relative to natural policy gradient, to first order",
     scope="one tabular state, every action listed, exact expectation, first order",
-    statement=_natural_statement,
+    statement=vf.Statement(
+        latex=r"Leaving the logits of the actions with $K_a \in [\omega_{low}, 5\omega_{low}]$ where "
+              r"they are raises the first-order entropy change of natural policy gradient.",
+        margin=_natural_gain,
+        relation=">",
+        conditions=(SOME_IN_BAND,),
+    ),
     instances=INSTANCES,
     mutants=(
-        vf.Mutant(name="any selection, not only positive covariances",
-                  statement=vf.variant(_natural_statement, conditions=(), margin=lambda i: first_order(
+        vf.mutant("any selection, not only positive covariances", conditions=(),
+                  margin=lambda i: first_order(
                       i.logits, -only(np.arange(i.logits.shape[-1]) == 0, advantage(i.logits,
-                                                                                    i.reward))))),
+                                                                                    i.reward)))),
     ),
 )

@@ -43,39 +43,35 @@ ORDERED_EITHER_WAY = vf.Condition(
     relation=">=",
 )
 
-_statement = vf.Statement(
-    latex=r"$\mathrm{Cov}_\pi(\log\pi, \pi A)$ and $\mathrm{Cov}_\pi(\log\pi, A)$ never have opposite "
-          r"signs.",
-    margin=_agreement,
-)
-
-_repaired = vf.Statement(
-    latex=r"$\mathrm{Cov}_\pi(\log\pi, \pi A)$ and $\mathrm{Cov}_\pi(\log\pi, A)$ have the same sign, "
-          r"not zero, if the reward is ordered like the policy or in the opposite order.",
-    margin=_agreement,
-    relation=">",
-    conditions=(ORDERED_EITHER_WAY, NOT_UNIFORM, NOT_CONSTANT),
-)
-
 covariance_agreement = vf.Claim(
     id="entropy-mechanism.covariance-agreement",
     source="Entropy Mechanism, Theorems 1 and 2, and the code of Clip-Cov and KL-Cov",
     reading=vf.Reading("inferred"),
     title="The covariances of plain and natural policy gradient agree in sign",
     scope="one tabular state, exact expectation",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"$\mathrm{Cov}_\pi(\log\pi, \pi A)$ and $\mathrm{Cov}_\pi(\log\pi, A)$ never have "
+              r"opposite signs.",
+        margin=_agreement,
+    ),
     instances=BANDITS,
     witnesses=(
         {"weights": [1, 4, 5], "reward": [0, 1, 0]},
         {"weights": [1, 1, 2, 3], "reward": [0, 0, 1, 0]},
     ),
-    repair=_repaired,
+    repair=vf.Statement(
+        latex=r"$\mathrm{Cov}_\pi(\log\pi, \pi A)$ and $\mathrm{Cov}_\pi(\log\pi, A)$ have the same "
+              r"sign, not zero, if the reward is ordered like the policy or in the opposite order.",
+        margin=_agreement,
+        relation=">",
+        conditions=(ORDERED_EITHER_WAY, NOT_UNIFORM, NOT_CONSTANT),
+    ),
     repair_is="hypothesis",
     repair_note="hypothesis: the reward is ordered like the policy or in the opposite order",
     mutants=(
-        vf.Mutant(name="E r > 1/2 instead",
-                  statement=vf.variant(_repaired, conditions=(
+        vf.mutant("E r > 1/2 instead",
+                  conditions=(
                       vf.Condition(latex="E r > 1/2", value=lambda i: 2 * expected_reward(i) - 1),
-                      NOT_UNIFORM, NOT_CONSTANT))),
+                      NOT_UNIFORM, NOT_CONSTANT)),
     ),
 )

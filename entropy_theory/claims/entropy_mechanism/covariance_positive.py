@@ -53,10 +53,6 @@ def _natural(i: vf.Cases) -> ar.Reals:
     return natural_covariance(i.logits, i.reward)
 
 
-_statement = vf.Statement(
-    latex=r"$\mathrm{Cov}_\pi(\log\pi, \pi A) \ge 0$: vanilla policy gradient does not raise entropy.",
-    margin=_plain,
-)
 _repaired = vf.Statement(
     latex=r"$\mathrm{Cov}_\pi(\log\pi, \pi A) > 0$ for a reward that is ordered like the policy.",
     margin=_plain, relation=">", conditions=ORDERED,
@@ -71,29 +67,20 @@ covariance_positive = vf.Claim(
         "slide 'Lessons learned from entropy dynamics analysis', of a run: an observation, no law"),
     title="The covariance of policy gradient is positive, so entropy falls (any tabular state)",
     scope="one tabular state, exact expectation, first order in the learning rate",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"$\mathrm{Cov}_\pi(\log\pi, \pi A) \ge 0$: vanilla policy gradient does not raise "
+              r"entropy.",
+        margin=_plain,
+    ),
     instances=BANDITS,
     repair=_repaired,
     repair_is="hypothesis",
     repair_note=REPAIR_NOTE,
     mutants=(
-        vf.Mutant(name="E r > 1/2 instead",
-                  statement=vf.variant(_repaired, conditions=(MOSTLY_RIGHT, NOT_UNIFORM, NOT_CONSTANT))),
-        vf.Mutant(name="the strictly likeliest action is best, the others in any order",
-                  statement=vf.variant(_repaired, conditions=(LIKELIEST_IS_BEST, NOT_UNIFORM,
-                                                              NOT_CONSTANT))),
+        vf.mutant("E r > 1/2 instead", conditions=(MOSTLY_RIGHT, NOT_UNIFORM, NOT_CONSTANT)),
+        vf.mutant("the strictly likeliest action is best, the others in any order",
+                  conditions=(LIKELIEST_IS_BEST, NOT_UNIFORM, NOT_CONSTANT)),
     ),
-)
-
-_natural_statement = vf.Statement(
-    latex=r"$\mathrm{Cov}_\pi(\log\pi, A) \ge 0$: natural policy gradient does not raise entropy.",
-    margin=_natural,
-)
-_natural_repaired = vf.Statement(
-    latex=r"$\mathrm{Cov}_\pi(\log\pi, A) > 0$ for a reward that is ordered like the policy.",
-    margin=_natural, relation=">", conditions=ORDERED,
-    beyond=lambda i: (as_printed(i.logits, i.reward, "natural"),
-                      is_the_fall(i.logits, i.reward, "natural")),
 )
 
 covariance_positive_npg = vf.Claim(
@@ -104,9 +91,17 @@ covariance_positive_npg = vf.Claim(
         "slide 'Lessons learned from entropy dynamics analysis', of a run: an observation, no law"),
     title="The covariance of natural policy gradient is positive, so entropy falls (any tabular state)",
     scope="one tabular state, exact expectation, first order in the learning rate",
-    statement=_natural_statement,
+    statement=vf.Statement(
+        latex=r"$\mathrm{Cov}_\pi(\log\pi, A) \ge 0$: natural policy gradient does not raise entropy.",
+        margin=_natural,
+    ),
     instances=BANDITS,
-    repair=_natural_repaired,
+    repair=vf.Statement(
+        latex=r"$\mathrm{Cov}_\pi(\log\pi, A) > 0$ for a reward that is ordered like the policy.",
+        margin=_natural, relation=">", conditions=ORDERED,
+        beyond=lambda i: (as_printed(i.logits, i.reward, "natural"),
+                          is_the_fall(i.logits, i.reward, "natural")),
+    ),
     repair_is="hypothesis",
     repair_note=REPAIR_NOTE,
 )

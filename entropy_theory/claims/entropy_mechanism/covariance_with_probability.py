@@ -38,17 +38,6 @@ def _one_sign(i: vf.Cases) -> ar.Reals:
     return ar.maximum(ar.minimum(a, b), ar.minimum(-a, -b))
 
 
-_statement = vf.Statement(
-    latex=r"$\mathrm{Cov}_\pi(\pi, A)$ and $\mathrm{Cov}_\pi(\log\pi, A)$ never have opposite signs.",
-    margin=_one_sign,
-)
-
-_ordered = vf.Statement(
-    latex=r"They do not if the reward is ordered like the policy or in the opposite order.",
-    margin=_one_sign,
-    conditions=(ORDERED_EITHER_WAY,),
-)
-
 covariance_with_probability = vf.Claim(
     id="entropy-mechanism.covariance-with-probability",
     source="Entropy Mechanism, abstract ('covariance between action probability and the change in "
@@ -59,11 +48,18 @@ covariance_with_probability = vf.Claim(
         "change in logits", "abstract, which does not compare it with the log-probability's"),
     title="The covariance with the probability has the sign of the one with the log-probability",
     scope="one tabular state, exact expectation",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"$\mathrm{Cov}_\pi(\pi, A)$ and $\mathrm{Cov}_\pi(\log\pi, A)$ never have opposite signs.",
+        margin=_one_sign,
+    ),
     instances=BANDITS,
     # e^{-H} = 0.389 < pi* = 0.4 < sum pi^2 = 0.42.
     witnesses=({"weights": [1, 4, 5], "reward": [0, 1, 0]},),
-    repair=_ordered,
+    repair=vf.Statement(
+        latex=r"They do not if the reward is ordered like the policy or in the opposite order.",
+        margin=_one_sign,
+        conditions=(ORDERED_EITHER_WAY,),
+    ),
     repair_is="hypothesis",
     repair_note="hypothesis: the reward is ordered like the policy or in the opposite order",
 )

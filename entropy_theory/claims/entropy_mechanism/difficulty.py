@@ -133,11 +133,6 @@ def _on_one_side_of_it(i: vf.Cases) -> ar.Mask:
     return ar.less(0 * past, past) & (ar.less(0 * past, harder) | ar.less(easier, 0 * past))
 
 
-def _rise_or_fall(i: vf.Cases) -> ar.Reals:
-    """The rise on the rising interval, the fall on either side of it."""
-    return np.where(_on_rising_interval(i), _rise(i), -_rise(i))
-
-
 SAME_BRANCH = vf.Condition(
     latex=r"both prompts lie on the interval $(2p-1)\log\frac{p(n-1)}{1-p} \le \frac12$, or both on "
           "the same side of it",
@@ -146,21 +141,6 @@ SAME_BRANCH = vf.Condition(
 ABOVE_CHANCE = vf.Condition(
     latex="p >= 1/n at both prompts", value=lambda i: _log_odds_against_one(i.logits), relation=">="
 )
-
-_statement = vf.Statement(
-    latex=r"One right answer of probability $p$, the odds among the others fixed: "
-          r"$\mathrm{Cov}_\pi(\log\pi, \pi A)$ does not fall as $p$ rises.",
-    margin=_rise,
-)
-
-_repaired = vf.Statement(
-    latex=r"It rises with $p$ where $(2p-1)\log\frac{p(n-1)}{1-p} \le \frac12$, and falls with $p$ on "
-          "either side.",
-    margin=_rise_or_fall,
-    relation=">",
-    conditions=(ONE_FAMILY, SAME_BRANCH),
-)
-
 
 difficulty = vf.Claim(
     id="entropy-mechanism.difficulty",
@@ -171,16 +151,26 @@ difficulty = vf.Claim(
         "lower covariances.", "Figure 8, caption, of a run: an observation, no law"),
     title="Easier prompts have a larger covariance",
     scope="prompts of one tabular state: one right answer; the repair with equally likely wrong ones",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"One right answer of probability $p$, the odds among the others fixed: "
+              r"$\mathrm{Cov}_\pi(\log\pi, \pi A)$ does not fall as $p$ rises.",
+        margin=_rise,
+    ),
     instances=PROMPTS,
     # From p = 1/2 to p = 0.88, about the middle and the easiest group of the figure.
     witnesses=({"weights": [2, 1, 1], "shift": 2},),
-    repair=_repaired,
+    repair=vf.Statement(
+        latex=r"It rises with $p$ where $(2p-1)\log\frac{p(n-1)}{1-p} \le \frac12$, and falls with $p$ "
+              r"on either side.",
+        # The rise on the rising interval, the fall on either side of it.
+        margin=lambda i: np.where(_on_rising_interval(i), _rise(i), -_rise(i)),
+        relation=">",
+        conditions=(ONE_FAMILY, SAME_BRANCH),
+    ),
     repair_is="instead",
     repair_note=r"it rises with $p$ where $(2p-1)\log\frac{p(n-1)}{1-p} \le \frac12$, and falls on "
                 "either side",
     mutants=(
-        vf.Mutant(name="it rises wherever p is above chance",
-                  statement=vf.variant(_repaired, margin=_rise, conditions=(ABOVE_CHANCE,))),
+        vf.mutant("it rises wherever p is above chance", margin=_rise, conditions=(ABOVE_CHANCE,)),
     ),
 )

@@ -150,22 +150,6 @@ MOVED_AS_REWARDED = vf.Condition(
                                 * old_advantage(i.logits, i.drift, i.reward)), axis=-1),
 )
 
-_statement = vf.Statement(
-    latex=r"The penalty $\beta|\log r_a|$ on the actions with the largest covariance does not lower the "
-          r"first-order entropy change.",
-    margin=_gain,
-    conditions=(SOME_SELECTED,),
-)
-
-_repaired = vf.Statement(
-    latex=r"It raises it if each selected action has become likelier and has $c_a > C$, or has become "
-          r"rarer and has $\pi_a < e^{-H}$.",
-    margin=_gain,
-    relation=">",
-    conditions=(SOME_SELECTED, UNDOING_RAISES),
-)
-
-
 kl_cov = vf.Claim(
     id="entropy-mechanism.kl-cov",
     source="Entropy Mechanism, KL-Cov (Eqs. 13, 14) as coded",
@@ -173,15 +157,26 @@ kl_cov = vf.Claim(
         "precise", "These simple techniques prevent policy from entropy collapse", "last takeaway"),
     title="KL-Cov raises entropy relative to its base rule",
     scope="one tabular state, every action listed, exact expectation, first order",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"The penalty $\beta|\log r_a|$ on the actions with the largest covariance does not lower "
+              r"the first-order entropy change.",
+        margin=_gain,
+        conditions=(SOME_SELECTED,),
+    ),
     instances=INSTANCES,
-    repair=_repaired,
+    repair=vf.Statement(
+        latex=r"It raises it if each selected action has become likelier and has $c_a > C$, or has "
+              r"become rarer and has $\pi_a < e^{-H}$.",
+        margin=_gain,
+        relation=">",
+        conditions=(SOME_SELECTED, UNDOING_RAISES),
+    ),
     repair_is="hypothesis",
     repair_note="hypothesis: each selected action has become likelier with $c_a > C$, or rarer and is "
                 "below $e^{-H}$",
     mutants=(
-        vf.Mutant(name="moved in the direction of the advantage is enough",
-                  statement=vf.variant(_repaired, conditions=(SOME_SELECTED, MOVED_AS_REWARDED))),
+        vf.mutant("moved in the direction of the advantage is enough",
+                  conditions=(SOME_SELECTED, MOVED_AS_REWARDED)),
     ),
 )
 
@@ -193,21 +188,6 @@ NATURAL_UNDOING_RAISES = vf.Condition(
     value=lambda i: np.all(~_selected(i) | _likelier_and_typical(i) | _rarer_and_below(i), axis=-1),
 )
 
-_natural_statement = vf.Statement(
-    latex=r"The penalty $\beta|\log r_a|$ on the actions with the largest covariance does not lower the "
-          r"first-order entropy change of natural policy gradient.",
-    margin=_natural_gain,
-    conditions=(SOME_SELECTED,),
-)
-
-_natural_repaired = vf.Statement(
-    latex=r"It raises it if each selected action has become likelier and has $\pi_a > e^{-H}$, or has "
-          r"become rarer and has $\pi_a < e^{-H}$.",
-    margin=_natural_gain,
-    relation=">",
-    conditions=(SOME_SELECTED, NATURAL_UNDOING_RAISES),
-)
-
 kl_cov_npg = vf.Claim(
     id="entropy-mechanism.kl-cov-npg",
     source="Entropy Mechanism, KL-Cov (Eqs. 13, 14) as coded, with Theorem 2",
@@ -215,15 +195,26 @@ kl_cov_npg = vf.Claim(
         "precise", "These simple techniques prevent policy from entropy collapse", "last takeaway"),
     title="KL-Cov raises entropy relative to natural policy gradient",
     scope="one tabular state, every action listed, exact expectation, first order",
-    statement=_natural_statement,
+    statement=vf.Statement(
+        latex=r"The penalty $\beta|\log r_a|$ on the actions with the largest covariance does not lower "
+              r"the first-order entropy change of natural policy gradient.",
+        margin=_natural_gain,
+        conditions=(SOME_SELECTED,),
+    ),
     instances=INSTANCES,
-    repair=_natural_repaired,
+    repair=vf.Statement(
+        latex=r"It raises it if each selected action has become likelier and has $\pi_a > e^{-H}$, or "
+              r"has become rarer and has $\pi_a < e^{-H}$.",
+        margin=_natural_gain,
+        relation=">",
+        conditions=(SOME_SELECTED, NATURAL_UNDOING_RAISES),
+    ),
     repair_is="hypothesis",
     repair_note="hypothesis: each selected action has become likelier and is above $e^{-H}$, or rarer "
                 "and is below $e^{-H}$",
     mutants=(
-        vf.Mutant(name="moved in the direction of the advantage is enough",
-                  statement=vf.variant(_natural_repaired, conditions=(SOME_SELECTED, MOVED_AS_REWARDED))),
+        vf.mutant("moved in the direction of the advantage is enough",
+                  conditions=(SOME_SELECTED, MOVED_AS_REWARDED)),
     ),
 )
 
@@ -256,15 +247,6 @@ def _log_ratio_penalty(i: vf.Cases) -> ar.Reals:
     return score_step(i.logits, only(_on_policy_selected(i), ar.softmax(i.logits)))
 
 
-_inert = vf.Statement(
-    latex=r"Strictly on-policy ($\pi = \pi_{old}$) the penalty $\beta\,\mathrm{KL}(\pi_{old}\|\pi)$ of "
-          r"KL-Cov adds nothing to the logit step.",
-    margin=_extra_step,
-    relation="==",
-    beyond=lambda i: (for_every("direction", (vf.ACTIONS,), lambda v: has_derivative(
-        lambda t: divergence(i.logits, i.logits + ar.per_action(t) * v), 0, 0)),),
-)
-
 kl_cov_on_policy = vf.Claim(
     id="entropy-mechanism.kl-cov-on-policy",
     source="Entropy Mechanism, KL-Cov (Eqs. 13, 14), strictly on-policy",
@@ -273,12 +255,18 @@ kl_cov_on_policy = vf.Claim(
         "code of KL-Cov, which takes |log r| where the statement has the divergence"),
     title="With one update per rollout the KL penalty of KL-Cov adds nothing",
     scope="one tabular state, one update per rollout",
-    statement=_inert,
+    statement=vf.Statement(
+        latex=r"Strictly on-policy ($\pi = \pi_{old}$) the penalty $\beta\,\mathrm{KL}(\pi_{old}\|\pi)$ "
+              r"of KL-Cov adds nothing to the logit step.",
+        margin=_extra_step,
+        relation="==",
+        beyond=lambda i: (for_every("direction", (vf.ACTIONS,), lambda v: has_derivative(
+            lambda t: divergence(i.logits, i.logits + ar.per_action(t) * v), 0, 0)),),
+    ),
     instances=vf.bandit_instances(
         THRESHOLD, vf.Scalar(name="shift", low=0.01, high=4.0, grid=(1,), range=vf.POSITIVE),
         actions=(2, 5), correct=False, vectors=(REWARD,)),
     mutants=(
-        vf.Mutant(name="penalty log(pi_old / pi) without the absolute value",
-                  statement=vf.variant(_inert, margin=_log_ratio_penalty)),
+        vf.mutant("penalty log(pi_old / pi) without the absolute value", margin=_log_ratio_penalty),
     ),
 )

@@ -51,15 +51,6 @@ def _uniform_covariance(i: vf.Cases) -> ar.Reals:
     return -ar.covariance(uniform, ar.log_softmax(i.logits), i.step)
 
 
-_state = vf.Statement(
-    latex=r"$\mathcal H(\pi^{k+1}|s) - \mathcal H(\pi^k|s) \approx "
-          r"-\mathrm{Cov}_{a\sim\pi^k}(\log\pi^k, \Delta z)$: the error is at most "
-          r"$\frac14(1+\log n)\,\lVert\Delta z\rVert_2^2$, for every step.",
-    margin=_room,
-    beyond=lambda i: (has_derivative(lambda t: ar.entropy(along(i.logits, t, i.step)), 0,
-                                     _first_order(i)),),
-)
-
 lemma_1_state = vf.Claim(
     id="entropy-mechanism.lemma-1-state",
     source="Entropy Mechanism, Lemma 1, second approximation",
@@ -71,13 +62,20 @@ lemma_1_state = vf.Claim(
     title="Entropy change at one state is minus a covariance, to first order",
     scope="one softmax policy, one logit step of any size, with its remainder",
     proof_text="not in sources",
-    statement=_state,
+    statement=vf.Statement(
+        latex=r"$\mathcal H(\pi^{k+1}|s) - \mathcal H(\pi^k|s) \approx "
+              r"-\mathrm{Cov}_{a\sim\pi^k}(\log\pi^k, \Delta z)$: the error is at most "
+              r"$\frac14(1+\log n)\,\lVert\Delta z\rVert_2^2$, for every step.",
+        margin=_room,
+        beyond=lambda i: (has_derivative(lambda t: ar.entropy(along(i.logits, t, i.step)), 0,
+                                         _first_order(i)),),
+    ),
     instances=vf.bandit_instances(correct=False, step=True),
     symbolic=True,
     first_order=True,
     mutants=(
-        vf.Mutant(name="covariance under the uniform distribution",
-                  statement=vf.variant(_state, margin=lambda i: _room(i, _uniform_covariance(i)))),
+        vf.mutant("covariance under the uniform distribution",
+                  margin=lambda i: _room(i, _uniform_covariance(i))),
     ),
 )
 
@@ -109,23 +107,6 @@ FIRST_TOKEN_REWARDED = {
 """Reward 1 iff the first token is 0; the state behind it is nearly decided (9 : 1)."""
 
 
-_visitation = vf.Statement(
-    latex=r"To first order, $\mathcal H(\pi^{k+1}) - \mathcal H(\pi^k) = \mathbb E_{s\sim d_\pi}"
-          r"[-\mathrm{Cov}_{a\sim\pi}(\log\pi, \Delta z)]$: the rates agree on every token tree.",
-    margin=lambda i: _printed_rate(i) - entropy_rate(i.logits, i.step),
-    relation="==",
-)
-
-_with_visits = vf.Statement(
-    latex=r"The rate is $\sum_s d(s)\,\{-\mathrm{Cov}_s(\log\pi, \Delta z) + "
-          r"\mathrm{Cov}_s(\mathcal H(sa), \Delta z)\}$, $\mathcal H(sa)$ the entropy to come after "
-          r"token a; on one token it is the printed one.",
-    margin=lambda i: _printed_rate(i) + _visits_term(i) - entropy_rate(i.logits, i.step),
-    beyond=lambda i: (has_derivative(lambda t: ar.response_entropy(along(i.logits, t, i.step)), 0,
-                                     _printed_rate(i) + _visits_term(i)),),
-    relation="==",
-)
-
 lemma_1_visitation = vf.Claim(
     id="entropy-mechanism.lemma-1-visitation",
     source="Entropy Mechanism, Lemma 1, first approximation",
@@ -137,17 +118,30 @@ lemma_1_visitation = vf.Claim(
     title="Entropy change of a response as a mean of changes at frozen states",
     scope="tabular token tree, any direction of the logits, derivative, entropy per response",
     proof_text="not in sources",
-    statement=_visitation,
+    statement=vf.Statement(
+        latex=r"To first order, $\mathcal H(\pi^{k+1}) - \mathcal H(\pi^k) = \mathbb E_{s\sim d_\pi}"
+              r"[-\mathrm{Cov}_{a\sim\pi}(\log\pi, \Delta z)]$: the rates agree on every token tree.",
+        margin=lambda i: _printed_rate(i) - entropy_rate(i.logits, i.step),
+        relation="==",
+    ),
     instances=trees(reward=None, vectors=(STEP,)),
     symbolic=True,
-    repair=_with_visits,
+    repair=vf.Statement(
+        latex=r"The rate is $\sum_s d(s)\,\{-\mathrm{Cov}_s(\log\pi, \Delta z) + "
+              r"\mathrm{Cov}_s(\mathcal H(sa), \Delta z)\}$, $\mathcal H(sa)$ the entropy to come after "
+              r"token a; on one token it is the printed one.",
+        margin=lambda i: _printed_rate(i) + _visits_term(i) - entropy_rate(i.logits, i.step),
+        beyond=lambda i: (has_derivative(lambda t: ar.response_entropy(along(i.logits, t, i.step)), 0,
+                                         _printed_rate(i) + _visits_term(i)),),
+        relation="==",
+    ),
     repair_is="instead",
     repair_note="adds the covariance with entropy-to-go: the update also moves probability to states "
                 "with more or less entropy ahead",
     mutants=(
-        vf.Mutant(name="only the next state's entropy, not all that is to come",
-                  statement=vf.variant(_with_visits, margin=lambda i: _printed_rate(i)
-                                       + _next_entropy_only(i) - entropy_rate(i.logits, i.step))),
+        vf.mutant("only the next state's entropy, not all that is to come",
+                  margin=lambda i: _printed_rate(i)
+                  + _next_entropy_only(i) - entropy_rate(i.logits, i.step)),
     ),
     witnesses=({"weights": [[1, 1], [1, 2], [1, 1]], "step": [[1, 0], [0, 0], [0, 0]]},),
 )

@@ -59,13 +59,6 @@ def _has_this_derivative(i: vf.Cases) -> tuple[vf.Term, ...]:
     return (has_derivative(moved, 0, jacobian(i.logits)),)
 
 
-_statement = vf.Statement(
-    latex=r"$\frac{\partial\log\pi(a|s)}{\partial z_{s,a'}} = \mathbf 1[a=a'] - \pi(a'|s)$: a move of "
-          r"one logit by h changes $\log\pi(a|s)$ by h times this, up to $-h^2/8$ and $0$.",
-    margin=lambda i: _room(i, jacobian(i.logits)),
-    beyond=_has_this_derivative,
-)
-
 lemma_2 = vf.Claim(
     id="entropy-mechanism.lemma-2",
     source="Entropy Mechanism, Lemma 2 (Appendix B)",
@@ -73,7 +66,12 @@ lemma_2 = vf.Claim(
     title="Derivative of a log-probability by a logit",
     scope="one softmax policy, one logit",
     proof_text="not in sources",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"$\frac{\partial\log\pi(a|s)}{\partial z_{s,a'}} = \mathbf 1[a=a'] - \pi(a'|s)$: a move "
+              r"of one logit by h changes $\log\pi(a|s)$ by h times this, up to $-h^2/8$ and $0$.",
+        margin=lambda i: _room(i, jacobian(i.logits)),
+        beyond=_has_this_derivative,
+    ),
     instances=vf.bandit_instances(SIZE, actions=(2, 5), correct=False),
     symbolic=True,
 )

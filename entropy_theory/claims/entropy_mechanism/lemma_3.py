@@ -32,13 +32,6 @@ def _uniform(i: vf.Cases) -> ar.Reals:
     return 0 * i.logits + ar.constant(1, like=i.logits) / i.logits.shape[-1]
 
 
-_statement = vf.Statement(
-    latex=r"$\mathbb E_{a\sim\pi(\cdot|s)}[A(s,a)] = 0$ at every state, with $A = Q - V$, "
-          r"$V(s) = \mathbb E[R|s]$, $Q(s,a) = \mathbb E[R|s,a]$.",
-    margin=_mean_advantage,
-    relation="==",
-)
-
 lemma_3 = vf.Claim(
     id="entropy-mechanism.lemma-3",
     source="Entropy Mechanism, Lemma 3 (Appendix B)",
@@ -46,11 +39,16 @@ lemma_3 = vf.Claim(
     title="The advantage has mean zero",
     scope="tabular token tree, exact expectation",
     proof_text="not in sources",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"$\mathbb E_{a\sim\pi(\cdot|s)}[A(s,a)] = 0$ at every state, with $A = Q - V$, "
+              r"$V(s) = \mathbb E[R|s]$, $Q(s,a) = \mathbb E[R|s,a]$.",
+        margin=_mean_advantage,
+        relation="==",
+    ),
     instances=trees(reward="graded"),
     symbolic=True,
     mutants=(
-        vf.Mutant(name="mean over tokens instead of over the policy",
-                  statement=vf.variant(_statement, margin=lambda i: _mean_advantage(i, _uniform(i)))),
+        vf.mutant("mean over tokens instead of over the policy",
+                  margin=lambda i: _mean_advantage(i, _uniform(i))),
     ),
 )

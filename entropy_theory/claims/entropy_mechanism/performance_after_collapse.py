@@ -39,10 +39,6 @@ _any_reward = vf.bandit_instances(
     vf.Scalar(name="extra", low=1.0, high=80.0, grid=(28,), range=vf.POSITIVE),
     actions=(2, 5), correct=False, vectors=(vf.GRADED_REWARD,),
 )
-INSTANCES = dataclasses.replace(
-    _any_reward, strategy=st.one_of(_any_reward.strategy, _any_reward.strategy.map(_settling)))
-
-
 def _after(i: vf.Cases, time: ar.Reals) -> ar.Reals:
     """Logits of the natural policy gradient after a total step size ``time``."""
     return i.logits + ar.per_action(time) * i.reward
@@ -89,11 +85,6 @@ def _speeds(i: Any) -> tuple[vf.Term, ...]:
         has_derivative(performance(p * natural), 0, plain_rate(i.logits, i.reward)),
         plain_rate(i.logits, i.reward) <= natural_rate(i.logits, i.reward),
     )
-
-
-def _speed_room(i: vf.Cases) -> ar.Reals:
-    """H - 4 log 2 Var(r)."""
-    return ar.entropy(i.logits) - 4 * ar.log_of(2, like=i.logits) * _variance(i)
 
 
 # ------------------------------------------------------------------ experiments
@@ -149,20 +140,6 @@ _is_used_up = vf.Condition(
     latex=r"$\mathcal H_t \le 1/20$", relation=">=",
     value=lambda i: ar.constant(1, like=i.logits) / 20 - ar.entropy(_after(i, i.time)))
 
-_statement = vf.Statement(
-    latex=r"If entropy has fallen from $\mathcal H_0 \ge 1/2$ to $\mathcal H_t \le 1/20$, performance "
-          r"rises no further: $R_s \le R_t + 1/10$ for $s > t$ (exact natural policy gradient).",
-    margin=_later_gain,
-    conditions=(_had_entropy, _is_used_up),
-)
-
-_repair = vf.Statement(
-    latex=r"For rewards in $[0,1]$, performance rises at most at the rate $\mathcal H/(4\log 2)$, under "
-          r"the natural policy gradient ($dR/dt = \mathrm{Var}_\pi(r)$) and under the policy gradient.",
-    margin=_speed_room,
-    beyond=_speeds,
-)
-
 performance_after_collapse = vf.Claim(
     id="entropy-mechanism.performance-after-collapse",
     source="Review of Entropy Mechanism, 'What would settle it'",
@@ -172,11 +149,25 @@ performance_after_collapse = vf.Claim(
         "near zero", "a review of the paper, 'What would settle it': no sentence of the paper"),
     title="Performance stops rising once entropy is near zero",
     scope="one tabular state, graded rewards, exact natural policy gradient, a run in continuous time",
-    statement=_statement,
-    repair=_repair,
+    statement=vf.Statement(
+        latex=r"If entropy has fallen from $\mathcal H_0 \ge 1/2$ to $\mathcal H_t \le 1/20$, "
+              r"performance rises no further: $R_s \le R_t + 1/10$ for $s > t$ (exact natural policy "
+              r"gradient).",
+        margin=_later_gain,
+        conditions=(_had_entropy, _is_used_up),
+    ),
+    repair=vf.Statement(
+        latex=r"For rewards in $[0,1]$, performance rises at most at the rate $\mathcal H/(4\log 2)$, "
+              r"under the natural policy gradient ($dR/dt = \mathrm{Var}_\pi(r)$) and under the policy "
+              r"gradient.",
+        # H - 4 log 2 Var(r).
+        margin=lambda i: ar.entropy(i.logits) - 4 * ar.log_of(2, like=i.logits) * _variance(i),
+        beyond=_speeds,
+    ),
     repair_is="instead",
     repair_note="low entropy limits the speed of further progress, not its extent",
-    instances=INSTANCES,
+    instances=dataclasses.replace(
+        _any_reward, strategy=st.one_of(_any_reward.strategy, _any_reward.strategy.map(_settling))),
     witnesses=(
         {"weights": [1, 10**5, 10**5], "reward": [1, 0.5, 0], "time": 12, "extra": 28},
         {"weights": [1, 1], "reward": [1, 0], "time": 12, "extra": 28},
@@ -191,9 +182,7 @@ performance_after_collapse = vf.Claim(
                       "entropy stays below 0.08", _mixture),
     ),
     mutants=(
-        vf.Mutant(name="a speed limit of second order, Var(r) <= H^2",
-                  statement=vf.variant(_repair,
-                                       margin=lambda i: ar.entropy(i.logits) * ar.entropy(i.logits)
-                                       - _variance(i))),
+        vf.mutant("a speed limit of second order, Var(r) <= H^2",
+                  margin=lambda i: ar.entropy(i.logits) * ar.entropy(i.logits) - _variance(i)),
     ),
 )

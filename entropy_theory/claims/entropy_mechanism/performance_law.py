@@ -142,13 +142,6 @@ def _ranking(ranked: list[law.Rival]) -> str:
 
 _SETTING = "100 prompts of 20 actions, standard normal logits, 400 exact steps"
 
-_statement = vf.Statement(
-    latex=r"Along a training run $R = -a\,e^{\mathcal H} + b$ (read exactly: any three policies of an "
-          r"exact policy-gradient run lie on one such curve).",
-    margin=lambda i: _defect(i, perplexity),
-    relation="==",
-)
-
 performance_law = vf.Claim(
     id="entropy-mechanism.performance-law",
     source="Entropy Mechanism, the transformation equation R = -a e^H + b",
@@ -158,7 +151,12 @@ performance_law = vf.Claim(
         "state, and that it holds exactly, are ours"),
     title="Performance is affine in the exponential of entropy",
     scope="one tabular state, exact expectation, three policies of a run; experiments on many prompts",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"Along a training run $R = -a\,e^{\mathcal H} + b$ (read exactly: any three policies of "
+              r"an exact policy-gradient run lie on one such curve).",
+        margin=lambda i: _defect(i, perplexity),
+        relation="==",
+    ),
     instances=vf.bandit_instances(LEARNING_RATE, actions=(2, 5)),
     experiments=(
         vf.experiment("where it holds", f"{_SETTING} of the policy gradient, 5 right answers a prompt: "
@@ -180,8 +178,6 @@ performance_law = vf.Claim(
                       _linear_looks_alike),
     ),
     mutants=(
-        vf.Mutant(name="R affine in H",
-                  statement=vf.variant(_statement, margin=lambda i: _defect(
-                      i, lambda logits: ar.entropy(logits)))),
+        vf.mutant("R affine in H", margin=lambda i: _defect(i, lambda logits: ar.entropy(logits))),
     ),
 )

@@ -129,25 +129,6 @@ def _derivation(i: vf.Cases) -> tuple[vf.Term, ...]:
     )
 
 
-_statement = vf.Statement(
-    latex=r"At equal performance Clip-Cov's entropy is the base rule's, to first order, where it spares "
-          r"the right answer that is likeliest among the right, or the wrong one least likely among the "
-          r"wrong: $dH = 0$.",
-    margin=_of_largest,
-    relation="==",
-    conditions=(SOME_WRONG,),
-)
-
-_upwards = vf.Statement(
-    latex=r"Sparing action $a$ moves entropy, at equal performance and to first order, by "
-          r"$dH = \pi_a A_a (\log\pi_a - \overline{\log\pi})$, the mean over the actions of its kind, "
-          r"right or wrong. $dH \ge 0$ for the right answer that is likeliest among the right and the "
-          r"wrong one least likely among the wrong. Over each kind $dH$ adds up to 0.",
-    margin=_of_largest,
-    conditions=(SOME_WRONG,),
-    beyond=_derivation,
-)
-
 points_on_the_curve = vf.Claim(
     id="entropy-mechanism.points-on-the-curve",
     source="Review of Entropy Mechanism, first major comment (Clip-Cov on or off the fitted curve)",
@@ -158,15 +139,29 @@ points_on_the_curve = vf.Claim(
     title="Sparing the likeliest right or the least likely wrong answer, Clip-Cov stays on its base "
           "rule's curve of performance against entropy",
     scope="one tabular state, rewards 0 and 1, natural policy gradient, first order",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"At equal performance Clip-Cov's entropy is the base rule's, to first order, where it "
+              r"spares the right answer that is likeliest among the right, or the wrong one least "
+              r"likely among the wrong: $dH = 0$.",
+        margin=_of_largest,
+        relation="==",
+        conditions=(SOME_WRONG,),
+    ),
     instances=vf.bandit_instances(),
-    repair=_upwards,
+    repair=vf.Statement(
+        latex=r"Sparing action $a$ moves entropy, at equal performance and to first order, by $dH = "
+              r"\pi_a A_a (\log\pi_a - \overline{\log\pi})$, the mean over the actions of its kind, "
+              r"right or wrong. $dH \ge 0$ for the right answer that is likeliest among the right and "
+              r"the wrong one least likely among the wrong. Over each kind $dH$ adds up to 0.",
+        margin=_of_largest,
+        conditions=(SOME_WRONG,),
+        beyond=_derivation,
+    ),
     repair_is="instead",
     repair_note="to first order, at equal performance, sparing the likeliest right or the least likely "
                 "wrong answer never lowers entropy",
     mutants=(
-        vf.Mutant(name="any right answer may be spared", statement=vf.variant(
-            _upwards, margin=_any_right)),
+        vf.mutant("any right answer may be spared", margin=_any_right),
     ),
     # Probabilities .5, .3 and 20 x .01.
     witnesses=({"weights": [50, 30] + 20 * [1], "correct": [True, True] + 20 * [False]},),

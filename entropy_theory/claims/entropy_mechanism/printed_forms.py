@@ -16,11 +16,6 @@ from entropy_theory import verification as vf
 from entropy_theory.verification import arithmetic as ar
 
 
-def as_boxed(i: vf.Cases) -> ar.Reals:
-    """-a e^{H + b}."""
-    return -i.a * np.exp(ar.entropy(i.logits) + i.b)
-
-
 def as_in_the_text(i: vf.Cases) -> ar.Reals:
     """-a e^H + b."""
     return i.b - i.a * np.exp(ar.entropy(i.logits))
@@ -28,12 +23,8 @@ def as_in_the_text(i: vf.Cases) -> ar.Reals:
 
 _statement = vf.Statement(
     latex=r"$R = -a\exp(\mathcal H + b)$ with $a, b > 0$ is a performance: $R \ge 0$.",
-    margin=as_boxed,
-)
-
-_repair = vf.Statement(
-    latex=r"$R = -a\exp(\mathcal H) + b$ with $a > 0$ is at most its value $b - a$ at $\mathcal H = 0$.",
-    margin=lambda i: (i.b - i.a) - as_in_the_text(i),
+    # -a e^{H + b}.
+    margin=lambda i: -i.a * np.exp(ar.entropy(i.logits) + i.b),
 )
 
 printed_forms = vf.Claim(
@@ -43,7 +34,11 @@ printed_forms = vf.Claim(
     title="The box's R = -a exp(H + b), with b inside, is a performance",
     scope="two printed formulas",
     statement=_statement,
-    repair=_repair,
+    repair=vf.Statement(
+        latex=r"$R = -a\exp(\mathcal H) + b$ with $a > 0$ is at most its value $b - a$ at $\mathcal H = "
+              r"0$.",
+        margin=lambda i: (i.b - i.a) - as_in_the_text(i),
+    ),
     repair_is="correction",
     repair_note="with b outside the exponential, as everywhere else in the source, R is at most b - a",
     instances=vf.bandit_instances(

@@ -35,22 +35,6 @@ def _return_for_advantage(i: vf.Cases) -> ar.Reals:
     return reward_through(i.logits, i.reward)
 
 
-_printed = vf.Statement(
-    latex=r"$z^{k+1}_{s,a} - z^k_{s,a} = \eta\,\pi(a|s) A(s,a)$ under the exact policy gradient, at "
-          r"every state: $\partial J/\partial z_{s,a} = \pi(a|s)A(s,a)$.",
-    margin=lambda i: _residual(i, weighted_advantage(i.logits, i.reward)),
-    relation="==",
-)
-
-_repaired = vf.Statement(
-    latex=r"$z^{k+1}_{s,a} - z^k_{s,a} = \eta\,d(s)\,\pi(a|s) A(s,a)$, d(s) the probability that a "
-          r"response passes through s (1 for one token): it is the gradient of J.",
-    margin=lambda i: _residual(i, gradient_formula(i.logits, i.reward)),
-    beyond=lambda i: (has_gradient(lambda z: expected_reward(z, i.reward), i.logits,
-                                   gradient_formula(i.logits, i.reward)),),
-    relation="==",
-)
-
 proposition_1 = vf.Claim(
     id="entropy-mechanism.proposition-1",
     source="Entropy Mechanism, Proposition 1",
@@ -58,16 +42,26 @@ proposition_1 = vf.Claim(
     title="Logit step of the policy gradient",
     scope="tabular token tree, exact gradient",
     proof_text="not in sources",
-    statement=_printed,
+    statement=vf.Statement(
+        latex=r"$z^{k+1}_{s,a} - z^k_{s,a} = \eta\,\pi(a|s) A(s,a)$ under the exact policy gradient, at "
+              r"every state: $\partial J/\partial z_{s,a} = \pi(a|s)A(s,a)$.",
+        margin=lambda i: _residual(i, weighted_advantage(i.logits, i.reward)),
+        relation="==",
+    ),
     instances=trees(reward="graded"),
     symbolic=True,
-    repair=_repaired,
+    repair=vf.Statement(
+        latex=r"$z^{k+1}_{s,a} - z^k_{s,a} = \eta\,d(s)\,\pi(a|s) A(s,a)$, d(s) the probability that a "
+              r"response passes through s (1 for one token): it is the gradient of J.",
+        margin=lambda i: _residual(i, gradient_formula(i.logits, i.reward)),
+        beyond=lambda i: (has_gradient(lambda z: expected_reward(z, i.reward), i.logits,
+                                       gradient_formula(i.logits, i.reward)),),
+        relation="==",
+    ),
     repair_is="correction",
     repair_note="adds the factor $d(s)$, the probability of visiting the state; it is 1 where responses "
                 "have one token",
     mutants=(
-        vf.Mutant(name="Q instead of A",
-                  statement=vf.variant(_repaired, margin=lambda i: _residual(i,
-                                                                             _return_for_advantage(i)))),
+        vf.mutant("Q instead of A", margin=lambda i: _residual(i, _return_for_advantage(i))),
     ),
 )

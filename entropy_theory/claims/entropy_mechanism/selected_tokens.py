@@ -86,22 +86,6 @@ _ANY = _tokens(
     st.one_of(st.sampled_from(ADVANTAGES).map(float), st.floats(-3, 3)), 2,
 )
 
-TOKENS = vf.Instances(
-    strategy=st.builds(_case, st.one_of(_ANY, _USUAL), st.sampled_from((1.0, 0.5, 0.25))),
-    sample=_sample,
-    enumerate=_enumerate,
-    movable=("advantage", "lower"),
-    ranges={"lower": (0.05, 3.0)},
-    parameters=vf.Parameters(fields=(
-        vf.Parameter(name="surprisal", axes=(vf.ACTIONS,), range=vf.Range(low=0)),
-        vf.Parameter(name="advantage", axes=(vf.ACTIONS,)),
-        vf.Parameter(name="lower", range=vf.POSITIVE),
-    )),
-    families=f"2-{MOST_TOKENS} tokens; Gamma(1/2) surprisals -log pi of all scales, Gaussian "
-             "advantages; half the thresholds above the bound where some K is",
-)
-
-
 def _deviation(values: ar.Reals) -> ar.Reals:
     return deviation(values)
 
@@ -136,18 +120,6 @@ def _of_selected(i: vf.Cases, values: ar.Reals) -> ar.Reals:
     return np.where(_selected(i), values, 0 * values + ar.constant(1, like=values))
 
 
-def _confident_and_correct(i: vf.Cases) -> ar.Reals:
-    """Over selected tokens: the smaller of log pi - mean and A - mean."""
-    return np.concatenate([_of_selected(i, _deviation(-i.surprisal)),
-                           _of_selected(i, _deviation(i.advantage))], axis=-1)
-
-
-def _rare_and_punished(i: vf.Cases) -> ar.Reals:
-    """Over selected tokens: the smaller of mean - log pi and mean - A."""
-    return np.concatenate([_of_selected(i, -_deviation(-i.surprisal)),
-                           _of_selected(i, -_deviation(i.advantage))], axis=-1)
-
-
 SOME_SELECTED = vf.Condition(
     latex=r"some token has $K \ge \omega_{low}$",
     value=lambda i: np.any(_selected(i), axis=-1),
@@ -161,22 +133,6 @@ ONE_NAT = vf.Condition(
 )
 
 
-_statement = vf.Statement(
-    latex=r"Every token with $K = (\log\pi - \overline{\log\pi})(A - \bar A) \ge \omega_{low} > 0$ is "
-          r"likelier than average and has an above-average advantage.",
-    margin=_confident_and_correct,
-    conditions=(SOME_SELECTED,),
-)
-
-
-_repaired = vf.Statement(
-    latex=r"If $\overline{-\log\pi}\,\max_i(A_i - \bar A) < \omega_{low}$, every token with "
-          r"$K \ge \omega_{low}$ is unlikelier than average and has a below-average advantage.",
-    margin=_rare_and_punished,
-    relation=">",
-    conditions=(SOME_SELECTED, CONFIDENT_BATCH),
-)
-
 selected_tokens = vf.Claim(
     id="entropy-mechanism.selected-tokens",
     source="Entropy Mechanism, guidelines for entropy control ('high-covariance tokens') and Closing "
@@ -186,14 +142,41 @@ selected_tokens = vf.Claim(
         "slide 'Guidelines for entropy control', which does not say which tokens these are"),
     title="The tokens with high covariance are confident and correct",
     scope="a batch of sampled tokens",
-    statement=_statement,
-    instances=TOKENS,
-    repair=_repaired,
+    statement=vf.Statement(
+        latex=r"Every token with $K = (\log\pi - \overline{\log\pi})(A - \bar A) \ge \omega_{low} > 0$ "
+              r"is likelier than average and has an above-average advantage.",
+        # Over selected tokens: the smaller of log pi - mean and A - mean.
+        margin=lambda i: np.concatenate([_of_selected(i, _deviation(-i.surprisal)),
+                                         _of_selected(i, _deviation(i.advantage))], axis=-1),
+        conditions=(SOME_SELECTED,),
+    ),
+    instances=vf.Instances(
+        strategy=st.builds(_case, st.one_of(_ANY, _USUAL), st.sampled_from((1.0, 0.5, 0.25))),
+        sample=_sample,
+        enumerate=_enumerate,
+        movable=("advantage", "lower"),
+        ranges={"lower": (0.05, 3.0)},
+        parameters=vf.Parameters(fields=(
+            vf.Parameter(name="surprisal", axes=(vf.ACTIONS,), range=vf.Range(low=0)),
+            vf.Parameter(name="advantage", axes=(vf.ACTIONS,)),
+            vf.Parameter(name="lower", range=vf.POSITIVE),
+        )),
+        families=f"2-{MOST_TOKENS} tokens; Gamma(1/2) surprisals -log pi of all scales, Gaussian "
+                 "advantages; half the thresholds above the bound where some K is",
+    ),
+    repair=vf.Statement(
+        latex=r"If $\overline{-\log\pi}\,\max_i(A_i - \bar A) < \omega_{low}$, every token with "
+              r"$K \ge \omega_{low}$ is unlikelier than average and has a below-average advantage.",
+        # Over selected tokens: the smaller of mean - log pi and mean - A.
+        margin=lambda i: np.concatenate([_of_selected(i, -_deviation(-i.surprisal)),
+                                         _of_selected(i, -_deviation(i.advantage))], axis=-1),
+        relation=">",
+        conditions=(SOME_SELECTED, CONFIDENT_BATCH),
+    ),
     repair_is="instead",
     repair_note="the opposite: rare tokens with a low advantage, where the mean negative "
                 "log-likelihood times the largest advantage is below the threshold",
     mutants=(
-        vf.Mutant(name="mean NLL < omega_low, whatever the advantages",
-                  statement=vf.variant(_repaired, conditions=(SOME_SELECTED, ONE_NAT))),
+        vf.mutant("mean NLL < omega_low, whatever the advantages", conditions=(SOME_SELECTED, ONE_NAT)),
     ),
 )

@@ -47,12 +47,6 @@ def _at_least(i: vf.Cases, rounded: bool = True) -> ar.Reals:
     return i.group_mean + half - 500 * (i.mean - half)
 
 
-_outliers = vf.Statement(
-    latex=r"There are outliers with 500 times the mean covariance: each of the top 2 %, 0.2 % and 0.02 % "
-          r"has at least that, within rounding.",
-    margin=_at_least,
-)
-
 table_1_outliers = vf.Claim(
     id="entropy-mechanism.table-1-outliers",
     source=f"{SOURCE} ('outliers with high covariance (500x mean value)')",
@@ -61,11 +55,14 @@ table_1_outliers = vf.Claim(
         "slide 'Lessons learned from entropy dynamics analysis'"),
     title="There are outliers with 500 times the mean covariance",
     scope="printed table",
-    statement=_outliers,
+    statement=vf.Statement(
+        latex=r"There are outliers with 500 times the mean covariance: each of the top 2 %, 0.2 % and "
+              r"0.02 % has at least that, within rounding.",
+        margin=_at_least,
+    ),
     instances=vf.listed_instances(OUTLIERS, "the three smallest groups of the table"),
     mutants=(
-        vf.Mutant(name="the printed 0.003 taken as exact",
-                  statement=vf.variant(_outliers, margin=lambda i: _at_least(i, rounded=False))),
+        vf.mutant("the printed 0.003 taken as exact", margin=lambda i: _at_least(i, rounded=False)),
     ),
 )
 
@@ -87,42 +84,27 @@ def _nearly_cancel(i: vf.Cases) -> ar.Reals:
     ], axis=-1)
 
 
-_symmetry = vf.Statement(
-    latex=r"The lower half of the tokens has mean covariance $-0.146$, within 0.002, and 95 to 97 % "
-          r"of the upper half's in size.",
-    margin=_nearly_cancel,
-)
-
 table_1_symmetry = vf.Claim(
     id="entropy-mechanism.table-1-symmetry",
     source=f"{SOURCE} (implied by its last two rows)",
     reading=vf.Reading("inferred", "Top 50% 0.152 All 0.003", "Table 1, of which it is a consequence"),
     title="The mean covariances of the two halves nearly cancel",
     scope="printed table",
-    statement=_symmetry,
+    statement=vf.Statement(
+        latex=r"The lower half of the tokens has mean covariance $-0.146$, within 0.002, and 95 to 97 % "
+              r"of the upper half's in size.",
+        margin=_nearly_cancel,
+    ),
     instances=unrounded_instances(upper_half=TABLE["1/2"], mean=MEAN),
     mutants=(
-        vf.Mutant(name="lower half = mean - upper half",
-                  statement=vf.variant(_symmetry, margin=lambda i: _number(Fraction(1, 500),
-                                                                           i.mean) - np.abs(
-                      i.mean - i.upper_half + _number(Fraction(146, 1000), i.mean)))),
+        vf.mutant("lower half = mean - upper half",
+                  margin=lambda i: _number(Fraction(1, 500), i.mean) - np.abs(
+                      i.mean - i.upper_half + _number(Fraction(146, 1000), i.mean))),
     ),
 )
 
 # ---------------------------------------------------------------- what the outliers carry
 
-
-def _mean_of_the_rest(i: vf.Cases) -> ar.Reals:
-    """(minus the mean without the top 0.2 %, the mean without the top 0.02 %), times their shares."""
-    return np.stack([i.top_500th / 500 - i.mean, i.mean - i.top_5000th / 5000], axis=-1)
-
-
-_top_share = vf.Statement(
-    latex=r"Without the top 0.2 % of the tokens the mean covariance is negative; without the top 0.02 % "
-          r"it is positive.",
-    margin=_mean_of_the_rest,
-    relation=">",
-)
 
 table_1_top_share = vf.Claim(
     id="entropy-mechanism.table-1-top-share",
@@ -132,6 +114,12 @@ table_1_top_share = vf.Claim(
         "slide 'Guidelines for entropy control', which gives no share of the covariance"),
     title="The top 0.2 % of the tokens carry more than the whole mean covariance",
     scope="printed table",
-    statement=_top_share,
+    statement=vf.Statement(
+        latex=r"Without the top 0.2 % of the tokens the mean covariance is negative; without the top "
+              r"0.02 % it is positive.",
+        # (minus the mean without the top 0.2 %, the mean without the top 0.02 %), times their shares.
+        margin=lambda i: np.stack([i.top_500th / 500 - i.mean, i.mean - i.top_5000th / 5000], axis=-1),
+        relation=">",
+    ),
     instances=unrounded_instances(mean=MEAN, top_500th=TABLE["1/500"], top_5000th=TABLE["1/5000"]),
 )

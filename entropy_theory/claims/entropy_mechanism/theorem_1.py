@@ -57,21 +57,6 @@ def _printed_rate(i: vf.Cases) -> ar.Reals:
     return rate_along(i, weighted_advantage(i.logits, i.reward))
 
 
-_statement = vf.Statement(
-    latex=r"$\mathcal H(\pi^{k+1}|s) - \mathcal H(\pi^k|s) \approx -\eta\,"
-          r"\mathrm{Cov}_{a\sim\pi}(\log\pi, \pi A)$ under the exact policy gradient, at every "
-          r"state: the error is at most $\frac14(1+\log n)\lVert\Delta z_s\rVert_2^2$.",
-    margin=lambda i: state_error(i, _step(i), _printed_rate(i)),
-)
-
-_repaired = vf.Statement(
-    latex=r"$\mathcal H(\pi^{k+1}|s) - \mathcal H(\pi^k|s) \approx -\eta\,d(s)\,"
-          r"\mathrm{Cov}_{a\sim\pi}(\log\pi, \pi A)$, with the same bound; $d(s) = 1$ for responses of "
-          r"one token.",
-    margin=lambda i: state_error(i, _step(i), _rate(i)),
-    beyond=lambda i: (has_gradient(lambda z: expected_reward(z, i.reward), i.logits, _step(i)),),
-)
-
 theorem_1 = vf.Claim(
     id="entropy-mechanism.theorem-1",
     source="Entropy Mechanism, Theorem 1",
@@ -82,17 +67,28 @@ theorem_1 = vf.Claim(
     title="Entropy change under the policy gradient",
     scope="tabular token tree, exact gradient, one step, with its remainder; entropy of each state",
     proof_text="not in sources",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"$\mathcal H(\pi^{k+1}|s) - \mathcal H(\pi^k|s) \approx -\eta\,"
+              r"\mathrm{Cov}_{a\sim\pi}(\log\pi, \pi A)$ under the exact policy gradient, at every "
+              r"state: the error is at most $\frac14(1+\log n)\lVert\Delta z_s\rVert_2^2$.",
+        margin=lambda i: state_error(i, _step(i), _printed_rate(i)),
+    ),
     instances=trees(LEARNING_RATE, reward="graded"),
     symbolic=True,
-    repair=_repaired,
+    repair=vf.Statement(
+        latex=r"$\mathcal H(\pi^{k+1}|s) - \mathcal H(\pi^k|s) \approx "
+              r"-\eta\,d(s)\,\mathrm{Cov}_{a\sim\pi}(\log\pi, \pi A)$, with the same bound; $d(s) = 1$ "
+              r"for responses of one token.",
+        margin=lambda i: state_error(i, _step(i), _rate(i)),
+        beyond=lambda i: (has_gradient(lambda z: expected_reward(z, i.reward), i.logits, _step(i)),),
+    ),
     repair_is="correction",
     repair_note="adds the factor $d(s)$, the probability of visiting the state; as printed it holds, to "
                 "first order, where responses have one token",
     mutants=(
-        vf.Mutant(name="factor pi dropped (the natural gradient's rate)",
-                  statement=vf.variant(_repaired, margin=lambda i: state_error(
+        vf.mutant("factor pi dropped (the natural gradient's rate)",
+                  margin=lambda i: state_error(
                       i, _step(i), visits(i.logits)[..., 0]
-                      * rate_along(i, advantage(i.logits, i.reward))))),
+                      * rate_along(i, advantage(i.logits, i.reward)))),
     ),
 )

@@ -29,14 +29,6 @@ def _rate(i: vf.Cases) -> ar.Reals:
     return rate_along(i, _step(i))
 
 
-_statement = vf.Statement(
-    latex=r"$\mathcal H(\pi^{k+1}|s) - \mathcal H(\pi^k|s) \approx -\eta\,"
-          r"\mathrm{Cov}_{a\sim\pi}(\log\pi, A)$ under the exact natural policy gradient, at every "
-          r"state: the error is at most $\frac14(1+\log n)\,\eta^2\lVert A(s,\cdot)\rVert_2^2$.",
-    margin=lambda i: state_error(i, _step(i), _rate(i)),
-    beyond=lambda i: (is_natural_gradient(i.logits, i.reward, _step(i)),),
-)
-
 theorem_2 = vf.Claim(
     id="entropy-mechanism.theorem-2",
     source="Entropy Mechanism, Theorem 2",
@@ -48,13 +40,19 @@ theorem_2 = vf.Claim(
     scope="tabular token tree, exact natural gradient, one step, with its remainder; entropy of each "
           "state",
     proof_text="not in sources",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"$\mathcal H(\pi^{k+1}|s) - \mathcal H(\pi^k|s) \approx -\eta\,"
+              r"\mathrm{Cov}_{a\sim\pi}(\log\pi, A)$ under the exact natural policy gradient, at every "
+              r"state: the error is at most $\frac14(1+\log n)\,\eta^2\lVert A(s,\cdot)\rVert_2^2$.",
+        margin=lambda i: state_error(i, _step(i), _rate(i)),
+        beyond=lambda i: (is_natural_gradient(i.logits, i.reward, _step(i)),),
+    ),
     instances=trees(LEARNING_RATE, reward="graded"),
     symbolic=True,
     first_order=True,
     mutants=(
-        vf.Mutant(name="a factor pi (the policy gradient's rate)",
-                  statement=vf.variant(_statement, margin=lambda i: state_error(
-                      i, _step(i), rate_along(i, ar.softmax(i.logits) * _step(i))))),
+        vf.mutant("a factor pi (the policy gradient's rate)",
+                  margin=lambda i: state_error(
+                      i, _step(i), rate_along(i, ar.softmax(i.logits) * _step(i)))),
     ),
 )

@@ -107,26 +107,23 @@ def _is_the_gradient(i: Any) -> tuple[vf.Term, ...]:
     )
 
 
-_rises = vf.Statement(
-    latex=r"The step $d_a = \pi_a x_a$ on $A^*$, $x_a = -(\log q_a + H(q))$, is $p\,\nabla H(q)$: it "
-          r"adds $\mathbb E_q[\pi x^2] \ge 0$ to $H(q)$, zero only where right answers are equally "
-          r"likely.",
-    margin=lambda i: diversity_rate(i.logits, i.correct),
-    beyond=_is_the_gradient,
-)
-
 diverse_bonus = vf.Claim(
     id="extension.diverse-bonus",
     source=SOURCE,
     reading=vf.Reading("inferred"),
     title="A bonus on surprise among right answers is the gradient of their entropy, and raises it",
     scope="one tabular state, plain gradient, first order",
-    statement=_rises,
+    statement=vf.Statement(
+        latex=r"The step $d_a = \pi_a x_a$ on $A^*$, $x_a = -(\log q_a + H(q))$, is $p\,\nabla H(q)$: it "
+              r"adds $\mathbb E_q[\pi x^2] \ge 0$ to $H(q)$, zero only where right answers are equally "
+              r"likely.",
+        margin=lambda i: diversity_rate(i.logits, i.correct),
+        beyond=_is_the_gradient,
+    ),
     instances=vf.bandit_instances(),
     mutants=(
-        vf.Mutant(name="it rises as under the natural gradient, by Var_q(log q)", statement=vf.variant(
-            _rises, margin=lambda i: diversity_rate(i.logits, i.correct)
-            - spread(i.logits, i.correct))),
+        vf.mutant("it rises as under the natural gradient, by Var_q(log q)",
+                  margin=lambda i: diversity_rate(i.logits, i.correct) - spread(i.logits, i.correct)),
     ),
 )
 
@@ -140,33 +137,30 @@ def _price(i: vf.Cases) -> ar.Reals:
     return np.stack([price, wrong * p * p * diversity(i.logits, i.correct) - price], axis=-1)
 
 
-_free = vf.Statement(
-    latex=r"The step $d_a = \pi_a x_a$ on $A^*$ does not lower the reward $p$, to first order.",
-    margin=lambda i: reward_rate(i.logits, i.correct),
-)
-
-_costs = vf.Statement(
-    latex=r"The step adds $-(1-p)\,p^2\,\mathrm{Cov}_q(q, \log q)$ to $p$, between $-(1-p)\,p^2 H(q)$ "
-          r"and $0$; it is $0$ only where right answers are equally likely, or all answers are right.",
-    margin=_price,
-    beyond=lambda i: (
-        has_derivative(
-            lambda t: right_mass(_along(i, t, diverse_step(i.logits, i.correct)), i.correct), 0,
-            reward_rate(i.logits, i.correct)),
-        implies(equal(reward_rate(i.logits, i.correct), 0),
-                _equally_likely(i) | np.all(i.correct, axis=-1)),
-    ),
-)
-
 diverse_bonus_price = vf.Claim(
     id="extension.diverse-bonus-price",
     source=SOURCE,
     reading=vf.Reading("inferred"),
     title="A bonus on the entropy among right answers costs no reward (plain gradient)",
     scope="one tabular state, plain gradient, first order",
-    statement=_free,
+    statement=vf.Statement(
+        latex=r"The step $d_a = \pi_a x_a$ on $A^*$ does not lower the reward $p$, to first order.",
+        margin=lambda i: reward_rate(i.logits, i.correct),
+    ),
     instances=vf.bandit_instances(),
-    repair=_costs,
+    repair=vf.Statement(
+        latex=r"The step adds $-(1-p)\,p^2\,\mathrm{Cov}_q(q, \log q)$ to $p$, between $-(1-p)\,p^2 "
+              r"H(q)$ and $0$; it is $0$ only where right answers are equally likely, or all answers "
+              r"are right.",
+        margin=_price,
+        beyond=lambda i: (
+            has_derivative(
+                lambda t: right_mass(_along(i, t, diverse_step(i.logits, i.correct)), i.correct), 0,
+                reward_rate(i.logits, i.correct)),
+            implies(equal(reward_rate(i.logits, i.correct), 0),
+                    _equally_likely(i) | np.all(i.correct, axis=-1)),
+        ),
+    ),
     repair_is="instead",
     repair_note=r"a price of at most $(1-p)\,p^2 H(q)$, which vanishes as all answers become right",
 )
@@ -184,37 +178,33 @@ NO_WRONG_LIKELIER = vf.Condition(
         i.correct | ~ar.less(ar.smallest(i.logits, i.correct)[..., None], i.logits), axis=-1),
 )
 
-_full = vf.Statement(
-    latex=r"The step $d_a = \pi_a x_a$ on $A^*$ does not lower the entropy of the whole policy, to first "
-          r"order.",
-    margin=lambda i: _full_rate(i.logits, i.correct),
-)
-
-_full_on_top = vf.Statement(
-    latex=r"Where no wrong answer is likelier than a right one it adds "
-          r"$p\sum_{A^*} S_a\tilde S_a \ge 0$.",
-    margin=lambda i: _full_rate(i.logits, i.correct),
-    conditions=(NO_WRONG_LIKELIER,),
-    beyond=lambda i: (has_derivative(
-        lambda t: ar.entropy(_along(i, t, diverse_step(i.logits, i.correct))), 0,
-        _full_rate(i.logits, i.correct)),),
-)
-
 diverse_bonus_full_entropy = vf.Claim(
     id="extension.diverse-bonus-full-entropy",
     source=SOURCE,
     reading=vf.Reading("inferred"),
     title="A bonus on the entropy among right answers never lowers the full entropy (plain gradient)",
     scope="one tabular state, plain gradient, first order",
-    statement=_full,
+    statement=vf.Statement(
+        latex=r"The step $d_a = \pi_a x_a$ on $A^*$ does not lower the entropy of the whole policy, to "
+              r"first order.",
+        margin=lambda i: _full_rate(i.logits, i.correct),
+    ),
     instances=vf.bandit_instances(),
-    repair=_full_on_top,
+    repair=vf.Statement(
+        latex=r"Where no wrong answer is likelier than a right one it adds "
+              r"$p\sum_{A^*} S_a\tilde S_a \ge 0$.",
+        margin=lambda i: _full_rate(i.logits, i.correct),
+        conditions=(NO_WRONG_LIKELIER,),
+        beyond=lambda i: (has_derivative(
+            lambda t: ar.entropy(_along(i, t, diverse_step(i.logits, i.correct))), 0,
+            _full_rate(i.logits, i.correct)),),
+    ),
     repair_is="hypothesis",
     repair_note="no wrong answer is likelier than a right one",
     mutants=(
-        vf.Mutant(name="it adds as much as to the entropy among right answers", statement=vf.variant(
-            _full_on_top, margin=lambda i: _full_rate(i.logits, i.correct)
-            - diversity_rate(i.logits, i.correct), beyond=None)),
+        vf.mutant("it adds as much as to the entropy among right answers",
+                  margin=lambda i: _full_rate(i.logits, i.correct) - diversity_rate(i.logits, i.correct),
+                  beyond=None),
     ),
 )
 
@@ -254,25 +244,24 @@ def _natural_rates(i: Any) -> tuple[vf.Term, ...]:
     )
 
 
-_natural = vf.Statement(
-    latex=r"For $0 < c \le 1$ the step $c\,x_a$ on $A^*$ multiplies the odds of a right answer by "
-          r"$\mathbb E_q e^{cx} \ge 1$ and does not lower $H(q)$. To first order it leaves $p$, and "
-          r"adds $\mathrm{Var}_q(\log q)$ to $H(q)$ and $p\,\mathrm{Var}_q(\log q)$ to the full entropy.",
-    margin=_gains,
-    beyond=_natural_rates,
-)
-
 diverse_bonus_natural = vf.Claim(
     id="extension.diverse-bonus-natural",
     source=SOURCE,
     reading=vf.Reading("inferred"),
     title="Under the natural gradient a bonus on the entropy among right answers costs no reward",
     scope="one softmax policy, natural gradient, one step of any size up to strength 1",
-    statement=_natural,
+    statement=vf.Statement(
+        latex=r"For $0 < c \le 1$ the step $c\,x_a$ on $A^*$ multiplies the odds of a right answer by "
+              r"$\mathbb E_q e^{cx} \ge 1$ and does not lower $H(q)$. To first order it leaves $p$, and "
+              r"adds $\mathrm{Var}_q(\log q)$ to $H(q)$ and $p\,\mathrm{Var}_q(\log q)$ to the full "
+              r"entropy.",
+        margin=_gains,
+        beyond=_natural_rates,
+    ),
     instances=vf.bandit_instances(STRENGTH),
     mutants=(
-        vf.Mutant(name="the reward stays exactly", statement=vf.variant(
-            _natural, relation="==", beyond=None, margin=lambda i: odds_growth(
-                i.logits, i.correct, i.strength) - ar.constant(1, like=i.logits))),
+        vf.mutant("the reward stays exactly", relation="==", beyond=None,
+                  margin=lambda i: odds_growth(
+                      i.logits, i.correct, i.strength) - ar.constant(1, like=i.logits)),
     ),
 )

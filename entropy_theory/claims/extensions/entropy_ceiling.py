@@ -137,23 +137,21 @@ def _room(i: vf.Cases) -> ar.Reals:
     return np.stack([bound - ar.entropy(z) for z in _path(i)], axis=-1)
 
 
-_statement = vf.Statement(
-    latex=r"Every entropy from step 0 on is at most $\log m + h(e) + e\log\frac{n-m}{m}$ with "
-          r"$e = \frac{n-m}{m}e^{-\Phi_0}$ (or $\log n$ if $e > \frac{n-m}n$), and "
-          r"$p_k \to 1$, $\limsup_k H(\pi_k) \le \log|\mathcal A^*|$; for any temperatures bounded below "
-          r"and any GRPO weights.",
-    margin=_room,
-    conditions=(SOME_WRONG,),
-    beyond=_in_the_long_run,
-)
-
 entropy_ceiling = vf.Claim(
     id="extension.entropy-ceiling",
     source="Extension of AEPO (exact expected dynamics of one tabular state)",
     reading=vf.Reading("inferred"),
     title="Tempered REINFORCE cannot hold entropy above log |A*| (one tabular state)",
     scope="one tabular state, exact expectation, every later step and the limit",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"Every entropy from step 0 on is at most $\log m + h(e) + e\log\frac{n-m}{m}$ with $e = "
+              r"\frac{n-m}{m}e^{-\Phi_0}$ (or $\log n$ if $e > \frac{n-m}n$), and $p_k \to 1$, "
+              r"$\limsup_k H(\pi_k) \le \log|\mathcal A^*|$; for any temperatures bounded below and any "
+              r"GRPO weights.",
+        margin=_room,
+        conditions=(SOME_WRONG,),
+        beyond=_in_the_long_run,
+    ),
     instances=vf.bandit_instances(
         TEMPERATURE, LEARNING_RATE,
         vf.Scalar(name="second_temperature", low=0.05, high=20.0, grid=(Fraction(1, 2), 3),
@@ -162,8 +160,7 @@ entropy_ceiling = vf.Claim(
         actions=(2, 6),
     ),
     mutants=(
-        vf.Mutant(name="entropy never exceeds log m",
-                  statement=vf.variant(_statement, margin=lambda i: np.log(count(i.logits, i.correct))
-                   - ar.entropy(_path(i)[-1]))),
+        vf.mutant("entropy never exceeds log m",
+                  margin=lambda i: np.log(count(i.logits, i.correct)) - ar.entropy(_path(i)[-1])),
     ),
 )

@@ -44,25 +44,23 @@ def _sides(i: vf.Cases) -> ar.Reals:
     return np.stack([entropy - below, below + widest(i.logits, i.correct) - entropy], axis=-1)
 
 
-_statement = vf.Statement(
-    latex=r"$h(R) \le H \le h(R) + R\log m + (1-R)\log(n-m)$, with $R = \pi(\mathcal A^*)$.",
-    margin=_sides,
-    conditions=(SOME_WRONG,),
-)
-
 entropy_range_at_reward = vf.Claim(
     id="extension.entropy-range-at-reward",
     source="Extension of Entropy Mechanism (the R-H law)",
     reading=vf.Reading("inferred"),
     title="The entropies compatible with a given performance",
     scope="one softmax policy, exact",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"$h(R) \le H \le h(R) + R\log m + (1-R)\log(n-m)$, with $R = \pi(\mathcal A^*)$.",
+        margin=_sides,
+        conditions=(SOME_WRONG,),
+    ),
     instances=vf.bandit_instances(actions=(2, 7)),
     mutants=(
-        vf.Mutant(name="performance 1/2 or more leaves at most log m",
-                  statement=vf.variant(_statement, margin=lambda i: np.where(
+        vf.mutant("performance 1/2 or more leaves at most log m",
+                  margin=lambda i: np.where(
                       ar.less(2 * failure(i.logits, i.correct), ar.constant(1, like=i.logits)),
                       np.log(ar.total(0 * i.logits + ar.constant(1, like=i.logits), i.correct))
-                      - ar.entropy(i.logits), ar.constant(1, like=i.logits)))),
+                      - ar.entropy(i.logits), ar.constant(1, like=i.logits))),
     ),
 )

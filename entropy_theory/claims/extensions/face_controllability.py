@@ -96,16 +96,6 @@ def _to_the_ends() -> tuple[bool, str]:
                    f"T=0.8 -> {down[-1]:.6f}; from (2,2,1) at T=0.5 -> {tied[-1]:.6f} (log 2 = 0.693147)")
 
 
-_statement = vf.Statement(
-    latex=r"On the solved face, for $\eta \le 2$: $F(T)$ and the fall of the logits' range have the sign "
-          r"of $T - 1$ (zero only at $T = 1$ or a uniform $q$), and $|\Delta z_i - \Delta z_j| \le "
-          r"\frac\eta2\max(1, \frac1T)|z_i - z_j|$. So a constant $T > 1$ leads to $H = \log m$, a "
-          r"constant $T < 1$ to $\log k$ with $k$ the number of likeliest answers, below which no "
-          r"temperatures lead.",
-    margin=_both_ways,
-    beyond=_strictly_and_to_the_ends,
-)
-
 face_controllability = vf.Claim(
     id="extension.face-controllability",
     source="Extension of AEPO, Corollary 4.4 (a state that is solved)",
@@ -113,13 +103,20 @@ face_controllability = vf.Claim(
     title="On the solved face temperature steers entropy both ways, except across ties",
     scope="one tabular state on which every action is right, exact expectation, one step, "
           "and so every one; the limit",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"On the solved face, for $\eta \le 2$: $F(T)$ and the fall of the logits' range have the "
+              r"sign of $T - 1$ (zero only at $T = 1$ or a uniform $q$), and $|\Delta z_i - \Delta z_j| "
+              r"\le \frac\eta2\max(1, \frac1T)|z_i - z_j|$. So a constant $T > 1$ leads to $H = \log "
+              r"m$, a constant $T < 1$ to $\log k$ with $k$ the number of likeliest answers, below "
+              r"which no temperatures lead.",
+        margin=_both_ways,
+        beyond=_strictly_and_to_the_ends,
+    ),
     instances=vf.bandit_instances(TEMPERATURE, SMALL_RATE, actions=(2, 6), correct=False),
     experiments=(vf.experiment("both ends", "600 exact steps reach the two limits, and ties hold the "
                                "entropy up", _to_the_ends),),
     mutants=(
-        vf.Mutant(name="high temperature lowers entropy",
-                  statement=vf.variant(_statement, margin=lambda i: -(i.temperature - 1)
-                                       * face_rate(i.logits, i.temperature))),
+        vf.mutant("high temperature lowers entropy",
+                  margin=lambda i: -(i.temperature - 1) * face_rate(i.logits, i.temperature)),
     ),
 )

@@ -64,17 +64,6 @@ def _on_the_way(i: vf.Cases) -> tuple[Any, ...]:
     )
 
 
-_statement = vf.Statement(
-    latex=r"$H(\pi')-H(\pi) = -\mathrm{Cov}_\pi(w,\log\pi)-\mathrm{KL}(\pi'\Vert\pi) = "
-          r"-\sum_a(\pi'_a-\pi_a)\log\pi'_a+\mathrm{KL}(\pi\Vert\pi')$ for every step $d$, "
-          r"$w=\pi'/\pi$. Along it $\frac{d}{dt}H(\pi_t) = -\mathrm{Cov}_{\pi_t}(\log\pi_t,d)$, "
-          r"$\frac{d}{dt}\mathrm{KL}(\pi_t\Vert\pi) = t\,\mathrm{Var}_{\pi_t}(d)$.",
-    margin=_residuals,
-    relation="==",
-    beyond=_on_the_way,
-)
-
-
 def _divergence_pushes_up(i: vf.Cases) -> ar.Reals:
     return ar.entropy_change(i.logits, i.step) + covariance_with_ratio(i)
 
@@ -85,10 +74,17 @@ finite_step_identities = vf.Claim(
     reading=vf.Reading("inferred"),
     title="The entropy change of any finite step, exactly",
     scope="one softmax policy, one logit step of any size",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"$H(\pi')-H(\pi) = -\mathrm{Cov}_\pi(w,\log\pi)-\mathrm{KL}(\pi'\Vert\pi) = "
+              r"-\sum_a(\pi'_a-\pi_a)\log\pi'_a+\mathrm{KL}(\pi\Vert\pi')$ for every step $d$, "
+              r"$w=\pi'/\pi$. Along it $\frac{d}{dt}H(\pi_t) = -\mathrm{Cov}_{\pi_t}(\log\pi_t,d)$, "
+              r"$\frac{d}{dt}\mathrm{KL}(\pi_t\Vert\pi) = t\,\mathrm{Var}_{\pi_t}(d)$.",
+        margin=_residuals,
+        relation="==",
+        beyond=_on_the_way,
+    ),
     instances=vf.bandit_instances(correct=False, step=True),
     mutants=(
-        vf.Mutant(name="the divergence pushes entropy up",
-                  statement=vf.variant(_statement, relation=">=", margin=_divergence_pushes_up)),
+        vf.mutant("the divergence pushes entropy up", relation=">=", margin=_divergence_pushes_up),
     ),
 )

@@ -65,29 +65,28 @@ def _in_full(i: Any) -> tuple[vf.Term, ...]:
     )
 
 
-_statement = vf.Statement(
-    latex=r"For $T \ge 1$: $F(T) < 0$ implies $T^2 F'(T) > (z_+ - \mathbb E_{\pi^T} z)\,|F(T)| \ge 0$.",
-    margin=lambda i: np.stack(
-        [surplus(i.logits, i.correct, i.temperature), _slope(i)], axis=-1),
-    relation=">",
-    conditions=(FALLS_AT_T,),
-    beyond=_in_full,
-)
-
 global_slope = vf.Claim(
     id="extension.global-slope",
     source="Extension of AEPO, Theorem 4.3",
     reading=vf.Reading("inferred"),
     title="Where tempered REINFORCE lowers entropy, a higher temperature lowers it less: at every T >= 1",
     scope="one tabular state, exact expectation, first order in the learning rate",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"For $T \ge 1$: $F(T) < 0$ implies $T^2 F'(T) > (z_+ - \mathbb E_{\pi^T} z)\,|F(T)| \ge "
+              r"0$.",
+        margin=lambda i: np.stack(
+            [surplus(i.logits, i.correct, i.temperature), _slope(i)], axis=-1),
+        relation=">",
+        conditions=(FALLS_AT_T,),
+        beyond=_in_full,
+    ),
     instances=vf.bandit_instances(FROM_ONE),
     witnesses=(
         {"weights": [1, 1, 3], "correct": [True, False, True], "temperature": 1},
         {"weights": [1, 2, 3, 9], "correct": [True, False, False, True], "temperature": 2},
     ),
     mutants=(
-        vf.Mutant(name="T < 1 as well", statement=vf.variant(_statement),
+        vf.mutant("T < 1 as well",
                   instances=vf.listed_instances(
                       [{"weights": [1, 2, 2, 3, 4], "correct": [False, False, False, True, False],
                         "temperature": Fraction(1, 2)}], "one with F(1/2) < 0 > F'(1/2)")),

@@ -24,27 +24,24 @@ def _rate_when_hotter(i: vf.Cases) -> ar.Reals:
     return rate(i.logits, i.correct, i.temperature * i.factor)
 
 
-_statement = vf.Statement(
-    latex=r"$F(T) > 0$ implies $F(T') > 0$ for every $T' > T > 0$.",
-    margin=_rate_when_hotter,
-    relation=">",
-    conditions=(vf.Condition(latex="$F(T) > 0$", value=_rate),),
-)
-
 global_tempering = vf.Claim(
     id="extension.global-tempering",
     source="Extension of AEPO, Theorem 4.3",
     reading=vf.Reading("inferred"),
     title="Once the entropy rate is above zero it stays there as temperature rises",
     scope="one tabular state, exact expectation, first order in the learning rate",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"$F(T) > 0$ implies $F(T') > 0$ for every $T' > T > 0$.",
+        margin=_rate_when_hotter,
+        relation=">",
+        conditions=(vf.Condition(latex="$F(T) > 0$", value=_rate),),
+    ),
     instances=vf.bandit_instances(
         TEMPERATURE, vf.Scalar(name="factor", low=1.05, high=20.0, grid=(2, Fraction(5, 4)),
                                range=vf.Range(low=1, open_low=True))
     ),
     mutants=(
-        vf.Mutant(name="the rate itself never falls with temperature",
-                  statement=vf.variant(_statement, relation=">=",
-                                       margin=lambda i: _rate_when_hotter(i) - _rate(i))),
+        vf.mutant("the rate itself never falls with temperature", relation=">=",
+                  margin=lambda i: _rate_when_hotter(i) - _rate(i)),
     ),
 )

@@ -49,12 +49,6 @@ def value_gradient(logits: ar.Reals, reward: ar.Reals) -> ar.Reals:
     return tree.expectation_gradient(ar.softmax(logits), tree.edge_reward(reward))
 
 
-def is_gradient(i: vf.Cases) -> tuple[vf.Term, ...]:
-    """`value_gradient` is the gradient of the expected return."""
-    return (has_gradient(lambda z: value(z, i.reward), i.logits,
-                         value_gradient(i.logits, i.reward)),)
-
-
 def is_gradient_over_prompts(i: vf.Cases) -> tuple[vf.Term, ...]:
     """The same over prompts: `value_gradient` over |D| is the gradient of the mean return V(D)."""
     prompts = i.logits.shape[-3]
@@ -112,7 +106,9 @@ def _statement(norm: str, constant: str, room: vf.Margin) -> vf.Statement:
         latex=rf"For returns in $[0, 1]$: $\lVert\nabla V\rVert_{{{norm}}} \le {constant}\,"
               r"\mathcal H(\pi)$.",
         margin=room,
-        beyond=is_gradient,
+        # `value_gradient` is the gradient of the expected return.
+        beyond=lambda i: (has_gradient(lambda z: value(z, i.reward), i.logits,
+                                       value_gradient(i.logits, i.reward)),),
     )
 
 

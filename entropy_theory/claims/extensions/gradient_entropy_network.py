@@ -60,26 +60,24 @@ def _on_any_curve(i: Any) -> tuple[vf.Term, ...]:
     return (for_every("path", (TIME, vf.ACTIONS), one),)
 
 
-_statement = vf.Statement(
-    latex=r"If the logits move at the velocity $v$, $|\mathrm dV/\mathrm dt| \le H\,\lVert v\rVert_2 / "
-          r"(2\sqrt2\log 2)$.",
-    margin=_room,
-    beyond=_on_any_curve,
-)
-
 gradient_entropy_network = vf.Claim(
     id="extension.gradient-entropy-network",
     source="Extension of AEnt, Proposition 1 (I), to any differentiable parametrization",
     reading=vf.Reading("inferred"),
     title="Entropy bounds how fast the reward moves, whatever moves the logits of one state",
     scope="any differentiable motion of the logits, one state, rewards in [0, 1], exact expectation",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"If the logits move at the velocity $v$, $|\mathrm dV/\mathrm dt| \le H\,\lVert "
+              r"v\rVert_2 / (2\sqrt2\log 2)$.",
+        margin=_room,
+        beyond=_on_any_curve,
+    ),
     instances=vf.bandit_instances(correct=False, vectors=(VELOCITY, vf.GRADED_REWARD)),
     witnesses=({"weights": [1, 1], "velocity": [1, -1], "reward": [1, 0]},),
     mutants=(
-        vf.Mutant(name="the variance of the reward in place of the covariance with the velocity",
-                  statement=vf.variant(_statement, margin=lambda i: ar.entropy(i.logits)**2
-                                       * ar.total(i.velocity * i.velocity)
-                                       - ar.covariance(ar.softmax(i.logits), i.reward, i.reward))),
+        vf.mutant("the variance of the reward in place of the covariance with the velocity",
+                  margin=lambda i: ar.entropy(i.logits)**2
+                  * ar.total(i.velocity * i.velocity)
+                  - ar.covariance(ar.softmax(i.logits), i.reward, i.reward)),
     ),
 )

@@ -125,30 +125,28 @@ def _for_every_size(i: vf.Cases) -> tuple[vf.Term, ...]:
     )
 
 
-_statement = vf.Statement(
-    latex=r"$\mathbb E\big[\frac1G\sum_i \hat A_i(\delta_{a_i} - \pi)\big] = \kappa\nabla p$ with "
-          r"$\kappa = \mathbb E_{k\sim\mathrm{Bin}(G,p)}\sqrt{\frac kG(1-\frac kG)}/(p(1-p))$, times "
-          r"$\sqrt{(G-1)/G}$ for the deviation over $G - 1$; for every $G \ge 2$.",
-    margin=lambda i: _residual(i, gain),
-    relation="==",
-    beyond=_for_every_size,
-)
-
 group_normalization_gain = vf.Claim(
     id="extension.group-normalization-gain",
     source="Extension of AEPO, section 3.1 (GRPO's advantage)",
     reading=vf.Reading("inferred"),
     title="The expected GRPO step is kappa(p) times the gradient of the reward",
     scope="one tabular state, groups of G independent samples, exact expectation",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"$\mathbb E\big[\frac1G\sum_i \hat A_i(\delta_{a_i} - \pi)\big] = \kappa\nabla p$ with "
+              r"$\kappa = \mathbb E_{k\sim\mathrm{Bin}(G,p)}\sqrt{\frac kG(1-\frac kG)}/(p(1-p))$, times "
+              r"$\sqrt{(G-1)/G}$ for the deviation over $G - 1$; for every $G \ge 2$.",
+        margin=lambda i: _residual(i, gain),
+        relation="==",
+        beyond=_for_every_size,
+    ),
     # Groups are enumerated, n^G of them.
     instances=dataclasses.replace(vf.bandit_instances(actions=(2, 3)), large=()),
     mutants=(
-        vf.Mutant(name="kappa = 1/sqrt(p (1 - p)), as if the group were infinite",
-                  statement=vf.variant(_statement, margin=lambda i: _residual(
+        vf.mutant("kappa = 1/sqrt(p (1 - p)), as if the group were infinite",
+                  margin=lambda i: _residual(
                       i, lambda right, wrong, size, ddof: 1 / np.sqrt(right * wrong)),
-                      conditions=(vf.Condition(latex="some action is wrong",
-                                               value=lambda i: ~np.all(i.correct, axis=-1)),))),
+                  conditions=(vf.Condition(latex="some action is wrong",
+                                           value=lambda i: ~np.all(i.correct, axis=-1)),)),
     ),
 )
 

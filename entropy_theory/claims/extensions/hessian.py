@@ -62,25 +62,22 @@ def _derivatives(i: vf.Cases) -> tuple[vf.Term, ...]:
             has_derivative(lambda t: -own_covariance(along(t)), 0, hessian_times(i.logits, i.step)))
 
 
-_statement = vf.Statement(
-    latex=r"$\nabla^2_z H = -[\mathrm{diag}(S)+\mathrm{diag}(\pi)-S\pi^\top-\pi S^\top-\pi\pi^\top]$, "
-          r"$S=\pi(\log\pi+H)$: symmetric, zero on constants, with quadratic form "
-          r"$-\mathrm{Var}(d)-\mathrm{Cov}(z,(d-\bar d)^2)$.",
-    margin=_residuals,
-    relation="==",
-    beyond=_derivatives,
-)
-
 hessian = vf.Claim(
     id="extension.hessian",
     source="Extension of AEPO, Eq. 6",
     reading=vf.Reading("inferred"),
     title="The Hessian of entropy in the logits",
     scope="one softmax policy, exact",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"$\nabla^2_z H = -[\mathrm{diag}(S)+\mathrm{diag}(\pi)-S\pi^\top-\pi "
+              r"S^\top-\pi\pi^\top]$, $S=\pi(\log\pi+H)$: symmetric, zero on constants, with quadratic "
+              r"form $-\mathrm{Var}(d)-\mathrm{Cov}(z,(d-\bar d)^2)$.",
+        margin=_residuals,
+        relation="==",
+        beyond=_derivatives,
+    ),
     instances=vf.bandit_instances(correct=False, step=True, actions=(2, 6), vectors=(OTHER,)),
     mutants=(
-        vf.Mutant(name="pi S^T dropped",
-                  statement=vf.variant(_statement, margin=lambda i: _residuals(i, last=0))),
+        vf.mutant("pi S^T dropped", margin=lambda i: _residuals(i, last=0)),
     ),
 )

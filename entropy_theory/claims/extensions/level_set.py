@@ -179,36 +179,25 @@ def _runs() -> tuple[bool, str]:
 
 _INSTANCES = vf.bandit_instances(actions=(2, 6), correct=False, vectors=(vf.GRADED_REWARD,))
 
-_step = vf.Statement(
-    latex=r"The step $g - \frac{\langle g,h\rangle}{\langle h,h\rangle}h$ ($g$ at the uniform policy, "
-          r"where $h = 0$) keeps $\mathcal H$ to first order, $\langle g, \mathrm{step}\rangle = "
-          r"\lVert\mathrm{step}\rVert^2 \ge 0$, and it vanishes exactly where no direction that keeps "
-          r"$\mathcal H$ to first order changes $J$.",
-    margin=_residuals,
-    relation="==",
-    beyond=_first_order,
-)
-
 level_set_step = vf.Claim(
     id="extension.level-set-step",
     source="Extension (entropy control, tabular)",
     reading=vf.Reading("inferred"),
     title="A step along an entropy level set never lowers the reward, to first order",
     scope="one tabular state, rewards in [0, 1], first order",
-    statement=_step,
+    statement=vf.Statement(
+        latex=r"The step $g - \frac{\langle g,h\rangle}{\langle h,h\rangle}h$ ($g$ at the uniform "
+              r"policy, where $h = 0$) keeps $\mathcal H$ to first order, $\langle g, "
+              r"\mathrm{step}\rangle = \lVert\mathrm{step}\rVert^2 \ge 0$, and it vanishes exactly "
+              r"where no direction that keeps $\mathcal H$ to first order changes $J$.",
+        margin=_residuals,
+        relation="==",
+        beyond=_first_order,
+    ),
     instances=_INSTANCES,
     mutants=(
-        vf.Mutant(name="the component taken under the policy's weights",
-                  statement=vf.variant(_step, margin=_natural_projection)),
+        vf.mutant("the component taken under the policy's weights", margin=_natural_projection),
     ),
-)
-
-_flow = vf.Statement(
-    latex=r"On a curve of logits with $\dot z = g - \frac{\langle g,h\rangle}{\langle h,h\rangle}h$ "
-          r"(with $\dot z = g$ at the uniform policy, where $h = 0$) the entropy is constant and $J$ "
-          "never falls; it rises over every stretch of time in which the velocity is not always zero.",
-    margin=_reward_rate,
-    beyond=_along_the_flow,
 )
 
 level_set_flow = vf.Claim(
@@ -217,7 +206,14 @@ level_set_flow = vf.Claim(
     reading=vf.Reading("inferred"),
     title="On the flow along an entropy level set the reward never falls",
     scope="one tabular state, rewards in [0, 1], continuous time",
-    statement=_flow,
+    statement=vf.Statement(
+        latex=r"On a curve of logits with $\dot z = g - \frac{\langle g,h\rangle}{\langle h,h\rangle}h$ "
+              r"(with $\dot z = g$ at the uniform policy, where $h = 0$) the entropy is constant and "
+              r"$J$ never falls; it rises over every stretch of time in which the velocity is not "
+              r"always zero.",
+        margin=_reward_rate,
+        beyond=_along_the_flow,
+    ),
     instances=_INSTANCES,
     experiments=(
         vf.experiment("eight runs", "six actions with graded rewards: along 4,000 Runge-Kutta steps of "
@@ -226,9 +222,9 @@ level_set_flow = vf.Claim(
                       _runs),
     ),
     mutants=(
-        vf.Mutant(name="the flow with the component added instead of taken away",
-                  statement=vf.variant(_flow, margin=lambda i: -ar.total(
-                      reward_gradient(i.logits, i.reward) * ar.entropy_gradient(i.logits)))),
+        vf.mutant("the flow with the component added instead of taken away",
+                  margin=lambda i: -ar.total(
+                      reward_gradient(i.logits, i.reward) * ar.entropy_gradient(i.logits))),
     ),
 )
 
@@ -248,13 +244,6 @@ def _constant(i: vf.Cases) -> ar.Real:
     return curvature_constant(i.logits.shape[-1], i.logits)
 
 
-_drift = vf.Statement(
-    latex=r"For $d = \eta\bigl(g - \frac{\langle g,h\rangle}{\langle h,h\rangle}h\bigr)$ of any size, at "
-          r"a policy that is not uniform ($h \ne 0$): $|\mathcal H(z+d)-\mathcal H(z)| \le "
-          r"\frac12(\frac58+\frac15\log n)\lVert d\rVert^2$.",
-    margin=lambda i: _drift_room(i, _constant(i)),
-)
-
 level_set_drift = vf.Claim(
     id="extension.level-set-drift",
     source="Extension (entropy control, tabular)",
@@ -262,6 +251,11 @@ level_set_drift = vf.Claim(
     title="A step of size eta along an entropy level set leaves it by an order of eta squared",
     scope="one tabular state of at least three actions (two have no such step), rewards in [0, 1], one "
           "step of any size",
-    statement=_drift,
+    statement=vf.Statement(
+        latex=r"For $d = \eta\bigl(g - \frac{\langle g,h\rangle}{\langle h,h\rangle}h\bigr)$ of any "
+              r"size, at a policy that is not uniform ($h \ne 0$): $|\mathcal H(z+d)-\mathcal H(z)| \le "
+              r"\frac12(\frac58+\frac15\log n)\lVert d\rVert^2$.",
+        margin=lambda i: _drift_room(i, _constant(i)),
+    ),
     instances=vf.bandit_instances(SIZE, actions=(3, 6), correct=False, vectors=(vf.GRADED_REWARD,)),
 )

@@ -105,28 +105,26 @@ def _along_the_hold(i: Any) -> tuple[vf.Term, ...]:
     )
 
 
-_held = vf.Statement(
-    latex=r"Let $g=\nabla p$, $h=\nabla\mathcal H$ and $b_a=\pi_a x_a$ the diverse bonus. "
-          r"$\lVert g\rVert^2\langle h,b\rangle - \langle h,g\rangle\langle g,b\rangle \ge 0$; over "
-          r"$\langle h,b\rangle$ it is the reward's rate along $g+cb$ with $\langle h,g+cb\rangle=0$. "
-          r"Where the bonus raises entropy the reward never falls, and it rises unless all answers are "
-          r"right.",
-    margin=lambda i: held_gain(i.logits, i.correct),
-    beyond=_along_the_hold,
-)
-
 level_set_diverse_bonus = vf.Claim(
     id="extension.level-set-diverse-bonus",
     source=SOURCE,
     reading=vf.Reading("inferred"),
     title="Along a level set of entropy held by the diverse bonus, which raises it, reward never falls",
     scope="one tabular state, 0/1 rewards, plain gradient, first order",
-    statement=_held,
+    statement=vf.Statement(
+        latex=r"Let $g=\nabla p$, $h=\nabla\mathcal H$ and $b_a=\pi_a x_a$ the diverse bonus. $\lVert "
+              r"g\rVert^2\langle h,b\rangle - \langle h,g\rangle\langle g,b\rangle \ge 0$; over "
+              r"$\langle h,b\rangle$ it is the reward's rate along $g+cb$ with $\langle "
+              r"h,g+cb\rangle=0$. Where the bonus raises entropy the reward never falls, and it rises "
+              r"unless all answers are right.",
+        margin=lambda i: held_gain(i.logits, i.correct),
+        beyond=_along_the_hold,
+    ),
     instances=vf.bandit_instances(),
     mutants=(
-        vf.Mutant(name="also where the bonus lowers the entropy", statement=vf.variant(
-            _held, beyond=None, margin=lambda i: entropy_of_bonus(i.logits, i.correct)
-            * held_gain(i.logits, i.correct))),
+        vf.mutant("also where the bonus lowers the entropy", beyond=None,
+                  margin=lambda i: entropy_of_bonus(i.logits, i.correct)
+                  * held_gain(i.logits, i.correct)),
     ),
 )
 
@@ -149,30 +147,10 @@ def _joint_gain(i: vf.Cases) -> ar.Reals:
     return learned * raised - cost * price
 
 
-def _gain_of_each(i: vf.Cases) -> ar.Reals:
-    return np.stack([held_gain(i.logits, i.correct), held_gain(i.other, i.correct)], axis=-1)
-
-
 def _gain_of_the_sharper(i: vf.Cases) -> ar.Reals:
     """One prompt's learning and price against what the bonus does to the other's entropy."""
     return (learning(i.logits, i.correct) * entropy_of_bonus(i.other, i.correct)
             - entropy_of_learning(i.logits, i.correct) * reward_of_bonus(i.other, i.correct))
-
-
-_jointly = vf.Statement(
-    latex=r"Two prompts, one coefficient $c$ with $\sum_m\langle h_m,g_m+cb_m\rangle=0$: the mean reward "
-          r"does not fall to first order.",
-    margin=_joint_gain,
-    conditions=(BONUS_RAISES_ENTROPY,),
-)
-
-_each = vf.Statement(
-    latex=r"$\lVert g_m\rVert^2\langle h_m,b_m\rangle - "
-          r"\langle h_m,g_m\rangle\langle g_m,b_m\rangle \ge 0$ at each of the two prompts: by "
-          r"extension.level-set-diverse-bonus, what the reward gains where a coefficient of its own "
-          r"holds the prompt's entropy, times $\langle h_m,b_m\rangle$.",
-    margin=_gain_of_each,
-)
 
 
 Prompts: TypeAlias = tuple[tuple[tuple[int, ...], int], ...]
@@ -208,9 +186,21 @@ level_set_one_coefficient = vf.Claim(
     reading=vf.Reading("inferred"),
     title="Held by one coefficient of the diverse bonus over several prompts, reward never falls",
     scope="two tabular states with the same right answers, 0/1 rewards, plain gradient, first order",
-    statement=_jointly,
+    statement=vf.Statement(
+        latex=r"Two prompts, one coefficient $c$ with $\sum_m\langle h_m,g_m+cb_m\rangle=0$: the mean "
+              r"reward does not fall to first order.",
+        margin=_joint_gain,
+        conditions=(BONUS_RAISES_ENTROPY,),
+    ),
     instances=vf.bandit_instances(actions=(2, 4), vectors=(OTHER,)),
-    repair=_each,
+    repair=vf.Statement(
+        latex=r"$\lVert g_m\rVert^2\langle h_m,b_m\rangle - "
+              r"\langle h_m,g_m\rangle\langle g_m,b_m\rangle \ge 0$ at each of the two prompts: by "
+              r"extension.level-set-diverse-bonus, what the reward gains where a coefficient of its own "
+              r"holds the prompt's entropy, times $\langle h_m,b_m\rangle$.",
+        margin=lambda i: (
+            np.stack([held_gain(i.logits, i.correct), held_gain(i.other, i.correct)], axis=-1)),
+    ),
     repair_is="instead",
     repair_note="with a coefficient for each prompt the gain of each, times what the bonus adds to its "
                 "entropy, is not below 0",
@@ -222,7 +212,6 @@ level_set_one_coefficient = vf.Claim(
                       lambda: _falls(TWENTY, 1.25)),
     ),
     mutants=(
-        vf.Mutant(name="the learning of one against the price at the other", statement=vf.variant(
-            _each, margin=_gain_of_the_sharper)),
+        vf.mutant("the learning of one against the price at the other", margin=_gain_of_the_sharper),
     ),
 )

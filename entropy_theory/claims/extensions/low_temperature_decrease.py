@@ -20,11 +20,6 @@ from entropy_theory.claims.aepo.tempered_reinforce import ENTROPY_FALLS, LOW_TEM
 from entropy_theory.verification import arithmetic as ar
 
 
-def _falls_more(i: vf.Cases) -> ar.Reals:
-    """F(1) - F(T)."""
-    return rate(i.logits, i.correct) - rate(i.logits, i.correct, i.temperature)
-
-
 def _right_more_often(i: vf.Cases) -> ar.Reals:
     """pi^T(A*) - pi(A*)."""
     tempered = ar.softmax(i.logits, i.temperature)
@@ -38,7 +33,8 @@ RIGHT_MORE_OFTEN = vf.Condition(
 _statement = vf.Statement(
     latex=r"If $F(1) < 0$ and $\pi^T(\mathcal A^*) \ge \pi(\mathcal A^*)$, then $F(T) \le F(1)$, for "
           r"every $T < 1$.",
-    margin=_falls_more,
+    # F(1) - F(T).
+    margin=lambda i: rate(i.logits, i.correct) - rate(i.logits, i.correct, i.temperature),
     conditions=(ENTROPY_FALLS, RIGHT_MORE_OFTEN),
 )
 

@@ -29,26 +29,21 @@ def natural_bonus_step(logits: ar.Reals, strength: ar.Reals) -> ar.Reals:
     return -ar.per_action(strength) * ar.log_softmax(logits)
 
 
-def rise(i: vf.Cases) -> ar.Reals:
-    """Exact entropy change of the step -c log pi."""
-    return ar.entropy_change(i.logits, natural_bonus_step(i.logits, i.strength))
-
-
-_statement = vf.Statement(
-    latex=r"For $0 < \eta\lambda \le 1$ the step $\Delta z = -\eta\lambda\log\pi$ never lowers entropy: "
-          r"$H(z+\Delta z) \ge H(z)$; to first order it adds $\eta\lambda\,\mathrm{Var}_\pi(\log\pi)$.",
-    margin=rise,
-    beyond=lambda i: (has_derivative(
-        lambda c: ar.entropy(i.logits + natural_bonus_step(i.logits, c)), 0,
-        ar.covariance(ar.softmax(i.logits), ar.log_softmax(i.logits), ar.log_softmax(i.logits))),),
-)
-
 natural_entropy_bonus = vf.Claim(
     id="extension.natural-entropy-bonus",
     source="Extension: entropy bonus under the natural gradient",
     reading=vf.Reading("inferred"),
     title="A natural-gradient entropy bonus of strength at most 1 never lowers entropy",
     scope="one softmax policy, one step of the bonus alone, of any size up to strength 1",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"For $0 < \eta\lambda \le 1$ the step $\Delta z = -\eta\lambda\log\pi$ never lowers "
+              r"entropy: $H(z+\Delta z) \ge H(z)$; to first order it adds "
+              r"$\eta\lambda\,\mathrm{Var}_\pi(\log\pi)$.",
+        # Exact entropy change of the step -c log pi.
+        margin=lambda i: ar.entropy_change(i.logits, natural_bonus_step(i.logits, i.strength)),
+        beyond=lambda i: (has_derivative(
+            lambda c: ar.entropy(i.logits + natural_bonus_step(i.logits, c)), 0,
+            ar.covariance(ar.softmax(i.logits), ar.log_softmax(i.logits), ar.log_softmax(i.logits))),),
+    ),
     instances=vf.bandit_instances(STRENGTH, correct=False),
 )

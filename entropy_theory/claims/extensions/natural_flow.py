@@ -86,42 +86,33 @@ def _flow_itself(i: Any, reward: Any) -> vf.Term:
                           advantage(here, reward) + state_values(here, reward)[..., None])
 
 
-def _tilts(i: Any) -> tuple[vf.Term, ...]:
-    return (
-        _flow_itself(i, i.reward),
-        on_every_flow(i.reward, lambda path, start: equal(
-            response_probabilities(entry(path, i.elapsed)),
-            tilted_probabilities(start, i.reward, i.elapsed))),
-    )
-
-
-def _tilt_residual(i: vf.Cases) -> ar.Reals:
-    return response_probabilities(flowed(i.logits, i.reward, i.elapsed)) - tilted_probabilities(
-        i.logits, i.reward, i.elapsed)
-
-
-_tilted = vf.Statement(
-    latex=r"Along the flow $dz(s,a)/dt = A(s,a)$ of token logits, $\pi_t(y) = \pi_0(y) e^{tR(y)} / "
-          r"\mathbb E_0[e^{tR}]$ for every response; up to a constant at each state $z_t(s,a) = z_0(s,a) "
-          r"+ \log\mathbb E_0[e^{tR} \mid s, a]$.",
-    margin=_tilt_residual,
-    relation="==",
-    beyond=_tilts,
-)
-
 natural_flow_tilts = vf.Claim(
     id="extension.natural-flow-tilts",
     source="Extension of Entropy Mechanism, Theorem 2",
     reading=vf.Reading("inferred"),
     title="The natural gradient flow of token logits tilts whole responses",
     scope="tabular token tree, natural gradient in continuous time, policies of responses",
-    statement=_tilted,
+    statement=vf.Statement(
+        latex=r"Along the flow $dz(s,a)/dt = A(s,a)$ of token logits, $\pi_t(y) = \pi_0(y) e^{tR(y)} / "
+              r"\mathbb E_0[e^{tR}]$ for every response; up to a constant at each state $z_t(s,a) = "
+              r"z_0(s,a) + \log\mathbb E_0[e^{tR} \mid s, a]$.",
+        margin=lambda i: (
+            response_probabilities(flowed(i.logits, i.reward, i.elapsed)) - tilted_probabilities(
+                i.logits, i.reward, i.elapsed)),
+        relation="==",
+        beyond=lambda i: (
+            _flow_itself(i, i.reward),
+            on_every_flow(i.reward, lambda path, start: equal(
+                response_probabilities(entry(path, i.elapsed)),
+                tilted_probabilities(start, i.reward, i.elapsed))),
+        ),
+    ),
     instances=trees(ELAPSED, reward="graded"),
     mutants=(
-        vf.Mutant(name="the step at the start kept up: z + t A", statement=vf.variant(
-            _tilted, margin=lambda i: response_probabilities(
-                i.logits + i.elapsed[..., None, None] * advantage(i.logits, i.reward))
-            - tilted_probabilities(i.logits, i.reward, i.elapsed))),
+        vf.mutant("the step at the start kept up: z + t A",
+                  margin=lambda i: response_probabilities(
+                      i.logits + i.elapsed[..., None, None] * advantage(i.logits, i.reward))
+                  - tilted_probabilities(i.logits, i.reward, i.elapsed)),
     ),
 )
 
@@ -189,18 +180,6 @@ def _ends(i: Any) -> tuple[vf.Term, ...]:
 
 SOME_WRONG = vf.Condition(latex="some response is wrong", value=lambda i: np.any(~i.correct, axis=-1))
 
-_curve = vf.Statement(
-    latex="Along the natural gradient flow $dz(s,a)/dt = A(s,a)$ with $R = 1$ for right responses and "
-          r"$0$ for others, $\mathcal H_t = h(p_t) + p_t \mathcal H_{right} + (1 - p_t)\mathcal "
-          "H_{wrong}$ with $p_t = p_0 e^t / (p_0 e^t + 1 - p_0)$ and the entropies within right and "
-          r"within wrong responses at the start; so $|\mathcal H_t - \mathcal H_{right}| \le (3 + "
-          r"|\mathcal H_{wrong} - \mathcal H_{right}|)\sqrt{(1-p_0)/p_0}\,e^{-t/2}$.",
-    margin=_curve_residual,
-    relation="==",
-    conditions=(SOME_WRONG,),
-    beyond=_ends,
-)
-
 natural_flow_curve = vf.Claim(
     id="extension.natural-flow-curve",
     source="Extension of Entropy Mechanism, Theorem 2 and Section 2",
@@ -208,10 +187,20 @@ natural_flow_curve = vf.Claim(
     title="Along the natural gradient flow entropy follows a curve that the start determines",
     scope="tabular token tree, rewards 0 and 1, natural gradient in continuous time, entropy per "
           "response",
-    statement=_curve,
+    statement=vf.Statement(
+        latex=r"Along the natural gradient flow $dz(s,a)/dt = A(s,a)$ with $R = 1$ for right responses "
+              r"and $0$ for others, $\mathcal H_t = h(p_t) + p_t \mathcal H_{right} + (1 - p_t)\mathcal "
+              r"H_{wrong}$ with $p_t = p_0 e^t / (p_0 e^t + 1 - p_0)$ and the entropies within right "
+              r"and within wrong responses at the start; so $|\mathcal H_t - \mathcal H_{right}| \le (3 "
+              r"+ |\mathcal H_{wrong} - \mathcal H_{right}|)\sqrt{(1-p_0)/p_0}\,e^{-t/2}$.",
+        margin=_curve_residual,
+        relation="==",
+        conditions=(SOME_WRONG,),
+        beyond=_ends,
+    ),
     instances=trees(ELAPSED, reward="correct"),
     mutants=(
-        vf.Mutant(name="without the entropy within right responses", statement=vf.variant(
-            _curve, margin=lambda i: _curve_residual(i, _without_entropy_within))),
+        vf.mutant("without the entropy within right responses",
+                  margin=lambda i: _curve_residual(i, _without_entropy_within)),
     ),
 )

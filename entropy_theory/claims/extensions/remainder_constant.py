@@ -90,14 +90,6 @@ def _best_constant() -> tuple[bool, str]:
     return shown, "largest found (two equal big actions): " + ", ".join(found)
 
 
-_statement = vf.Statement(
-    latex=r"$|H(z+d)-H(z)+\mathrm{Cov}(z,d)| \le \frac12K_n\lVert d\rVert^2$ with "
-          r"$K_n \le \frac58+\frac15\log n$; and $K_n \ge \frac14+\frac18\log\frac{n-2}2$ for $n\ge4$: "
-          r"no constant free of $n$ exists.",
-    margin=lambda i: room(i, curvature_constant(i.step.shape[-1], i.step)),
-    beyond=lambda i: (_grows_with_log(i),),
-)
-
 # Two likely actions, each 72 times as likely as 62 others, that trade places: few actions do not show
 # how a bound has to grow with n.
 MANY_ACTIONS = {"weights": [72, 72] + 62 * [1], "step": [1, -1] + 62 * [0]}
@@ -108,11 +100,16 @@ remainder_constant = vf.Claim(
     reading=vf.Reading("inferred"),
     title="The constant in the remainder of the first order",
     scope="one softmax policy, one logit step of any size",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"$|H(z+d)-H(z)+\mathrm{Cov}(z,d)| \le \frac12K_n\lVert d\rVert^2$ with $K_n \le "
+              r"\frac58+\frac15\log n$; and $K_n \ge \frac14+\frac18\log\frac{n-2}2$ for $n\ge4$: no "
+              r"constant free of $n$ exists.",
+        margin=lambda i: room(i, curvature_constant(i.step.shape[-1], i.step)),
+        beyond=lambda i: (_grows_with_log(i),),
+    ),
     instances=vf.bandit_instances(correct=False, step=True, actions=(2, 12)),
     mutants=(
-        vf.Mutant(name="a constant free of n: 1/2",
-                  statement=vf.variant(_statement, margin=lambda i: room(i, ar.constant(1, i.step) / 2))),
+        vf.mutant("a constant free of n: 1/2", margin=lambda i: room(i, ar.constant(1, i.step) / 2)),
     ),
     witnesses=(MANY_ACTIONS,),
     experiments=(

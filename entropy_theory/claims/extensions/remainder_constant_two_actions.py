@@ -14,23 +14,21 @@ from entropy_theory import verification as vf
 from entropy_theory.claims.extensions.remainder_constant import no_smaller, room
 from entropy_theory.verification import arithmetic as ar
 
-_statement = vf.Statement(
-    latex=r"For $n=2$ the best constant is $K_2=\frac12$: $|R|\le\frac14\lVert d\rVert^2$, and no "
-          r"smaller one holds.",
-    margin=lambda i: room(i, ar.constant(1, i.step) / 2),
-    beyond=lambda i: (no_smaller(ar.constant(1, i.step) / 2),),
-)
-
 remainder_constant_two_actions = vf.Claim(
     id="extension.remainder-constant-two-actions",
     source="Extension of AEPO, Theorem 4.3, and Cui et al., Lemma 1",
     reading=vf.Reading("inferred"),
     title="The best remainder constant for two actions",
     scope="one softmax policy over two actions, one logit step of any size",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"For $n=2$ the best constant is $K_2=\frac12$: $|R|\le\frac14\lVert d\rVert^2$, and no "
+              r"smaller one holds.",
+        margin=lambda i: room(i, ar.constant(1, i.step) / 2),
+        beyond=lambda i: (no_smaller(ar.constant(1, i.step) / 2),),
+    ),
     instances=vf.bandit_instances(correct=False, step=True, actions=(2, 2)),
     mutants=(
-        vf.Mutant(name="1/2 for three actions too", statement=vf.variant(_statement),
+        vf.mutant("1/2 for three actions too",
                   instances=vf.bandit_instances(correct=False, step=True, actions=(3, 3))),
     ),
 )

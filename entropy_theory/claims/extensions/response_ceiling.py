@@ -173,15 +173,6 @@ def _long_runs() -> tuple[bool, str]:
         f"failure at most {failure:.4f}")
 
 
-_statement = vf.Statement(
-    latex=r"On a token tree, at every temperature, nonviable logits never rise and sums of viable ones "
-          r"never fall; so under exact tempered REINFORCE at $T_k \ge T_{\min} > 0$ (with any weight "
-          r"of the policy gradient beside it) a right response becomes certain and "
-          r"$\limsup_k \mathcal H(\pi_k) \le \log N_{\mathrm{right}}$.",
-    margin=_room,
-    beyond=_long_term,
-)
-
 response_ceiling = vf.Claim(
     id="extension.response-ceiling",
     source="Extension of AEPO (exact expected dynamics on a token tree)",
@@ -189,7 +180,14 @@ response_ceiling = vf.Claim(
     title="Response entropy ends at or below the log of the number of right responses (tabular tree)",
     scope="tabular token tree, exact expectation, one step, and so every one; the limit; "
           "entropy per response",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"On a token tree, at every temperature, nonviable logits never rise and sums of viable "
+              r"ones never fall; so under exact tempered REINFORCE at $T_k \ge T_{\min} > 0$ (with any "
+              r"weight of the policy gradient beside it) a right response becomes certain and "
+              r"$\limsup_k \mathcal H(\pi_k) \le \log N_{\mathrm{right}}$.",
+        margin=_room,
+        beyond=_long_term,
+    ),
     instances=trees(TEMPERATURE, LEARNING_RATE, LOWEST),
     experiments=(
         vf.experiment("six trees", "random trees of 2 to 4 tokens with two or three right responses, "
@@ -197,7 +195,6 @@ response_ceiling = vf.Claim(
                       "0.02 of log N or below, failure below 0.005", _long_runs),
     ),
     mutants=(
-        vf.Mutant(name="every viable logit rises, not only their sum",
-                  statement=vf.variant(_statement, margin=_each_viable_rises)),
+        vf.mutant("every viable logit rises, not only their sum", margin=_each_viable_rises),
     ),
 )

@@ -65,26 +65,24 @@ def _frozen_rate(logits: ar.Reals, step: ar.Reals) -> ar.Reals:
     return -action_covariance(logits, step)
 
 
-_statement = vf.Statement(
-    latex=r"$|\mathcal H(z+\Delta z) - \mathcal H(z) - \sum_s d(s)\{-\mathrm{Cov}_s(\log\pi, \Delta z) "
-          r"+ \mathrm{Cov}_s(\mathcal H(sa), \Delta z)\}| \le \frac h4(1 + \log h + h\log n)"
-          r"\max_s\lVert\Delta z_s\rVert_2^2$ for responses of h tokens.",
-    margin=_room,
-    beyond=lambda i: (has_derivative(lambda t: ar.response_entropy(along(i.logits, t, i.step)), 0,
-                                     response_rate(i.logits, i.step)),),
-)
-
 response_entropy_expansion = vf.Claim(
     id="extension.response-entropy-expansion",
     source="Extension of Entropy Mechanism, Lemma 1",
     reading=vf.Reading("inferred"),
     title="Entropy of responses to first order, with an explicit remainder",
     scope="tabular token tree, one logit step of any size, with its remainder; entropy per response",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"$|\mathcal H(z+\Delta z) - \mathcal H(z) - \sum_s d(s)\{-\mathrm{Cov}_s(\log\pi, \Delta "
+              r"z) + \mathrm{Cov}_s(\mathcal H(sa), \Delta z)\}| \le \frac h4(1 + \log h + h\log "
+              r"n)\max_s\lVert\Delta z_s\rVert_2^2$ for responses of h tokens.",
+        margin=_room,
+        beyond=lambda i: (has_derivative(lambda t: ar.response_entropy(along(i.logits, t, i.step)), 0,
+                                         response_rate(i.logits, i.step)),),
+    ),
     instances=trees(SIZE, reward=None, vectors=(STEP,)),
     first_order=True,
     mutants=(
-        vf.Mutant(name="the printed rate, without the entropy to come",
-                  statement=vf.variant(_statement, margin=lambda i: _room(i, rate=_frozen_rate))),
+        vf.mutant("the printed rate, without the entropy to come",
+                  margin=lambda i: _room(i, rate=_frozen_rate)),
     ),
 )

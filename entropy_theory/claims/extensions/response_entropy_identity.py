@@ -70,27 +70,24 @@ def _along_any_curve(i: Any) -> tuple[vf.Term, ...]:
     )
 
 
-_statement = vf.Statement(
-    latex=r"Along any differentiable curve of the logits of all states, with $v$ their velocity, "
-          r"$d\mathcal H = -\mathrm{Cov}_y(\log\pi(y), d\log\pi(y))$, where $d\log\pi(y) = "
-          r"\sum_t (v_t - \mathbb E v_t)$; it is $\sum_s d(s)\{-\mathrm{Cov}_s(\log\pi, v) + "
-          r"\mathrm{Cov}_s(\mathcal H(sa), v)\}$ too.",
-    margin=lambda i: np.stack([_residual(i), _by_state(i)], axis=-1),
-    relation="==",
-    beyond=_along_any_curve,
-)
-
 response_entropy_identity = vf.Claim(
     id="extension.response-entropy-identity",
     source="Extension of Entropy Mechanism, Lemma 1",
     reading=vf.Reading("inferred"),
     title="The entropy of responses moves by a covariance over them, for any parametrization",
     scope="any differentiable parametrization, responses of h tokens, first order",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"Along any differentiable curve of the logits of all states, with $v$ their velocity, "
+              r"$d\mathcal H = -\mathrm{Cov}_y(\log\pi(y), d\log\pi(y))$, where $d\log\pi(y) = "
+              r"\sum_t (v_t - \mathbb E v_t)$; it is $\sum_s d(s)\{-\mathrm{Cov}_s(\log\pi, v) + "
+              r"\mathrm{Cov}_s(\mathcal H(sa), v)\}$ too.",
+        margin=lambda i: np.stack([_residual(i), _by_state(i)], axis=-1),
+        relation="==",
+        beyond=_along_any_curve,
+    ),
     instances=trees(reward=None, vectors=(STEP,)),
     mutants=(
-        vf.Mutant(name="states frozen: without the entropy to come",
-                  statement=vf.variant(_statement, margin=lambda i: entropy_rate(i.logits, i.step)
-                                       + action_covariance(i.logits, i.step))),
+        vf.mutant("states frozen: without the entropy to come",
+                  margin=lambda i: entropy_rate(i.logits, i.step) + action_covariance(i.logits, i.step)),
     ),
 )

@@ -63,15 +63,6 @@ def _derivative_and_fall(i: Any) -> tuple[vf.Term, ...]:
     )
 
 
-_statement = vf.Statement(
-    latex=r"$\langle\nabla p, q^T - \pi\rangle$, which times $P_T$ is the derivative of the reward "
-          r"along the step, does not increase with $T$, and is at least $p(1-p)^2\langle q, q\rangle$ "
-          r"for $T \le 1$.",
-    margin=lambda i: np.stack([_loss(i), _least_when_cold(i)], axis=-1),
-    conditions=(SOME_WRONG,),
-    beyond=_derivative_and_fall,
-)
-
 reward_improvement_temperature = vf.Claim(
     id="extension.reward-improvement-temperature",
     source="Extension of AEPO, section 4.2",
@@ -79,7 +70,14 @@ reward_improvement_temperature = vf.Claim(
     title="Tempered REINFORCE: the reward's gain per right sample never rises with temperature, and is "
           "positive up to T = 1",
     scope="one tabular state, exact expectation, first order in the learning rate",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"$\langle\nabla p, q^T - \pi\rangle$, which times $P_T$ is the derivative of the reward "
+              r"along the step, does not increase with $T$, and is at least $p(1-p)^2\langle q, "
+              r"q\rangle$ for $T \le 1$.",
+        margin=lambda i: np.stack([_loss(i), _least_when_cold(i)], axis=-1),
+        conditions=(SOME_WRONG,),
+        beyond=_derivative_and_fall,
+    ),
     instances=vf.bandit_instances(
         TEMPERATURE,
         vf.Scalar(name="factor", low=1.05, high=20.0, grid=(2, Fraction(5, 4)), range=vf.Range(low=1)),
@@ -91,7 +89,7 @@ reward_improvement_temperature = vf.Claim(
          "factor": 4},
     ),
     mutants=(
-        vf.Mutant(name="the rate is positive at every T", statement=vf.variant(
-            _statement, margin=lambda i: sample_rate(i.logits, i.correct, i.temperature))),
+        vf.mutant("the rate is positive at every T",
+                  margin=lambda i: sample_rate(i.logits, i.correct, i.temperature)),
     ),
 )

@@ -125,21 +125,19 @@ def _network() -> tuple[bool, str]:
     return worst < 1e-5, f"largest |dH + Cov| over 20 networks and directions: {worst:.1e}"
 
 
-_statement = vf.Statement(
-    latex=r"Along any differentiable motion of the parameters, $d\mathcal H = -\mathrm{Cov}_\pi(\log\pi, "
-          r"\langle\nabla_\theta\log\pi, d\theta\rangle)$.",
-    margin=_residual,
-    relation="==",
-    beyond=_along_any_curve,
-)
-
 score_covariance = vf.Claim(
     id="extension.score-covariance",
     source="Extension of Entropy Mechanism, Lemma 1",
     reading=vf.Reading("inferred"),
     title="Entropy moves by a covariance with the score, for any parametrization (one state)",
     scope="any differentiable parametrization, one state, first order",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"Along any differentiable motion of the parameters, $d\mathcal H = "
+              r"-\mathrm{Cov}_\pi(\log\pi, \langle\nabla_\theta\log\pi, d\theta\rangle)$.",
+        margin=_residual,
+        relation="==",
+        beyond=_along_any_curve,
+    ),
     instances=vf.bandit_instances(PACE, actions=(2, 6), correct=False, vectors=(FIRST, SECOND)),
     experiments=(
         vf.experiment("a small network", "20 random networks with six tanh units and nine actions, "
@@ -148,7 +146,6 @@ score_covariance = vf.Claim(
                       _network),
     ),
     mutants=(
-        vf.Mutant(name="the probability in place of its logarithm",
-                  statement=vf.variant(_statement, margin=_with_probability)),
+        vf.mutant("the probability in place of its logarithm", margin=_with_probability),
     ),
 )

@@ -90,28 +90,24 @@ def _room(i: vf.Cases, centered: bool = True) -> ar.Reals:
     return remainder_bound(d) - np.abs(ar.entropy_change(i.logits, d) - announced)
 
 
-_statement = vf.Statement(
-    latex=r"$H(z+d)-H(z) \approx \eta\{-\sum_i w_is_i(S_{a_i}-\bar S)+\lambda\lVert S\rVert^2+"
-          r"\kappa\langle S,\tilde S\rangle-\beta\langle S,\nabla\mathrm{KL}\rangle\}$ up to "
-          r"$\frac14(1+\log n)\lVert d\rVert^2$, for the step of any rule.",
-    margin=_room,
-    beyond=lambda i: (has_gradient(lambda z: objective(i, z), i.logits, step(i)),),
-)
-
-
 score_forecast = vf.Claim(
     id="extension.score-forecast",
     source="Extension of Entropy Mechanism, Lemma 1, to any update rule (forecast.py)",
     reading=vf.Reading("inferred"),
     title="The entropy change that a rule's coefficients announce, token by token",
     scope="one tabular state, the step of any update rule, with its remainder",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"$H(z+d)-H(z) \approx \eta\{-\sum_i w_is_i(S_{a_i}-\bar S)+\lambda\lVert S\rVert^2+"
+              r"\kappa\langle S,\tilde S\rangle-\beta\langle S,\nabla\mathrm{KL}\rangle\}$ up to "
+              r"$\frac14(1+\log n)\lVert d\rVert^2$, for the step of any rule.",
+        margin=_room,
+        beyond=lambda i: (has_gradient(lambda z: objective(i, z), i.logits, step(i)),),
+    ),
     instances=vf.bandit_instances(LEARNING_RATE, *COEFFICIENTS, vectors=(SCORES, REFERENCE),
                                   actions=(2, 4)),
     witnesses=(PENALTY, SCORES_ALONE),
     first_order=True,
     mutants=(
-        vf.Mutant(name="the mean Sbar forgotten",
-                  statement=vf.variant(_statement, margin=lambda i: _room(i, centered=False))),
+        vf.mutant("the mean Sbar forgotten", margin=lambda i: _room(i, centered=False)),
     ),
 )

@@ -75,8 +75,6 @@ second_order = vf.Claim(
     instances=vf.bandit_instances(correct=False, step=True),
     first_order=True,
     mutants=(
-        vf.Mutant(name="Var(d) left out",
-                  statement=vf.variant(_statement,
-                                       margin=lambda i: _bound(i.step) - np.abs(_without_variance(i)))),
+        vf.mutant("Var(d) left out", margin=lambda i: _bound(i.step) - np.abs(_without_variance(i))),
     ),
 )

@@ -39,34 +39,32 @@ from entropy_theory.claims.entropy_mechanism.tree_rates import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.formula.limits import along, has_derivative, has_gradient
 
-_natural = vf.Statement(
-    latex=r"Under the natural policy gradient of token logits, "
-          r"$d\mathcal H/d\eta = -\mathrm{Cov}_y(\log\pi(y), A(y))$ with $A(y) = R(y) - V$, for "
-          r"responses of any length.",
-    margin=lambda i: entropy_rate(i.logits, advantage(i.logits, i.reward))
-    + response_covariance(i.logits, response_advantage(i.logits, i.reward)),
-    beyond=lambda i: (
-        is_natural_gradient(i.logits, i.reward, advantage(i.logits, i.reward)),
-        has_derivative(
-            lambda t: ar.response_entropy(along(i.logits, t, advantage(i.logits, i.reward))), 0,
-            -response_covariance(i.logits, response_advantage(i.logits, i.reward))),
-    ),
-    relation="==",
-)
-
 sequence_covariance_npg = vf.Claim(
     id="extension.sequence-covariance-npg",
     source="Extension of Entropy Mechanism, Theorem 2",
     reading=vf.Reading("inferred"),
     title="Entropy of responses under the natural gradient is a covariance over responses",
     scope="tabular token tree, exact natural gradient, first order; entropy per response",
-    statement=_natural,
+    statement=vf.Statement(
+        latex=r"Under the natural policy gradient of token logits, "
+              r"$d\mathcal H/d\eta = -\mathrm{Cov}_y(\log\pi(y), A(y))$ with $A(y) = R(y) - V$, for "
+              r"responses of any length.",
+        margin=lambda i: entropy_rate(i.logits, advantage(i.logits, i.reward))
+        + response_covariance(i.logits, response_advantage(i.logits, i.reward)),
+        beyond=lambda i: (
+            is_natural_gradient(i.logits, i.reward, advantage(i.logits, i.reward)),
+            has_derivative(
+                lambda t: ar.response_entropy(along(i.logits, t, advantage(i.logits, i.reward))), 0,
+                -response_covariance(i.logits, response_advantage(i.logits, i.reward))),
+        ),
+        relation="==",
+    ),
     instances=trees(reward="graded"),
     mutants=(
-        vf.Mutant(name="covariances of the states, summed (Lemma 1 as printed)",
-                  statement=vf.variant(_natural, margin=lambda i: entropy_rate(
+        vf.mutant("covariances of the states, summed (Lemma 1 as printed)",
+                  margin=lambda i: entropy_rate(
                       i.logits, advantage(i.logits, i.reward))
-                      + action_covariance(i.logits, advantage(i.logits, i.reward)))),
+                      + action_covariance(i.logits, advantage(i.logits, i.reward))),
     ),
 )
 
@@ -77,33 +75,30 @@ def _gradient_margin(i: vf.Cases, of_responses: ar.Reals) -> ar.Reals:
             + response_covariance(i.logits, of_responses))
 
 
-_vanilla = vf.Statement(
-    latex=r"Under the policy gradient of token logits, $d\mathcal H/d\eta = "
-          r"-\mathrm{Cov}_y(\log\pi(y), \sum_t(x_t - \mathbb E x_t))$ with "
-          r"$x_t = d(s_t)\,\pi(a_t|s_t) A(s_t,a_t)$, for responses of any length.",
-    margin=lambda i: _gradient_margin(
-        i, summed(i.logits, gradient_formula(i.logits, i.reward))),
-    beyond=lambda i: (
-        has_gradient(lambda z: expected_reward(z, i.reward), i.logits,
-                     policy_gradient(i.logits, i.reward)),
-        has_derivative(
-            lambda t: ar.response_entropy(along(i.logits, t, policy_gradient(i.logits, i.reward))), 0,
-            -response_covariance(i.logits, summed(i.logits, gradient_formula(i.logits, i.reward)))),
-    ),
-    relation="==",
-)
-
 sequence_covariance_pg = vf.Claim(
     id="extension.sequence-covariance-pg",
     source="Extension of Entropy Mechanism, Theorem 1",
     reading=vf.Reading("inferred"),
     title="Entropy of responses under the policy gradient is a covariance over responses",
     scope="tabular token tree, exact gradient, first order; entropy per response",
-    statement=_vanilla,
+    statement=vf.Statement(
+        latex=r"Under the policy gradient of token logits, $d\mathcal H/d\eta = "
+              r"-\mathrm{Cov}_y(\log\pi(y), \sum_t(x_t - \mathbb E x_t))$ with "
+              r"$x_t = d(s_t)\,\pi(a_t|s_t) A(s_t,a_t)$, for responses of any length.",
+        margin=lambda i: _gradient_margin(
+            i, summed(i.logits, gradient_formula(i.logits, i.reward))),
+        beyond=lambda i: (
+            has_gradient(lambda z: expected_reward(z, i.reward), i.logits,
+                         policy_gradient(i.logits, i.reward)),
+            has_derivative(
+                lambda t: ar.response_entropy(along(i.logits, t, policy_gradient(i.logits, i.reward))), 0,
+                -response_covariance(i.logits, summed(i.logits, gradient_formula(i.logits, i.reward)))),
+        ),
+        relation="==",
+    ),
     instances=trees(reward="graded"),
     mutants=(
-        vf.Mutant(name="pi(y) A(y), responses as actions",
-                  statement=vf.variant(_vanilla, margin=lambda i: _gradient_margin(
-                      i, weighted_response_advantage(i.logits, i.reward)))),
+        vf.mutant("pi(y) A(y), responses as actions",
+                  margin=lambda i: _gradient_margin(i, weighted_response_advantage(i.logits, i.reward))),
     ),
 )

@@ -30,20 +30,18 @@ def _room(i: vf.Cases) -> ar.Reals:
     return room(i, factor=factor, share=n)
 
 
-_statement = vf.Statement(
-    latex=r"$V^{*}(q) - V^{\pi}(q) \le |\mathcal D|\sqrt{h(n-1)/n}\,"
-          r"\lVert\nabla V^{\pi}(\mathcal D)\rVert_2 / C(q)$, $n = |\mathcal A|$.",
-    margin=_room,
-    beyond=is_gradient_over_prompts,
-)
-
 sharpened_stationarity = vf.Claim(
     id="extension.sharpened-stationarity",
     source="Extension of AEnt, Proposition 1 (II)",
     reading=vf.Reading("inferred"),
     title="Suboptimality of an almost stationary policy, with the constant sqrt(h (n - 1)/n)",
     scope="tabular token trees, one a prompt, exact gradient",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"$V^{*}(q) - V^{\pi}(q) \le |\mathcal D|\sqrt{h(n-1)/n}\,"
+              r"\lVert\nabla V^{\pi}(\mathcal D)\rVert_2 / C(q)$, $n = |\mathcal A|$.",
+        margin=_room,
+        beyond=is_gradient_over_prompts,
+    ),
     instances=INSTANCES,
     witnesses=(NO_ROOT, NO_ROOT_THREE_TOKENS, {"weights": [[[3, 1, 1]]], "reward": [[1, 0, 0]]}),
 )

@@ -72,27 +72,23 @@ def _signs(i: Any) -> tuple[vf.Term, ...]:
     )
 
 
-_statement = vf.Statement(
-    latex=r"$F(T) > 0$ for some $T$ iff $\mathrm{mean}_{\mathcal A^*} c < C$, and then for "
-          r"$T > RW/|S|$; $F(T) < 0$ for some $T$ iff $\max_{\mathcal A^*} c > C$, and then where "
-          r"$W e^{-D/T} < \max_{\mathcal A^*} c - C$. If every action is correct, and "
-          r"not all are equally likely, the sign changes at $T_0 = 1$.",
-    margin=_conclusions,
-    beyond=_signs,
-)
-
-
 sign_change_temperature = vf.Claim(
     id="extension.sign-change-temperature",
     source="Extension of AEPO, Theorem 4.3",
     reading=vf.Reading("inferred"),
     title="A temperature can change the sign of the entropy rate iff mean c < C < max c over A*",
     scope="one tabular state, exact expectation, first order in the learning rate",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"$F(T) > 0$ for some $T$ iff $\mathrm{mean}_{\mathcal A^*} c < C$, and then for "
+              r"$T > RW/|S|$; $F(T) < 0$ for some $T$ iff $\max_{\mathcal A^*} c > C$, and then where "
+              r"$W e^{-D/T} < \max_{\mathcal A^*} c - C$. If every action is correct, and "
+              r"not all are equally likely, the sign changes at $T_0 = 1$.",
+        margin=_conclusions,
+        beyond=_signs,
+    ),
     instances=vf.bandit_instances(TEMPERATURE),
     mutants=(
-        vf.Mutant(name="F(T) < 0 wherever max c > C",
-                  statement=vf.variant(_statement, margin=lambda i: if_positive(
-                      largest_excess(i.logits, i.correct), -_rate(i)))),
+        vf.mutant("F(T) < 0 wherever max c > C",
+                  margin=lambda i: if_positive(largest_excess(i.logits, i.correct), -_rate(i))),
     ),
 )

@@ -28,15 +28,6 @@ def _nearest() -> tuple[bool, str]:
     return bool(abs(constant - 8 * arb(2).log()) < 1e-12), constant.str(8, radius=False)
 
 
-_statement = vf.Statement(
-    latex=r"$\lVert\nabla V_\lambda^{\pi}(\mathcal D)\rVert_2 \le \epsilon$ implies, for every $q$, "
-          r"$V^{*}(q) - V^{\pi}(q) \le \epsilon^2/(4\lambda C_\lambda(q)) + "
-          r"\lambda h\log\frac{|\mathcal A|}{|\mathcal A^*(q)|^{1/h}}$, $C_\lambda(q) = "
-          r"|\mathcal D|^{-2}\min_s P^\pi(s|q)^2\min_a\pi(a|s)^2/P^{\pi^*_\lambda}(s|q)$; with "
-          r"$\pi^*_\lambda = \mathrm{softmax}(Q^*_\lambda/\lambda)$, and $\nabla V_\lambda$ by Lemma 3.",
-    margin=lambda i: room(i, factor=4),
-)
-
 soft_suboptimality = vf.Claim(
     id="extension.soft-suboptimality",
     source="Extension of AEnt, Proposition 2",
@@ -44,7 +35,14 @@ soft_suboptimality = vf.Claim(
     title="The gradient's share of the suboptimality is at most half of Proposition 2's as "
           "reconstructed",
     scope="tabular token trees, one a prompt, exact gradient",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"$\lVert\nabla V_\lambda^{\pi}(\mathcal D)\rVert_2 \le \epsilon$ implies, for every $q$, "
+              r"$V^{*}(q) - V^{\pi}(q) \le \epsilon^2/(4\lambda C_\lambda(q)) + \lambda "
+              r"h\log\frac{|\mathcal A|}{|\mathcal A^*(q)|^{1/h}}$, $C_\lambda(q) = |\mathcal "
+              r"D|^{-2}\min_s P^\pi(s|q)^2\min_a\pi(a|s)^2/P^{\pi^*_\lambda}(s|q)$; with $\pi^*_\lambda "
+              r"= \mathrm{softmax}(Q^*_\lambda/\lambda)$, and $\nabla V_\lambda$ by Lemma 3.",
+        margin=lambda i: room(i, factor=4),
+    ),
     instances=trees(COEFFICIENT, reward="graded", prompts=2, rewards=vf.ANY),
     witnesses=(STATIONARY, NEAREST),
     experiments=(

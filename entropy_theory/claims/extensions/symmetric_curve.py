@@ -89,16 +89,6 @@ def _every_such_policy(i: Any) -> tuple[vf.Term, ...]:
     return (for_every("policy", (vf.ACTIONS,), on_the_curve),)
 
 
-_statement = vf.Statement(
-    latex=r"Policies with equal logits among the right and among the wrong answers are on "
-          r"$H = h(R) + R\log m + (1-R)\log(n-m)$, and an exact step that mixes policy gradient, "
-          r"tempered REINFORCE and entropy bonus and one of the natural gradient stay there.",
-    margin=lambda i: _off_the_curve(i, _trained(i, symmetric_start(i))),
-    relation="==",
-    conditions=(SOME_WRONG,),
-    beyond=_every_such_policy,
-)
-
 symmetric_curve = vf.Claim(
     id="extension.symmetric-curve",
     source="Extension of Entropy Mechanism, 'algorithm-irrelevant'",
@@ -106,7 +96,15 @@ symmetric_curve = vf.Claim(
     title="From a symmetric start policy gradient, tempered REINFORCE, entropy bonus and natural "
           "gradient share one R-H curve",
     scope="one tabular state, exact expectation, along 2 steps of any size",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"Policies with equal logits among the right and among the wrong answers are on "
+              r"$H = h(R) + R\log m + (1-R)\log(n-m)$, and an exact step that mixes policy gradient, "
+              r"tempered REINFORCE and entropy bonus and one of the natural gradient stay there.",
+        margin=lambda i: _off_the_curve(i, _trained(i, symmetric_start(i))),
+        relation="==",
+        conditions=(SOME_WRONG,),
+        beyond=_every_such_policy,
+    ),
     instances=vf.bandit_instances(
         vf.Scalar(name="learning_rate", low=0.05, high=4.0, grid=(1,), range=vf.POSITIVE),
         TEMPERATURE,
@@ -114,8 +112,7 @@ symmetric_curve = vf.Claim(
         actions=(2, 6),
     ),
     mutants=(
-        vf.Mutant(name="an update that tells actions of a kind apart",
-                  statement=vf.variant(_statement, margin=lambda i: _off_the_curve(
-                      i, _trained(i, symmetric_start(i), uneven=True)))),
+        vf.mutant("an update that tells actions of a kind apart",
+                  margin=lambda i: _off_the_curve(i, _trained(i, symmetric_start(i), uneven=True))),
     ),
 )

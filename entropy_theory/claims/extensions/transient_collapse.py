@@ -116,31 +116,29 @@ def _down_and_back() -> tuple[bool, str]:
                    "lowest entropy " + "; ".join(found))
 
 
-_statement = vf.Statement(
-    latex=r"With GRPO of any weight $\kappa \ge 0$ and $T > 1$, $\eta \le 2$: the lead $B$ of the least "
-          "likely right logit over the wrong ones never shrinks, and the range $R$ of the right logits "
-          r"obeys $R' - R \le \eta[(\kappa+1)(n-m)e^{-B-R} - P_T(\frac1m e^{-R/T} - e^{-R})]$. At a "
-          r"constant $T$ and bounded $\kappa_k$, $R$ tends to 0: no collapse among the right answers "
-          r"lasts, and $H_k \to \log m$.",
-    margin=lambda i: np.stack([_room(i), _lead(i)], axis=-1),
-    conditions=(SOME_WRONG,),
-    beyond=_collapse_ends,
-)
-
 transient_collapse = vf.Claim(
     id="extension.transient-collapse",
     source="Extension of AEPO, Section 4.2 (GRPO and AEPO's term together, one tabular state)",
     reading=vf.Reading("inferred"),
     title="A collapse that GRPO causes among the right answers is temporary (one tabular state)",
     scope="one tabular state, exact expectation, one step, and so every one; the limit",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"With GRPO of any weight $\kappa \ge 0$ and $T > 1$, $\eta \le 2$: the lead $B$ of the "
+              r"least likely right logit over the wrong ones never shrinks, and the range $R$ of the "
+              r"right logits obeys $R' - R \le \eta[(\kappa+1)(n-m)e^{-B-R} - P_T(\frac1m e^{-R/T} - "
+              r"e^{-R})]$. At a constant $T$ and bounded $\kappa_k$, $R$ tends to 0: no collapse among "
+              r"the right answers lasts, and $H_k \to \log m$.",
+        margin=lambda i: np.stack([_room(i), _lead(i)], axis=-1),
+        conditions=(SOME_WRONG,),
+        beyond=_collapse_ends,
+    ),
     instances=vf.bandit_instances(HIGH_TEMPERATURE, LEARNING_RATE, GRPO_WEIGHT, actions=(2, 6)),
     witnesses=(WITHOUT_GRPO,),
     experiments=(vf.experiment(
         "down and back", "GRPO sharpens the right answers, then temperature revives them",
         _down_and_back),),
     mutants=(
-        vf.Mutant(name="the likeliest right answer never falls behind",
-                  statement=vf.variant(_statement, margin=lambda i: _lead(i, of=lead_of_likeliest))),
+        vf.mutant("the likeliest right answer never falls behind",
+                  margin=lambda i: _lead(i, of=lead_of_likeliest)),
     ),
 )

@@ -57,10 +57,6 @@ def _spread(i: vf.Cases) -> ar.Reals:
     return variance(i) + depth_weighted_square(i) + variance(i) * np.abs(first_order(i))
 
 
-def _weighted(i: vf.Cases) -> ar.Reals:
-    return growth(i) * _spread(i) / 2 - _remainder(i)
-
-
 def _half_is_best(i: vf.Cases) -> vf.Term:
     """With two actions no factor below 1/2 can stand in its place."""
     def holds(z: ar.Reals, d: ar.Reals, factor: ar.Real) -> ar.Reals:
@@ -110,14 +106,6 @@ def _vocabulary() -> tuple[bool, str]:
                    f"policy, {np.median(norm):.0f} in ||d||^2")
 
 
-_statement = vf.Statement(
-    latex=r"$|H(z+d)-H(z)+c| \le \frac{e^M}2\{\mathrm{Var}(d)+\mathbb E[|\log\pi+H|(d-\bar d)^2]+"
-          r"\mathrm{Var}(d)\,|c|\}$, $c=\mathrm{Cov}(\log\pi,d)$, $M=\max(d-\bar d)$: for any "
-          r"displacement $d$ of the logits.",
-    margin=_weighted,
-    beyond=lambda i: (_half_is_best(i),),
-)
-
 RARE_UP = {"weights": [1, 1000], "step": [6, 0]}
 """A rare action is pushed up by six: it grows from 1/1001 to 1/4."""
 
@@ -127,11 +115,16 @@ weighted_remainder = vf.Claim(
     reading=vf.Reading("inferred"),
     title="The first order for any displacement of the logits, with a remainder weighted by the policy",
     scope="one softmax policy, one logit step of any size, with its remainder",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"$|H(z+d)-H(z)+c| \le \frac{e^M}2\{\mathrm{Var}(d)+\mathbb E[|\log\pi+H|(d-\bar d)^2]+"
+              r"\mathrm{Var}(d)\,|c|\}$, $c=\mathrm{Cov}(\log\pi,d)$, $M=\max(d-\bar d)$: for any "
+              r"displacement $d$ of the logits.",
+        margin=lambda i: growth(i) * _spread(i) / 2 - _remainder(i),
+        beyond=lambda i: (_half_is_best(i),),
+    ),
     instances=vf.bandit_instances(correct=False, step=True),
     mutants=(
-        vf.Mutant(name="the depth |log pi + H| left out",
-                  statement=vf.variant(_statement, margin=_without_depth)),
+        vf.mutant("the depth |log pi + H| left out", margin=_without_depth),
     ),
     witnesses=(RARE_UP,),
     experiments=(
@@ -144,20 +137,18 @@ weighted_remainder = vf.Claim(
 
 MOVES = vf.Condition(latex="d is not constant", value=variance)
 
-_variance_statement = vf.Statement(
-    latex=r"$|H(z+d)-H(z)+\mathrm{Cov}(\log\pi,d)| \le \frac{e^M}2 V\{1+\log n+\log(\rho^2/V)\}$, "
-          r"$V=\mathrm{Var}(d) > 0$, $M=\max(d-\bar d)$, $\rho=\max d-\min d$.",
-    margin=_by_variance,
-    conditions=(MOVES,),
-)
-
 variance_remainder = vf.Claim(
     id="extension.weighted-remainder-variance",
     source="Extension of Entropy Mechanism, Lemma 1, and AEPO, Theorem 4.3",
     reading=vf.Reading("inferred"),
     title="The first order for any displacement of the logits, with a remainder in its variance",
     scope="one softmax policy, one logit step of any size, with its remainder",
-    statement=_variance_statement,
+    statement=vf.Statement(
+        latex=r"$|H(z+d)-H(z)+\mathrm{Cov}(\log\pi,d)| \le \frac{e^M}2 V\{1+\log n+\log(\rho^2/V)\}$, "
+              r"$V=\mathrm{Var}(d) > 0$, $M=\max(d-\bar d)$, $\rho=\max d-\min d$.",
+        margin=_by_variance,
+        conditions=(MOVES,),
+    ),
     instances=vf.bandit_instances(correct=False, step=True),
     witnesses=(RARE_UP,),
 )

@@ -126,19 +126,6 @@ def _above_threshold() -> tuple[bool, str]:
         f"{small:.5f} at 0.9, {annealed:.5f} annealed"
 
 
-_statement = vf.Statement(
-    latex=r"Rewards 0, 1, one state. Bonus: $0<V^*-V(\mathrm{softmax}(r/\lambda))\le\lambda\log(n/m)$. "
-          r"Covariance penalty: for $\beta\le1/(1+\log(n-1))$ the objective $V-\beta\,\mathrm{Cov}_\pi("
-          r"\log\pi,r)$ never falls along $1_{\mathcal A^*}$, and rises strictly if $\beta$ is smaller.",
-    margin=_margins,
-    conditions=(SOME_WRONG,),
-    beyond=lambda i: (
-        _rate_along_right(i),
-        implies(ar.less(i.share, 1), ar.less(0, covariance_bracket(i))),
-        ar.less(0, bonus_gap(i)),
-    ),
-)
-
 annealed_covariance = vf.Claim(
     id="later-work.annealed-covariance",
     source="Comparative theory of entropy control (arXiv 2604.09676), abstract, made precise",
@@ -149,10 +136,22 @@ annealed_covariance = vf.Claim(
     title="A bonus is biased at every coefficient; under a small covariance penalty the objective "
           "rises towards right answers",
     scope="one tabular state, rewards 0 and 1, stationary points; judged: the abstract, made precise",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"Rewards 0, 1, one state. Bonus: "
+              r"$0<V^*-V(\mathrm{softmax}(r/\lambda))\le\lambda\log(n/m)$. Covariance penalty: for "
+              r"$\beta\le1/(1+\log(n-1))$ the objective $V-\beta\,\mathrm{Cov}_\pi(\log\pi,r)$ never "
+              r"falls along $1_{\mathcal A^*}$, and rises strictly if $\beta$ is smaller.",
+        margin=_margins,
+        conditions=(SOME_WRONG,),
+        beyond=lambda i: (
+            _rate_along_right(i),
+            implies(ar.less(i.share, 1), ar.less(0, covariance_bracket(i))),
+            ar.less(0, bonus_gap(i)),
+        ),
+    ),
     instances=vf.bandit_instances(SHARE, COEFFICIENT, actions=(2, 6)),
     mutants=(
-        vf.Mutant(name="any coefficient of the covariance", statement=vf.variant(_statement),
+        vf.mutant("any coefficient of the covariance",
                   instances=vf.bandit_instances(
                       vf.Scalar(name="share", low=1.5, high=8.0, grid=(4, 8),
                                 range=vf.POSITIVE), COEFFICIENT, actions=(2, 6))),

@@ -55,12 +55,6 @@ def negatives_only(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
     return -(np.where(correct, 0 * p, p) - ar.total(p, ~correct)[..., None] * p)
 
 
-def _as_used(i: vf.Cases) -> ar.Reals:
-    """Positives lower, negatives raise."""
-    return np.stack([-rate_of_positives(i.logits, i.correct),
-                     rate_of_negatives(i.logits, i.correct)], axis=-1)
-
-
 def wrong_actions(correct: ar.Mask) -> ar.Mask:
     """The wrong actions."""
     return ~correct
@@ -102,24 +96,10 @@ SEPARATED = vf.Condition(
 
 _statement = vf.Statement(
     latex=r"Training on positives only lowers entropy and training on negatives only raises it.",
-    margin=_as_used,
+    # Positives lower, negatives raise.
+    margin=lambda i: np.stack([-rate_of_positives(i.logits, i.correct),
+                               rate_of_negatives(i.logits, i.correct)], axis=-1),
     conditions=(SOME_WRONG,),
-)
-
-_repair = vf.Statement(
-    latex=r"Both have the same expected step. If every correct action is at least as likely as every "
-          r"wrong one, neither raises entropy (first order); if at most as likely, neither lowers it.",
-    margin=_repaired,
-    conditions=(SOME_WRONG, SEPARATED),
-    beyond=lambda i: (
-        vf.elementwise("equal", positives_only(i.logits, i.correct),
-                       negatives_only(i.logits, i.correct)).all(),
-        has_derivative(lambda t: ar.entropy(
-            i.logits + ar.per_action(t) * positives_only(i.logits, i.correct)), 0,
-            rate_of_positives(i.logits, i.correct)),
-        vf.elementwise("equal", rate_of_negatives(i.logits, i.correct),
-                       rate_of_positives(i.logits, i.correct)),
-    ),
 )
 
 entrocraft = vf.Claim(
@@ -134,7 +114,22 @@ entrocraft = vf.Claim(
           "abstract's rule and its public code",
     statement=_statement,
     instances=vf.bandit_instances(),
-    repair=_repair,
+    repair=vf.Statement(
+        latex=r"Both have the same expected step. If every correct action is at least as likely as "
+              r"every wrong one, neither raises entropy (first order); if at most as likely, neither "
+              r"lowers it.",
+        margin=_repaired,
+        conditions=(SOME_WRONG, SEPARATED),
+        beyond=lambda i: (
+            vf.elementwise("equal", positives_only(i.logits, i.correct),
+                           negatives_only(i.logits, i.correct)).all(),
+            has_derivative(lambda t: ar.entropy(
+                i.logits + ar.per_action(t) * positives_only(i.logits, i.correct)), 0,
+                rate_of_positives(i.logits, i.correct)),
+            vf.elementwise("equal", rate_of_negatives(i.logits, i.correct),
+                           rate_of_positives(i.logits, i.correct)),
+        ),
+    ),
     repair_is="instead",
     repair_note="both have the same expected step: neither raises entropy if the correct actions are the "
                 "likelier ones, neither lowers it if they are the less likely",

@@ -49,18 +49,6 @@ def _residuals(i: vf.Cases, mean: int = 1) -> ar.Reals:
         ar.per_action(ar.mean(p, announced)), ar.per_action(average)], axis=-1)
 
 
-_statement = vf.Statement(
-    latex=r"$\Delta z = \eta w(e_k-\pi)$ moves entropy at first order by $-\eta w(S_k-\bar S)$; "
-          r"$\mathbb E_{k\sim\pi}[S_k-\bar S]=0$; with $w=A_k$ the mean is "
-          r"$-\eta\,\mathrm{Cov}_\pi(\log\pi,\pi A)$.",
-    margin=_residuals,
-    relation="==",
-    beyond=lambda i: (for_every("strength", (), lambda c: has_derivative(
-        lambda t: ar.entropy(i.logits[..., None, :] + ar.per_action(ar.per_action(t * c)) * (
-            _units(i.logits) - ar.softmax(i.logits)[..., None, :])), 0,
-        -ar.per_action(c) * excess(i.logits)).all()),),
-)
-
 sampled_action = vf.Claim(
     id="later-work.sampled-action",
     source="Entropy dynamics in reinforcement fine-tuning (arXiv 2602.03392), Theorem 3.3, corollary",
@@ -70,11 +58,20 @@ sampled_action = vf.Claim(
     scope="one tabular state, one sampled action or its mean, first order; judged: the theorem as "
           "quoted elsewhere",
     proof_text="not in sources",
-    statement=_statement,
+    statement=vf.Statement(
+        latex=r"$\Delta z = \eta w(e_k-\pi)$ moves entropy at first order by $-\eta w(S_k-\bar S)$; "
+              r"$\mathbb E_{k\sim\pi}[S_k-\bar S]=0$; with $w=A_k$ the mean is "
+              r"$-\eta\,\mathrm{Cov}_\pi(\log\pi,\pi A)$.",
+        margin=_residuals,
+        relation="==",
+        beyond=lambda i: (for_every("strength", (), lambda c: has_derivative(
+            lambda t: ar.entropy(i.logits[..., None, :] + ar.per_action(ar.per_action(t * c)) * (
+                _units(i.logits) - ar.softmax(i.logits)[..., None, :])), 0,
+            -ar.per_action(c) * excess(i.logits)).all()),),
+    ),
     instances=vf.bandit_instances(correct=False, step=True),
     mutants=(
-        vf.Mutant(name="the mean Sbar forgotten",
-                  statement=vf.variant(_statement, margin=lambda i: _residuals(i, mean=0))),
+        vf.mutant("the mean Sbar forgotten", margin=lambda i: _residuals(i, mean=0)),
     ),
 )
 
@@ -103,17 +100,6 @@ def _over_uniform(i: vf.Cases) -> ar.Reals:
     return ar.log_softmax(i.logits) + ar.log_of(i.logits.shape[-1], like=i.logits)
 
 
-_sign = vf.Statement(
-    latex=r"Bumping logit $k$ up lowers entropy, for every size, if $\pi_k \ge e^{-H}$; bumping it "
-          r"down does if $\pi_k < e^{-H}$; to first order the sign is that of $e^{-H}-\pi_k$.",
-    margin=lambda i: _falls(i, _depth),
-    relation=">",
-    beyond=lambda i: (has_derivative(
-        lambda t: ar.entropy(
-            i.logits[..., None, :] + ar.per_action(ar.per_action(t)) * _units(i.logits)), 0,
-        -ar.softmax(i.logits) * depth(i.logits)),),
-)
-
 sampled_action_sign = vf.Claim(
     id="later-work.sampled-action-sign",
     source="Entropy dynamics in reinforcement fine-tuning (arXiv 2602.03392), Theorem 3.2",
@@ -121,10 +107,18 @@ sampled_action_sign = vf.Claim(
     title="The sign rule pi_k against exp(-H) for one logit; where it lowers entropy, at any step size",
     scope="one softmax policy, one logit, a step of any size; judged: the theorem as quoted elsewhere",
     proof_text="not in sources",
-    statement=_sign,
+    statement=vf.Statement(
+        latex=r"Bumping logit $k$ up lowers entropy, for every size, if $\pi_k \ge e^{-H}$; bumping it "
+              r"down does if $\pi_k < e^{-H}$; to first order the sign is that of $e^{-H}-\pi_k$.",
+        margin=lambda i: _falls(i, _depth),
+        relation=">",
+        beyond=lambda i: (has_derivative(
+            lambda t: ar.entropy(
+                i.logits[..., None, :] + ar.per_action(ar.per_action(t)) * _units(i.logits)), 0,
+            -ar.softmax(i.logits) * depth(i.logits)),),
+    ),
     instances=vf.bandit_instances(SIZE, correct=False, actions=(2, 5)),
     mutants=(
-        vf.Mutant(name="threshold 1/n instead of e^-H",
-                  statement=vf.variant(_sign, margin=lambda i: _falls(i, _over_uniform))),
+        vf.mutant("threshold 1/n instead of e^-H", margin=lambda i: _falls(i, _over_uniform)),
     ),
 )
