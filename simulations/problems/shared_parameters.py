@@ -28,8 +28,7 @@ class Coupled:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        _check_coupling(self.coupling, self.between, rank=self.rank)
-        _check_seed(self.seed)
+        _check_coupling(self.coupling, self.between, rank=self.rank, seed=self.seed)
 
     def check(self, n_states: int, n_actions: int) -> None:
         """Raise ValueError if the features of such a problem do not fit in memory."""
@@ -49,8 +48,7 @@ class Random:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        _check_n_features(self.n_features)
-        _check_seed(self.seed)
+        _check_least(n_features=self.n_features, seed=self.seed)
 
     def check(self, n_states: int, n_actions: int) -> None:
         """Raise ValueError if the features of such a problem do not fit in memory."""
@@ -113,7 +111,7 @@ def random_features(
     Raises:
         ValueError: ``n_features`` below 1; features that do not fit in memory.
     """
-    _check_n_features(n_features)
+    _check_least(n_features=n_features)
     size = n_states * n_actions
     _check_random_size(size, n_features)
     table = np.random.default_rng(seed).standard_normal((n_features, size))
@@ -125,8 +123,12 @@ def _check_coupling(coupling: float, between: str, **sizes: int) -> None:
         raise ValueError(f"coupling must be in [0, 1), got {coupling}")
     if between not in COUPLINGS:
         raise ValueError(f"unknown between '{between}': use one of {', '.join(COUPLINGS)}")
+    _check_least(**sizes)
+
+
+def _check_least(**sizes: int) -> None:
     for name, value in sizes.items():
-        least = 2 if name == "n_actions" else 1
+        least = {"n_actions": 2, "seed": 0}.get(name, 1)
         if value < least:
             raise ValueError(f"{name} must be at least {least}, got {value}")
 
@@ -137,19 +139,9 @@ def _check_coupled_size(n_states: int, n_actions: int) -> None:
         "use fewer states and actions: shared parameters are for small models")
 
 
-def _check_n_features(n_features: int) -> None:
-    if n_features < 1:
-        raise ValueError(f"n_features must be at least 1, got {n_features}")
-
-
 def _check_random_size(size: int, n_features: int) -> None:
     check_memory(8 * size * n_features, f"{n_features} features of {size} logits",
                  "use fewer of either")
-
-
-def _check_seed(seed: int) -> None:
-    if seed < 0:
-        raise ValueError(f"seed must be at least 0, got {seed}")
 
 
 def _unit_rows(generator: np.random.Generator, n: int, rank: int) -> np.ndarray:

@@ -64,29 +64,19 @@ class Vectors:
         if self.narrow and operation in _WIDE:
             wide = Vectors(self.builder, self.module, 1)
             return self.fitted(wide.apply(operation, [wide.fitted(x) for x in arguments], kinds))
-        function = getattr(self, f"_{operation}", None)
-        if function is not None:
-            return function(*arguments, kinds[-1]) if operation in _BY_KIND else function(*arguments)
+        if operation in _INSTRUCTIONS:
+            instructions = _INSTRUCTIONS[operation]
+            return getattr(self.builder, instructions[kinds[-1] != "float"])(*arguments)
+        if operation in _SIGNS:
+            return self._compared(_SIGNS[operation], *arguments, kinds[-1])
+        if operation in _INTRINSICS:
+            return self._intrinsic(operation, *arguments)
         if operation in LIBRARY:
-            return self._library(operation, arguments[0])
-        raise KeyError(operation)
+            return self._library(operation, *arguments)
+        function = getattr(self, f"_{operation}")
+        return function(*arguments, kinds[-1]) if operation in _BY_KIND else function(*arguments)
 
     # Floats, and integers where ``kind`` says so.
-
-    def _add(self, x: Any, y: Any, kind: str) -> Any:
-        return self.builder.fadd(x, y) if kind == "float" else self.builder.add(x, y)
-
-    def _subtract(self, x: Any, y: Any, kind: str) -> Any:
-        return self.builder.fsub(x, y) if kind == "float" else self.builder.sub(x, y)
-
-    def _multiply(self, x: Any, y: Any, kind: str) -> Any:
-        return self.builder.fmul(x, y) if kind == "float" else self.builder.mul(x, y)
-
-    def _divide(self, x: Any, y: Any) -> Any:
-        return self.builder.fdiv(x, y)
-
-    def _negative(self, x: Any, kind: str) -> Any:
-        return self.builder.fneg(x) if kind == "float" else self.builder.neg(x)
 
     def _absolute(self, x: Any, kind: str) -> Any:
         if kind == "float":
@@ -96,20 +86,10 @@ class Vectors:
     def _less(self, x: Any, y: Any, kind: str) -> Any:
         return self._compared("<", x, y, kind)
 
-    def _less_equal(self, x: Any, y: Any, kind: str) -> Any:
-        return self._compared("<=", x, y, kind)
-
-    def _equal(self, x: Any, y: Any, kind: str) -> Any:
-        return self._compared("==", x, y, kind)
-
-    def _not_equal(self, x: Any, y: Any, kind: str) -> Any:
-        if kind == "float":
-            return self.builder.fcmp_unordered("!=", x, y)
-        return self._compared("!=", x, y, kind)
-
     def _compared(self, sign: str, x: Any, y: Any, kind: str) -> Any:
-        if kind == "float":
-            return self.builder.fcmp_ordered(sign, x, y)
+        if kind == "float":  # (NaN differs from every number.)
+            compare = self.builder.fcmp_unordered if sign == "!=" else self.builder.fcmp_ordered
+            return compare(sign, x, y)
         if kind == "integer":
             return self.builder.icmp_signed(sign, x, y)
         return self.builder.icmp_unsigned(sign, x, y)
@@ -131,10 +111,7 @@ class Vectors:
         return self._or_nan(x, self.builder.select(self._less(zero, x, kind), one, negative), kind)
 
     def _square(self, x: Any, kind: str) -> Any:
-        return self._multiply(x, x, kind)
-
-    def _where(self, condition: Any, x: Any, y: Any) -> Any:
-        return self.builder.select(condition, x, y)
+        return self.apply("multiply", [x, x], [kind])
 
     def _isnan(self, x: Any) -> Any:
         return self.builder.fcmp_unordered("uno", x, x)
@@ -144,26 +121,6 @@ class Vectors:
 
     def _isinf(self, x: Any) -> Any:
         return self.builder.fcmp_ordered("==", self._intrinsic("fabs", x), self._number(math.inf))
-
-    def _logical_and(self, x: Any, y: Any) -> Any:
-        return self.builder.and_(x, y)
-
-    def _logical_or(self, x: Any, y: Any) -> Any:
-        return self.builder.or_(x, y)
-
-    def _logical_xor(self, x: Any, y: Any) -> Any:
-        return self.builder.xor(x, y)
-
-    def _logical_not(self, x: Any) -> Any:
-        return self.builder.not_(x)
-
-    _bitwise_and, _bitwise_or, _bitwise_xor = _logical_and, _logical_or, _logical_xor
-
-    def _left_shift(self, x: Any, y: Any) -> Any:
-        return self.builder.shl(x, y)
-
-    def _right_shift(self, x: Any, y: Any) -> Any:
-        return self.builder.ashr(x, y)
 
     def _floor_divide(self, x: Any, y: Any) -> Any:
         quotient = self.builder.sdiv(x, y)
@@ -191,7 +148,7 @@ class Vectors:
         return self.builder.fptosi(x, self.integers)
 
     def _to_boolean(self, x: Any, kind: str) -> Any:
-        return self._not_equal(x, self.constant(0, kind), kind)
+        return self._compared("!=", x, self.constant(0, kind), kind)
 
     def _single(self, x: Any) -> Any:
         if self.narrow:
@@ -200,21 +157,6 @@ class Vectors:
             return self.builder.fpext(self.builder.fptrunc(x, ir.FloatType()), DOUBLE)
         narrow = self.builder.fptrunc(x, ir.VectorType(ir.FloatType(), self.lanes))
         return self.builder.fpext(narrow, self.floats)
-
-    def _sqrt(self, x: Any) -> Any:
-        return self._intrinsic("sqrt", x)
-
-    def _floor(self, x: Any) -> Any:
-        return self._intrinsic("floor", x)
-
-    def _ceil(self, x: Any) -> Any:
-        return self._intrinsic("ceil", x)
-
-    def _trunc(self, x: Any) -> Any:
-        return self._intrinsic("trunc", x)
-
-    def _rint(self, x: Any) -> Any:
-        return self._intrinsic("rint", x)
 
     def _intrinsic(self, name: str, x: Any) -> Any:
         size = "32" if self.narrow else "64"
@@ -369,9 +311,18 @@ class Vectors:
 
 _WIDE = frozenset({"log", "log1p", "log2", "log10", *LIBRARY})
 """Functions of floats that are of double precision everywhere."""
+_INSTRUCTIONS = {
+    "add": ("fadd", "add"), "subtract": ("fsub", "sub"), "multiply": ("fmul", "mul"),
+    "negative": ("fneg", "neg"), "divide": ("fdiv", "fdiv"), "where": ("select", "select"),
+    "left_shift": ("shl", "shl"), "right_shift": ("ashr", "ashr"), "logical_not": ("not_", "not_"),
+} | {f"{prefix}_{name}": (instruction, instruction) for prefix in ("logical", "bitwise")
+     for name, instruction in (("and", "and_"), ("or", "or_"), ("xor", "xor"))}
+"""The instructions for floats and for other numbers."""
+_SIGNS = {"less_equal": "<=", "equal": "==", "not_equal": "!="}
+_INTRINSICS = ("sqrt", "floor", "ceil", "trunc", "rint")
 _BY_KIND = frozenset({
-    "add", "subtract", "multiply", "negative", "absolute", "less", "less_equal", "equal", "not_equal",
-    "minimum", "maximum", "sign", "square", "to_float", "to_integer", "to_boolean"})
+    "absolute", "less", "minimum", "maximum", "sign", "square", "to_float", "to_integer", "to_boolean"})
 OPERATIONS = frozenset(
     name[1:] for name in dir(Vectors)
-    if name.startswith("_") and not name.startswith("__")) | frozenset(LIBRARY)
+    if name.startswith("_") and not name.startswith("__")) | {
+        *LIBRARY, *_INSTRUCTIONS, *_SIGNS, *_INTRINSICS}
