@@ -310,40 +310,25 @@ def _sample(
 ) -> tuple[list[tuple[float, Instance]], int]:
     """(the worst random instances with their severity, how many were drawn)."""
     generator = np.random.default_rng(seed)
-    worst = _Worst(limit=max(RECHECKED, effort.ascents))
+    worst: list[tuple[float, Instance]] = []
     drawn = 0
     while drawn < random_cases and time.thread_time() < deadline:
         batch = instances.sample(generator, min(BATCH, random_cases - drawn))
         margins, meets, _ = attack.measure(batch)
         drawn += len(margins)
-        worst.add(batch, margins, meets)
-    return worst.sorted(), drawn
+        worst = _worst_of(worst, batch, margins, meets, max(RECHECKED, effort.ascents))
+    return worst, drawn
 
 
-class _Worst:
-    """The instances with the smallest margins seen so far."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._heap: list[tuple[float, int, Instance]] = []
-        self._count = 0
-
-    def add(self, batch: Batch, margins: np.ndarray, meets: np.ndarray) -> None:
-        ranked = np.where(meets, margins, np.inf)
-        for index in np.argsort(ranked)[: self._limit]:
-            if not meets[index]:
-                break
-            severity = -float(margins[index])
-            if len(self._heap) == self._limit and severity <= self._heap[0][0]:
-                break
-            self._count += 1
-            heapq.heappush(self._heap, (severity, -self._count, pick(batch, int(index))))
-            if len(self._heap) > self._limit:
-                heapq.heappop(self._heap)
-
-    def sorted(self) -> list[tuple[float, Instance]]:
-        """(severity, instance), worst first; severity is minus the margin."""
-        return [(s, i) for s, _, i in sorted(self._heap, key=lambda e: (e[0], e[1]), reverse=True)]
+def _worst_of(
+    worst: list[tuple[float, Instance]], batch: Batch, margins: np.ndarray, meets: np.ndarray, limit: int
+) -> list[tuple[float, Instance]]:
+    """The worst instances so far and of a batch, each with minus its margin: ``limit``, worst first."""
+    least = worst[-1][0] if len(worst) == limit else -np.inf
+    ranked = np.where(meets, margins, np.inf)
+    found = [(-float(margins[k]), pick(batch, int(k))) for k in np.argsort(ranked)[:limit]
+             if meets[k] and -margins[k] > least]
+    return heapq.nlargest(limit, worst + found, key=lambda entry: entry[0])
 
 
 def _ascend(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,19 +99,11 @@ class Trajectory:
 
     def take_runs(self, index: np.ndarray) -> Trajectory:
         """Return the trajectory of some of the runs."""
-        taken = {name: getattr(self, name)[index] for name in _BY_RUN}
-        taken |= {name: getattr(self, name)[:, index] for name in BY_RECORD}
-        if self.logits.size:
-            taken["logits"] = self.logits[:, index]
-        if self.forecasts is not None:
-            taken["forecasts"] = Forecasts(
-                **{name: getattr(self.forecasts, name)[:, index] for name in FORECASTS}
-            )
-        return dataclasses.replace(self, **taken)
+        return _joined([self], self.final_logits[index], lambda parts, axis: (
+            parts[0][index] if axis == 0 else parts[0][:, index]))
 
 
-_BY_RUN = ("final_logits", "tail_entropy", "tail_reward", "tail_spread", "tail_switches",
-           "saturated", "held")
+_BY_RUN = ("tail_entropy", "tail_reward", "tail_spread", "tail_switches", "saturated", "held")
 BY_RECORD = (
     "entropy", "reward", "entropy_within_correct", "temperature", "coefficient", "covariance",
     "covariance_pg", "distinct_answers", "response_length", "pass_at_k", "entropy_by_state",
@@ -124,24 +116,25 @@ def concatenate(parts: Sequence[Trajectory], final_logits: np.ndarray) -> Trajec
 
     ``final_logits`` [runs, states, actions] holds the last logits of all runs.
     """
-    first = parts[0]
     if len(parts) == 1:
-        return first
-    whole: dict[str, Any] = {
-        name: np.concatenate([getattr(part, name) for part in parts])
-        for name in _BY_RUN if name != "final_logits"
-    }
-    whole["final_logits"] = final_logits
-    whole |= {name: np.concatenate([getattr(part, name) for part in parts], axis=1)
-              for name in BY_RECORD}
-    if first.logits.size:
-        whole["logits"] = np.concatenate([part.logits for part in parts], axis=1)
+        return parts[0]
+    return _joined(parts, final_logits, np.concatenate)
+
+
+def _joined(
+    parts: Sequence[Trajectory], final_logits: np.ndarray,
+    join: Callable[[list[np.ndarray], int], np.ndarray],
+) -> Trajectory:
+    """The first trajectory with these last logits and all other columns joined along the runs' axis."""
+    first = parts[0]
+    by_record = (*BY_RECORD, "logits") if first.logits.size else BY_RECORD
+    columns: dict[str, Any] = {"final_logits": final_logits} | {
+        name: join([getattr(part, name) for part in parts], axis)
+        for axis, names in enumerate((_BY_RUN, by_record)) for name in names}
     if first.forecasts is not None:
-        whole["forecasts"] = Forecasts(**{
-            name: np.concatenate([getattr(part.forecasts, name) for part in parts], axis=1)
-            for name in FORECASTS
-        })
-    return dataclasses.replace(first, **whole)
+        columns["forecasts"] = Forecasts(**{
+            name: join([getattr(part.forecasts, name) for part in parts], 1) for name in FORECASTS})
+    return dataclasses.replace(first, **columns)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
