@@ -266,7 +266,8 @@ class Claim:
         id: SOURCE.KIND-NUMBER[part], such as ``aepo.theorem-4.3b``.
         source: paper and place.
         title: a few words.
-        reading: whether the statement is what the source prints, our precise form of it, or inferred.
+        reading: whether the statement is what the source prints, our precise form of it, or inferred,
+            which it is unless said otherwise.
         statement: what is judged.
         instances: the set it quantifies over.
         repair: a corrected statement, where the printed one fails.
@@ -292,9 +293,9 @@ class Claim:
     id: str
     source: str
     title: str
-    reading: Reading
     statement: Statement
     instances: Instances
+    reading: Reading = Reading("inferred")  # noqa: RUF009 (frozen)
     repair: Statement | None = None
     repair_note: str = ""
     repair_is: RepairKind = "instead"

@@ -203,7 +203,6 @@ adaptive_coefficient = vf.Claim(
     statement=_printed,
     instances=vf.bandit_instances(*SCALARS, actions=(2, 6)),
     repair=_repaired,
-    repair_is="instead",
     repair_note="inequalities at the ends of the box, on the line $z = x r$, where $low < "
                 r"h(\lambda_{max})$ and $h(\lambda_{min}) < high$",
     witnesses=(

@@ -89,7 +89,6 @@ bonus_pulls_to_uniform = vf.Claim(
                 ar.total(own_covariance(i.logits) * own_covariance(i.logits))),
         ),
     ),
-    repair_is="instead",
     repair_note="tokens below $e^{-H}$ or $1/n$ do not lose, the likeliest does not gain; in between "
                 "$S_a < E S$ decides",
     mutants=(

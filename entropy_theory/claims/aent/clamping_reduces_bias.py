@@ -106,7 +106,6 @@ clamping_reduces_bias = vf.Claim(
                     vf.elementwise("less_equal", 0, _less_biased(i))),
         ),
     ),
-    repair_is="instead",
     repair_note="Section 4.1's own condition: exactly where right tokens are denser among the kept ones "
                 "(all of them kept: always)",
     # The right token is cut; one of two right tokens is cut, and the rest is thinner than before.

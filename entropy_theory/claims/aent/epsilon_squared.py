@@ -157,7 +157,6 @@ epsilon_squared = vf.Claim(
         beyond=_bounds,
         conditions=(ONE_RIGHT,),
     ),
-    repair_is="instead",
     repair_note="for one right response: the exact crossover, and the regularized bound is never the "
                 "useful one",
     mutants=(

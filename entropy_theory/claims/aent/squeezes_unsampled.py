@@ -95,7 +95,6 @@ squeezes_unsampled = vf.Claim(
             _without_sampled(i, -log_growth(i)),
         ], axis=-1),
     ),
-    repair_is="instead",
     repair_note=r"none gains where $\pi_a + \pi_k > \sum \pi^2$; none ever if the sampled token is the "
                 "likeliest",
     mutants=(

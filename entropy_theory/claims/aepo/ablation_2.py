@@ -107,7 +107,6 @@ ablation_2 = vf.Claim(
         conditions=(SOME_WRONG,),
         beyond=_in_the_long_run,
     ),
-    repair_is="instead",
     repair_note="for the entropy on the right answers; in the limit for all of it, up to ties",
     experiments=(vf.experiment(
         "collapse at T = 1",

@@ -83,7 +83,6 @@ collapse_or_explosion = vf.Claim(
         relation=">",
         conditions=(SOME_WRONG,),
     ),
-    repair_is="instead",
     repair_note=r"the stationary policy $\mathrm{softmax}(R/\lambda)$ has an entropy strictly between "
                 r"$\log m$ and $\log n$",
     mutants=(

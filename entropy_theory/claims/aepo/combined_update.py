@@ -128,7 +128,6 @@ _INSTANCES = vf.bandit_instances(
 combined_update = vf.Claim(
     id="extension.combined-update",
     source="Extension of AEPO, Eq. 1 and Theorem 4.3",
-    reading=vf.Reading("inferred"),
     title="Where GRPO lowers entropy, GRPO plus tempered REINFORCE raises it to first order iff F(T) > 0 "
           "and alpha exceeds a threshold",
     scope="one tabular state, exact expectation, one step",
@@ -173,6 +172,5 @@ combined_update_printed = vf.Claim(
          "alpha": 10, "learning_rate": 1},
     ),
     repair=_exact,
-    repair_is="instead",
     repair_note=r"$F(T) > 0$ and $\alpha > \kappa\,|F(1)|/F(T)$",
 )

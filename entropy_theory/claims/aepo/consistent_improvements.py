@@ -53,6 +53,5 @@ consistent_improvements = vf.Claim(
         relation=">",
         conditions=(OF_PASS_AT_K,),
     ),
-    repair_is="instead",
     repair_note="at pass@k, against GRPO",
 )

@@ -113,7 +113,6 @@ corollary_4_4_low = vf.Claim(
         conditions=_low.conditions,
         beyond=lambda i: (slope_at_one(i),),
     ),
-    repair_is="instead",
     repair_note="relative decrease only near $T = 1$, decrease for every $T < 1$",
     mutants=(
         vf.Mutant(name="F(T) < 0 without the hypothesis F(1) < 0",

@@ -65,7 +65,6 @@ negatives_cancel = vf.Claim(
               r"rate with every action right: $(T - 1)\,P_T F_{all}(T) \ge 0$.",
         margin=_against_the_temperature,
     ),
-    repair_is="instead",
     repair_note="what including them takes away, $P_T F_{all}(T)$, has the sign of $T - 1$ or is 0",
     mutants=(
         vf.Mutant(name="for T > 1 the two effects are opposite",

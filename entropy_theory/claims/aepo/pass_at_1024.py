@@ -50,6 +50,5 @@ pass_at_1024 = vf.Claim(
         # AEPO minus base, and base minus GRPO minus 1/2.
         margin=lambda i: np.stack([i.aepo - i.base, 2 * (i.base - i.grpo) - 1], axis=-1),
     ),
-    repair_is="instead",
     repair_note="on AIME24 it does; on AIME25 both solve 22 of 30",
 )

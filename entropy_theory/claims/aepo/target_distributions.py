@@ -64,7 +64,6 @@ target_distributions = vf.Claim(
         margin=_fall_of_divergence,
         relation="==",
     ),
-    repair_is="instead",
     repair_note=r"an identity, $\mathbb E_q d - \mathbb E_\pi d = \lVert q - \pi\rVert^2$ for $d = q - "
                 r"\pi$; a property may move away",
     mutants=(

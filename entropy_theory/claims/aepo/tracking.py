@@ -143,7 +143,6 @@ tracking = vf.Claim(
         margin=lambda i: np.stack([*_speed_limit(i), _tracking(i)], axis=-1),
         beyond=_follows_slow_targets,
     ),
-    repair_is="instead",
     repair_note=r"one step changes $\log H$ by at most $2\eta(\kappa + 1)$; on a solved state with two "
                 "answers it bounds how far a moving target is missed",
     experiments=(vf.experiment(

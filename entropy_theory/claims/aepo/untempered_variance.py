@@ -74,7 +74,6 @@ untempered_variance = vf.Claim(
         conditions=(ALL_RIGHT,),
         beyond=_it_is_the_variance,
     ),
-    repair_is="instead",
     repair_note=r"on a solved state and for $T \le 1$; for $T \ge 1$ the opposite holds there",
     mutants=(
         vf.mutant("off the face too the variance rises with T", conditions=(),

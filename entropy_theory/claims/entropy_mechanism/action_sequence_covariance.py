@@ -84,7 +84,6 @@ action_sequence_covariance = vf.Claim(
         margin=lambda i: _with_entropy_ahead(i, _direction(i)) - _along_responses(i, _direction(i)),
         relation="==",
     ),
-    repair_is="instead",
     repair_note=r"takes the entropy to come from $\log\pi$ and puts the factor $d(s)$ on $\pi A$ on the "
                 r"left; puts the sum of the centered token steps in place of $\pi(y) A(y)$ on the right",
     mutants=(

@@ -73,7 +73,6 @@ algorithm_irrelevance = vf.Claim(
         relation="==",
         conditions=(SOME_WRONG,),
     ),
-    repair_is="instead",
     repair_note="the start is symmetric among right answers and among wrong ones",
     instances=vf.bandit_instances(
         vf.Scalar(name="learning_rate", low=0.05, high=8.0, grid=(1, Fraction(1, 2)),

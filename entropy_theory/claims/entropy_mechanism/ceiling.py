@@ -122,7 +122,6 @@ ceiling = vf.Claim(
         # H - 2 log 2 min(R, 1 - R).
         margin=lambda i: ar.entropy(i.logits) - 2 * ar.log_of(2, like=i.logits) * _smaller_share(i),
     ),
-    repair_is="instead",
     repair_note="zero entropy makes each prompt right or wrong; which, the law does not say",
     instances=vf.bandit_instances(LEARNING_RATE, actions=(2, 5)),
     witnesses=(

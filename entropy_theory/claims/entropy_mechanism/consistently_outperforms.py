@@ -43,6 +43,5 @@ consistently_outperforms = vf.Claim(
         relation=">",
         conditions=(KL_COV,),
     ),
-    repair_is="instead",
     repair_note="KL-Cov does, on every benchmark and with both models",
 )

@@ -46,7 +46,6 @@ ORDERED_EITHER_WAY = vf.Condition(
 covariance_agreement = vf.Claim(
     id="entropy-mechanism.covariance-agreement",
     source="Entropy Mechanism, Theorems 1 and 2, and the code of Clip-Cov and KL-Cov",
-    reading=vf.Reading("inferred"),
     title="The covariances of plain and natural policy gradient agree in sign",
     scope="one tabular state, exact expectation",
     statement=vf.Statement(

@@ -167,7 +167,6 @@ difficulty = vf.Claim(
         relation=">",
         conditions=(ONE_FAMILY, SAME_BRANCH),
     ),
-    repair_is="instead",
     repair_note=r"it rises with $p$ where $(2p-1)\log\frac{p(n-1)}{1-p} \le \frac12$, and falls on "
                 "either side",
     mutants=(

@@ -135,7 +135,6 @@ lemma_1_visitation = vf.Claim(
                                          _printed_rate(i) + _visits_term(i)),),
         relation="==",
     ),
-    repair_is="instead",
     repair_note="adds the covariance with entropy-to-go: the update also moves probability to states "
                 "with more or less entropy ahead",
     mutants=(

@@ -94,7 +94,6 @@ matched_exactly = vf.Claim(
         margin=_exact,
         relation="==",
     ),
-    repair_is="instead",
     repair_note=r"exact with $\pi'/\pi$ in place of $1 + \eta\pi A$ and with the term "
                 r"$-\mathrm{KL}(\pi' \Vert \pi)$; as printed it is a first order, with the remainder of "
                 "Theorem 1",

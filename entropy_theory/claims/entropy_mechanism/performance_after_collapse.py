@@ -164,7 +164,6 @@ performance_after_collapse = vf.Claim(
         margin=lambda i: ar.entropy(i.logits) - 4 * ar.log_of(2, like=i.logits) * _variance(i),
         beyond=_speeds,
     ),
-    repair_is="instead",
     repair_note="low entropy limits the speed of further progress, not its extent",
     instances=dataclasses.replace(
         _any_reward, strategy=st.one_of(_any_reward.strategy, _any_reward.strategy.map(_settling))),

@@ -157,7 +157,6 @@ points_on_the_curve = vf.Claim(
         conditions=(SOME_WRONG,),
         beyond=_derivation,
     ),
-    repair_is="instead",
     repair_note="to first order, at equal performance, sparing the likeliest right or the least likely "
                 "wrong answer never lowers entropy",
     mutants=(

@@ -173,7 +173,6 @@ selected_tokens = vf.Claim(
         relation=">",
         conditions=(SOME_SELECTED, CONFIDENT_BATCH),
     ),
-    repair_is="instead",
     repair_note="the opposite: rare tokens with a low advantage, where the mean negative "
                 "log-likelihood times the largest advantage is below the threshold",
     mutants=(

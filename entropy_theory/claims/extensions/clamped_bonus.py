@@ -75,7 +75,6 @@ def _bonus_without_top_set(i: vf.Cases) -> ar.Reals:
 clamped_bonus = vf.Claim(
     id="extension.clamped-bonus",
     source="Extension of AEnt, section 4.1",
-    reading=vf.Reading("inferred"),
     title="A clamped-entropy bonus never lowers the full entropy, to first order",
     scope="one tabular state, first order",
     statement=vf.Statement(

@@ -59,7 +59,6 @@ def _room(i: vf.Cases) -> ar.Reals:
 clamped_optimum = vf.Claim(
     id="extension.clamped-optimum",
     source="Extension of AEnt, Section 4.1",
-    reading=vf.Reading("inferred"),
     title="AEnt's clamped objective has an upper bound with no more bias than the full bonus",
     scope="one tabular state, any policy",
     statement=vf.Statement(

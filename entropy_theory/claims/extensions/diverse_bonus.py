@@ -110,7 +110,6 @@ def _is_the_gradient(i: Any) -> tuple[vf.Term, ...]:
 diverse_bonus = vf.Claim(
     id="extension.diverse-bonus",
     source=SOURCE,
-    reading=vf.Reading("inferred"),
     title="A bonus on surprise among right answers is the gradient of their entropy, and raises it",
     scope="one tabular state, plain gradient, first order",
     statement=vf.Statement(
@@ -140,7 +139,6 @@ def _price(i: vf.Cases) -> ar.Reals:
 diverse_bonus_price = vf.Claim(
     id="extension.diverse-bonus-price",
     source=SOURCE,
-    reading=vf.Reading("inferred"),
     title="A bonus on the entropy among right answers costs no reward (plain gradient)",
     scope="one tabular state, plain gradient, first order",
     statement=vf.Statement(
@@ -161,7 +159,6 @@ diverse_bonus_price = vf.Claim(
                     _equally_likely(i) | np.all(i.correct, axis=-1)),
         ),
     ),
-    repair_is="instead",
     repair_note=r"a price of at most $(1-p)\,p^2 H(q)$, which vanishes as all answers become right",
 )
 
@@ -181,7 +178,6 @@ NO_WRONG_LIKELIER = vf.Condition(
 diverse_bonus_full_entropy = vf.Claim(
     id="extension.diverse-bonus-full-entropy",
     source=SOURCE,
-    reading=vf.Reading("inferred"),
     title="A bonus on the entropy among right answers never lowers the full entropy (plain gradient)",
     scope="one tabular state, plain gradient, first order",
     statement=vf.Statement(
@@ -247,7 +243,6 @@ def _natural_rates(i: Any) -> tuple[vf.Term, ...]:
 diverse_bonus_natural = vf.Claim(
     id="extension.diverse-bonus-natural",
     source=SOURCE,
-    reading=vf.Reading("inferred"),
     title="Under the natural gradient a bonus on the entropy among right answers costs no reward",
     scope="one softmax policy, natural gradient, one step of any size up to strength 1",
     statement=vf.Statement(

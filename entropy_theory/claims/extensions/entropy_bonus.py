@@ -61,7 +61,6 @@ def _four(i: vf.Cases) -> ar.Real:
 entropy_bonus = vf.Claim(
     id="extension.entropy-bonus",
     source="Extension: entropy bonus with vanilla gradient steps",
-    reading=vf.Reading("inferred"),
     title="An entropy bonus never lowers entropy, up to a step size",
     scope="one tabular state, one step of the bonus alone, any size up to a threshold",
     statement=vf.Statement(
@@ -88,7 +87,6 @@ entropy_bonus = vf.Claim(
 entropy_bonus_two_actions = vf.Claim(
     id="extension.entropy-bonus-two-actions",
     source="Extension: entropy bonus with vanilla gradient steps",
-    reading=vf.Reading("inferred"),
     title="Two actions: the largest safe entropy bonus is 4",
     scope="one tabular state with two actions, one step of the bonus alone",
     statement=vf.Statement(

@@ -140,7 +140,6 @@ def _room(i: vf.Cases) -> ar.Reals:
 entropy_ceiling = vf.Claim(
     id="extension.entropy-ceiling",
     source="Extension of AEPO (exact expected dynamics of one tabular state)",
-    reading=vf.Reading("inferred"),
     title="Tempered REINFORCE cannot hold entropy above log |A*| (one tabular state)",
     scope="one tabular state, exact expectation, every later step and the limit",
     statement=vf.Statement(

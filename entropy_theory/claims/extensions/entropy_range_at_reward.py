@@ -47,7 +47,6 @@ def _sides(i: vf.Cases) -> ar.Reals:
 entropy_range_at_reward = vf.Claim(
     id="extension.entropy-range-at-reward",
     source="Extension of Entropy Mechanism (the R-H law)",
-    reading=vf.Reading("inferred"),
     title="The entropies compatible with a given performance",
     scope="one softmax policy, exact",
     statement=vf.Statement(

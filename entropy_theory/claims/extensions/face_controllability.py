@@ -99,7 +99,6 @@ def _to_the_ends() -> tuple[bool, str]:
 face_controllability = vf.Claim(
     id="extension.face-controllability",
     source="Extension of AEPO, Corollary 4.4 (a state that is solved)",
-    reading=vf.Reading("inferred"),
     title="On the solved face temperature steers entropy both ways, except across ties",
     scope="one tabular state on which every action is right, exact expectation, one step, "
           "and so every one; the limit",

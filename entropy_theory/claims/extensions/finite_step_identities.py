@@ -71,7 +71,6 @@ def _divergence_pushes_up(i: vf.Cases) -> ar.Reals:
 finite_step_identities = vf.Claim(
     id="extension.finite-step-identities",
     source="Extension of Entropy Mechanism, Lemma 1, and AEPO, Eq. 6",
-    reading=vf.Reading("inferred"),
     title="The entropy change of any finite step, exactly",
     scope="one softmax policy, one logit step of any size",
     statement=vf.Statement(

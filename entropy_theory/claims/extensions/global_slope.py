@@ -68,7 +68,6 @@ def _in_full(i: Any) -> tuple[vf.Term, ...]:
 global_slope = vf.Claim(
     id="extension.global-slope",
     source="Extension of AEPO, Theorem 4.3",
-    reading=vf.Reading("inferred"),
     title="Where tempered REINFORCE lowers entropy, a higher temperature lowers it less: at every T >= 1",
     scope="one tabular state, exact expectation, first order in the learning rate",
     statement=vf.Statement(

@@ -27,7 +27,6 @@ def _rate_when_hotter(i: vf.Cases) -> ar.Reals:
 global_tempering = vf.Claim(
     id="extension.global-tempering",
     source="Extension of AEPO, Theorem 4.3",
-    reading=vf.Reading("inferred"),
     title="Once the entropy rate is above zero it stays there as temperature rises",
     scope="one tabular state, exact expectation, first order in the learning rate",
     statement=vf.Statement(

@@ -118,7 +118,6 @@ def _claim(
     return vf.Claim(
         id=f"extension.gradient-entropy-{name}",
         source="Extension of AEnt, Proposition 1 (I)",
-        reading=vf.Reading("inferred"),
         title=title,
         scope="tabular token tree, returns in [0, 1], exact gradient, entropy per response",
         statement=statement,

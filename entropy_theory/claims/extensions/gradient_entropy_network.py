@@ -63,7 +63,6 @@ def _on_any_curve(i: Any) -> tuple[vf.Term, ...]:
 gradient_entropy_network = vf.Claim(
     id="extension.gradient-entropy-network",
     source="Extension of AEnt, Proposition 1 (I), to any differentiable parametrization",
-    reading=vf.Reading("inferred"),
     title="Entropy bounds how fast the reward moves, whatever moves the logits of one state",
     scope="any differentiable motion of the logits, one state, rewards in [0, 1], exact expectation",
     statement=vf.Statement(

@@ -50,7 +50,6 @@ def _room(i: vf.Cases, bounded: bool = True) -> ar.Reals:
 group_baseline = vf.Claim(
     id="extension.group-baseline",
     source="Extension of AEnt, Section 4.1",
-    reading=vf.Reading("inferred"),
     title="With a group baseline no unsampled token's log-probability rises by more than -c sum w pi",
     scope="one tabular state, a group of sampled tokens, one step of any size",
     statement=vf.Statement(

@@ -128,7 +128,6 @@ def _for_every_size(i: vf.Cases) -> tuple[vf.Term, ...]:
 group_normalization_gain = vf.Claim(
     id="extension.group-normalization-gain",
     source="Extension of AEPO, section 3.1 (GRPO's advantage)",
-    reading=vf.Reading("inferred"),
     title="The expected GRPO step is kappa(p) times the gradient of the reward",
     scope="one tabular state, groups of G independent samples, exact expectation",
     statement=vf.Statement(
@@ -197,7 +196,6 @@ _bounds = vf.Statement(
 group_normalization_bounds = vf.Claim(
     id="extension.group-normalization-bounds",
     source="Extension of AEPO, section 3.1 (GRPO's advantage)",
-    reading=vf.Reading("inferred"),
     title="GRPO's gain lies between 2 (1 - 1/G) and sqrt(G - 1)",
     scope="one prompt, groups of G independent responses, exact expectation",
     statement=_bounds,

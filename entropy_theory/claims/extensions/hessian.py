@@ -65,7 +65,6 @@ def _derivatives(i: vf.Cases) -> tuple[vf.Term, ...]:
 hessian = vf.Claim(
     id="extension.hessian",
     source="Extension of AEPO, Eq. 6",
-    reading=vf.Reading("inferred"),
     title="The Hessian of entropy in the logits",
     scope="one softmax policy, exact",
     statement=vf.Statement(

@@ -160,7 +160,6 @@ def _is_the_rate(i: Any) -> tuple[vf.Term, ...]:
 kernel_sign = vf.Claim(
     id="extension.kernel-sign",
     source="Extension of AEPO, Assumption B.4, and Entropy Mechanism, Theorem 1 (any parametrization)",
-    reading=vf.Reading("inferred"),
     title="The tabular sign of the entropy change survives where (K - cI) g is short",
     scope="any differentiable parametrization, several states, first order",
     statement=vf.Statement(

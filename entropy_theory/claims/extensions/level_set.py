@@ -182,7 +182,6 @@ _INSTANCES = vf.bandit_instances(actions=(2, 6), correct=False, vectors=(vf.GRAD
 level_set_step = vf.Claim(
     id="extension.level-set-step",
     source="Extension (entropy control, tabular)",
-    reading=vf.Reading("inferred"),
     title="A step along an entropy level set never lowers the reward, to first order",
     scope="one tabular state, rewards in [0, 1], first order",
     statement=vf.Statement(
@@ -203,7 +202,6 @@ level_set_step = vf.Claim(
 level_set_flow = vf.Claim(
     id="extension.level-set-flow",
     source="Extension (entropy control, tabular)",
-    reading=vf.Reading("inferred"),
     title="On the flow along an entropy level set the reward never falls",
     scope="one tabular state, rewards in [0, 1], continuous time",
     statement=vf.Statement(
@@ -247,7 +245,6 @@ def _constant(i: vf.Cases) -> ar.Real:
 level_set_drift = vf.Claim(
     id="extension.level-set-drift",
     source="Extension (entropy control, tabular)",
-    reading=vf.Reading("inferred"),
     title="A step of size eta along an entropy level set leaves it by an order of eta squared",
     scope="one tabular state of at least three actions (two have no such step), rewards in [0, 1], one "
           "step of any size",

@@ -108,7 +108,6 @@ def _along_the_hold(i: Any) -> tuple[vf.Term, ...]:
 level_set_diverse_bonus = vf.Claim(
     id="extension.level-set-diverse-bonus",
     source=SOURCE,
-    reading=vf.Reading("inferred"),
     title="Along a level set of entropy held by the diverse bonus, which raises it, reward never falls",
     scope="one tabular state, 0/1 rewards, plain gradient, first order",
     statement=vf.Statement(
@@ -183,7 +182,6 @@ def _falls(prompts: Prompts, coefficient_below: float) -> tuple[bool, str]:
 level_set_one_coefficient = vf.Claim(
     id="extension.level-set-one-coefficient",
     source=SOURCE,
-    reading=vf.Reading("inferred"),
     title="Held by one coefficient of the diverse bonus over several prompts, reward never falls",
     scope="two tabular states with the same right answers, 0/1 rewards, plain gradient, first order",
     statement=vf.Statement(
@@ -201,7 +199,6 @@ level_set_one_coefficient = vf.Claim(
         margin=lambda i: (
             np.stack([held_gain(i.logits, i.correct), held_gain(i.other, i.correct)], axis=-1)),
     ),
-    repair_is="instead",
     repair_note="with a coefficient for each prompt the gain of each, times what the bonus adds to its "
                 "entropy, is not below 0",
     experiments=(

@@ -41,7 +41,6 @@ _statement = vf.Statement(
 low_temperature_decrease = vf.Claim(
     id="extension.low-temperature-decrease",
     source="Extension of AEPO, Corollary 4.4, second half",
-    reading=vf.Reading("inferred"),
     title="Where plain REINFORCE lowers entropy, a low temperature that makes right answers no rarer "
           "lowers it at least as much",
     scope="one tabular state, exact expectation, first order in the learning rate",

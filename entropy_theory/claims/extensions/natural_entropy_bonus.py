@@ -32,7 +32,6 @@ def natural_bonus_step(logits: ar.Reals, strength: ar.Reals) -> ar.Reals:
 natural_entropy_bonus = vf.Claim(
     id="extension.natural-entropy-bonus",
     source="Extension: entropy bonus under the natural gradient",
-    reading=vf.Reading("inferred"),
     title="A natural-gradient entropy bonus of strength at most 1 never lowers entropy",
     scope="one softmax policy, one step of the bonus alone, of any size up to strength 1",
     statement=vf.Statement(

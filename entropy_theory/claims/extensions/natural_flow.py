@@ -89,7 +89,6 @@ def _flow_itself(i: Any, reward: Any) -> vf.Term:
 natural_flow_tilts = vf.Claim(
     id="extension.natural-flow-tilts",
     source="Extension of Entropy Mechanism, Theorem 2",
-    reading=vf.Reading("inferred"),
     title="The natural gradient flow of token logits tilts whole responses",
     scope="tabular token tree, natural gradient in continuous time, policies of responses",
     statement=vf.Statement(
@@ -183,7 +182,6 @@ SOME_WRONG = vf.Condition(latex="some response is wrong", value=lambda i: np.any
 natural_flow_curve = vf.Claim(
     id="extension.natural-flow-curve",
     source="Extension of Entropy Mechanism, Theorem 2 and Section 2",
-    reading=vf.Reading("inferred"),
     title="Along the natural gradient flow entropy follows a curve that the start determines",
     scope="tabular token tree, rewards 0 and 1, natural gradient in continuous time, entropy per "
           "response",

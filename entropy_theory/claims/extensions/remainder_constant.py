@@ -97,7 +97,6 @@ MANY_ACTIONS = {"weights": [72, 72] + 62 * [1], "step": [1, -1] + 62 * [0]}
 remainder_constant = vf.Claim(
     id="extension.remainder-constant",
     source="Extension of AEPO, Theorem 4.3, and Cui et al., Lemma 1",
-    reading=vf.Reading("inferred"),
     title="The constant in the remainder of the first order",
     scope="one softmax policy, one logit step of any size",
     statement=vf.Statement(

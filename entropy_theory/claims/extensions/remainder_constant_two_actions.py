@@ -17,7 +17,6 @@ from entropy_theory.verification import arithmetic as ar
 remainder_constant_two_actions = vf.Claim(
     id="extension.remainder-constant-two-actions",
     source="Extension of AEPO, Theorem 4.3, and Cui et al., Lemma 1",
-    reading=vf.Reading("inferred"),
     title="The best remainder constant for two actions",
     scope="one softmax policy over two actions, one logit step of any size",
     statement=vf.Statement(

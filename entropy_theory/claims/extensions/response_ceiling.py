@@ -176,7 +176,6 @@ def _long_runs() -> tuple[bool, str]:
 response_ceiling = vf.Claim(
     id="extension.response-ceiling",
     source="Extension of AEPO (exact expected dynamics on a token tree)",
-    reading=vf.Reading("inferred"),
     title="Response entropy ends at or below the log of the number of right responses (tabular tree)",
     scope="tabular token tree, exact expectation, one step, and so every one; the limit; "
           "entropy per response",

@@ -68,7 +68,6 @@ def _frozen_rate(logits: ar.Reals, step: ar.Reals) -> ar.Reals:
 response_entropy_expansion = vf.Claim(
     id="extension.response-entropy-expansion",
     source="Extension of Entropy Mechanism, Lemma 1",
-    reading=vf.Reading("inferred"),
     title="Entropy of responses to first order, with an explicit remainder",
     scope="tabular token tree, one logit step of any size, with its remainder; entropy per response",
     statement=vf.Statement(

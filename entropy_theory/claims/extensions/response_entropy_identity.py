@@ -73,7 +73,6 @@ def _along_any_curve(i: Any) -> tuple[vf.Term, ...]:
 response_entropy_identity = vf.Claim(
     id="extension.response-entropy-identity",
     source="Extension of Entropy Mechanism, Lemma 1",
-    reading=vf.Reading("inferred"),
     title="The entropy of responses moves by a covariance over them, for any parametrization",
     scope="any differentiable parametrization, responses of h tokens, first order",
     statement=vf.Statement(

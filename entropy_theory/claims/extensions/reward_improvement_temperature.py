@@ -66,7 +66,6 @@ def _derivative_and_fall(i: Any) -> tuple[vf.Term, ...]:
 reward_improvement_temperature = vf.Claim(
     id="extension.reward-improvement-temperature",
     source="Extension of AEPO, section 4.2",
-    reading=vf.Reading("inferred"),
     title="Tempered REINFORCE: the reward's gain per right sample never rises with temperature, and is "
           "positive up to T = 1",
     scope="one tabular state, exact expectation, first order in the learning rate",

@@ -128,7 +128,6 @@ def _network() -> tuple[bool, str]:
 score_covariance = vf.Claim(
     id="extension.score-covariance",
     source="Extension of Entropy Mechanism, Lemma 1",
-    reading=vf.Reading("inferred"),
     title="Entropy moves by a covariance with the score, for any parametrization (one state)",
     scope="any differentiable parametrization, one state, first order",
     statement=vf.Statement(

@@ -93,7 +93,6 @@ def _room(i: vf.Cases, centered: bool = True) -> ar.Reals:
 score_forecast = vf.Claim(
     id="extension.score-forecast",
     source="Extension of Entropy Mechanism, Lemma 1, to any update rule (forecast.py)",
-    reading=vf.Reading("inferred"),
     title="The entropy change that a rule's coefficients announce, token by token",
     scope="one tabular state, the step of any update rule, with its remainder",
     statement=vf.Statement(

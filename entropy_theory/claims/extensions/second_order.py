@@ -68,7 +68,6 @@ _statement = vf.Statement(
 second_order = vf.Claim(
     id="extension.second-order",
     source="Extension of Entropy Mechanism, Lemma 1, and AEPO, Eq. 6",
-    reading=vf.Reading("inferred"),
     title="The entropy change through second order",
     scope="one softmax policy, one logit step of any size, with its remainder",
     statement=_statement,

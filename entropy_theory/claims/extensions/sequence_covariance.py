@@ -42,7 +42,6 @@ from entropy_theory.verification.formula.limits import along, has_derivative, ha
 sequence_covariance_npg = vf.Claim(
     id="extension.sequence-covariance-npg",
     source="Extension of Entropy Mechanism, Theorem 2",
-    reading=vf.Reading("inferred"),
     title="Entropy of responses under the natural gradient is a covariance over responses",
     scope="tabular token tree, exact natural gradient, first order; entropy per response",
     statement=vf.Statement(
@@ -78,7 +77,6 @@ def _gradient_margin(i: vf.Cases, of_responses: ar.Reals) -> ar.Reals:
 sequence_covariance_pg = vf.Claim(
     id="extension.sequence-covariance-pg",
     source="Extension of Entropy Mechanism, Theorem 1",
-    reading=vf.Reading("inferred"),
     title="Entropy of responses under the policy gradient is a covariance over responses",
     scope="tabular token tree, exact gradient, first order; entropy per response",
     statement=vf.Statement(

@@ -33,7 +33,6 @@ def _room(i: vf.Cases) -> ar.Reals:
 sharpened_stationarity = vf.Claim(
     id="extension.sharpened-stationarity",
     source="Extension of AEnt, Proposition 1 (II)",
-    reading=vf.Reading("inferred"),
     title="Suboptimality of an almost stationary policy, with the constant sqrt(h (n - 1)/n)",
     scope="tabular token trees, one a prompt, exact gradient",
     statement=vf.Statement(

@@ -75,7 +75,6 @@ def _signs(i: Any) -> tuple[vf.Term, ...]:
 sign_change_temperature = vf.Claim(
     id="extension.sign-change-temperature",
     source="Extension of AEPO, Theorem 4.3",
-    reading=vf.Reading("inferred"),
     title="A temperature can change the sign of the entropy rate iff mean c < C < max c over A*",
     scope="one tabular state, exact expectation, first order in the learning rate",
     statement=vf.Statement(

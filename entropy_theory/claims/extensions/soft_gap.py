@@ -27,7 +27,6 @@ def _tight() -> tuple[bool, str]:
 soft_gap = vf.Claim(
     id="extension.soft-gap",
     source="Extension of AEnt, Lemma 6",
-    reading=vf.Reading("inferred"),
     title="The soft gap is at most half of Lemma 6's bound as reconstructed",
     scope="tabular token trees, one a prompt, exact gradient",
     statement=vf.Statement(

@@ -31,7 +31,6 @@ def _nearest() -> tuple[bool, str]:
 soft_suboptimality = vf.Claim(
     id="extension.soft-suboptimality",
     source="Extension of AEnt, Proposition 2",
-    reading=vf.Reading("inferred"),
     title="The gradient's share of the suboptimality is at most half of Proposition 2's as "
           "reconstructed",
     scope="tabular token trees, one a prompt, exact gradient",

@@ -155,7 +155,6 @@ def _held_or_collapsed() -> tuple[bool, str]:
 sustainable_entropies = vf.Claim(
     id="extension.sustainable-entropies",
     source="Extension of AEPO, title and Section 4.2 (exact expected dynamics of one tabular state)",
-    reading=vf.Reading("inferred"),
     title="No entropy above log |A*| is sustained (one tabular state); below, once solved, the switch "
           "pushes to its target",
     scope="one tabular state, entropy of one token, exact expectation, every step and the limit; the "

@@ -92,7 +92,6 @@ def _every_such_policy(i: Any) -> tuple[vf.Term, ...]:
 symmetric_curve = vf.Claim(
     id="extension.symmetric-curve",
     source="Extension of Entropy Mechanism, 'algorithm-irrelevant'",
-    reading=vf.Reading("inferred"),
     title="From a symmetric start policy gradient, tempered REINFORCE, entropy bonus and natural "
           "gradient share one R-H curve",
     scope="one tabular state, exact expectation, along 2 steps of any size",

@@ -119,7 +119,6 @@ def _down_and_back() -> tuple[bool, str]:
 transient_collapse = vf.Claim(
     id="extension.transient-collapse",
     source="Extension of AEPO, Section 4.2 (GRPO and AEPO's term together, one tabular state)",
-    reading=vf.Reading("inferred"),
     title="A collapse that GRPO causes among the right answers is temporary (one tabular state)",
     scope="one tabular state, exact expectation, one step, and so every one; the limit",
     statement=vf.Statement(

@@ -112,7 +112,6 @@ RARE_UP = {"weights": [1, 1000], "step": [6, 0]}
 weighted_remainder = vf.Claim(
     id="extension.weighted-remainder",
     source="Extension of Entropy Mechanism, Lemma 1, and AEPO, Theorem 4.3",
-    reading=vf.Reading("inferred"),
     title="The first order for any displacement of the logits, with a remainder weighted by the policy",
     scope="one softmax policy, one logit step of any size, with its remainder",
     statement=vf.Statement(
@@ -140,7 +139,6 @@ MOVES = vf.Condition(latex="d is not constant", value=variance)
 variance_remainder = vf.Claim(
     id="extension.weighted-remainder-variance",
     source="Extension of Entropy Mechanism, Lemma 1, and AEPO, Theorem 4.3",
-    reading=vf.Reading("inferred"),
     title="The first order for any displacement of the logits, with a remainder in its variance",
     scope="one softmax policy, one logit step of any size, with its remainder",
     statement=vf.Statement(

@@ -130,7 +130,6 @@ entrocraft = vf.Claim(
                            rate_of_positives(i.logits, i.correct)),
         ),
     ),
-    repair_is="instead",
     repair_note="both have the same expected step: neither raises entropy if the correct actions are the "
                 "likelier ones, neither lowers it if they are the less likely",
     mutants=(

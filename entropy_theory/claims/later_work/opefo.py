@@ -135,7 +135,6 @@ def _some_flow(reward: vf.Margin) -> vf.Condition:
 opefo_reward = vf.Claim(
     id="later-work.opefo-reward",
     source="OPEFO (arXiv 2605.11491), what balancing costs",
-    reading=vf.Reading("inferred"),
     title="Flow balancing never lowers the expected reward",
     scope="one tabular state, every action listed, exact expectation, first order; judged: the "
           "coefficient as described in public, its Eq. 6 is not at hand",
@@ -157,7 +156,6 @@ opefo_reward = vf.Claim(
         margin=lambda i: _progress(i, _binary(i)),
         conditions=(_some_flow(_binary),),
     ),
-    repair_is="instead",
     repair_note="rewards 0 and 1",
     mutants=(
         vf.mutant("with rewards 0 and 1 there is always progress",
