@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from entropy_theory.policy import entropy_of, namespace, shift_logits
+from entropy_theory.policy import namespace, shift_logits
 from entropy_theory.tabular import logit_step
 from entropy_theory.token_batch import OPTIONAL_COLUMNS, REQUIRED_COLUMNS
 from simulations.engine.block import RefusedError, StepMeasures
 from simulations.engine.runs import CHUNK, Runs
 from simulations.engine.sampling import MULTIPLIERS, ORDINARY, TEMPERED, batch_key, lanes
 from simulations.engine.task import Task
-from simulations.engine.traced.step import loops, state
+from simulations.engine.traced.step import loops, state, with_policies
 
 _ACCURACY = 1e-8  # of a step, relative to the largest of all: NumPy's or JAX's
 _PROBED = 4
@@ -136,11 +136,7 @@ class JaxRuns(Runs):
         import jax.numpy as xp
 
         logits, memory = carried
-        runs: Any = copy.copy(self)
-        policy = shift_logits(logits)
-        runs.logits, runs._shifted, runs._log_normalizer = logits, policy.shifted, policy.log_normalizer
-        runs.entropy, runs.step = entropy_of(policy), now["step"]
-        runs.probabilities = xp.exp(runs.log_probabilities())
+        runs = with_policies(self, logits, step=now["step"])
         memory = runs._controlled(memory, now)
         kinds = [ORDINARY] * self.has_ordinary + [TEMPERED] * (runs.temperature is not None)
         runs.draws = {} if self.samples is None else {

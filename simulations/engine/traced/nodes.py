@@ -204,26 +204,20 @@ class Nodes(Instructions):
         """Read each run's own element."""
         index, source = node.arguments
         value = source.node.value
-        places = self._read(index, at, space)
-        b, kind = self.builder, self._type(node.kind)
+        b, places = self.builder, self._read(index, at, space)
+        is_shared = source.node.operation == "constant" and value is not None and len(value) == 1
+        base = self._offset(self.shared, WORD(self._table(source.node))) if is_shared else (
+            self._base(source.node))
         if self.lanes == 1:
-            if source.node.operation == "constant" and value is not None and len(value) == 1:
-                base = self._offset(self.shared, WORD(self._table(source.node)))
-            else:
-                base = self._base(source.node)
             return self._load(self._offset(base, places), node.kind)
         result: Any = ir.Constant(self._type(FLOAT), ir.Undefined)
-        if source.node.operation == "constant" and value is not None and len(value) == 1:
-            base, apart = self._offset(self.shared, WORD(self._table(source.node))), 1
-        else:
-            base, apart = self._base(source.node), self.lanes
+        apart = 1 if is_shared else self.lanes
         for lane in range(self.lanes):
             place = b.extract_element(places, ir.IntType(32)(lane))
             if apart > 1:
                 place = b.add(b.mul(place, WORD(apart)), WORD(lane))
             number = b.load(b.gep(base, [place]))
             result = b.insert_element(result, number, ir.IntType(32)(lane))
-        assert kind is not None
         return self._decoded(result, node.kind)
 
     def _search(self, node: Node, at: list[Any], space: tuple[int, ...]) -> Any:
@@ -264,7 +258,7 @@ class Nodes(Instructions):
     def _scatter(self, node: Node, at: list[Any], space: tuple[int, ...]) -> None:
         """Add each run's element to its slot."""
         index, values = node.arguments
-        b, v = self.builder, self.vectors
+        b = self.builder
         places, x = self._read(index, at, space), self._read(values, at, space)
         base = self._offset(self.work, WORD(self.slots[node.number] * self.lanes))
         if node.kind != FLOAT:
@@ -278,4 +272,3 @@ class Nodes(Instructions):
             place = b.add(b.mul(b.extract_element(places, number), WORD(self.lanes)), WORD(lane))
             pointer = b.gep(base, [place])
             b.store(b.fadd(b.load(pointer), b.extract_element(x, number)), pointer)
-        assert v is not None

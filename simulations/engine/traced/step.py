@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from entropy_theory.policy import entropy_of, shift_logits
+from entropy_theory.policy import entropy_of, namespace, shift_logits
 from entropy_theory.tabular import logit_step
 from entropy_theory.token_batch import OPTIONAL_COLUMNS, REQUIRED_COLUMNS, TokenBatch
 from entropy_theory.update_rules import UpdateRule
@@ -79,6 +79,16 @@ def traced_step(runs: Runs, *, asked_again: bool) -> Step:
         raise NotTraceable("it answers differently when it is asked again")
     _confirm(runs, rule, draws, change)
     return step
+
+
+def with_policies(runs: Runs, logits: Any, **changes: Any) -> Any:
+    """Return a copy of runs with the policies of these logits, which may be arrays other than NumPy's."""
+    found, policy = copy.copy(runs), shift_logits(logits)
+    vars(found).update(
+        logits=logits, _shifted=policy.shifted, _log_normalizer=policy.log_normalizer,
+        entropy=entropy_of(policy), **changes)
+    found.probabilities = namespace(logits).exp(found.log_probabilities())
+    return found
 
 
 def is_along_actions(runs: Runs) -> bool:
@@ -148,12 +158,8 @@ def _confirm(
 
     A rule that asks for an array's type, or that catches what an array refuses, takes another branch.
     """
-    plain: Any = copy.copy(runs)
     logits = np.ascontiguousarray(runs.logits, dtype=np.float64)
-    policy = shift_logits(logits)
-    plain.logits, plain._shifted, plain._log_normalizer = logits, policy.shifted, policy.log_normalizer
-    plain.entropy = entropy_of(policy)
-    plain.draws = draws
+    plain = with_policies(runs, logits, draws=draws)
     expected = logit_step(logits, rule.prepare(plain.token_batch()), rule)
     accuracy = _ACCURACY * np.abs(expected[np.isfinite(expected)]).max(initial=0.0)
     if not np.allclose(found, expected, rtol=0, atol=accuracy, equal_nan=True):
@@ -162,11 +168,7 @@ def _confirm(
 
 def _shadow(runs: Runs, trace: Trace, logits: Traced) -> Any:
     """Copy the runs with traced policies, as `Runs.token_batch` and `Runs.mean_entropy` read them."""
-    shadow: Any = copy.copy(runs)
-    policy = shift_logits(logits)
-    shadow.logits, shadow._shifted, shadow._log_normalizer = logits, policy.shifted, policy.log_normalizer
-    shadow.entropy = entropy_of(policy)
-    shadow.probabilities = xp.exp(shadow.log_probabilities())
+    shadow = with_policies(runs, logits)
     taken = trace.graph.input("step", (), INTEGER, Interval(0, MOST_STEPS, False))
     shadow.step = _Step(trace, np.asarray(runs.step), taken)
     if runs.temperature is not None:
