@@ -8,7 +8,6 @@ the next check; so nothing that hangs, in SymPy or in a user's margin, can stop 
 from __future__ import annotations
 
 import dataclasses
-import multiprocessing
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from entropy_theory.support import cores
-from entropy_theory.support.parent_process import end_with_parent
+from entropy_theory.support.parent_process import clean_context, end_with_parent
 from entropy_theory.verification.check import Profile
 from entropy_theory.verification.claim import Evidence
 
@@ -194,22 +193,10 @@ def _sendable(evidence: Evidence) -> Evidence:
 
 
 def _context(*, ours: bool) -> Any:
-    """Return the way to start processes: from a clean server where there is one.
-
-    Forking a parent that has threads can hang.
-
-    Args:
-        ours: whether claims of the package are among those to check.
-    """
-    # Linear algebra must not start threads of its own in each of the parallel workers.
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    """Return the way to start processes; ``ours``: some of the claims to check are the package's."""
     # Else Hypothesis would leave a folder in the one that the command was called from.
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(cache / "policy-entropy" / "hypothesis"))
-    if "forkserver" not in multiprocessing.get_all_start_methods():
-        return multiprocessing.get_context("spawn")
-    context = multiprocessing.get_context("forkserver")
     preload = ["entropy_theory.verification.check", "scipy.optimize", "hypothesis", "flint"]
     if ours:
         from entropy_theory.claims import module_names
@@ -217,5 +204,4 @@ def _context(*, ours: bool) -> Any:
         # A worker a claim is cheap only if nothing is left to import in it. A user's file holds few
         # claims, most of them without the symbolic proofs that these are for.
         preload += [*module_names(), "sympy"]
-    context.set_forkserver_preload(preload)
-    return context
+    return clean_context(preload)

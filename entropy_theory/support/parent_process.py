@@ -15,7 +15,9 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from multiprocessing.connection import wait
+from typing import Any
 
 LOOK_SECONDS = 0.2
 """Seconds between looks whether the parent is still there."""
@@ -46,6 +48,20 @@ def end_with_parent(*, parent: int | None = None, last_words: str = "") -> None:
     """
     watched = os.getppid() if parent is None else parent
     threading.Thread(target=_watch, args=(watched, last_words), daemon=True).start()
+
+
+def clean_context(preload: Sequence[str]) -> Any:
+    """Return the way to start processes: from a clean server, where there is one, with modules loaded.
+
+    Forking a parent that has threads can hang. Linear algebra starts no threads of its own in them.
+    """
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(list(preload))
+    return context
 
 
 def _watch(parent: int, last_words: str) -> None:

@@ -7,7 +7,6 @@ takes (cell, progress) and returns a Dataset. An error in one cell is the outcom
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
 import os
 import pickle
 import signal
@@ -21,7 +20,7 @@ from typing import Any
 
 import xarray as xr
 
-from entropy_theory.support.parent_process import end_with_parent
+from entropy_theory.support.parent_process import clean_context, end_with_parent
 from simulations.computing.code_digest import code_digest
 
 Progress = Callable[[int], object]
@@ -118,7 +117,9 @@ def local_processes(n_workers: int) -> Backend:
         function: CellFunction, cells: Sequence[Any], progress: Progress
     ) -> Iterator[tuple[int, Outcome]]:
         code = code_digest(function.__module__)
-        context = _context(function.__module__)
+        # All that the first work needs, so that workers have nothing to import; xarray asks for
+        # dask.array if it is there. What is missing is skipped.
+        context = clean_context([function.__module__, "dask.array"])
         waiting = deque((place, 1) for place in range(len(cells)))
         busy: dict[Connection, _Worker] = {}
         idle: list[_Worker] = []
@@ -172,22 +173,6 @@ class _Worker:
         self.process.kill()
         self.process.join()
         self.connection.close()
-
-
-def _context(module: str) -> Any:
-    """The way to start processes: from a clean server where there is one.
-
-    Forking a parent that has threads can hang.
-    """
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
-        os.environ.setdefault(name, "1")
-    if "forkserver" not in multiprocessing.get_all_start_methods():
-        return multiprocessing.get_context("spawn")
-    context = multiprocessing.get_context("forkserver")
-    # All that the first work needs, so that workers have nothing to import; xarray asks for dask.array
-    # if it is there. What is missing is skipped.
-    context.set_forkserver_preload([module, "dask.array"])
-    return context
 
 
 def _start(context: Any) -> _Worker:

@@ -24,21 +24,16 @@ from fractions import Fraction
 import numpy as np
 
 from entropy_theory import verification as vf
+from entropy_theory.claims.entropy_mechanism.lemma_2 import units
 from entropy_theory.verification import arithmetic as ar
 
 SIZE = vf.Scalar(name="size", low=2.0**-6, high=32.0, grid=(1, Fraction(1, 4), 8), range=vf.POSITIVE)
 
 
-def _units(logits: ar.Reals) -> ar.Reals:
-    """e_k for each k, in the rows."""
-    one = 0 * logits[..., None] + ar.constant(1, like=logits)
-    return np.where(ar.same_action(logits), one, 0 * one)
-
-
 @vf.definition
 def sampled_growth(logits: ar.Reals, size: ar.Reals) -> ar.Reals:
     """log pi'_a - log pi_a after the step c (e_k - pi), for each sampled token k."""
-    step = ar.per_action(ar.per_action(size)) * (_units(logits) - ar.softmax(logits)[..., None, :])
+    step = ar.per_action(ar.per_action(size)) * (units(logits) - ar.softmax(logits)[..., None, :])
     return ar.log_growth(logits[..., None, :], step)
 
 

@@ -30,7 +30,7 @@ def jacobian(logits: ar.Reals) -> ar.Reals:
     return np.where(same, one, 0 * one) - ar.softmax(logits)[..., :, None]
 
 
-def _units(logits: ar.Reals) -> ar.Reals:
+def units(logits: ar.Reals) -> ar.Reals:
     """e_k for each k, in the rows."""
     one = 0 * logits[..., None] + ar.constant(1, like=logits)
     return np.where(ar.same_action(logits), one, 0 * one)
@@ -40,7 +40,7 @@ def _units(logits: ar.Reals) -> ar.Reals:
 def remainder(logits: ar.Reals, change: ar.Reals, slope: ar.Reals) -> ar.Reals:
     """log pi_a(z + h e_k) - log pi_a(z) - h times the slope, for each k and a."""
     size = ar.per_action(ar.per_action(change))
-    return ar.log_growth(logits[..., None, :], size * _units(logits)) - size * slope
+    return ar.log_growth(logits[..., None, :], size * units(logits)) - size * slope
 
 
 def _room(i: vf.Cases, derivative: ar.Reals) -> ar.Reals:
@@ -54,7 +54,7 @@ def _room(i: vf.Cases, derivative: ar.Reals) -> ar.Reals:
 
 def _has_this_derivative(i: vf.Cases) -> tuple[vf.Term, ...]:
     def moved(t: vf.Term) -> vf.Term:
-        return ar.log_softmax(i.logits[..., None, :] + ar.per_action(ar.per_action(t)) * _units(i.logits))
+        return ar.log_softmax(i.logits[..., None, :] + ar.per_action(ar.per_action(t)) * units(i.logits))
 
     return (has_derivative(moved, 0, jacobian(i.logits)),)
 

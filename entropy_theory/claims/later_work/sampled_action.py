@@ -19,23 +19,18 @@ import numpy as np
 
 from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.tempered_reinforce import excess, own_covariance
+from entropy_theory.claims.entropy_mechanism.lemma_2 import units
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.formula.limits import for_every, has_derivative
 
 SIZE = vf.Scalar(name="size", low=0.01, high=20.0, grid=(1, 4), range=vf.POSITIVE)
 
 
-def _units(logits: ar.Reals) -> ar.Reals:
-    """e_k for each k, in the rows."""
-    one = 0 * logits[..., None] + ar.constant(1, like=logits)
-    return np.where(ar.same_action(logits), one, 0 * one)
-
-
 @vf.definition
 def effect_of_sample(logits: ar.Reals) -> ar.Reals:
     """First-order change of entropy by the step e_k - pi, for each sampled action k."""
     p = ar.softmax(logits)[..., None, :]
-    return -ar.covariance(p, logits[..., None, :], _units(logits) - p)
+    return -ar.covariance(p, logits[..., None, :], units(logits) - p)
 
 
 def _residuals(i: vf.Cases, mean: int = 1) -> ar.Reals:
@@ -66,7 +61,7 @@ sampled_action = vf.Claim(
         relation="==",
         beyond=lambda i: (for_every("strength", (), lambda c: has_derivative(
             lambda t: ar.entropy(i.logits[..., None, :] + ar.per_action(ar.per_action(t * c)) * (
-                _units(i.logits) - ar.softmax(i.logits)[..., None, :])), 0,
+                units(i.logits) - ar.softmax(i.logits)[..., None, :])), 0,
             -ar.per_action(c) * excess(i.logits)).all()),),
     ),
     instances=vf.bandit_instances(correct=False, step=True),
@@ -80,9 +75,9 @@ sampled_action = vf.Claim(
 
 def _falls(i: vf.Cases, threshold: vf.Margin) -> ar.Reals:
     """Fall of entropy, up where the action is above the threshold and down where it is below."""
-    units, size = _units(i.logits), ar.per_action(i.size) + 0 * i.logits
+    size = ar.per_action(i.size) + 0 * i.logits
     signed = np.where(ar.less(threshold(i), 0 * i.logits), -size, size)
-    return -ar.entropy_change(i.logits[..., None, :], signed[..., None] * units)
+    return -ar.entropy_change(i.logits[..., None, :], signed[..., None] * units(i.logits))
 
 
 @vf.definition
@@ -114,7 +109,7 @@ sampled_action_sign = vf.Claim(
         relation=">",
         beyond=lambda i: (has_derivative(
             lambda t: ar.entropy(
-                i.logits[..., None, :] + ar.per_action(ar.per_action(t)) * _units(i.logits)), 0,
+                i.logits[..., None, :] + ar.per_action(ar.per_action(t)) * units(i.logits)), 0,
             -ar.softmax(i.logits) * depth(i.logits)),),
     ),
     instances=vf.bandit_instances(SIZE, correct=False, actions=(2, 5)),
