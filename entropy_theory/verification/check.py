@@ -283,8 +283,12 @@ def _mutant_check(claim: Claim, mutant: Mutant, profile: Profile, seed: int) -> 
 
 def _same(one: Statement, other: Statement) -> bool:
     """Whether two statements say the same: by their formulas, or as far as functions can be compared."""
-    try:
-        said = [(s.formula.conclusion, set(s.formula.hypotheses), s.formula.beyond) for s in (one, other)]
-    except UntraceableError:
-        said = [(s.margin, set(s.conditions), s.relation) for s in (one, other)]
-    return said[0] == said[1]
+
+    def said(statement: Statement) -> Any:
+        try:
+            formula = statement.formula
+        except UntraceableError:
+            return statement.margin, statement.relation, statement.conditions
+        return formula.conclusion, set(formula.hypotheses), formula.beyond
+
+    return bool(said(one) == said(other))

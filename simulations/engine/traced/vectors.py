@@ -68,7 +68,8 @@ class Vectors:
             instructions = _INSTRUCTIONS[operation]
             return getattr(self.builder, instructions[kinds[-1] != "float"])(*arguments)
         if operation in _SIGNS:
-            return self._compared(_SIGNS[operation], *arguments, kinds[-1])
+            x, y = arguments
+            return self._compared(_SIGNS[operation], x, y, kinds[-1])
         if operation in _INTRINSICS:
             return self._intrinsic(operation, *arguments)
         if operation in LIBRARY:
