@@ -8,8 +8,6 @@ average is compatible with its row if some unrounded entries have a mean that ro
 which is as lenient as can be: an average that fails is wrong whatever the digits left out.
 """
 
-from __future__ import annotations
-
 import itertools
 import tomllib
 from collections.abc import Iterator, Sequence

@@ -23,8 +23,6 @@ Box and band must fit: with the paper's box up to 0.009 and unit rewards no solv
 token holds entropy 0.15.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

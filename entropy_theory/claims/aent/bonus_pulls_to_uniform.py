@@ -14,8 +14,6 @@ The lift of a rare token's logit, pi_a (-log pi_a - H), falls with pi_a below e^
 is lifted least. (A natural-gradient bonus multiplies every log-ratio by 1 - eta lambda instead.)
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from entropy_theory import verification as vf

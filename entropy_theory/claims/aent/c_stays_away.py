@@ -19,8 +19,6 @@ graded returns commits to a worse answer with positive probability, and then C -
 bound is uniform over starts, as C grows at most by the factor e^eta a step.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

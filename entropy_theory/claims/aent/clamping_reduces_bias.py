@@ -19,8 +19,6 @@ The reading is that of a policy restricted to the kept set (a frozen set). For A
 whose kept set moves with the policy, the optimum is never more biased: `extension.clamped-optimum`.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

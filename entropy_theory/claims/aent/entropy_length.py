@@ -14,8 +14,6 @@ Two tokens, of which one ends the response: with more, a higher temperature also
 between continuations of different lengths.
 """
 
-from __future__ import annotations
-
 from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.response_length import STOP, at_temperature, lengths
 from entropy_theory.verification import arithmetic as ar

@@ -12,8 +12,6 @@ number of tokens. It is the descent lemma with the bound 5/2 on the second deriv
 direction (Mei et al. 2020, Lemma 2). With sampled gradients "generally" needs more; that is not judged.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from entropy_theory import verification as vf

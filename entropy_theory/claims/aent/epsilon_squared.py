@@ -25,8 +25,6 @@ a smaller C_lambda only makes B2 worse. With the 4 lambda of `extension.soft-sub
 the first bullet fails: one token of two, one right, pi uniform, the best lambda: B2 = 1.67 eps < 2 eps.)
 """
 
-from __future__ import annotations
-
 import dataclasses
 from fractions import Fraction
 

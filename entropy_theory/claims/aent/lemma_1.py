@@ -11,8 +11,6 @@ source are not readable; the displays are reconstructed from its proof text.
 H = -sum_y pi(y) log pi(y) is the *sum* of the token entropies on the way, not their mean.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from entropy_theory import verification as vf

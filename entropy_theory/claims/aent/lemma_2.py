@@ -6,8 +6,6 @@ score has mean zero. On a tree the depth of a state is its time, so b_t(s_t) is 
 Used in Lemma 3 with b = V_lambda. A baseline that depends on the token does not drop out.
 """
 
-from __future__ import annotations
-
 from entropy_theory import verification as vf
 from entropy_theory.claims.aent.token_mdp import trees
 from entropy_theory.verification import arithmetic as ar

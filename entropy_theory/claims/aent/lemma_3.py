@@ -10,8 +10,6 @@ with A = Q_lambda - V_lambda, the formula is wrong, and each state's advantages 
 zero. The printed formula sums over time steps; on a tree a state has one time.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from entropy_theory import verification as vf

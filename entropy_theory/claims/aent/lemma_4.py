@@ -9,8 +9,6 @@ d'(u) the probability that pi' passes through u from s. Exact; lambda = 0 is the
 and V_lambda are those of pi, the logarithm is that of pi': with log pi instead the identity fails.
 """
 
-from __future__ import annotations
-
 from entropy_theory import verification as vf
 from entropy_theory.claims.aent.token_mdp import (
     ANY_COEFFICIENT,

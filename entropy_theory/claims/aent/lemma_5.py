@@ -14,8 +14,6 @@ m)/m wrong responses to a right one and 0/1 returns the bias is exactly k/(e^{1/
 lambda = 1/(c log k), c < 1 and c -> 1, k -> inf its ratio to the bound tends to 1.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from entropy_theory import verification as vf

@@ -18,8 +18,6 @@ policy and large lambda, but at the root it is at most min_a pi(a|q)^2 / |D|^2, 
 qualitatively right, quantitatively vacuous for an LLM.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -11,8 +11,6 @@ is from B itself is the experiment of Lemma 5: the ratio tends to 1 along a sequ
 for large lambda (B <= 1, while the bound grows without end).
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

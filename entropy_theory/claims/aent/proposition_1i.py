@@ -18,8 +18,6 @@ in ``extension.gradient-entropy-l1``, ``-l2``, ``-linf``. The converse fails: wh
 right, the gradient is 0 and H may be log n.
 """
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -15,8 +15,6 @@ it holds there. For two tokens and h = 2 it is true without, by ``extension.shar
 which has sqrt(h (n - 1)/n).
 """
 
-from __future__ import annotations
-
 from entropy_theory import verification as vf
 from entropy_theory.claims.aent.stationarity import (
     Constant,

@@ -17,8 +17,6 @@ lambda >= 8.4e-5, whatever eps. (These lambda multiply a sum of token entropies.
 mean, so its 0.002 is 2e-6 here.)
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from entropy_theory import verification as vf

@@ -17,8 +17,6 @@ squeezes all others, since max pi >= g.
 A whole group with a baseline does something else: ``extension.group-baseline``.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -7,8 +7,6 @@ that another can be put in; a smaller one only weakens a bound. Shapes: logits [
 tokens], rewards [batch, prompts, responses].
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

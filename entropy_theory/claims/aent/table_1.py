@@ -7,8 +7,6 @@ all baselines on five benchmarks. They are not the same five: MATH-500 is lost i
 (b), so on four benchmarks it is strictly ahead in both.
 """
 
-from __future__ import annotations
-
 import functools
 from fractions import Fraction
 

@@ -13,8 +13,6 @@ Proofs for every depth are inductions over the levels: the step from the childre
 state itself is machine-checked, with the children's quantities as functions W, Y of the token.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from fractions import Fraction
 from typing import Any, Literal

@@ -12,8 +12,6 @@ rises, and H_k -> log k, k the number of tied likeliest right answers: 0, a full
 there is an exact tie.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -15,8 +15,6 @@ H_k -> log k, k the number of tied likeliest right answers (k = 1, a full collap
 exact tie). On the solved face nothing moves.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

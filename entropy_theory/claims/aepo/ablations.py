@@ -6,8 +6,6 @@ gives dz_i >= dz_j among the right answers: exactly, for any temperature, weight
 conditional distribution q = pi( . | A*) moves towards its likeliest answers, and H(q) never rises.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

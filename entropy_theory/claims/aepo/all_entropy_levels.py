@@ -6,8 +6,6 @@ by benchmark: on MATH500 three of the four levels are below GRPO's 80.6. Each nu
 nothing is printed about how far two runs of one setting differ.
 """
 
-from __future__ import annotations
-
 from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.table_1_superior import rows_of
 from entropy_theory.claims.aepo.table_3_base_row import PRINTED

@@ -9,8 +9,6 @@ entropy, and it lies below the target: no continuation, with whatever temperatur
 general no target above log|A*| can be held; with a single right answer, none at all.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -9,8 +9,6 @@ No step of the proof has T > 1 among its premises. The theorem's second part is 
 T = 1, which the assumption itself excludes.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from entropy_theory import verification as vf

@@ -12,8 +12,6 @@ False: a shared direction can turn a fall of entropy into a rise. True with a hy
 `extension.kernel-sign` is the general form: if |v|^2 |S| |g| < |F|.
 """
 
-from __future__ import annotations
-
 from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.tempered_reinforce import TEMPERATURE, unit_step
 from entropy_theory.verification import arithmetic as ar

@@ -18,8 +18,6 @@ factor of at most e^{2 R |b - 1|}. So the observation ("typically") belongs to p
 entropy; at collapsed ones, which the high temperature is meant for, the increase is the faster one.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

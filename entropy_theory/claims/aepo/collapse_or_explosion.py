@@ -12,8 +12,6 @@ strictly between log m and log n. A constant coefficient does hold a moderate en
 depends on lambda, m and n, and so changes from prompt to prompt.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -16,8 +16,6 @@ rate below 4 (kappa F(1) + alpha F(T))/((1 + log n) ||step||^2). As kappa <= sqr
 alpha > sqrt(G - 1) |F(1)|/F(T) is enough whatever the difficulty of the prompt.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

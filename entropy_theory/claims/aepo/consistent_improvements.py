@@ -7,8 +7,6 @@ in Table 1 (pass@1) nor in Table 2 (pass@k, against GRPO). False for pass@1: Qwe
 six entries of Table 2 are above GRPO's, by 1.2 to 10 points.
 """
 
-from __future__ import annotations
-
 from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.table_1_superior import METHOD, MODELS, rows_of
 from entropy_theory.claims.printed_numbers import ahead, compared, flagged, not_behind, printed_rows

@@ -19,8 +19,6 @@ With one more hypothesis, pi^T(A*) >= pi(A*), the half is true at every T
 (`extension.low-temperature-decrease`).
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -11,8 +11,6 @@ min(0, |A|/kappa - beta H). (With sampled group baselines or several states in o
 normalization it can do more.)
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from entropy_theory import verification as vf

@@ -11,8 +11,6 @@ that of Section 4.2 times 1/|o| (`aepo.length-factors` says what the factor does
 without the factor, is what `aepo.equation-5` and the claims on tempered REINFORCE are about.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from entropy_theory import verification as vf

@@ -8,8 +8,6 @@ theta' = theta + eta E_{a ~ pi^T}[R(a) grad log pi(a)] of a tabular policy moves
 The samples are tempered, the gradient is that of pi at T = 1: there is no importance correction.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -9,8 +9,6 @@ itself makes them unnecessary. (In its last line z_k(a|s) should read z_k(s, a).
 after a finite step is from this is Theorem 4.3a.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -21,8 +21,6 @@ Repaired (exact): dH(T) > dH(1) for every learning rate below
 which is positive where F(1) < 0 (`aepo.corollary-4.4-high`).
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from entropy_theory import verification as vf

@@ -17,8 +17,6 @@ answer G does not depend on T: temperature does nothing at all. G' >= 0 because 
 r = q^{1/b'}/q^{1/b} increases in z and has mean 1; c is negative below zb and nondecreasing above it.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -12,8 +12,6 @@ S < 0; apart from the policies with c = C on all of A*, where F is zero. S < 0 i
 (a theorem beside the kernel's proof; no arithmetic could decide that hypothesis for an instance).
 """
 
-from __future__ import annotations
-
 from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.sign_change import EXCESS_ON_CORRECT, HOT, sum_of_excess
 from entropy_theory.claims.aepo.tempered_reinforce import HIGH_TEMPERATURE, rate

@@ -5,8 +5,6 @@ Exact: dH(pi^T)/dT = Var_{pi^T}(z) / T^3. It is about the distribution that is s
 fixed logits; it says nothing about the policy after training.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

@@ -12,8 +12,6 @@ the responses with a reward only; for the GRPO part, whose wrong responses have 
 the right ones is not enough (a mutant here).
 """
 
-from __future__ import annotations
-
 from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.objective_gradient import ONE_LENGTH
 from entropy_theory.claims.aepo.response_length import REWARD, lengths, policy_update, rewards

@@ -11,8 +11,6 @@ condition holds for all small T exactly if max_{A*} c > C; so it does if the lik
 correct and the policy is not uniform.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from entropy_theory import verification as vf

@@ -10,8 +10,6 @@ stands on both sides.)
 Which one is meant matters for lambda: with 1/|o| the same number is |o| times weaker.
 """
 
-from __future__ import annotations
-
 from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.response_length import lengths, until_end
 from entropy_theory.verification import arithmetic as ar

@@ -14,8 +14,6 @@ entropy for T > 1, raises it for T < 1, always against the temperature. On a sol
 (P_T = 1) it cancels all of F(T); elsewhere it may cancel a part, reinforce F(T) or overturn its sign.
 """
 
-from __future__ import annotations
-
 from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.ablations import advantage_step
 from entropy_theory.claims.aepo.tempered_reinforce import TEMPERATURE, excess

@@ -12,8 +12,6 @@ Appendix B).
 A response ends with token 1 or at the horizon; its reward, in [0, 1], stands at the token that ends it.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from entropy_theory import verification as vf

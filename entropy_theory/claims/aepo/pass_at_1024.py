@@ -7,8 +7,6 @@ smaller k the base model leads in three of the four entries (71.7 to 70.0, 69.8 
 74.1).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from entropy_theory import verification as vf

@@ -5,8 +5,6 @@ or the horizon. Its reward stands at the token that ends it, so that it cannot d
 padding takes no gradient. Horizon 1 is the case of equal lengths.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import numpy as np

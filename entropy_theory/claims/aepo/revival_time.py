@@ -14,8 +14,6 @@ steps from the gap D down to D_N obeys
 a policy that collapsed does revive, after a time exponential in its log-odds over T_high.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

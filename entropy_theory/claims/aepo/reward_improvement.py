@@ -19,8 +19,6 @@ In the long run p -> 1 at any temperatures above a positive bound (`extension.en
 is transient.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

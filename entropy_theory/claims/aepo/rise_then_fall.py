@@ -6,8 +6,6 @@ AIME24 only falls, AIME25 only rises. Each number is one training run; nothing i
 two runs of one setting differ, and the largest difference of two averages is 0.87.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -11,8 +11,6 @@ and these are the only two ways: F(T) > 0 needs S < 0, and F(T) < 0 needs max_{A
     D / log(W / max_{A*} w)  <=  T0  <=  R W / |S|.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from entropy_theory.claims.aepo.tempered_reinforce import excess, rate

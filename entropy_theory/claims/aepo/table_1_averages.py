@@ -6,8 +6,6 @@ corrected: with 51.69 all thirteen hold. Qwen2.5-7B + AEPO, 49.57 for a mean of 
 digits, is within rounding.
 """
 
-from __future__ import annotations
-
 from entropy_theory import verification as vf
 from entropy_theory.claims.printed_numbers import (
     averaged_row,

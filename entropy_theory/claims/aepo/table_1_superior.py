@@ -10,8 +10,6 @@ What holds is the text's "on almost all benchmarks": AEPO is ahead on at least s
 each model (19 of 21 columns), and on average with all three. Each entry is one training run.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from entropy_theory import verification as vf

@@ -5,8 +5,6 @@ Table 3 prints 37.66. The mean of the scores is 32.56. A misprint, corrected: wi
 (the base model, four entropy targets, ablations (2) and (3)).
 """
 
-from __future__ import annotations
-
 from entropy_theory import verification as vf
 from entropy_theory.claims.printed_numbers import (
     averaged_row,

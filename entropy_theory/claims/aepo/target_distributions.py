@@ -15,8 +15,6 @@ falls, at the rate ||q - pi||^2. Guidance is towards the distribution, not towar
 properties.
 """
 
-from __future__ import annotations
-
 from entropy_theory import verification as vf
 from entropy_theory.verification import arithmetic as ar
 

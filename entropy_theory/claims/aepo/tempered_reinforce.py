@@ -6,8 +6,6 @@ c_a = Cov_pi(z, delta_a) = pi_a (z_a - zb), C = Cov_pi(z, pi), and per unit lear
     F(T) = -sum_{A*} pi^T_a (c_a - C),        T^2 F'(T) = sum_{A*} pi^T_a (z_a - E_{pi^T} z)(c_a - C).
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

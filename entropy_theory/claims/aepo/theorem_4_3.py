@@ -17,8 +17,6 @@ ends with >= 0. The proof here sets z+ = max(zb, max{z_a : z_a >= zb, c_a < C}),
 where no term is negative, and one is positive.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

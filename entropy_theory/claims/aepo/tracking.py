@@ -20,8 +20,6 @@ is slower than s_k is followed within max(e_0, eta/8 + delta), and the entropy w
 that.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any

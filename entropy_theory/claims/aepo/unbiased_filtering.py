@@ -10,8 +10,6 @@ p (e_{a*} - pi). (At T = 1 it is true by definition; on a solved state the gradi
 step does not.)
 """
 
-from __future__ import annotations
-
 from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.tempered_reinforce import TEMPERATURE, unit_step
 from entropy_theory.verification import arithmetic as ar

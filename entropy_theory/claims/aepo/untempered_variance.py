@@ -13,8 +13,6 @@ Repaired: true on a solved state for T <= 1. There V(T) = 1 - |q^T|^2, which nev
 T_low has at most the variance of T = 1, and T_high at least.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

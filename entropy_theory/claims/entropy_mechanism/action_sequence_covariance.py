@@ -15,8 +15,6 @@ What is equal, for every direction x of the token logits (u = x - E x, H(sa) the
 with x = d(s) pi(a|s) A(s, a) for the policy gradient. Both sides are minus the rate of entropy.
 """
 
-from __future__ import annotations
-
 from entropy_theory import verification as vf
 from entropy_theory.claims.entropy_mechanism.lemma_1 import FIRST_TOKEN_REWARDED
 from entropy_theory.claims.entropy_mechanism.tree_rates import (

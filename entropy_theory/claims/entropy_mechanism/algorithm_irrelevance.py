@@ -11,8 +11,6 @@ the same entropy, because every permutation-equivariant algorithm stays on one c
 (``extension.symmetric-curve``). Agreement of algorithms from such starts says nothing about learning.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

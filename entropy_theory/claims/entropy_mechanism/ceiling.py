@@ -17,8 +17,6 @@ Averaged over prompts, performance at zero entropy is the share of prompts that 
 answer: any number from 0 to 1, which an early stretch of the curve does not contain.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -20,8 +20,6 @@ although pushing it down raises entropy. The quantity to rank by is A_a (c_a - C
 It is idle if the band is empty or the quota is 0.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from entropy_theory import verification as vf

@@ -7,8 +7,6 @@ is above it on all seven with both models. Clip-Cov's is not, on AMC: 58.2 < 58.
 run.
 """
 
-from __future__ import annotations
-
 from entropy_theory import verification as vf
 from entropy_theory.claims.entropy_mechanism.table_2 import PRINTED
 from entropy_theory.claims.printed_numbers import ahead, compared, flagged, not_behind

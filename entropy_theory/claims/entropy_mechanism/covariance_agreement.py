@@ -14,8 +14,6 @@ Repair: they agree, strictly, if the reward is ordered like the policy or in the
 covers two actions, and one right answer that is the likeliest or the least likely.
 """
 
-from __future__ import annotations
-
 from entropy_theory import verification as vf
 from entropy_theory.claims.entropy_mechanism.sign_rules import (
     BANDITS,

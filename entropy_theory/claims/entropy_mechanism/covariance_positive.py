@@ -13,8 +13,6 @@ if one answer is right and it is the likeliest, or if every right answer is at l
 wrong one.
 """
 
-from __future__ import annotations
-
 from entropy_theory import verification as vf
 from entropy_theory.claims.entropy_mechanism.sign_rules import (
     BANDITS,

@@ -14,8 +14,6 @@ True with a hypothesis (exact, any number of actions): if the reward is ordered 
 the opposite order, both have one sign, by Chebyshev's sum inequality.
 """
 
-from __future__ import annotations
-
 from entropy_theory import verification as vf
 from entropy_theory.claims.entropy_mechanism.covariance_agreement import ORDERED_EITHER_WAY
 from entropy_theory.claims.entropy_mechanism.sign_rules import BANDITS, natural_covariance

@@ -13,8 +13,6 @@ Repair: it increases where (2p - 1) l <= 1/2, an interval from below chance to a
 in the opposite order above the peak.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

@@ -27,8 +27,6 @@ gradient of the KL divergence (Eq. 14) at its minimum is zero; the code's |log r
 where automatic differentiation takes 0. It acts from the second mini-batch of a rollout on.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from fractions import Fraction
 

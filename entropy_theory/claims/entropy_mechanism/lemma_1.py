@@ -17,8 +17,6 @@ per token that the paper plots.) The printed rate can be zero where entropy fall
 wrong sign. The remainder of the correct one is extension.response-entropy-expansion.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from entropy_theory import verification as vf

@@ -9,8 +9,6 @@ It is tested with its remainder, which is exact too: for every step h of the one
 because the second derivative is -pi_{a'}(1 - pi_{a'}), between -1/4 and 0 whatever a is.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -6,8 +6,6 @@ total expectation: V = E_pi Q. It needs the policy's own value as the baseline a
 probabilities as weights: the mutants drop one or the other.
 """
 
-from __future__ import annotations
-
 from entropy_theory import verification as vf
 from entropy_theory.claims.entropy_mechanism.tree_rates import reward_through, trees
 from entropy_theory.verification import arithmetic as ar

@@ -13,8 +13,6 @@ training at a small learning rate the mismatch is a small fraction of the change
 order), which a plot does not show: the experiment measures it.
 """
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

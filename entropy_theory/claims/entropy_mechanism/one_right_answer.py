@@ -9,8 +9,6 @@ e^H (g^2 - 1/(R (1 - R))), which vanishes on no interval. This file has the math
 claims about the law.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from entropy_theory.verification import arithmetic as ar

@@ -14,8 +14,6 @@ policy gradient dR/dt = Var_pi(r), under the policy gradient dR/dt = E[pi (r - R
     Var_pi(r) <= H / (4 log 2).
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 from typing import Any

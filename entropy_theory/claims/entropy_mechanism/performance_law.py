@@ -12,8 +12,6 @@ forms), poor with a single right answer (the worst of four). Its coefficients ch
 and data that are exactly linear in H fit it well.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable

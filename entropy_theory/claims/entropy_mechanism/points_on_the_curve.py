@@ -24,8 +24,6 @@ The law fitted to runs without intervention therefore says nothing about the cei
 The simulations (figure of interventions on the curve) have larger steps, samples and other base rules.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from entropy_theory import verification as vf

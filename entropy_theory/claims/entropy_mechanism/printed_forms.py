@@ -6,8 +6,6 @@ is b - a at H = 0 and smaller everywhere else. No sign of a saves the box: with 
 is positive but rises with entropy. The two forms agree for all H only if b = 0.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -11,8 +11,6 @@ logit's move is right, its size is not: deep states move less, by the probabilit
 do weigh states by d(s).)
 """
 
-from __future__ import annotations
-
 from entropy_theory import verification as vf
 from entropy_theory.claims.entropy_mechanism.tree_rates import (
     expected_reward,

@@ -12,8 +12,6 @@ at least the share e^{-1/beta} of the reference's failures stays. Without the pe
 the cost is built in, and it is large where the reference is weak: p = 1/100 and beta = 1/4 give 0.36.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

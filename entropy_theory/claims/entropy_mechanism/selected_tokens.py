@@ -20,8 +20,6 @@ Clip-Cov is idle where no token lies in [omega_low, omega_high], and where its q
 for r = 2e-4 in batches of fewer than 5000 tokens (code that takes at least one token is never idle so).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -14,8 +14,6 @@ z+ = max(zb, max{z_a : z_a >= zb, c_a < C}); with rho the largest reward at or b
 E[(r - rho)(c - C)] is negative.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from fractions import Fraction
 

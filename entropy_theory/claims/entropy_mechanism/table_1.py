@@ -15,8 +15,6 @@ Outliers matter nevertheless: the top 0.2 % (KL-Cov's share) carry more than the
 without them it is negative; without the top 0.02 % (Clip-Cov's share) it is still positive.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -9,8 +9,6 @@ Order: at 7B the table has KL-Cov (40.6) above Clip-Cov (40.4); by the mean of t
 41.7 to 41.1. It fails for the plain mean; with those weights the order is the printed one.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

@@ -14,8 +14,6 @@ constant makes the error a multiple of eta^2 where d(s) < 1 and the covariance i
 says how the entropy of whole responses moves: see Lemma 1.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from entropy_theory import verification as vf

@@ -12,8 +12,6 @@ a first order with this remainder, as printed and for all states. How the entrop
 moves under it is extension.sequence-covariance-npg.
 """
 
-from __future__ import annotations
-
 from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.tempered_reinforce import LEARNING_RATE
 from entropy_theory.claims.entropy_mechanism.theorem_1 import rate_along, state_error

@@ -7,8 +7,6 @@ gradient: -pi_a K_a. The two differ in sign where 0 < c_a < C. Where log pi_a + 
 because then c_a < 0 <= C.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 

@@ -5,8 +5,6 @@ recursion, `policy_gradient` sums over responses; `gradient_formula`, `action_co
 `response_covariance` are what the claims are made of.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 from typing import Any

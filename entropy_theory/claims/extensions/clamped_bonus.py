@@ -12,8 +12,6 @@ so it is never negative. That holds where K splits a tie, too (`rate_nonneg` in 
 For other kept sets D can be negative and entropy can fall.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

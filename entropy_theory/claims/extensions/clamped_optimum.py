@@ -13,8 +13,6 @@ set gets no bonus (``aent.clamping-reduces-bias``). The bound is false for a kep
 a policy can collect the reward outside and the entropy inside it.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from entropy_theory import verification as vf

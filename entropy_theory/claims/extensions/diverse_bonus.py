@@ -22,8 +22,6 @@ odds of a right answer are multiplied by E_q e^{c x} >= 1, and q is tempered, q 
 and the full entropy by p Var_q(log q).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -12,8 +12,6 @@ x (1 - 2 c pi_1 pi_2), which is longer than x where c pi_1 pi_2 > 1, and so near
 every c > 4.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from entropy_theory import verification as vf

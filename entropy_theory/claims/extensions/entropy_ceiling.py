@@ -14,8 +14,6 @@ Moreover the number of steps with 1 - p_k >= e is finite for every e > 0, so lim
 Scope: one state, tabular. With shared parameters other states can push wrong logits up.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any

@@ -10,8 +10,6 @@ determine performance (with two actions it leaves R or 1 - R), and R = 1 leaves 
 upper end is the curve on which symmetric runs stay (``extension.symmetric-curve``).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from entropy_theory import verification as vf

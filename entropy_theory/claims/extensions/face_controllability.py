@@ -12,8 +12,6 @@ policy on the k likeliest answers (H -> log k). Every entropy between log k and 
 below log k: from (2, 2, 1) no sequence of temperatures brings H below log 2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any

@@ -12,8 +12,6 @@ divergence dropped. As KL(pi' || pi) >= 0, the part that E1 adds to the covarian
 entropy down: H(pi') - H(pi) <= -Cov_pi(w, log pi), with equality only where the policy stays.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

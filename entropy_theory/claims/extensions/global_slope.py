@@ -13,8 +13,6 @@ With S = sum_{A*} pi^T_a (z_a - z+)(c_a - C) the slope is S + (z+ - E_T z)|F(T)|
 negative, and where F(T) < 0 one is positive: some correct a has c_a > C, which puts z_a above z+.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

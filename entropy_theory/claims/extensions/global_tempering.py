@@ -7,8 +7,6 @@ With z+ the threshold of Theorem 4.3b and b = 1/T, F = -k(b) g(b), k > 0, and
 g(b) = sum_{A*} e^{b (z_a - z+)} (c_a - C) does not decrease in b, because (z_a - z+)(c_a - C) >= 0.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from entropy_theory import verification as vf

@@ -17,8 +17,6 @@ entries of v add up to m, the negative ones to -m, and m <= P (1 - P), as 0 <= Q
 since the difference f vanishes at 0 and 1/2, f'(1/2) = 0, and f is concave, then convex on [0, 1/2].
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from entropy_theory import verification as vf

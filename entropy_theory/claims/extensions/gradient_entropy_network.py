@@ -16,8 +16,6 @@ parameters, and the constant is the best one then (extension.gradient-entropy-l2
 of a network whose Jacobian stays bounded survives the collapse of entropy.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from entropy_theory import verification as vf

@@ -10,8 +10,6 @@ for steps of any size. If the weights go with the likely tokens (sum_i w_i pi(k_
 squeezed, by one factor; if the reinforced tokens are the rarer ones, unsampled tokens can gain.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from entropy_theory import verification as vf

@@ -18,8 +18,6 @@ Bounds, for G >= 3 (kappa = 1 for G = 2):
 so kappa -> sqrt(G - 1) as p -> 0 or 1: GRPO's gradient vanishes there no faster than that of p.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import math

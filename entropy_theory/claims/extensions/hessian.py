@@ -12,8 +12,6 @@ Exact, for every n. (Written as diag(pi c) - (pi c) pi^T + diag(pi) - pi pi^T - 
 asymmetric; it is not, because pi c = S.)
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from entropy_theory import verification as vf

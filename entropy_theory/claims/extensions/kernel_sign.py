@@ -16,8 +16,6 @@ with |(K - c I) g| itself, which is at most ||K - c I|| |g|, for every matrix K;
 beside it that <G, K g> is the entropy's rate for any differentiable parametrization.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any

@@ -21,8 +21,6 @@ Searched at one state with tabular logits and graded rewards, both sides times <
 is divided where the policy is uniform.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -26,8 +26,6 @@ With more answers smaller coefficients do: 1.2 with twenty at each prompt. A coe
 brings every prompt under the first statement.
 """
 
-from __future__ import annotations
-
 from typing import Any, TypeAlias
 
 import numpy as np

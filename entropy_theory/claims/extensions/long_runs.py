@@ -5,8 +5,6 @@ steps. Each step is rounded at 192 bits (balls would grow along the way), which 
 less than anything asserted.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 

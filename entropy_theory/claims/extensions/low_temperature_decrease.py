@@ -13,8 +13,6 @@ G for a fixed number of positives has G(T) <= G(1) < 0 (`aepo.fixed-positives`),
 The second hypothesis holds at every T < 1 if each right answer is at least as likely as each wrong one.
 """
 
-from __future__ import annotations
-
 from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.tempered_reinforce import ENTROPY_FALLS, LOW_TEMPERATURE, rate
 from entropy_theory.verification import arithmetic as ar

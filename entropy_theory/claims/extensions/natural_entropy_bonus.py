@@ -11,8 +11,6 @@ with uniform pi reached at c = 1. Beyond 1 the order of the actions is reversed 
 for n >= 3 and every c > 1 a policy with one very unlikely action loses entropy.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from entropy_theory import verification as vf

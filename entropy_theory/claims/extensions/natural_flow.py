@@ -16,8 +16,6 @@ with the entropies within right and within wrong responses of the *first* policy
 zero unless one response alone is right.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

@@ -18,8 +18,6 @@ r = (max d - min d)^2 <= 2 ||d||^2. And D <= r/10, V + D <= 8r/27, V <= r/4: for
 (u^2 - V)_+ lies below a square, (b^2 - V)(u + a)^2/r if V >= a^2 and (1 - V/b^2) u^2 if V <= a^2.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -8,8 +8,6 @@ R = H(z + d) - H(z) + Cov(z, d) depends on the gap x = z_1 - z_2 alone, along wh
 |R| <= (1/4) ||d||^2. At x = 0, d = (1, -1) both are equalities to second order.
 """
 
-from __future__ import annotations
-
 from entropy_theory import verification as vf
 from entropy_theory.claims.extensions.remainder_constant import no_smaller, room
 from entropy_theory.verification import arithmetic as ar

@@ -19,8 +19,6 @@ Per token that is the logarithm divided by the length: a target of a quarter of 
 excluded by it where right responses are many.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

@@ -15,8 +15,6 @@ where Q <= h D/2 and |S| <= h sqrt(2 D). Then -E[log pi(y) Q] <= (h D/2) H bound
 -p log p <= -p log q + q - p with q = 1/(4 h n^h) from above: |H''| <= (h D/2)(1 + log h + h log n).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 

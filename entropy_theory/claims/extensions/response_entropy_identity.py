@@ -10,8 +10,6 @@ Nothing is assumed about how the logits of different states move together. As pr
 Lemma 1 is the case h = 1; Theorems 1 and 2 are cases of v.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

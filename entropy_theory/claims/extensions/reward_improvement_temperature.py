@@ -10,8 +10,6 @@ exactly if (1 - p)/|A*| + sum_{wrong} pi^2 >= p (1 - p) <q, q>: theorems beside 
 proof file.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

@@ -13,8 +13,6 @@ Searched with two shared parameters, logits = base + theta_1 x + theta_2 y for f
 actions; proved for any number of parameters and any differentiable logits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any

@@ -13,8 +13,6 @@ up to (1/4)(1 + log n) ||d||^2. The forecast is a sum over tokens. (A penalty on
 step is eta times the gradient of sum_i w_i s_i log pi(a_i) + lambda H + kappa H~ + beta KL(pi || rho).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from entropy_theory import verification as vf

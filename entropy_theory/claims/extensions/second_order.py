@@ -13,8 +13,6 @@ cumulants, H''' = -2 E[u^3] - E[l u^3] + 3 E[l u] E[u^2] with l = log pi + H, an
 The constant is not sharp.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from entropy_theory import verification as vf

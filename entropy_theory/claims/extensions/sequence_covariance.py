@@ -19,8 +19,6 @@ Theorem 1 with whole responses as actions is wrong from two tokens on: the gradi
 not that of response logits. All are exact rates, for trees of any shape.
 """
 
-from __future__ import annotations
-
 from entropy_theory import verification as vf
 from entropy_theory.claims.entropy_mechanism.tree_rates import (
     action_covariance,

@@ -9,8 +9,6 @@ the sum of squares of the block. Equality: one token, one right answer, equal pr
 ones. For h = 2 and two tokens the factor is 1: there the bound holds without any sqrt(h).
 """
 
-from __future__ import annotations
-
 from entropy_theory import verification as vf
 from entropy_theory.claims.aent.proposition_1ii import (
     INSTANCES,

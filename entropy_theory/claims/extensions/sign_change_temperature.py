@@ -14,8 +14,6 @@ range of z on A*, D the distance from the largest z of A* to the nearest one wit
 That a temperature changes the sign needs several correct answers.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -8,8 +8,6 @@ that by ||u - c||_2^2/2; but KL <= range(u)^2/8, and range^2 <= 2 ||u - c||_2^2.
 with one state, two tokens, pi uniform, returns (1, 0) and lambda -> inf.
 """
 
-from __future__ import annotations
-
 from entropy_theory import verification as vf
 from entropy_theory.claims.aent.lemma_6 import by_response, by_state, room
 from entropy_theory.claims.aent.token_mdp import COEFFICIENT, trees

@@ -9,8 +9,6 @@ for small lambda, the gradient's share for large lambda. The best one is at most
 which two answers of returns (1, 0) have equality at the uniform policy and lambda = 1/(4 log 2).
 """
 
-from __future__ import annotations
-
 from entropy_theory import verification as vf
 from entropy_theory.claims.aent.proposition_2 import STATIONARY, room
 from entropy_theory.claims.aent.token_mdp import COEFFICIENT, trees

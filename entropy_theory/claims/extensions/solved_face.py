@@ -11,8 +11,6 @@ For two answers with z_1 - z_2 = D > 0 the whole motion is one number: dD = -eta
 f_T(D) = tanh(D/2) - tanh(D/(2T)), positive for T > 1 and negative for T < 1.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -17,8 +17,6 @@ Off the face GRPO sharpens the right answers while it learns them: entropy can s
 for a time like e^{D/T_high}, but it comes back (``extension.transient-collapse``); see the experiments.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -12,8 +12,6 @@ curve falls, dH/dR = log(m (1 - R)/((n - m) R)) < 0, so entropy determines perfo
 law R = -a e^H + b (``entropy-mechanism.performance-law``), and a start that is not symmetric leaves it.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

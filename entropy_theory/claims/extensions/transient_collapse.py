@@ -18,8 +18,6 @@ AEPO's switch stays at T_high while the entropy is below its target, and so come
 target below log m; but a collapse may last long, a time like e^{R/T} (``aepo.revival-time``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

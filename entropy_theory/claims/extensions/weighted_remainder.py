@@ -17,8 +17,6 @@ with w = pi'/pi = e^u/E e^u:
 where 0 <= e^u - 1 - u <= e^M u^2/2, and KL(pi' || pi) = int_0^1 t Var_t(d) dt with Var_t(d) <= e^M V.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from entropy_theory import verification as vf

@@ -19,8 +19,6 @@ public to us; made precise with rewards 0 and 1, m = |A*| < n, p = pi(A*), V = p
 So annealing is not what separates the two: the difference lies at fixed, small coefficients.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

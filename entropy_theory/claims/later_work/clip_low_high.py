@@ -18,8 +18,6 @@ Repair: both halves hold if the actions that left the band are below e^{-H}. The
 sharpening: where the actions that became likelier are the likeliest ones, clip-high raises entropy too.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -19,8 +19,6 @@ Scope: expectation over on-policy samples; the rates are for one state. Sampling
 normalization and several steps on one batch can tell the two apart; the sign rule as such does not.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from entropy_theory import verification as vf

@@ -21,8 +21,6 @@ nonnegative over the less likely actions, w < 0, of either kind, and to somethin
 others; rises are the correct actions with w < 0 (G > 0) and the wrong ones with w > 0 (G < 0).
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

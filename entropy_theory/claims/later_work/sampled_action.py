@@ -13,8 +13,6 @@ the bump, and cannot return to zero. For a sampled action the threshold is anoth
 of Sbar - S_k, not of e^{-H} - pi_k, and between the two the rule quoted for bumps is wrong.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from entropy_theory import verification as vf
