@@ -51,12 +51,6 @@ def _natural(i: vf.Cases) -> ar.Reals:
     return natural_covariance(i.logits, i.reward)
 
 
-_repaired = vf.Statement(
-    latex=r"$\mathrm{Cov}_\pi(\log\pi, \pi A) > 0$ for a reward that is ordered like the policy.",
-    margin=_plain, relation=">", conditions=ORDERED,
-    beyond=lambda i: (as_printed(i.logits, i.reward, "plain"), is_the_fall(i.logits, i.reward, "plain")),
-)
-
 covariance_positive = vf.Claim(
     id="entropy-mechanism.covariance-positive",
     source="Entropy Mechanism, lessons from the entropy dynamics (Table 1)",
@@ -71,7 +65,12 @@ covariance_positive = vf.Claim(
         margin=_plain,
     ),
     instances=BANDITS,
-    repair=_repaired,
+    repair=vf.Statement(
+        latex=r"$\mathrm{Cov}_\pi(\log\pi, \pi A) > 0$ for a reward that is ordered like the policy.",
+        margin=_plain, relation=">", conditions=ORDERED,
+        beyond=lambda i: (
+            as_printed(i.logits, i.reward, "plain"), is_the_fall(i.logits, i.reward, "plain")),
+    ),
     repair_is="hypothesis",
     repair_note=REPAIR_NOTE,
     mutants=(

@@ -183,19 +183,18 @@ def _bounds_for_every_size(i: vf.Cases) -> tuple[vf.Term, ...]:
     return (at_every_step(within),)
 
 
-_bounds = vf.Statement(
-    latex=r"For $G \ge 3$: $\max\big(2(1-\frac1G), \sqrt{G-1}\,((1-p)^{G-2}+p^{G-2})\big) \le \kappa "
-          r"\le \min\big(\sqrt{G-1}, \sqrt{(1-\frac1G)/(p(1-p))}\big)$.",
-    margin=_room,
-    conditions=(vf.Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1)),),
-    beyond=_bounds_for_every_size,
-)
-
 group_normalization_bounds = vf.Claim(
     id="extension.group-normalization-bounds",
     source="Extension of AEPO, section 3.1 (GRPO's advantage)",
     title="GRPO's gain lies between 2 (1 - 1/G) and sqrt(G - 1)",
     scope="one prompt, groups of G independent responses, exact expectation",
-    statement=_bounds,
+    statement=vf.Statement(
+        latex=r"For $G \ge 3$: $\max\big(2(1-\frac1G), \sqrt{G-1}\,((1-p)^{G-2}+p^{G-2})\big) \le \kappa "
+              r"\le \min\big(\sqrt{G-1}, \sqrt{(1-\frac1G)/(p(1-p))}\big)$.",
+        margin=_room,
+        conditions=(
+            vf.Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1)),),
+        beyond=_bounds_for_every_size,
+    ),
     instances=vf.bandit_instances(actions=(2, 4)),
 )
