@@ -22,6 +22,7 @@ from typing import Any
 from entropy_theory.support.results import read_json, write_json, write_text
 from entropy_theory.verification.claim import Claim, Evidence, Statement
 from entropy_theory.verification.formula.rocq_domains import DEFINED
+from entropy_theory.verification.formula.rocq_words import DEFINITIONS, defined_in
 from entropy_theory.verification.formula.terms import UntraceableError
 
 INSTALL = "apt install coq libcoq-stdlib libcoq-coquelicot libcoq-interval"
@@ -29,7 +30,7 @@ BUILD = Path("build") / "formal"
 HEADER = """(* Generated from the formula of the claim {id} ({module}). *)
 
 From Coq Require Import Reals List Bool.
-From Trusted Require Import Definitions.
+From Trusted Require Import {definitions}.
 Open Scope R_scope.
 
 """
@@ -146,9 +147,16 @@ def statement_text(claim: Claim) -> str:
         UntraceableError: the statement is no formula, or one that the kernel has no words for.
     """
     part, statement = statement_of(claim)
+    return headed(claim, statement.formula.rocq(part))
+
+
+def headed(claim: Claim, text: str) -> str:
+    """A generated statement after the definitions that it imports."""
+    named = set(re.findall(r"\w+", text))
+    imported = [file for file in DEFINITIONS if file == DEFINITIONS[0] or named & defined_in(file)]
     # Without a star no text ends the comment that it stands in.
-    header = HEADER.format(id=claim.id, module=claim.source.replace("*", ""))
-    return header + statement.formula.rocq(part)
+    return HEADER.format(id=claim.id, module=claim.source.replace("*", ""),
+                         definitions=" ".join(imported)) + text
 
 
 def beside(claim: Claim) -> str:

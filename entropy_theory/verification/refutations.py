@@ -21,7 +21,7 @@ from entropy_theory.verification import proofs
 from entropy_theory.verification.claim import Claim
 from entropy_theory.verification.formula.rocq_words import constant_text
 from entropy_theory.verification.formula.terms import UntraceableError
-from entropy_theory.verification.proofs import BUILD, HEADER, Proof
+from entropy_theory.verification.proofs import BUILD, Proof
 
 INSTALL = "apt install libcoq-interval"
 PART = "refuted"
@@ -83,8 +83,7 @@ def refutation_of(claim: Claim, counterexample: Mapping[str, Any] | None) -> Pro
         if counterexample is None or not path.exists() or (
                 path.read_text() != proof_text(claim, counterexample)):
             return None
-        header = HEADER.format(id=claim.id, module=claim.source.replace("*", ""))
-        statement = header + _printed(claim) + _NEGATION
+        statement = proofs.headed(claim, _printed(claim) + _NEGATION)
     except UntraceableError:
         return None
     return proofs.gathered(f"{claim.id} ({PART})", PART, _module(claim), path, statement)

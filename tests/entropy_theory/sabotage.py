@@ -184,6 +184,7 @@ TRUSTED = {
     "a flag": ("Definitions.v", "(** * One", "Unset Universe Checking.\n(** * One"),
     "a proof imported": ("Definitions.v", "Open Scope",
                          "From PolicyEntropy.library Require Import Basics.\nOpen Scope"),
+    "the others include oneself": ("Groups.v", "(total_over g reward - reward b)", "total_over g reward"),
     "an axiom allowed": ("Axioms.v", "P \\/ ~ P :=", "P :="),
     "another axiom": ("Axioms.v", "Classical_Prop.classic.", "Classical_Prop.other."),
     "sanity dropped": ("Sanity.v", "0 <= entropy n z <=", "entropy n z <="),

@@ -16,6 +16,13 @@ Bounds, for G >= 3 (kappa = 1 for G = 2):
         <= min(sqrt(G - 1), sqrt((1 - 1/G)/(p (1 - p)))),
 
 so kappa -> sqrt(G - 1) as p -> 0 or 1: GRPO's gradient vanishes there no faster than that of p.
+By Jensen's inequality, for G >= 2 and 0 < p < 1,
+
+    kappa >= (G - 1)/sqrt(G - 1 + (G - 2)(G - 3) p (1 - p)) > 0,
+
+with equality for G = 2 and 3; so kappa -> 1/sqrt(p (1 - p)) as G grows, at rate 1/G. It is the same at
+p and at 1 - p. A group of one has no advantage. In a group of G with k right answers a right one has the
+advantage sqrt((G - k)/k), a wrong one -sqrt(k/(G - k)): the only wrong one has -sqrt(G - 1).
 """
 
 import dataclasses
@@ -31,11 +38,14 @@ from entropy_theory.claims.aepo.tempered_reinforce import unit_step
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.formula.functions import operation
 from entropy_theory.verification.formula.limits import (
+    after,
     at_every_step,
+    equal,
     for_every,
     has_derivative,
     implies,
     number_of,
+    tends_to,
 )
 
 GROUPS = (2, 3, 4)
@@ -45,7 +55,7 @@ BOUND_GROUPS = (4, 8, 16, 64)
 @operation(lambda right, wrong, group_size, ddof: right.axes)
 def group_gain(right: ar.Reals, wrong: ar.Reals, group_size: int, ddof: int) -> ar.Reals:
     """kappa from p and 1 - p; the division by p (1 - p) is done term by term."""
-    size, removed = _whole(group_size), _whole(ddof)
+    size, removed = whole(group_size), whole(ddof)
     one, total = 0 * right + ar.constant(1, like=right), 0 * right
     for k in range(1, size):
         deviation = np.sqrt(one * (k * (size - k))) / size
@@ -57,7 +67,7 @@ def group_gain(right: ar.Reals, wrong: ar.Reals, group_size: int, ddof: int) -> 
 @operation(lambda logits, correct, group_size, ddof: logits.axes)
 def expected_group_step(logits: ar.Reals, correct: ar.Mask, group_size: int, ddof: int) -> ar.Reals:
     """The expectation over all n^G groups of (1/G) sum_i A_i (delta_{a_i} - pi), one group at a time."""
-    n, size, removed = logits.shape[-1], _whole(group_size), _whole(ddof)
+    n, size, removed = logits.shape[-1], whole(group_size), whole(ddof)
     policy = ar.softmax(logits)
     groups = np.array(list(itertools.product(range(n), repeat=size)))
     chance = np.prod(policy[..., groups], axis=-1)
@@ -84,7 +94,7 @@ def enumerated_step(logits: ar.Reals, correct: ar.Mask, group_size: int, ddof: i
     return expected_group_step(logits, correct, group_size, ddof)
 
 
-def _whole(value: Any) -> int:
+def whole(value: Any) -> int:
     """A whole number that is the same for all instances."""
     number = np.asarray(value).reshape(-1)[0]
     return int(number) if isinstance(number, (int, float, np.number)) else int(float(number))
@@ -197,4 +207,71 @@ group_normalization_bounds = vf.Claim(
         beyond=_bounds_for_every_size,
     ),
     instances=vf.bandit_instances(actions=(2, 4)),
+)
+
+# ---------------------------------------------------------------- large groups
+
+
+def _least(right: Any, wrong: Any, size: Any) -> Any:
+    """(G - 1)/sqrt(G - 1 + (G - 2)(G - 3) p (1 - p))."""
+    return (size - 1) / np.sqrt(size - 1 + (size - 2) * (size - 3) * right * wrong)
+
+
+def _room_above_least(i: vf.Cases) -> ar.Reals:
+    policy = ar.softmax(i.logits)
+    right, wrong = ar.total(policy, i.correct), ar.total(policy, ~i.correct)
+    return np.stack([gain(right, wrong, size) - _least(right, wrong, size)
+                     for size in BOUND_GROUPS], axis=-1)
+
+
+def _room_above_limit(i: vf.Cases) -> ar.Reals:
+    policy = ar.softmax(i.logits)
+    right, wrong = ar.total(policy, i.correct), ar.total(policy, ~i.correct)
+    return np.stack([gain(right, wrong, size) - 1 / np.sqrt(right * wrong)
+                     for size in BOUND_GROUPS], axis=-1)
+
+
+def _large_groups(i: vf.Cases) -> tuple[vf.Term, ...]:
+    """Say the same for groups of any size, which sign kappa has, and what becomes of it as they grow."""
+    policy = ar.softmax(i.logits)
+    right, wrong = ar.total(policy, i.correct), ar.total(policy, ~i.correct)
+    root = np.sqrt(right * wrong)
+
+    def always(proposition: Callable[[Any, Any], Any]) -> vf.Term:
+        return at_every_step(lambda k: implies(
+            number_of(k) >= 2, proposition(group_gain(right, wrong, k, 0), k)))
+
+    return (
+        always(lambda kappa, k: _least(right, wrong, number_of(k)) <= kappa),
+        always(lambda kappa, _: kappa > 0),
+        always(lambda kappa, k: equal(kappa, group_gain(wrong, right, k, 0))),
+        always(lambda kappa, _: kappa <= 1 / root),
+        always(lambda kappa, k: 1 / root - kappa <= 1 / (2 * (number_of(k) - 1) * right * wrong * root)),
+        tends_to(lambda k: group_gain(right, wrong, after(k), 0), 1 / root),
+        equal(expected_group_step(i.logits, i.correct, 1, 0), 0).all(),
+    )
+
+
+_limit = vf.Statement(
+    latex=r"For $G \ge 2$ and $0 < p < 1$: $\kappa \ge (G-1)/\sqrt{G-1+(G-2)(G-3)p(1-p)} > 0$; "
+          r"$\kappa$ is the same at $p$ and $1-p$; $0 \le 1/\sqrt{p(1-p)} - \kappa \le "
+          r"1/(2(G-1)(p(1-p))^{3/2})$, so that $\kappa \to 1/\sqrt{p(1-p)}$ as $G \to \infty$. The "
+          r"expected step of a group of one is $0$.",
+    margin=_room_above_least,
+    conditions=(vf.Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1)),),
+    beyond=_large_groups,
+)
+
+group_normalization_limit = vf.Claim(
+    id="extension.group-normalization-limit",
+    source="Extension of AEPO, section 3.1 (GRPO's advantage)",
+    reading=vf.Reading("inferred"),
+    title="GRPO's gain is the same at p and 1 - p, and tends to 1/sqrt(p (1 - p)) in large groups",
+    scope="one prompt, groups of G independent responses, rewards 0 and 1, exact expectation",
+    statement=_limit,
+    instances=vf.bandit_instances(actions=(2, 4)),
+    mutants=(
+        vf.Mutant(name="kappa = 1/sqrt(p (1 - p)) at least, as if the group were infinite",
+                  statement=vf.variant(_limit, margin=_room_above_limit)),
+    ),
 )

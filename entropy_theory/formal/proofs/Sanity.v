@@ -2,9 +2,11 @@
 
 From Coq Require Import Reals Lra Lia List Bool.
 From Coquelicot Require Import Coquelicot.
-From Trusted Require Import Definitions.
+From Trusted Require Import Definitions Groups.
 From Trusted Require Sanity.
 From PolicyEntropy.library Require Import Basics Calculus Divergence Trees TreeValues TreeRates TreeGradients.
+From PolicyEntropy.library Require Import SampledGroups.
+From PolicyEntropy.library Require RewardGroups.
 Open Scope R_scope.
 
 Theorem softmax_is_a_distribution : Trusted.Sanity.softmax_is_a_distribution.
@@ -145,3 +147,41 @@ Proof. intros n h z some; split; [reflexivity|apply response_entropy_states; lia
 Theorem tree_gradient_is_the_gradient_of_the_objective :
   Trusted.Sanity.tree_gradient_is_the_gradient_of_the_objective.
 Proof. intros n h z reward s a some inside token; apply is_derive_expected_reward_logit; (assumption || lia). Qed.
+
+Theorem members_of_a_group_are_drawn_from_the_policy : Trusted.Sanity.members_of_a_group_are_drawn_from_the_policy.
+Proof. intros n G z f some; split; [apply probability_sum|apply mean_of_total]; lia. Qed.
+
+Theorem members_of_a_group_are_independent : Trusted.Sanity.members_of_a_group_are_independent.
+Proof.
+  intros n G z f others some; rewrite mean_responses_first; unfold mean; rewrite <- sum_scal_r.
+  apply sum_ext; intros a _; unfold after; cbn [hd tl]; rewrite mean_responses_scal; ring.
+Qed.
+
+Lemma score_of_one n z direction b : (b < n)%nat ->
+  sum n (fun a => direction a * ((if Nat.eqb a b then 1 else 0) - softmax n z a)) = centered n (softmax n z) direction b.
+Proof.
+  intros inside; unfold centered, mean.
+  rewrite (sum_ext n _ (fun a => direction a * (if Nat.eqb a b then 1 else 0) - softmax n z a * direction a))
+    by (intros; ring).
+  rewrite sum_minus, sum_single by exact inside; reflexivity.
+Qed.
+
+Theorem estimate_along_is_an_inner_product : Trusted.Sanity.estimate_along_is_an_inner_product.
+Proof.
+  intros n G z advantage direction g [size inside]; unfold estimate_along; rewrite size; clear size.
+  rewrite <- (sum_ext n (fun a => / INR G * (direction a * total_over g (fun b =>
+    advantage b * ((if Nat.eqb a b then 1 else 0) - softmax n z a))))), sum_scal by (intros; ring).
+  f_equal; induction inside as [|b rest member _ IH]; cbn [total_over].
+  - rewrite (sum_ext n _ (fun _ => 0)), sum_zero by (intros; ring); reflexivity.
+  - rewrite (sum_ext n _ (fun a => advantage b * (direction a * ((if Nat.eqb a b then 1 else 0) - softmax n z a))
+      + direction a * total_over rest (fun b => advantage b * ((if Nat.eqb a b then 1 else 0) - softmax n z a))))
+      by (intros; ring).
+    rewrite sum_plus, sum_scal, score_of_one, IH by exact member; reflexivity.
+Qed.
+
+Theorem baselines_are_means : Trusted.Sanity.baselines_are_means.
+Proof.
+  intros reward g several; assert (2 <= INR (length g)) by (apply (le_INR 2) in several; simpl in several; lra).
+  split; [|intros b; unfold with_mean_of_others, with_group_mean; field; lra].
+  unfold with_group_mean; rewrite RewardGroups.total_over_minus, total_over_const; field; lra.
+Qed.

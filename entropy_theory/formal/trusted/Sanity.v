@@ -3,7 +3,7 @@
 
 From Coq Require Import Reals List Bool.
 From Coquelicot Require Import Coquelicot.
-From Trusted Require Import Definitions.
+From Trusted Require Import Definitions Groups.
 Open Scope R_scope.
 
 (** * One state *)
@@ -63,3 +63,28 @@ Definition tree_gradient_is_the_gradient_of_the_objective : Prop :=
   forall (n h : nat) (z : policy) (reward : state -> R) (s : state) (a : nat),
   (1 <= n)%nat -> state_of n h s -> (a < n)%nat ->
   is_derive (fun x => mean_responses n h (set_logit z s a x) reward) (z s a) (gradient_of_value n h z reward s a).
+
+(** * Groups of independent responses *)
+
+Definition members_of_a_group_are_drawn_from_the_policy : Prop :=
+  forall (n G : nat) (z f : vector), (1 <= n)%nat ->
+  sum_responses n G (probability n (fun _ => z)) = 1
+  /\ mean_responses n G (fun _ => z) (fun g => total_over g f) = INR G * mean n (softmax n z) f.
+
+Definition members_of_a_group_are_independent : Prop :=
+  forall (n G : nat) (z f : vector) (others : state -> R), (1 <= n)%nat ->
+  mean_responses n (S G) (fun _ => z) (fun g => f (hd O g) * others (tl g))
+  = mean n (softmax n z) f * mean_responses n G (fun _ => z) others.
+
+(** (1/G) sum_i A_i (delta_{a_i} - pi), multiplied with the direction entry by entry. *)
+Definition estimate_along_is_an_inner_product : Prop :=
+  forall (n G : nat) (z advantage direction : vector) (g : state), response_of n G g ->
+  estimate_along n z advantage direction g
+  = sum n (fun a => direction a * (/ INR G * total_over g (fun b =>
+      advantage b * ((if Nat.eqb a b then 1 else 0) - softmax n z a)))).
+
+(** Advantages less the mean sum to zero; less the mean of the others they are G/(G - 1) times those. *)
+Definition baselines_are_means : Prop :=
+  forall (reward : vector) (g : state), (2 <= length g)%nat ->
+  total_over g (with_group_mean reward g) = 0
+  /\ forall b, (INR (length g) - 1) * with_mean_of_others reward g b = INR (length g) * with_group_mean reward g b.

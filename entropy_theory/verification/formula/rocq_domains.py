@@ -112,6 +112,10 @@ class Domains:
         if name in ("expected_group_step", "group_gain"):
             size, ddof = (natural(self.writer, part) for part in parts[-2:])
             return [*found, f"({ddof} < {size})%nat"]
+        if "_along_with" in name:
+            # The mean of the others needs others; every other estimate needs a member.
+            least = int(name.endswith("of_others"))
+            return [*found, f"({least} < {natural(self.writer, parts[-1])})%nat"]
         if isinstance(detail, tuple) and "temperature" in detail:
             return [*found, f"{self.writer.number(parts[detail.index('temperature')], (), 69)} <> 0"]
         return found

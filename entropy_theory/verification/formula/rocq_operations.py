@@ -185,10 +185,10 @@ def _ending(writer: Writing, term: Term, index: Index) -> tuple[str, int]:
 
 
 def natural(writer: Writing, term: Term) -> str:
-    """A natural number: a constant, or a bound step."""
+    """A natural number: a constant, a bound step, or the one after it."""
     if term.operation.name == "constant":
         return str(int(term.operation.detail))
-    return writer.atom_of(term)
+    return writer.atom(term)
 
 
 def _group_step(writer: Writing, term: Term, index: Index) -> tuple[str, int]:
@@ -202,6 +202,14 @@ def _group_gain(writer: Writing, term: Term, index: Index) -> tuple[str, int]:
     right, wrong, size, ddof = term.arguments
     numbers = " ".join(natural(writer, t) for t in (size, ddof))
     return f"group_gain {numbers} {writer.atom(right, index)} {writer.atom(wrong, index)}", APPLY
+
+
+def _of_estimates(writer: Writing, term: Term, index: Index) -> tuple[str, int]:
+    """A mean or a variance along a direction, over groups with advantages that its name ends with."""
+    moment, advantages = term.operation.name.split("_along_")
+    *rows, size = term.arguments
+    written = " ".join(writer.row(t, lead_of(t, index)) for t in rows)
+    return f"{moment}_along n {natural(writer, size)} {advantages} {written}", APPLY
 
 
 ENTRIES: Mapping[str, Write] = {
@@ -218,5 +226,7 @@ ENTRIES: Mapping[str, Write] = {
     "is_likeliest": _row_of_logits("Nat.eqb (likeliest n {0})"),
     "kept_tokens": _row_of_logits("kept_tokens n {0} {1}"), "log_growth": _log_growth,
     "expected_group_step": _group_step, "group_gain": _group_gain,
+    **dict.fromkeys((f"{moment}_along_{advantages}" for moment in ("mean", "variance") for advantages in (
+        "without_baseline", "with_group_mean", "with_mean_of_others")), _of_estimates),
     "binary_entropy": _applied("binary_entropy"), "running": _running, "ending": _ending,
 }

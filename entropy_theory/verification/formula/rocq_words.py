@@ -44,12 +44,21 @@ STANDARD = {
 RESERVED = {"n", "h", "prompts", "sum", "mean", "exp", "ln", "entropy", "covariance", "softmax"}
 
 
+DEFINITIONS = ("Definitions", "Groups")
+"""The trusted files of definitions; a statement imports the first, and others whose names it uses."""
+
+
+@functools.cache
+def defined_in(file: str) -> frozenset[str]:
+    """The names that one of `DEFINITIONS` gives a meaning."""
+    text = (Path(__file__).parents[2] / "formal" / "trusted" / f"{file}.v").read_text()
+    return frozenset(re.findall(r"^(?:Definition|Fixpoint) (\w+)", text, re.MULTILINE))
+
+
 @functools.cache
 def taken() -> frozenset[str]:
-    """Names that have a meaning already, in Definitions.v or in the standard library."""
-    text = (Path(__file__).parents[2] / "formal" / "trusted" / "Definitions.v").read_text()
-    own = re.findall(r"^(?:Definition|Fixpoint) (\w+)", text, re.MULTILINE)
-    return frozenset({*STANDARD, *own})
+    """Names that have a meaning already, in our definitions or in the standard library."""
+    return frozenset({*STANDARD}.union(*map(defined_in, DEFINITIONS)))
 
 
 def type_of(axes: Axes, kind: str) -> str:

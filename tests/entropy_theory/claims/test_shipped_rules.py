@@ -6,6 +6,7 @@ the claim's own sampler.
 """
 
 import importlib
+import itertools
 import math
 from types import SimpleNamespace
 
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 from entropy_theory import entropy_change, tabular, update_rules
+from entropy_theory.advantages import ESTIMATORS
 from entropy_theory.controllers import AdaptiveCoefficient, TemperatureSwitch
 from entropy_theory.policy import entropy, kept_actions, softmax
 from entropy_theory.token_batch import TokenBatch
@@ -96,6 +98,31 @@ def test_group_normalized_advantages(ddof):
             kappa = where.gain(right, wrong, size, ddof)
             assert_same(found, kappa[:, None] * where.unit_step(i.logits, i.correct), 2.0)
             assert_same(found, where.enumerated_step(i.logits, i.correct, size, ddof), 2.0)
+
+
+@pytest.mark.parametrize(("estimator", "name"), [
+    ("reward", "without_baseline"), ("group-centered", "with_group_mean"),
+    ("leave-one-out", "with_others")])
+def test_advantages_of_sampled_groups(estimator, name):
+    """Mean and variance over all n^G groups, each a batch of G samples with the trainer's advantages."""
+    for where, i in draws("extensions.sampled_groups", "sampled_group_mean"):
+        policy = softmax(i.logits)
+        along = i.direction - (policy * i.direction).sum(axis=-1, keepdims=True)
+        for size in where.SIZES:
+            groups = np.array(list(itertools.product(range(policy.shape[-1]), repeat=size)))
+            reward = i.reward[:, groups][..., None]
+            ones = np.ones_like(reward)
+            batch = TokenBatch(log_prob=-ones, old_log_prob=-ones, reward=reward, mask=ones > 0,
+                               weight=ones / size)
+            advantage = ESTIMATORS[estimator](batch, batch.mask)[..., 0]
+            estimate = (advantage * along[:, groups]).mean(axis=-1)
+            chance = policy[:, groups].prod(axis=-1)
+            mean = (chance * estimate).sum(axis=-1)
+            variance = (chance * estimate**2).sum(axis=-1) - mean**2
+            for moment, found in (("mean", mean), ("variance", variance)):
+                claimed = getattr(where, f"{moment}_{name}")(i.logits, i.reward, i.direction, size)
+                # Rewards and directions are within 2 of 0: an estimate is below 4 x 4 x G/(G - 1).
+                assert_same(found[:, None], claimed[:, None], 32.0**2)
 
 
 def test_aepo():

@@ -1,9 +1,9 @@
 """Reads the kernel's language and computes what it says, in floats.
 
-What is proved is the text that `formula.rocq` writes, over `formal/trusted/Definitions.v`. This reader
-knows neither of the two: it parses both as Rocq does (levels of the notations included) and evaluates
-them at an instance, so that a statement which says something else than the formula that is searched
-gives other numbers.
+What is proved is the text that `formula.rocq` writes, over the definitions in `formal/trusted`. This
+reader knows neither of the two: it parses both as Rocq does (levels of the notations included) and
+evaluates them at an instance, so that a statement which says something else than the formula that is
+searched gives other numbers.
 
 Natural numbers are ints, and subtraction of them stops at 0; real numbers are floats; lists and pairs
 are tuples; functions take one argument. As in Rocq ``ln`` of what is not positive is 0.

@@ -298,9 +298,9 @@ def test_no_name_has_a_second_meaning():
                       reading=Reading("inferred"), instances=bandit_instances(correct=False))
         with pytest.raises(UntraceableError, match=f"{name} has another meaning"):
             proofs.statement_text(claim)
-    text = (proofs.formal_folder() / "trusted" / "Definitions.v").read_text()
-    own = set(re.findall(r"^(?:Definition|Fixpoint) (\w+)", text, re.MULTILINE))
-    assert not rocq_words.STANDARD & own
+    own = [name for file in rocq_words.DEFINITIONS for name in rocq_words.defined_in(file)]
+    assert len(set(own)) == len(own)
+    assert not rocq_words.STANDARD & set(own)
 
 
 def test_definitions_have_no_command_but_definitions():

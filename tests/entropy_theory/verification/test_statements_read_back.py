@@ -48,7 +48,7 @@ from tests.entropy_theory.verification.gallina import (
     signs,
 )
 
-DEFINITIONS = Path(entropy_theory.__file__).parent / "formal" / "trusted" / "Definitions.v"
+TRUSTED = Path(entropy_theory.__file__).parent / "formal" / "trusted"
 INSTANCES = 4
 """Of each claim: small ones in order of size, and as many at random."""
 TOLERANCE = 1e-7
@@ -57,7 +57,8 @@ TOLERANCE = 1e-7
 
 @functools.cache
 def library() -> dict[str, Node]:
-    return Reader(DEFINITIONS.read_text()).definitions()
+    texts = [(TRUSTED / file).read_text() for file in ("Definitions.v", "Groups.v")]
+    return {name: node for text in texts for name, node in Reader(text).definitions().items()}
 
 
 def entries(values: np.ndarray, parameter: Parameter, n: int) -> Any:
@@ -329,6 +330,7 @@ def test_derivatives_limits_and_steps_are_those_that_were_meant(name):
     ("entropy-mechanism.theorem-2", "/ 4", "/ 5"),
     ("entropy-mechanism.theorem-2", "- learning_rate * - covariance", "+ learning_rate * - covariance"),
     ("extension.reward-improvement-temperature", "0 < temperature", "1 < temperature"),
+    ("extension.sampled-group-variance", "3 with_mean_of_others", "3 with_group_mean"),
 ])
 def test_a_changed_text_is_noticed(claim_id, was, becomes):
     """A comparison of nothing."""

@@ -1,0 +1,307 @@
+r"""Extension of AEPO, section 3.1: mean and variance of a sampled group's policy gradient.
+
+G independent responses a_i of one state, rewards r(a_i), advantages A_i: the reward itself, the reward
+less the group's mean (GRPO without the division, Dr. GRPO), or less the mean of the other members
+(leave-one-out, RLOO). The estimate is g = (1/G) sum_i A_i (delta_{a_i} - pi). Along any direction u of
+the logits, with x = u - E u, y = r - E r and c = Cov(r, u), the slope of the expected reward along u,
+exactly and for any rewards:
+
+    E<g, u> = c without a baseline and leave-one-out,      (1 - 1/G) c with the group's mean,
+
+and with u = grad H the expected first-order change of entropy is the exact one times the same factor. A
+group of one is no exception: its mean is its reward, and the estimate is 0. The variances of <g, u> are
+
+    without a baseline   Var(r x)/G,
+    leave-one-out        Var(y x)/G + (Var r Var u + c^2)/(G (G - 1)),
+    the group's mean     (1 - 1/G)^2 times the one before.
+
+The first part of the second line is what the exact baseline E r leaves, the second what it costs to
+estimate it from the others. With two answers, one of them right with probability p, and rewards 1 and 0,
+leave-one-out has the lower variance where
+
+    p < 2 (G - 2)/(3 G - 5),
+
+and the higher one above that, in every direction: in groups of two it is higher at every p, and above
+p = 2/3 in groups of every size.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from entropy_theory import verification as vf
+from entropy_theory.claims.extensions.group_normalization_gain import whole
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.formula.functions import operation
+from entropy_theory.verification.formula.limits import (
+    at_every_step,
+    equal,
+    has_derivative,
+    implies,
+    number_of,
+)
+
+SIZES = (2, 3)
+TWO_ANSWERS_SIZES = (2, 3, 4)
+"""Sizes of the groups that are enumerated, n^G of them."""
+REWARD = vf.Vector(name="reward", low=-2.0, high=2.0, grid=(0, 1, -1), range=vf.ANY)
+DIRECTION = vf.Vector(name="direction", low=-2.0, high=2.0, grid=(0, 1, -1), range=vf.ANY)
+
+INSTANCES = dataclasses.replace(
+    vf.bandit_instances(actions=(2, 3), correct=False, vectors=(REWARD, DIRECTION)), large=())
+
+Moment = Callable[[ar.Reals, ar.Reals, ar.Reals, Any], ar.Reals]
+"""Takes logits, rewards, u and G, and returns the mean or the variance of <g, u>, [instances]."""
+
+
+def _moment(name: str, advantages: Callable[[ar.Reals], ar.Reals]) -> Moment:
+    """A moment of <g, u> over all n^G groups, from the advantages of rewards [..., groups, G]."""
+
+    def moment(logits: ar.Reals, reward: ar.Reals, direction: ar.Reals, group_size: Any) -> ar.Reals:
+        size, policy = whole(group_size), ar.softmax(logits)
+        groups = np.array(list(itertools.product(range(logits.shape[-1]), repeat=size)))
+        chance = np.prod(policy[..., groups], axis=-1)
+        along = ar.centered(policy, direction)[..., groups]
+        estimate = np.sum(advantages(reward[..., groups]) * along, axis=-1) / size
+        mean = np.sum(chance * estimate, axis=-1)
+        if name.startswith("mean"):
+            return mean
+        return np.sum(chance * (estimate - mean[..., None]) ** 2, axis=-1)
+
+    moment.__name__ = name
+    made: Moment = operation(lambda logits, reward, direction, group_size: logits.axes[:-1])(moment)
+    return made
+
+
+def _less_mean(rewards: ar.Reals) -> ar.Reals:
+    return rewards - np.sum(rewards, axis=-1, keepdims=True) / rewards.shape[-1]
+
+
+def _less_others(rewards: ar.Reals) -> ar.Reals:
+    return rewards - (np.sum(rewards, axis=-1, keepdims=True) - rewards) / (rewards.shape[-1] - 1)
+
+
+mean_without_baseline = _moment("mean_along_without_baseline", lambda rewards: rewards)
+mean_with_group_mean = _moment("mean_along_with_group_mean", _less_mean)
+mean_with_others = _moment("mean_along_with_mean_of_others", _less_others)
+variance_without_baseline = _moment("variance_along_without_baseline", lambda rewards: rewards)
+variance_with_group_mean = _moment("variance_along_with_group_mean", _less_mean)
+variance_with_others = _moment("variance_along_with_mean_of_others", _less_others)
+
+
+def _slope(i: Any, direction: ar.Reals) -> ar.Reals:
+    """Cov(r, u): the slope of the expected reward along u."""
+    return ar.covariance(ar.softmax(i.logits), i.reward, direction)
+
+
+# ---------------------------------------------------------------- means
+
+
+def _mean_rows(i: vf.Cases, biased: bool = True) -> ar.Reals:
+    """Means along u minus what they should be, for a few group sizes."""
+    slope = _slope(i, i.direction)
+    rows = []
+    for size in SIZES:
+        rows += [moment(i.logits, i.reward, i.direction, size) - slope
+                 for moment in (mean_without_baseline, mean_with_others)]
+        rows.append(mean_with_group_mean(i.logits, i.reward, i.direction, size)
+                    - (slope - slope / size if biased else slope))
+    return np.stack(rows, axis=-1)
+
+
+def _means_for_every_size(i: Any) -> tuple[vf.Term, ...]:
+    """Say the same for groups of any size, and what is estimated: slopes of reward and of entropy."""
+    slope = _slope(i, i.direction)
+    policy, bend = ar.softmax(i.logits), ar.entropy_gradient(i.logits)
+    gradient, rate = policy * ar.centered(policy, i.reward), _slope(i, bend)
+
+    def unbiased(moment: Moment, least: int) -> vf.Term:
+        return at_every_step(lambda size: implies(
+            number_of(size) >= least, equal(moment(i.logits, i.reward, i.direction, size), slope)))
+
+    def shrunk(direction: ar.Reals, exact: ar.Reals) -> vf.Term:
+        return at_every_step(lambda size: implies(number_of(size) >= 1, equal(
+            mean_with_group_mean(i.logits, i.reward, direction, size), exact - exact / number_of(size))))
+
+    return (
+        unbiased(mean_without_baseline, 1), unbiased(mean_with_others, 2), shrunk(i.direction, slope),
+        has_derivative(
+            lambda t: ar.mean(ar.softmax(i.logits + ar.per_action(t) * i.direction), i.reward), 0, slope),
+        has_derivative(lambda t: ar.entropy(i.logits + ar.per_action(t) * gradient), 0, rate),
+        shrunk(bend, rate),
+    )
+
+
+_means = vf.Statement(
+    latex=r"Along every direction $u$ of the logits the mean of the estimate is "
+          r"$\mathrm{Cov}_\pi(r, u)$, the exact slope of $\mathbb E\,r$, without a baseline and with the "
+          r"mean of the other members, and $(1 - \frac1G)$ times that with the group's mean; so the "
+          r"expected first-order change of entropy is the exact one times the same factor, for all $G$.",
+    margin=_mean_rows,
+    relation="==",
+    beyond=_means_for_every_size,
+)
+
+sampled_group_mean = vf.Claim(
+    id="extension.sampled-group-mean",
+    source="Extension of AEPO, section 3.1 (a group's advantages)",
+    reading=vf.Reading("inferred"),
+    title="Leave-one-out is unbiased; a group's own mean shrinks the policy gradient by 1 - 1/G",
+    scope="one tabular state, any rewards, groups of G independent samples, exact expectation",
+    statement=_means,
+    instances=INSTANCES,
+    mutants=(
+        vf.Mutant(name="a group's own mean leaves no factor",
+                  statement=vf.variant(_means, margin=lambda i: _mean_rows(i, biased=False))),
+    ),
+)
+
+# ---------------------------------------------------------------- variances
+
+
+def _variances(i: Any, size: Any) -> tuple[ar.Reals, ar.Reals, ar.Reals]:
+    """Without a baseline; less the mean reward of the policy; what estimating it from the others adds."""
+    policy, slope = ar.softmax(i.logits), _slope(i, i.direction)
+    along, deviation = ar.centered(policy, i.direction), ar.centered(policy, i.reward)
+    plain, exact, rewards, directions = (ar.covariance(policy, x, x) for x in (
+        i.reward * along, deviation * along, i.reward, i.direction))
+    return plain / size, exact / size, (rewards * directions + slope * slope) / (size * (size - 1))
+
+
+def _variance_rows(i: vf.Cases, estimated: bool = True) -> ar.Reals:
+    """Variances along u minus what they should be, for a few group sizes."""
+    rows = []
+    for size in SIZES:
+        plain, exact, price = _variances(i, size)
+        others = exact + price if estimated else exact
+        given = (i.logits, i.reward, i.direction, size)
+        rows += [variance_without_baseline(*given) - plain, variance_with_others(*given) - others,
+                 variance_with_group_mean(*given) - (size - 1) ** 2 * others / size**2]
+    return np.stack(rows, axis=-1)
+
+
+def _variances_for_every_size(i: Any) -> tuple[vf.Term, ...]:
+    """Say the same for groups of any size."""
+
+    def same(moment: Moment, value: Callable[[Any], Any]) -> vf.Term:
+        return at_every_step(lambda size: implies(number_of(size) >= 2, equal(
+            moment(i.logits, i.reward, i.direction, size), value(number_of(size)))))
+
+    def others(size: Any) -> Any:
+        _, exact, price = _variances(i, size)
+        return exact + price
+
+    return (
+        same(variance_without_baseline, lambda size: _variances(i, size)[0]),
+        same(variance_with_others, others),
+        same(variance_with_group_mean, lambda size: (1 - 1 / size) * (1 - 1 / size) * others(size)),
+    )
+
+
+_spreads = vf.Statement(
+    latex=r"Along every direction $u$, with $x = u - \mathbb E u$ and $y = r - \mathbb E r$, the "
+          r"estimate has variance $\mathrm{Var}(r x)/G$ without a baseline, $\mathrm{Var}(y x)/G + "
+          r"(\mathrm{Var}(r)\,\mathrm{Var}(u) + \mathrm{Cov}(r, u)^2)/(G(G-1))$ with the mean of the "
+          r"other members, and $(1-\frac1G)^2$ times that with the group's mean; for all $G \ge 2$.",
+    margin=_variance_rows,
+    relation="==",
+    beyond=_variances_for_every_size,
+)
+
+sampled_group_variance = vf.Claim(
+    id="extension.sampled-group-variance",
+    source="Extension of AEPO, section 3.1 (a group's advantages)",
+    reading=vf.Reading("inferred"),
+    title="The variance of a group's policy gradient: no baseline, leave-one-out, its own mean",
+    scope="one tabular state, any rewards, G >= 2 independent samples, along any direction",
+    statement=_spreads,
+    instances=INSTANCES,
+    mutants=(
+        vf.Mutant(name="a baseline estimated from the others costs nothing",
+                  statement=vf.variant(_spreads, margin=lambda i: _variance_rows(i, estimated=False))),
+    ),
+)
+
+# ---------------------------------------------------------------- two answers
+
+
+@vf.definition
+def _right_wrong_gap(direction: ar.Reals, correct: ar.Mask) -> ar.Reals:
+    """u at the right answer minus u at the wrong one."""
+    return ar.total(direction, correct) - ar.total(direction, ~correct)
+
+
+def _rewards(i: Any) -> ar.Reals:
+    """1 for a right answer, else 0."""
+    one = 0 * i.logits + ar.constant(1, like=i.logits)
+    return np.where(i.correct, one, 0 * one)
+
+
+def _lowered(i: Any, size: Any) -> tuple[ar.Reals, ar.Reals]:
+    """The variances without a baseline and leave-one-out."""
+    given = (i.logits, _rewards(i), i.direction, size)
+    return variance_without_baseline(*given), variance_with_others(*given)
+
+
+def _reduction(i: Any, size: Any) -> ar.Reals:
+    """p^2 (1 - p) (u_right - u_wrong)^2 (2 (G - 2) - (3 G - 5) p)/(G (G - 1))."""
+    policy, gap = ar.softmax(i.logits), _right_wrong_gap(i.direction, i.correct)
+    right, wrong = ar.total(policy, i.correct), ar.total(policy, ~i.correct)
+    return (right * right * wrong * (gap * gap) * (2 * (size - 2) - (3 * size - 5) * right)
+            / (size * (size - 1)))
+
+
+def _two_answers_rows(i: vf.Cases) -> ar.Reals:
+    return np.stack([plain - others - _reduction(i, size) for size in TWO_ANSWERS_SIZES
+                     for plain, others in (_lowered(i, size),)], axis=-1)
+
+
+def _two_answers_for_every_size(i: Any) -> tuple[vf.Term, ...]:
+    """Say the same for groups of any size, and on which side of 2 (G - 2)/(3 G - 5) which is lower."""
+    right, gap = ar.total(ar.softmax(i.logits), i.correct), _right_wrong_gap(i.direction, i.correct)
+
+    def where(premise: Callable[[Any], Any], conclusion: Callable[[Any, Any], Any]) -> vf.Term:
+        return at_every_step(lambda size: implies(
+            (number_of(size) >= 2) & (gap * gap > 0) & premise(number_of(size)),
+            conclusion(*_lowered(i, size))))
+
+    return (
+        at_every_step(lambda size: implies(number_of(size) >= 2, equal(
+            _lowered(i, size)[0] - _lowered(i, size)[1], _reduction(i, number_of(size))))),
+        where(lambda size: right < 2 * (size - 2) / (3 * size - 5), lambda plain, others: others < plain),
+        where(lambda size: 2 * (size - 2) / (3 * size - 5) < right, lambda plain, others: plain < others),
+    )
+
+
+_two_answers = vf.Statement(
+    latex=r"With one right and one wrong answer and rewards 1 and 0 the variance along $u$ without a "
+          r"baseline minus that with the mean of the other members is $p^2(1-p)(u_+ - u_-)^2 "
+          r"(2(G-2) - (3G-5)p)/(G(G-1))$; so if $u_+ \ne u_-$, leave-one-out has the lower one where "
+          r"$p < 2(G-2)/(3G-5)$ and the higher one where $p$ is above; for every $G \ge 2$.",
+    margin=_two_answers_rows,
+    relation="==",
+    conditions=(vf.Condition(latex="one of the two is wrong",
+                             value=lambda i: ~np.all(i.correct, axis=-1)),),
+    beyond=_two_answers_for_every_size,
+)
+
+sampled_group_two_answers = vf.Claim(
+    id="extension.sampled-group-two-answers",
+    source="Extension of AEPO, section 3.1 (a group's advantages)",
+    reading=vf.Reading("inferred"),
+    title="With two answers leave-one-out lowers the variance only below p = 2 (G - 2)/(3 G - 5)",
+    scope="one tabular state, two actions, one of them right, rewards 0 and 1, G >= 2 samples",
+    statement=_two_answers,
+    instances=vf.bandit_instances(actions=(2, 2), vectors=(DIRECTION,)),
+    mutants=(
+        vf.Mutant(name="a baseline always lowers the variance", statement=vf.variant(
+            _two_answers, relation=">=", margin=lambda i: np.stack([
+                plain - others for size in TWO_ANSWERS_SIZES
+                for plain, others in (_lowered(i, size),)], axis=-1))),
+    ),
+)

@@ -1,0 +1,26 @@
+(** Estimates of the policy gradient from a group of G independent responses of one state, beside Definitions.v:
+    statements about sampled groups import it. A group is the list of its responses. *)
+
+From Coq Require Import Reals List.
+From Trusted Require Import Definitions.
+Open Scope R_scope.
+
+(** The advantages of a group's members, from a reward for each response: the reward itself; less the mean of the
+    group; less the mean of the other members (leave-one-out). *)
+Definition without_baseline (reward : vector) (g : state) : vector := reward.
+Definition with_group_mean (reward : vector) (g : state) : vector :=
+  fun b => reward b - total_over g reward / INR (length g).
+Definition with_mean_of_others (reward : vector) (g : state) : vector :=
+  fun b => reward b - (total_over g reward - reward b) / (INR (length g) - 1).
+
+(** The inner product of (1/G) sum_i A_i (delta_{a_i} - pi) with a direction. *)
+Definition estimate_along (n : nat) (z advantage direction : vector) (g : state) : R :=
+  / INR (length g) * total_over g (fun b => advantage b * centered n (softmax n z) direction b).
+
+(** Its mean and its variance, over all groups. *)
+Definition mean_along (n G : nat) (advantages : vector -> state -> vector) (z reward direction : vector) : R :=
+  mean_responses n G (fun _ => z) (fun g => estimate_along n z (advantages reward g) direction g).
+Definition variance_along (n G : nat) (advantages : vector -> state -> vector) (z reward direction : vector) : R :=
+  covariance_responses n G (fun _ => z)
+    (fun g => estimate_along n z (advantages reward g) direction g)
+    (fun g => estimate_along n z (advantages reward g) direction g).
