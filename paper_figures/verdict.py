@@ -81,6 +81,21 @@ def mean_of(
     return Number(mean, mean - half, mean + half, n if seeds else None)
 
 
+def share_of(hits: Sequence[bool] | np.ndarray) -> Number:
+    """Return the share of independent starts that do something, with its exact interval at `LEVEL`.
+
+    The interval is binomial (Clopper and Pearson): also of all or none of a few starts it has a width,
+    and it stays between 0 and 1.
+
+    Args:
+        hits: [N], whether each start does, N >= 1.
+    """
+    array = np.asarray(hits, dtype=bool)
+    found = stats.binomtest(int(array.sum()), array.size)
+    low, high = found.proportion_ci(LEVEL, method="exact")
+    return Number(float(array.mean()), float(low), float(high))
+
+
 @dataclass(frozen=True, slots=True)
 class Criterion:
     """One comparison of a number of ours with a threshold that the paper's finding asks for.

@@ -91,8 +91,8 @@ class Proof:
     def theorems(self) -> list[tuple[str, str]]:
         """Each proposition to be proved and the theorem that proves it, by their full names.
 
-        Those are the statement, that it is defined, its witnesses as far as they are proved, and what
-        stands beside it.
+        Those are the statement, that it is defined, its witnesses as far as they are proved, what stands
+        beside it, and the witnesses and domains of that.
         """
         if self.module == SANITY:
             return [(f"Trusted.Sanity.{name}", f"PolicyEntropy.Sanity.{name}")
@@ -100,10 +100,11 @@ class Proof:
         proved = f"PolicyEntropy.claims.{self.module}"
         stated = [name for name in _stated(self.statement) if name == DEFINED or (
             name in self.witnesses and name not in self.unwitnessed)]
-        beside = _stated(self.needs.get(_beside(self.module), ""))
+        beside = [f"{folder}.{self.module}.{name}" for folder in _BESIDE
+                  for name in _stated(self.needs.get(_beside(self.module, folder), ""))]
         return [(f"Trusted.Statements.{self.module}.{self.part}", f"{proved}.proved"),
                 *((f"Trusted.Statements.{self.module}.{name}", f"{proved}.{name}") for name in stated),
-                *((f"Trusted.Theorems.{self.module}.{name}", f"{proved}.{name}") for name in beside)]
+                *((f"Trusted.{name}", f"{proved}.{name.rpartition('.')[2]}") for name in beside)]
 
     @property
     def witnesses(self) -> list[str]:
@@ -202,8 +203,8 @@ def gathered(claim_id: str, part: str, module: str, path: Path, statement: str) 
         f"trusted/Statements/{place}.v", f"proofs/claims/{place}.v")
     needs = {stated: statement, proved: path.read_text()}
     source, _, name = module.rpartition(".")
-    beside = f"From Trusted.Theorems.{source} Require {name}."
-    left = [*needs.values(), "From Trusted Require Axioms.", beside]
+    beside = [f"From Trusted.{folder}.{source} Require {name}." for folder in _BESIDE]
+    left = [*needs.values(), "From Trusted Require Axioms.", *beside]
     while left:
         for file in _required(left.pop()):
             if file not in needs and (formal_folder() / file).exists():
@@ -307,9 +308,13 @@ def changed_since_accepted() -> list[str]:
             if known.get(name) != now.get(name)]
 
 
-def _beside(module: str) -> str:
-    """Where the theorems beside a statement are below formal/, if there are any."""
-    return f"trusted/Theorems/{module.replace('.', '/')}.v"
+_BESIDE = ("Theorems", "Conditions")
+"""Folders of what is proved beside statements: theorems; their witnesses, and that they are defined."""
+
+
+def _beside(module: str, folder: str = _BESIDE[0]) -> str:
+    """Where the theorems beside a statement are below formal/, if there are any, or their conditions."""
+    return f"trusted/{folder}/{module.replace('.', '/')}.v"
 
 
 def _stated(text: str) -> list[str]:

@@ -19,6 +19,7 @@ from typing import Any
 from entropy_theory.support.results import write_text
 from entropy_theory.verification import proofs
 from entropy_theory.verification.claim import Claim
+from entropy_theory.verification.formula.rocq_domains import DEFINED
 from entropy_theory.verification.formula.rocq_words import constant_text
 from entropy_theory.verification.formula.terms import UntraceableError
 from entropy_theory.verification.proofs import BUILD, Proof
@@ -26,6 +27,13 @@ from entropy_theory.verification.proofs import BUILD, Proof
 INSTALL = "apt install libcoq-interval"
 PART = "refuted"
 _NEGATION = "\n(** There is an instance at which it fails. *)\nDefinition refuted : Prop := ~ printed.\n"
+_DEFINED = """
+From PolicyEntropy.library Require Import Domains TreeDomains.
+
+Theorem defined : Statements.{source}.{name}.defined.
+Proof. domains. Qed.
+"""
+"""What follows the proof that it fails, where another proof does not stand there already."""
 _PROOF = """(* Generated from the counterexample of {id}. *)
 
 From Coq Require Import Reals List.
@@ -80,8 +88,7 @@ def refutation_of(claim: Claim, counterexample: Mapping[str, Any] | None) -> Pro
     """The theorem that the claim's statement is false; None without one for this counterexample."""
     path = proof_file(claim)
     try:
-        if counterexample is None or not path.exists() or (
-                path.read_text() != proof_text(claim, counterexample)):
+        if counterexample is None or not _stands(path, proof_text(claim, counterexample)):
             return None
         statement = proofs.headed(claim, _printed(claim) + _NEGATION)
     except UntraceableError:
@@ -104,9 +111,11 @@ def write(claims: Iterable[Claim], ledger: Mapping[str, Mapping[str, Any]]) -> N
         path = proof_file(claim)
         if counterexample is None or not claim.statement.is_traceable():
             path.unlink(missing_ok=True)
-        elif not path.exists() or path.read_text() != proof_text(claim, counterexample):
+        elif not _stands(path, text := proof_text(claim, counterexample)):
+            source, _, name = _module(claim).rpartition(".")
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_text(path, proof_text(claim, counterexample))
+            write_text(path, text + _DEFINED.format(source=source, name=name) * (
+                f"Definition {DEFINED} " in _printed(claim)))
 
 
 def accept_all(claims: Iterable[Claim], ledger: Mapping[str, Mapping[str, Any]]) -> None:
@@ -123,8 +132,13 @@ def theorem(claim: Claim, counterexample: Mapping[str, Any] | None, folder: Path
     return f"formal/{proof.own}" if proof and known and known["accepted"] else ""
 
 
+def _stands(path: Path, proof: str) -> bool:
+    """Whether the file begins with the proof; what follows is the proof that the statement is defined."""
+    return path.exists() and path.read_text().startswith(proof)
+
+
 def _printed(claim: Claim) -> str:
-    return claim.statement.formula.rocq("printed", beside=False)
+    return claim.statement.formula.rocq("printed", witnesses=False)
 
 
 def _module(claim: Claim) -> str:

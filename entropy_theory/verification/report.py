@@ -12,7 +12,7 @@ from rich.table import Table
 
 from entropy_theory.support import cores
 from entropy_theory.support.console import Console
-from entropy_theory.verification import kernel, proofs, refutations
+from entropy_theory.verification import kernel, ledger, proofs, refutations
 from entropy_theory.verification.check import QUICK, checks
 from entropy_theory.verification.claim import Claim, Evidence, Statement, Target
 from entropy_theory.verification.floats import describe
@@ -211,6 +211,10 @@ def print_proofs(
     of_claims = results.keys() - of_refutations.keys()
     print(f"{sum(results[i].accepted for i in of_claims)} of {len(of_claims)} proofs {by}; "
           f"{len(claims.keys() - of_claims)} claims have none")
+    if definitions and not refuting:
+        stored = refutations.refutations_of(claims.values(), ledger.read_accepted())
+        print(f"{len(list(filter(proofs.said_of, stored)))} refutations stand as recorded, not checked "
+              "here (--refuted checks them)")
     if of_refutations:
         accepted = sum(result.accepted for result in of_refutations.values())
         print(f"{accepted} of {len(of_refutations)} refutations {by}")

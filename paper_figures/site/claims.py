@@ -20,6 +20,7 @@ from entropy_theory.verification.formula.plain import latex_to_text
 from entropy_theory.verification.formula.statement import Parameter, Relation, used_fields
 from entropy_theory.verification.formula.terms import STATES
 from entropy_theory.verification.judged import sizes
+from entropy_theory.verification.verdict import FAILED
 from paper_figures.site.ledger import PRINTED_PROOFS, READINGS, SOURCES, VERDICTS
 from paper_figures.site.ledger import evidence as grouped_evidence
 from paper_figures.site.markup import (
@@ -42,6 +43,7 @@ from paper_figures.site.markup import (
     text,
     wrapped,
 )
+from paper_figures.verdict import AGAINST
 
 ROOT = Path(__file__).resolve().parents[2]
 FORMAL = "entropy_theory/formal"
@@ -72,13 +74,13 @@ def evidence(results: Path) -> dict[str, list[tuple[str, list[dict[str, Any]]]]]
 
 
 def pages(
-    claims: Mapping[str, Claim], figures_of: Mapping[str, Sequence[tuple[str, str]]], results: Path
+    claims: Mapping[str, Claim], figures_of: Mapping[str, Sequence[Mapping[str, Any]]], results: Path
 ) -> dict[str, str]:
     """Return the pages of claims and their index, by name.
 
     Args:
         claims: the claims that get a page.
-        figures_of: for each claim the names and labels of the figures that show it.
+        figures_of: for each claim the figures that show it, as `records.figures` has them.
         results: folder with ledger.json, if it was computed.
     """
     found, seen, files = records(claims), evidence(results), _files()
@@ -108,7 +110,7 @@ def _index(claims: Mapping[str, Claim], found: Mapping[str, Mapping[str, Any]]) 
 
 
 def _page(
-    claim: Claim, record: Mapping[str, Any], file: Path, figures: Sequence[tuple[str, str]],
+    claim: Claim, record: Mapping[str, Any], file: Path, figures: Sequence[Mapping[str, Any]],
     groups: Sequence[tuple[str, Sequence[Mapping[str, Any]]]] | None,
 ) -> str:
     source_link, source_text = source(file, claim_page(claim.id))
@@ -118,11 +120,13 @@ def _page(
         ("words read", text(f"against the formal statement on {read['on']}, by {read['by']}"
                             if accepted_ledger.read_on(claim, record) else
                             "by nobody yet against the formal statement as it is now")),
-        ("figures", "\n\n".join(link(label, figure_page(name)) for name, label in figures)),
+        ("figures", "\n\n".join(f"{link(figure['label'], figure_page(figure['name']))} {badges(figure)}"
+                                for figure in figures)),
         ("source", source_link),
     ]
     parts = [
         f"# {text(claim.title)}", "", *_sentence(claim), *_verdict(claim, record),
+        *(_beside_figures(claim) if any(opposed(record["verdict"], f) for f in figures) else []),
         table(("", claim.id), [(name, value) for name, value in facts if value], widths=(1, 5),
               css="facts"),
         "## How it is read", "", docstring(module_docstring(file)),
@@ -164,6 +168,26 @@ def _verdict(claim: Claim, record: Mapping[str, Any]) -> list[str]:
         lines.append(f"- **{text(record['instead'].capitalize())}**, as what holds, for "
                      f"{_domain(claim.repair)}.")
     return [f"{badge(verdict)} {text(VERDICTS[verdict])}. [Contest this](#contest-this)", "", *lines, ""]
+
+
+def badges(figure: Mapping[str, Any]) -> str:
+    """Return a label for each verdict of a figure, with the model that it is from."""
+    return " ".join(badge(one["verdict"], one["says"]) for one in figure["verdicts"])
+
+
+def opposed(verdict: str, figure: Mapping[str, Any]) -> bool:
+    """Whether a statement's verdict and a figure's are of the kind that would contradict each other."""
+    seen = {one["verdict"] for one in figure["verdicts"]}
+    return bool(seen & ({"seen", "seen in part"} if verdict in FAILED else
+                        {"not seen", *AGAINST} if verdict in ("proved", "verified") else set()))
+
+
+def _beside_figures(claim: Claim) -> list[str]:
+    """Return why figures with another verdict do not contradict this page's."""
+    return ["**Beside the figures below.** They ask whether the paper's finding comes out in most of our "
+            "runs, by the criteria on their pages. This page asks whether the sentence, read as above, "
+            f"holds for all that it is about here: {text(claim.scope)}. One counterexample decides that, "
+            "whatever most runs show. So both verdicts can stand.", ""]
 
 
 def _domain(statement: Statement) -> str:

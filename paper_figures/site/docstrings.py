@@ -15,6 +15,7 @@ from textwrap import dedent, indent
 from typing import Any
 
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
@@ -78,21 +79,28 @@ def _process(
 def _leave_the_environment(app: Sphinx, page: nodes.document) -> None:
     """Have a page's nodes belong to it: MyST leaves those of docstrings in a document of their own.
 
-    Its settings hold all that Sphinx knows, which would be stored with each page: 2 MB of each.
+    Its settings hold all that Sphinx knows, which would be stored with each page: 2 MB of each. What is
+    described without being indexed gets its anchor, to which the page with its source leads.
     """
     for node in page.findall():
         node.document = page
+        if isinstance(node, addnodes.desc_signature) and not node["ids"] and node.get("module"):
+            node["ids"].append(f"{node['module']}.{node['fullname']}")
 
 
 def _drop_undocumented(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Leave modules of other packages out of the pages of sources that viewcode makes.
 
     viewcode keeps each module that a documented name was imported from, and drops one that documents
-    nothing when the next page is read; of processes that read pages side by side, none reads all.
+    nothing when the next page is read; of processes that read pages side by side, none reads all. Links
+    back lead to the names of the module itself, not of the first one that imported from it.
     """
     modules: dict[str, Any] = getattr(env, "_viewcode_modules", {})
-    for name in [name for name, entry in modules.items() if entry and not entry[2]]:
-        del modules[name]
+    for name, entry in list(modules.items()):
+        if entry and entry[2]:
+            modules[name] = (*entry[:3], name)
+        elif entry:
+            del modules[name]
     return []
 
 

@@ -11,6 +11,7 @@ from typing import Any, get_args
 from entropy_theory.verification.claim import Claim
 from paper_figures.catalog import FIGURES
 from paper_figures.reproduce.stages import SIMULATIONS
+from paper_figures.site.claims import badges, opposed, records
 from paper_figures.site.found import RESULTS
 from paper_figures.site.ledger import SOURCES
 from paper_figures.site.markup import (
@@ -118,11 +119,6 @@ def _findings(figure: Mapping[str, Any]) -> list[str]:
     return [line for paragraph in (paper, ours) if paragraph for line in (paragraph, "")]
 
 
-def badges(figure: Mapping[str, Any]) -> str:
-    """Return a label for each verdict, with the model that it is from."""
-    return " ".join(badge(one["verdict"], one["says"]) for one in figure["verdicts"])
-
-
 def _by_verdict(groups: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return a table of the papers' figures by verdict: what we saw, and what we could not see."""
     found: dict[str, list[str]] = {}
@@ -167,14 +163,14 @@ def _contest(figure: Mapping[str, Any], source_link: str) -> list[str]:
 def _page(
     figure: Mapping[str, Any], about: Sequence[str], claims: Mapping[str, Claim], has_picture: bool
 ) -> str:
-    name = figure["name"]
+    name, found = figure["name"], records(claims)
     file = Path(str(sys.modules[FIGURES[name].data.__module__].__file__))
     source_link, source_text = source(file, figure_page(name))
     facts = [
         ("verdict", badges(figure)),
         ("drawn from", text(", ".join(figure["evidence"]))),
         ("paper's page", _paper(figure["source"])),
-        ("statements", "\n\n".join(link(claims[i].title, claim_page(i)) for i in about)),
+        ("statements", "\n\n".join(stated(claims[i], found[i]["verdict"], figure) for i in about)),
         ("stage", text(_stages(file))),
         ("source", source_link),
         ("make it", "\n\n".join(f"`{command}`" for command in _commands(figure))),
@@ -208,6 +204,13 @@ def _page(
     parts += ["## What was done", "", docstring(_docstring(name)),
               source_text]
     return "\n".join(parts)
+
+
+def stated(claim: Claim, verdict: str, figure: Mapping[str, Any]) -> str:
+    """Return a statement that a figure shows, and where its verdict is another one, why it may be."""
+    note = (f" It is about all that it is asked of: {text(claim.scope)}. The figure counts runs."
+            if opposed(verdict, figure) else "")
+    return f"{link(claim.title, claim_page(claim.id))} {badge(verdict)}{note}"
 
 
 def _commands(figure: Mapping[str, Any]) -> list[str]:

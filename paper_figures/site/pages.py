@@ -78,7 +78,7 @@ def write(selection: Selection, results: Path, source: Path) -> dict[str, Path]:
     shown = [f for f in records.figures(results) if f["name"] in selection.figures]
     outputs = notebooks.kept(results / "notebooks")
     shows = {f["name"]: figures.claims_of(f["name"], selection.claims) for f in shown}
-    figures_of = {claim_id: [(f["name"], f["label"]) for f in shown if claim_id in shows[f["name"]]]
+    figures_of = {claim_id: [f for f in shown if claim_id in shows[f["name"]]]
                   for claim_id in selection.claims}
     generated = {
         **claims.pages(selection.claims, figures_of, results),

@@ -11,7 +11,7 @@ from typing import Any
 from entropy_theory.verification.claim import Claim
 from entropy_theory.verification.floats import describe
 from paper_figures.site import claims as claim_pages
-from paper_figures.site.figures import badges
+from paper_figures.site.claims import badges
 from paper_figures.site.ledger import SOURCES, VERDICTS
 from paper_figures.site.markup import (
     badge,

@@ -191,25 +191,38 @@ TRUSTED = {
 }
 """Edits of trusted files: the file, what stood there, what stands there then."""
 BESIDE = {
-    "a theorem beside deleted": ("aepo/revival_time.v", "time_of_two_answers : Prop", "gone : bool"),
-    "a theorem beside weakened": ("extension/kernel_sign.v", "Definition any_parametrization : Prop :=",
-                                  "Definition any_parametrization : Prop := True \\/"),
+    "a theorem beside deleted": (
+        "Theorems/aepo/revival_time.v", "time_of_two_answers : Prop", "gone : bool"),
+    "a theorem beside weakened": (
+        "Theorems/extension/kernel_sign.v", "Definition any_parametrization : Prop :=",
+        "Definition any_parametrization : Prop := True \\/"),
+    "a witness beside weakened": (
+        "Conditions/aent/adaptive_coefficient.v", "least <= lambda t <= most /\\", ""),
+    "a domain beside always met": ("Conditions/aepo/equation_5.v", "temperature <> 0", "0 <= 0"),
 }
+WRITER = {
+    "limits written as x = x": ("rocq.py", 'return f"{name} (fun {text} => {body}) ({limit})"',
+                                'return f"({limit}) = ({limit})"'),
+    "domains left out": ("rocq_domains.py", "    if not asked:", "    if asked:"),
+}
+"""Edits of what writes statements."""
 
 
 def of_trusted(folder: Path) -> Iterator[tuple[str, list[str]]]:
     """Each edit of a trusted file in a copy of formal/, by kind, and what is then named as changed."""
-    real = proofs.formal_folder()
-    for kind, (name, was, becomes) in {**TRUSTED, **BESIDE}.items():
+    formal, writer = proofs.formal_folder(), Path(proofs.__file__).parent
+    for kind, (name, was, becomes) in {**TRUSTED, **BESIDE, **WRITER}.items():
         place = folder / kind.replace(" ", "_")
-        shutil.copytree(real, place)
-        path = place / "trusted" / ("Theorems" if kind in BESIDE else "") / name
+        shutil.copytree(formal, place)
+        shutil.copytree(writer / "formula", place / "formula")
+        path = place / ("formula" if kind in WRITER else "trusted") / name
         text = path.read_text()
         assert was in text, (kind, was)
         path.write_text(text.replace(was, becomes, 1))
-        with mock.patch.object(proofs, "formal_folder", lambda place=place: place):
+        with mock.patch.multiple(proofs, formal_folder=lambda place=place: place,
+                                 __file__=str(place / "proofs.py")):
             yield kind, [*proofs.changed_since_accepted(),
-                         *_no_longer_recorded(name if kind in BESIDE else "")]
+                         *_no_longer_recorded(name.partition("/")[2])]
 
 
 def _no_longer_recorded(name: str) -> list[str]:

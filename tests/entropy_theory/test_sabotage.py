@@ -25,7 +25,7 @@ def test_a_changed_statement_loses_its_verdict(claim_id):
 
 def test_a_changed_trusted_file_is_named(tmp_path):
     found = dict(sabotage.of_trusted(tmp_path))
-    assert set(found) == {*sabotage.TRUSTED, *sabotage.BESIDE}
+    assert set(found) == {*sabotage.TRUSTED, *sabotage.BESIDE, *sabotage.WRITER}
     for kind, named in found.items():
         assert named, kind
 

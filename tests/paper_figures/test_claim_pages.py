@@ -12,6 +12,7 @@ from entropy_theory.claims import all_claims
 from entropy_theory.verification import ledger, proofs
 from entropy_theory.verification.floats import describe
 from paper_figures.site import claims as claim_pages
+from paper_figures.site import figures as figure_pages
 from paper_figures.site import markup, papers
 from policy_entropy import __main__ as console
 
@@ -52,6 +53,21 @@ def test_every_claims_page_has_each_part(written):
         assert ("## Counterexample" in page) == bool(record["counterexample"]), claim_id
         if record["counterexample"]:
             assert describe(record["counterexample"]) in page, claim_id
+
+
+@pytest.mark.parametrize(("verdict", "explained"), [
+    ("seen in part", True), ("not seen", False), ("undecided", False)])
+def test_a_page_explains_a_figure_that_seems_to_contradict_it(tmp_path, verdict, explained):
+    """A sentence that fails as we read it, beside a figure where it is seen, and no word on why."""
+    claim = CLAIMS["aepo.collapse-or-explosion"]
+    figure = {"name": "aepo-figure-3", "label": "AEPO, Figure 3",
+              "verdicts": [{"verdict": verdict, "says": f"{verdict}: tabular"}]}
+    page = claim_pages.pages({claim.id: claim}, {claim.id: [figure]}, tmp_path)[f"claims/{claim.id}"]
+    assert markup.badge(verdict, f"{verdict}: tabular") in page
+    assert ("So both verdicts can stand" in page) == explained
+    there = figure_pages.stated(claim, RECORDS[claim.id]["verdict"], figure)
+    assert markup.badge("fails as we read it") in there
+    assert (shown(claim.scope) in there.replace("\\", "")) == explained
 
 
 def test_a_claims_page_has_what_the_kernel_accepted(written):

@@ -223,9 +223,10 @@ def test_every_figure_shows_a_claim_and_is_linked_from_it(tmp_path):
 
 def test_modules_that_document_nothing_are_left_out():
     """Which of them are left over depends on how pages fall to processes."""
-    kept = {"entropy_theory.policy": ("code", {}, {"entropy": "a page"}, ""), "unreadable": False}
-    app = mock.Mock()
-    env = SimpleNamespace(_viewcode_modules={**kept, "typing": ("code", {}, {}, "")})
+    name = "entropy_theory.policy"
+    kept = {name: ("code", {}, {"entropy": "a page"}, name), "unreadable": False}
+    app, importing = mock.Mock(), ("code", {}, {"entropy": "a page"}, "entropy_theory.forecast")
+    env = SimpleNamespace(_viewcode_modules={**kept, name: importing, "typing": ("code", {}, {}, "")})
     docstrings.setup(app)
     (event, handler), _ = app.connect.call_args
     assert event == "env-updated"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from paper_figures.figure import Finding
-from paper_figures.verdict import Criterion, Headline, Number, described, judge, mean_of
+from paper_figures.verdict import Criterion, Headline, Number, described, judge, mean_of, share_of
 
 SEEN, NOT, OPEN = Number(1.0, 0.8, 1.2), Number(0.0, -0.1, 0.1), Number(0.6, 0.4, 0.8)
 
@@ -70,6 +70,15 @@ def test_the_interval_of_a_mean_is_students():
     assert (found.value, found.seeds) == (2.5, 4)
     assert found.low == pytest.approx(2.5 - half, rel=1e-6)
     assert found.high == pytest.approx(2.5 + half, rel=1e-6)
+
+
+@pytest.mark.parametrize(("hits", "of", "low", "high"), [
+    (8, 8, 0.025 ** (1 / 8), 1.0), (0, 8, 0.0, 1 - 0.025 ** (1 / 8)), (7, 8, 0.473490, 0.996840)])
+def test_the_interval_of_a_share_is_binomial(hits, of, low, high):
+    """No width where all starts agree; an end beyond 0 or 1. 7 of 8: in Clopper and Pearson's tables."""
+    found = share_of([True] * hits + [False] * (of - hits))
+    assert found.value == hits / of
+    assert (found.low, found.high) == pytest.approx((low, high), abs=1e-5)
 
 
 @pytest.mark.parametrize(("criteria", "verdict"), [

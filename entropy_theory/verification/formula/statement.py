@@ -122,26 +122,28 @@ class Formula:
     hypotheses: tuple[Relation, ...]
     conclusion: Relation
     beyond: tuple[Term, ...] = ()
-    _text: dict[str, tuple[str, str]] = field(default_factory=dict, compare=False)
+    _text: dict[str, tuple[str, str, str]] = field(default_factory=dict, compare=False)
 
     def margins(self, numbers: Numbers) -> Any:
         """The conclusion's numbers on a batch."""
         return numbers.of(self.conclusion.term)
 
-    def rocq(self, name: str = "statement", *, beside: bool = True) -> str:
+    def rocq(self, name: str = "statement", *, beside: bool = True, witnesses: bool = True) -> str:
         """The definitions that the statement uses, and the statement, for the proof kernel.
 
         Args:
             name: what the statement is called.
             beside: whether the propositions follow that its hypotheses can be met and that it is defined.
+            witnesses: whether the first of them do.
 
         Raises:
             UntraceableError: something in it has no form for the kernel.
         """
         if name not in self._text:
             self._text[name] = _rocq(self, name)
-        statement, others = self._text[name]
-        return f"{statement}\n\n{others}\n" if beside and others else f"{statement}\n"
+        statement, met, defined = self._text[name]
+        parts = [statement, met if beside and witnesses else "", defined if beside else ""]
+        return "\n\n".join(filter(None, parts)) + "\n"
 
 
 class SymbolicCases:
@@ -210,10 +212,10 @@ def refuse_if_long(relations: Iterable[Relation]) -> None:
                                "(`definition`) or write repeated steps as a run")
 
 
-def _rocq(formula: Formula, name: str) -> tuple[str, str]:
-    """The definitions and the statement; and what is to be proved beside it.
+def _rocq(formula: Formula, name: str) -> tuple[str, str, str]:
+    """The definitions and the statement; its witnesses; and that it is defined (`rocq_domains`).
 
-    That is its witnesses (what it supposes can be met), and that it is defined (`rocq_domains`).
+    Witnesses are propositions that what it supposes can be met.
     """
     simplifier = Simplifier()
     *hypotheses_in, conclusion_in = (
@@ -244,12 +246,12 @@ def _rocq(formula: Formula, name: str) -> tuple[str, str]:
     parts = [rocq.definition_text(d, writer.definitions) for d in writer.definitions.values()]
     parts += [f"Definition {name} : Prop :=\n  " + (f"forall {quantified}" if binders else "")
               + " ->\n  ".join([*premises, conclusion]) + "."]
-    beside = [f"Definition witness{f'_{k}' if k else ''} : Prop :=\n  "
-              + (f"exists {quantified}" if binders else "") + " /\\\n  ".join(said) + "."
-              for k, said in enumerate(met) if said]
-    beside += rocq_domains.defined(
+    witnesses = [f"Definition witness{f'_{k}' if k else ''} : Prop :=\n  "
+                 + (f"exists {quantified}" if binders else "") + " /\\\n  ".join(said) + "."
+                 for k, said in enumerate(met) if said]
+    defined = rocq_domains.defined(
         writer, [r.term for r in relations], (f"forall {quantified}" if binders else "", premises))
-    return "\n\n".join(parts), "\n\n".join(beside)
+    return "\n\n".join(parts), "\n\n".join(witnesses), "\n\n".join(defined)
 
 
 def _size_ranges(parameters: Parameters, sizes: Sequence[str]) -> list[str]:

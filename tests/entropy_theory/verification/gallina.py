@@ -6,7 +6,8 @@ evaluates them at an instance, so that a statement which says something else tha
 searched gives other numbers.
 
 Natural numbers are ints, and subtraction of them stops at 0; real numbers are floats; lists and pairs
-are tuples; functions take one argument. As in Rocq ``ln`` of what is not positive is 0.
+are tuples; functions take one argument. Where Rocq has a number that nobody means (1 / 0, ``ln`` of what
+is not positive, ``sqrt`` of what is negative) there is none here.
 """
 
 from __future__ import annotations
@@ -22,10 +23,11 @@ Environment = Mapping[str, Any]
 Node = tuple[Any, ...]
 TOKEN = re.compile(r"""
     (?P<number>\d+) | (?P<name>[A-Za-z_][\w']*(?:\.[A-Za-z_][\w']*)*) |
-    (?P<sign>:=|=>|->|<=|/\\|\\/|::|\+\+|&&|\|\||%nat|[-+*/^~()\[\]{},:|.;<=])
+    (?P<sign>:=|=>|<->|->|<=|<>|/\\|\\/|::|\+\+|&&|\|\||%nat|[-+*/^~()\[\]{},:|.;<=])
 """, re.VERBOSE)
-RIGHT = {"^": 30, "::": 60, "++": 60, "/\\": 80, "\\/": 85, "->": 99}
-LEFT = {"*": 40, "/": 40, "&&": 40, "+": 50, "-": 50, "||": 50, "<": 70, "<=": 70, "=": 70}
+RIGHT = {"^": 30, "::": 60, "++": 60, "/\\": 80, "\\/": 85, "<->": 95, "->": 99}
+LEFT = {"*": 40, "/": 40, "&&": 40, "+": 50, "-": 50, "||": 50, "<": 70, "<=": 70, "=": 70,
+        "<>": 70}
 ENDS = {")", "]", "}", ",", ":=", "=>", "|", ".", ";", ":", "then", "else", "end", "with", "in", "%nat"}
 
 
@@ -34,7 +36,11 @@ class BeyondNumbersError(Exception):
 
 
 class UndefinedError(Exception):
-    """A number that floats do not have: a division by zero, an overflow."""
+    """A number that floats do not have: an overflow."""
+
+
+class JunkError(UndefinedError):
+    """A number that nobody means: a division by zero, a logarithm of what is not positive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +55,23 @@ class Reader:
     """A parser of Gallina, as far as definitions and statements use it."""
 
     def __init__(self, text: str) -> None:
-        text = _without_comments(text)
-        self._tokens = [m.group() for m in TOKEN.finditer(text)]
+        self._text = text = _without_comments(text)
+        self._places = [m.span() for m in TOKEN.finditer(text)]
+        self._tokens = [text[first:last] for first, last in self._places]
         left = TOKEN.sub("", text).strip()
         if left:
             raise SyntaxError(f"no token of Gallina: {left[:40]!r}")
         self._place = 0
+        self.spans: dict[int, tuple[Node, int, int]] = {}
+
+    def text(self, node: Node) -> str:
+        """An expression as it was read, in one line."""
+        _, first, last = self.spans[id(node)]
+        return " ".join(self._text[self._places[first][0]: self._places[last - 1][1]].split())
+
+    def _spanned(self, first: int, node: Node) -> Node:
+        self.spans.setdefault(id(node), (node, first, self._place))
+        return node
 
     def definitions(self) -> dict[str, Node]:
         """Every definition by name, as a function of its parameters."""
@@ -93,6 +110,10 @@ class Reader:
         found: list[tuple[str, Node | None]] = []
         while self._peek() not in ends:
             opening = self._peek()
+            if opening == ":":
+                self._next()
+                kind = self._expression(200)
+                return [(name, kind) for name, _ in found]
             if opening not in ("(", "{"):
                 found.append((self._next(), None))
                 continue
@@ -108,16 +129,13 @@ class Reader:
         return found
 
     def _quantified(self, word: str) -> Node:
-        binders = self._binders(",", ":")
-        if self._peek() == ":":
-            self._next()
-            kind = self._expression(200)
-            binders = [(name, kind) for name, _ in binders]
+        binders = self._binders(",")
         self._expect(",")
         return (word, binders, self._expression(200))
 
     def _expression(self, level: int) -> Node:
-        left = self._prefix(level)
+        first = self._place
+        left = self._spanned(first, self._prefix(level))
         while True:
             sign = self._peek()
             own = RIGHT.get(sign) or LEFT.get(sign)
@@ -125,7 +143,8 @@ class Reader:
                 return left
             self._next()
             # Comparisons do not associate at all, which their level below gives too.
-            left = ("infix", sign, left, self._expression(own if sign in RIGHT else own - 1))
+            right = self._expression(own if sign in RIGHT else own - 1)
+            left = self._spanned(first, ("infix", sign, left, right))
 
     def _prefix(self, level: int) -> Node:
         token = self._peek()
@@ -159,14 +178,17 @@ class Reader:
             return ("if", condition, yes, self._expression(200))
         if word == "let":
             pattern = self._atom()
+            parameters = self._binders(":=", ":")
             self._expect(":=")
             value = self._expression(200)
             self._expect("in")
+            value = ("fun", parameters, value) if parameters else value
             return ("match", value, [(pattern, self._expression(200))])
         value, cases = self._expression(200), []
         self._expect("with")
-        while self._peek() == "|":
-            self._next()
+        while self._peek() != "end":
+            if self._peek() == "|":
+                self._next()
             pattern = self._expression(200)
             self._expect("=>")
             cases.append((pattern, self._expression(200)))
@@ -174,6 +196,10 @@ class Reader:
         return ("match", value, cases)
 
     def _atom(self) -> Node:
+        first = self._place
+        return self._spanned(first, self._of_atom())
+
+    def _of_atom(self) -> Node:
         token = self._next()
         if token.isdigit():
             found: Node = ("number", int(token))
@@ -238,8 +264,20 @@ def curried(compute: Callable[..., Any], count: int, given: tuple[Any, ...] = ()
     return Function(lambda argument: curried(compute, count, (*given, argument)))
 
 
+ROUNDING = 1e-12
+"""What is no further below zero than this, under a root, is zero but for rounding."""
+
+
 def _ln(x: float) -> float:
-    return math.log(x) if x > 0 else 0.0
+    if x <= 0:
+        raise JunkError(f"ln({x})")
+    return math.log(x)
+
+
+def _sqrt(x: float) -> float:
+    if x < -ROUNDING:
+        raise JunkError(f"sqrt({x})")
+    return math.sqrt(max(x, 0.0))
 
 
 def _exp(x: float) -> float:
@@ -257,7 +295,7 @@ def drawn(*places: Any) -> float:
 LIBRARY: Mapping[str, Any] = {
     "true": True, "false": False, "O": 0, "S": Function(lambda k: int(k) + 1),
     "nil": (), "INR": Function(float), "IZR": Function(float), "Int_part": Function(math.floor),
-    "exp": Function(_exp), "ln": Function(_ln), "sqrt": Function(lambda x: math.sqrt(max(x, 0.0))),
+    "exp": Function(_exp), "ln": Function(_ln), "sqrt": Function(_sqrt),
     "Rabs": Function(abs), "Rmax": curried(max, 2), "Rmin": curried(min, 2),
     "Rlt_dec": curried(lambda x, y: x < y, 2), "Rle_dec": curried(lambda x, y: x <= y, 2),
     "Req_EM_T": curried(lambda x, y: x == y, 2), "negb": Function(lambda x: not x),
@@ -291,7 +329,7 @@ def computed(sign: str, x: Any, y: Any) -> Any:
         return x ** int(y)
     if sign == "/":
         if y == 0:
-            raise UndefinedError("a division by zero")
+            raise JunkError(f"{x} / 0")
         return x / y
     if sign == "*":
         return x * y
@@ -385,7 +423,13 @@ class Interpreter:
             x, y = (self.of(part, local) for part in parts[1:])
             return compared(parts[0], x, y)
         if kind == "infix" and parts[0] in ("/\\", "\\/"):
-            x, y = (self.proposition(part, local) for part in parts[1:])
+            x = self.proposition(parts[1], local)
+            try:
+                y = self.proposition(parts[2], local)
+            except JunkError:
+                if x.holds == (parts[0] == "/\\"):  # else what stands first decides
+                    raise
+                return x
             holds = (x.holds and y.holds) if parts[0] == "/\\" else (x.holds or y.holds)
             return Proposition(holds, (min if parts[0] == "/\\" else max)(x.margin, y.margin))
         if kind == "infix" and parts[0] == "->":
@@ -396,6 +440,8 @@ class Interpreter:
             return Proposition(not x.holds, -x.margin)
         if kind in ("forall", "exists"):
             return self._over(kind, parts[0], parts[1], local)
+        if kind == "apply" and parts[0][1] in LIMITS:
+            raise BeyondNumbersError(parts[0][1])
         found = self.of(node, local)
         if not isinstance(found, Proposition):
             raise TypeError(f"no proposition: {node}")

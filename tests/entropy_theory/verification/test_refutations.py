@@ -35,8 +35,9 @@ def test_what_is_refuted_is_the_negation_of_the_claims_statement():
     printed = text.index("Definition printed")
     formal = claim.statement.formula.rocq(beside=False)
     assert formal.replace("Definition statement", "Definition printed") in text
-    assert re.sub(r"\(\*.*?\*\)", "", text[printed:]).split(".\n")[1:] == [
-        "\n\nDefinition refuted : Prop := ~ printed", ""]
+    said = re.sub(r"\(\*.*?\*\)", "", text[printed:]).split(".\n")[1:]
+    assert said[0].startswith("\nDefinition defined : Prop :=\n  forall")
+    assert said[1:] == ["\n\nDefinition refuted : Prop := ~ printed", ""]
 
 
 def reversed_sign(claim):
@@ -52,6 +53,16 @@ def test_another_instance_or_statement_is_not_what_was_accepted():
     assert not refutations.theorem(claim, stored | {"temperature_low": "3/4"})
     assert not refutations.theorem(claim, None)
     assert not refutations.theorem(reversed_sign(claim), stored)
+
+
+def test_where_a_refuted_statement_divides_its_domain_is_proved():
+    """A counterexample by a number that nobody means: a refutation without a proof of `defined`."""
+    for claim_id, stored in REFUTED.items():
+        proof = refutations.refutation_of(CLAIMS[claim_id], stored)
+        divides = "Definition defined " in proof.statement
+        stated = [of.rpartition(".")[2] for of, _ in proof.theorems]
+        assert stated == ["refuted", "defined"][:1 + divides], claim_id
+        assert ("\nTheorem defined : " in proof.path.read_text()) == divides, claim_id
 
 
 @needs_interval
@@ -70,6 +81,7 @@ def test_no_false_refutation_passes(tmp_path, monkeypatch):
         text = refutations.proof_text(claim, stored | values)
         text = re.sub(r"refuted\.aepo( Require |\.)asymmetry", rf"refuted.mine\1{name}", text)
         text = re.sub(r"Proof\..*", ends, text, flags=re.DOTALL)
+        text += refutations._DEFINED.format(source="refuted.mine", name=name)
         path = tmp_path / f"{name}.v"
         path.write_text(text)
         statement = true.statement.replace(

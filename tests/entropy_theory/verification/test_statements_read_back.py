@@ -17,7 +17,8 @@ import pytest
 
 import entropy_theory
 from entropy_theory.claims import all_claims
-from entropy_theory.verification import Claim, Statement, proofs, refutations
+from entropy_theory.verification import Claim, Condition, Statement, proofs, refutations
+from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.floats import evaluate
 from entropy_theory.verification.formula import rocq_words
 from entropy_theory.verification.formula.evaluate import Numbers
@@ -37,8 +38,10 @@ from entropy_theory.verification.instances import Batch, as_floats
 from tests.entropy_theory.sabotage import established
 from tests.entropy_theory.verification.gallina import (
     LIMITS,
+    BeyondNumbersError,
     Function,
     Interpreter,
+    JunkError,
     Node,
     Proposition,
     Reader,
@@ -47,6 +50,7 @@ from tests.entropy_theory.verification.gallina import (
     premises,
     signs,
 )
+from tests.entropy_theory.verification.planted import POLICIES
 
 TRUSTED = Path(entropy_theory.__file__).parent / "formal" / "trusted"
 INSTANCES = 4
@@ -103,8 +107,14 @@ def small(batch: Batch) -> bool:
 
 
 def instances_of(claim: Claim, statement: Statement) -> list[Batch]:
-    """Batches of one instance each, most of which meet the hypotheses, one barely or not."""
+    """Batches of one instance each, most of which meet the hypotheses, one barely or not.
+
+    The smallest that meets them is among them: a uniform policy, where the hypotheses allow it.
+    """
     generator = np.random.default_rng(0)
+
+    def in_order(places: np.ndarray) -> list[int]:
+        return [*places[:1], *generator.permutation(places[1:])]
 
     def chosen(batches: Iterable[Batch]) -> list[Batch]:
         inside: list[Batch] = []
@@ -113,11 +123,11 @@ def instances_of(claim: Claim, statement: Statement) -> list[Batch]:
             meets = evaluate(statement, batch)[1]
             for wanted, found in ((meets, inside), (~meets, outside)):
                 singles = ({name: v[k:k + 1] for name, v in batch.items()}
-                           for k in generator.permutation(np.flatnonzero(wanted)))
+                           for k in in_order(np.flatnonzero(wanted)))
                 found += itertools.islice(
                     (b for b in singles if claim.instances.finite or small(b)), INSTANCES)
-        return [group[k] for group, count in ((inside, INSTANCES), (outside, 1))
-                for k in generator.permutation(len(group))[:count]]
+        return inside[:1] + [group[k] for group, count in ((inside[1:], INSTANCES - 1), (outside, 1))
+                             for k in generator.permutation(len(group))[:count]]
 
     random = [] if claim.instances.finite else [claim.instances.sample(generator, 512)]
     return chosen(claim.instances.enumerate(6)) + chosen(random)
@@ -126,14 +136,25 @@ def instances_of(claim: Claim, statement: Statement) -> list[Batch]:
 def read_back(
     text: str, statement: Statement, batch: Batch
 ) -> tuple[list[Proposition], list[Proposition]]:
-    """(hypotheses, conclusions that have numbers) by the kernel's text; no conclusions outside."""
+    """(hypotheses, conclusions that have numbers) by the kernel's text; no conclusions outside.
+
+    Raises:
+        JunkError: it speaks of a number that nobody means, although no hypothesis fails.
+    """
     floats = as_floats(batch)
     definitions = {**library(), **Reader(text).definitions()}
     machine = Interpreter(
         definitions, given(statement.formula, statement.numbers(floats).sizes, vars(floats)))
     hypotheses, conclusions = premises(definitions["statement"])
-    meets = [machine.proposition(h, {}) for h in hypotheses]
+    meets, junk = list[Proposition](), list[JunkError]()
+    for hypothesis in hypotheses:
+        try:
+            meets.append(machine.proposition(hypothesis, {}))
+        except JunkError as error:
+            junk.append(error)
     inside = all(p.holds for p in meets)
+    if inside and junk:
+        raise junk[0]
     return meets, [machine.proposition(conclusion, {}) for conclusion in conclusions if inside]
 
 
@@ -141,6 +162,8 @@ def compared(text: str, statement: Statement, batch: Batch) -> str:
     """"agrees", "outside" the hypotheses by both, "undefined" in floats, or what the text says else."""
     try:
         meets, found = read_back(text, statement, batch)
+    except JunkError as junk:
+        return f"a number that nobody means: {junk}"
     except UndefinedError:
         return "undefined"
     margins, expected = evaluate(statement, batch)
@@ -268,8 +291,10 @@ def beside(word: str | None, *numbers: Any) -> np.ndarray:
     return each(lambda *entry: [*([word] if word else []), *entry], *map(np.asarray, numbers))
 
 
-def beyond_of(text: str, many: int, statement: Statement, batch: Batch) -> list[list[Any]]:
-    """The parts of what the text says beyond the margin."""
+def beyond_of(
+    text: str, many: int, statement: Statement, batch: Batch
+) -> tuple[Interpreter, list[Node]]:
+    """What the text says beyond the margin, and what reads it at an instance."""
     floats = as_floats(batch)
     definitions = {**library(), **Reader(text).definitions()}
     machine = Interpreter(
@@ -284,7 +309,18 @@ def beyond_of(text: str, many: int, statement: Statement, batch: Batch) -> list[
         assert node[:2] == ("infix", "/\\")
         node = node[3]
         found.append(node if len(found) == many - 1 else node[2])
-    return [machine.parts(part, {}) for part in found]
+    return machine, found
+
+
+def junk_in(machine: Interpreter, node: Node) -> str:
+    """A number that nobody means, where no premise before it fails; "" if there is none."""
+    try:
+        machine.proposition(node, {})
+    except JunkError as junk:
+        return f"a number that nobody means: {junk}"
+    except BeyondNumbersError:
+        pass
+    return ""
 
 
 def unlike(said: list[Any], meant: list[Any]) -> str:
@@ -309,9 +345,9 @@ def differences_beyond(name: str, text: str) -> set[str]:
         floats = as_floats(batch)
         terms = Parts(vars(floats), float, statement.numbers(floats).sizes)
         with contextlib.suppress(UndefinedError), np.errstate(all="ignore"):
-            said = beyond_of(text, len(statement.formula.beyond), statement, batch)
-            found |= {unlike(x, terms.parts(term))
-                      for x, term in zip(said, statement.formula.beyond, strict=True)}
+            machine, said = beyond_of(text, len(statement.formula.beyond), statement, batch)
+            found |= {junk_in(machine, node) or unlike(machine.parts(node, {}), terms.parts(term))
+                      for node, term in zip(said, statement.formula.beyond, strict=True)}
     return found
 
 
@@ -341,6 +377,35 @@ def test_a_changed_text_is_noticed(claim_id, was, becomes):
     said = {compared(text.replace(was, becomes), statement, batch)
             for batch in instances_of(claim, statement)}
     assert said - {"agrees", "outside", "undefined"}
+
+
+def spread(i):
+    """The largest logit less the smallest: 0 at the uniform policy."""
+    return ar.largest(i.logits) - ar.smallest(i.logits)
+
+
+NOT_UNIFORM = Condition(latex="the policy is not uniform",
+                        value=lambda i: ar.less(0 * spread(i), spread(i)))
+
+
+@pytest.mark.parametrize(("margin", "junk"), [
+    (lambda i: (ar.largest(i.logits) - i.logits[..., 0]) / spread(i), "0.0 / 0"),
+    (lambda i: 9 - np.log(spread(i)), "ln(0.0)"),
+    (lambda i: 9 + np.sqrt(spread(i) - ar.constant(1, like=i.logits) / 10), "sqrt(-0.1)"),
+])
+def test_a_statement_that_leans_on_a_number_that_nobody_means_is_noticed(margin, junk):
+    """0/0 and ln 0 at the uniform policy, where Rocq has 0 for both; a root of what is below zero."""
+    planted = Statement(latex="planted", margin=margin, parameters=POLICIES.parameters)
+    guarded = dataclasses.replace(planted, conditions=(NOT_UNIFORM,))
+
+    def said(statement):
+        text = statement.formula.rocq(beside=False)
+        with np.errstate(all="ignore"):
+            return [compared(text, statement, batch)
+                    for batch in itertools.islice(POLICIES.enumerate(4), 4)]
+
+    assert any(found == f"a number that nobody means: {junk}" for found in said(planted)), said(planted)
+    assert set(said(guarded)) == {"agrees", "outside"}
 
 
 @pytest.mark.parametrize(("name", "was", "becomes"), [

@@ -1,5 +1,6 @@
 """AEPO, Figure 4: which rules keep entropy, as plotted."""
 
+import pandas
 import xarray
 
 from paper_figures.aepo import figure_4_trajectories as figure
@@ -23,6 +24,10 @@ def test_lines_are_those_of_their_rule(table, results):
 
 def test_the_verdict_follows_the_numbers(table):
     """A bare majority of few starts that decides; one right answer, where no target can be held."""
+    target = table.attrs["target"]
+    table = pandas.concat([table.assign(start=table["start"] + k * 100) for k in range(8)],
+                          ignore_index=True)
+    table.attrs["target"] = target
     aepo = (table["panel"] == "tail") & (table["rule"] == "AEPO")
     lowest = table["panel"] == "lowest"
     table.loc[(table["panel"] == "tail") & ~aepo, "y"] = 0.0
@@ -32,7 +37,7 @@ def test_the_verdict_follows_the_numbers(table):
     for lows, verdict in ((figure.NEAR, "seen"), (0.0, "not seen")):
         table.loc[lowest, "y"] = lows  # what collapses and comes back is not kept throughout training
         assert judged(figure, table) == {"tabular": verdict}
-    table.loc[lowest & (table["start"] > 0), "y"] = 0.5  # all starts but one
+    table.loc[lowest & (table["start"] % 2 > 0), "y"] = 0.5  # in half of the starts
     assert judged(figure, table) == {"tabular": "undecided"}
 
 

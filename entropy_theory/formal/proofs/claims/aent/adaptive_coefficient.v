@@ -319,3 +319,48 @@ Qed.
 
 Theorem defined : Statements.aent.adaptive_coefficient.defined.
 Proof. domains. Qed.
+
+From PolicyEntropy.library Require Import ConditionsMet.
+From Trusted.Theorems.aent Require adaptive_coefficient.
+From Trusted.Conditions.aent Require adaptive_coefficient.
+
+Lemma entropy_of_one z : entropy 1 z = 0.
+Proof.
+  unfold entropy, softmax; simpl.
+  replace (exp (z 0%nat) / (0 + exp (z 0%nat))) with 1 by (field; pose proof (exp_pos (z 0%nat)); lra).
+  rewrite ln_1; ring.
+Qed.
+
+Theorem speed_of_vanilla_gradient_witness : Conditions.aent.adaptive_coefficient.speed_of_vanilla_gradient_witness.
+Proof. exists 2%nat, (fun a => Nat.eqb a 1); repeat (split; [met|]); exists 1%nat, 0%nat; met. Qed.
+
+Theorem speed_of_vanilla_gradient_defined : Conditions.aent.adaptive_coefficient.speed_of_vanilla_gradient_defined.
+Proof.
+  intros n correct _ right wrong x a b _ _ _ _; red.
+  pose proof (count_on_pos n _ right); pose proof (count_on_pos n _ wrong).
+  rewrite <- (count_on_complement n correct); intros zero.
+  destruct (Rmult_integral _ _ zero); lra.
+Qed.
+
+Theorem energy_falls_witness : Conditions.aent.adaptive_coefficient.energy_falls_witness.
+Proof.
+  exists 1%nat, (fun _ => true), (-1), 1, 1, 1, 1, (fun _ => 1), (fun _ => 0), (fun _ => 1), (fun _ => 1), 0, 0.
+  assert (forall y, Theorems.aent.adaptive_coefficient.force (-1) 1
+            (Theorems.aent.adaptive_coefficient.sharpened_entropy 1 (fun _ => true) y) = 0) as inside.
+  { intros y; unfold Theorems.aent.adaptive_coefficient.sharpened_entropy; rewrite entropy_of_one.
+    unfold Theorems.aent.adaptive_coefficient.force; rewrite !Rmax_right by lra; ring. }
+  cbv zeta; rewrite inside; unfold Theorems.aent.adaptive_coefficient.sharpened_entropy; rewrite !entropy_of_one.
+  repeat (split; [first [lia|lra|intros; lra|idtac]|]).
+  - intros y _; unfold Theorems.aent.adaptive_coefficient.sharpened_entropy in inside; rewrite inside.
+    replace (0 * y / 1) with 0 by field; apply derivable_pt_lim_const.
+  - replace (1 * (1 - 1 * 1)) with 0 by ring; apply derivable_pt_lim_const.
+  - apply derivable_pt_lim_const.
+  - left; ring.
+Qed.
+
+Theorem energy_falls_defined : Conditions.aent.adaptive_coefficient.energy_falls_defined.
+Proof.
+  intros n correct low high least most gain g _ least_pos _ _ order.
+  split; [lra|]; intros _; split; [lra|]; intros _ positive y y_pos.
+  apply not_eq_sym, Rlt_not_eq, positive, y_pos.
+Qed.

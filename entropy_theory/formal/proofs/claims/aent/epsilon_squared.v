@@ -509,3 +509,24 @@ Qed.
 
 Theorem defined : Statements.aent.epsilon_squared.defined.
 Proof. domains. Qed.
+
+From PolicyEntropy.library Require Import ConditionsMet.
+From Trusted.Theorems.aent Require epsilon_squared.
+From Trusted.Conditions.aent Require epsilon_squared.
+
+Theorem fails_witness : Conditions.aent.epsilon_squared.fails_witness.
+Proof.
+  exists (1 / 4); split; [lra|]; intros s [short _].
+  destruct s; [|simpl in short; lia].
+  assert (smallest 2 (softmax 2 (fun _ => 0)) = / 2) as least.
+  { destruct (smallest_attained 2 (softmax 2 (fun _ => 0)) ltac:(lia)) as (k & _ & least).
+    rewrite even_softmax in least; exact least. }
+  change (1 / 4 * 1 <= Rsqr (1 * smallest 2 (softmax 2 (fun _ => 0)))); rewrite least; unfold Rsqr; lra.
+Qed.
+
+Theorem fails_defined : Conditions.aent.epsilon_squared.fails_defined.
+Proof.
+  intros constant; split; [red; intros; lra|]; intros [positive _].
+  split; [apply pos_INR|]; split; [|split; [lra|apply lt_0_INR; lia]].
+  apply not_eq_sym, Rlt_not_eq, probability_pos; lia.
+Qed.

@@ -90,3 +90,17 @@ Proof. exists 2%nat, 1%nat, (fun _ => (fun _ => 0)); witnessed. Qed.
 
 Theorem defined : Statements.aent.lemma_1.defined.
 Proof. domains. Qed.
+
+From PolicyEntropy.library Require Import ConditionsMet.
+From Trusted.Theorems.aent Require lemma_1.
+From Trusted.Conditions.aent Require lemma_1.
+
+Theorem gradient_of_response_entropy_witness : Conditions.aent.lemma_1.gradient_of_response_entropy_witness.
+Proof. exists 2%nat, 1%nat; repeat (split; [met|]); exists [], 0%nat; met. Qed.
+
+Theorem gradient_of_response_entropy_witness_1 : Conditions.aent.lemma_1.gradient_of_response_entropy_witness_1.
+Proof.
+  exists 2%nat, 1%nat; repeat (split; [met|]).
+  exists (fun _ _ _ => 0), (fun _ _ => 0), 0; split; [intros; apply derivable_pt_lim_const|].
+  exists [], 0%nat; met.
+Qed.

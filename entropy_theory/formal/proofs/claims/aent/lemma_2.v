@@ -49,3 +49,10 @@ Proof.
   exists 2%nat, 1%nat, (fun _ => (fun _ => 0)), (fun _ => (fun a => match a with | 0%nat => 1 | _ => 0
     end)); witnessed.
 Qed.
+
+From PolicyEntropy.library Require Import ConditionsMet.
+From Trusted.Theorems.aent Require lemma_2.
+From Trusted.Conditions.aent Require lemma_2.
+
+Theorem baselines_add_nothing_witness : Conditions.aent.lemma_2.baselines_add_nothing_witness.
+Proof. exists 2%nat, 1%nat; repeat (split; [met|]); exists [], 0%nat; met. Qed.

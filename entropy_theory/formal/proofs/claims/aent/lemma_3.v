@@ -86,3 +86,13 @@ Qed.
 
 Theorem defined : Statements.aent.lemma_3.defined.
 Proof. domains. Qed.
+
+From PolicyEntropy.library Require Import ConditionsMet.
+From Trusted.Theorems.aent Require lemma_3.
+From Trusted.Conditions.aent Require lemma_3.
+
+Theorem gradient_of_regularized_value_witness : Conditions.aent.lemma_3.gradient_of_regularized_value_witness.
+Proof. exists 2%nat, 1%nat, 1%nat, 0%nat, [], 0%nat; met. Qed.
+
+Theorem gradient_of_regularized_value_defined : Conditions.aent.lemma_3.gradient_of_regularized_value_defined.
+Proof. intros n h m prompt s a _ _ inside _ _; apply not_0_INR; lia. Qed.

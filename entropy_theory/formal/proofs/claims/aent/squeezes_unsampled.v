@@ -119,3 +119,10 @@ From PolicyEntropy.library Require Import Witnesses.
 
 Theorem witness : Statements.aent.squeezes_unsampled.witness.
 Proof. exists 2%nat, (fun _ => 0), 1; witnessed. Qed.
+
+From PolicyEntropy.library Require Import ConditionsMet.
+From Trusted.Theorems.aent Require squeezes_unsampled.
+From Trusted.Conditions.aent Require squeezes_unsampled.
+
+Theorem rate_of_other_witness : Conditions.aent.squeezes_unsampled.rate_of_other_witness.
+Proof. exists 2%nat, 0%nat; repeat (split; [met|]); exists 1%nat; met. Qed.

@@ -48,14 +48,17 @@ Qed.
 Theorem relative_decrease_near_one :
   forall (n : nat) (logits : vector) (correct : mask),
   (1 <= n)%nat -> untempered_rate n logits correct < 0 ->
-  exists closest, closest < 1 /\
+  exists closest, 0 <= closest < 1 /\
     forall temperature, closest < temperature -> temperature < 1 ->
     rate n logits correct temperature < untempered_rate n logits correct.
 Proof.
   intros n logits correct some falls; rewrite <- rate_1 in *.
-  apply (lower_before _ _ (scaled_slope n logits correct 1 / (1 * 1))).
+  destruct (lower_before (rate n logits correct) 1 (scaled_slope n logits correct 1 / (1 * 1)))
+    as (closest & below & lower).
   - apply derivative_rate; [lia|lra].
   - apply Rdiv_lt_0_compat; [apply scaled_slope_pos; [lia|lra|assumption]|lra].
+  - exists (Rmax closest 0); split; [split; [apply Rmax_r|apply Rmax_lub_lt; lra]|].
+    intros temperature above; apply lower; pose proof (Rmax_l closest 0); lra.
 Qed.
 
 (** Without F(1) < 0 it is false even near T = 1: with the weights (1, 4, 5) and the second answer correct F'(1) < 0, so
@@ -115,4 +118,20 @@ Proof.
 Qed.
 
 Theorem defined : Statements.aepo.corollary_4_4_low.defined.
+Proof. domains. Qed.
+
+From PolicyEntropy.library Require Import ConditionsMet.
+From Trusted.Theorems.aepo Require corollary_4_4_low.
+From Trusted.Conditions.aepo Require corollary_4_4_low.
+
+Theorem relative_decrease_near_one_witness : Conditions.aepo.corollary_4_4_low.relative_decrease_near_one_witness.
+Proof. exists 2%nat, one_to_two, (fun a => Nat.eqb a 1); repeat (split; [met|]); numbers. Qed.
+
+Theorem relative_decrease_near_one_defined : Conditions.aepo.corollary_4_4_low.relative_decrease_near_one_defined.
+Proof. domains. Qed.
+
+Theorem without_hypothesis_it_is_false_witness : Conditions.aepo.corollary_4_4_low.without_hypothesis_it_is_false_witness.
+Proof. exists 0; lra. Qed.
+
+Theorem without_hypothesis_it_is_false_defined : Conditions.aepo.corollary_4_4_low.without_hypothesis_it_is_false_defined.
 Proof. domains. Qed.

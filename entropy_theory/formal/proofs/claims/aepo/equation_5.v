@@ -42,14 +42,14 @@ Qed.
 (** In particular along one logit. *)
 Theorem expected_score :
   forall (n : nat) (logits : vector) (correct : mask) (temperature : R) (k : nat),
-  (1 <= n)%nat -> (k < n)%nat ->
+  (1 <= n)%nat -> (k < n)%nat -> 0 < temperature ->
   derivative
     (fun t => total_on n correct (fun a =>
        softmax n (tempered temperature logits) a
        * log_softmax n (fun b => logits b + t * unit_vector k b) a))
     0 (unit_step n logits correct temperature k).
 Proof.
-  intros n logits correct temperature k some inside; apply is_derive_Reals; evar_last.
+  intros n logits correct temperature k some inside _; apply is_derive_Reals; evar_last.
   - apply expected_score_along, some.
   - apply sum_unit_vector, inside.
 Qed.
@@ -87,4 +87,14 @@ Theorem witness : Statements.aepo.equation_5.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1), 2, 1; witnessed. Qed.
 
 Theorem defined : Statements.aepo.equation_5.defined.
+Proof. domains. Qed.
+
+From PolicyEntropy.library Require Import ConditionsMet.
+From Trusted.Theorems.aepo Require equation_5.
+From Trusted.Conditions.aepo Require equation_5.
+
+Theorem expected_score_witness : Conditions.aepo.equation_5.expected_score_witness.
+Proof. exists 1%nat, 1, 0%nat; met. Qed.
+
+Theorem expected_score_defined : Conditions.aepo.equation_5.expected_score_defined.
 Proof. domains. Qed.

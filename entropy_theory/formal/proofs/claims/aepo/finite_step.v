@@ -85,3 +85,13 @@ Qed.
 
 Theorem defined : Statements.aepo.finite_step.defined.
 Proof. domains. Qed.
+
+From PolicyEntropy.library Require Import ConditionsMet.
+From Trusted.Theorems.aepo Require finite_step.
+From Trusted.Conditions.aepo Require finite_step.
+
+Theorem learning_rates_exist_witness : Conditions.aepo.finite_step.learning_rates_exist_witness.
+Proof. exists 2%nat, one_to_two, (fun a => Nat.eqb a 1), 2; repeat (split; [met|]); numbers. Qed.
+
+Theorem learning_rates_exist_defined : Conditions.aepo.finite_step.learning_rates_exist_defined.
+Proof. domains. Qed.

@@ -186,3 +186,28 @@ Proof. exists 2%nat, one_to_two, (fun a => Nat.eqb a 1), 1; witnessed. Qed.
 
 Theorem defined : Statements.aepo.fixed_positives.defined.
 Proof. domains. Qed.
+
+From PolicyEntropy.library Require Import ConditionsMet.
+From Trusted.Theorems.aepo Require fixed_positives.
+From Trusted.Conditions.aepo Require fixed_positives.
+
+Theorem weight_witness : Conditions.aepo.fixed_positives.weight_witness.
+Proof.
+  exists 2%nat, one_to_two, (fun a => Nat.eqb a 1), 1, 0, 0, 0.
+  assert (Theorems.aepo.fixed_positives.rate 2 one_to_two (fun a => Nat.eqb a 1) 1 < 0) as falls by numbers.
+  do 3 (split; [met|]); split; [lra|split; ring].
+Qed.
+
+Theorem weight_defined : Conditions.aepo.fixed_positives.weight_defined.
+Proof. domains. Qed.
+
+Theorem one_correct_answer_witness : Conditions.aepo.fixed_positives.one_correct_answer_witness.
+Proof. exists 1%nat, 0%nat, 1; met. Qed.
+
+Theorem one_correct_answer_defined : Conditions.aepo.fixed_positives.one_correct_answer_defined.
+Proof.
+  intros n logits k temperature inside positive; split; [lra|].
+  apply nonzero_of_pos, total_on_pos.
+  - exists k; split; [exact inside|apply Nat.eqb_refl].
+  - intros; apply softmax_pos; lia.
+Qed.

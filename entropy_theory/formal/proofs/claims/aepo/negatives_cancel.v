@@ -33,12 +33,13 @@ Qed.
 (** The effects of right and wrong samples together, E+ + E-, are F(T) - P_T F_all(T). *)
 Theorem effect_of_centering :
   forall (n : nat) (logits : vector) (correct : mask) (temperature : R),
+  0 < temperature ->
   let hot := softmax n (tempered temperature logits) in
   - sum n (fun a => hot a * ((if correct a then 1 else 0) - total_on n correct hot) * excess n logits a)
   = rate n logits correct temperature
     - total_on n correct hot * rate n logits (fun _ => true) temperature.
 Proof.
-  intros n logits correct temperature hot; rewrite rate_of_all; unfold rate, mean; fold hot.
+  intros n logits correct temperature _ hot; rewrite rate_of_all; unfold rate, mean; fold hot.
   rewrite (sum_ext n _ (fun a => only correct (fun b => hot b * excess n logits b) a
       - total_on n correct hot * (hot a * excess n logits a)))
     by (intros a _; unfold only; destruct (correct a); ring).
@@ -97,3 +98,16 @@ Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1), 2; witnessed. Qed.
 
 Theorem defined : Statements.aepo.negatives_cancel.defined.
 Proof. domains. Qed.
+
+From PolicyEntropy.library Require Import ConditionsMet.
+From Trusted.Theorems.aepo Require negatives_cancel.
+From Trusted.Conditions.aepo Require negatives_cancel.
+
+Theorem effect_of_centering_witness : Conditions.aepo.negatives_cancel.effect_of_centering_witness.
+Proof. exists 1; lra. Qed.
+
+Theorem effect_of_centering_defined : Conditions.aepo.negatives_cancel.effect_of_centering_defined.
+Proof. domains. Qed.
+
+Theorem no_counteraction_at_one_witness : Conditions.aepo.negatives_cancel.no_counteraction_at_one_witness.
+Proof. exists 1%nat; met. Qed.

@@ -144,3 +144,46 @@ Proof. exists 2%nat, (fun _ => 0), 2, 1; witnessed. Qed.
 
 Theorem defined : Statements.aepo.revival_time.defined.
 Proof. domains. Qed.
+
+From PolicyEntropy.library Require Import ConditionsMet.
+From Trusted.Theorems.aepo Require revival_time.
+From Trusted.Conditions.aepo Require revival_time.
+
+(** Logits of two answers from (1, 0) on, at T = 2 and a learning rate of 1. *)
+Definition from_the_first : nat -> vector := Trusted.Definitions.run
+  (fun _ z a => z a + 1 * Theorems.aepo.revival_time.unit_step 2 z (fun _ => true) 2 a)
+  (fun a => match a with 0%nat => 1 | _ => 0 end).
+
+Theorem time_of_two_answers_witness : Conditions.aepo.revival_time.time_of_two_answers_witness.
+Proof.
+  exists 2, 1; repeat (split; [met|]); exists 2%nat, (fun _ => 0), 0%nat, 1%nat, 0; do 3 (split; [lia|]); intros; lra.
+Qed.
+
+Theorem time_of_two_answers_witness_1 : Conditions.aepo.revival_time.time_of_two_answers_witness_1.
+Proof.
+  exists 2, 1; do 2 (split; [lra|]); cbv zeta; exists from_the_first; split; [intros; reflexivity|].
+  split; [change (0 <= 1 - 0); lra|]; exists 0%nat; change (0 < 1 - 0); lra.
+Qed.
+
+Theorem time_of_two_answers_witness_2 : Conditions.aepo.revival_time.time_of_two_answers_witness_2.
+Proof.
+  exists 2, 1; do 2 (split; [lra|]); cbv zeta; exists from_the_first; split; [intros; reflexivity|].
+  split; [change (0 <= 1 - 0); lra|]; exists 0%nat, 0; split; [change (0 <= 1 - 0)|]; lra.
+Qed.
+
+Theorem time_of_two_answers_defined : Conditions.aepo.revival_time.time_of_two_answers_defined.
+Proof.
+  intros T rate hot small all.
+  assert (forall D, Conditions.aepo.revival_time.speed_defined D T) as speeds.
+  { intros D; split; [lra|]; cbv zeta; pose proof (exp_pos (- D / T)); pose proof (exp_pos (- D)).
+    apply nonzero_of_pos, Rmult_lt_0_compat; lra. }
+  assert (forall D, Conditions.aepo.revival_time.slowness_defined D T) as times
+    by (intros D; split; [apply speeds|lra]).
+  split; [intros; split; [red; lra|lra]|]; intros logits; split; [intros; red; lra|].
+  intros _ gap _; split; [intros; apply speeds|]; intros N.
+  split; [lra|]; split; [lra|]; split; [apply times|]; split; [lra|]; split.
+  - intros positive; split; [apply times|]; split; [|lra].
+    apply nonzero_of_pos, Rmult_lt_0_compat; [lra|].
+    apply Rmult_lt_0_compat; [apply speed_hot_pos; assumption|apply exp_pos].
+  - intros; split; apply times.
+Qed.

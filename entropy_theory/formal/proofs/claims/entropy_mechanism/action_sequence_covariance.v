@@ -52,3 +52,10 @@ Proof.
   exists 2%nat, 1%nat, (fun _ => (fun _ => 0)), (fun y => (fun a => match a with | 0%nat => 0 | _ => 1
     end) (List.hd 0%nat y)); witnessed.
 Qed.
+
+From PolicyEntropy.library Require Import ConditionsMet.
+From Trusted.Theorems.entropy_mechanism Require action_sequence_covariance.
+From Trusted.Conditions.entropy_mechanism Require action_sequence_covariance.
+
+Theorem covariance_of_actions_as_of_responses_witness : Conditions.entropy_mechanism.action_sequence_covariance.covariance_of_actions_as_of_responses_witness.
+Proof. exists 2%nat, 1%nat; met. Qed.

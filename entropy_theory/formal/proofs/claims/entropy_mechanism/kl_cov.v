@@ -113,3 +113,14 @@ Proof.
     + intros chosen; revert chosen; numbers.
     + split; [apply Rlt_Rminus, ln_increasing|]; numbers.
 Qed.
+
+From PolicyEntropy.library Require Import ConditionsMet.
+From Trusted.Theorems.entropy_mechanism Require kl_cov.
+From Trusted.Conditions.entropy_mechanism Require kl_cov.
+
+Theorem slope_of_penalty_witness : Conditions.entropy_mechanism.kl_cov.slope_of_penalty_witness.
+Proof.
+  exists 2%nat, one_to_two, (fun a => match a with 0%nat => - (2 * ln 2) | _ => ln 2 end), (fun a => Nat.eqb a 1).
+  split; [lia|]; intros a inside chosen; destruct a as [|[|]]; [discriminate| |lia].
+  apply not_eq_sym, Rlt_not_eq, Rlt_Rminus, ln_increasing; numbers.
+Qed.

@@ -66,3 +66,13 @@ Qed.
 
 Theorem defined : Statements.entropy_mechanism.kl_cov_npg.defined.
 Proof. domains. Qed.
+
+From PolicyEntropy.library Require Import ConditionsMet.
+From Trusted.Theorems.entropy_mechanism Require kl_cov_npg.
+From Trusted.Conditions.entropy_mechanism Require kl_cov_npg.
+
+Theorem natural_step_witness : Conditions.entropy_mechanism.kl_cov_npg.natural_step_witness.
+Proof. exists 1%nat; met. Qed.
+
+Theorem natural_step_defined : Conditions.entropy_mechanism.kl_cov_npg.natural_step_defined.
+Proof. domains. Qed.

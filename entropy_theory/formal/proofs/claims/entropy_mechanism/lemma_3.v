@@ -57,3 +57,13 @@ Qed.
 
 Theorem defined : Statements.entropy_mechanism.lemma_3.defined.
 Proof. domains. Qed.
+
+From PolicyEntropy.library Require Import ConditionsMet.
+From Trusted.Theorems.entropy_mechanism Require lemma_3.
+From Trusted.Conditions.entropy_mechanism Require lemma_3.
+
+Theorem advantage_has_mean_zero_witness : Conditions.entropy_mechanism.lemma_3.advantage_has_mean_zero_witness.
+Proof. exists 2%nat, 1%nat, []; repeat (split; [met|]); exists 0%nat; met. Qed.
+
+Theorem advantage_has_mean_zero_defined : Conditions.entropy_mechanism.lemma_3.advantage_has_mean_zero_defined.
+Proof. domains. Qed.

@@ -56,3 +56,10 @@ Proof.
   exists 2%nat, 1%nat, (fun _ => (fun _ => 0)), (fun y => (fun a => match a with | 0%nat => 0 | _ => 1
     end) (List.hd 0%nat y)); witnessed.
 Qed.
+
+From PolicyEntropy.library Require Import ConditionsMet.
+From Trusted.Theorems.entropy_mechanism Require proposition_1.
+From Trusted.Conditions.entropy_mechanism Require proposition_1.
+
+Theorem logit_step_of_policy_gradient_witness : Conditions.entropy_mechanism.proposition_1.logit_step_of_policy_gradient_witness.
+Proof. exists 2%nat, 1%nat, [], 0%nat; met. Qed.

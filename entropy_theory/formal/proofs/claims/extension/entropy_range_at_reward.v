@@ -42,3 +42,20 @@ Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1); witnessed. Qed.
 
 Theorem defined : Statements.extension.entropy_range_at_reward.defined.
 Proof. domains. Qed.
+
+From PolicyEntropy.library Require Import ConditionsMet.
+From Trusted.Theorems.extension Require entropy_range_at_reward.
+From Trusted.Conditions.extension Require entropy_range_at_reward.
+
+Lemma size_of_nonempty n A : nonempty n A -> (0 < n)%nat.
+Proof. intros (a & inside & _); lia. Qed.
+
+Theorem widest_attained_witness : Conditions.extension.entropy_range_at_reward.widest_attained_witness.
+Proof.
+  exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1); repeat (split; [met|]); red; intros; reflexivity.
+Qed.
+
+Theorem widest_attained_defined : Conditions.extension.entropy_range_at_reward.widest_attained_defined.
+Proof.
+  intros n logits correct some others _ right wrong; subst right wrong; pose proof (size_of_nonempty n correct some); domains.
+Qed.

@@ -50,3 +50,13 @@ From PolicyEntropy.library Require Import Witnesses.
 
 Theorem witness : Statements.extension.finite_step_identities.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun _ => (- (1))); witnessed. Qed.
+
+From PolicyEntropy.library Require Import ConditionsMet.
+From Trusted.Theorems.extension Require finite_step_identities.
+From Trusted.Conditions.extension Require finite_step_identities.
+
+Theorem integrals_witness : Conditions.extension.finite_step_identities.integrals_witness.
+Proof. exists 1%nat; met. Qed.
+
+Theorem divergence_pushes_down_witness : Conditions.extension.finite_step_identities.divergence_pushes_down_witness.
+Proof. exists 1%nat; met. Qed.

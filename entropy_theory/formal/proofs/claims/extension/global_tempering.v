@@ -55,3 +55,21 @@ Qed.
 
 Theorem defined : Statements.extension.global_tempering.defined.
 Proof. domains. Qed.
+
+From PolicyEntropy.library Require Import ConditionsMet.
+From Trusted.Theorems.extension Require global_tempering.
+From Trusted.Conditions.extension Require global_tempering.
+
+Theorem and_back_witness : Conditions.extension.global_tempering.and_back_witness.
+Proof.
+  exists 2%nat, one_to_two, (fun a => Nat.eqb a 1), (1 / 2), 1; repeat (split; [met|]); numbers.
+Qed.
+
+Theorem and_back_defined : Conditions.extension.global_tempering.and_back_defined.
+Proof. domains. Qed.
+
+Theorem one_sign_change_witness : Conditions.extension.global_tempering.one_sign_change_witness.
+Proof. exists 2%nat, (fun a => Nat.eqb a 1); met. Qed.
+
+Theorem one_sign_change_defined : Conditions.extension.global_tempering.one_sign_change_defined.
+Proof. domains. Qed.

@@ -138,3 +138,21 @@ Proof. exists 2%nat, (fun _ => 0), (fun _ => 0), (fun _ => 0); limits_witnessed.
 
 Theorem defined : Statements.extension.gradient_entropy_network.defined.
 Proof. domains. Qed.
+
+From PolicyEntropy.library Require Import ConditionsMet.
+From Trusted.Theorems.extension Require gradient_entropy_network.
+From Trusted.Conditions.extension Require gradient_entropy_network.
+
+Theorem any_parametrization_witness : Conditions.extension.gradient_entropy_network.any_parametrization_witness.
+Proof.
+  exists 1%nat, 1%nat, (fun _ _ => 0), (fun _ => 0), (fun _ _ => 0), 0, (fun _ => 0).
+  split; [lia|]; split; [intros; lra|]; split; [intros; apply derivable_pt_lim_const|].
+  intros x; unfold euclidean at 1; simpl.
+  replace (0 + (0 + 0 * x 0%nat) * (0 + 0 * x 0%nat)) with 0 by ring; rewrite sqrt_0; lra.
+Qed.
+
+Theorem any_parametrization_defined : Conditions.extension.gradient_entropy_network.any_parametrization_defined.
+Proof.
+  red; intros; pose proof ln_lt_2; apply nonzero_of_pos.
+  repeat apply Rmult_lt_0_compat; [lra|apply sqrt_lt_R0; lra|lra].
+Qed.

@@ -153,3 +153,10 @@ From PolicyEntropy.library Require Import Witnesses.
 
 Theorem witness : Statements.extension.hessian.witness.
 Proof. exists 2%nat, (fun _ => 0), (fun _ => (- (1))), (fun _ => 1); witnessed. Qed.
+
+From PolicyEntropy.library Require Import ConditionsMet.
+From Trusted.Theorems.extension Require hessian.
+From Trusted.Conditions.extension Require hessian.
+
+Theorem second_derivatives_witness : Conditions.extension.hessian.second_derivatives_witness.
+Proof. exists 1%nat, 0%nat, 0%nat; met. Qed.

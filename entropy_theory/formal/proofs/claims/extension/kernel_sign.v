@@ -101,3 +101,32 @@ Proof.
   - exists (fun t q a => t * Statements.extension.kernel_sign.kernel_times 2 1 alone of_the_first q a); intros q _ a _.
     apply is_derive_Reals; auto_derive; [trivial|ring].
 Qed.
+
+From PolicyEntropy.library Require Import ConditionsMet.
+From Trusted.Theorems.extension Require kernel_sign.
+From Trusted.Conditions.extension Require kernel_sign.
+
+Theorem any_parametrization_witness : Conditions.extension.kernel_sign.any_parametrization_witness.
+Proof.
+  exists 2%nat, 1%nat, 2%nat, (fun x _ => x), one_to_two, (fun _ a i => if Nat.eqb a i then 1 else 0).
+  exists (fun _ => 1), (fun _ a => match a with 0%nat => 1 | _ => 0 end), 1, 0.
+  split; [lia|]; split; [|cbv zeta; split].
+  - intros s a _ inside e positive; exists 1; split; [lra|]; intros y _.
+    match goal with |- Rabs ?x <= _ => replace x with 0 end.
+    + rewrite Rabs_R0; apply Rmult_le_pos; [lra|apply sum_nonneg; intros; apply Rabs_pos].
+    + destruct a as [|[|]]; [| |lia]; simpl; ring.
+  - intros x; unfold Theorems.extension.kernel_sign.table_norm at 1, Theorems.extension.kernel_sign.inner.
+    match goal with |- sqrt ?x <= _ => replace x with 0 end; [rewrite sqrt_0; lra|].
+    unfold Theorems.extension.kernel_sign.total_table, Theorems.extension.kernel_sign.kernel_times, Theorems.extension.kernel_sign.total_table, Theorems.extension.kernel_sign.kernel; simpl; ring.
+  - unfold Theorems.extension.kernel_sign.inner, Theorems.extension.kernel_sign.total_table; simpl sum.
+    rewrite !entropy_gradient_eq by lia; rewrite !Rmult_0_l.
+    match goal with |- 0 < 1 * Rabs ?x => assert (0 < x) as above by numbers; rewrite Rabs_right; lra end.
+Qed.
+
+Theorem any_parametrization_defined : Conditions.extension.kernel_sign.any_parametrization_defined.
+Proof.
+  red; intros; assert (forall x, Conditions.extension.kernel_sign.table_norm_defined m n x) as norms.
+  { intros x; red; unfold Theorems.extension.kernel_sign.inner, Theorems.extension.kernel_sign.total_table.
+    apply sum_nonneg; intros; apply sum_nonneg; intros; apply Rle_0_sqr. }
+  split; [intros; split; apply norms|intros; split; apply norms].
+Qed.

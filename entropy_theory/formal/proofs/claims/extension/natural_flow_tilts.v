@@ -74,3 +74,21 @@ Proof.
     first [apply action_value_edge_reward_pos; [exact some|assumption|assumption|intros; apply exp_pos]
           | apply nonzero_of_pos, mean_responses_pos; [exact some|intros; apply exp_pos]].
 Qed.
+
+From PolicyEntropy.library Require Import ConditionsMet TreeDomains.
+From Trusted.Theorems.extension Require natural_flow_tilts.
+From Trusted.Conditions.extension Require natural_flow_tilts.
+
+Theorem flow_tilts_responses_witness : Conditions.extension.natural_flow_tilts.flow_tilts_responses_witness.
+Proof.
+  exists 2%nat, 1%nat, (fun _ => 0); do 2 (split; [lia|]); intros flow.
+  destruct (flow_tilts_responses 2 1 (fun _ => 0) ltac:(lia) ltac:(lia)) as (_ & starts).
+  destruct (starts (fun _ _ => 0)) as (path & flows & _); exists path; split; [exact flows|].
+  exists 0, [0%nat]; met.
+Qed.
+
+Theorem flow_tilts_responses_defined : Conditions.extension.natural_flow_tilts.flow_tilts_responses_defined.
+Proof.
+  intros n h reward two long flow path _ t y _ _; apply nonzero_of_pos; unfold mean_responses.
+  apply sum_responses_pos; [lia|]; intros u; apply Rmult_lt_0_compat; [apply probability_pos; lia|apply exp_pos].
+Qed.

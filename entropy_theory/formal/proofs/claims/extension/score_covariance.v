@@ -76,3 +76,16 @@ Proof. exists 2%nat, (fun _ => 0), (fun _ => 0), (fun _ => 0), 1; limits_witness
 
 Theorem witness_2 : Statements.extension.score_covariance.witness_2.
 Proof. exists 2%nat, (fun _ => 0), (fun _ => 0), (fun _ => 0), 1; limits_witnessed. Qed.
+
+From PolicyEntropy.library Require Import ConditionsMet.
+From Trusted.Theorems.extension Require score_covariance.
+From Trusted.Conditions.extension Require score_covariance.
+
+Theorem any_parametrization_witness : Conditions.extension.score_covariance.any_parametrization_witness.
+Proof.
+  exists 1%nat, 1%nat, (fun _ _ => 0), (fun _ _ => 0), (fun _ _ => 0), 0, (fun _ => 0).
+  split; [lia|]; split; [|intros; apply derivable_pt_lim_const].
+  intros a _ e positive; exists 1; split; [lra|]; intros y _; simpl.
+  match goal with |- Rabs ?x <= _ => replace x with 0 by ring end.
+  rewrite Rabs_R0; apply Rmult_le_pos; [lra|]; pose proof (Rabs_pos (y 0%nat - 0)); lra.
+Qed.

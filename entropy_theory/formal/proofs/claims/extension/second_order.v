@@ -62,3 +62,10 @@ Proof. exists 2%nat, (fun _ => 0), (fun _ => (- (1))); witnessed. Qed.
 
 Theorem defined : Statements.extension.second_order.defined.
 Proof. domains. Qed.
+
+From PolicyEntropy.library Require Import ConditionsMet.
+From Trusted.Theorems.extension Require second_order.
+From Trusted.Conditions.extension Require second_order.
+
+Theorem as_one_expectation_witness : Conditions.extension.second_order.as_one_expectation_witness.
+Proof. exists 1%nat; met. Qed.

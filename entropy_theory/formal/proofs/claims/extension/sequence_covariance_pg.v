@@ -86,3 +86,13 @@ Proof.
   exists 2%nat, 1%nat, (fun _ => (fun _ => 0)), (fun y => (fun a => match a with | 0%nat => 0 | _ => 1
     end) (List.hd 0%nat y)); witnessed.
 Qed.
+
+From PolicyEntropy.library Require Import ConditionsMet.
+From Trusted.Theorems.extension Require sequence_covariance_pg.
+From Trusted.Conditions.extension Require sequence_covariance_pg.
+
+Theorem entropy_under_policy_gradient_witness : Conditions.extension.sequence_covariance_pg.entropy_under_policy_gradient_witness.
+Proof. exists 2%nat, 1%nat; repeat (split; [met|]); exists [], 0%nat; met. Qed.
+
+Theorem entropy_under_policy_gradient_defined : Conditions.extension.sequence_covariance_pg.entropy_under_policy_gradient_defined.
+Proof. intros n h z two _ y; apply probability_pos; lia. Qed.

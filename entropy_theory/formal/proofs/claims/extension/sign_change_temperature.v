@@ -172,3 +172,44 @@ Proof. exists 2%nat, one_to_four, (fun a => Nat.eqb a 1), 2; witnessed. Qed.
 
 Theorem defined : Statements.extension.sign_change_temperature.defined.
 Proof. domains. Qed.
+
+From PolicyEntropy.library Require Import ConditionsMet.
+From Trusted.Theorems.extension Require sign_change_temperature.
+From Trusted.Conditions.extension Require sign_change_temperature.
+
+Theorem rises_somewhere_iff_witness : Conditions.extension.sign_change_temperature.rises_somewhere_iff_witness.
+Proof. exists 2%nat, (fun a => Nat.eqb a 1); met. Qed.
+
+Theorem rises_somewhere_iff_defined : Conditions.extension.sign_change_temperature.rises_somewhere_iff_defined.
+Proof. domains. Qed.
+
+Theorem falls_somewhere_iff_witness : Conditions.extension.sign_change_temperature.falls_somewhere_iff_witness.
+Proof. exists 2%nat, (fun a => Nat.eqb a 1); met. Qed.
+
+Theorem falls_somewhere_iff_defined : Conditions.extension.sign_change_temperature.falls_somewhere_iff_defined.
+Proof. domains. Qed.
+
+Theorem sign_change_witness : Conditions.extension.sign_change_temperature.sign_change_witness.
+Proof. exists 2%nat, (fun a => Nat.eqb a 1); met. Qed.
+
+Theorem sign_change_defined : Conditions.extension.sign_change_temperature.sign_change_defined.
+Proof. domains. Qed.
+
+Theorem one_correct_answer_witness : Conditions.extension.sign_change_temperature.one_correct_answer_witness.
+Proof. exists 1%nat, 0%nat, 1; met. Qed.
+
+Theorem one_correct_answer_defined : Conditions.extension.sign_change_temperature.one_correct_answer_defined.
+Proof. domains. Qed.
+
+Theorem every_action_correct_witness : Conditions.extension.sign_change_temperature.every_action_correct_witness.
+Proof.
+  exists 2%nat, zero_and_one, (fun _ => true), 2; split; [lia|]; split; [red; reflexivity|]; split; [lra|]; split; [numbers|lra].
+Qed.
+
+Theorem every_action_correct_witness_1 : Conditions.extension.sign_change_temperature.every_action_correct_witness_1.
+Proof.
+  exists 2%nat, zero_and_one, (fun _ => true), (1 / 2); split; [lia|]; split; [red; reflexivity|]; split; [lra|]; split; [numbers|lra].
+Qed.
+
+Theorem every_action_correct_defined : Conditions.extension.sign_change_temperature.every_action_correct_defined.
+Proof. domains. Qed.

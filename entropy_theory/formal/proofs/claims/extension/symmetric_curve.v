@@ -89,3 +89,21 @@ Proof. exists 2%nat, (fun _ => 0), (fun a => Nat.eqb a 1), 1, 2, 1; limits_witne
 
 Theorem defined : Statements.extension.symmetric_curve.defined.
 Proof. domains. Qed.
+
+From PolicyEntropy.library Require Import ConditionsMet.
+From Trusted.Theorems.extension Require symmetric_curve.
+From Trusted.Conditions.extension Require symmetric_curve.
+
+Theorem every_alike_run_stays_on_the_curve_witness : Conditions.extension.symmetric_curve.every_alike_run_stays_on_the_curve_witness.
+Proof.
+  exists 2%nat, (fun a => Nat.eqb a 1), (fun _ _ _ => 0), (fun _ _ => 0).
+  do 2 (split; [met|]); split; [intros; red; intros; reflexivity|].
+  split; [red; intros; reflexivity|intros; ring].
+Qed.
+
+Theorem every_alike_run_stays_on_the_curve_defined : Conditions.extension.symmetric_curve.every_alike_run_stays_on_the_curve_defined.
+Proof.
+  intros n correct update run some others _ _ _ k right wrong; subst right wrong.
+  assert (0 < n)%nat by (destruct some as (a & inside & _); lia).
+  domains.
+Qed.

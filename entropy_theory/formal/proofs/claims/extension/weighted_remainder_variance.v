@@ -70,3 +70,22 @@ Proof.
     - intros a inside; pose proof (largest_ge _ step a inside); pose proof (smallest_le _ step a inside); lra. }
   apply quotient_pos; [nra|assumption].
 Qed.
+
+From PolicyEntropy.library Require Import ConditionsMet.
+From Trusted.Theorems.extension Require weighted_remainder_variance.
+From Trusted.Conditions.extension Require weighted_remainder_variance.
+
+Theorem from_below_witness : Conditions.extension.weighted_remainder_variance.from_below_witness.
+Proof. exists 1%nat; met. Qed.
+
+Theorem from_below_defined : Conditions.extension.weighted_remainder_variance.from_below_defined.
+Proof. domains. Qed.
+
+Theorem from_below_on_the_way_witness : Conditions.extension.weighted_remainder_variance.from_below_on_the_way_witness.
+Proof.
+  exists 1%nat, (fun _ => 0), (fun _ => 0), 0; split; [lia|]; intros t _; right.
+  unfold Theorems.extension.weighted_remainder_variance.variance, covariance, centered, mean; simpl; ring.
+Qed.
+
+Theorem from_below_on_the_way_defined : Conditions.extension.weighted_remainder_variance.from_below_on_the_way_defined.
+Proof. domains. Qed.

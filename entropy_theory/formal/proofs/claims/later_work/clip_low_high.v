@@ -171,3 +171,19 @@ Qed.
 
 Theorem defined : Statements.later_work.clip_low_high.defined.
 Proof. domains. Qed.
+
+From PolicyEntropy.library Require Import ConditionsMet.
+From Trusted.Theorems.later_work Require clip_low_high.
+From Trusted.Conditions.later_work Require clip_low_high.
+
+Theorem slope_of_positive_token_witness : Conditions.later_work.clip_low_high.slope_of_positive_token_witness.
+Proof. exists 1, 0; lra. Qed.
+
+Theorem slope_of_positive_token_witness_1 : Conditions.later_work.clip_low_high.slope_of_positive_token_witness_1.
+Proof. exists 1, 3; lra. Qed.
+
+Theorem slope_of_negative_token_witness : Conditions.later_work.clip_low_high.slope_of_negative_token_witness.
+Proof. exists 1, 1; lra. Qed.
+
+Theorem slope_of_negative_token_witness_1 : Conditions.later_work.clip_low_high.slope_of_negative_token_witness_1.
+Proof. exists 1, (-1); lra. Qed.

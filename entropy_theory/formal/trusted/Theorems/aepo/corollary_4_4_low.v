@@ -20,7 +20,7 @@ Definition rate (n : nat) (logits : vector) (correct : mask) (temperature : R) :
 Definition relative_decrease_near_one : Prop :=
   forall (n : nat) (logits : vector) (correct : mask),
   (1 <= n)%nat -> untempered_rate n logits correct < 0 ->
-  exists closest, closest < 1 /\
+  exists closest, 0 <= closest < 1 /\
     forall temperature, closest < temperature -> temperature < 1 ->
     rate n logits correct temperature < untempered_rate n logits correct.
 

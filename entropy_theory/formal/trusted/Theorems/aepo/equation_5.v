@@ -16,7 +16,7 @@ Definition unit_step (n : nat) (logits : vector) (correct : mask) (temperature :
 (** In particular along one logit. *)
 Definition expected_score : Prop :=
   forall (n : nat) (logits : vector) (correct : mask) (temperature : R) (k : nat),
-  (1 <= n)%nat -> (k < n)%nat ->
+  (1 <= n)%nat -> (k < n)%nat -> 0 < temperature ->
   derivative
     (fun t => total_on n correct (fun a =>
        softmax n (tempered temperature logits) a

@@ -19,6 +19,7 @@ Definition untempered_rate (n : nat) (logits : vector) (correct : mask) : R :=
 (** The effects of right and wrong samples together, E+ + E-, are F(T) - P_T F_all(T). *)
 Definition effect_of_centering : Prop :=
   forall (n : nat) (logits : vector) (correct : mask) (temperature : R),
+  0 < temperature ->
   let hot := softmax n (tempered temperature logits) in
   - sum n (fun a => hot a * ((if correct a then 1 else 0) - total_on n correct hot) * excess n logits a)
   = rate n logits correct temperature

@@ -13,3 +13,8 @@ Proof.
     (log_weights [1; 1; 2; 3])).
   refute claim 4%nat.
 Qed.
+
+From PolicyEntropy.library Require Import Domains TreeDomains.
+
+Theorem defined : Statements.refuted.aent.bonus_pulls_to_uniform.defined.
+Proof. domains. Qed.

@@ -15,3 +15,8 @@ Proof.
     2).
   refute claim 2%nat.
 Qed.
+
+From PolicyEntropy.library Require Import Domains TreeDomains.
+
+Theorem defined : Statements.refuted.aent.entropy_length.defined.
+Proof. domains. Qed.

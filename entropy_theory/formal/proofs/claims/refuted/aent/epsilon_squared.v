@@ -17,3 +17,8 @@ Proof.
     (1 / 2)).
   refute claim 2%nat.
 Qed.
+
+From PolicyEntropy.library Require Import Domains TreeDomains.
+
+Theorem defined : Statements.refuted.aent.epsilon_squared.defined.
+Proof. domains. Qed.

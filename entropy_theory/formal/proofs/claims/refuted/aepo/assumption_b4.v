@@ -16,3 +16,8 @@ Proof.
     4).
   refute claim 3%nat.
 Qed.
+
+From PolicyEntropy.library Require Import Domains TreeDomains.
+
+Theorem defined : Statements.refuted.aepo.assumption_b4.defined.
+Proof. domains. Qed.

@@ -15,3 +15,8 @@ Proof.
     (4 / 5)).
   refute claim 2%nat.
 Qed.
+
+From PolicyEntropy.library Require Import Domains TreeDomains.
+
+Theorem defined : Statements.refuted.aepo.asymmetry.defined.
+Proof. domains. Qed.

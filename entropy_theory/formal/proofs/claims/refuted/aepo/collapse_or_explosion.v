@@ -14,3 +14,8 @@ Proof.
     1).
   refute claim 2%nat.
 Qed.
+
+From PolicyEntropy.library Require Import Domains TreeDomains.
+
+Theorem defined : Statements.refuted.aepo.collapse_or_explosion.defined.
+Proof. domains. Qed.

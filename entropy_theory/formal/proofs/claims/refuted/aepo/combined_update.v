@@ -15,3 +15,8 @@ Proof.
     3).
   refute claim 2%nat.
 Qed.
+
+From PolicyEntropy.library Require Import Domains TreeDomains.
+
+Theorem defined : Statements.refuted.aepo.combined_update.defined.
+Proof. domains. Qed.

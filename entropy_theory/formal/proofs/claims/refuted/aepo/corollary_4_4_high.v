@@ -15,3 +15,8 @@ Proof.
     2).
   refute claim 4%nat.
 Qed.
+
+From PolicyEntropy.library Require Import Domains TreeDomains.
+
+Theorem defined : Statements.refuted.aepo.corollary_4_4_high.defined.
+Proof. domains. Qed.

@@ -15,3 +15,8 @@ Proof.
     (1 / 4)).
   refute claim 5%nat.
 Qed.
+
+From PolicyEntropy.library Require Import Domains TreeDomains.
+
+Theorem defined : Statements.refuted.aepo.corollary_4_4_low.defined.
+Proof. domains. Qed.

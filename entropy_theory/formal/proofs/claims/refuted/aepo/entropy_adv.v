@@ -16,3 +16,8 @@ Proof.
     2).
   refute claim 2%nat.
 Qed.
+
+From PolicyEntropy.library Require Import Domains TreeDomains.
+
+Theorem defined : Statements.refuted.aepo.entropy_adv.defined.
+Proof. domains. Qed.

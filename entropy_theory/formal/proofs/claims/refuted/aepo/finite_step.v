@@ -16,3 +16,8 @@ Proof.
     20).
   refute claim 3%nat.
 Qed.
+
+From PolicyEntropy.library Require Import Domains TreeDomains.
+
+Theorem defined : Statements.refuted.aepo.finite_step.defined.
+Proof. domains. Qed.

@@ -15,3 +15,8 @@ Proof.
     2).
   refute claim 2%nat.
 Qed.
+
+From PolicyEntropy.library Require Import Domains TreeDomains.
+
+Theorem defined : Statements.refuted.aepo.high_temperature_raises.defined.
+Proof. domains. Qed.

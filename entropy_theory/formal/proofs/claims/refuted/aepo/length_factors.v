@@ -16,3 +16,13 @@ Proof.
     2).
   refute claim 2%nat.
 Qed.
+
+From Coq Require Import Lra Lia.
+From PolicyEntropy.library Require Import Basics Trees ResponseLengths Domains TreeDomains.
+
+Theorem defined : Statements.refuted.aepo.length_factors.defined.
+Proof.
+  domains; apply nonzero_of_pos.
+  match goal with inside : response_of ?n ?h ?y |- 0 < _ =>
+    pose proof (tokens_at_least_one n h y inside ltac:(assumption)) as long; change (0 < tokens y); lra end.
+Qed.

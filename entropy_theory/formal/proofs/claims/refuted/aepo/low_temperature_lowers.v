@@ -15,3 +15,8 @@ Proof.
     (1 / 2)).
   refute claim 2%nat.
 Qed.
+
+From PolicyEntropy.library Require Import Domains TreeDomains.
+
+Theorem defined : Statements.refuted.aepo.low_temperature_lowers.defined.
+Proof. domains. Qed.

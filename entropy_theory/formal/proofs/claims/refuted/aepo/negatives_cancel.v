@@ -15,3 +15,8 @@ Proof.
     2).
   refute claim 2%nat.
 Qed.
+
+From PolicyEntropy.library Require Import Domains TreeDomains.
+
+Theorem defined : Statements.refuted.aepo.negatives_cancel.defined.
+Proof. domains. Qed.

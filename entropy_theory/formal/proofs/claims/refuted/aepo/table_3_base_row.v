@@ -16,3 +16,8 @@ Proof.
     (1 / 200)).
   refute claim 7%nat.
 Qed.
+
+From PolicyEntropy.library Require Import Domains TreeDomains.
+
+Theorem defined : Statements.refuted.aepo.table_3_base_row.defined.
+Proof. domains. Qed.

@@ -15,3 +15,8 @@ Proof.
     1).
   refute claim 3%nat.
 Qed.
+
+From PolicyEntropy.library Require Import Domains TreeDomains.
+
+Theorem defined : Statements.refuted.entropy_mechanism.algorithm_irrelevance.defined.
+Proof. domains. Qed.

@@ -16,3 +16,8 @@ Proof.
     (1 / 64)).
   refute claim 2%nat.
 Qed.
+
+From PolicyEntropy.library Require Import Domains TreeDomains.
+
+Theorem defined : Statements.refuted.entropy_mechanism.kl_cov_npg.defined.
+Proof. domains. Qed.

@@ -14,3 +14,8 @@ Proof.
     (marks [false; true; false])).
   refute claim 3%nat.
 Qed.
+
+From PolicyEntropy.library Require Import Domains TreeDomains.
+
+Theorem defined : Statements.refuted.entropy_mechanism.points_on_the_curve.defined.
+Proof. domains. Qed.

@@ -15,3 +15,8 @@ Proof.
     1).
   refute claim 2%nat.
 Qed.
+
+From PolicyEntropy.library Require Import Domains TreeDomains.
+
+Theorem defined : Statements.refuted.entropy_mechanism.selected_tokens.defined.
+Proof. domains. Qed.

@@ -16,3 +16,8 @@ Proof.
     (1 / 20)).
   refute claim 7%nat.
 Qed.
+
+From PolicyEntropy.library Require Import Domains TreeDomains.
+
+Theorem defined : Statements.refuted.entropy_mechanism.table_2_averages.defined.
+Proof. domains. Qed.

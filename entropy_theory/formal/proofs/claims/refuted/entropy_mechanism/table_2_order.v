@@ -14,3 +14,8 @@ Proof.
     (entries [113 / 5; 129 / 10; 307 / 5; 404 / 5; 291 / 10; 213 / 5; 191 / 5])).
   refute claim 7%nat.
 Qed.
+
+From PolicyEntropy.library Require Import Domains TreeDomains.
+
+Theorem defined : Statements.refuted.entropy_mechanism.table_2_order.defined.
+Proof. domains. Qed.

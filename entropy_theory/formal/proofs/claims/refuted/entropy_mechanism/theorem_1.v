@@ -16,3 +16,8 @@ Proof.
     1).
   refute claim 2%nat.
 Qed.
+
+From PolicyEntropy.library Require Import Domains TreeDomains.
+
+Theorem defined : Statements.refuted.entropy_mechanism.theorem_1.defined.
+Proof. domains. Qed.

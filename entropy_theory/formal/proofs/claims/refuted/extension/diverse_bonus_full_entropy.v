@@ -14,3 +14,8 @@ Proof.
     (marks [true; true; false])).
   refute claim 3%nat.
 Qed.
+
+From PolicyEntropy.library Require Import Domains TreeDomains.
+
+Theorem defined : Statements.refuted.extension.diverse_bonus_full_entropy.defined.
+Proof. domains. Qed.

@@ -14,3 +14,8 @@ Proof.
     (marks [false; true; true])).
   refute claim 3%nat.
 Qed.
+
+From PolicyEntropy.library Require Import Domains TreeDomains.
+
+Theorem defined : Statements.refuted.extension.diverse_bonus_price.defined.
+Proof. domains. Qed.

@@ -15,3 +15,8 @@ Proof.
     (entries [3; 3; - 3])).
   refute claim 3%nat.
 Qed.
+
+From PolicyEntropy.library Require Import Domains TreeDomains.
+
+Theorem defined : Statements.refuted.extension.level_set_one_coefficient.defined.
+Proof. domains. Qed.

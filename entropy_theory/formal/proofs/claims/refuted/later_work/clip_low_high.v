@@ -15,3 +15,8 @@ Proof.
     (1 / 5)).
   refute claim 2%nat.
 Qed.
+
+From PolicyEntropy.library Require Import Domains TreeDomains.
+
+Theorem defined : Statements.refuted.later_work.clip_low_high.defined.
+Proof. domains. Qed.

@@ -14,3 +14,8 @@ Proof.
     (entries [0; 0; 3 / 4; 1])).
   refute claim 4%nat.
 Qed.
+
+From PolicyEntropy.library Require Import Domains TreeDomains.
+
+Theorem defined : Statements.refuted.later_work.opefo_reward.defined.
+Proof. domains. Qed.

@@ -25,5 +25,13 @@ Definition printed : Prop :=
   (2 <= n)%nat ->
   forall a, (a < n)%nat -> 0 <= - above_uniform n logits a * gains n logits a.
 
+Definition above_uniform_defined (n : nat) (logits : vector) (a : nat) : Prop :=
+  INR n <> 0.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector),
+  (2 <= n)%nat ->
+  (forall a, (a < n)%nat -> above_uniform_defined n logits a).
+
 (** There is an instance at which it fails. *)
 Definition refuted : Prop := ~ printed.

@@ -16,5 +16,13 @@ Definition printed : Prop :=
   1 < temperature ->
   mean_responses n h logits (lengths n h logits) <= mean_responses n h (fun s a => logits s a / temperature) (lengths n h logits).
 
+Definition defined : Prop :=
+  forall (n h : nat) (logits : state -> vector) (temperature : R),
+  n = 2%nat ->
+  (1 <= h)%nat ->
+  0 < temperature ->
+  1 < temperature ->
+  temperature <> 0.
+
 (** There is an instance at which it fails. *)
 Definition refuted : Prop := ~ printed.

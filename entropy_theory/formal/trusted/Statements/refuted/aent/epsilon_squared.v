@@ -41,5 +41,27 @@ Definition printed : Prop :=
   0 < epsilon ->
   largest_right_probability n h logits (fun y => if correct y then 1 else 0) * (epsilon ^ 2 + 2 * coefficient * soft_constant n h logits (fun y => if correct y then 1 else 0) coefficient * entropy_bias n h logits (fun y => if correct y then 1 else 0) coefficient) <= 2 * coefficient * soft_constant n h logits (fun y => if correct y then 1 else 0) coefficient * sqrt (INR h) * epsilon.
 
+Definition soft_visits_defined (n : nat) (h : nat) (logits : state -> vector) (reward : state -> R) (coefficient : R) (s : state) : Prop :=
+  coefficient <> 0.
+
+Definition soft_constant_defined (n : nat) (h : nat) (logits : state -> vector) (reward : state -> R) (coefficient : R) : Prop :=
+  (forall s, state_of n h s -> soft_visits_defined n h logits reward coefficient s) /\
+  (forall s, state_of n h s -> soft_visits n h logits reward coefficient s <> 0).
+
+Definition entropy_bias_defined (n : nat) (h : nat) (logits : state -> vector) (reward : state -> R) (coefficient : R) : Prop :=
+  0 < INR n /\
+  0 < number_right n h reward.
+
+Definition defined : Prop :=
+  forall (n h : nat) (logits : state -> vector) (correct : state -> bool) (coefficient : R) (epsilon : R),
+  (2 <= n)%nat ->
+  (1 <= h)%nat ->
+  (exists y, response_of n h y /\ correct y = true) ->
+  0 < coefficient ->
+  0 < epsilon ->
+  soft_constant_defined n h logits (fun y => if correct y then 1 else 0) coefficient /\
+  0 <= INR h /\
+  entropy_bias_defined n h logits (fun y => if correct y then 1 else 0) coefficient.
+
 (** There is an instance at which it fails. *)
 Definition refuted : Prop := ~ printed.

@@ -54,5 +54,50 @@ Definition printed : Prop :=
   (~ (forall a, (a < n)%nat -> correct a = true)) ->
   9 * target / 10 <= ceiling n (run (fun j z => (switched_step n z correct target learning_rate)) logits 16) correct.
 
+Definition unit_step_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) (a : nat) : Prop :=
+  temperature <> 0.
+
+Definition aepo_step_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) (grpo_weight : R) (a : nat) : Prop :=
+  unit_step_defined n logits correct temperature a.
+
+Definition after_step_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) (grpo_weight : R) (learning_rate : R) (a : nat) : Prop :=
+  aepo_step_defined n logits correct temperature grpo_weight a.
+
+Definition switched_step_defined (n : nat) (logits : vector) (correct : mask) (target : R) (learning_rate : R) (a : nat) : Prop :=
+  after_step_defined n logits correct (if less (entropy n logits) target then 6 / 5 else 4 / 5) 1 learning_rate a.
+
+Definition gap_defined (n : nat) (logits : vector) (correct : mask) : Prop :=
+  count n logits correct <> 0.
+
+Definition log_wrong_bound_defined (n : nat) (logits : vector) (correct : mask) : Prop :=
+  count n logits correct <> 0 /\
+  0 < count n logits (fun a => negb (correct a)) / count n logits correct /\
+  gap_defined n logits correct.
+
+Definition widest_entropy_defined (right : R) (wrong : R) (log_e : R) : Prop :=
+  0 < right /\
+  0 < 1 + - exp log_e /\
+  right <> 0 /\
+  0 < wrong / right.
+
+Definition ceiling_defined (n : nat) (logits : vector) (correct : mask) : Prop :=
+  log_wrong_bound_defined n logits correct /\
+  INR n <> 0 /\
+  ((exp (log_wrong_bound n logits correct) < count n logits (fun a => negb (correct a)) / INR n) -> log_wrong_bound_defined n logits correct) /\
+  ((exp (log_wrong_bound n logits correct) < count n logits (fun a => negb (correct a)) / INR n) -> widest_entropy_defined (count n logits correct) (count n logits (fun a => negb (correct a))) (log_wrong_bound n logits correct)) /\
+  (~ (exp (log_wrong_bound n logits correct) < count n logits (fun a => negb (correct a)) / INR n) -> 0 < INR n).
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (target : R) (learning_rate : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 < target ->
+  0 < learning_rate ->
+  target < ln (INR n) ->
+  (~ (forall a, (a < n)%nat -> correct a = true)) ->
+  0 < INR n /\
+  (forall j : nat, forall z : vector, forall b, (b < n)%nat -> switched_step_defined n z correct target learning_rate b) /\
+  ceiling_defined n (run (fun j z => (switched_step n z correct target learning_rate)) logits 16) correct.
+
 (** There is an instance at which it fails. *)
 Definition refuted : Prop := ~ printed.

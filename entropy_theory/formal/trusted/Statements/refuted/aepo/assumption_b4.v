@@ -15,5 +15,15 @@ Definition printed : Prop :=
   0 < temperature ->
   0 <= sum n (fun a => entropy_gradient n logits a * unit_step n logits correct temperature a) * (sum n (fun a => entropy_gradient n logits a * unit_step n logits correct temperature a) + sum n (fun a => entropy_gradient n logits a * shared a) * sum n (fun a => shared a * unit_step n logits correct temperature a)).
 
+Definition unit_step_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) (a : nat) : Prop :=
+  temperature <> 0.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (shared : vector) (temperature : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 < temperature ->
+  (forall a, (a < n)%nat -> unit_step_defined n logits correct temperature a).
+
 (** There is an instance at which it fails. *)
 Definition refuted : Prop := ~ printed.

@@ -21,5 +21,15 @@ Definition printed : Prop :=
   1 - 1 / temperature_high <= 1 / temperature_low - 1 ->
   0 <= sum n (fun a => (softmax n (tempered temperature_low logits) a - softmax n logits a + (softmax n (tempered temperature_high logits) a - softmax n logits a)) * excess n logits a).
 
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (temperature_high : R) (temperature_low : R),
+  (2 <= n)%nat ->
+  1 < temperature_high ->
+  0 < temperature_low ->
+  temperature_low < 1 ->
+  1 - 1 / temperature_high <= 1 / temperature_low - 1 ->
+  temperature_low <> 0 /\
+  temperature_high <> 0.
+
 (** There is an instance at which it fails. *)
 Definition refuted : Prop := ~ printed.

@@ -34,5 +34,18 @@ Definition printed : Prop :=
   0 < - rate_without_temperature n logits correct ->
   entropy_change n logits (fun a => learning_rate * unit_step_without_temperature n logits correct a) <= entropy_change n logits (fun a => learning_rate * unit_step n logits correct temperature a).
 
+Definition unit_step_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) (a : nat) : Prop :=
+  temperature <> 0.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (temperature : R) (learning_rate : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 < temperature ->
+  0 < learning_rate ->
+  1 < temperature ->
+  0 < - rate_without_temperature n logits correct ->
+  (forall a, (a < n)%nat -> unit_step_defined n logits correct temperature a).
+
 (** There is an instance at which it fails. *)
 Definition refuted : Prop := ~ printed.

@@ -23,5 +23,15 @@ Definition printed : Prop :=
   1 < temperature ->
   0 <= rate n logits correct temperature.
 
+Definition rate_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) : Prop :=
+  temperature <> 0.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (temperature : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  1 < temperature ->
+  rate_defined n logits correct temperature.
+
 (** There is an instance at which it fails. *)
 Definition refuted : Prop := ~ printed.

@@ -29,5 +29,19 @@ Definition printed : Prop :=
   0 < temperature ->
   sum_states n h (fun s => sum n (fun a => policy_update n h logits (rewards n h logits reward) temperature s a * policy_update n h logits (rewards n h logits reward) temperature s a)) * sum_states n h (fun s => sum n (fun a => policy_update n h logits (fun y => rewards n h logits reward y / lengths n h logits y) temperature s a * policy_update n h logits (fun y => rewards n h logits reward y / lengths n h logits y) temperature s a)) = sum_states n h (fun s => sum n (fun a => policy_update n h logits (rewards n h logits reward) temperature s a * policy_update n h logits (fun y => rewards n h logits reward y / lengths n h logits y) temperature s a)) * sum_states n h (fun s => sum n (fun a => policy_update n h logits (rewards n h logits reward) temperature s a * policy_update n h logits (fun y => rewards n h logits reward y / lengths n h logits y) temperature s a)).
 
+Definition policy_update_defined (n : nat) (h : nat) (logits : state -> vector) (factor : state -> R) (temperature : R) (s : state) (a : nat) : Prop :=
+  temperature <> 0.
+
+Definition defined : Prop :=
+  forall (n h : nat) (logits : state -> vector) (reward : state -> vector) (temperature : R),
+  (2 <= n)%nat ->
+  (1 <= h)%nat ->
+  (forall s, state_of n h s -> forall a, (a < n)%nat -> 0 <= reward s a) ->
+  (forall s, state_of n h s -> forall a, (a < n)%nat -> reward s a <= 1) ->
+  0 < temperature ->
+  (forall s, state_of n h s -> forall a, (a < n)%nat -> policy_update_defined n h logits (rewards n h logits reward) temperature s a) /\
+  (forall y, response_of n h y -> lengths n h logits y <> 0) /\
+  (forall s, state_of n h s -> forall a, (a < n)%nat -> policy_update_defined n h logits (fun y => rewards n h logits reward y / lengths n h logits y) temperature s a).
+
 (** There is an instance at which it fails. *)
 Definition refuted : Prop := ~ printed.

@@ -24,5 +24,16 @@ Definition printed : Prop :=
   temperature < 1 ->
   0 <= - rate n logits correct temperature.
 
+Definition rate_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) : Prop :=
+  temperature <> 0.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (temperature : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 < temperature ->
+  temperature < 1 ->
+  rate_defined n logits correct temperature.
+
 (** There is an instance at which it fails. *)
 Definition refuted : Prop := ~ printed.

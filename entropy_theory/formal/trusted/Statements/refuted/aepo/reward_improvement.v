@@ -25,5 +25,27 @@ Definition printed : Prop :=
   (~ (forall a, (a < n)%nat -> correct a = true)) ->
   ln (1 + mean_growth n logits (fun a => negb (correct a)) (fun a => learning_rate * unit_step n logits correct temperature a)) <= ln (1 + mean_growth n logits correct (fun a => learning_rate * unit_step n logits correct temperature a)).
 
+Definition unit_step_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) (a : nat) : Prop :=
+  temperature <> 0.
+
+Definition conditional_without_temperature_defined (n : nat) (logits : vector) (chosen : mask) (a : nat) : Prop :=
+  sum n (fun b => if chosen b then exp (logits b - largest_on n chosen logits) else 0) <> 0.
+
+Definition mean_growth_defined (n : nat) (logits : vector) (chosen : mask) (step : vector) : Prop :=
+  (forall a, (a < n)%nat -> conditional_without_temperature_defined n logits chosen a).
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (temperature : R) (learning_rate : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 < temperature ->
+  0 < learning_rate ->
+  (~ (forall a, (a < n)%nat -> correct a = true)) ->
+  (forall a, (a < n)%nat -> unit_step_defined n logits correct temperature a) /\
+  mean_growth_defined n logits correct (fun a => learning_rate * unit_step n logits correct temperature a) /\
+  0 < 1 + mean_growth n logits correct (fun a => learning_rate * unit_step n logits correct temperature a) /\
+  mean_growth_defined n logits (fun a => negb (correct a)) (fun a => learning_rate * unit_step n logits correct temperature a) /\
+  0 < 1 + mean_growth n logits (fun a => negb (correct a)) (fun a => learning_rate * unit_step n logits correct temperature a).
+
 (** There is an instance at which it fails. *)
 Definition refuted : Prop := ~ printed.

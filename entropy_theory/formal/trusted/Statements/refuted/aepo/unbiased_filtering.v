@@ -19,5 +19,16 @@ Definition printed : Prop :=
   0 < temperature ->
   forall a, (a < n)%nat -> total_on n correct (softmax n logits) * unit_step n logits correct temperature a = total_on n correct (softmax n (tempered temperature logits)) * unit_step_without_temperature n logits correct a.
 
+Definition unit_step_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) (a : nat) : Prop :=
+  temperature <> 0.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (temperature : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 < temperature ->
+  (forall a, (a < n)%nat -> unit_step_defined n logits correct temperature a) /\
+  temperature <> 0.
+
 (** There is an instance at which it fails. *)
 Definition refuted : Prop := ~ printed.

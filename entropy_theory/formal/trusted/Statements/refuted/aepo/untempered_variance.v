@@ -27,5 +27,19 @@ Definition printed : Prop :=
   0 < temperature ->
   variance n logits correct temperature <= variance_without_temperature n logits correct.
 
+Definition unit_step_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) (a : nat) : Prop :=
+  temperature <> 0.
+
+Definition variance_defined (n : nat) (logits : vector) (correct : mask) (temperature : R) : Prop :=
+  temperature <> 0 /\
+  (forall a, (a < n)%nat -> unit_step_defined n logits correct temperature a).
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (temperature : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 < temperature ->
+  variance_defined n logits correct temperature.
+
 (** There is an instance at which it fails. *)
 Definition refuted : Prop := ~ printed.

@@ -24,5 +24,16 @@ Definition printed : Prop :=
   (~ (forall a, (a < n)%nat -> correct a = true)) ->
   entropy n (fun a => logits a + (if correct a then ln (performance n (fun b => logits b + learning_rate * gradient_step n logits correct b) correct) - ln (failure n (fun b => logits b + learning_rate * gradient_step n logits correct b) correct) - (ln (performance n logits correct) - ln (failure n logits correct)) else 0)) = entropy n (fun a => logits a + learning_rate * gradient_step n logits correct a).
 
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (learning_rate : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 < learning_rate ->
+  (~ (forall a, (a < n)%nat -> correct a = true)) ->
+  (forall a, (a < n)%nat -> (correct a = true) -> 0 < performance n (fun b => logits b + learning_rate * gradient_step n logits correct b) correct) /\
+  (forall a, (a < n)%nat -> (correct a = true) -> 0 < failure n (fun b => logits b + learning_rate * gradient_step n logits correct b) correct) /\
+  (forall a, (a < n)%nat -> (correct a = true) -> 0 < performance n logits correct) /\
+  (forall a, (a < n)%nat -> (correct a = true) -> 0 < failure n logits correct).
+
 (** There is an instance at which it fails. *)
 Definition refuted : Prop := ~ printed.

@@ -35,5 +35,12 @@ Definition printed : Prop :=
   (exists a, (a < n)%nat /\ (selected n logits drift reward lower a = true)) ->
   0 <= first_order n logits (fun a => (if selected n logits drift reward lower a then penalty_score n logits drift a else 0) / softmax n logits a).
 
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (drift : vector) (reward : vector) (lower : R),
+  (2 <= n)%nat ->
+  0 < lower ->
+  (exists a, (a < n)%nat /\ (selected n logits drift reward lower a = true)) ->
+  (forall a, (a < n)%nat -> softmax n logits a <> 0).
+
 (** There is an instance at which it fails. *)
 Definition refuted : Prop := ~ printed.

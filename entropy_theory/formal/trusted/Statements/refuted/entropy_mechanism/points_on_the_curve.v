@@ -20,5 +20,19 @@ Definition printed : Prop :=
   of_likeliest_right n logits correct = 0 /\
   of_rarest_wrong n logits correct = 0.
 
+Definition of_likeliest_right_defined (n : nat) (logits : vector) (correct : mask) : Prop :=
+  total_on n correct (softmax n logits) <> 0.
+
+Definition of_rarest_wrong_defined (n : nat) (logits : vector) (correct : mask) : Prop :=
+  total_on n (fun a => negb (correct a)) (softmax n logits) <> 0.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  (~ (forall a, (a < n)%nat -> correct a = true)) ->
+  of_likeliest_right_defined n logits correct /\
+  of_rarest_wrong_defined n logits correct.
+
 (** There is an instance at which it fails. *)
 Definition refuted : Prop := ~ printed.

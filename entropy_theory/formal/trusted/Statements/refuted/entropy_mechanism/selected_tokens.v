@@ -21,5 +21,22 @@ Definition printed : Prop :=
   (forall a, (a < n)%nat -> 0 <= (if negb (less (cross_product n surprisal advantage a) lower) then deviation n (fun b => - surprisal b) a else 1)) /\
   (forall a, (a < n)%nat -> 0 <= (if negb (less (cross_product n surprisal advantage a) lower) then deviation n advantage a else 1)).
 
+Definition deviation_defined (n : nat) (values : vector) (a : nat) : Prop :=
+  INR n <> 0.
+
+Definition cross_product_defined (n : nat) (surprisal : vector) (advantage : vector) (a : nat) : Prop :=
+  deviation_defined n (fun b => - surprisal b) a /\
+  deviation_defined n advantage a.
+
+Definition defined : Prop :=
+  forall (n : nat) (surprisal : vector) (advantage : vector) (lower : R),
+  (2 <= n)%nat ->
+  (forall a, (a < n)%nat -> 0 <= surprisal a) ->
+  0 < lower ->
+  (exists a, (a < n)%nat /\ (~ (cross_product n surprisal advantage a < lower))) ->
+  (forall a, (a < n)%nat -> cross_product_defined n surprisal advantage a) /\
+  (forall a, (a < n)%nat -> (~ (cross_product n surprisal advantage a < lower)) -> deviation_defined n (fun b => - surprisal b) a) /\
+  (forall a, (a < n)%nat -> (~ (cross_product n surprisal advantage a < lower)) -> deviation_defined n advantage a).
+
 (** There is an instance at which it fails. *)
 Definition refuted : Prop := ~ printed.

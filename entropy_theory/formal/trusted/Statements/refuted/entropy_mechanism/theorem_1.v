@@ -31,5 +31,15 @@ Definition printed : Prop :=
   0 < learning_rate ->
   forall s, state_of n h s -> Rabs (entropy_change n (logits s) (fun a => learning_rate * policy_gradient n h logits reward s a) - learning_rate * - covariance n (softmax n (logits s)) (log_softmax n (logits s)) (weighted_advantage n h logits reward s)) <= remainder_bound n h (fun u a => learning_rate * policy_gradient n h logits reward u a) s.
 
+Definition remainder_bound_defined (n : nat) (h : nat) (step : state -> vector) (s : state) : Prop :=
+  0 < INR n.
+
+Definition defined : Prop :=
+  forall (n h : nat) (logits : state -> vector) (reward : state -> R) (learning_rate : R),
+  (2 <= n)%nat ->
+  (1 <= h)%nat ->
+  0 < learning_rate ->
+  (forall s, state_of n h s -> remainder_bound_defined n h (fun u a => learning_rate * policy_gradient n h logits reward u a) s).
+
 (** There is an instance at which it fails. *)
 Definition refuted : Prop := ~ printed.

@@ -30,5 +30,21 @@ Definition printed : Prop :=
   nonempty n correct ->
   0 <= right_mass n logits correct * rate n logits correct.
 
+Definition renormalized_defined (n : nat) (logits : vector) (inside : mask) (a : nat) : Prop :=
+  total_on n inside (softmax n logits) <> 0.
+
+Definition clamped_tilt_defined (n : nat) (logits : vector) (inside : mask) (a : nat) : Prop :=
+  renormalized_defined n logits inside a /\
+  (forall b, (b < n)%nat -> renormalized_defined n logits inside b).
+
+Definition rate_defined (n : nat) (logits : vector) (inside : mask) : Prop :=
+  (forall a, (a < n)%nat -> clamped_tilt_defined n logits inside a).
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  rate_defined n logits correct.
+
 (** There is an instance at which it fails. *)
 Definition refuted : Prop := ~ printed.

@@ -22,5 +22,17 @@ Definition printed : Prop :=
   nonempty n correct ->
   0 <= reward_rate n logits correct.
 
+Definition renormalized_defined (n : nat) (logits : vector) (inside : mask) (a : nat) : Prop :=
+  total_on n inside (softmax n logits) <> 0.
+
+Definition reward_rate_defined (n : nat) (logits : vector) (correct : mask) : Prop :=
+  (forall a, (a < n)%nat -> renormalized_defined n logits correct a).
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  reward_rate_defined n logits correct.
+
 (** There is an instance at which it fails. *)
 Definition refuted : Prop := ~ printed.

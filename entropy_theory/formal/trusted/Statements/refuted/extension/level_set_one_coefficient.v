@@ -47,5 +47,30 @@ Definition printed : Prop :=
   0 < entropy_of_bonus n logits correct + entropy_of_bonus n other correct ->
   (entropy_of_learning n logits correct + entropy_of_learning n other correct) * (reward_of_bonus n logits correct + reward_of_bonus n other correct) <= (learning n logits correct + learning n other correct) * (entropy_of_bonus n logits correct + entropy_of_bonus n other correct).
 
+Definition renormalized_defined (n : nat) (logits : vector) (inside : mask) (a : nat) : Prop :=
+  total_on n inside (softmax n logits) <> 0.
+
+Definition surprise_defined (n : nat) (logits : vector) (correct : mask) (a : nat) : Prop :=
+  ((correct a = true) -> forall b, (b < n)%nat -> renormalized_defined n logits correct b).
+
+Definition diverse_step_defined (n : nat) (logits : vector) (correct : mask) (a : nat) : Prop :=
+  surprise_defined n logits correct a.
+
+Definition entropy_of_bonus_defined (n : nat) (logits : vector) (correct : mask) : Prop :=
+  (forall a, (a < n)%nat -> diverse_step_defined n logits correct a).
+
+Definition reward_of_bonus_defined (n : nat) (logits : vector) (correct : mask) : Prop :=
+  (forall a, (a < n)%nat -> diverse_step_defined n logits correct a).
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (correct : mask) (other : vector),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 < entropy_of_bonus n logits correct + entropy_of_bonus n other correct ->
+  entropy_of_bonus_defined n logits correct /\
+  entropy_of_bonus_defined n other correct /\
+  reward_of_bonus_defined n logits correct /\
+  reward_of_bonus_defined n other correct.
+
 (** There is an instance at which it fails. *)
 Definition refuted : Prop := ~ printed.

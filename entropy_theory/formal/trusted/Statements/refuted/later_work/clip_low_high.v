@@ -32,5 +32,26 @@ Definition printed : Prop :=
   (exists a, (a < n)%nat /\ ((above n logits drift epsilon a = true) \/ (below n logits drift epsilon a = true))) ->
   0 <= Rmin (if some_on n (below n logits drift epsilon) then first_order n logits (score_step n logits (fun b => (softmax n logits b - (if negb (below n logits drift epsilon b) then softmax n logits b else 0)) / 2)) else 1) (if some_on n (above n logits drift epsilon) then - first_order n logits (score_step n logits (fun b => ((if negb (above n logits drift epsilon b) then softmax n logits b else 0) - softmax n logits b) / 2)) else 1).
 
+Definition ratio_defined (n : nat) (logits : vector) (drift : vector) (a : nat) : Prop :=
+  softmax n (fun b => logits b - drift b) a <> 0.
+
+Definition above_defined (n : nat) (logits : vector) (drift : vector) (epsilon : R) (a : nat) : Prop :=
+  ratio_defined n logits drift a.
+
+Definition below_defined (n : nat) (logits : vector) (drift : vector) (epsilon : R) (a : nat) : Prop :=
+  ratio_defined n logits drift a.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (drift : vector) (epsilon : R),
+  (2 <= n)%nat ->
+  0 < epsilon ->
+  epsilon < 1 ->
+  (exists a, (a < n)%nat /\ ((above n logits drift epsilon a = true) \/ (below n logits drift epsilon a = true))) ->
+  (forall a, (a < n)%nat -> above_defined n logits drift epsilon a) /\
+  (forall a, (a < n)%nat -> ~ (above n logits drift epsilon a = true) -> below_defined n logits drift epsilon a) /\
+  (forall a, (a < n)%nat -> below_defined n logits drift epsilon a) /\
+  ((exists a, (a < n)%nat /\ (below n logits drift epsilon a = true)) -> forall b, (b < n)%nat -> below_defined n logits drift epsilon b) /\
+  ((exists a, (a < n)%nat /\ (above n logits drift epsilon a = true)) -> forall b, (b < n)%nat -> above_defined n logits drift epsilon b).
+
 (** There is an instance at which it fails. *)
 Definition refuted : Prop := ~ printed.

@@ -30,5 +30,17 @@ Definition printed : Prop :=
   4722366482869645 / 4722366482869645213696 < sum n (fun a => Rabs (flows n logits (fun b => softmax n logits b * centered n (softmax n logits) reward b) a)) ->
   0 <= sum n (fun a => balanced n logits (fun b => softmax n logits b * centered n (softmax n logits) reward b) (flows n logits (fun c => softmax n logits c * centered n (softmax n logits) reward c)) a * softmax n logits a * centered n (softmax n logits) reward a).
 
+Definition balance_defined (n : nat) (flow : vector) : Prop :=
+  sum n (fun a => Rabs (flow a)) <> 0.
+
+Definition balanced_defined (n : nat) (logits : vector) (coefficients : vector) (flow : vector) (a : nat) : Prop :=
+  balance_defined n flow.
+
+Definition defined : Prop :=
+  forall (n : nat) (logits : vector) (reward : vector),
+  (2 <= n)%nat ->
+  4722366482869645 / 4722366482869645213696 < sum n (fun a => Rabs (flows n logits (fun b => softmax n logits b * centered n (softmax n logits) reward b) a)) ->
+  (forall a, (a < n)%nat -> balanced_defined n logits (fun b => softmax n logits b * centered n (softmax n logits) reward b) (flows n logits (fun c => softmax n logits c * centered n (softmax n logits) reward c)) a).
+
 (** There is an instance at which it fails. *)
 Definition refuted : Prop := ~ printed.
