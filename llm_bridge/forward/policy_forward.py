@@ -17,6 +17,7 @@ import transformers
 
 from llm_bridge.data.models import cache_argument
 from llm_bridge.forward import fused_forward, shared_prompts
+from llm_bridge.head.per_token import LogitMap
 from llm_bridge.head.token_statistics import TokenStatistics, from_logits
 from llm_bridge.running.sharding import is_sharded
 
@@ -48,7 +49,8 @@ class Forward:
         self._removed_fraction = removed_fraction
         signature = inspect.signature(type(model).forward)
         self._takes_positions = "position_ids" in signature.parameters
-        self._fused: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
+        self._maps: WeakKeyDictionary[Any, LogitMap | None] = WeakKeyDictionary()
+        """What each model does to its head's product; None for one that needs its logits."""
         self._agrees: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
 
     def logits(self, model: Any, rows: dict[str, Any]) -> torch.Tensor:
@@ -65,7 +67,7 @@ class Forward:
 
     def statistics(self, model: Any, rows: dict[str, Any]) -> TokenStatistics:
         """Return statistics of the completions' tokens; ``rows["mask"]`` may leave some of them out."""
-        if not self._has_fused_head(model, rows):
+        if self._logit_map(model, rows) is None:
             return self.from_logits(self.logits(model, rows), rows)
         if rows["completion_ids"].shape[1] > 1:  # else nothing is read behind the prompt
             first, owner = shared_prompts.distinct(rows["prompt_ids"], rows["prompt_mask"])
@@ -88,8 +90,9 @@ class Forward:
 
     def _fused_statistics(self, model: Any, rows: dict[str, Any], forward: Any, **options: Any) -> Any:
         mask = rows.get("mask", rows["completion_mask"]).bool()
+        plain = self._accelerator.unwrap_model(model)
         return fused_forward.statistics(
-            self._accelerator.unwrap_model(model), forward, rows["completion_ids"], mask,
+            plain, forward, rows["completion_ids"], mask, logit_map=self._maps[plain],
             removed_fraction=self._removed_fraction, temperature=self._temperature, **options,
         )
 
@@ -114,20 +117,21 @@ class Forward:
             ),
         )
 
-    def _has_fused_head(self, model: Any, rows: dict[str, Any]) -> bool:
-        """Whether the model's head can return statistics; tried at its first forward pass."""
+    def _logit_map(self, model: Any, rows: dict[str, Any]) -> LogitMap | None:
+        """Return what a model's fused head applies, or None for none; tried at its first pass."""
         plain = self._accelerator.unwrap_model(model)
-        if plain not in self._fused:
+        if plain not in self._maps:
             short = {name: rows[name][:1, :2] for name in COLUMNS}
-            found = fused_forward.obstacle(
-                plain, lambda: self._model_logits(model, short), tuple(short["completion_ids"].shape)
-            )
-            if found is not None and self._accelerator.is_main_process:
-                logger.warning(
-                    "%s holds the logits of every token in memory: %s", type(plain).__name__, found
-                )
-            self._fused[plain] = found is None
-        return self._fused[plain]
+            try:
+                self._maps[plain] = fused_forward.tried(
+                    plain, lambda: self._model_logits(model, short),
+                    tuple(short["completion_ids"].shape))
+            except fused_forward.HeldLogitsError as error:
+                self._maps[plain] = None
+                if self._accelerator.is_main_process:
+                    logger.warning("%s holds the logits of every token in memory: %s",
+                                   type(plain).__name__, error)
+        return self._maps[plain]
 
     def _shares_prompts(self, model: Any, rows: dict[str, Any]) -> bool:
         """Whether this pass may read its prompts once.

@@ -20,7 +20,7 @@ from llm_bridge.objective.batches import stacked
 from llm_bridge.running import faults
 from llm_bridge.sampling import samplers
 from llm_bridge.sampling.drawing_options import Drawing, SampleConfig
-from llm_bridge.sampling.samplers.batch import score
+from llm_bridge.sampling.samplers.batch import Scorer
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,7 +62,8 @@ class SampledCompletions:
 
 
 def sample(
-    model: Any, tokenizer: Any, prompts: list[str], *, progress: bool = False, **options: Any
+    model: Any, tokenizer: Any, prompts: list[str], *, progress: bool = False,
+    shared: dict[Any, Any] | None = None, **options: Any,
 ) -> SampledCompletions:
     """Draw completions from pi^T = softmax(logits / T), token by token.
 
@@ -72,6 +73,9 @@ def sample(
     Args:
         prompts: texts, tokenized as the tokenizer does by itself, special tokens included.
         progress: whether to show a progress bar on standard error.
+        shared: a dictionary for calls with one model and the same options, which keeps what is costly
+            to start (vLLM's engine, a CUDA graph). Under "length" it may have the number of positions
+            that the longest prompt of all calls and its completion take.
         options: of `Drawing`: ``num_samples``, ``temperature`` and so on.
 
     Raises:
@@ -91,7 +95,8 @@ def sample(
     encoded = tokenizer(prompts, return_tensors="pt", padding=True, padding_side="left")
     at_once = len(prompts) * how.num_samples if chosen.takes_all else how.batch_size
     own_config, was_training = model.generation_config, model.training
-    kept: dict[Any, Any] = {}
+    kept = {} if shared is None else shared
+    length = max(kept.get("length", 0), encoded.input_ids.shape[1] + how.max_new_tokens)
     parts = []
     with (
         faults.device_errors_named(faults.sampling_settings(at_once, how.max_new_tokens)),
@@ -113,7 +118,7 @@ def sample(
                     mask=encoded.attention_mask[rows, -width:].to(model.device),
                     copies=copies, temperature=how.temperature, max_new_tokens=how.max_new_tokens,
                     stop_ids=stop_ids, pad_id=tokenizer.pad_token_id,
-                    length=encoded.input_ids.shape[1] + how.max_new_tokens, seed=how.seed,
+                    length=length, seed=how.seed,
                 )
                 parts.append(_sample_batch(model, tokenizer, chosen, batch, kept, how.batch_size) | {
                     "prompts": [prompt for prompt in prompts[rows] for _ in range(copies)]})
@@ -186,9 +191,9 @@ def _sample_batch(
     token_ids = token_ids[:, : mask.shape[1]].masked_fill(~mask, batch.pad_id)
     if tokens.log_prob is None:
         drawn_log_prob = tokens.sampling_log_prob
-        tokens = score(
-            model, prompt_ids, prompt_mask, token_ids, mask, batch.temperature, batch_size
-        )
+        scorer = kept.setdefault("scorer", Scorer(model))
+        tokens = scorer.score(
+            (prompt_ids, prompt_mask), token_ids, mask, batch.temperature, batch_size)
         if drawn_log_prob is not None:
             _check_same_model(drawn_log_prob[:, : mask.shape[1]], tokens, mask, model)
     records = {

@@ -232,7 +232,7 @@ def steps(folder: Path, case: str) -> dict[str, Any]:
     return {"steps": watched.steps, "weights": watched.weights, "records": records,
             "collectives": found, "kind": str(made.accelerator.distributed_type.value),
             "bf16": made.args.bf16, "checkpoints": made.generating_model.is_gradient_checkpointing,
-            "fused": list(made.forward._fused.values()),
+            "fused": [found is not None for found in made.forward._maps.values()],
             "data parallelism": [getattr(made.model_wrapped, name, None) for name in (
                 "find_unused_parameters", "bucket_bytes_cap", "broadcast_buffers")]}
 
