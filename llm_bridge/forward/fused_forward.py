@@ -16,15 +16,19 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 
 from llm_bridge.head import per_token
-from llm_bridge.head.per_token import LogitMap
+from llm_bridge.head.per_token import PLAIN, LogitMap
 from llm_bridge.head.row_statistics import CLAMPED_COLUMNS, COLUMNS
 from llm_bridge.head.token_statistics import TokenStatistics, from_columns
+
+logger = logging.getLogger(__name__)
 
 Head = Callable[[Any, torch.Tensor], torch.Tensor]
 """A function of the head and its input [sequences, positions, features] that replaces the logits."""
@@ -42,7 +46,7 @@ class HeldLogitsError(ValueError):
 
 def statistics(
     model: Any, forward: Callable[[], torch.Tensor], token_ids: torch.Tensor, mask: torch.Tensor,
-    *, logit_map: LogitMap = LogitMap(), removed_fraction: float | None = None, temperature: float = 1.0,
+    *, logit_map: LogitMap = PLAIN, removed_fraction: float | None = None, temperature: float = 1.0,
     first: torch.Tensor | None = None,
 ) -> TokenStatistics:
     """Compute statistics of the tokens: `token_statistics.from_logits` of what ``forward`` returns.
@@ -131,6 +135,37 @@ def tried(model: Any, forward: Callable[[], torch.Tensor], shape: tuple[int, int
         if torch.allclose(values, expected, rtol=ROUNDING, atol=0):
             return candidate
     raise HeldLogitsError("it changes the logits after its head by numbers that it does not declare")
+
+
+class Trials:
+    """What `tried` found of each model, tried at its first pass.
+
+    Attributes:
+        found: by model, its `LogitMap`, or None for one that needs its logits.
+    """
+
+    def __init__(self) -> None:
+        self.found: WeakKeyDictionary[Any, LogitMap | None] = WeakKeyDictionary()
+
+    def __call__(
+        self, model: Any, forward: Callable[[], torch.Tensor], shape: tuple[int, int], *,
+        tells: bool = True,
+    ) -> LogitMap | None:
+        """Return the map of ``model``, or None where it needs its logits, of which it warns once.
+
+        Args:
+            model, forward, shape: as `tried`.
+            tells: whether this process is the one that warns.
+        """
+        if model not in self.found:
+            try:
+                self.found[model] = tried(model, forward, shape)
+            except HeldLogitsError as error:
+                self.found[model] = None
+                if tells:
+                    logger.warning("%s holds the logits of every token in memory: %s",
+                                   type(model).__name__, error)
+        return self.found[model]
 
 
 def _known(*shape: int) -> torch.Tensor:
@@ -224,8 +259,9 @@ def _agrees(module: Any, hidden: torch.Tensor) -> bool:
             found, weight, bias = _linear(module, hidden)
         found = torch.nn.functional.linear(found, weight, bias)
     # A product of n terms rounds by some sqrt(n) of them.
-    size = torch.finfo(torch.promote_types(expected.dtype, torch.bfloat16)).eps * found.shape[-1] ** 0.5
-    return torch.allclose(found, expected.to(found.dtype), rtol=size, atol=size * float(expected.abs().max()))
+    size = torch.finfo(expected.dtype).eps * found.shape[-1] ** 0.5
+    largest = float(expected.abs().max())
+    return torch.allclose(found, expected.to(found.dtype), rtol=size, atol=size * largest)
 
 
 # ---------------------------------------------------------------------------- scales and caps of logits

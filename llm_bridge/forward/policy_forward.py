@@ -49,8 +49,7 @@ class Forward:
         self._removed_fraction = removed_fraction
         signature = inspect.signature(type(model).forward)
         self._takes_positions = "position_ids" in signature.parameters
-        self._maps: WeakKeyDictionary[Any, LogitMap | None] = WeakKeyDictionary()
-        """What each model does to its head's product; None for one that needs its logits."""
+        self.trials = fused_forward.Trials()
         self._agrees: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
 
     def logits(self, model: Any, rows: dict[str, Any]) -> torch.Tensor:
@@ -92,7 +91,7 @@ class Forward:
         mask = rows.get("mask", rows["completion_mask"]).bool()
         plain = self._accelerator.unwrap_model(model)
         return fused_forward.statistics(
-            plain, forward, rows["completion_ids"], mask, logit_map=self._maps[plain],
+            plain, forward, rows["completion_ids"], mask, logit_map=self.trials.found[plain],
             removed_fraction=self._removed_fraction, temperature=self._temperature, **options,
         )
 
@@ -119,19 +118,10 @@ class Forward:
 
     def _logit_map(self, model: Any, rows: dict[str, Any]) -> LogitMap | None:
         """Return what a model's fused head applies, or None for none; tried at its first pass."""
-        plain = self._accelerator.unwrap_model(model)
-        if plain not in self._maps:
-            short = {name: rows[name][:1, :2] for name in COLUMNS}
-            try:
-                self._maps[plain] = fused_forward.tried(
-                    plain, lambda: self._model_logits(model, short),
-                    tuple(short["completion_ids"].shape))
-            except fused_forward.HeldLogitsError as error:
-                self._maps[plain] = None
-                if self._accelerator.is_main_process:
-                    logger.warning("%s holds the logits of every token in memory: %s",
-                                   type(plain).__name__, error)
-        return self._maps[plain]
+        short = {name: rows[name][:1, :2] for name in COLUMNS}
+        return self.trials(
+            self._accelerator.unwrap_model(model), lambda: self._model_logits(model, short),
+            tuple(short["completion_ids"].shape), tells=self._accelerator.is_main_process)
 
     def _shares_prompts(self, model: Any, rows: dict[str, Any]) -> bool:
         """Whether this pass may read its prompts once.

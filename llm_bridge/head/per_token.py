@@ -34,7 +34,7 @@ LEAST_ROWS = 16
 
 
 class LogitMap(NamedTuple):
-    """What a model does to its head's product x: logits = cap tanh(scale x / cap), or scale x without cap.
+    """What a model does to its head's product x: logits are cap tanh(scale x / cap), or scale x.
 
     Granite and Cohere scale; Gemma 2 and later cap.
     """
@@ -47,6 +47,10 @@ class LogitMap(NamedTuple):
         if self.cap is None:
             return temperature / self.scale, None
         return self.cap / self.scale, self.cap / temperature
+
+
+PLAIN = LogitMap()
+"""Of a model whose logits are its head's product."""
 
 
 def per_token_statistics(
@@ -97,7 +101,7 @@ def column_stack(
     removed_fraction: float | None = None,
     bias: HeadBias | None = None,
     mask: TokenMask | None = None,
-    logit_map: LogitMap = LogitMap(),
+    logit_map: LogitMap = PLAIN,
 ) -> TokenColumns:
     """Compute the statistics of `per_token_statistics` as one tensor [..., positions, columns].
 

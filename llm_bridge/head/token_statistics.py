@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -44,6 +45,13 @@ class TokenStatistics:
     """Var_pi(log pi), the varentropy."""
     clamped_alignment: PerToken | None = None
     """Inner product of the gradients of both entropies by the logits; None unless asked."""
+
+    def map(self, function: Callable[[PerToken], PerToken]) -> TokenStatistics:
+        """Return the record whose columns are ``function`` of these."""
+        names = [field.name for field in dataclasses.fields(self)]
+        columns = {name: getattr(self, name) for name in names}
+        return TokenStatistics(
+            **{name: None if c is None else function(c) for name, c in columns.items()})
 
     @property
     def state(self) -> StateStatistics:

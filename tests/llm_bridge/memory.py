@@ -1,5 +1,6 @@
 """How much memory a call takes at its peak, and how large the tables over a vocabulary are."""
 
+import collections
 import gc
 from collections.abc import Callable
 from pathlib import Path
@@ -30,16 +31,20 @@ class Tables(TorchDispatchMode):
 
     Attributes:
         rows: how many rows the largest had.
+        made: how many tables had so many rows, views left out.
     """
 
     def __init__(self, vocabulary: int):
         super().__init__()
         self.vocabulary, self.rows = vocabulary, 0
+        self.made: collections.Counter[int] = collections.Counter()
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Look at what an operation returns."""
         found = function(*args, **(kwargs or {}))
         for made in tree_leaves(found):
             if isinstance(made, torch.Tensor) and made.ndim and made.shape[-1] == self.vocabulary:
-                self.rows = max(self.rows, made.numel() // self.vocabulary)
+                rows = made.numel() // self.vocabulary
+                self.rows = max(self.rows, rows)
+                self.made[rows] += not made._is_view()
         return found

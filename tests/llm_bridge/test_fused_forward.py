@@ -24,7 +24,7 @@ def test_an_adapter_is_trained_as_with_logits(tmp_path, monkeypatch):
             if not fused:
                 patch.setattr(fused_forward, "tried", held)
             made.train()
-        assert [found is not None for found in made.forward._maps.values()] == [fused]
+        assert [found is not None for found in made.forward.trials.found.values()] == [fused]
         found.append(weights(made))
     after, expected = found
     assert any("lm_head" in name for name in after)

@@ -16,8 +16,8 @@ from torch.autograd import forward_ad
 from entropy_theory import policy
 from llm_bridge import head
 from llm_bridge.head import per_token, row_statistics, token_statistics
-from llm_bridge.head.token_statistics import has_triton
 from llm_bridge.head.per_token import LogitMap
+from llm_bridge.head.token_statistics import has_triton
 from tests.llm_bridge.memory import Tables
 from tests.tolerances import FLOAT32, FLOAT64
 
@@ -438,8 +438,9 @@ def test_a_clamp_keeps_what_the_theory_keeps(values, fraction):
 
 
 def test_the_gradient_of_a_weight_is_added_up_in_pieces(monkeypatch):
-    """In half precision, where the sum is wider than its terms: no second table [vocabulary, features]."""
-    left, right = (torch.randn(7, n, generator=torch.Generator().manual_seed(n)).bfloat16() for n in (11, 5))
+    """In half precision, where the sum is wider than its terms: no second table as large as it."""
+    generator = torch.Generator().manual_seed(0)
+    left, right = (torch.randn(7, n, generator=generator).bfloat16() for n in (11, 5))
     whole = torch.ones(11, 5)
     monkeypatch.setattr(per_token, "PRODUCT_ELEMENTS", 3 * 5)
     with Tables(5) as made:

@@ -47,7 +47,7 @@ def trained(folder, monkeypatch, rule, *, shared, **options):
             folder, rule, on_step=records.append, prompts=PROMPTS_OF_OTHER_LENGTHS, **options
         )
         moved = moves(made)
-    assert {found is not None for found in made.forward._maps.values()} == {shared}
+    assert {found is not None for found in made.forward.trials.found.values()} == {shared}
     return moved, records, read
 
 

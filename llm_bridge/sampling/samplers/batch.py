@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -86,28 +85,24 @@ class Scorer:
 
     def __init__(self, model: Any):
         self._model = model
-        self._logit_map: LogitMap | None = None
-        self._is_tried = False
+        self._trials = fused_forward.Trials()
 
     def score(
         self, prompts: tuple[torch.Tensor, torch.Tensor], token_ids: torch.Tensor, mask: torch.Tensor,
         temperature: float, batch_size: int,
     ) -> Tokens:
         """Score tokens [rows, positions] after prompts (ids, mask), ``batch_size`` rows a pass."""
-        if not self._is_tried:
-            short = self._call(*(column[:1] for column in prompts), token_ids[:1, :2], mask[:1, :2])
-            with contextlib.suppress(fused_forward.HeldLogitsError):
-                self._logit_map = fused_forward.tried(self._model, short, (1, min(2, mask.shape[1])))
-            self._is_tried = True
+        short = self._call(*(column[:1] for column in prompts), token_ids[:1, :2], mask[:1, :2])
+        logit_map = self._trials(self._model, short, (1, min(2, mask.shape[1])))
         size = batch_size
-        if self._logit_map is None:
+        if logit_map is None:
             vocabulary = self._model.config.get_text_config().vocab_size
             size = max(1, min(size, HELD_LOGITS // (token_ids.shape[1] * vocabulary)))
         found = []
         for rows in torch.arange(len(token_ids), device=mask.device).split(size):
             columns = self._statistics(
                 self._call(*(column[rows] for column in prompts), token_ids[rows], mask[rows]),
-                token_ids[rows], mask[rows].bool(), (1.0, temperature))
+                token_ids[rows], mask[rows].bool(), (1.0, temperature), logit_map)
             found.append([columns[0].log_prob, columns[-1].log_prob, columns[0].entropy])
         log_prob, sampling_log_prob, entropy = (torch.cat(part) for part in zip(*found, strict=True))
         return Tokens(
@@ -128,11 +123,11 @@ class Scorer:
 
     def _statistics(
         self, forward: Callable[[], torch.Tensor], ids: torch.Tensor, mask: torch.Tensor,
-        temperatures: Sequence[float],
+        temperatures: Sequence[float], logit_map: LogitMap | None,
     ) -> list[TokenStatistics]:
-        if self._logit_map is None:
+        if logit_map is None:
             logits = forward()
             return [from_logits(logits if t == 1 else logits / t, ids) for t in temperatures]
         distinct = list(dict.fromkeys(temperatures))
         return fused_forward.tempered(
-            self._model, forward, ids, mask, distinct, logit_map=self._logit_map)
+            self._model, forward, ids, mask, distinct, logit_map=logit_map)
