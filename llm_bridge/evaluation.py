@@ -103,7 +103,7 @@ def evaluate(
         ks: the k of pass@k; default the powers of two up to ``num_samples``.
         progress: whether to show a progress bar on standard error.
         keep: a JSONL file of judged completions (`sample_store`); a killed evaluation goes on from
-            it, to the same numbers.
+            it, to the same numbers. vLLM, which has one random stream per engine, then draws others.
         model_identity: JSON-like data that distinguish this model from others in that file.
         options: of `Drawing`, with 8 samples of each prompt by default; the task has its own length
             limit and stop text.
