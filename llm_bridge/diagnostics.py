@@ -58,6 +58,7 @@ logger = logging.getLogger(__name__)
 PREFIX = "diagnostics/"
 STATE = "llm_bridge.diagnostics"
 """Under which name a checkpoint's trainer_state.json has the state."""
+HOOKS = ("_compute_loss", "_get_per_token_logps_and_entropies", "_calculate_rewards")
 FORECAST_EVERY = 10
 STATISTICS = ("sum_squared_prob", "sum_squared_prob_log_prob", "sum_squared_prob_squared_log_prob")
 
@@ -118,8 +119,7 @@ class Diagnostics(TrainerCallback):
             raise ValueError(
                 f"account_tokens needs account_reads 'before', got {account_reads!r}: tokens are told "
                 "apart only where the optimizer's step is read before it is taken")
-        hooks = ("_compute_loss", "_get_per_token_logps_and_entropies", "_calculate_rewards")
-        for hook in hooks:
+        for hook in HOOKS:
             if not hasattr(trainer, hook):
                 raise ValueError(
                     f"{type(trainer).__name__} has no {hook}: diagnostics need a TRL GRPOTrainer or "
@@ -130,9 +130,9 @@ class Diagnostics(TrainerCallback):
                 "this trainer is watched already: make a new one to watch it with other options")
         self._trainer, self._every, self._on_step = trainer, coefficients_every, on_step
         self._replayed = Replayed(trainer.accelerator, trainer.temperature)
-        self._loss, self._score, self._judge = (getattr(trainer, hook) for hook in hooks)
+        self._loss, self._score, self._judge = (getattr(trainer, hook) for hook in HOOKS)
         # On this trainer alone, and around its own methods: a subclass's stay what they are.
-        for hook, around in zip(hooks, (self._around_loss, self._around_score, self._around_rewards),
+        for hook, around in zip(HOOKS, (self._around_loss, self._around_score, self._around_rewards),
                                 strict=True):
             setattr(trainer, hook, around)
         self._is_first = True

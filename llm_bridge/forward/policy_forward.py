@@ -17,7 +17,7 @@ import transformers
 
 from llm_bridge.data.models import cache_argument
 from llm_bridge.forward import fused_forward, shared_prompts
-from llm_bridge.head.per_token import LogitMap
+from llm_bridge.head.per_token import PLAIN, LogitMap
 from llm_bridge.head.token_statistics import TokenStatistics, from_logits
 from llm_bridge.running.sharding import is_sharded
 
@@ -89,9 +89,9 @@ class Forward:
 
     def _fused_statistics(self, model: Any, rows: dict[str, Any], forward: Any, **options: Any) -> Any:
         mask = rows.get("mask", rows["completion_mask"]).bool()
-        plain = self._accelerator.unwrap_model(model)
         return fused_forward.statistics(
-            plain, forward, rows["completion_ids"], mask, logit_map=self.trials.found[plain],
+            self._accelerator.unwrap_model(model), forward, rows["completion_ids"], mask,
+            logit_map=self._logit_map(model, rows) or PLAIN,
             removed_fraction=self._removed_fraction, temperature=self._temperature, **options,
         )
 

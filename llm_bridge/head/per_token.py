@@ -50,7 +50,7 @@ class LogitMap(NamedTuple):
 
 
 PLAIN = LogitMap()
-"""Of a model whose logits are its head's product."""
+"""The map of a model whose logits are its head's product."""
 
 
 def per_token_statistics(

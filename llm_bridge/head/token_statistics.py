@@ -48,10 +48,9 @@ class TokenStatistics:
 
     def map(self, function: Callable[[PerToken], PerToken]) -> TokenStatistics:
         """Return the record whose columns are ``function`` of these."""
-        names = [field.name for field in dataclasses.fields(self)]
-        columns = {name: getattr(self, name) for name in names}
-        return TokenStatistics(
-            **{name: None if c is None else function(c) for name, c in columns.items()})
+        columns = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return dataclasses.replace(self, **{
+            name: function(column) for name, column in columns.items() if column is not None})
 
     @property
     def state(self) -> StateStatistics:

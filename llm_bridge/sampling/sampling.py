@@ -20,7 +20,7 @@ from llm_bridge.objective.batches import stacked
 from llm_bridge.running import faults
 from llm_bridge.sampling import samplers
 from llm_bridge.sampling.drawing_options import Drawing, SampleConfig
-from llm_bridge.sampling.samplers.batch import Scorer
+from llm_bridge.sampling.scorer import Scorer
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -72,16 +72,15 @@ def sample(
 
     Args:
         prompts: texts, tokenized as the tokenizer does by itself, special tokens included.
-        progress: whether to show a progress bar on standard error.
-        shared: a dictionary for calls with one model and the same options, which keeps what is costly
-            to start (vLLM's engine, a CUDA graph). Under "length" it may have the number of positions
-            that the longest prompt of all calls and its completion take.
+        progress: whether to show a progress bar.
+        shared: a dictionary that keeps an engine or a graph between calls with one model and options;
+            its "length": positions of the longest prompt of all and its completion.
         options: of `Drawing`: ``num_samples``, ``temperature`` and so on.
 
     Raises:
-        ValueError: as `Drawing`, no prompts, a prompt that leaves no room for a completion, prompts of
-            unequal lengths for a model that counts positions from the padding on, or a sampler that is
-            unknown or cannot be used; as `models.end_token_ids`.
+        ValueError: as `Drawing` and `models.end_token_ids`; no prompts, or one without room for a
+            completion; prompts of unequal lengths for a model that counts positions from the padding on;
+            a sampler that is unknown or cannot be used.
         OSError: memory runs out, or the GPU is lost.
     """
     how = Drawing(**options)
@@ -112,14 +111,11 @@ def sample(
                 list(_batches(len(prompts), how.num_samples, at_once)), description="sampling",
                 console=rich.console.Console(stderr=True), disable=not progress,
             ):
-                width = int(encoded.attention_mask[rows].sum(-1).max())
+                ids, mask = _cut(encoded, rows, model.device)
                 batch = samplers.PromptBatch(
-                    ids=encoded.input_ids[rows, -width:].to(model.device),
-                    mask=encoded.attention_mask[rows, -width:].to(model.device),
-                    copies=copies, temperature=how.temperature, max_new_tokens=how.max_new_tokens,
-                    stop_ids=stop_ids, pad_id=tokenizer.pad_token_id,
-                    length=length, seed=how.seed,
-                )
+                    ids=ids, mask=mask, copies=copies, temperature=how.temperature,
+                    max_new_tokens=how.max_new_tokens, stop_ids=stop_ids,
+                    pad_id=tokenizer.pad_token_id, length=length, seed=how.seed)
                 parts.append(_sample_batch(model, tokenizer, chosen, batch, kept, how.batch_size) | {
                     "prompts": [prompt for prompt in prompts[rows] for _ in range(copies)]})
         finally:
@@ -175,6 +171,13 @@ def _batches(prompts: int, num_samples: int, batch_size: int) -> Iterator[tuple[
     for start in range(0, prompts, together):
         for done in range(0, num_samples, batch_size):
             yield slice(start, start + together), min(batch_size, num_samples - done)
+
+
+def _cut(encoded: Any, rows: slice, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return some prompts' ids and mask, no wider than the longest of them."""
+    width = int(encoded.attention_mask[rows].sum(-1).max())
+    ids, mask = (encoded[name][rows, -width:].to(device) for name in ("input_ids", "attention_mask"))
+    return ids, mask
 
 
 def _sample_batch(

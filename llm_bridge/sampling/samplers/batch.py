@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
-
-from llm_bridge.forward import fused_forward
-from llm_bridge.head.per_token import LogitMap
-from llm_bridge.head.token_statistics import TokenStatistics, from_logits
-
-HELD_LOGITS = 2**28
-"""The number of logits of a pass over a model whose logits must be held: 1 GiB in float32, or one row."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,7 +51,7 @@ class Tokens:
     Attributes:
         ids: [rows, positions].
         log_prob, sampling_log_prob, entropy: the same shape, nats, under pi, under pi^T, of pi; None
-            if they are still to be computed (`Scorer`).
+            if they are still to be computed (`sampling.scorer`).
     """
 
     ids: torch.Tensor
@@ -78,56 +69,3 @@ def padded(rows: list[list[int]], pad_id: int, device: torch.device) -> torch.Te
     """Return lists of tokens as one tensor [rows, longest], filled on the right."""
     width = max(map(len, rows))
     return torch.tensor([row + [pad_id] * (width - len(row)) for row in rows], device=device)
-
-
-class Scorer:
-    """Computes statistics of drawn tokens in teacher-forced passes, without logits where it can."""
-
-    def __init__(self, model: Any):
-        self._model = model
-        self._trials = fused_forward.Trials()
-
-    def score(
-        self, prompts: tuple[torch.Tensor, torch.Tensor], token_ids: torch.Tensor, mask: torch.Tensor,
-        temperature: float, batch_size: int,
-    ) -> Tokens:
-        """Score tokens [rows, positions] after prompts (ids, mask), ``batch_size`` rows a pass."""
-        short = self._call(*(column[:1] for column in prompts), token_ids[:1, :2], mask[:1, :2])
-        logit_map = self._trials(self._model, short, (1, min(2, mask.shape[1])))
-        size = batch_size
-        if logit_map is None:
-            vocabulary = self._model.config.get_text_config().vocab_size
-            size = max(1, min(size, HELD_LOGITS // (token_ids.shape[1] * vocabulary)))
-        found = []
-        for rows in torch.arange(len(token_ids), device=mask.device).split(size):
-            columns = self._statistics(
-                self._call(*(column[rows] for column in prompts), token_ids[rows], mask[rows]),
-                token_ids[rows], mask[rows].bool(), (1.0, temperature), logit_map)
-            found.append([columns[0].log_prob, columns[-1].log_prob, columns[0].entropy])
-        log_prob, sampling_log_prob, entropy = (torch.cat(part) for part in zip(*found, strict=True))
-        return Tokens(
-            ids=token_ids, log_prob=log_prob, sampling_log_prob=sampling_log_prob, entropy=entropy
-        )
-
-    def _call(
-        self, prompt_ids: torch.Tensor, prompt_mask: torch.Tensor, token_ids: torch.Tensor,
-        mask: torch.Tensor,
-    ) -> Callable[[], torch.Tensor]:
-        ids = torch.cat([prompt_ids, token_ids], dim=1)
-        present = torch.cat([prompt_mask.long(), mask.long()], dim=1)
-        return lambda: self._model(
-            input_ids=ids[:, :-1], attention_mask=present[:, :-1],
-            position_ids=positions(present)[:, :-1], use_cache=False,
-            logits_to_keep=token_ids.shape[1],
-        ).logits
-
-    def _statistics(
-        self, forward: Callable[[], torch.Tensor], ids: torch.Tensor, mask: torch.Tensor,
-        temperatures: Sequence[float], logit_map: LogitMap | None,
-    ) -> list[TokenStatistics]:
-        if logit_map is None:
-            logits = forward()
-            return [from_logits(logits if t == 1 else logits / t, ids) for t in temperatures]
-        distinct = list(dict.fromkeys(temperatures))
-        return fused_forward.tempered(
-            self._model, forward, ids, mask, distinct, logit_map=logit_map)
