@@ -6,31 +6,35 @@
 
 adds to TRL's log, at every optimizer step,
 
-- the entropy forecast (i) of `entropy_theory.forecast`: what the step's coefficients announce for the
-  mean token entropy, times the learning rate (the optimizer's own scaling is not in it);
 - the covariance table of Cui et al. (Table 1): the mean of the largest token covariances
   (log pi - mean)(A - mean);
 - where the law R = b - a e^H holds so far, the performance that it announces at zero entropy;
-- with ``account_every``, at every N-th step, forecast (i') and the account of `llm_bridge.accounting`,
-  both sums so far and their correlation. Such a step costs three forward and two backward passes more,
-  on the rows of ``account_sequences``, and with ``account_tokens`` a forward pass with dual numbers
-  (about three plain ones) on all rows.
+- with ``forecast_every``, at every N-th step, forecast (i'): what the step will do to the mean entropy,
+  from the entropy's gradient and the optimizer's state. It costs one forward and one backward pass more,
+  on a quarter of the rows, and holds one more gradient while it lasts;
+- with ``account_every``, at every N-th step, the account of `llm_bridge.accounting` too, both sums so
+  far and their correlation. Such a step costs three forward and two backward passes more, on the rows
+  of ``account_sequences``, and with ``account_tokens`` a forward pass with dual numbers (about three
+  plain ones) on all rows;
+- with ``coefficients_every``, at every N-th step, forecast (i) of `entropy_theory.forecast`: what the
+  step's coefficients announce for the mean token entropy, times the learning rate. The optimizer's own
+  scaling, and what tokens do to each other through shared weights, are not in it: on transformers its
+  correlation with the measured change was between -.01 and .45. It costs one forward pass.
 
 The coefficients are not computed from a formula but read off: minus the gradient that reaches each
 token's log-probability and entropy in the trainer's own backward pass is weight x score and
-weight x entropy term, for any loss, clip, penalty or scaling. What else the forecast needs of the
-distributions costs one more forward pass without gradient (``forecast_every``), in evaluation mode, so
-that it draws no random number: the weights that come out are the same to the last bit.
+weight x entropy term, for any loss, clip, penalty or scaling. All passes of its own are made in
+evaluation mode, draw no random number and hold no logits (`llm_bridge.forward`): the weights that come
+out are the same to the last bit.
 """
 
 from __future__ import annotations
 
 import contextlib
 import copy
-import dataclasses
 import logging
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -41,11 +45,11 @@ from entropy_theory import forecast
 from entropy_theory.forecast import StateStatistics
 from entropy_theory.performance_law import forecast as performance
 from entropy_theory.token_batch import TokenBatch, mean_entropy
-from llm_bridge.accounting.step_accountant import Accounted
-from llm_bridge.accounting.step_accounts import Pass, StepAccount, StepAccounts
+from llm_bridge.accounting.any_loss import ScoredAccounts, as_batch, quarter
 from llm_bridge.analysis.tokens import mean_covariances
 from llm_bridge.forward import evaluation_mode
-from llm_bridge.head.token_statistics import TokenStatistics, from_logits
+from llm_bridge.forward.replayed import Replayed
+from llm_bridge.head.token_statistics import TokenStatistics
 from llm_bridge.objective.batches import gathered, map_columns, prefix_states
 from llm_bridge.trainer.entropy_trainer import EntropyTrainer
 
@@ -54,8 +58,8 @@ logger = logging.getLogger(__name__)
 PREFIX = "diagnostics/"
 STATE = "llm_bridge.diagnostics"
 """Under which name a checkpoint's trainer_state.json has the state."""
-BETTER, WORSE = "better", "worse"
-"""Answers whose advantage is positive, and those whose is negative."""
+HOOKS = ("_compute_loss", "_get_per_token_logps_and_entropies", "_calculate_rewards")
+FORECAST_EVERY = 10
 STATISTICS = ("sum_squared_prob", "sum_squared_prob_log_prob", "sum_squared_prob_squared_log_prob")
 
 
@@ -72,17 +76,19 @@ class Diagnostics(TrainerCallback):
     Args:
         trainer: a TRL GRPOTrainer or RLOOTrainer, or a subclass with a loss of its own that scores tokens
             through ``_get_per_token_logps_and_entropies``, as TRL's losses do.
-        forecast_every: forecast every N-th step, the first included; with 0 there is no forecast, and no
-            extra forward pass.
+        forecast_every: forecast every N-th step, the first included; 0: none; None: every tenth, where
+            the optimizer's step can be read before it is taken.
         account_every: account for every N-th step, the first included; 0: for none.
         account_reads: "before": the step is read from the state of torch's SGD, Adam or AdamW before it
             is taken; "after": it is the difference of the weights, for any optimizer, with one part.
-        account_sequences: the entropy is measured on the first so many rows of each process's step, with
-            None on all. Tokens of all rows are told apart.
+        account_sequences: the entropy is measured on the first so many rows of each process's step; with
+            None on a quarter of them for a forecast, and on all for an account. Tokens of all rows are
+            told apart.
         account_tokens: whether an account is divided over tokens. The log has the sums over tokens of
             positive advantage (``accounted/better``) and of negative (``accounted/worse``), since a loss
             of TRL's knows advantages and no rewards; tokens of advantage 0 are in neither. It says
             beside them by how much all tokens miss the whole, and what rounding may do to them.
+        coefficients_every: read the coefficients of every N-th step, and announce by them; 0: of none.
         on_step: called on the main process with each step's record (`StepLog.append` writes a file).
 
     Raises:
@@ -92,29 +98,28 @@ class Diagnostics(TrainerCallback):
     """
 
     def __init__(
-        self, trainer: Any, *, forecast_every: int = 1, account_every: int = 0,
+        self, trainer: Any, *, forecast_every: int | None = None, account_every: int = 0,
         account_reads: Literal["before", "after"] = "before", account_sequences: int | None = None,
-        account_tokens: bool = False, on_step: Callable[[dict[str, Any]], None] | None = None,
+        account_tokens: bool = False, coefficients_every: int = 0,
+        on_step: Callable[[dict[str, Any]], None] | None = None,
     ):
         if isinstance(trainer, EntropyTrainer):
             raise ValueError("an EntropyTrainer logs its own forecast: attach to a GRPOTrainer")
         for name, value, least in (
-            ("forecast_every", forecast_every, 0), ("account_every", account_every, 0),
+            ("forecast_every", FORECAST_EVERY if forecast_every is None else forecast_every, 0),
+            ("account_every", account_every, 0), ("coefficients_every", coefficients_every, 0),
             ("account_sequences", 1 if account_sequences is None else account_sequences, 1),
         ):
             if type(value) is not int or value < least:
                 raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
-        for name, given in (("account_tokens", account_tokens),
-                            ("account_sequences", account_sequences is not None)):
-            if given and not account_every:
-                raise ValueError(f"{name} needs account_every, which is 0: say at every how many steps "
-                                 "to account, as in account_every=10")
+        if account_tokens and not account_every:
+            raise ValueError("account_tokens needs account_every, which is 0: say at every how many "
+                             "steps to account, as in account_every=10")
         if account_tokens and account_reads != "before":
             raise ValueError(
                 f"account_tokens needs account_reads 'before', got {account_reads!r}: tokens are told "
                 "apart only where the optimizer's step is read before it is taken")
-        hooks = ("_compute_loss", "_get_per_token_logps_and_entropies", "_calculate_rewards")
-        for hook in hooks:
+        for hook in HOOKS:
             if not hasattr(trainer, hook):
                 raise ValueError(
                     f"{type(trainer).__name__} has no {hook}: diagnostics need a TRL GRPOTrainer or "
@@ -123,10 +128,11 @@ class Diagnostics(TrainerCallback):
         if isinstance(getattr(trainer._compute_loss, "__self__", None), Diagnostics):
             raise ValueError(
                 "this trainer is watched already: make a new one to watch it with other options")
-        self._trainer, self._every, self._on_step = trainer, forecast_every, on_step
-        self._loss, self._score, self._judge = (getattr(trainer, hook) for hook in hooks)
+        self._trainer, self._every, self._on_step = trainer, coefficients_every, on_step
+        self._replayed = Replayed(trainer.accelerator, trainer.temperature)
+        self._loss, self._score, self._judge = (getattr(trainer, hook) for hook in HOOKS)
         # On this trainer alone, and around its own methods: a subclass's stay what they are.
-        for hook, around in zip(hooks, (self._around_loss, self._around_score, self._around_rewards),
+        for hook, around in zip(HOOKS, (self._around_loss, self._around_score, self._around_rewards),
                                 strict=True):
             setattr(trainer, hook, around)
         self._is_first = True
@@ -134,9 +140,14 @@ class Diagnostics(TrainerCallback):
         self._reward: float | None = None
         self._learning_rate = 0.0
         self._calls: list[Callable[[Any], TokenStatistics]] = []
-        self._accounts = None if not account_every else _Accounts(
+        self._asks = forecast_every is not None or account_every > 0
+        # What is read after a step cannot be forecast before it.
+        foretold = {"before": FORECAST_EVERY if forecast_every is None else forecast_every,
+                    "after": account_every}[account_reads]
+        self._accounts = None if not account_every + foretold else ScoredAccounts(
             trainer, lambda: zip(self._parts, self._calls, strict=True), every=account_every,
-            tokens=account_tokens, reads=account_reads, sequences=account_sequences)
+            forecast_every=foretold, tokens=account_tokens, reads=account_reads,
+            sequences=quarter if account_sequences is None and not account_every else account_sequences)
         if self._accounts is not None:
             trainer.add_callback(self._accounts)
         self.forecasts: list[float] = []
@@ -164,27 +175,32 @@ class Diagnostics(TrainerCallback):
     ) -> Any:
         if not (torch.is_grad_enabled() and self._trainer.model.training):
             return self._score(model, input_ids, attention_mask, logits_to_keep, *args, **kwargs)
-        if kwargs.get("pixel_values") is not None:
-            raise ValueError("diagnostics do not support prompts with images: train without them")
         part: dict[str, torch.Tensor] = {}
+        with evaluation_mode.watched(self._modules()) as seen, self._replayed.seen(model) as calls:
+            found = self._score(model, input_ids, attention_mask, logits_to_keep, *args, **kwargs)
+        if len(calls) != 1:
+            raise ValueError(
+                f"{type(self._trainer).__name__} scored a batch by {len(calls)} calls of its model, and "
+                "diagnostics read one: train without them")
+
+        def statistics(rows: Any) -> TokenStatistics:
+            return self._replayed.statistics(model, calls[0], input_ids, logits_to_keep, rows)
+
         if self._every > 0 and self._trainer.state.global_step % self._every == 0:
             with evaluation_mode.entered(model), torch.no_grad():
-                state = self._statistics(input_ids, attention_mask, logits_to_keep, model).state
+                state = statistics(slice(None)).state
             part |= {name: getattr(state, name) for name in STATISTICS}
-        with evaluation_mode.watched(self._modules()) as seen:
-            found = self._score(model, input_ids, attention_mask, logits_to_keep, *args, **kwargs)
+            part["state"] = prefix_states(input_ids, attention_mask)[
+                :, input_ids.shape[1] - logits_to_keep : -1]
         if seen.drawing:
-            self._tell_of_noise(seen.drawing, input_ids[:1], attention_mask[:1], logits_to_keep)
+            self._tell_of_noise(seen.drawing, statistics)
         for name, column in zip(("log_prob", "entropy"), found[:2], strict=True):
             part[name] = column.detach()
             part[f"by_{name}"] = torch.zeros_like(column)
             if column.requires_grad:
                 column.register_hook(self._keep(part, f"by_{name}"))
-        states = prefix_states(input_ids, attention_mask)
-        part["state"] = states[:, input_ids.shape[1] - logits_to_keep : -1]
         self._parts.append(part)
-        self._calls.append(lambda rows: self._statistics(
-            input_ids[rows], attention_mask[rows], logits_to_keep))
+        self._calls.append(statistics)
         return found
 
     def _modules(self) -> list[torch.nn.Module]:
@@ -194,11 +210,13 @@ class Diagnostics(TrainerCallback):
             return []
         return list(self._trainer.model.modules())
 
-    def _tell_of_noise(self, drawing: set[str], *row: Any) -> None:
+    def _tell_of_noise(
+        self, drawing: set[str], statistics: Callable[[Any], TokenStatistics]
+    ) -> None:
         """Warn of modules whose random numbers change what the training pass says of a row."""
         device = self._trainer.accelerator.device
         with torch.random.fork_rng([device] if device.type == "cuda" else []), torch.no_grad():
-            one, other = (self._statistics(*row).log_prob for _ in range(2))
+            one, other = (statistics(slice(1)).log_prob for _ in range(2))
         if not torch.equal(one, other) and self._trainer.accelerator.is_main_process:
             logger.warning(
                 "this run trains with noise, drawn by %s of %s: entropies and forecasts in the log are "
@@ -232,18 +250,6 @@ class Diagnostics(TrainerCallback):
         part["advantage"] = advantage.detach().expand(mask.shape).to(part["log_prob"].dtype)
         return loss
 
-    def _statistics(
-        self, input_ids: Any, attention_mask: Any, logits_to_keep: int, model: Any = None
-    ) -> TokenStatistics:
-        """Compute the statistics of all tokens by one forward pass, at the trainer's temperature."""
-        trainer = self._trainer
-        with trainer.accelerator.autocast():
-            logits = (trainer.model if model is None else model)(
-                input_ids=input_ids[:, :-1], attention_mask=attention_mask[:, :-1],
-                use_cache=False, logits_to_keep=logits_to_keep,
-            ).logits
-        return from_logits(logits / trainer.temperature, input_ids[:, -logits_to_keep:])
-
     # ------------------------------------------------------------------------------------- callbacks
 
     def on_train_begin(self, args: Any, state: Any, *_: Any, **__: Any) -> None:
@@ -260,8 +266,25 @@ class Diagnostics(TrainerCallback):
         self._reward = kept.get("last_reward")
         # TRL logs means over the steps since its last log, and its checkpoint has none of them.
         self._trainer._metrics["train"].update(kept.get("pending", {}))
-        if self._accounts is not None:
-            self._accounts.check()
+        self._check_accounts(args)
+
+    def _check_accounts(self, args: Any) -> None:
+        """Tell what forecasts and accounts cost, or why forecasts that nobody asked for are left out."""
+        accounts, main = self._accounts, self._trainer.accelerator.is_main_process
+        if accounts is None:
+            return
+        try:
+            accounts.check()
+        except ValueError as error:
+            if self._asks:
+                raise
+            accounts.forecast_every = 0
+            if main:
+                logger.warning("diagnostics log no forecast: %s", error)
+            return
+        if main:
+            rows = args.per_device_train_batch_size * args.gradient_accumulation_steps
+            logger.info(accounts.cost(rows))
 
     def on_pre_optimizer_step(self, *_: Any, **__: Any) -> None:
         """Note the learning rate of the step about to be taken."""
@@ -275,7 +298,7 @@ class Diagnostics(TrainerCallback):
                                  in self._trainer._metrics["train"].items() if name.startswith(PREFIX)})
 
     def _record(self, parts: list[dict[str, torch.Tensor]]) -> None:
-        batch = gathered(self._trainer.accelerator, _as_batch(parts))
+        batch = gathered(self._trainer.accelerator, as_batch(parts))
         batch = map_columns(lambda c: c.double() if c.is_floating_point() else c, batch)
         batch = batch.replace(weight=batch.mask.double() / batch.mask.sum().clamp(min=1))
         if not bool(batch.mask.any()):
@@ -317,8 +340,10 @@ class Diagnostics(TrainerCallback):
     def _account(self) -> dict[str, Any]:
         """Say what the step's account found, and how the forecasts have done so far."""
         found = None if self._accounts is None else self._accounts.current
-        if found is None or found.account is None:
+        if found is None:
             return {}
+        if found.account is None:
+            return {name: value for name, value in found.metrics().items() if value is not None}
         self.forecasts.append(found.forecast)
         self.measured.append(found.account.measured)
         record = {
@@ -350,50 +375,3 @@ class Diagnostics(TrainerCallback):
         change = forecast.mean_entropy_forecast(batch.state, contributions, measure)
         # Logits are divided by the temperature once in the gradient and once in the entropy.
         return float(change) * self._learning_rate / self._trainer.temperature**2
-
-
-class _Accounts(StepAccounts):
-    """The accounts of a watched trainer's steps, whose rows are those that its loss scored."""
-
-    def __init__(self, trainer: Any, seen: Callable[[], Iterable[Any]], **options: Any):
-        super().__init__(trainer, **options)
-        self._seen_parts = seen
-
-    def passes(self) -> list[Pass]:
-        """Return the micro-batches of the step."""
-        return [
-            # The gradients hold all weights and scales; an objective is minus a loss.
-            Pass(batch=_as_batch([part]), statistics=call,
-                 moved={name: -part[f"by_{name}"] for name in ("log_prob", "entropy")})
-            for part, call in self._seen_parts()
-        ]
-
-    def _completed(self, accounted: Accounted, found: StepAccount) -> StepAccount:
-        """Add up the tokens of all ranks by the sign of their advantage, nats."""
-        if accounted.tokens is None:
-            return found
-        signs = [torch.sign(part["advantage"]) for part, _ in self._seen_parts()]
-        return dataclasses.replace(found, tokens=accounted.tokens, by_answer=self._of_all_ranks({
-            name: sum(float(effect[sign == wanted].sum(dtype=torch.float64))
-                      for effect, sign in zip(accounted.tokens.by_token, signs, strict=True))
-            for name, wanted in ((BETTER, 1), (WORSE, -1))}))
-
-
-def _as_batch(parts: list[dict[str, torch.Tensor]]) -> TokenBatch:
-    """Join the micro-batches of a step: a batch's own columns, and all others as prepared columns."""
-    width = max(part["mask"].shape[1] for part in parts)
-
-    def column(name: str) -> torch.Tensor:
-        padded = [torch.nn.functional.pad(p[name], (0, width - p[name].shape[1])) for p in parts]
-        return torch.cat(padded)
-
-    # In one order on all ranks, which gather column after column.
-    names = sorted(set.intersection(*(set(part) for part in parts)))
-    columns = {name: column(name) for name in names}
-    log_prob = columns.pop("log_prob")
-    advantage = columns.pop("advantage")
-    return TokenBatch(
-        log_prob=log_prob, old_log_prob=log_prob, reward=advantage, advantage=advantage,
-        mask=columns.pop("mask"), weight=torch.ones_like(log_prob), entropy=columns.pop("entropy"),
-        state=columns.pop("state"), prepared=columns,
-    )

@@ -20,11 +20,14 @@ from entropy_theory.rounding import at_least, near
 from entropy_theory.support import locks, results
 from llm_bridge.data import benchmarks, models, tasks
 from llm_bridge.running.sample_store import Line, SampleStore
-from llm_bridge.sampling import sampling
+from llm_bridge.sampling import samplers, sampling
 from llm_bridge.sampling.drawing_options import Drawing, EvaluateConfig, ks_of
 
 BATCHES_A_CHUNK = 4
 """The number of batches between two writes of the samples, which a kill may cost."""
+ENGINE_CHUNK = 4096
+"""The number of completions between two writes for a sampler that makes its own batches: enough to keep
+its engine full, which runs some hundred sequences at once."""
 PACKAGES = ("torch", "transformers", "trl", "reasoning-gym", "math-verify", "numpy")
 
 
@@ -100,7 +103,7 @@ def evaluate(
         ks: the k of pass@k; default the powers of two up to ``num_samples``.
         progress: whether to show a progress bar on standard error.
         keep: a JSONL file of judged completions (`sample_store`); a killed evaluation goes on from
-            it, to the same numbers.
+            it, to the same numbers. vLLM, which has one random stream per engine, then draws others.
         model_identity: JSON-like data that distinguish this model from others in that file.
         options: of `Drawing`, with 8 samples of each prompt by default; the task has its own length
             limit and stop text.
@@ -129,13 +132,17 @@ def evaluate(
         "prompts": results.config_key([task.prompts, task.answers, task.stop]),
         "ends": models.end_token_ids(model, tokenizer), **identity,
     })
-    chunks = _chunks(len(task.prompts), count, BATCHES_A_CHUNK * how.batch_size)
+    has_engine = how.sampler != "auto" and samplers.choose(how.sampler, model).takes_all
+    chunks = _chunks(
+        len(task.prompts), count, ENGINE_CHUNK if has_engine else BATCHES_A_CHUNK * how.batch_size)
+    longest = max(map(len, tokenizer(list(task.prompts)).input_ids))
+    shared: dict[Any, Any] = {"length": longest + how.max_new_tokens}
     for i in rich.progress.track(
         list(store.keep_whole(chunks)), description="sampling",
         console=rich.console.Console(stderr=True), disable=not progress,
     ):
         store.append(_draw_chunk(model, tokenizer, task, chunks[i], dataclasses.replace(
-            how, seed=chunk_seed(how.seed, i))))
+            how, seed=chunk_seed(how.seed, i)), shared))
     return {
         "task": task.name, "prompts": len(task.prompts), "num_samples": count,
         **{name: getattr(how, name) for name in ("temperature", "top_p", "top_k")},
@@ -189,12 +196,13 @@ def chunk_seed(seed: int, chunk: int) -> int:
 
 
 def _draw_chunk(
-    model: Any, tokenizer: Any, task: tasks.Task, chunk: list[tuple[int, int]], how: Drawing
+    model: Any, tokenizer: Any, task: tasks.Task, chunk: list[tuple[int, int]], how: Drawing,
+    shared: dict[Any, Any],
 ) -> list[Line]:
     chosen = sorted({prompt for prompt, _ in chunk})
     how = dataclasses.replace(how, num_samples=len(chunk) // len(chosen))
     drawn = sampling.sample(
-        model, tokenizer, [task.prompts[i] for i in chosen], **dataclasses.asdict(how))
+        model, tokenizer, [task.prompts[i] for i in chosen], shared=shared, **dataclasses.asdict(how))
     answers = [task.answers[prompt] for prompt, _ in chunk]
     rewards = task.judge(drawn.prompts, drawn.completions, answers)
     lengths = drawn.lengths()

@@ -43,8 +43,8 @@ class Accountant(StepAccounts):
 
     Args:
         trainer: an EntropyTrainer.
-        every, tokens, reads, sequences, path: as `StepAccounts`; with every 0 it makes forecasts alone.
-        forecast_every: distance between forecasts; with None they are made at accounted steps alone.
+        every, forecast_every, tokens, reads, sequences, path: as `StepAccounts`; with every 0 it makes
+            forecasts alone.
         forecast_unit: whether the forecast says what a unit of the rule's coefficient makes up of it
             (``change_per_coefficient``): one more pass again, before the step, but for a unit that is a
             multiple of the measured entropy itself, as that of an entropy bonus.
@@ -64,12 +64,8 @@ class Accountant(StepAccounts):
         tokens: bool = True, forecast_unit: bool = False,
         reads: Literal["before", "after"] = "before", sequences: int | Choice | None = None, **path: Any,
     ):
-        super().__init__(trainer, every=every, tokens=tokens, reads=reads, sequences=sequences, **path)
-        self._forecast_every = every if forecast_every is None else forecast_every
-        if self._forecast_every < 0:
-            raise ValueError(f"forecast_every must be at least 0, got {forecast_every}")
-        if every + self._forecast_every == 0:
-            raise ValueError("account for, or forecast, every N-th step: every and forecast_every are 0")
+        super().__init__(trainer, every=every, forecast_every=forecast_every, tokens=tokens, reads=reads,
+                         sequences=sequences, **path)
         self._forecast_unit = forecast_unit
         self._at_hand: _AtHand | None = None
         trainer.before_backward.append(self._add_backward_pass)
@@ -87,11 +83,6 @@ class Accountant(StepAccounts):
         super()._give(found)
         if self.is_published:
             self._trainer.entropy_account = found
-
-    def _is_due(self) -> bool:
-        every = self._forecast_every
-        forecast = every > 0 and self._trainer.state.global_step % every == 0
-        return forecast or self._is_accounted()
 
     def _add_backward_pass(self, batch: TokenBatch) -> None:
         """Take the entropy's gradient from the forward pass at hand, before the loss takes its own."""

@@ -20,7 +20,7 @@ from transformers import TrainerCallback
 from entropy_theory.accounting import Account
 from entropy_theory.token_batch import TokenBatch
 from llm_bridge.accounting.entropy_gradient import EntropyGradient
-from llm_bridge.accounting.optimizer_step import Clipping, readable
+from llm_bridge.accounting.optimizer_step import Clipping, local, readable
 from llm_bridge.accounting.step_accountant import Accounted, StepAccountant, TokenEffects
 from llm_bridge.accounting.step_rows import (
     Slope,
@@ -115,6 +115,7 @@ class StepAccounts(TrainerCallback, abc.ABC):
     Args:
         trainer: TRL's GRPOTrainer, or a subclass.
         every: distance between accounted steps; 0: none is.
+        forecast_every: distance between forecasts; with None they are made at accounted steps alone.
         tokens: whether the account is divided over tokens: a forward pass with dual numbers more.
         reads: "before": the step is read from the optimizer's state, with its parts; "after": it is the
             difference of the weights, for any optimizer, with one part.
@@ -127,10 +128,15 @@ class StepAccounts(TrainerCallback, abc.ABC):
 
     def __init__(
         self, trainer: Any, *, every: int, tokens: bool, reads: Literal["before", "after"],
-        sequences: int | Choice | None, **path: Any,
+        sequences: int | Choice | None, forecast_every: int | None = None, **path: Any,
     ):
         if every < 0:
             raise ValueError(f"every must be at least 0, got {every}")
+        self.forecast_every = every if forecast_every is None else forecast_every
+        if self.forecast_every < 0:
+            raise ValueError(f"forecast_every must be at least 0, got {forecast_every}")
+        if every + self.forecast_every == 0:
+            raise ValueError("account for, or forecast, every N-th step: every and forecast_every are 0")
         if isinstance(sequences, int):
             if sequences < 1:
                 raise ValueError(f"sequences must be at least 1, got {sequences}")
@@ -156,6 +162,19 @@ class StepAccounts(TrainerCallback, abc.ABC):
         check_accelerator(self._trainer.accelerator)
         if self._reads == "before":
             readable(self._trainer.optimizer)
+
+    def cost(self, rows: int) -> str:
+        """Return in words what forecasts and accounts add to a step of so many rows in this process."""
+        measured = rows if self._choose is None else len(self._choose(torch.ones(rows)))
+        size = sum(local(p).numel() * p.element_size() for p in self._trainer.model.parameters()
+                   if p.requires_grad) / 2**20
+        told = [f"every {every}. step {passes} of {measured} of {rows} sequences"
+                for every, passes in ((self._every, "three forward and two backward passes"),
+                                      (self.forecast_every, "one forward and one backward pass"))
+                if every and (every != self._every or passes.startswith("three"))]
+        return (f"entropy: {' and '.join(told)} more than without, and up to "
+                f"{3 if self._every else 1} x {size:.0f} MiB for gradients and weights, outside the "
+                "training passes")
 
     @abc.abstractmethod
     def passes(self) -> list[Pass]:
@@ -204,7 +223,9 @@ class StepAccounts(TrainerCallback, abc.ABC):
         return self._every > 0 and self._trainer.state.global_step % self._every == 0
 
     def _is_due(self) -> bool:
-        return self._is_accounted()
+        every = self.forecast_every
+        forecast = every > 0 and self._trainer.state.global_step % every == 0
+        return forecast or self._is_accounted()
 
     def _seen(self) -> tuple[float, Slope] | None:
         """Return the mean entropy and its gradient, where the step's own passes gave them."""

@@ -17,6 +17,7 @@ import transformers
 
 from llm_bridge.data.models import cache_argument
 from llm_bridge.forward import fused_forward, shared_prompts
+from llm_bridge.head.per_token import PLAIN, LogitMap
 from llm_bridge.head.token_statistics import TokenStatistics, from_logits
 from llm_bridge.running.sharding import is_sharded
 
@@ -48,7 +49,7 @@ class Forward:
         self._removed_fraction = removed_fraction
         signature = inspect.signature(type(model).forward)
         self._takes_positions = "position_ids" in signature.parameters
-        self._fused: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
+        self.trials = fused_forward.Trials()
         self._agrees: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
 
     def logits(self, model: Any, rows: dict[str, Any]) -> torch.Tensor:
@@ -65,7 +66,7 @@ class Forward:
 
     def statistics(self, model: Any, rows: dict[str, Any]) -> TokenStatistics:
         """Return statistics of the completions' tokens; ``rows["mask"]`` may leave some of them out."""
-        if not self._has_fused_head(model, rows):
+        if self._logit_map(model, rows) is None:
             return self.from_logits(self.logits(model, rows), rows)
         if rows["completion_ids"].shape[1] > 1:  # else nothing is read behind the prompt
             first, owner = shared_prompts.distinct(rows["prompt_ids"], rows["prompt_mask"])
@@ -90,6 +91,7 @@ class Forward:
         mask = rows.get("mask", rows["completion_mask"]).bool()
         return fused_forward.statistics(
             self._accelerator.unwrap_model(model), forward, rows["completion_ids"], mask,
+            logit_map=self._logit_map(model, rows) or PLAIN,
             removed_fraction=self._removed_fraction, temperature=self._temperature, **options,
         )
 
@@ -114,20 +116,12 @@ class Forward:
             ),
         )
 
-    def _has_fused_head(self, model: Any, rows: dict[str, Any]) -> bool:
-        """Whether the model's head can return statistics; tried at its first forward pass."""
-        plain = self._accelerator.unwrap_model(model)
-        if plain not in self._fused:
-            short = {name: rows[name][:1, :2] for name in COLUMNS}
-            found = fused_forward.obstacle(
-                plain, lambda: self._model_logits(model, short), tuple(short["completion_ids"].shape)
-            )
-            if found is not None and self._accelerator.is_main_process:
-                logger.warning(
-                    "%s holds the logits of every token in memory: %s", type(plain).__name__, found
-                )
-            self._fused[plain] = found is None
-        return self._fused[plain]
+    def _logit_map(self, model: Any, rows: dict[str, Any]) -> LogitMap | None:
+        """Return what a model's fused head applies, or None for none; tried at its first pass."""
+        short = {name: rows[name][:1, :2] for name in COLUMNS}
+        return self.trials(
+            self._accelerator.unwrap_model(model), lambda: self._model_logits(model, short),
+            tuple(short["completion_ids"].shape), tells=self._accelerator.is_main_process)
 
     def _shares_prompts(self, model: Any, rows: dict[str, Any]) -> bool:
         """Whether this pass may read its prompts once.

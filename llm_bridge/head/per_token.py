@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch.autograd import forward_ad
@@ -26,8 +26,31 @@ from llm_bridge.head.token_statistics import TokenStatistics, from_columns, rows
 CHUNK_ELEMENTS = {"cpu": 2**22, "cuda": 2**27}
 """The number of logits of a chunk: 16 MiB on a CPU, 512 MiB on a GPU, where products of fewer rows would
 wait for the weight to be read."""
+PRODUCT_ELEMENTS = 2**24
+"""The number of elements of a weight's gradient that are computed at once, before they are added up:
+64 MiB, where the whole gradient of a vocabulary of 151,936 with 3,584 features takes 2 GiB."""
 LEAST_ROWS = 16
 """The least number of rows of a chunk, for vocabularies above 262,144: fewer would wait on a CPU too."""
+
+
+class LogitMap(NamedTuple):
+    """What a model does to its head's product x: logits are cap tanh(scale x / cap), or scale x.
+
+    Granite and Cohere scale; Gemma 2 and later cap.
+    """
+
+    scale: float = 1.0
+    cap: float | None = None
+
+    def at(self, temperature: float) -> tuple[float, float | None]:
+        """Return (divisor, bound): logits / T are bound tanh(x / divisor), or x / divisor."""
+        if self.cap is None:
+            return temperature / self.scale, None
+        return self.cap / self.scale, self.cap / temperature
+
+
+PLAIN = LogitMap()
+"""The map of a model whose logits are its head's product."""
 
 
 def per_token_statistics(
@@ -78,12 +101,14 @@ def column_stack(
     removed_fraction: float | None = None,
     bias: HeadBias | None = None,
     mask: TokenMask | None = None,
+    logit_map: LogitMap = PLAIN,
 ) -> TokenColumns:
     """Compute the statistics of `per_token_statistics` as one tensor [..., positions, columns].
 
     The columns are ``COLUMNS`` and, with a fraction, ``CLAMPED_COLUMNS``; without one no threshold is
     searched. Where ``mask`` is False nothing is computed, and all columns are 0. Under autocast hidden
-    and weight are rounded to its dtype; all else stays in float32.
+    and weight are rounded to its dtype; all else stays in float32. ``logit_map`` comes before the
+    temperature.
     """
     _check(hidden, weight, token_ids, temperature, bias)
     kind = hidden.device.type
@@ -97,17 +122,18 @@ def column_stack(
         )
     # What is kept is not the whole sequence, of which hidden may be the last positions.
     hidden = hidden.contiguous()
+    divisor, bound = logit_map.at(temperature)
     if torch.compiler.is_compiling():
-        return _columns(hidden, weight, bias, token_ids, mask, temperature, removed_fraction)[0]
+        return _columns(hidden, weight, bias, token_ids, mask, divisor, bound, removed_fraction)[0]
     # An operator has a backward pass, and no forward-mode derivative.
     (hidden, by_hidden), (weight, by_weight) = map(forward_ad.unpack_dual, (hidden, weight))
     bias, by_bias = (None, None) if bias is None else forward_ad.unpack_dual(bias)
-    found, *clamp = _columns(hidden, weight, bias, token_ids, mask, temperature, removed_fraction)
+    found, *clamp = _columns(hidden, weight, bias, token_ids, mask, divisor, bound, removed_fraction)
     changes = (by_hidden, by_weight, by_bias)
     if all(change is None for change in changes):
         return found
     return forward_ad.make_dual(found, _tangent(
-        found, changes, hidden, weight, bias, token_ids, mask, Clamp(*clamp), temperature))
+        found, changes, hidden, weight, bias, token_ids, mask, Clamp(*clamp), divisor, bound))
 
 
 def _check(
@@ -141,12 +167,12 @@ def _check_ids(token_ids: torch.Tensor, size: int) -> None:
 @torch.library.custom_op("llm_bridge::head_columns", mutates_args=())
 def _columns(
     hidden: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None, token_ids: torch.Tensor,
-    mask: torch.Tensor | None, temperature: float, removed_fraction: float | None,
+    mask: torch.Tensor | None, divisor: float, bound: float | None, removed_fraction: float | None,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Return the columns [..., columns], and the clamp of each token, [...] each; empty without one."""
     # 0 where the mask leaves a token out.
     found, least, last = (tensor.zero_() for tensor in _empty_columns(
-        hidden, weight, bias, token_ids, mask, temperature, removed_fraction))
+        hidden, weight, bias, token_ids, mask, divisor, bound, removed_fraction))
     rows, states = rows_on(hidden.device), hidden.flatten(0, -2)
     ids, columns = token_ids.flatten(), found.flatten(0, -2)
     # Autocast would round the logits.
@@ -154,7 +180,7 @@ def _columns(
         narrow = weight.to(hidden.dtype)
         for at in _chunks(ids, mask, len(weight)):
             _check_ids(ids[at], len(weight))
-            logits = _logits(states[at], narrow, bias, temperature)
+            logits = _logits(states[at], narrow, bias, divisor, bound)
             statistics, clamp = rows.row_statistics(logits, ids[at], removed_fraction)
             del logits  # or two chunks were alive at the next one
             columns[at] = statistics.T
@@ -166,7 +192,7 @@ def _columns(
 @_columns.register_fake
 def _empty_columns(
     hidden: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None, token_ids: torch.Tensor,
-    mask: torch.Tensor | None, temperature: float, removed_fraction: float | None,
+    mask: torch.Tensor | None, divisor: float, bound: float | None, removed_fraction: float | None,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     shape = token_ids.shape
     count = len(COLUMNS) + len(CLAMPED_COLUMNS) * (removed_fraction is not None)
@@ -182,7 +208,7 @@ def _empty_columns(
 def _gradient(
     by_columns: torch.Tensor, hidden: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None,
     token_ids: torch.Tensor, mask: torch.Tensor | None, least: torch.Tensor, last: torch.Tensor,
-    temperature: float, needs: Sequence[bool],
+    divisor: float, bound: float | None, needs: Sequence[bool],
 ) -> list[torch.Tensor]:
     """Return the gradients by hidden, weight and bias, those that are needed."""
     clamped = by_columns.shape[-1] > len(COLUMNS)
@@ -196,13 +222,14 @@ def _gradient(
     with torch.autocast(hidden.device.type, enabled=False):
         narrow = weight.to(hidden.dtype)
         for at in _chunks(ids, mask, len(weight)):
-            logits = _logits(states[at], narrow, bias, temperature)
+            logits = _logits(states[at], narrow, bias, divisor, bound)
+            slope = _slope(logits, divisor, bound)
             change = rows.row_gradient(
                 logits, ids[at], factors[at, 0], factors[at, 1],
                 factors[at, len(COLUMNS)] if clamped else None,
                 Clamp(*(column[at] for column in clamp)) if clamped else None,
             )
-            change /= temperature
+            change *= slope
             if by_bias is not None:
                 by_bias += change.sum(0)
             change = change.to(hidden.dtype)
@@ -210,7 +237,7 @@ def _gradient(
                 by_hidden.flatten(0, -2)[at] = change @ narrow
             if by_weight is not None:
                 _add_product(by_weight, change.T, states[at])
-            del logits, change
+            del logits, change, slope
     found = [] if by_hidden is None else [by_hidden]
     found += [] if by_weight is None else [by_weight.to(weight.dtype)]
     return found + ([] if by_bias is None or bias is None else [by_bias.to(bias.dtype)])
@@ -220,22 +247,22 @@ def _gradient(
 def _empty_gradient(
     by_columns: torch.Tensor, hidden: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None,
     token_ids: torch.Tensor, mask: torch.Tensor | None, least: torch.Tensor, last: torch.Tensor,
-    temperature: float, needs: Sequence[bool],
+    divisor: float, bound: float | None, needs: Sequence[bool],
 ) -> list[torch.Tensor]:
     return [torch.empty_like(tensor) for tensor, needed in zip((hidden, weight, bias), needs, strict=True)
             if tensor is not None and needed]
 
 
 def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[torch.Tensor, ...]) -> None:
-    *tensors, ctx.temperature, _ = inputs
+    *tensors, ctx.divisor, ctx.bound, _ = inputs
     ctx.save_for_backward(*tensors, *output[1:])
     ctx.mark_non_differentiable(*output[1:])
 
 
 def _backward(ctx: Any, by_columns: torch.Tensor, *_: torch.Tensor) -> Any:
     needs = list(ctx.needs_input_grad[:3])
-    found = iter(_gradient(by_columns, *ctx.saved_tensors, ctx.temperature, needs))
-    return *(next(found) if needed else None for needed in needs), None, None, None, None
+    found = iter(_gradient(by_columns, *ctx.saved_tensors, ctx.divisor, ctx.bound, needs))
+    return *(next(found) if needed else None for needed in needs), None, None, None, None, None
 
 
 _columns.register_autograd(_backward, setup_context=_keep)
@@ -245,7 +272,7 @@ _columns.register_autograd(_backward, setup_context=_keep)
 def _tangent(
     found: torch.Tensor, changes: Sequence[torch.Tensor | None], hidden: torch.Tensor,
     weight: torch.Tensor, bias: torch.Tensor | None, token_ids: torch.Tensor,
-    mask: torch.Tensor | None, clamp: Clamp, temperature: float,
+    mask: torch.Tensor | None, clamp: Clamp, divisor: float, bound: float | None,
 ) -> torch.Tensor:
     """Return the derivatives of the columns along changes of hidden, weight and bias; 0 for constants."""
     moved = torch.zeros_like(found)
@@ -256,14 +283,15 @@ def _tangent(
     with torch.autocast(hidden.device.type, enabled=False):
         narrow = weight.to(hidden.dtype)
         for at in _chunks(ids, mask, len(weight)):
-            logits = _logits(states[at], narrow, bias, temperature)
+            logits = _logits(states[at], narrow, bias, divisor, bound)
             change = torch.zeros_like(logits)
             if by_hidden is not None:
-                change += _logits(by_hidden.flatten(0, -2)[at], narrow, None, temperature)
+                change += _logits(by_hidden.flatten(0, -2)[at], narrow)
             if by_weight is not None:
-                change += _logits(states[at], by_weight.to(hidden.dtype), None, temperature)
+                change += _logits(states[at], by_weight.to(hidden.dtype))
             if by_bias is not None:
-                change += by_bias / temperature
+                change += by_bias
+            change *= _slope(logits, divisor, bound)
             derivatives = row_tangent(
                 logits, ids[at], change,
                 Clamp(*(column.flatten()[at] for column in clamp)) if clamped else None)
@@ -279,7 +307,8 @@ def _wide(tensor: torch.Tensor) -> torch.dtype:
 
 
 def _logits(
-    hidden: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None, temperature: float
+    hidden: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None, divisor: float = 1.0,
+    bound: float | None = None,
 ) -> torch.Tensor:
     """Compute logits [rows, vocabulary] in float32 or float64, never rounded to half precision."""
     if hidden.dtype in (torch.float32, torch.float64):
@@ -294,19 +323,32 @@ def _logits(
             torch.mm(hidden.float(), weight[cut].float().T, out=logits[:, cut])
     if bias is not None:
         logits += bias.to(logits.dtype)
-    if temperature != 1.0:
-        logits /= temperature
+    if divisor != 1.0:
+        logits /= divisor
+    if bound is not None:
+        logits.tanh_().mul_(bound)
     return logits
+
+
+def _slope(logits: torch.Tensor, divisor: float, bound: float | None) -> torch.Tensor | float:
+    """Return the derivative of `_logits` by the product of hidden and weight."""
+    if bound is None:
+        return 1 / divisor
+    return (logits / bound).square_().neg_().add_(1).mul_(bound / divisor)
 
 
 def _add_product(total: torch.Tensor, left: torch.Tensor, right: torch.Tensor) -> None:
     """Add left @ right to ``total``, summed in the total's dtype."""
     if total.dtype == left.dtype:
         total.addmm_(left, right)
-    elif left.is_cuda:
-        total += torch.mm(left, right, out_dtype=total.dtype)
-    else:
-        total.addmm_(left.to(total.dtype), right.to(total.dtype))
+        return
+    size = max(1, PRODUCT_ELEMENTS // total.shape[1])
+    for start in range(0, len(total), size):
+        cut = slice(start, start + size)
+        if left.is_cuda:
+            total[cut] += torch.mm(left[cut], right, out_dtype=total.dtype)
+        else:
+            total[cut].addmm_(left[cut].to(total.dtype), right.to(total.dtype))
 
 
 def _chunks(

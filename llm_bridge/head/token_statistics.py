@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -44,6 +45,12 @@ class TokenStatistics:
     """Var_pi(log pi), the varentropy."""
     clamped_alignment: PerToken | None = None
     """Inner product of the gradients of both entropies by the logits; None unless asked."""
+
+    def map(self, function: Callable[[PerToken], PerToken]) -> TokenStatistics:
+        """Return the record whose columns are ``function`` of these."""
+        columns = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return dataclasses.replace(self, **{
+            name: function(column) for name, column in columns.items() if column is not None})
 
     @property
     def state(self) -> StateStatistics:

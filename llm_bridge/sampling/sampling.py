@@ -20,7 +20,7 @@ from llm_bridge.objective.batches import stacked
 from llm_bridge.running import faults
 from llm_bridge.sampling import samplers
 from llm_bridge.sampling.drawing_options import Drawing, SampleConfig
-from llm_bridge.sampling.samplers.batch import score
+from llm_bridge.sampling.scorer import Scorer
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,7 +62,8 @@ class SampledCompletions:
 
 
 def sample(
-    model: Any, tokenizer: Any, prompts: list[str], *, progress: bool = False, **options: Any
+    model: Any, tokenizer: Any, prompts: list[str], *, progress: bool = False,
+    shared: dict[Any, Any] | None = None, **options: Any,
 ) -> SampledCompletions:
     """Draw completions from pi^T = softmax(logits / T), token by token.
 
@@ -71,13 +72,15 @@ def sample(
 
     Args:
         prompts: texts, tokenized as the tokenizer does by itself, special tokens included.
-        progress: whether to show a progress bar on standard error.
+        progress: whether to show a progress bar.
+        shared: a dictionary that keeps an engine or a graph between calls with one model and options;
+            its "length": positions of the longest prompt of all and its completion.
         options: of `Drawing`: ``num_samples``, ``temperature`` and so on.
 
     Raises:
-        ValueError: as `Drawing`, no prompts, a prompt that leaves no room for a completion, prompts of
-            unequal lengths for a model that counts positions from the padding on, or a sampler that is
-            unknown or cannot be used; as `models.end_token_ids`.
+        ValueError: as `Drawing` and `models.end_token_ids`; no prompts, or one without room for a
+            completion; prompts of unequal lengths for a model that counts positions from the padding on;
+            a sampler that is unknown or cannot be used.
         OSError: memory runs out, or the GPU is lost.
     """
     how = Drawing(**options)
@@ -91,7 +94,8 @@ def sample(
     encoded = tokenizer(prompts, return_tensors="pt", padding=True, padding_side="left")
     at_once = len(prompts) * how.num_samples if chosen.takes_all else how.batch_size
     own_config, was_training = model.generation_config, model.training
-    kept: dict[Any, Any] = {}
+    kept = {} if shared is None else shared
+    length = max(kept.get("length", 0), encoded.input_ids.shape[1] + how.max_new_tokens)
     parts = []
     with (
         faults.device_errors_named(faults.sampling_settings(at_once, how.max_new_tokens)),
@@ -107,14 +111,11 @@ def sample(
                 list(_batches(len(prompts), how.num_samples, at_once)), description="sampling",
                 console=rich.console.Console(stderr=True), disable=not progress,
             ):
-                width = int(encoded.attention_mask[rows].sum(-1).max())
+                ids, mask = _cut(encoded, rows, model.device)
                 batch = samplers.PromptBatch(
-                    ids=encoded.input_ids[rows, -width:].to(model.device),
-                    mask=encoded.attention_mask[rows, -width:].to(model.device),
-                    copies=copies, temperature=how.temperature, max_new_tokens=how.max_new_tokens,
-                    stop_ids=stop_ids, pad_id=tokenizer.pad_token_id,
-                    length=encoded.input_ids.shape[1] + how.max_new_tokens, seed=how.seed,
-                )
+                    ids=ids, mask=mask, copies=copies, temperature=how.temperature,
+                    max_new_tokens=how.max_new_tokens, stop_ids=stop_ids,
+                    pad_id=tokenizer.pad_token_id, length=length, seed=how.seed)
                 parts.append(_sample_batch(model, tokenizer, chosen, batch, kept, how.batch_size) | {
                     "prompts": [prompt for prompt in prompts[rows] for _ in range(copies)]})
         finally:
@@ -172,6 +173,13 @@ def _batches(prompts: int, num_samples: int, batch_size: int) -> Iterator[tuple[
             yield slice(start, start + together), min(batch_size, num_samples - done)
 
 
+def _cut(encoded: Any, rows: slice, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return some prompts' ids and mask, no wider than the longest of them."""
+    width = int(encoded.attention_mask[rows].sum(-1).max())
+    ids, mask = (encoded[name][rows, -width:].to(device) for name in ("input_ids", "attention_mask"))
+    return ids, mask
+
+
 def _sample_batch(
     model: Any, tokenizer: Any, chosen: samplers.Sampler, batch: samplers.PromptBatch,
     kept: dict[Any, Any], batch_size: int,
@@ -186,9 +194,9 @@ def _sample_batch(
     token_ids = token_ids[:, : mask.shape[1]].masked_fill(~mask, batch.pad_id)
     if tokens.log_prob is None:
         drawn_log_prob = tokens.sampling_log_prob
-        tokens = score(
-            model, prompt_ids, prompt_mask, token_ids, mask, batch.temperature, batch_size
-        )
+        scorer = kept.setdefault("scorer", Scorer(model))
+        tokens = scorer.score(
+            (prompt_ids, prompt_mask), token_ids, mask, batch.temperature, batch_size)
         if drawn_log_prob is not None:
             _check_same_model(drawn_log_prob[:, : mask.shape[1]], tokens, mask, model)
     records = {

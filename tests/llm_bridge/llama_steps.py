@@ -11,6 +11,7 @@ import transformers
 from entropy_theory import update_rules
 from llm_bridge.commands import pretrain
 from llm_bridge.data import models
+from llm_bridge.forward import fused_forward
 from llm_bridge.head.token_statistics import TokenStatistics, from_logits
 from llm_bridge.objective.loss import clamped_fraction
 from llm_bridge.trainer import entropy_trainer
@@ -31,6 +32,11 @@ def llama(**options: Any) -> tuple[Any, Any]:
     model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**shape, **ids, **options))
     models.sample_plainly(model, tokenizer)
     return model.double(), tokenizer
+
+
+def held(*_: Any) -> Any:
+    """Stand in for `fused_forward.tried`: every model keeps its logits."""
+    raise fused_forward.HeldLogitsError("the test says so")
 
 
 def llama_trainer(

@@ -232,7 +232,7 @@ def steps(folder: Path, case: str) -> dict[str, Any]:
     return {"steps": watched.steps, "weights": watched.weights, "records": records,
             "collectives": found, "kind": str(made.accelerator.distributed_type.value),
             "bf16": made.args.bf16, "checkpoints": made.generating_model.is_gradient_checkpointing,
-            "fused": list(made.forward._fused.values()),
+            "fused": [found is not None for found in made.forward.trials.found.values()],
             "data parallelism": [getattr(made.model_wrapped, name, None) for name in (
                 "find_unused_parameters", "bucket_bytes_cap", "broadcast_buffers")]}
 
@@ -243,7 +243,7 @@ def watched_by_diagnostics(folder: Path) -> dict[str, Any]:
     model, tokenizer = tabular()
     made = grpo_trainer(folder, model, tokenizer, kind=ScoringFromLogits, micro_batches=2,
                         accumulation=1, entropy_coef=0.3)
-    diagnostics.attach(made, on_step=records.append)
+    diagnostics.attach(made, coefficients_every=1, on_step=records.append)
     before = model.table.weight.detach().clone()
     made.train()
     after = made.accelerator.unwrap_model(made.model).table.weight.detach()

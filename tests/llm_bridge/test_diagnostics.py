@@ -1,13 +1,17 @@
 """Guards llm_bridge/diagnostics.py: what it says of a user's loss is true, and the loss is the user's."""
 
+import logging
+
 import numpy as np
 import pytest
 import torch
+import transformers
 
 from entropy_theory import update_rules
 from entropy_theory.token_batch import TokenBatch
 from llm_bridge import diagnostics
 from llm_bridge.analysis.tokens import mean_covariances
+from llm_bridge.head import per_token
 from llm_bridge.running.step_log import StepLog
 from tests.llm_bridge.language_models import (
     ScoringFromLogits,
@@ -16,6 +20,7 @@ from tests.llm_bridge.language_models import (
     tabular,
     tabular_trainer,
 )
+from tests.llm_bridge.memory import Tables
 from tests.tolerances import FLOAT64
 
 
@@ -27,7 +32,7 @@ def test_training_is_what_it_is_without(tmp_path):
         made = grpo_trainer(tmp_path / "run", model, tokenizer, steps=3, micro_batches=2, tokens=4,
                             optim="adamw_torch", learning_rate=1e-2)
         if watched:
-            diagnostics.attach(made, forecast_every=1, account_every=1, account_tokens=True)
+            diagnostics.attach(made, coefficients_every=1, account_every=1, account_tokens=True)
         made.train()
         weights.append(torch.cat([p.detach().flatten() for p in model.parameters()]))
         logs.append(made.state.log_history)
@@ -44,7 +49,7 @@ def test_training_is_what_it_is_without(tmp_path):
 def test_the_statistics_are_those_of_trls_own_scoring(tmp_path):
     """On a transformer with padded prompts and answers: the extra pass sees the same distributions."""
     made = grpo_trainer(tmp_path / "run", *loaded_llama(tmp_path / "model"), tokens=4)
-    found = diagnostics.attach(made)
+    found = diagnostics.attach(made, coefficients_every=1)
     seen = []
     around = made._compute_loss
 
@@ -70,6 +75,67 @@ def test_the_statistics_are_those_of_trls_own_scoring(tmp_path):
         torch.testing.assert_close(part[name][mask].double(), expected[mask], rtol=1e-5, atol=1e-6)
 
 
+VOCABULARY = 1009
+
+
+@pytest.mark.parametrize(("kind", "options"), [
+    ("Llama", {}), ("Llama", {"tie_word_embeddings": True}), ("Gemma2", {"final_logit_softcapping": 2.0}),
+    ("Granite", {"logits_scaling": 3.0}), ("Cohere", {"logit_scale": 0.5}),
+    ("Qwen3Moe", {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 16}),
+], ids=str)
+def test_no_logits_are_held_that_trl_does_not_hold(tmp_path, monkeypatch, kind, options):
+    """Forecasts of both kinds, an account, its tokens: no table over the vocabulary more than stock."""
+    monkeypatch.setattr(per_token, "CHUNK_ELEMENTS", {"cpu": 16 * VOCABULARY})
+    weights, tables = [], []
+    for watched in (False, True):
+        torch.manual_seed(0)
+        tokenizer = tabular()[1]
+        model = getattr(transformers, f"{kind}ForCausalLM")(getattr(transformers, f"{kind}Config")(
+            vocab_size=VOCABULARY, hidden_size=16, intermediate_size=32, num_hidden_layers=1,
+            num_attention_heads=2, num_key_value_heads=2, head_dim=8, pad_token_id=0, bos_token_id=1,
+            eos_token_id=2, **options))
+        made = grpo_trainer(tmp_path / "run", model, tokenizer, tokens=4, learning_rate=1e-2,
+                            generation_kwargs={"eos_token_id": VOCABULARY - 1})
+        if watched:
+            diagnostics.attach(made, coefficients_every=1, account_every=1, account_tokens=True)
+        score = made._prepare_inputs
+
+        def prepared(batch, score=score):
+            # Only what a step scores: its prompts are read and its answers drawn as TRL does it.
+            with torch.utils._python_dispatch._disable_current_modes():
+                return score(batch)
+
+        made._prepare_inputs = prepared
+        with Tables(VOCABULARY) as seen:
+            made.train()
+        tables.append(sum(n for rows, n in seen.made.items() if rows > 32))
+        weights.append(torch.cat([p.detach().flatten() for p in model.parameters()]))
+    assert torch.equal(*weights)
+    assert tables[0] == tables[1]
+
+
+def test_by_default_every_tenth_step_is_forecast_on_a_quarter_of_its_rows(tmp_path, caplog):
+    """And what it costs is told; an optimizer whose step cannot be read is trained with, unforecast."""
+    logging.getLogger("llm_bridge").propagate = True
+    caplog.set_level(logging.INFO, logger="llm_bridge")
+    records = {}
+    for optimizer in ("adamw_torch", "adafactor"):
+        made = grpo_trainer(tmp_path / optimizer, *loaded_llama(tmp_path / "model"), steps=11,
+                            optim=optimizer, learning_rate=1e-3)
+        records[optimizer] = []
+        found = diagnostics.attach(made, on_step=records[optimizer].append)
+        made.train()
+        assert found._accounts._choose(torch.ones(24)).tolist() == [0, 1, 2, 3, 4, 5]
+    assert [r["step"] for r in records["adamw_torch"] if "entropy_gradient" in r] == [1, 11]
+    assert not any("entropy_gradient" in r for r in records["adafactor"])
+    assert "every 10. step one forward and one backward pass of" in caplog.text
+    assert "diagnostics log no forecast: " in caplog.text
+    with pytest.raises(ValueError, match="Adafactor"):
+        made = grpo_trainer(tmp_path / "asked", *loaded_llama(tmp_path / "model"), optim="adafactor")
+        diagnostics.attach(made, forecast_every=10)
+        made.train()
+
+
 def test_a_loss_that_scores_in_another_way_is_refused(tmp_path):
     """Silence would look like an entropy that nothing moves."""
 
@@ -90,7 +156,8 @@ def test_trainers_that_cannot_be_watched_are_refused(tmp_path):
         diagnostics.attach(object())
     for options, message in (
         ({"forecast_every": -1}, "forecast_every"),
-        ({"account_sequences": 8}, "account_sequences needs account_every"),
+        ({"account_tokens": True}, "account_tokens needs account_every"),
+        ({"coefficients_every": True}, "coefficients_every must be a whole number of .* got True"),
         ({"account_every": 1.5}, "account_every must be a whole number of at least 0, got 1.5"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -113,7 +180,7 @@ def test_forecasts_every_other_step_and_a_file(tmp_path):
     log = StepLog(tmp_path / "metrics.jsonl")
     made = grpo_trainer(tmp_path / "run", *tabular(), kind=ScoringFromLogits, steps=4,
                         num_iterations=2)
-    found = diagnostics.attach(made, forecast_every=2, on_step=log.append)
+    found = diagnostics.attach(made, coefficients_every=2, on_step=log.append)
     made.train()
     records = log.read()
     assert [record["step"] for record in records] == [1, 2, 3, 4]

@@ -6,7 +6,9 @@ import transformers
 
 from entropy_theory import update_rules
 from llm_bridge.forward import fused_forward
-from tests.llm_bridge.llama_steps import llama, llama_trainer, weights
+from llm_bridge.head.per_token import LogitMap
+from llm_bridge.head.token_statistics import from_logits
+from tests.llm_bridge.llama_steps import held, llama, llama_trainer, weights
 
 
 def test_an_adapter_is_trained_as_with_logits(tmp_path, monkeypatch):
@@ -20,9 +22,9 @@ def test_an_adapter_is_trained_as_with_logits(tmp_path, monkeypatch):
                 r=2, target_modules=["q_proj"], init_lora_weights=False, modules_to_save=["lm_head"]))
         with monkeypatch.context() as patch:
             if not fused:
-                patch.setattr(fused_forward, "obstacle", lambda *_: "the test says so")
+                patch.setattr(fused_forward, "tried", held)
             made.train()
-        assert list(made.forward._fused.values()) == [fused]
+        assert [found is not None for found in made.forward.trials.found.values()] == [fused]
         found.append(weights(made))
     after, expected = found
     assert any("lm_head" in name for name in after)
@@ -37,38 +39,102 @@ def small(kind, **options):
         num_attention_heads=2, num_key_value_heads=2, head_dim=8, **options,
     )
     config.pad_token_id = config.eos_token_id = config.bos_token_id = None
+    torch.manual_seed(0)
     return getattr(transformers, f"{kind}ForCausalLM")(config)
 
 
-def adapted_head():
+def adapted(model, **options):
     peft = pytest.importorskip("peft")
-    return peft.get_peft_model(llama()[0], peft.LoraConfig(target_modules=["lm_head"]))
+    torch.manual_seed(0)
+    return peft.get_peft_model(model, peft.LoraConfig(
+        r=2, target_modules=["lm_head", "q_proj"], init_lora_weights=False, **options))
 
 
-@pytest.mark.parametrize(
-    ("make", "reason"),
-    [
-        (lambda: llama()[0], None),
-        (lambda: llama(tie_word_embeddings=True)[0], None),
-        (lambda: small("Granite", logits_scaling=1.0), None),
-        (lambda: small("Granite", logits_scaling=3.0), "changes the logits"),
-        (lambda: small("Gemma2", final_logit_softcapping=30.0), "changes the logits"),
-        (adapted_head, "is not a plain"),
-    ],
-    ids=["llama", "tied", "granite", "granite-scaled", "gemma2", "lora-head"],
-)
-def test_models_that_work_on_their_logits_are_told_apart(make, reason):
-    """A softcap, a scale and an adapter on the head are each seen; a plain head stays as it was."""
-    model = make().eval()
-    ids = torch.arange(1, 7)[None]
+class Shifted(transformers.LlamaForCausalLM):
+    """A model that does to its logits what no declared number does."""
+
+    def forward(self, *args, **kwargs):
+        """Return logits that are one higher."""
+        found = super().forward(*args, **kwargs)
+        found.logits = found.logits + 1
+        return found
+
+
+FAMILIES = {
+    "llama": (lambda: llama()[0], LogitMap()),
+    "tied": (lambda: llama(tie_word_embeddings=True)[0], LogitMap()),
+    "granite": (lambda: small("Granite", logits_scaling=3.0), LogitMap(1 / 3)),
+    "cohere": (lambda: small("Cohere", logit_scale=0.0625), LogitMap(0.0625)),
+    "gemma2": (lambda: small("Gemma2", final_logit_softcapping=0.5), LogitMap(cap=0.5)),
+    "uncapped": (lambda: small("Gemma2", final_logit_softcapping=None), LogitMap()),
+    "falcon-h1": (lambda: small(
+        "FalconH1", lm_head_multiplier=0.5, mamba_d_ssm=32, mamba_n_heads=4, mamba_d_head=8,
+        mamba_d_state=4), LogitMap(0.5)),
+    "lora-head": (lambda: adapted(llama()[0]), LogitMap()),
+    "lora-dropout": (lambda: adapted(llama()[0], lora_dropout=0.3), LogitMap()),
+    "lora-of-capped": (lambda: adapted(small("Gemma2", final_logit_softcapping=0.5)), LogitMap(cap=0.5)),
+    "lora-half": (lambda: adapted(small("Llama").bfloat16()), LogitMap()),
+    "moe": (lambda: small("Qwen3Moe", num_experts=4, num_experts_per_tok=2, moe_intermediate_size=16),
+            LogitMap()),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Model has .tie_word_embeddings")
+@pytest.mark.parametrize("name", FAMILIES)
+def test_statistics_without_logits_are_those_of_the_logits(name):
+    """With all gradients, in training mode, at a temperature; and the model is left as it was."""
+    make, expected = FAMILIES[name]
+    model = make().train()
+    ids = torch.arange(1, 13).reshape(2, 6)
+    taken = ids[:, 3:]
 
     def forward():
-        return model(input_ids=ids, logits_to_keep=3).logits
+        return model(input_ids=ids, logits_to_keep=3, use_cache=False).logits
 
-    expected = forward()
-    found = fused_forward.obstacle(model, forward, (1, 3))
-    assert found is None if reason is None else reason in found
-    torch.testing.assert_close(forward(), expected, rtol=0, atol=0)
+    def logits():
+        torch.manual_seed(3)
+        return forward()
+
+    before = logits()
+    state = torch.get_rng_state()
+    found = fused_forward.tried(model, forward, (2, 3))
+    assert torch.equal(torch.get_rng_state(), state)
+    assert found == expected
+    weights = [weight for weight in model.parameters() if weight.requires_grad]
+    columns, gradients = [], []
+    for fused in (True, False):
+        model.zero_grad()
+        if fused:
+            torch.manual_seed(3)
+            statistics = fused_forward.statistics(
+                model, forward, taken, taken % 4 > 0, logit_map=found, temperature=0.7)
+        else:
+            statistics = from_logits(logits() / 0.7, taken)
+        columns.append(torch.stack([statistics.log_prob, statistics.entropy]))
+        (columns[-1] * torch.tensor([[[1.0]], [[-2.0]]]))[:, taken % 4 > 0].sum().backward()
+        gradients.append(torch.cat([w.grad.flatten() for w in weights if w.grad is not None]))
+    # Float32 but for the one in half precision, whose logits ours do not round.
+    size = 2**-6 if before.dtype == torch.bfloat16 else 1e-5
+    torch.testing.assert_close(
+        columns[0][:, taken % 4 > 0], columns[1][:, taken % 4 > 0], rtol=size, atol=size,
+        check_dtype=False)
+    torch.testing.assert_close(
+        gradients[0], gradients[1], rtol=0, atol=size * float(gradients[1].abs().max()))
+    assert torch.equal(logits(), before)
+
+
+@pytest.mark.parametrize(("make", "reason"), [
+    (lambda: Shifted(small("Llama").config), "changes the logits after its head"),
+    (lambda: adapted(llama()[0], use_dora=True), "is not a plain"),
+    pytest.param(lambda: adapted(llama()[0], lora_bias=True), "is not a plain",
+                 marks=pytest.mark.filterwarnings("ignore:.*lora_bias")),
+], ids=["shifted", "dora", "bias"])
+def test_models_whose_logits_are_needed_are_told_apart(make, reason):
+    """What no declared number explains, and adapters that are no two matrices."""
+    model = make().eval()
+    ids = torch.arange(1, 7)[None]
+    with pytest.raises(fused_forward.HeldLogitsError, match=reason):
+        fused_forward.tried(model, lambda: model(input_ids=ids, logits_to_keep=3).logits, (1, 3))
 
 
 def test_a_model_without_a_head_says_once_what_it_costs(tmp_path, caplog):

@@ -16,7 +16,9 @@ from torch.autograd import forward_ad
 from entropy_theory import policy
 from llm_bridge import head
 from llm_bridge.head import per_token, row_statistics, token_statistics
+from llm_bridge.head.per_token import LogitMap
 from llm_bridge.head.token_statistics import has_triton
+from tests.llm_bridge.memory import Tables
 from tests.tolerances import FLOAT32, FLOAT64
 
 VOCABULARY, FEATURES = 37, 5
@@ -76,7 +78,10 @@ def test_the_fused_head_is_the_plain_one(removed_fraction, temperature):
 @pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize("removed_fraction", [None, 0.2, 0.97])
 @pytest.mark.parametrize("moving", [(0,), (1,), (0, 1, 2)])
-def test_derivatives_along_a_direction_are_inner_products_with_gradients(removed_fraction, moving):
+@pytest.mark.parametrize("logit_map", [LogitMap(), LogitMap(0.3), LogitMap(0.5, 2.0)], ids=str)
+def test_derivatives_along_a_direction_are_inner_products_with_gradients(
+    removed_fraction, moving, logit_map
+):
     """Forward mode against backward mode, of both heads; a direction may leave parts where they are."""
     places = problem()[:3]
     ids = problem()[3]
@@ -85,19 +90,26 @@ def test_derivatives_along_a_direction_are_inner_products_with_gradients(removed
     def statistics(hidden, weight, bias, fused):
         if fused:
             columns = per_token.column_stack(
-                hidden, weight, ids, bias=bias, temperature=0.7, removed_fraction=removed_fraction)
+                hidden, weight, ids, bias=bias, temperature=0.7, removed_fraction=removed_fraction,
+                logit_map=logit_map)
             return token_statistics.from_columns(list(columns.unbind(-1)))
-        logits = (hidden @ weight.T + bias) / 0.7
+        logits = (hidden @ weight.T + bias) * logit_map.scale
+        if logit_map.cap is not None:
+            logits = logit_map.cap * (logits / logit_map.cap).tanh()
+        logits = logits / 0.7
         return token_statistics.from_logits(logits, ids, removed_fraction=removed_fraction)
 
     names = ["log_prob", "entropy"] + ["clamped_entropy"] * (removed_fraction is not None)
     factor = torch.linspace(-1, 2, ids.numel(), dtype=torch.float64).reshape(ids.shape)
+    columns = []
     for fused in (True, False):
         with torch.no_grad(), forward_ad.dual_level():
             duals = [forward_ad.make_dual(x, a) if i in moving else x
                      for i, (x, a) in enumerate(zip(places, along, strict=True))]
             found = statistics(*duals, fused)
-            derivatives = {n: forward_ad.unpack_dual(getattr(found, n)).tangent for n in names}
+            both = {n: forward_ad.unpack_dual(getattr(found, n)) for n in names}
+        columns.append(torch.stack([both[n].primal for n in names]))
+        derivatives = {n: both[n].tangent for n in names}
         for name in names:
             ours = [x.clone().requires_grad_() for x in places]
             (factor * getattr(statistics(*ours, fused), name)).sum().backward()
@@ -105,6 +117,7 @@ def test_derivatives_along_a_direction_are_inner_products_with_gradients(removed
             # Inner products of some hundred numbers of order 1.
             torch.testing.assert_close(
                 (factor * derivatives[name]).sum(), expected, rtol=0, atol=1e-11, msg=name)
+    torch.testing.assert_close(*columns, rtol=1e-12, atol=0)
 
 
 @pytest.mark.usefixtures("small_chunks")
@@ -136,18 +149,18 @@ def test_what_the_compiler_is_told_is_what_the_head_does():
     """Shapes, dtypes, an output that is a view of an input, a gradient that only eager torch has."""
     hidden, weight, bias, ids = problem()
     given = [x.requires_grad_() for x in (hidden, weight, bias)]
-    torch.library.opcheck(per_token._columns, (*given, ids, ids % 4 > 0, 0.7, 0.3))
+    torch.library.opcheck(per_token._columns, (*given, ids, ids % 4 > 0, 0.7, 3.0, 0.3))
     torch.library.opcheck(
-        per_token._columns, (*given[:2], None, ids, None, 1.0, None),
+        per_token._columns, (*given[:2], None, ids, None, 1.0, None, None),
         test_utils=("test_schema", "test_faketensor"))
-    columns, *clamp = per_token._columns(*given, ids, None, 0.7, 0.3)
+    columns, *clamp = per_token._columns(*given, ids, None, 0.7, None, 0.3)
     assert columns.requires_grad
     assert not any(column.requires_grad for column in clamp)
     fixed = [x.detach() for x in (torch.ones_like(columns), *given)]
     clamp = [column.detach() for column in clamp]
     for needs, own_bias in (([True, True, True], None), ([False, True, False], fixed[3])):
         torch.library.opcheck(
-            per_token._gradient, (*fixed[:3], own_bias, ids, None, *clamp, 0.7, needs),
+            per_token._gradient, (*fixed[:3], own_bias, ids, None, *clamp, 0.7, None, needs),
             test_utils=("test_schema", "test_faketensor"))
 
 
@@ -165,7 +178,7 @@ def test_a_budget_below_one_row_of_the_weight_is_one_row(monkeypatch):
     """Where the weight is widened piece by piece, in half precision."""
     monkeypatch.setattr(per_token, "CHUNK_ELEMENTS", {"cpu": FEATURES - 1})
     hidden, weight, *_ = problem(dtype=torch.bfloat16)
-    found = per_token._logits(hidden.flatten(0, -2), weight, None, 1.0)
+    found = per_token._logits(hidden.flatten(0, -2), weight)
     assert torch.equal(found, hidden.flatten(0, -2).float() @ weight.float().T)
 
 
@@ -422,6 +435,18 @@ def test_a_clamp_keeps_what_the_theory_keeps(values, fraction):
     clamp = row_statistics.least_kept(logits, count)
     assert torch.equal(row_statistics.is_kept(logits, clamp),
                        policy.kept_actions(logits, fraction))
+
+
+def test_the_gradient_of_a_weight_is_added_up_in_pieces(monkeypatch):
+    """In half precision, where the sum is wider than its terms: no second table as large as it."""
+    generator = torch.Generator().manual_seed(0)
+    left, right = (torch.randn(7, n, generator=generator).bfloat16() for n in (11, 5))
+    whole = torch.ones(11, 5)
+    monkeypatch.setattr(per_token, "PRODUCT_ELEMENTS", 3 * 5)
+    with Tables(5) as made:
+        per_token._add_product(whole, left.T, right)
+    assert made.rows == 7, "the right factor, widened, and pieces of three rows"
+    torch.testing.assert_close(whole, 1 + left.float().T @ right.float(), rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.deep

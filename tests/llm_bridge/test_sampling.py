@@ -4,6 +4,9 @@ import dataclasses
 import itertools
 import json
 import math
+import sys
+import types
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -12,6 +15,7 @@ import torch
 import transformers
 
 from entropy_theory import policy
+from llm_bridge import evaluation
 from llm_bridge.data import models, tasks
 from llm_bridge.sampling import samplers, sampling
 from tests.llm_bridge.language_models import tabular as tabular_model
@@ -258,6 +262,57 @@ def test_sliding_windows_are_not_taken_for_full_caches():
     mistral = transformers.MistralForCausalLM(config)
     with pytest.raises(ValueError, match="has layers without a full cache"):
         samplers.choose("static", mistral)
+
+
+class Engine:
+    """Stands for vLLM's: draws by the bundled model in memory, and counts."""
+
+    made: ClassVar[list[dict]] = []
+    model: ClassVar[Any] = None
+
+    def __init__(self, **options):
+        self.made.append(options)
+        self.generator = torch.Generator().manual_seed(options["seed"])
+
+    def generate(self, prompts, options, use_tqdm):
+        return [types.SimpleNamespace(outputs=[
+            self.one(i, prompt["prompt_token_ids"], options) for i in reversed(range(options.n))
+        ]) for prompt in prompts]
+
+    def one(self, index, prompt, options):
+        ids, tables = [], []
+        for _ in range(options.max_tokens):
+            logits = self.model(torch.tensor([prompt + ids])).logits[0, -1]
+            log_prob = (logits / options.temperature).log_softmax(-1)
+            ids.append(int(torch.multinomial(log_prob.exp(), 1, generator=self.generator)))
+            tables.append({ids[-1]: types.SimpleNamespace(logprob=float(log_prob[ids[-1]]))})
+            if ids[-1] in options.stop_token_ids:
+                break
+        return types.SimpleNamespace(index=index, token_ids=ids, logprobs=tables)
+
+
+def test_an_evaluation_by_vllm_starts_one_engine(small, monkeypatch, tmp_path):
+    """Resumed too, then seeded by the first chunk that is left; its completions are scored in memory."""
+    vllm = types.ModuleType("vllm")
+    vllm.LLM, vllm.SamplingParams = Engine, lambda **options: types.SimpleNamespace(**options)
+    monkeypatch.setitem(sys.modules, "vllm", vllm)
+    monkeypatch.setattr(Engine, "model", small[0])
+    monkeypatch.setattr(Engine, "made", [])
+    monkeypatch.setattr(evaluation, "ENGINE_CHUNK", 8)
+    monkeypatch.setitem(samplers.SAMPLERS, "vllm", dataclasses.replace(
+        samplers.SAMPLERS["vllm"], obstacle=lambda _: None))
+    task = tasks.load("sum", split="held-out", size=6, seed=0)
+    keep = tmp_path / "samples.jsonl"
+    found = evaluation.evaluate(*small, task, num_samples=4, sampler="vllm", keep=keep)
+    assert len(Engine.made) == 1
+    longest = max(len(ids) for ids in small[1](list(task.prompts)).input_ids)
+    assert Engine.made[0]["max_model_len"] == longest + task.max_new_tokens
+    assert found["pass@1"] > 0.3
+    lines = keep.read_text().splitlines()
+    keep.write_text("\n".join(lines[:9]) + "\n")
+    evaluation.evaluate(*small, task, num_samples=4, sampler="vllm", keep=keep)
+    assert Engine.made[1]["seed"] == evaluation.chunk_seed(0, 1) % 2**31 != Engine.made[0]["seed"]
+    assert keep.read_text().splitlines()[:9] == lines[:9]
 
 
 def test_vllm_on_other_weights_than_those_in_memory_is_noticed(small, monkeypatch):

@@ -11,7 +11,7 @@ import transformers
 from entropy_theory import update_rules
 from llm_bridge.forward import fused_forward, shared_prompts
 from llm_bridge.forward.policy_forward import Forward
-from tests.llm_bridge.llama_steps import llama, llama_trainer, weights
+from tests.llm_bridge.llama_steps import held, llama, llama_trainer, weights
 
 ROUNDING = 1e-6
 """Llama's norms compute in float32 whatever the model's dtype: gradients that are added up in another
@@ -42,12 +42,12 @@ def trained(folder, monkeypatch, rule, *, shared, **options):
         patch.setattr(Forward, "_call", call)
         if not shared:
             patch.setattr(shared_prompts, "obstacle", lambda _: "the test says so")
-            patch.setattr(fused_forward, "obstacle", lambda *_: "the test says so")
+            patch.setattr(fused_forward, "tried", held)
         made = llama_trainer(
             folder, rule, on_step=records.append, prompts=PROMPTS_OF_OTHER_LENGTHS, **options
         )
         moved = moves(made)
-    assert set(made.forward._fused.values()) == {shared}
+    assert {found is not None for found in made.forward.trials.found.values()} == {shared}
     return moved, records, read
 
 

@@ -27,8 +27,8 @@ class Sampler:
     """One way to draw.
 
     Attributes:
-        draw: function of (model, batch, kept) that returns Tokens; ``kept`` is a dictionary that lives
-            as long as one call of `sampling.sample`, for what batches share.
+        draw: function of (model, batch, kept) that returns Tokens; ``kept`` is a dictionary for what
+            batches share (``shared`` of `sampling.sample`).
         obstacle: function that says why it cannot serve a model here, or returns None.
         takes_all: whether it does its own batching, and gets all prompts at once.
     """

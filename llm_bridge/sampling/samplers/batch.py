@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 import torch
 
-from entropy_theory import policy
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PromptBatch:
@@ -42,9 +40,8 @@ class PromptBatch:
         )
 
     def plain_prompts(self) -> list[list[int]]:
-        """Return the prompts' tokens without padding, each as often as it is to be continued."""
-        ids, mask = self.rows()
-        return [row[keep.bool()].tolist() for row, keep in zip(ids, mask, strict=True)]
+        """Return the prompts' tokens without padding."""
+        return [row[keep.bool()].tolist() for row, keep in zip(self.ids, self.mask, strict=True)]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,7 +51,7 @@ class Tokens:
     Attributes:
         ids: [rows, positions].
         log_prob, sampling_log_prob, entropy: the same shape, nats, under pi, under pi^T, of pi; None
-            if they are still to be computed (`score`).
+            if they are still to be computed (`sampling.scorer`).
     """
 
     ids: torch.Tensor
@@ -72,31 +69,3 @@ def padded(rows: list[list[int]], pad_id: int, device: torch.device) -> torch.Te
     """Return lists of tokens as one tensor [rows, longest], filled on the right."""
     width = max(map(len, rows))
     return torch.tensor([row + [pad_id] * (width - len(row)) for row in rows], device=device)
-
-
-def score(
-    model: torch.nn.Module, prompt_ids: torch.Tensor, prompt_mask: torch.Tensor,
-    token_ids: torch.Tensor, mask: torch.Tensor, temperature: float, batch_size: int,
-) -> Tokens:
-    """Compute the statistics of drawn tokens, in teacher-forced passes of ``batch_size`` rows."""
-    found: list[list[torch.Tensor]] = []
-    for start in range(0, len(token_ids), batch_size):
-        rows = slice(start, start + batch_size)
-        ids = torch.cat([prompt_ids[rows], token_ids[rows]], dim=1)
-        present = torch.cat([prompt_mask[rows].long(), mask[rows].long()], dim=1)
-        logits = model(
-            input_ids=ids[:, :-1], attention_mask=present[:, :-1],
-            position_ids=positions(present)[:, :-1], use_cache=False,
-            logits_to_keep=token_ids.shape[1],
-        ).logits.float()
-        log_probs = policy.log_softmax(logits)
-        tempered = log_probs if temperature == 1 else policy.log_softmax(logits, temperature)
-        chosen = token_ids[rows, :, None]
-        found.append([
-            log_probs.gather(-1, chosen)[..., 0], tempered.gather(-1, chosen)[..., 0],
-            policy.entropy(logits),
-        ])
-    log_prob, sampling_log_prob, entropy = (torch.cat(part) for part in zip(*found, strict=True))
-    return Tokens(
-        ids=token_ids, log_prob=log_prob, sampling_log_prob=sampling_log_prob, entropy=entropy
-    )

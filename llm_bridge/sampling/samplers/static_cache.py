@@ -34,11 +34,11 @@ def draw(model: Any, batch: PromptBatch, kept: dict[Any, Any]) -> Tokens:
     """
     rows = len(batch.ids) * batch.copies
     key = (rows, batch.length, batch.max_new_tokens, batch.temperature)
-    if key not in kept:
+    if kept.get("shape") != key:
         # The cache of another shape would stay in memory beside this one.
-        kept.clear()
-        kept[key] = _Decoder(model, batch)
-    return kept[key].run(batch)
+        kept.pop("decoder", None)
+        kept |= {"shape": key, "decoder": _Decoder(model, batch)}
+    return kept["decoder"].run(batch)
 
 
 def obstacle(model: Any) -> str | None:

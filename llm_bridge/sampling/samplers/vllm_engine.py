@@ -18,32 +18,27 @@ MEMORY_SHARE = 0.4
 
 
 def draw(model: Any, batch: PromptBatch, kept: dict[Any, Any]) -> Tokens:
-    """Draw all completions of all prompts, with one engine for each call of `sampling.sample`."""
+    """Draw all completions of all prompts, by one engine for all batches, seeded by the first of them."""
     import vllm
 
     if "engine" not in kept:
         kept["engine"] = vllm.LLM(
             model=model.name_or_path, dtype=str(model.dtype).removeprefix("torch."),
-            max_model_len=batch.length, gpu_memory_utilization=MEMORY_SHARE, seed=batch.seed,
+            max_model_len=batch.length, gpu_memory_utilization=MEMORY_SHARE, seed=batch.seed % 2**31,
             generation_config="vllm", logprobs_mode="processed_logprobs",
         )
-    prompts = batch.plain_prompts()
-    options = [
-        vllm.SamplingParams(
-            temperature=batch.temperature, top_p=1.0, top_k=0, min_p=0.0, logprobs=0,
-            max_tokens=batch.max_new_tokens, stop_token_ids=batch.stop_ids, detokenize=False,
-            # A seed of its own for every sequence: independent of how they are scheduled.
-            seed=(batch.seed * 1_000_003 + row) % 2**31,
-        )
-        for row in range(len(prompts))
-    ]
-    outputs = kept["engine"].generate(
-        [{"prompt_token_ids": ids} for ids in prompts], options, use_tqdm=False
+    options = vllm.SamplingParams(
+        n=batch.copies, temperature=batch.temperature, top_p=1.0, top_k=0, min_p=0.0, logprobs=0,
+        max_tokens=batch.max_new_tokens, stop_token_ids=batch.stop_ids, detokenize=False,
     )
-    found = [list(output.outputs[0].token_ids) for output in outputs]
+    outputs = kept["engine"].generate(
+        [{"prompt_token_ids": ids} for ids in batch.plain_prompts()], options, use_tqdm=False
+    )
+    drawn = [one for output in outputs for one in sorted(output.outputs, key=lambda one: one.index)]
+    found = [list(one.token_ids) for one in drawn]
     likely = [
-        [table[token].logprob for token, table in zip(ids, output.outputs[0].logprobs, strict=True)]
-        for ids, output in zip(found, outputs, strict=True)
+        [table[token].logprob for token, table in zip(one.token_ids, one.logprobs, strict=True)]
+        for one in drawn
     ]
     device = batch.ids.device
     width = max(map(len, found))

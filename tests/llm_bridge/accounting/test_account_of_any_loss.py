@@ -34,7 +34,8 @@ def test_on_a_tabular_policy_forecast_and_account_are_the_change(tmp_path, optio
     records = []
     made = grpo_trainer(tmp_path, model, tokenizer, micro_batches=micro_batches,
                         **{"max_grad_norm": 0.01, "kind": ScoringFromLogits, **options})
-    diagnostics.attach(made, account_every=1, account_tokens=True, on_step=records.append)
+    diagnostics.attach(made, account_every=1, account_tokens=True, coefficients_every=1,
+                       on_step=records.append)
     temperature = options.get("temperature", 1.0)
     before = model.table.weight.detach().numpy() / temperature
     made.train()
