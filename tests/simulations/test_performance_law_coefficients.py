@@ -25,10 +25,3 @@ def test_pretrained_logits_are_the_nearest_in_the_span():
     np.testing.assert_allclose(rest @ features, 0, atol=1e-12)
     weights, *_ = np.linalg.lstsq(features, found.reshape(2, -1).T)
     np.testing.assert_allclose(features @ weights, found.reshape(2, -1).T, atol=1e-12)
-
-
-@pytest.mark.parametrize("profile", experiment.PROFILES)
-def test_profiles_have_as_many_priors_as_numbers_of_features(profile):
-    config = experiment.PROFILES[profile]
-    assert len(config.priors) == len(config.features)
-    assert list(config.features) == sorted(config.features)
