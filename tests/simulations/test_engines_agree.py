@@ -2,7 +2,7 @@
 
 The reference is the plainest code that can be written (`engine_matrix.plain`): one run after the other,
 all rows written out, the rule prepared and asked about them at every step. Where it leads is kept in
-``golden.npz``; one case a rule, on one problem after another, is walked again. A bug that shows only once
+``golden.npz``; `make deep` walks one case per rule again. A bug that shows only once
 probabilities are small, temperatures have switched or a schedule has moved does not show in a first step.
 """
 
@@ -55,6 +55,7 @@ def test_the_golden_runs_are_those_of_every_case():
         assert moved > 0.01, "a run that stands still shows nothing"
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("case", DIAGONAL, ids=lambda case: case.name)
 def test_the_golden_runs_are_the_plain_steps(case):
     np.testing.assert_allclose(engine_matrix.plain(case), GOLDEN[case.name], rtol=0, atol=ROUNDING)
