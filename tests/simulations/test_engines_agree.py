@@ -28,10 +28,13 @@ DEFINED = [case for case in CASES if not engine_matrix.refusal(case)]
 
 
 def marked(case):
-    """Every day: one step a batch, and several on sampled bandits. The others take as long again."""
-    many = (case.steps_per_batch > 1 and (case.kind != "bandit" or not case.sampled)) or (
-        case.kind == "shared parameters" and not case.sampled)
-    return pytest.param(case, id=case.name, marks=[pytest.mark.deep] * many)
+    """Every day: each rule on each kind of problem, exact and sampled by turns, with one step per batch,
+    and on sampled bandits with several. The others take three times as long."""
+    places = [*engine_matrix.RULE_OF].index(case.rule), [*engine_matrix.KINDS].index(case.kind)
+    daily = sum(places) % 2 == case.sampled
+    if case.steps_per_batch > 1:
+        daily = case.kind == "bandit" and case.sampled
+    return pytest.param(case, id=case.name, marks=() if daily else pytest.mark.deep)
 
 
 EVERY_DAY = [marked(case) for case in DEFINED]

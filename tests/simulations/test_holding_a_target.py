@@ -56,7 +56,8 @@ def off_target(run, schedule, first, last=10**9, lag=0):
     return np.abs(run.entropy - wanted)[(run.step >= first) & (run.step < last)].max()
 
 
-@pytest.mark.parametrize("name", ACTUATORS)
+@pytest.mark.parametrize("name", [
+    pytest.param(name, marks=() if name == "entropy-bonus" else pytest.mark.deep) for name in ACTUATORS])
 def test_targets_below_the_ceiling_are_held(name):
     """At every one of the last 100 steps, and the reward is earned meanwhile."""
     targets = CEILING - BELOW
