@@ -8,6 +8,7 @@ import torch
 from entropy_theory import update_rules
 from llm_bridge.objective import batches
 from llm_bridge.objective.batches import prefix_states
+from llm_bridge.trainer import columns as made_columns
 from llm_bridge.trainer.columns import Place, target_offsets, token_weights, with_rule_columns
 
 PLACE = Place(rank=1, ranks=2, rows=6, group_size=2)
@@ -135,3 +136,29 @@ def test_what_belongs_to_a_sequence_is_at_all_its_positions():
     assert {name for name, column in columns.items() if column.ndim == 1} == {*batches.OF_A_SEQUENCE}
     for name in batches.OF_A_SEQUENCE:
         assert torch.equal(getattr(batch, name), columns[name][:, None].expand(3, 3)), name
+
+
+def test_ranks_and_micro_batches_get_their_own_rows_of_what_is_prepared():
+    """Of eight rows this rank, the second of two, has the last four, of at most two tokens each."""
+    numbers = torch.arange(24).reshape(8, 3)
+    rule = SimpleNamespace(prepare=lambda world: SimpleNamespace(prepared={"number": numbers}))
+    parts = [{"mask": torch.ones(rows, 2).bool(), "step": torch.tensor(3)} for rows in (1, 3)]
+    columns = made_columns.whole(parts)
+    assert columns.keys() == {"mask"}
+    made_columns.prepare(rule, columns, None, rank=1)
+    made_columns.deal_out(columns, parts)
+    assert [part[batches.PREPARED + "number"].tolist() for part in parts] == [
+        numbers[4:5, :2].tolist(), numbers[5:, :2].tolist()]
+
+
+@pytest.mark.parametrize("is_unscored", [False, True])
+def test_what_is_not_scored_is_sent_once_a_row(is_unscored):
+    """And what is scored token by token."""
+    rows = found() | {"old_log_prob": torch.zeros(4, 3), "state": torch.zeros(4, 3, dtype=torch.long)}
+    scores = torch.arange(12.0).reshape(4, 3)
+    world = made_columns.world_batch(
+        rows, {"log_prob": scores, "entropy": scores}, step=0, seed=0,
+        accelerator=SimpleNamespace(num_processes=2, gather=lambda own: own),
+        **({"is_unscored": True} if is_unscored else {}))
+    assert torch.equal(world.log_prob, scores[:, :1].expand(4, 3) if is_unscored else scores)
+    assert torch.equal(world.entropy, world.log_prob)
