@@ -1,4 +1,4 @@
-"""Guards the theory's public functions against extreme numbers, and its readers against bad files.
+"""Guards formulas, advantages and rules against extreme numbers, and readers against bad files.
 
 A case fails where the answer is wrong or NaN, where an argument is changed, or where what is raised is
 not what the docstring says. Oracles are ball arithmetic and identities.

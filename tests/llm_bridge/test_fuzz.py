@@ -1,4 +1,4 @@
-"""Guards the readers of tasks, recipes, runs and audits against damaged files, and those of odd texts."""
+"""Guards the readers of tasks, recipes, runs and audits against damaged files."""
 
 from __future__ import annotations
 

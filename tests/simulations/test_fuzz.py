@@ -1,5 +1,4 @@
-"""Guards the readers of sweeps and stores against damaged files, and the engine's functions against
-extreme numbers."""
+"""Guards the readers of sweeps and stores against damaged files."""
 
 from __future__ import annotations
 
