@@ -109,34 +109,6 @@ def test_commands_are_the_launchers_own(capsys):
     assert parsed.training_script_args[:3] == ["train", "--recipe", "paper/aent-math"]
 
 
-@pytest.mark.parametrize(
-    ("top", "tables", "message"),
-    [
-        ("titel = 1", "", "unknown key of config file mine.toml: 'titel': did you mean title"),
-        ("rule = 3", "", "config file mine.toml: rule must be a table, as in [rule]"),
-        ("", "[train]\nstepss = 3",
-         "key of config file mine.toml, [train]: 'stepss': did you mean steps"),
-        ("", "[train]\nsteps = '3'",
-         "config file mine.toml, [train]: steps must be a whole number, got '3'"),
-        ("", "[train]\nlog-to = 'none'\nlog_to = 'none'", "log_to is given twice"),
-        ("", "[train]\nrule = 'grpo'", "rule is not set here but by [rule] name"),
-        ("", "[trl]\nwarmup = 3", "TRL's GRPOConfig 'warmup': did you mean warmup_steps"),
-        ("", "[vary]\n'train.seed' = 3", "train.seed must be a list of values"),
-        ("", "[vary]\n'rul.seed' = [3]", "unknown table to vary in mine.toml: 'rul': did you mean"),
-    ],
-)
-def test_one_error_with_the_nearest_name(top, tables, message, tmp_path):
-    lines = ["title = 't'", "source = 's'", top, tables]
-    given = top + tables
-    lines += ["[train]"] if "[train" not in given else []
-    lines += ["[rule]\nname = 'grpo'"] if "rule]" not in given and "rule = 3" not in given else []
-    path = tmp_path / "mine.toml"
-    path.write_text("\n".join(lines), encoding="utf-8")
-    with pytest.raises(ValueError, match=re.escape(message)) as caught:
-        recipes.load(str(path))
-    assert len(str(caught.value).splitlines()) == 1
-
-
 def test_a_run_of_several_is_taken_by_its_name():
     config, recipe = recipes.run("gpu-small/aepo-targets:split-aepo-targets-target0.25-seed1")
     assert (config.rule, config.seed, recipe.launcher.world) == ("aepo", 1, 1)
