@@ -139,8 +139,8 @@ def test_what_belongs_to_a_sequence_is_at_all_its_positions():
 
 
 def test_ranks_and_micro_batches_get_their_own_rows_of_what_is_prepared():
-    """Of eight rows this rank, the second of two, has the last four, of at most two tokens each."""
-    numbers = torch.arange(24).reshape(8, 3)
+    """Of twelve rows this rank, the second of three, has four in the middle, of at most two tokens."""
+    numbers = torch.arange(36).reshape(12, 3)
     rule = SimpleNamespace(prepare=lambda world: SimpleNamespace(prepared={"number": numbers}))
     parts = [{"mask": torch.ones(rows, 2).bool(), "step": torch.tensor(3)} for rows in (1, 3)]
     columns = made_columns.whole(parts)
@@ -148,7 +148,7 @@ def test_ranks_and_micro_batches_get_their_own_rows_of_what_is_prepared():
     made_columns.prepare(rule, columns, None, rank=1)
     made_columns.deal_out(columns, parts)
     assert [part[batches.PREPARED + "number"].tolist() for part in parts] == [
-        numbers[4:5, :2].tolist(), numbers[5:, :2].tolist()]
+        numbers[4:5, :2].tolist(), numbers[5:8, :2].tolist()]
 
 
 @pytest.mark.parametrize("is_unscored", [False, True])
