@@ -82,6 +82,7 @@ def test_the_schedule_of_an_integral_rule_moves_in_compiled_code_as_in_numpy():
     np.testing.assert_allclose(compiled.entropy, numpy.entropy, atol=1e-9)
 
 
+@pytest.mark.deep
 def test_a_target_out_of_reach_is_reported():
     """Above the ceiling every right answer is as likely as the others, and that is too little."""
     run = held("diverse-bonus", targets=(CEILING - 0.2, CEILING + 0.05, CEILING + 0.2, CEILING + 0.5))
@@ -108,6 +109,7 @@ def of_prompts(name, gain, hold=None, **changes):
     return policy.entropy(found.final_logits)
 
 
+@pytest.mark.deep
 def test_each_prompt_is_held_at_a_target_of_its_own():
     """What is left of a distance falls with the gain. With one coefficient prompts go their own ways."""
     wanted = 1.1 + np.array(OFFSETS)
