@@ -146,6 +146,7 @@ def test_ranks_and_micro_batches_get_their_own_rows_of_what_is_prepared():
     columns = made_columns.whole(parts)
     assert columns.keys() == {"mask"}
     made_columns.prepare(rule, columns, None, rank=1)
+    assert columns[batches.PREPARED + "number"].tolist() == numbers[4:8, :2].tolist()
     made_columns.deal_out(columns, parts)
     assert [part[batches.PREPARED + "number"].tolist() for part in parts] == [
         numbers[4:5, :2].tolist(), numbers[5:8, :2].tolist()]
