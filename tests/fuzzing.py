@@ -1,8 +1,8 @@
 """Fuzzing: extreme arguments for functions, damaged files for readers, and what must hold of both.
 
 A room lists its functions and readers in a table of its own ``test_fuzz.py``; a line is a `Call` or a
-`Reader`. Each line is tried on few cases by `make test`, on more by `make deep` and on 10,000 by
-`make fuzz`. Cases are drawn from a fixed seed, so that what fails once fails again.
+`Reader`. `pytest -m deep` tries each line on 200 cases and `make fuzz` on 10,000; `make test` reads the
+documents as they stand. Cases are drawn from a fixed seed, so that what fails once fails again.
 """
 
 from __future__ import annotations
@@ -34,20 +34,15 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from entropy_theory.support import user_errors
 
-FEW = 30
-MANY = int(os.environ.get("FUZZ_CASES", "200"))
+CASES = int(os.environ.get("FUZZ_CASES", "200"))
 SECONDS = 120
 """After this a case is taken to hang. None takes a second, on a machine that does nothing else."""
 
-SIZES = pytest.mark.parametrize("cases", [
-    pytest.param(FEW, id="few"), pytest.param(MANY, id="many", marks=pytest.mark.deep)])
-"""For tests that fuzz: the number of cases."""
 
+def fuzz(strategy: SearchStrategy[Any], holds: Callable[[Any], object]) -> None:
+    """Try ``holds``, which raises where something is wrong, on `CASES`; the first are simple."""
 
-def fuzz(cases: int, strategy: SearchStrategy[Any], holds: Callable[[Any], object]) -> None:
-    """Try ``holds``, which raises where something is wrong, on so many cases; the first are simple."""
-
-    @settings(max_examples=cases, derandomize=True, database=None, deadline=None, print_blob=False,
+    @settings(max_examples=CASES, derandomize=True, database=None, deadline=None, print_blob=False,
               suppress_health_check=list(HealthCheck), report_multiple_bugs=False,
               phases=(Phase.generate, Phase.shrink))
     @given(strategy)
@@ -337,12 +332,12 @@ def reader_tests(readers: Mapping[str, Reader]) -> tuple[Callable[..., None], ..
         if module:
             pytest.importorskip(module)
 
-    @SIZES
+    @pytest.mark.deep
     @pytest.mark.parametrize("name", readers)
-    def test_damaged(name: str, cases: int, tmp_path: Path) -> None:
+    def test_damaged(name: str, tmp_path: Path) -> None:
         skip_without(readers[name].needs)
         place = tmp_path / "files"
-        fuzz(cases, damages(), lambda damage: holds_of_reader(readers[name], damage, place))
+        fuzz(damages(), lambda damage: holds_of_reader(readers[name], damage, place))
 
     @pytest.mark.parametrize("name", readers)
     def test_whole(name: str, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from entropy_theory.support import results, user_errors
+from entropy_theory.support import results
 
 
 def test_failed_write_leaves_the_old_file_and_no_litter(tmp_path):
@@ -73,16 +73,6 @@ def test_an_interrupted_measurement_is_continued_only_under_equal_conditions(tmp
     assert results.kept_records(None, origin) == []
 
 
-def test_commands_show_user_errors_without_traceback(capsys):
-    def fail():
-        raise ValueError("no such claim 'x'")
-
-    with pytest.raises(SystemExit) as stop:
-        user_errors.run_command(fail)
-    assert stop.value.code == 2
-    assert capsys.readouterr().err == "error: no such claim 'x'\n"
-
-
 def test_importing_the_theory_loads_no_heavy_library():
     code = (
         "import sys; import entropy_theory, entropy_theory.update_rules, entropy_theory.tabular, "
@@ -91,13 +81,3 @@ def test_importing_the_theory_loads_no_heavy_library():
         "assert not heavy, heavy"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=600)
-
-
-def test_a_reader_that_stops_reading_is_no_error():
-    """`list | head -1` closes the pipe early."""
-    command = f"{sys.executable} -m entropy_theory list | head -1"
-    run = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, timeout=600
-    )
-    assert run.returncode == 0
-    assert run.stderr == ""

@@ -56,8 +56,6 @@ def test_problems_of_the_data_are_told_in_one_sentence(tmp_path, monkeypatch):
     write(tmp_path, "aime25", [{"problem": "x"}])
     with pytest.raises(ValueError, match=r"aime25\.jsonl, row 1: expected .* found problem"):
         benchmarks.load("aime25", folder=tmp_path)
-    with pytest.raises(ValueError, match="did you mean aime2"):
-        benchmarks.load("aime2")
 
     def offline(*_, **__):
         raise ConnectionError("Couldn't reach the Hub\nand much more")
@@ -85,10 +83,6 @@ def test_protocols_are_the_papers():
     assert (aent.temperature, aent.top_p, aent.top_k, aent.samples) == (0.6, 0.95, 20, 4)
     for protocols in benchmarks.PROTOCOLS.values():
         assert set(protocols) == set(benchmarks.BENCHMARKS)
-    with pytest.raises(ValueError, match="unknown protocol 'cui'"):
-        benchmarks.protocol("cui", "aime24")
-    with pytest.raises(ValueError, match="unknown benchmark of that protocol 'split'"):
-        benchmarks.protocol("aent", "split")
 
 
 def test_evaluate_by_protocol(tmp_path, monkeypatch, capsys):

@@ -1,6 +1,5 @@
 """Guards llm_bridge/trainer/columns.py, objective/batches.py: what rules read of TRL's rows, by hand."""
 
-import math
 from types import SimpleNamespace
 
 import pytest
@@ -9,6 +8,7 @@ import torch
 from entropy_theory import update_rules
 from llm_bridge.objective import batches
 from llm_bridge.objective.batches import prefix_states
+from llm_bridge.trainer import columns as made_columns
 from llm_bridge.trainer.columns import Place, target_offsets, token_weights, with_rule_columns
 
 PLACE = Place(rank=1, ranks=2, rows=6, group_size=2)
@@ -100,19 +100,6 @@ OF_ALL = update_rules.get("entropy-bonus", target=2.0)
 OF_EACH = update_rules.get("entropy-bonus", target=2.0, prompt_gain=1.5)
 
 
-@pytest.mark.parametrize(("rule", "offset", "message"), [
-    (update_rules.get("grpo"), 0.1, "'grpo' holds no target: give it target or prompt_gain, or take the"),
-    (update_rules.get("aent"), 0.1, "'aent' holds no target"),
-    (OF_EACH, math.nan, "target_offset of the prompt '1\\+1=' is nan: give nats"),
-    (OF_EACH, math.inf, "is inf"), (OF_EACH, "0.1", "is '0.1'"), (OF_EACH, True, "is True"),
-    (OF_EACH, 10**400, "is 1000"),
-])
-def test_offsets_that_cannot_be_meant_are_refused(rule, offset, message):
-    with pytest.raises(ValueError, match=message):
-        target_offsets([{"prompt": "2=", "target_offset": None},
-                                {"prompt": "1+1=", "target_offset": offset}], rule)
-
-
 def test_whether_there_is_a_column_hangs_on_the_rule_alone():
     """Else one rank might gather a column that another does not have."""
     bare = [{"prompt": "2="}]
@@ -149,3 +136,30 @@ def test_what_belongs_to_a_sequence_is_at_all_its_positions():
     assert {name for name, column in columns.items() if column.ndim == 1} == {*batches.OF_A_SEQUENCE}
     for name in batches.OF_A_SEQUENCE:
         assert torch.equal(getattr(batch, name), columns[name][:, None].expand(3, 3)), name
+
+
+def test_ranks_and_micro_batches_get_their_own_rows_of_what_is_prepared():
+    """Of twelve rows this rank, the second of three, has four in the middle, of at most two tokens."""
+    numbers = torch.arange(36).reshape(12, 3)
+    rule = SimpleNamespace(prepare=lambda world: SimpleNamespace(prepared={"number": numbers}))
+    parts = [{"mask": torch.ones(rows, 2).bool(), "step": torch.tensor(3)} for rows in (1, 3)]
+    columns = made_columns.whole(parts)
+    assert columns.keys() == {"mask"}
+    made_columns.prepare(rule, columns, None, rank=1)
+    assert columns[batches.PREPARED + "number"].tolist() == numbers[4:8, :2].tolist()
+    made_columns.deal_out(columns, parts)
+    assert [part[batches.PREPARED + "number"].tolist() for part in parts] == [
+        numbers[4:5, :2].tolist(), numbers[5:8, :2].tolist()]
+
+
+@pytest.mark.parametrize("is_unscored", [False, True])
+def test_what_is_not_scored_is_sent_once_a_row(is_unscored):
+    """And what is scored token by token."""
+    rows = found() | {"old_log_prob": torch.zeros(4, 3), "state": torch.zeros(4, 3, dtype=torch.long)}
+    scores = torch.arange(12.0).reshape(4, 3)
+    world = made_columns.world_batch(
+        rows, {"log_prob": scores, "entropy": scores}, step=0, seed=0,
+        accelerator=SimpleNamespace(num_processes=2, gather=lambda own: own),
+        **({"is_unscored": True} if is_unscored else {}))
+    assert torch.equal(world.log_prob, scores[:, :1].expand(4, 3) if is_unscored else scores)
+    assert torch.equal(world.entropy, world.log_prob)

@@ -87,12 +87,11 @@ def whole_step(case: str) -> None:
         torch.testing.assert_close(one, other, rtol=0, atol=256 * FLOAT64 * scale)
 
 
-@pytest.mark.parametrize("cases", [
-    pytest.param(["aent"], id="aent"), pytest.param([*CASES], id="all", marks=pytest.mark.deep)])
-def test_model_head_and_rule_are_one_graph(cases):
+@pytest.mark.deep
+def test_model_head_and_rule_are_one_graph():
     """A head hidden from the compiler, a mask whose tokens are counted, a controller made in the loss: a
     step falls apart where a value is read back, and waits for the GPU. In a process of its own: tests'
     checks of shapes are no part of the graph."""
-    call = f"from {__name__} import whole_step; [whole_step(case) for case in {cases!r}]"
+    call = f"from {__name__} import CASES, whole_step; [whole_step(case) for case in CASES]"
     done = subprocess.run([sys.executable, "-c", call], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]

@@ -52,14 +52,3 @@ def test_a_model_that_is_not_here_gets_a_plan_without_memory(tmp_path, monkeypat
     for name in ("who/knows", "smollm2-135m-instruct"):
         text = dry_run.plan(resolved(TrainConfig(model=name, device="cpu")))
         assert f"memory: not estimated, since no config.json of {name}" in text
-
-
-@pytest.mark.parametrize(("options", "message"), [
-    ({"prompts": 3, "samples": 3}, "2 processes does not divide the step's 9 completions"),
-    # What `train` refuses before it loads a model, by the same checks.
-    ({"trl_options": ("top_p=0.5",)}, "top_p=0.5 is refused"),
-    ({"iterations": 2, "save_every": 3, "steps": 6}, "must be a multiple of the 2 optimizer steps"),
-])
-def test_what_cannot_be_planned_says_why(options, message):
-    with pytest.raises(ValueError, match=message):
-        dry_run.plan(resolved(TrainConfig(device="cpu", **options), world=2))

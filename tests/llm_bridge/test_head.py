@@ -411,6 +411,7 @@ def test_a_clamp_may_keep_another_of_the_largest_logits_than_a_search_finds():
     torch.testing.assert_close(log_sum[0], torch.tensor(math.log(2)).double())
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(not has_triton(), reason="Triton is not installed")
 @pytest.mark.parametrize("environment", [
     {"TRITON_INTERPRET": "1", "CUDA_VISIBLE_DEVICES": ""},
@@ -473,26 +474,3 @@ print(*(peak_of(lambda: step(256, size)) for size in (16_384, 65_536)))
     # Measured: 65 and 66 MiB, of which the weight is 1, where plain logits with autograd take 320.
     assert large < 80
     assert large - small < 8, f"{small} and {large} MiB"
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"temperature": 0.0}, "temperature must be above 0 and finite, got 0.0"),
-        ({"removed_fraction": 1.0}, "removed_fraction must be in"),
-        ({"token_ids": torch.full((2, 6), VOCABULARY)}, f"token ids go from {VOCABULARY}"),
-        ({"bias": torch.zeros(VOCABULARY - 1)}, r"bias has shape \(36,\), the vocabulary 37"),
-        ({"token_ids": torch.zeros(2, 5, dtype=torch.long)}, "one token a position"),
-        ({"weight": torch.zeros(FEATURES)}, "do not fit"),
-        ({"weight": torch.zeros(VOCABULARY, 3)}, "do not fit"),
-        ({"hidden": torch.full((2, 6, FEATURES), math.nan, dtype=torch.float64)}, "diverged"),
-        ({"hidden": torch.zeros(2, 6, FEATURES)}, "hidden is torch.float32 and weight torch.float64"),
-    ],
-)
-@pytest.mark.usefixtures("unchecked_shapes")
-def test_bad_input(change, message):
-    """Each with one sentence that names the value."""
-    hidden, weight, _, ids = problem()
-    arguments = {"hidden": hidden, "weight": weight, "token_ids": ids} | change
-    with pytest.raises(ValueError, match=message):
-        per_token.per_token_statistics(**arguments)

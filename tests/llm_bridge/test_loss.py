@@ -177,23 +177,6 @@ def test_a_term_without_a_gradient_is_refused():
         loss.policy_loss(batch.replace(entropy=batch.entropy.detach()), rule)
 
 
-@pytest.mark.parametrize(("name", "options"), SAMPLED, ids=lambda v: str(v))
-def test_any_cut_into_micro_batches_gives_the_same_gradient(name, options):
-    """Guards against selections and normalizers computed inside a micro-batch (verl issue 7829)."""
-    rule = update_rules.get(name, **options)
-    model = TabularModel(policy_logits())
-    batch = sampled_batch(policy_logits(), rule)
-    loss.policy_loss(as_torch(batch, model, rule), rule).backward()
-    whole = gradient_step(model)
-
-    prepared = rule.prepare(loss.detached(as_torch(batch, model, rule))).prepared
-    order = np.random.default_rng(3).permutation(len(batch.mask))
-    for rows in np.array_split(order, 5):
-        part = as_torch(batch, model, rule).with_prepared(**prepared)
-        loss.policy_loss(part.take_sequences(torch.tensor(rows)), rule).backward()
-    np.testing.assert_allclose(gradient_step(model), whole, rtol=0, atol=SAME_STEP)
-
-
 class Given(Reinforce):
     """A rule that says of three tokens of two sequences what the test below knows."""
 

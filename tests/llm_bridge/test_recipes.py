@@ -23,8 +23,9 @@ RUNS = {
     f"{name}:{run}": config
     for name in recipes.names() for run, config in recipes.load(name).runs.items()
 }
-# One of each rule; the others are for `make deep`.
-FIRST = {config.rule: name for name, config in reversed(RUNS.items())}
+# One of these rules, with one batch, with two, and with a controller; the others are for `make deep`.
+FIRST = {config.rule: name for name, config in reversed(RUNS.items())
+         if config.rule in ("kl-cov", "aepo", "aent")}
 
 
 def test_the_list_says_what_the_recipes_are():
@@ -108,39 +109,7 @@ def test_commands_are_the_launchers_own(capsys):
     assert parsed.training_script_args[:3] == ["train", "--recipe", "paper/aent-math"]
 
 
-@pytest.mark.parametrize(
-    ("top", "tables", "message"),
-    [
-        ("titel = 1", "", "unknown key of config file mine.toml: 'titel': did you mean title"),
-        ("rule = 3", "", "config file mine.toml: rule must be a table, as in [rule]"),
-        ("", "[train]\nstepss = 3",
-         "key of config file mine.toml, [train]: 'stepss': did you mean steps"),
-        ("", "[train]\nsteps = '3'",
-         "config file mine.toml, [train]: steps must be a whole number, got '3'"),
-        ("", "[train]\nlog-to = 'none'\nlog_to = 'none'", "log_to is given twice"),
-        ("", "[train]\nrule = 'grpo'", "rule is not set here but by [rule] name"),
-        ("", "[trl]\nwarmup = 3", "TRL's GRPOConfig 'warmup': did you mean warmup_steps"),
-        ("", "[vary]\n'train.seed' = 3", "train.seed must be a list of values"),
-        ("", "[vary]\n'rul.seed' = [3]", "unknown table to vary in mine.toml: 'rul': did you mean"),
-    ],
-)
-def test_one_error_with_the_nearest_name(top, tables, message, tmp_path):
-    lines = ["title = 't'", "source = 's'", top, tables]
-    given = top + tables
-    lines += ["[train]"] if "[train" not in given else []
-    lines += ["[rule]\nname = 'grpo'"] if "rule]" not in given and "rule = 3" not in given else []
-    path = tmp_path / "mine.toml"
-    path.write_text("\n".join(lines), encoding="utf-8")
-    with pytest.raises(ValueError, match=re.escape(message)) as caught:
-        recipes.load(str(path))
-    assert len(str(caught.value).splitlines()) == 1
-
-
-def test_an_unknown_recipe_or_run_is_named():
-    with pytest.raises(ValueError, match="'paper/aent-maths': did you mean paper/aent-math"):
-        recipes.load("paper/aent-maths")
-    with pytest.raises(ValueError, match="name one, as in gpu-small/grpo:split-grpo-seed0"):
-        recipes.run("gpu-small/grpo")
+def test_a_run_of_several_is_taken_by_its_name():
     config, recipe = recipes.run("gpu-small/aepo-targets:split-aepo-targets-target0.25-seed1")
     assert (config.rule, config.seed, recipe.launcher.world) == ("aepo", 1, 1)
     assert "target=0.25" in config.rule_options
@@ -265,9 +234,6 @@ def test_options_of_trl_that_follow_from_others_are_refused(model, tmp_path):
     )
     with pytest.raises(ValueError, match="option num_generations of TRL follows from the run's own"):
         training.train(config)
-    for option, said in (("bf16", "not of the form name=value"), ("warmup_steps=few", "got 'few'")):
-        with pytest.raises(ValueError, match=said):
-            parse_trl_options((option,))
     found = parse_trl_options(
         ("bf16=true", "warmup_steps=10", "weight_decay=0.01", "vllm_mode=server", "bf16=none"))
     assert found == {"bf16": None, "warmup_steps": 10, "weight_decay": 0.01, "vllm_mode": "server"}

@@ -36,15 +36,6 @@ def message(call) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize(("command", "script"), [
-    ({"tempered_fraction": 0.5}, {"fraction": 0.5}),
-    ({"max_grad_norm": -1.0}, {"max_grad_norm": -1.0}),
-], ids=str)
-def test_numbers_of_a_run(tmp_path, folder, command, script):
-    said = message(lambda: resolved(TrainConfig(model=str(folder), output=tmp_path / "run", **command)))
-    assert message(lambda: tabular_trainer(tmp_path, update_rules.get("grpo"), **script)) == said
-
-
 def test_prompts_without_room(tmp_path, folder):
     """In a command, a trainer, an evaluation and a draw, and in a stream when it is drawn from."""
     prompt, data = "1" * 70, tmp_path / "mine.jsonl"

@@ -20,24 +20,6 @@ def test_without_skyrl_the_module_imports_and_its_use_says_what_to_install(monke
             use()
 
 
-@pytest.mark.parametrize(("name", "options", "message"), [
-    ("aepo", {}, "second batch"),
-    ("natural-gradient", {}, "listed exactly"),
-    ("diverse-bonus", {}, "rewards and prompts"),
-    ("kl-cov", {"base": "gspo"}, "the whole mini-batch"),
-    ("clip-cov", {"covariance": "network"}, "it reads entropy_effect"),
-    ("entropy-bonus", {}, "it reads entropy"),
-    ("aent", {"adaptive": False}, "it reads clamped_entropy"),
-    ("reference-kl", {}, "it reads reference_log_prob"),
-    ("grpo", {"normalization": "dr-grpo"}, r"trainer\.algorithm\.loss_reduction"),
-    ("grpo", {"std_ddof": 1}, r"trainer\.algorithm\.advantage_estimator"),
-    ("grpo", {"clip_hi": 0.3}, "did you mean clip_high"),
-])
-def test_what_does_not_run_under_skyrl_says_why(name, options, message):
-    with pytest.raises(ValueError, match=message):
-        skyrl_plugin.make_rule(name, options)
-
-
 def test_a_rule_whose_score_is_not_proportional_to_the_advantage_is_refused(monkeypatch):
     """SkyRL divides advantages alone: whatever else is in a score would be as many times too large as the
     mini-batch has tokens."""

@@ -1,7 +1,6 @@
 """Guards completions in which a tool answers (TRL's ``tools`` and ``environment_factory``): what the tool
 said is read, and neither trained on nor measured."""
 
-from types import SimpleNamespace
 
 import datasets
 import pytest
@@ -13,7 +12,6 @@ from entropy_theory import update_rules
 from llm_bridge.accounting.accountant import Accountant
 from llm_bridge.data import models
 from llm_bridge.trainer import entropy_trainer
-from llm_bridge.trainer.sampling_options import check_tools
 from tests.llm_bridge.llama_steps import plain_statistics
 from tests.llm_bridge.recorded_steps import recorded
 from tests.llm_bridge.test_shared_prompts import ROUNDING
@@ -156,26 +154,3 @@ def by_token(entropy, chosen):
     lengths = chosen.sum(-1)
     means = torch.where(chosen, entropy, 0.0).sum(-1)[lengths > 0] / lengths[lengths > 0]
     return float(means.mean())
-
-
-@pytest.mark.parametrize(("setting", "named"), [
-    ({"is_fsdp_enabled": True}, "FSDP"), ({"zero_stage": 3}, "ZeRO-3"),
-    ({"use_vllm": True, "vllm_mode": "server"}, "vLLM server"),
-    ({"zero_stage": 2, "use_vllm": True}, None),
-])
-def test_tools_are_refused_where_ranks_sample_together(setting, named):
-    """Each samples again as often as its own completions call, and would wait for the others."""
-    found = {"is_fsdp_enabled": False, "zero_stage": None, "use_vllm": False, "vllm_mode": "colocate",
-             "vllm_tensor_parallel_size": 1, "num_processes": 2, "tools": [double], **setting}
-    stage = found.pop("zero_stage")
-    plugin = stage and SimpleNamespace(zero_stage=stage)
-    args = SimpleNamespace(
-        **{name: found.pop(name) for name in ("vllm_mode", "vllm_tensor_parallel_size")})
-    accelerator = SimpleNamespace(
-        num_processes=found.pop("num_processes"), state=SimpleNamespace(deepspeed_plugin=plugin))
-    stub = SimpleNamespace(**found, args=args, accelerator=accelerator)
-    if named is None:
-        check_tools(stub)
-        return
-    with pytest.raises(ValueError, match=named):
-        check_tools(stub)

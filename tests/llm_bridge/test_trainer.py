@@ -118,41 +118,6 @@ def test_a_second_step_on_the_same_samples_is_the_simulators(tmp_path, name, opt
     np.testing.assert_allclose(found, 0.5 * expected, rtol=0, atol=SAME_STEP)
 
 
-def selected(parts, name):
-    """(sequence, position) of the tokens that a covariance rule picked."""
-    return sorted(
-        (int(sequence), int(place))
-        for part in parts
-        for sequence, place in zip(
-            part.inputs["sequence"][part.batch.prepared[name].nonzero()[:, 0]],
-            part.batch.prepared[name].nonzero()[:, 1], strict=True,
-        )
-    )
-
-
-def test_any_cut_into_micro_batches_selects_the_same_tokens(tmp_path):
-    """verl issue 7829: there the number of selected tokens grows with the number of micro-batches."""
-    rule = update_rules.get("clip-cov", **SMALL["clip-cov"])
-    found, samples, shares = [], [], []
-    for cut in (1, 6):
-        records = []
-        made = tabular_trainer(
-            tmp_path, rule, steps=2, num_iterations=2, micro_batches=cut, on_step=records.append
-        )
-        steps = recorded(made)
-        found.append([selected(parts, "clip-cov.selected") for parts in steps])
-        samples.append(sorted(zip(
-            torch.cat([p.inputs["sequence"] for p in steps[0]]).tolist(),
-            torch.cat([p.inputs["completion_ids"] for p in steps[0]]).tolist(), strict=True,
-        )))
-        shares.append([record["selected_fraction"] for record in records])
-    assert samples[0] == samples[1]
-    assert found[0] == found[1]
-    assert [len(step) for step in found[0]] == [4, 4]  # floor(0.2 x 24)
-    assert shares == [[pytest.approx(4 / 24)] * 2] * 2
-    assert found[0][0] == found[0][1]
-
-
 def test_record_of_a_step(tmp_path):
     """Each number of metrics.jsonl, computed by other means."""
     records = []

@@ -3,13 +3,12 @@
 import dataclasses
 import logging
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import trl
 
 from entropy_theory import update_rules
-from llm_bridge.trainer import entropy_trainer, sampling_options, trl_options
+from llm_bridge.trainer import entropy_trainer, trl_options
 from tests.llm_bridge.language_models import tabular_trainer
 from tests.llm_bridge.llama_steps import llama, llama_trainer
 from tests.llm_bridge.recorded_steps import SMALL
@@ -39,22 +38,6 @@ def test_what_is_no_rule_is_named_with_what_is_one(tmp_path):
         tabular_trainer(tmp_path, "aepo")
 
 
-@pytest.mark.parametrize(("options", "message"), [
-    ({"temperature": 0.0}, "temperature"), ({"top_k": 50}, "top_k"),
-    ({"use_liger_kernel": True}, "use_liger_kernel"),
-    ({"optim": "lomo"}, "inside the backward pass"),
-    ({"optim": "adamw_torch", "optim_args": "amsgrad=True"}, "optim_args 'amsgrad' with optim='adamw_to"),
-    ({"accelerator_config": {"split_batches": True}}, "split_batches=True deals a rank fewer rows"),
-    ({"accelerator_config": {"dispatch_batches": True}}, "dispatch_batches=True sends batches"),
-    # transformers changes the option after TRL and the rule have counted a step's rows.
-    ({"accelerator_config": {"gradient_accumulation_kwargs": {"num_steps": 2}}}, "num_steps=2 would"),
-])
-def test_options_behind_the_rules_back_are_refused(options, message):
-    config = entropy_trainer.grpo_config("unused", use_cpu=True, **options)
-    with pytest.raises(ValueError, match=message):
-        entropy_trainer.check_config(config)
-
-
 @pytest.mark.parametrize("options", [
     {"beta": 0.04}, {"importance_sampling_level": "sequence"}, {"generation_kwargs": {"top_k": 3}}])
 def test_options_that_the_rule_or_the_sampler_overrules_are_refused(tmp_path, options):
@@ -72,17 +55,6 @@ def test_options_that_the_rule_or_the_sampler_overrules_are_refused(tmp_path, op
 def test_options_that_say_what_the_rule_says_are_accepted(options, name, rule):
     config = entropy_trainer.grpo_config("unused", use_cpu=True, **options)
     entropy_trainer.check_config(config, update_rules.get(name, **rule))
-
-
-@pytest.mark.parametrize(("options", "name", "rule"), [
-    ({"loss_type": "grpo"}, "grpo", {"normalization": "token-mean"}),
-    ({"epsilon_high": 0.28}, "clip-higher", {"normalization": "token-mean", "std_ddof": 1}),
-    ({"loss_type": "grpo", "epsilon": 0.1}, "grpo", {}),
-])
-def test_options_that_say_something_else_name_the_way_out(options, name, rule):
-    config = entropy_trainer.grpo_config("unused", use_cpu=True, **options)
-    with pytest.raises(ValueError, match=r"rule=from_trl\(args\)"):
-        entropy_trainer.check_config(config, update_rules.get(name, **rule))
 
 
 def test_every_option_of_trl_is_on_the_page():
@@ -127,33 +99,3 @@ def test_prompts_in_the_order_given_are_said_unless_asked_for(tmp_path, caplog, 
     config = entropy_trainer.grpo_config(tmp_path, use_cpu=True, **options)
     assert config.shuffle_dataset is options.get("shuffle_dataset", False)
     assert ("prompts are taken in the order given" in caplog.text) is says_so
-
-
-@pytest.mark.parametrize("given", [{"temperature": 1.0}, {"structured_outputs": {"regex": "[0-9]"}}])
-def test_what_vllm_would_be_told_last_is_refused(given):
-    """TRL updates the request with them: a temperature would be that of the second batch too."""
-    trainer = SimpleNamespace(use_vllm=True, args=SimpleNamespace(generation_kwargs=given))
-    with pytest.raises(ValueError, match=next(iter(given))):
-        sampling_options.check_plain_sampling(trainer)
-    trainer.args.generation_kwargs = {"stop": ["x"], "top_p": 1.0}
-    sampling_options.check_plain_sampling(trainer)
-
-
-@pytest.mark.parametrize(("strategy", "every"), [("steps", 0.375), ("epoch", 2)])
-def test_a_checkpoint_between_the_steps_of_a_generation_is_refused(strategy, every):
-    options = entropy_trainer.grpo_config(
-        "unused", use_cpu=True, save_strategy=strategy, save_steps=every, num_iterations=2,
-        max_steps=8)
-    with pytest.raises(ValueError, match="save_steps"):
-        entropy_trainer.check_config(options)
-
-
-@pytest.mark.parametrize(("exact", "message"), [
-    (update_rules.get("natural-gradient"), r"'natural-gradient' needs every action .*samples"),
-    # On samples it would put another estimator in the place of GRPO's, in silence.
-    (update_rules.get("grpo", group_size=8), r"group_size .*exact expectation")])
-def test_rules_of_exact_listings_are_refused(tmp_path, exact, message):
-    for rule in (exact, update_rules.get("aepo", base=exact),
-                 update_rules.combine(update_rules.get("grpo"), exact)):
-        with pytest.raises(ValueError, match=message):
-            tabular_trainer(tmp_path, rule)

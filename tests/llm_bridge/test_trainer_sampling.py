@@ -1,6 +1,5 @@
 """Guards what llm_bridge/trainer/entropy_trainer.py samples: the policy, and AEPO's second batch."""
 
-import contextlib
 from types import SimpleNamespace
 
 import datasets
@@ -155,25 +154,6 @@ def test_continuous_batching_samples_both_batches(tmp_path):
 
     assert answers(tempered) == [1, 1, 1]
     assert sum(answers(~tempered)) > 6
-
-
-@pytest.mark.parametrize(("args", "fsdp", "stage", "message"), [
-    ({"bf16": True}, False, None, r"round the weights that are trained to torch\.bfloat16 .*bf16=False"),
-    ({"transformers_continuous_batching_config": {"seed": 3}}, False, None, "same random numbers"),
-    # Ranks whose completions differ in length would gather different layers.
-    ({}, True, None, "under FSDP: .* wait for each other"),
-    ({"ds3_gather_for_generation": False}, False, 3, "under ds3_gather_for_generation=False"),
-    ({}, False, 3, None)])
-def test_continuous_batching_that_would_harm_a_run_is_refused(args, fsdp, stage, message):
-    plugin = stage and SimpleNamespace(zero_stage=stage)
-    made = SimpleNamespace(
-        is_fsdp_enabled=fsdp, model=torch.nn.Linear(1, 1),
-        accelerator=SimpleNamespace(state=SimpleNamespace(deepspeed_plugin=plugin)),
-        args=SimpleNamespace(**{
-            "use_transformers_continuous_batching": True, "bf16": False, "fp16": False,
-            "ds3_gather_for_generation": True, "transformers_continuous_batching_config": None, **args}))
-    with contextlib.nullcontext() if message is None else pytest.raises(ValueError, match=message):
-        sampling_options.check_continuous_batching(made)
 
 
 def test_a_fraction_of_the_prompts(tmp_path):

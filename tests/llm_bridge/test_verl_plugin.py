@@ -55,23 +55,3 @@ def test_a_rule_that_prepares_something_new_is_taken_to_need_the_whole_batch():
     assert not verl_plugin.needs_whole_batch(bonus(base=Half()))
     assert verl_plugin.needs_whole_batch(bonus(base=Prepares()))
     assert verl_plugin.needs_whole_batch(bonus(base=Half(), prompt_gain=1.0))
-
-
-@pytest.mark.parametrize(("name", "options", "message"), [
-    ("aepo", {}, "second batch"),
-    ("aent", {"adaptive": False, "target": 0.5, "hold": "forecast"}, "take hold 'integral'"),
-    ("natural-gradient", {}, "listed exactly"),
-    ("entropy-bonus", {"prompt_gain": 1.0}, "which answers are to one prompt.*leave prompt_gain 0"),
-    ("clip-cov", {"base": "diverse-bonus"}, "which answers of a prompt are right"),
-    ("clip-cov", {"base": {"name": "grpo", "normalization": "sequence-mean"}}, "loss_agg_mode"),
-    ("grpo", {"std_ddof": 1}, "algorithm.adv_estimator"),
-    ("reference-kl", {"estimator": "k1", "placement": "reward"}, "algorithm.use_kl_in_reward"),
-    ("entropy-bonus", {"target": 0.5, "hold": "forecast"}, "at every optimizer step, the part"),
-    ("clip-cov", {"base": "entropy-advantage"}, "before the forward pass"),
-    ("clip-cov", {"covariance": "network"}, "does not run under verl: covariance 'network'"),
-    ("clip-cov", {"base": 1.0}, "base must be a rule such as"),
-    ("grpo", {"clip_hi": 0.3}, "did you mean clip_high"),
-])
-def test_what_does_not_run_under_verl_says_why(name, options, message):
-    with pytest.raises(ValueError, match=message):
-        make(name, **options)

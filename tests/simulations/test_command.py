@@ -4,10 +4,8 @@ import json
 import textwrap
 from pathlib import Path
 
-import pytest
 import xarray as xr
 
-from entropy_theory.support.user_errors import run_command
 from simulations.__main__ import main, sweep_help
 from simulations.experiments import EXPERIMENTS
 from simulations.sweeps.file import read_sweep
@@ -34,37 +32,6 @@ def test_run_writes_a_result_and_prints_its_caption(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out) == [{
         "name": "tabular-audit", "file": str(tmp_path / "tabular_audit.nc"), "profile": "smoke",
         "seed": 0, "caption": caption, "sizes": sizes}]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["run", "aepo_figure_1"], "unknown experiment 'aepo_figure_1': did you mean aepo-figure-1"),
-        (["sweeep", "file.toml"], "unknown command 'sweeep': did you mean sweep"),
-        (["run", "tabular-audit", "--seed", "-1"], "seed must be at least 0, got -1"),
-        (["run", "tabular-audit", "--jobs", "0"], "jobs must be at least 1, got 0"),
-        (["run", "tabular-audit", "--output", "{file}/x"], "choose another output directory"),
-    ],
-)
-def test_errors_are_one_line(tmp_path, capsys, arguments, message):
-    blocked = tmp_path / "file"
-    blocked.write_text("in the way")
-    arguments = [a.format(file=blocked) for a in arguments]
-    with pytest.raises(SystemExit) as exit_:
-        run_command(lambda: main(arguments))
-    assert exit_.value.code == 2
-    assert message in capsys.readouterr().err.splitlines()[-1]
-
-
-@pytest.mark.parametrize("command", ["run", "sweep"])
-def test_help_shows_examples(capsys, command):
-    with pytest.raises(SystemExit, match="0"):
-        main([command, "--help"])
-    said = capsys.readouterr().out
-    assert "examples:" in said
-    assert f"policy-entropy {'simulate' if command == 'run' else command} " in said
-    assert main(["--help"]) == 0
-    assert f"  {command} " in capsys.readouterr().out
 
 
 def test_the_sweep_files_that_are_shown_can_be_run(tmp_path):

@@ -2,7 +2,7 @@
 
 The reference is the plainest code that can be written (`engine_matrix.plain`): one run after the other,
 all rows written out, the rule prepared and asked about them at every step. Where it leads is kept in
-``golden.npz``; one case a rule, on one problem after another, is walked again. A bug that shows only once
+``golden.npz``; `make deep` walks one case per rule again. A bug that shows only once
 probabilities are small, temperatures have switched or a schedule has moved does not show in a first step.
 """
 
@@ -28,10 +28,13 @@ DEFINED = [case for case in CASES if not engine_matrix.refusal(case)]
 
 
 def marked(case):
-    """Every day: one step a batch, and several on sampled bandits. The others take as long again."""
-    many = (case.steps_per_batch > 1 and (case.kind != "bandit" or not case.sampled)) or (
-        case.kind == "shared parameters" and not case.sampled)
-    return pytest.param(case, id=case.name, marks=[pytest.mark.deep] * many)
+    """Every day: each rule on each kind of problem, exact and sampled by turns, with one step per batch,
+    and on sampled bandits with several. The others take three times as long."""
+    places = [*engine_matrix.RULE_OF].index(case.rule), [*engine_matrix.KINDS].index(case.kind)
+    daily = sum(places) % 2 == case.sampled
+    if case.steps_per_batch > 1:
+        daily = case.kind == "bandit" and case.sampled
+    return pytest.param(case, id=case.name, marks=() if daily else pytest.mark.deep)
 
 
 EVERY_DAY = [marked(case) for case in DEFINED]
@@ -55,6 +58,7 @@ def test_the_golden_runs_are_those_of_every_case():
         assert moved > 0.01, "a run that stands still shows nothing"
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("case", DIAGONAL, ids=lambda case: case.name)
 def test_the_golden_runs_are_the_plain_steps(case):
     np.testing.assert_allclose(engine_matrix.plain(case), GOLDEN[case.name], rtol=0, atol=ROUNDING)

@@ -33,6 +33,8 @@ class Breaks(UpdateRule):
 
 
 PROBLEM = Bandit(n_actions=6, n_correct=2)
+DAILY = ("aepo", "aent", "clip-cov", "diverse-bonus", "natural-gradient")
+"""A second batch, a controller, a selection, rows of right answers, and a step of whole states."""
 
 
 def trained(rule, engine="jax", n_runs=3, **dynamics):
@@ -41,7 +43,9 @@ def trained(rule, engine="jax", n_runs=3, **dynamics):
 
 
 @needs_jax
-@pytest.mark.parametrize(("place", "rule"), [*enumerate(RULES)], ids=str)
+@pytest.mark.parametrize(("place", "rule"), [
+    pytest.param(*case, marks=() if case[1] in DAILY else pytest.mark.deep) for case in enumerate(RULES)],
+    ids=str)
 def test_jax_takes_the_plain_steps_of_every_rule(place, rule):
     """Rules take turns on one prompt and several, listed and drawn."""
     case = Case(rule, ("bandit", "prompts")[place % 2],

@@ -1,7 +1,6 @@
 """Guards experiment performance_law_coefficients: its features and its pretraining."""
 
 import numpy as np
-import pytest
 
 from simulations.experiments import performance_law_coefficients as experiment
 from simulations.problems.shared_parameters import random_features
@@ -12,8 +11,6 @@ def test_fewer_features_are_part_of_more_and_kernels_average_to_the_identity():
     np.testing.assert_allclose(few * np.sqrt(4), many[:, :4] * np.sqrt(4000), rtol=1e-12)
     # An entry of the kernel has a standard error of at most sqrt(2 / 4000) = 0.022.
     np.testing.assert_allclose(many @ many.T, np.eye(6), atol=0.1)
-    with pytest.raises(ValueError, match="n_features"):
-        random_features(2, 3, 0)
 
 
 def test_pretrained_logits_are_the_nearest_in_the_span():
@@ -25,10 +22,3 @@ def test_pretrained_logits_are_the_nearest_in_the_span():
     np.testing.assert_allclose(rest @ features, 0, atol=1e-12)
     weights, *_ = np.linalg.lstsq(features, found.reshape(2, -1).T)
     np.testing.assert_allclose(features @ weights, found.reshape(2, -1).T, atol=1e-12)
-
-
-@pytest.mark.parametrize("profile", experiment.PROFILES)
-def test_profiles_have_as_many_priors_as_numbers_of_features(profile):
-    config = experiment.PROFILES[profile]
-    assert len(config.priors) == len(config.features)
-    assert list(config.features) == sorted(config.features)

@@ -49,8 +49,9 @@ def test_a_uniform_is_the_formula_of_the_docstring(seed, batch):
 
 @pytest.mark.parametrize("vary", ["batch", "kind", "run", "prompt", "sample", "position"])
 def test_uniforms_are_uniform_and_independent_along_every_part_of_their_key(vary):
-    """40,000 neighbors: uniform by chi-square, and their pairs too (p above 1e-4, the seed fixed)."""
-    n = 40_000
+    """40,000 neighbors, or 4,000 batches: uniform by chi-square, and so are pairs (p above 1e-4, at a
+    fixed seed)."""
+    n = 4_000 if vary == "batch" else 40_000
     if vary == "batch":
         lane = lanes(ORDINARY, np.arange(1), 1, 1)
         u = np.array([uniforms(lane, batch_key(0, k)).item() for k in range(n)])
@@ -96,6 +97,3 @@ def test_by_default_both_batches_are_as_large_as_aepos():
     """AEPO, Table 4: eight responses a prompt."""
     assert Samples() == Samples(group_size=8, tempered=8)
     assert Samples(group_size=1, tempered=1).tempered == 1
-    for name in ("group_size", "tempered"):
-        with pytest.raises(ValueError, match=f"{name} must be at least 1, got 0"):
-            Samples(**{name: 0})

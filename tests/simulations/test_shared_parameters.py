@@ -61,17 +61,7 @@ def test_the_tabular_forecast_errs_by_the_coupling_and_the_others_do_not(between
     assert np.abs(whole).min() > 1e-4
 
 
-def test_impossible_features_are_refused():
-    with pytest.raises(ValueError, match=r"\[states \* actions = 30, d\], got shape \(29, 2\)"):
-        trained(np.ones((29, 2)))
-    with pytest.raises(ValueError, match="features are finite numbers"):
-        trained(np.full((30, 2), np.nan))
-    with pytest.raises(ValueError, match=r"coupling must be in \[0, 1\), got 1"):
-        coupled_features(2, 2, 1)
-    with pytest.raises(ValueError, match="unknown between 'tokens'"):
-        coupled_features(2, 2, 0.5, between="tokens")
-    with pytest.raises(ValueError, match="rank must be at least 1, got 0"):
-        coupled_features(2, 2, 0.5, rank=0)
+def test_features_that_no_memory_holds_are_refused():
     with pytest.raises(ValueError, match=r"GB, more than half .* small models"):
         coupled_features(100, 151_936, 0.5)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from entropy_theory.policy import entropy, log_softmax
-from entropy_theory.update_rules import combine, get
+from entropy_theory.update_rules import get
 from simulations.engine import Dynamics, simulate
 from simulations.engine.sampling import Samples
 from simulations.engine.tied_tokens import TiedTokens, tie, train
@@ -120,26 +120,6 @@ def test_training_from_ties_has_the_distribution_of_training_singly():
     error = np.sqrt(sum(end.var(axis=0, ddof=1) / len(end) for end in ends))
     assert (abs(gap) < 4 * error).all(), (gap, error)
     assert (error < 0.1).all(), "too few seeds to see a difference"
-
-
-def test_what_cannot_be_run_so_is_refused():
-    start = single(*state())
-    how = {"learning_rate": 1.0, "steps": 1, "record_every": 1, "samples": Samples(), "seed": 0}
-    with pytest.raises(ValueError, match="constant coefficient"):
-        train(start, get("aent"), **how)
-    with pytest.raises(ValueError, match="4 different rewards"):
-        train(single(start.logits, np.arange(60) % 4.0), RULES["full"], **how)
-    with pytest.raises(ValueError, match=r"all tokens have the reward 0\.2.* two or 3 different"):
-        train(single(start.logits, np.full(60, 0.2)), RULES["full"], **how)
-    both = combine(get("entropy-bonus", coefficient=0.1), get("aent", adaptive=False))
-    with pytest.raises(ValueError, match=r"one entropy term, .* has \['entropy', 'clamped_entropy'\]"):
-        train(start, both, **how)
-    with pytest.raises(ValueError, match="sees rewards and means only, not 'entropy-advantage'"):
-        train(start, get("entropy-advantage"), **how)
-    with pytest.raises(ValueError, match=r"without a controller .* not 'aepo'"):
-        train(start, get("aepo"), **how)
-    with pytest.raises(ValueError, match="cannot be tied"):
-        tie(*state(), np.array([10, 60]))
 
 
 def test_a_constant_added_to_all_logits_changes_nothing():

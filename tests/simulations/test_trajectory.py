@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from entropy_theory.update_rules import get
-from simulations.engine import Dynamics, Record, simulate
+from simulations.engine import Dynamics, Record, simulate, trajectory
 from simulations.problems import Bandit
 
 PROBLEM = Bandit(n_actions=5, n_correct=2, accuracies=(0.2, 0.5))
@@ -18,11 +18,11 @@ def recorded(part, record):
     return simulate(PROBLEM.starts(5, seed=0)[part], PROBLEM.correct, dynamics, record=record)
 
 
-def leaves(trajectory):
+def leaves(run):
     """Every array by its name, those of the forecasts included."""
     found = {}
-    for field in dataclasses.fields(trajectory):
-        value = getattr(trajectory, field.name)
+    for field in dataclasses.fields(run):
+        value = getattr(run, field.name)
         if dataclasses.is_dataclass(value):
             found |= {f"forecasts.{name}": column for name, column in leaves(value).items()}
         else:
@@ -47,3 +47,12 @@ def test_some_runs_are_taken_out_of_every_column(record):
             continue
         runs = int(not (name.startswith(("tail_", "final_")) or name in ("saturated", "held")))
         np.testing.assert_array_equal(some[name], column.take([3, 1], axis=runs), err_msg=name)
+
+
+def test_blocks_are_put_together_in_every_column():
+    whole = leaves(recorded(slice(0, 5), ALL))
+    parts = [recorded(slice(0, 2), ALL), recorded(slice(2, 5), ALL)]
+    final = np.concatenate([part.final_logits for part in parts])
+    for name, column in leaves(trajectory.concatenate(parts, final)).items():
+        # Blocks of other sizes lie otherwise in memory: six steps' sums over five actions.
+        np.testing.assert_allclose(column, whole[name], rtol=0, atol=1e-12, err_msg=name)

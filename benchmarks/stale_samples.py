@@ -1,12 +1,11 @@
 """Runs whose samples are late: drawn by the policy of k steps ago, as an asynchronous sampler's are.
 
-    python -m tests.simulations.stale_runs    docs/holding_an_entropy_measured.md#samples-that-are-late
+    python benchmarks/stale_samples.py    docs/holding_an_entropy_measured.md#samples-that-are-late
 
 What a trainer makes of late samples is in `StaleRuns`: log-probabilities of the sampler in the ratio, and
 the entropy that a controller sees either that of the policy being trained, or as late as the samples.
 """
 
-import dataclasses
 from collections import deque
 from typing import Any
 
@@ -75,11 +74,6 @@ def block(name: str, *, delay: int, late_entropy: bool, steps: int = STEPS) -> S
     starts = np.tile(problem.starts(STARTS, 0), (len(RATES), 1, 1))
     return StaleRuns(
         Task.checked(starts, problem.correct, dynamics), delay=delay, late_entropy=late_entropy)
-
-
-def recorded(dynamics: Dynamics) -> Dynamics:
-    """The same in the simulator itself, every step recorded."""
-    return dataclasses.replace(dynamics, record_every=1, engine="numpy")
 
 
 def held(name: str, *, delay: int, late_entropy: bool) -> dict[str, np.ndarray]:
