@@ -214,7 +214,18 @@ class Reader:
             raise SyntaxError(f"unexpected '{token}'")
         if self._peek() == "%nat":
             self._next()
-            found = _natural(found)
+            found = self._natural(found)
+            self.spans.pop(id(found), None)  # it stands with its brackets
+        return found
+
+    def _natural(self, node: Any) -> Any:
+        """The same with the numbers in it natural ones, read at the same places."""
+        if not isinstance(node, (tuple, list)):
+            return node
+        found = (("natural", *node[1:]) if node[:1] == ("number",)
+                 else type(node)(map(self._natural, node)))
+        if id(node) in self.spans:
+            self.spans[id(found)] = (found, *self.spans[id(node)][1:])
         return found
 
     def _separated(self, sign: str, end: str) -> list[Node]:
@@ -225,13 +236,6 @@ class Reader:
                 self._next()
         self._expect(end)
         return parts
-
-
-def _natural(node: Any) -> Any:
-    """The same with the numbers in it natural ones."""
-    if isinstance(node, tuple) and node[:1] == ("number",):
-        return ("natural", *node[1:])
-    return type(node)(map(_natural, node)) if isinstance(node, (tuple, list)) else node
 
 
 def _without_comments(text: str) -> str:

@@ -171,3 +171,25 @@ Proof.
           | apply Rgt_not_eq; repeat apply Rmult_lt_0_compat; (assumption || lra
               || (apply sqrt_lt_R0, Rmult_lt_0_compat; assumption))].
 Qed.
+
+From PolicyEntropy.library Require Import ConditionsMet.
+From Trusted.Conditions.extension Require group_normalization_limit.
+
+(** Two members, of which the first is right. *)
+Theorem advantages_by_count_witness : Conditions.extension.group_normalization_limit.advantages_by_count_witness.
+Proof. exists (fun a => Nat.eqb a 0), (0%nat :: 1%nat :: nil); unfold total_over; simpl; lra. Qed.
+
+Theorem advantages_by_count_defined : Conditions.extension.group_normalization_limit.advantages_by_count_defined.
+Proof.
+  intros correct g b G k some_right some_wrong; split; intros _; (split; [lra|]);
+    apply Rlt_le, Rdiv_lt_0_compat; lra.
+Qed.
+
+Theorem the_only_wrong_one_witness : Conditions.extension.group_normalization_limit.the_only_wrong_one_witness.
+Proof.
+  exists (fun a => Nat.eqb a 0), (0%nat :: 1%nat :: nil), 1%nat; unfold total_over; simpl.
+  repeat split; try lra; auto.
+Qed.
+
+Theorem the_only_wrong_one_defined : Conditions.extension.group_normalization_limit.the_only_wrong_one_defined.
+Proof. intros correct g b size _ _; apply le_INR in size; simpl in size; lra. Qed.
