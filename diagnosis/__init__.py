@@ -5,7 +5,7 @@
     found.sentence, found.findings[0].evidence
 
 - `findings`: the words of a diagnosis, and its closed list of findings;
-- `trends`, `phases`, `facts`: what can be told from noise, and when it turned;
+- `phases`, `facts`: what can be told from noise, and when it turned;
 - `hypotheses`: one function a finding;
 - `remedies`, `whose`: what to change, and what the accounts of steps add;
 - `engine`: all of it; `command`, `text`, `page`: `policy-entropy diagnose`;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 
 from diagnosis import whose
@@ -10,7 +11,7 @@ from diagnosis.facts import Facts
 from diagnosis.findings import Diagnosis, Finding, Name, Taken
 from diagnosis.hypotheses import HYPOTHESES
 from diagnosis.hypotheses.judging import gains
-from diagnosis.hypotheses.log import not_enough
+from diagnosis.hypotheses.log import not_enough, not_finite
 from diagnosis.remedies import missing, remedies
 from entropy_theory.training_logs.logs import Run
 from entropy_theory.training_logs.names import Quantity
@@ -24,6 +25,22 @@ EXPLAINED_BY: Mapping[Name, frozenset[Name]] = {
     "schedule": frozenset(("mismatch",)),  # the samples of another policy lose reward at any step size
 }
 """Findings that are left out where one of others is there, which explains what they see."""
+SURE = 0.7
+"""The least confidence of a finding that stands before what it leads to."""
+RUINED: frozenset[Name] = frozenset(
+    ("truncation", "length drift", "collapse", "explosion", "no signal", "nothing learned"))
+"""What a policy shows that its steps have ruined: random or certain, with responses that do not end."""
+LEADS_TO: Mapping[Name, frozenset[Name]] = {
+    "schedule": RUINED,
+    "mismatch": RUINED,
+    "explosion": frozenset(("truncation", "length drift", "no signal", "nothing learned")),
+    "clipping": frozenset(("collapse", "explosion")),
+    "held-out apart": frozenset(("collapse",)),  # what is learned by heart is certain
+    "length drift": frozenset(("truncation",)),
+    "kl": frozenset(("nothing learned",)),
+    "no signal": frozenset(("nothing learned",)),
+}
+"""Findings that a finding leads to. It stands before those that do not begin before it, if it is sure."""
 
 
 def diagnose(run: Run, others: Sequence[Run] = ()) -> Diagnosis:
@@ -50,16 +67,32 @@ def diagnose(run: Run, others: Sequence[Run] = ()) -> Diagnosis:
 
 def _ranked(facts: Facts) -> tuple[Finding, ...]:
     if (too_little := not_enough(facts)) is not None:
-        return (too_little,)
+        return tuple(one for one in (not_finite(facts), too_little) if one is not None)
     judged = [(gravity * found.confidence, found) for hypothesis, gravity in HYPOTHESES
               if (found := hypothesis(facts)) is not None and found.confidence >= LIKELY]
     names = {found.name for _, found in judged}
     judged = [one for one in judged if not names & EXPLAINED_BY.get(one[1].name, frozenset())]
     faulty = any(found.is_fault for _, found in judged)
-    ranked = [found for _, found in sorted(judged, key=lambda one: -one[0])
-              if not (faulty and found.name == "converging")]
+    rest = [found for _, found in sorted(judged, key=lambda one: -one[0])
+            if not (faulty and found.name == "converging")]
+    ranked: list[Finding] = []
+    while rest:  # no finding leads to itself by way of others, so that there always is a first one
+        ranked.append(next(one for one in rest if not any(_leads(facts, other, one) for other in rest)))
+        rest.remove(ranked[-1])
     return tuple(ranked) or (Finding(
         "not enough", 0.5, evidence=("nothing in the log is clear beyond its noise",)),)
+
+
+def _leads(facts: Facts, first: Finding, then: Finding) -> bool:
+    """Return whether a finding leads to another, by their names and beginnings."""
+    if then.name not in LEADS_TO.get(first.name, frozenset()) or first.confidence < SURE:
+        return False
+    if first.name == "length drift" and "length" in facts:  # responses that shrink run into no limit
+        grown = facts.move("length", facts.steps[0] if first.begin is None else first.begin)
+        if grown is None or grown.change < 0:
+            return False
+    return first.begin is None or then.begin is None or first.begin <= max(
+        then.begin_high or then.begin, then.begin + facts.near_by)
 
 
 def _idle(facts: Facts) -> frozenset[str]:
@@ -67,7 +100,8 @@ def _idle(facts: Facts) -> frozenset[str]:
     clips: tuple[Quantity, ...] = ("clipped", "clipped_high")
     logged = [facts.value(one) for one in clips if one in facts]
     found = {"raise-upper-clip"} if logged and not any(one.any() for one in logged) else set()
-    if facts.late("zero_variance") < FEW_EQUAL:
+    share, still = facts.equal_groups()
+    if share < FEW_EQUAL or not (math.isfinite(share) or still > 0):
         found |= {"sample-until-mixed", "larger-groups"}
     return frozenset(found)
 

@@ -11,8 +11,8 @@ import numpy as np
 from scipy.ndimage import median_filter
 
 from diagnosis.findings import Phase
-from diagnosis.phases import phases, shown
-from diagnosis.trends import FEWEST, between, correlation_time, trend, window
+from diagnosis.phases import between, phases, shown
+from entropy_theory.performance_law.trend import FEWEST, correlation_time, trend, window
 from entropy_theory.training_logs.logs import Run, Series
 from entropy_theory.training_logs.names import Quantity
 
@@ -99,17 +99,29 @@ class Facts:
         value = self.value(quantity)
         return float(np.mean(value[len(value) // 2:])) if len(value) else math.nan
 
+    def equal_groups(self) -> tuple[float, float]:
+        """Return the shares, in the last half, of groups of equal rewards and of steps without gradient.
+
+        Each is nan where it is not logged.
+        """
+        shares = (self.late("zero_variance"), self.late("all_right") + self.late("all_wrong"),
+                  1 - self.late("mixed_groups"))
+        gradient = self.value("gradient_norm")
+        still = float(np.mean(gradient[len(gradient) // 2:] == 0)) if len(gradient) else math.nan
+        return next((one for one in shares if math.isfinite(one)), math.nan), still
+
     def episodes(self) -> Iterator[Episode]:
         """Yield the whole run, and what begins at its turns or where the gain is done, in order."""
         found = [Episode(phase.begin, phase.begin_low, phase.begin_high, place == 0)
                  for place, phase in enumerate(self.phases)]
         done = self._done()
-        if found and done is not None and all(abs(done - one.begin) > self._near_by for one in found):
-            found.append(Episode(done, done - self._near_by, done + self._near_by, False))
+        if found and done is not None and all(abs(done - one.begin) > self.near_by for one in found):
+            found.append(Episode(done, done - self.near_by, done + self.near_by, False))
         yield from sorted(found, key=lambda one: one.begin)
 
     @property
-    def _near_by(self) -> float:
+    def near_by(self) -> float:
+        """How far apart, in steps, two beginnings may be that are one."""
         return 0.05 * float(np.ptp(self.steps))
 
     def _done(self) -> float | None:
@@ -166,7 +178,7 @@ class Facts:
             return episode
         begin, high = (int(np.flatnonzero(done < share)[-1]) + 1 if (done < share).any() else 0
                        for share in (1 / 7, 1 / 3))
-        if begin >= len(step) or (episode.is_whole and step[begin] <= step[0] + self._near_by):
+        if begin >= len(step) or (episode.is_whole and step[begin] <= step[0] + self.near_by):
             return episode
         low = max(begin - 2, 0)  # half of the median's five values
         return Episode(float(step[begin]), float(step[low]), float(step[min(high, len(step) - 1)]), False)

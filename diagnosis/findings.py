@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
+from entropy_theory.performance_law.trend import Trend
 from entropy_theory.support.user_errors import check_choice
 from entropy_theory.training_logs.names import Quantity
 
@@ -14,7 +15,7 @@ SCHEMA = 1
 Name = Literal[
     "converging", "collapse", "dilution", "explosion", "truncation", "length drift", "no signal",
     "held-out apart", "clipping", "kl", "mismatch", "schedule", "prompt order", "restart",
-    "nothing learned", "not enough",
+    "nothing learned", "not finite", "not enough",
 ]
 NAMES: tuple[Name, ...] = get_args(Name)
 FOUND = 1
@@ -36,6 +37,7 @@ MEANING: Mapping[Name, str] = {
     "prompt order": "the curve repeats the order of the prompts",
     "restart": "the run went back to an earlier step",
     "nothing learned": "neither reward nor held-out score moves",
+    "not finite": "from a step on the log has no finite numbers",
     "not enough": "too few steps or quantities to tell",
 }
 
@@ -49,28 +51,6 @@ def check_names(names: Collection[str]) -> None:
     """Raise ValueError for a name that is no finding's, nor "any"."""
     for name in names:
         check_choice(name, (*NAMES, "any"), "finding")
-
-
-@dataclass(frozen=True, slots=True)
-class Trend:
-    """How a quantity moves over some steps.
-
-    Attributes:
-        first: the level at the beginning: the mean of the first values, in the quantity's unit.
-        last: the level at the end.
-        direction: -1, 0 or 1; 0 where the movement cannot be told from noise.
-        p: probability of so clear a trend under noise as autocorrelated as the series; two-sided.
-    """
-
-    first: float
-    last: float
-    direction: Literal[-1, 0, 1]
-    p: float
-
-    @property
-    def change(self) -> float:
-        """The last level less the first."""
-        return self.last - self.first
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from itertools import pairwise
 import numpy as np
 
 from diagnosis.findings import Phase
-from diagnosis.trends import FEWEST, between, correlation_time, trend
+from entropy_theory.performance_law.trend import FEWEST, correlation_time, trend
 from entropy_theory.training_logs.logs import Series
 from entropy_theory.training_logs.names import Quantity
 
@@ -68,6 +68,12 @@ def phases(series: Mapping[Quantity, Series]) -> tuple[Phase, ...]:
               {quantity: trend(value) for quantity, one in used.items()
                if len(value := between(one, begin, _before(steps, end)))})
         for (begin, end), (low, high) in zip(pairwise(bounds), sure, strict=True))
+
+
+def between(series: Series, begin: float, end: float) -> np.ndarray:
+    """Return the values from one step to another, both included."""
+    inside = (series.step >= begin) & (series.step <= end)
+    return series.value[inside]
 
 
 def _before(steps: np.ndarray, end: float) -> float:

@@ -1,14 +1,15 @@
 """The runs of the bench: what is made wrong in each, how strongly, and what a diagnosis may call it.
 
 Everything about a run follows from its cause and its number: how noisy it is (prompts a step), its task,
-learning rate and schedule, and what else varies between sound runs. Half of each cause's runs are for
-fixing thresholds and half for judging, drawn with `SEED`.
+learning rate and schedule, and what else varies between sound runs. Thresholds are set on the part called
+tuning and judged on the part called judging. The first runs of each cause were halved by `SEED` into
+tuning and "judged before", on which earlier thresholds were judged; those from `LATER` on are newer.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,8 +19,10 @@ from benchmarks.diagnosis.runs import Sampler, Training
 from benchmarks.diagnosis.simulated import Simulation
 
 SEED = 20261126
-"""Of the halves."""
-OWN = "trl"
+"""Of the runs, and of the halves of the first ones."""
+LATER, LATER_SIMULATED = 100, 200
+"""The numbers from which on newer runs begin, those through TRL and simulated ones."""
+PARTS = ("tuning", "judged before", "judging")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +44,10 @@ class Cause:
     """Whether most of its runs are short, with few answers a step."""
     together: int = 1
     """Runs that share the order of their prompts."""
+    tuning: tuple[int, int] = (0, 0)
+    """Newer runs for tuning, through TRL and simulated."""
+    judging: tuple[int, int] = (6, 0)
+    """Newer runs for judging."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,8 +61,8 @@ class Case:
     """"TRL" or "simulator"."""
     run: Training | Simulation
     engine: str
-    half: str
-    """"tuning" or "judging"."""
+    part: str
+    """"tuning", "judged before" or "judging"."""
     group: str = ""
     """Runs of one group have the same prompts in the same order."""
 
@@ -80,11 +87,11 @@ def _sound(seed: int, generator: np.random.Generator) -> Training:
 
 
 def _noisy(run: Training, number: int) -> Training:
-    """Return all but the first runs of a cause with few answers a step, and few steps."""
-    if number < 3:
+    """Return three runs of a cause in four with few answers a step, and few steps."""
+    if number < 3 or (number >= LATER and number % 4 == 0):
         return run
     run = replace(run, prompts=4, steps=50)
-    return replace(run, crash=30 + number, saved=22 + number) if run.crash else run
+    return replace(run, crash=30 + number % 100, saved=22 + number % 100) if run.crash else run
 
 
 def _sound_simulation(seed: int, generator: np.random.Generator) -> Simulation:
@@ -212,72 +219,98 @@ def _no_signal_simulation(run: Simulation, g: np.random.Generator) -> Simulation
 WITH_MISMATCH = ("trl", "trl", "verl", "skyrl", "slime")
 CAUSES = (
     Cause(name="healthy", right=(), make=_healthy, noisy=False, runs=14,
-          simulate=lambda run, g: run, simulations=26),
-    Cause(name="learning rate too high", right=("schedule",), make=_hot),
+          simulate=lambda run, g: run, simulations=26,
+          tuning=(0, 40), judging=(9, 70)),
+    Cause(name="learning rate too high", right=("schedule",), make=_hot,
+          tuning=(4, 0), judging=(8, 0)),
     Cause(name="one-sided clip", right=("clipping",), make=_one_sided, runs=6,
           simulate=_one_sided_simulation, simulations=6,
-          engines=("trl", "trl", "swift", "roll")),
+          engines=("trl", "trl", "swift", "roll"),
+          judging=(3, 6)),
     Cause(name="no reward signal", right=("no signal",), make=_signal, runs=6,
-          simulate=_no_signal_simulation, simulations=8),
-    Cause(name="length bonus", right=("length drift", "dilution"), make=_longer),
+          simulate=_no_signal_simulation, simulations=8,
+          judging=(3, 6)),
+    Cause(name="length bonus", right=("length drift", "dilution"), make=_longer,
+          tuning=(4, 0), judging=(6, 0)),
     Cause(name="truncation", right=("truncation",), make=_cut,
-          engines=("trl", "trl", "verl", "openrlhf", "prime-rl", "slime", "areal")),
-    Cause(name="wrong temperature", right=("mismatch",), make=_temperature, engines=WITH_MISMATCH),
-    Cause(name="stale sampler", right=("mismatch",), make=_stale, engines=WITH_MISMATCH),
-    Cause(name="top-p sampler", right=("mismatch",), make=_nucleus, engines=WITH_MISMATCH),
+          engines=("trl", "trl", "verl", "openrlhf", "prime-rl", "slime", "areal"),
+          judging=(8, 0)),
+    Cause(name="wrong temperature", right=("mismatch",), make=_temperature, engines=WITH_MISMATCH,
+          judging=(5, 0)),
+    Cause(name="stale sampler", right=("mismatch",), make=_stale, engines=WITH_MISMATCH,
+          judging=(5, 0)),
+    Cause(name="top-p sampler", right=("mismatch",), make=_nucleus, engines=WITH_MISMATCH,
+          judging=(5, 0)),
     Cause(name="KL too strong", right=("kl",), make=_bound, runs=6,
           simulate=_bound_simulation, simulations=8,
-          engines=("trl", "trl", "verl", "openrlhf", "skyrl", "slime")),
+          engines=("trl", "trl", "verl", "openrlhf", "skyrl", "slime"),
+          judging=(3, 6)),
     Cause(name="entropy bonus too strong", right=("explosion",), make=_bonus, runs=8,
-          simulate=_bonus_simulation, simulations=6),
+          simulate=_bonus_simulation, simulations=6,
+          tuning=(4, 6), judging=(4, 6)),
     Cause(name="prompt order", right=("prompt order",), make=_ordered, noisy=False,
-          together=3),
+          together=3,
+          judging=(6, 0)),
     Cause(name="restart", right=("restart",), make=_crashed, runs=6, simulate=_crashed_simulation,
-          simulations=8),
-    Cause(name="entropy summed", right=("explosion", "length drift"), make=_summed),
+          simulations=8,
+          judging=(3, 6)),
+    Cause(name="entropy summed", right=("explosion", "length drift"), make=_summed,
+          tuning=(4, 0), judging=(7, 0)),
     Cause(name="collapse", right=("collapse",), make=_collapsed, runs=6, simulate=_collapsed_simulation,
-          simulations=6),
-    Cause(name="few prompts", right=("held-out apart",), make=_memorized, noisy=False),
+          simulations=6,
+          judging=(3, 6)),
+    Cause(name="few prompts", right=("held-out apart",), make=_memorized, noisy=False,
+          tuning=(4, 0), judging=(8, 0)),
 )
 
 
 def cases() -> list[Case]:
     """Return all runs of the bench, in the order of their causes."""
-    return [case for cause in CAUSES for case in _cases(cause)]
+    return [_case(cause, number, part) for cause in CAUSES for number, part in _numbers(cause)]
 
 
-def _cases(cause: Cause) -> list[Case]:
-    total = cause.runs + cause.simulations
-    key = zlib.crc32(cause.name.encode())
-    # Runs that share their prompts are in one half; each source is halved by itself.
-    halves: list[str] = []
-    for number in (cause.runs // cause.together, cause.simulations):
-        drawn = np.random.default_rng([SEED, key, number]).permutation(number) < number / 2
-        halves += ["tuning" if one else "judging" for one in drawn]
-    made = []
-    for i in range(total):
-        generator = np.random.default_rng([SEED, key, i])
-        name = f"{cause.name.replace(' ', '-').lower()}-{i:02d}"
-        group, run, half = "", None, i
-        if i < cause.runs:
-            run = cause.make(_sound(i, generator), generator)
-            run = _noisy(run, i) if cause.noisy else run
-            half = i // cause.together
-            if cause.together > 1:
-                shared = np.random.default_rng([SEED, key, half])
-                first = cause.make(_sound(i, shared), shared)
-                run = replace(first, seed=i, learning_rate=run.learning_rate)
-                group = f"order {half}"
-            engine = str(generator.choice(cause.engines))
-        else:
-            assert cause.simulate is not None
-            half = cause.runs // cause.together + i - cause.runs
-            run = cause.simulate(_sound_simulation(i, generator), generator)
-            engine = str(generator.choice([one for one in cause.engines if one in KNOWS_ALL]))
-        made.append(Case(
-            name=name, cause=cause.name, right=cause.right, engine=engine, run=run, half=halves[half],
-            source="TRL" if i < cause.runs else "simulator", group=group))
-    return made
+def _numbers(cause: Cause) -> Iterator[tuple[int, str]]:
+    """Yield the numbers of a cause's runs, and the part of each."""
+    # Runs that share their prompts are in one part; each source is halved by itself.
+    begin = 0
+    for count, together in ((cause.runs, cause.together), (cause.simulations, 1)):
+        units = count // together
+        drawn = np.random.default_rng([SEED, _key(cause), units]).permutation(units) < units / 2
+        yield from ((begin + i, "tuning" if drawn[i // together] else "judged before")
+                    for i in range(count))
+        begin += count
+    for begin, tuning, judging in zip(
+            (LATER, LATER_SIMULATED), cause.tuning, cause.judging, strict=True):
+        yield from ((begin + i, "tuning" if i < tuning else "judging") for i in range(tuning + judging))
+
+
+def _case(cause: Cause, number: int, part: str) -> Case:
+    generator = np.random.default_rng([SEED, _key(cause), number])
+    place = number % 100
+    trained = number < cause.runs or LATER <= number < LATER_SIMULATED
+    run: Training | Simulation
+    group, engines = "", cause.engines
+    if trained:
+        run = cause.make(_sound(number, generator), generator)
+        run = _noisy(run, number) if cause.noisy else run
+        if cause.together > 1:
+            order = number - place + place // cause.together
+            shared = np.random.default_rng([SEED, _key(cause), order])
+            first = cause.make(_sound(number, shared), shared)
+            run = replace(first, seed=number, learning_rate=run.learning_rate)
+            group = f"order {order}"
+    else:
+        assert cause.simulate is not None
+        run = cause.simulate(_sound_simulation(number, generator), generator)
+        engines = tuple(one for one in engines if one in KNOWS_ALL)
+    return Case(
+        name=f"{cause.name.replace(' ', '-').lower()}-{number:02d}", cause=cause.name, right=cause.right,
+        engine=str(generator.choice(engines)), run=run, part=part,
+        source="TRL" if trained else "simulator", group=group)
+
+
+def _key(cause: Cause) -> int:
+    return zlib.crc32(cause.name.encode())
 
 
 KNOWS_ALL = ("trl", "verl", "openrlhf", "skyrl", "slime")

@@ -204,8 +204,12 @@ def table(labels: Sequence[Label], programs: Mapping[str, Verdicts]) -> str:
             cells = [share(own[cause].found, own[cause].runs) for own in scores.values()]
             lines.append(f"| {cause} | {' | '.join(cells)} |")
     faulty = [cause for cause in causes if cause != "healthy"]
+    named = {name for names in RIVALS.values() for name in names}
+    shared = [cause for cause in faulty
+              if any(named & set(label.right) for label in labels if label.cause == cause)]
     for title, part, within in (
-            ("**all causes**", "found", faulty), ("named first", "first", faulty),
+            ("**all causes**", "found", faulty), ("causes that a rival has a name for", "found", shared),
+            ("named first", "first", faulty),
             ("false finding beside a cause", "false", faulty),
             ("**false alarm, healthy**", "false", ["healthy"]),
             ("any alarm, healthy", "alarms", ["healthy"])):

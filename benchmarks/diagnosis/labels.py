@@ -38,7 +38,7 @@ class Label:
     name: str
     file: str
     cause: str
-    half: str
+    part: str
     source: str
     engine: str
     seed: int
@@ -51,26 +51,34 @@ class Label:
 
 
 def write_all(cases: Iterable[Case], raw: Path, folder: Path = DATA) -> None:
-    """Write the logs of the runs that were made, their labels and where they are from."""
-    labels = []
+    """Write the logs of the runs that were made, their labels and where they are from.
+
+    Of a run that was not made anew the log and the label stay.
+    """
+    found, kept = [], {one.name: one for one in labels(folder=folder)} if (
+        folder / "labels.csv").exists() else {}
     for case in cases:
+        if case.name in kept and not (raw / f"{case.name}.json").exists():
+            found.append(kept[case.name])
+            continue
         records = made(case, raw)
         path = write(case, records, folder / case.cause.replace(" ", "-").lower())
-        labels.append(Label(
-            name=case.name, file=path.relative_to(folder).as_posix(), cause=case.cause, half=case.half,
+        found.append(Label(
+            name=case.name, file=path.relative_to(folder).as_posix(), cause=case.cause, part=case.part,
             source=case.source, engine=case.engine, seed=case.run.seed, prompts=case.run.prompts,
             group=case.group, right=case.right, shown=tuple(sorted(shown(records))),
             silent=silent(case, records), options=json.dumps(_options(case.run))))
     with (folder / "labels.csv").open("w", newline="") as stream:
         table = csv.DictWriter(stream, [field.name for field in fields(Label)], lineterminator="\n")
         table.writeheader()
-        for label in labels:
+        for label in found:
             table.writerow(asdict(label) | {
                 "right": ";".join(label.right), "shown": ";".join(label.shown),
                 "silent": "yes" if label.silent else "no"})
-    provenance = {
+    before = folder / "provenance.json"
+    provenance = (json.loads(before.read_text()) if before.exists() else {}) | {
         "command": "python -m benchmarks.diagnosis --make", "made": date.today().isoformat(),
-        "thresholds_frozen": "", "seed_of_the_halves": SEED, "python": platform.python_version(),
+        "seed_of_the_halves": SEED, "python": platform.python_version(),
         **{name: version(name) for name in PACKAGES}}
     (folder / "provenance.json").write_text(json.dumps(provenance, indent=2) + "\n")
 
@@ -80,15 +88,15 @@ def _options(run: Any) -> dict[str, Any]:
     return {name: value for name, value in own.items() if value != plain[name]}
 
 
-def labels(half: str = "", folder: Path = DATA) -> list[Label]:
-    """Return the labels of a half of the bench, or of all of it."""
+def labels(part: str = "", folder: Path = DATA) -> list[Label]:
+    """Return the labels of a part of the bench, or of all of it."""
     with (folder / "labels.csv").open(newline="") as stream:
-        return [label for label in map(_label, csv.DictReader(stream)) if half in ("", label.half)]
+        return [label for label in map(_label, csv.DictReader(stream)) if part in ("", label.part)]
 
 
 def _label(row: dict[str, str]) -> Label:
     return Label(
-        **{name: row[name] for name in ("name", "file", "cause", "half", "source", "engine", "group",
+        **{name: row[name] for name in ("name", "file", "cause", "part", "source", "engine", "group",
                                         "options")},
         seed=int(row["seed"]), prompts=int(row["prompts"]), silent=row["silent"] == "yes",
         right=tuple(filter(None, row["right"].split(";"))),

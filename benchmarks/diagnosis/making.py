@@ -13,12 +13,12 @@ from benchmarks.diagnosis.simulated import Simulation, simulated
 
 
 def make(cases: Sequence[Case], folder: Path) -> None:
-    """Train or simulate every run whose records the folder lacks; the tuning half comes first."""
+    """Train or simulate every run whose records the folder lacks; the tuning part comes first."""
     folder.mkdir(parents=True, exist_ok=True)
     places = {case.name: sum(one.cause == case.cause for one in cases[:i])
               for i, case in enumerate(cases)}
     for case in sorted(cases, key=lambda one: (
-            one.cause == cases[-1].cause, one.half != "tuning", places[one.name])):
+            one.cause == cases[-1].cause, one.part != "tuning", places[one.name])):
         path = folder / f"{case.name}.json"
         if path.exists():
             continue

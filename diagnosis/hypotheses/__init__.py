@@ -15,6 +15,7 @@ from diagnosis.hypotheses import entropy, learning, log, responses, steps
 
 Hypothesis = Callable[[Facts], Finding | None]
 HYPOTHESES: tuple[tuple[Hypothesis, float], ...] = (
+    (log.not_finite, 1.1),
     (responses.truncation, 1.0),
     (entropy.explosion, 0.95),
     (entropy.collapse, 0.95),

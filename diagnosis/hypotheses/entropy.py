@@ -74,7 +74,7 @@ def explosion(facts: Facts) -> Finding | None:
         found = facts.move("entropy", episode.begin)
         if found is None or found.direction <= 0 or facts.gain(episode.begin) in (1, None):
             return 0.0, 0.0
-        return ramp(found.ratio, 1.1, 1.5) * ramp(found.change, 0.01, 0.05), found.change
+        return ramp(found.ratio, 1.1, 1.35) * ramp(found.change, 0.01, 0.05), found.change
 
     confidence, episode = facts.best(judge)
     if episode is None or not confidence:

@@ -9,7 +9,7 @@ import numpy as np
 from diagnosis.facts import Episode, Facts
 from diagnosis.findings import Finding
 from diagnosis.hypotheses.judging import FEWEST_STEPS, gains, made, moved, ramp, since
-from diagnosis.trends import window
+from entropy_theory.performance_law.trend import window
 from entropy_theory.training_logs.names import Quantity
 
 MOST_BEGINS = 24
@@ -18,14 +18,7 @@ happens."""
 
 def no_signal(facts: Facts) -> Finding | None:
     """Most groups have equal rewards, so that they give no gradient."""
-    shares = {
-        "zero_variance": facts.late("zero_variance"),
-        "all_right": facts.late("all_right") + facts.late("all_wrong"),
-        "mixed_groups": 1 - facts.late("mixed_groups"),
-    }
-    share = next((one for one in shares.values() if math.isfinite(one)), math.nan)
-    gradient = facts.value("gradient_norm")
-    still = float(np.mean(gradient[len(gradient) // 2:] == 0)) if len(gradient) else math.nan
+    share, still = facts.equal_groups()
     confidence = max(ramp(share, 0.5, 0.85), ramp(still, 0.3, 0.8))
     if not confidence:
         return None
@@ -59,8 +52,11 @@ def nothing_learned(facts: Facts) -> Finding | None:
     confidence = 1 - ramp((abs(change) + 2 * error) / scale, 0.12, 0.35)
     return made(
         "nothing learned", confidence, None, *gains(facts, whole),
-        f"along a line over {len(value)} values, {quantity} moves by {change:+.2g} (error {error:.1g})",
-        *([moved(facts, "entropy", whole, "entropy", "nats per token")] if "entropy" in facts else []))
+        f"along a line over {len(value)} values, {quantity} " + (
+            f"moves by {change:+.2g} (error {error:.1g})" if np.ptp(value) else "does not move"),
+        *([moved(facts, "entropy", whole, "entropy", "nats per token")] if "entropy" in facts else []),
+        *([] if math.isfinite(facts.equal_groups()[0]) else [
+            "the share of groups with equal rewards, which give no gradient, is not logged"]))
 
 
 def held_out_apart(facts: Facts) -> Finding | None:
@@ -79,10 +75,13 @@ def held_out_apart(facts: Facts) -> Finding | None:
 
 
 def _opposed(facts: Facts) -> tuple[float, Episode]:
-    """Return how surely reward rises and score falls along lines over the whole run."""
+    """Return how surely reward rises and score falls over the whole run, along lines or clearly."""
     (gain, gain_error), (loss, loss_error) = facts.line("reward"), facts.line("score")
-    return (ramp(gain / max(gain_error, 1e-12), 2.5, 4) * ramp(-loss / max(loss_error, 1e-12), 1.5, 3),
-            next(facts.episodes()))
+    whole, rise = next(facts.episodes()), gain / max(gain_error, 1e-12)
+    score = facts.move("score", whole.begin)
+    if score is not None and score.direction < 0:
+        return ramp(rise, 1, 2), whole
+    return ramp(rise, 2.5, 4) * ramp(-loss / max(loss_error, 1e-12), 1.5, 3), whole
 
 
 def _behind(facts: Facts) -> tuple[float, Episode]:
@@ -104,10 +103,13 @@ def _behind(facts: Facts) -> tuple[float, Episode]:
         return (ramp(sure / max(abs(reward.last), 1e-9), 0.04, 0.1)
                 * (1 - ramp(arrives, 0.3, 0.5)) * (0.8 if score.direction > 0 else 1.0))
 
-    judged = np.array([judge(step) for step in steps])
+    judged, whole = np.array([judge(step) for step in steps]), next(facts.episodes())
+    over_all = judge(whole.begin)
     if len(judged) < 3:
-        return 0.0, next(facts.episodes())
+        return over_all, whole
     middle = np.median(np.stack([judged[:-2], judged[1:-1], judged[2:]]), axis=0)  # no single lucky step
+    if middle.max() < min(over_all, 0.5):  # a likely gap that has a beginning tells more
+        return over_all, whole
     near = 1 + np.flatnonzero(middle >= middle.max() - 0.05)
     begin = float(steps[near[0]])
     return float(middle.max()), Episode(begin, begin, float(steps[near[-1]]), False)

@@ -10,9 +10,11 @@ import numpy as np
 from diagnosis.facts import Episode, Facts
 from diagnosis.findings import Finding
 from diagnosis.hypotheses.judging import FEWEST_STEPS, made, ramp
-from diagnosis.trends import correlation_time
+from entropy_theory.performance_law.trend import correlation_time
 from entropy_theory.training_logs.names import Quantity
 
+ESSENTIAL: tuple[Quantity, ...] = ("entropy", "entropy_sampled", "reward", "loss", "gradient_norm")
+"""What no step leaves out: a held-out score is often not a number between evaluations."""
 SAME = 0.9999
 """A correlation above which two runs are one."""
 LONGEST_PASS = 2000
@@ -89,6 +91,17 @@ def restart(facts: Facts) -> Finding | None:
     first = facts.run.restarts[0]
     return made("restart", 1.0, Episode(first, first, first, False),
                  f"the run went back to step {back}: what was logged from there on before is left out")
+
+
+def not_finite(facts: Facts) -> Finding | None:
+    """From a step on what is logged at every step is not a number, or infinite."""
+    broken = [(one.broken, one.column) for quantity in ESSENTIAL
+              if (one := facts.series.get(quantity)) is not None and one.broken is not None]
+    if not broken:
+        return None
+    begin = min(step for step, _ in broken)
+    return made("not finite", 1.0, Episode(begin, begin, begin, False),
+                f"from step {begin:g} on, {' and '.join(column for _, column in broken)} is not finite")
 
 
 def not_enough(facts: Facts) -> Finding | None:

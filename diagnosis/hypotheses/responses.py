@@ -36,9 +36,10 @@ def length_drift(facts: Facts) -> Finding | None:
             return 0.0, 0.0
         into_limit = "truncated" in facts and facts.end("truncated") > 0.2 and found.change > 0
         score = facts.move("score", episode.begin)
-        # Training reward may pay for length itself; a held-out score seldom does.
+        # Training reward may pay for length itself; a held-out score seldom does, nor is less ever paid.
         low, high = ((1.8, 3.0) if score is not None and score.direction > 0 else
-                     (1.5, 2.2) if facts.gain(episode.begin) == 1 else (1.25, 1.7))
+                     (1.25, 1.7) if facts.gain(episode.begin) != 1 else
+                     (1.4, 1.95) if found.change > 0 else (1.5, 2.2))
         if into_limit:
             low, high = 1.25, 1.7
         size = abs(math.log(found.ratio))

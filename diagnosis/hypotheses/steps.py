@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy.ndimage import median_filter
 
-from diagnosis.facts import Facts
+from diagnosis.facts import Episode, Facts
 from diagnosis.findings import Finding
 from diagnosis.hypotheses.judging import FEWEST_STEPS, made, moved, ramp
 from entropy_theory.training_logs.names import Quantity
@@ -94,7 +95,11 @@ def mismatch(facts: Facts) -> Finding | None:
     confidence = ramp(level, low, high)
     if not confidence:
         return None
-    whole = next(facts.episodes())
+    series, whole = facts.series["mismatch"], next(facts.episodes())
+    above = np.flatnonzero(median_filter(series.value, size=5, mode="nearest") > low)
+    begin = float(series.step[above[0]]) if len(above) else whole.begin
     return made(
-        "mismatch", confidence, None, f"sampler and trainer are apart: {column} is {level:.2g}",
+        "mismatch", confidence,
+        Episode(begin, begin, begin, False) if begin > whole.begin + facts.near_by else None,
+        f"sampler and trainer are apart: {column} is {level:.2g}",
         moved(facts, "mismatch", whole, column))

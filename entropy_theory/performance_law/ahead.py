@@ -123,15 +123,16 @@ def failure_decay(time: np.ndarray, performance: np.ndarray, best: float) -> Dec
 
 
 def performance_at(
-    step: float, time: np.ndarray, performance: np.ndarray, best: float, level: float
+    step: float, time: np.ndarray, performance: np.ndarray, bounds: tuple[float, float], level: float
 ) -> Interval:
-    """Forecast a performance of at most ``best`` at a step, by its failures."""
+    """Forecast a performance at a step, by its failures; ``bounds``: the least and largest there is."""
+    least, best = bounds
     decay = failure_decay(time, performance, best)
     guess = decay.at(step)
     low, high = ends(guess, "failure", level)
     more = best + offset(performance, best)
-    value, low, high = (min(more - one, best) for one in (guess.value, high, low))
-    return Interval(float(value), float(low), float(high), float(performance[-LAST:].mean()))
+    value, low, high = (float(np.clip(more - one, least, best)) for one in (guess.value, high, low))
+    return Interval(value, low, high, float(performance[-LAST:].mean()))
 
 
 def offset(performance: np.ndarray, best: float) -> float:

@@ -30,6 +30,7 @@ from entropy_theory.performance_law.ahead import (
 )
 from entropy_theory.performance_law.law import PerformanceLaw
 from entropy_theory.performance_law.trend import Trend, explained, trend
+from entropy_theory.training_logs.logs import MOST_NATS
 
 MOST = 0.5
 """Share of performance's movement along training that entropy must explain for the law to be told."""
@@ -159,11 +160,12 @@ def forecast(
         entropy: [N] nats, in the order of training.
         performance: [N].
         step: [N], increasing; 1 to N if None.
-        at: entropies, nats, to forecast for beside 0.
+        at: entropies, nats, at most `MOST_NATS`, to forecast for beside 0.
         until: steps to forecast for; twice the steps so far if none is given.
         first: share of the points, from the start, that may be seen; above 0, at most 1.
         level: confidence level of the intervals, between 0 and 1.
-        best: the largest performance there is; 1 if all are shares from 0 to 1, unknown otherwise.
+        best: the largest performance there is; 1 if all are shares from 0 to 1, unknown otherwise. No
+            forecast is above it, nor below 0 if all are such shares.
 
     Raises:
         ValueError: a share, level, step or largest performance out of range, fewer than 3 points in the
@@ -174,13 +176,15 @@ def forecast(
     seen, gained = entropy[:used], performance[:used]
     law = performance_law.fit(seen, gained)
     law.predict(list(at))  # refuses what is no entropy
+    if max(at, default=0.0) > MOST_NATS:
+        raise ValueError(f"no mean over tokens is above {MOST_NATS} nats, got {max(at):g}: lower it")
     clock = _Clock(np.arange(1.0, len(entropy) + 1) if step is None else np.asarray(step, float), used)
-    best = _best(performance, best)
+    bounds = _bounds(performance, best)
     why_not = law_is_refused(seen, gained)
     local, decay = LocalLaw(seen, gained), ahead.entropy_decay(clock.time, seen)
     ceiling, *places = (
-        _at_entropy(float(one), why_not, local, best, level) | _crossing(decay, clock, float(one), level)
-        for one in (0.0, *at))
+        _at_entropy(one, why_not, local, bounds, level) | _crossing(decay, clock, one, level)
+        for one in map(float, (0.0, *at)))
     a_interval, b_interval = bootstrap.intervals(law, seen, gained, level)
     origins = [used] if used < len(entropy) else [math.ceil(share * used) for share in ORIGINS]
     return Report(
@@ -189,8 +193,8 @@ def forecast(
         last_entropy=decay.last, ceiling=ceiling["performance"],
         entropies=tuple(AtEntropy(**place) for place in places),
         steps=() if used < LEAST else tuple(
-            _at_step(float(one), clock, decay, gained, best, level) for one in until or (clock.twice,)),
-        tried=_tried(clock.whole, entropy, performance, origins, best),
+            _at_step(float(one), clock, decay, gained, bounds, level) for one in until or (clock.twice,)),
+        tried=_tried(clock.whole, entropy, performance, origins, bounds),
         n_used=used, n_later=len(entropy) - used, level=level,
     )
 
@@ -201,7 +205,7 @@ def law_is_refused(entropy: np.ndarray, performance: np.ndarray) -> str:
         return f"only {len(entropy)} points, fewer than {LEAST}"
     for name, values in (("entropy", entropy), ("performance", performance)):
         if not (found := trend(values)).exists:
-            return f"{name} has no trend along training beyond noise ({found})"
+            return f"{name} has no trend along training beyond noise (p = {found.p:.2g})"
     if (share := explained(np.expm1(entropy), performance)) < MOST:
         return (f"entropy explains {share:.0%} of how performance moved along training, less than "
                 f"{MOST:.0%}")
@@ -248,45 +252,49 @@ def _used(count: int, first: float, level: float) -> int:
     return used
 
 
-def _best(performance: np.ndarray, best: float | None) -> float | None:
+Bounds = tuple[float, float]
+"""The least and the largest performance there may be, infinite where unknown."""
+
+
+def _bounds(performance: np.ndarray, best: float | None) -> Bounds:
     highest = float(performance.max())
+    shares = performance.min() >= 0 and highest <= 1
     if best is None:
-        return 1.0 if performance.min() >= 0 and highest <= 1 else None
-    if not (math.isfinite(best) and best >= highest and best > 0):
+        best = 1.0 if shares else math.inf
+    elif not (math.isfinite(best) and best >= highest and best > 0):
         raise ValueError(f"best must be above 0 and at least the largest performance, {highest:g}; got "
                          f"{best}")
-    return best
+    return 0.0 if shares else -math.inf, best
 
 
-def _interval(
-    guess: ahead.Guess, kind: ahead.Kind, level: float, stays: float, best: float | None
-) -> Interval:
-    """The interval of a performance."""
-    most = math.inf if best is None else best
-    value, low, high = (float(min(one, most)) for one in (guess.value, *ahead.ends(guess, kind, level)))
+def _interval(guess: ahead.Guess, level: float, stays: float, bounds: Bounds) -> Interval:
+    """The interval of a performance by the law, within its bounds."""
+    value, low, high = (float(np.clip(one, *bounds)) for one in (
+        guess.value, *ahead.ends(guess, "law", level)))
     return Interval(value, low, high, stays)
 
 
 def _at_entropy(
-    entropy: float, why_not: str, local: LocalLaw, best: float | None, level: float
+    entropy: float, why_not: str, local: LocalLaw, bounds: Bounds, level: float
 ) -> dict[str, Any]:
     far = local.distance(entropy)
     if not why_not and far > REACH:
         why_not = (f"the last entropy is {far:.1f} times as far from it as e^H moved in the last two "
                    f"thirds of the run, and forecasts were tested up to {REACH:g} times")
-    found = None if why_not else _interval(local.at(entropy), "law", level, local.last, best)
+    found = None if why_not else _interval(local.at(entropy), level, local.last, bounds)
     return {"entropy": entropy, "performance": found, "why_not": why_not}
 
 
 def _at_step(
-    step: float, clock: _Clock, decay: Decay, performance: np.ndarray, best: float | None, level: float
+    step: float, clock: _Clock, decay: Decay, performance: np.ndarray, bounds: Bounds, level: float
 ) -> AtStep:
     time = clock.count(step)
     guess = decay.at(time)
-    value, low, high = (math.exp(one) for one in (guess.value, *ahead.ends(guess, "entropy", level)))
+    value, low, high = (min(math.exp(one), MOST_NATS)
+                        for one in (guess.value, *ahead.ends(guess, "entropy", level)))
     later = None
-    if best is not None:
-        later = ahead.performance_at(time, clock.time, performance, best, level)
+    if math.isfinite(bounds[1]):
+        later = ahead.performance_at(time, clock.time, performance, bounds, level)
     return AtStep(
         step=step, entropy=Interval(value, low, high, decay.last), performance=later)
 
@@ -306,7 +314,7 @@ def _crossing(decay: Decay, clock: _Clock, entropy: float, level: float) -> dict
 
 def _tried(
     time: np.ndarray, entropy: np.ndarray, performance: np.ndarray, origins: Sequence[int],
-    best: float | None,
+    bounds: Bounds,
 ) -> Tried | None:
     """Forecast the mean of the last values from each origin."""
     kept = [used for used in origins if LEAST <= used <= len(entropy) - LAST]
@@ -317,11 +325,11 @@ def _tried(
     errors = []
     for used in kept:
         local = LocalLaw(entropy[:used], performance[:used])
-        later = None if best is None else ahead.performance_at(
-            when, time[:used], performance[:used], best, 0.5)
+        later = ahead.performance_at(
+            when, time[:used], performance[:used], bounds, 0.5) if math.isfinite(bounds[1]) else None
         errors.append([abs(one - measured) for one in (
-            local.last, min(local.at(then).value, math.inf if best is None else best),
+            local.last, float(np.clip(local.at(then).value, *bounds)),
             math.nan if later is None else later.value)])
     stays, law, steps = np.mean(errors, axis=0)
     return Tried(origins=tuple(kept), stays=float(stays), law=float(law),
-                 steps=None if best is None else float(steps))
+                 steps=float(steps) if math.isfinite(steps) else None)

@@ -42,12 +42,14 @@ class Series:
         step: [N], increasing.
         value: [N], finite.
         runners_up: other columns of the same quantity, best first.
+        broken: the first of two or more last steps whose values, and no earlier ones, are not finite.
     """
 
     column: str
     step: np.ndarray
     value: np.ndarray
     runners_up: tuple[str, ...] = ()
+    broken: float | None = None
 
     def beside(self, other: Series) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the steps [M] that both have, and the values of each there."""
@@ -297,7 +299,9 @@ def _choose(
             last = step[finite][-1]
             notes.append(f"{lost} values of '{name}' are not finite and left out"
                          + (f", all after step {last:g} among them" if last < step[-1] else ""))
-        return Series(name, step[finite], value[finite], tuple(one for one in others if one != name))
+        whole = 1 < lost == len(finite) - np.argmin(finite)
+        return Series(name, step[finite], value[finite], tuple(one for one in others if one != name),
+                      float(step[-lost]) if whole else None)
     return None
 
 

@@ -11,6 +11,13 @@ from tests.diagnosis.runs import COLUMNS, healthy, late
 
 COLUMN = {name: column for name, column in COLUMNS.items() if name in healthy(0)}
 
+OF_ENGINES = {
+    "trl": {"entropy": "entropy", "reward": "reward", "length": "completions/mean_length",
+            "truncated": "completions/clipped_ratio", "gradient_norm": "grad_norm"},
+    "openrlhf": {"entropy": "entropy_loss", "reward": "reward", "length": "response_length",
+                 "truncated": "truncated", "gradient_norm": "actor_grad_norm"},
+}
+
 
 def growing():
     series = healthy(0)
@@ -33,7 +40,7 @@ def test_a_run_is_on_a_screen(tmp_path, capsys):
     text = capsys.readouterr().out
     lines = text.splitlines()
     assert "in the columns of verl" in lines[0]
-    assert lines[2].startswith("Truncation: from step 13")
+    assert lines[2].startswith("Length drift: from step 12")
     assert len(lines) <= 60
     assert max(map(len, lines)) <= WIDTH
     for part in ("data.max_response_length", "phases", "actor/entropy", "not in the log"):
@@ -49,7 +56,7 @@ def test_several_runs_stand_side_by_side(tmp_path, capsys):
     assert head.split() == ["entropy", "reward", "length", "score", "truncated", "findings"]
     assert "truncation" in first
     assert second.endswith("converging")
-    assert text.index("a.jsonl: Truncation") < text.index("b.jsonl: Converging")
+    assert text.index("a.jsonl: Length drift") < text.index("b.jsonl: Converging")
 
 
 def test_notes_stand_beside_several_runs_too(tmp_path, capsys):
@@ -114,6 +121,36 @@ def test_times_and_repeated_steps_change_no_verdict(tmp_path):
     diagnose((tmp_path / "a.jsonl",), json=tmp_path / "found.json")
     verdicts.append(json.loads((tmp_path / "found.json").read_text())["runs"][0]["findings"])
     assert verdicts[0] == verdicts[1] == verdicts[2]
+
+
+def test_steps_that_are_missing_change_no_verdict(tmp_path):
+    """Every seventh record is lost."""
+    found = []
+    for series in (growing(), healthy(1)):
+        file = written(tmp_path / "a.jsonl", series)
+        lines = file.read_text().splitlines()
+        for kept in (lines, [line for place, line in enumerate(lines) if place % 7]):
+            file.write_text("\n".join(kept))
+            diagnose((file,), json=tmp_path / "found.json")
+            (run,) = json.loads((tmp_path / "found.json").read_text())["runs"]
+            found.append([one["name"] for one in run["findings"]])
+    assert found[0] == found[1] != found[2] == found[3]
+
+
+@pytest.mark.parametrize("engine", OF_ENGINES)
+def test_another_engine_s_names_change_no_verdict(tmp_path, engine):
+    found = []
+    for series in (growing(), healthy(1)):
+        own = {name: value for name, value in series.items() if name in OF_ENGINES[engine]}
+        for names in (COLUMN, OF_ENGINES[engine]):
+            rows = ({"step": step + 1} | {names[name]: value[step] for name, value in own.items()}
+                    for step in range(200))
+            (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
+            diagnose((tmp_path / "a.jsonl",), json=tmp_path / "found.json")
+            (run,) = json.loads((tmp_path / "found.json").read_text())["runs"]
+            found.append([(one["name"], one["confidence"], one["begin"]) for one in run["findings"]])
+        assert run["engine"] == engine
+    assert found[0] == found[1] != found[2] == found[3]
 
 
 def test_a_long_log_takes_seconds(tmp_path):

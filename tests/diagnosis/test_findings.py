@@ -1,12 +1,15 @@
 """Guards each finding on runs made for it, and that sound runs have none that is a fault."""
 
 import dataclasses
+import itertools
 import json
 
 import numpy as np
 import pytest
 
 from diagnosis import diagnose
+from diagnosis.engine import LEADS_TO
+from diagnosis.facts import Facts
 from diagnosis.findings import FAULTS, MEANING, NAMES, short
 from diagnosis.text import as_text
 from entropy_theory.training_logs.logs import Series
@@ -92,6 +95,11 @@ def repeated(seed):
     return healthy(seed) | {"reward": flat(seed) + cycle, "score": flat(seed)}
 
 
+def overflowed(seed):
+    """A run whose last 60 entropies are no numbers, as the reader passes it on."""
+    return {name: value[:140] if name == "entropy" else value for name, value in healthy(seed).items()}
+
+
 def nothing(seed):
     """The shape of a real run of TRL: a prompt per step, rewards 0 to 2, 59 % of steps without gradient.
 
@@ -109,13 +117,23 @@ CASES = [
     (length_drift, "length drift"), (no_signal, "no signal"), (apart, "held-out apart"),
     (clipped, "clipping"), (one_sided, "clipping"), (held, "kl"), (held_by_the_loss, "kl"),
     (mismatch, "mismatch"), (lost, "schedule"), (repeated, "prompt order"), (nothing, "nothing learned"),
+    (overflowed, "not finite"),
 ]
+
+
+def made(series, make=None):
+    """The run of some series; that of `overflowed` breaks off where its entropy ends."""
+    found = run(series)
+    if make is overflowed:
+        broken = dataclasses.replace(found.series["entropy"], broken=141.0)
+        found = dataclasses.replace(found, series={**found.series, "entropy": broken})
+    return found
 
 
 @pytest.mark.parametrize(("make", "name"), CASES, ids=[make.__name__ for make, _ in CASES])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_finding_is_found_in_a_run_made_for_it(make, name, seed):
-    found = diagnose(run(make(seed)))
+    found = diagnose(made(make(seed), make))
     assert name in {one.name for one in found.findings}, found.sentence
     assert not (found.healthy and name in FAULTS)
 
@@ -169,6 +187,15 @@ def test_few_steps_tell_nothing(n):
     found = diagnose(run({name: value[:n] for name, value in healthy(0).items()}))
     assert [one.name for one in found.findings] == ["not enough"]
     assert found.healthy
+
+
+def test_entropies_that_end_are_the_headline():
+    found = diagnose(made(overflowed(0), overflowed))
+    assert found.sentence.startswith("Not finite: from step 141 on, actor/entropy is not finite.")
+    assert found.findings[0].begin == 141
+    few = {name: value[:10] for name, value in overflowed(0).items()}
+    both = diagnose(made(few, overflowed)).findings
+    assert [one.name for one in both] == ["not finite", "not enough"]
 
 
 def test_without_entropy_the_rest_is_diagnosed():
@@ -229,11 +256,141 @@ def test_the_parts_say_whose_doing_it_was():
 
 @pytest.mark.parametrize("make", [make for make, _ in CASES], ids=[make.__name__ for make, _ in CASES])
 def test_the_record_is_json_with_every_field(make):
-    found = diagnose(run(make(0)))
+    found = diagnose(made(make(0), make))
     record = json.loads(json.dumps(found.record()))
     assert record["schema"] == 1
     assert set(record) == {"schema", "healthy"} | {field.name for field in dataclasses.fields(found)}
     assert record["findings"][0]["evidence"]
+
+
+# ------------------------------------------------------------------ what leads to what
+
+
+def names(series, **fields):
+    return [one.name for one in diagnose(run(series, **fields)).findings]
+
+
+def found_in(series, name):
+    return next(one for one in diagnose(run(series)).findings if one.name == name)
+
+
+def ruined(seed):
+    """Reward is lost at step 121; from then on responses do not end, and groups are all wrong."""
+    series = lost(seed) | {"entropy": flat(seed, level=0.6),
+                           "zero_variance": np.clip(late(flat(seed, level=0.1), 9), 0, 1)}
+    return series | {"truncated": series["truncated"] + late(np.full(200, 0.01), 60) - 0.01}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_ruins_a_policy_stands_before_what_that_leads_to(seed):
+    found = names(ruined(seed))
+    assert found[0] == "schedule"
+    assert "truncation" in found
+
+
+def test_what_begins_earlier_is_not_led_to():
+    """Responses are cut from step 41 on, and reward is lost at step 121."""
+    series = ruined(0)
+    series["truncated"] = late(np.full(200, 0.01), 60, 0.2)
+    found = names(series)
+    assert found[0] == "truncation"
+    assert "schedule" in found
+
+
+def test_an_unsure_finding_leads_to_nothing():
+    """Three fifths of the groups without signal do not make a run learn nothing."""
+    series = held(0) | {"zero_variance": flat(0, level=0.69, scale=0.01)}
+    assert names(series)[:2] == ["nothing learned", "no signal"]
+    series["zero_variance"] = flat(0, level=0.95, scale=0.01)
+    assert names(series)[:2] == ["no signal", "nothing learned"]
+
+
+def test_responses_that_grow_lead_to_the_limit_and_those_that_shrink_do_not():
+    series = truncation(0)
+    assert names(series | {"length": late(series["length"], 3)})[0] == "length drift"
+    shrinking = names(series | {"length": late(series["length"], 1 / 4)})
+    assert shrinking[0] == "truncation"
+    assert "length drift" in shrinking
+
+
+def test_no_finding_leads_to_itself():
+    """By way of others: the ranking would then find no first one."""
+    def reached(name, seen=()):
+        assert name not in seen
+        for other in LEADS_TO.get(name, ()):
+            reached(other, (*seen, name))
+
+    for name in LEADS_TO:
+        reached(name)
+        assert LEADS_TO[name] <= FAULTS
+
+
+def test_a_loss_that_another_policy_s_samples_explain_is_no_schedule():
+    assert "schedule" in names(lost(0))
+    found = names(lost(0) | mismatched(0))
+    assert "mismatch" in found
+    assert "schedule" not in found
+
+
+def mismatched(seed):
+    return {"mismatch": flat(seed, level=0.05, scale=0.003)}
+
+
+def test_a_mismatch_has_a_beginning_unless_it_is_there_from_the_start():
+    assert 121 <= found_in(mismatch(0), "mismatch").begin <= 140
+    assert found_in(healthy(0) | mismatched(0), "mismatch").begin is None
+
+
+def test_a_loss_while_entropy_only_grows_is_that_of_a_bonus():
+    falling = np.interp(np.arange(200), [120, 150], [0.7, 0.05])
+    series = lost(0) | {"reward": falling + 0.02 * noise(np.random.default_rng(3), 200)}
+    found = names(series | {"entropy": late(flat(0, level=0.4), 2.5)})
+    assert "explosion" in found
+    assert "schedule" not in found
+    assert "schedule" in names(series | {"entropy": flat(0, level=0.4)})
+    dips = late(late(flat(0, level=0.4), 0.5, 0.3), 5)  # steps that are too large also lower it
+    assert "schedule" in names(series | {"entropy": dips})
+
+
+def test_a_change_of_reward_by_a_fiftieth_is_none():
+    """However clear it is."""
+    noisy = 1e-4 * noise(np.random.default_rng(0), 200)
+    for gain, direction in ((0.01, 0), (0.03, 1)):
+        facts = Facts(run({"reward": 0.8 + noisy + np.linspace(0, 0.8 * gain, 200)}))
+        assert facts.move("reward", 1).direction == direction
+
+
+def test_a_reward_that_never_moves_is_said_not_to_move():
+    series = held(0) | {"reward": np.full(200, 0.1 + 0.2)}
+    del series["score"]
+    found = found_in(series, "nothing learned")
+    assert "along a line over 200 values, reward does not move" in found.evidence
+
+
+def test_groups_of_which_nothing_is_known_are_not_advised_about():
+    series = held(0)
+    advised = {}
+    for share in (None, 0.9):
+        known = {} if share is None else {"zero_variance": np.full(200, share)}
+        found = found_in(series | known, "nothing learned")
+        advised[share] = " ".join(one.option for one in found.remedies)
+        assert ("is not logged" in found.evidence[-1]) == (share is None)
+    assert "filter_groups" in advised[0.9]
+    assert not advised[None]
+
+
+def test_a_screen_has_two_changes_of_the_first_finding_and_one_of_others():
+    """None twice."""
+    found = diagnose(run(collapse(0) | {"zero_variance": no_signal(0)["zero_variance"]}))
+    assert len(found.findings[1].remedies) > 1
+    text = as_text(found)
+    blocks = [text.index(f"\n{one.name} (") for one in found.findings] + [text.index("columns taken")]
+    counts = [text[begin:end].count("  change  ") for begin, end in itertools.pairwise(blocks)]
+    assert len(found.findings[0].remedies) > 2
+    assert counts[0] == 2
+    assert max(counts[1:]) <= 1
+    changes = [line for line in text.splitlines() if line.startswith("  change  ")]
+    assert len(set(changes)) == len(changes)
 
 
 # ------------------------------------------------------------------ what must not matter
@@ -241,7 +398,7 @@ def test_the_record_is_json_with_every_field(make):
 
 @pytest.mark.parametrize("make", [make for make, _ in CASES], ids=[make.__name__ for make, _ in CASES])
 def test_order_of_columns_and_length_of_a_step_do_not_matter(make):
-    plain = run(make(1))
+    plain = made(make(1), make)
     turned = dataclasses.replace(plain, series={
         name: dataclasses.replace(one, step=10 * one.step)
         for name, one in reversed(plain.series.items())})

@@ -59,6 +59,20 @@ def test_records_so_far_count_after_a_resumption():
         Verdicts("this run", every=0)
 
 
+def test_an_entropy_that_ends_changes_the_verdict():
+    """Two steps without a number are enough; a held-out score may have none between evaluations."""
+    verdicts = Verdicts("this run", every=1)
+    said = {}
+    for record in run_that_breaks(40):
+        broken = {"actor/entropy": float("nan")} if record["step"] > 30 else {}
+        apart = {"val-core/x/acc/mean@1": 0.5 if record["step"] % 10 == 0 else float("nan")}
+        if (text := verdicts.add(record | broken | apart)) is not None:
+            said[record["step"]] = text
+    assert [step for step, text in said.items() if "Not finite" in text] == [32]
+    assert "from step 31 on, actor/entropy is not finite" in said[32]
+    assert verdicts.found.has({"any"})
+
+
 def test_records_without_numbers_say_nothing():
     verdicts = Verdicts("this run", every=1)
     assert verdicts.add({"step": 1, "note": "begun"}) is None

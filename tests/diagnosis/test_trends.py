@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from diagnosis.phases import phases
-from diagnosis.trends import CLEAR, correlation_time, trend
+from entropy_theory.performance_law.trend import CLEAR, correlation_time, trend
 from entropy_theory.training_logs.logs import Series
 from tests.diagnosis.runs import healthy, late, noise, run
 
