@@ -30,6 +30,8 @@ BACK = 0.1
 """A step within this share of the first steps, after later ones, begins a new run."""
 UNORDERED = 0.1
 """A column whose steps go back more often than at this share of its values is in no order of training."""
+SAME = 0.95
+"""A share of different epochs below which they are rounded, and tell no records apart."""
 FEW = 5
 
 
@@ -149,6 +151,7 @@ def _read(
 ) -> _Log:
     log, count = _Log(), -1
     for source, records in found:
+        first = count + 1
         kept: dict[tuple[str, ...], tuple[str | None, list[tuple[str, str, str]]]] = {}
         for place, record in enumerate(records):
             count += 1
@@ -176,8 +179,28 @@ def _read(
                 column.at.append(count)
                 column.step.append(at)
                 column.value.append(value)
+        if {own for own, _ in kept.values() if own} and all(
+                own is None or own.lower() == "epoch" for own, _ in kept.values()):
+            log.notes += _counted(log, first, source.name)
         log.notes += source.notes
     return log
+
+
+def _counted(log: _Log, first: int, name: str) -> list[str]:
+    """Count the records from the ``first`` on, where their epochs are rounded and repeat.
+
+    Transformers prints no step, and epochs with few digits: kept, they would leave one record of many.
+    """
+    columns = [column for own in log.runs.values() for column in own.values()]
+    longest = max(columns, key=lambda column: len(column.at), default=_Column())
+    step = np.array(longest.step)[np.array(longest.at, dtype=int) >= first]
+    if len(np.unique(step)) >= SAME * len(step):
+        return []
+    for column in columns:
+        for place, at in enumerate(column.at):
+            if at >= first:
+                column.step[place] = at - first + 1
+    return [f"{name} has no step, and its epochs repeat: steps here are numbers of records"]
 
 
 def _step_column(names: Iterable[str], asked: str | None) -> str | None:
