@@ -225,5 +225,5 @@ def _database(path: Path) -> Iterator[Record]:
                 if isinstance(record, dict):
                     yield Record({"step": step, **expanded(record)[0]}, str(run))
         else:
-            raise ValueError(f"{path} is a database, but not one of trackio or MLflow, which have a table "
+            raise ValueError(f"{path} is a database, but not of trackio or MLflow, which have a table "
                              "'metrics': name another file")
