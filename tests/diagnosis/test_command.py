@@ -36,8 +36,12 @@ def test_a_run_is_on_a_screen(tmp_path, capsys):
     assert lines[2].startswith("Truncation: from step 13")
     assert len(lines) <= 60
     assert max(map(len, lines)) <= WIDTH
-    for part in ("data.max_response_length", "phases", "actor/entropy", "not in the log"):
+    for part in ("data.max_response_length", "phases", "actor/entropy", "not in the log",
+                 # An option is not cut where it would no longer be one.
+                 "+reward.reward_kwargs.overlong_buffer_cfg.enable=True\n"):
         assert part in text
+    assert text.count("See docs/how_to/diagnose.md") == 1
+    assert text.count("the share cut at the limit goes from") == 1
 
 
 def test_several_runs_stand_side_by_side(tmp_path, capsys):
