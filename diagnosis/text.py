@@ -12,8 +12,8 @@ from entropy_theory.training_logs.names import Quantity
 WIDTH = 100
 SHOWN: tuple[Quantity, ...] = ("entropy", "reward", "length", "score", "truncated")
 """What is shown of phases and of several runs, in that order."""
-MOST_FINDINGS, MOST_REMEDIES = 4, 2
-"""How much of a run is on a screen; of findings after the first there is one remedy. `--json` has all."""
+MOST_FINDINGS, MOST_REMEDIES = 4, (2, 1)
+"""How many findings of a run are on a screen, and remedies of the first ones; `--json` has all."""
 
 
 def as_text(found: Diagnosis) -> str:
@@ -22,7 +22,8 @@ def as_text(found: Diagnosis) -> str:
              *textwrap.wrap(found.sentence, WIDTH)]
     shown: list[Remedy] = []
     for place, finding in enumerate(found.findings[:MOST_FINDINGS]):
-        new = [one for one in finding.remedies if one not in shown][:1 if place else MOST_REMEDIES]
+        most = MOST_REMEDIES[place] if place < len(MOST_REMEDIES) else 0
+        new = [one for one in finding.remedies if one not in shown][:most]
         lines += ["", *_finding(
             finding, finding.evidence[not place:], new, {one.page for one in shown})]
         shown += new
@@ -78,7 +79,7 @@ def _phases(found: Diagnosis) -> Iterator[str]:
     for phase in found.phases:
         moves = [f"{quantity} {short(one.first)} -> {short(one.last)}" for quantity in SHOWN
                  if (one := phase.trend.get(quantity)) is not None and one.direction]
-        yield from _wrapped(f"  {f'{phase.begin:g}-{phase.end:g}':12}", ", ".join(moves) or "level")
+        yield from _wrapped(f"  {f'{phase.begin:g}-{phase.end:g}':11} ", ", ".join(moves) or "level")
 
 
 def side_by_side(several: Sequence[Diagnosis]) -> str:

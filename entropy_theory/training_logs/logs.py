@@ -30,8 +30,6 @@ BACK = 0.1
 """A step within this share of the first steps, after later ones, begins a new run."""
 UNORDERED = 0.1
 """A column whose steps go back more often than at this share of its values is in no order of training."""
-SAME = 0.95
-"""A share of different epochs below which they are rounded, and tell no records apart."""
 FEW = 5
 
 
@@ -159,8 +157,6 @@ def _read(
             if names not in kept:
                 kept[names] = (_step_column(names, step), _wanted(names, asked))
                 log.names |= dict.fromkeys(name for _, _, name in _by_run(names))
-                if kept[names][0] is None:
-                    log.notes.append(f"{source.name} has no step column: its rows are counted")
             own, wanted = kept[names]
             at = float(place) if own is None else number(record.values[own])
             if at is None or not np.isfinite(at):
@@ -176,6 +172,9 @@ def _read(
                 column = columns.get(name)
                 if column is None:
                     column = columns[name] = _Column()
+                if own is None and not source.counts_rows:
+                    source.counts_rows = True
+                    source.notes.append(f"{source.name} has no step column: its rows are counted")
                 column.at.append(count)
                 column.step.append(at)
                 column.value.append(value)
@@ -187,20 +186,20 @@ def _read(
 
 
 def _counted(log: _Log, first: int, name: str) -> list[str]:
-    """Count the records from the ``first`` on, where their epochs are rounded and repeat.
+    """Count the records from the ``first`` on, where their epochs are fractions.
 
-    Transformers prints no step, and epochs with few digits: kept, they would leave one record of many.
+    Transformers prints no step, and epochs with few digits: as steps they would leave one of many.
     """
     columns = [column for own in log.runs.values() for column in own.values()]
     longest = max(columns, key=lambda column: len(column.at), default=_Column())
     step = np.array(longest.step)[np.array(longest.at, dtype=int) >= first]
-    if len(np.unique(step)) >= SAME * len(step):
+    if np.array_equal(step, np.unique(step.round())):
         return []
     for column in columns:
         for place, at in enumerate(column.at):
             if at >= first:
                 column.step[place] = at - first + 1
-    return [f"{name} has no step, and its epochs repeat: steps here are numbers of records"]
+    return [f"{name} has epochs, but no step: steps here are numbers of records"]
 
 
 def _step_column(names: Iterable[str], asked: str | None) -> str | None:

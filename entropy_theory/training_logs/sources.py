@@ -48,6 +48,8 @@ class Source:
 
     name: str
     notes: list[str] = field(default_factory=list)
+    counts_rows: bool = False
+    """Whether its rows are counted, for want of a step."""
 
 
 def sources(path: str | Path) -> Iterator[tuple[Source, Iterator[Record]]]:
@@ -154,7 +156,9 @@ def _text(stream: io.BufferedReader, source: Source) -> Iterator[Record]:
             yield record
         if count:
             return
-    for lines, what in ((reader.cut, "records are cut off"), (reader.odd, "lines are not of the table")):
+    # A settings file that was printed over several lines is no record that is cut.
+    cut = reader.cut if len(reader.cut) <= reader.objects else []
+    for lines, what in ((cut, "records are cut off"), (reader.odd, "lines are not of the table")):
         if lines:
             shown = ", ".join(map(str, lines[:3])) + (", ..." if len(lines) > 3 else "")
             source.notes.append(f"{source.name}: {len(lines)} {what} and left out (line {shown})")

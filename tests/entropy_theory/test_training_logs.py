@@ -241,16 +241,23 @@ def test_a_late_validation_is_no_restart(tmp_path):
     assert run.series["score"].step.tolist() == [4, 9, 14, 19, 24, 29]
 
 
-@pytest.mark.parametrize("digits", [2, 6])
-def test_epochs_that_repeat_are_no_steps(tmp_path, digits):
+@pytest.mark.parametrize(("steps", "digits"), [(1000, 2), (1000, 6), (1, 0)])
+def test_fractions_of_epochs_are_no_steps(tmp_path, steps, digits):
     """Transformers prints no step, and epochs with two digits: 9 of 10 records were lost."""
-    text = "".join(f"{{'entropy': {1 / s}, 'reward': 0.5, 'epoch': {round(s / 1000, digits)}}}\n"
+    text = "".join(f"{{'entropy': {1 / s}, 'reward': 0.5, 'epoch': {round(s / steps, digits)}}}\n"
                    for s in range(1, 101))
     run = only(written(tmp_path / "log", text))
     np.testing.assert_array_equal(run.series["entropy"].value, 1 / np.arange(1, 101))
-    rounded = digits == 2
-    assert run.series["entropy"].step[-1] == (100 if rounded else 0.1)
-    assert any("steps here are numbers of records" in note for note in run.notes) == rounded
+    np.testing.assert_array_equal(run.series["entropy"].step, np.arange(1, 101))
+    assert any("steps here are numbers of records" in note for note in run.notes) == (steps > 1)
+
+
+def test_settings_that_a_run_prints_are_no_records(tmp_path):
+    """Verl prints its settings over a hundred lines: none is a record that is cut, or has no step."""
+    settings = "{'actor': {'clip': 0.1,\n  'optim': {'betas': 2.0}},\n {'entropy_coeff': 0.001,\n"
+    run = only(written(tmp_path / "log", settings + FORMS["verl's console"]))
+    assert run.notes == ()
+    assert_whole(run)
 
 
 def test_cut_lines_are_counted(tmp_path):
