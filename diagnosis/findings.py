@@ -80,7 +80,7 @@ class Remedy:
         option: the engine's own option, as it is written for that engine.
         size: what to set, and what supports it.
         cost: what it costs.
-        page: the page of the documentation that shows it.
+        page: the page of the documentation that shows it, or the command that prints it.
         at: file and line of the option in the engine's source; "" where the engine is not known.
     """
 

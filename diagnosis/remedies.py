@@ -39,8 +39,14 @@ def remedies(
         if own is None and engine in engines():
             continue  # that engine has no such option
         option, at = (own["option"], own["at"]) if own else (name.replace("-", " "), "")
-        found.append(Remedy(option, action["size"], action["cost"], action["page"], at))
+        found.append(Remedy(option, action["size"], action["cost"], _address(action["page"]), at))
     return tuple(found)
+
+
+def _address(page: str) -> str:
+    """Where a reader finds a page: what is shown of a rule is printed by a command."""
+    folder, _, rule = page.rpartition("/")
+    return f"policy-entropy rules {rule}" if folder == "rules" else f"docs/{page}.md"
 
 
 def missing(known: frozenset[Quantity], engine: str, *, has_parts: bool) -> tuple[Missing, ...]:
@@ -59,6 +65,8 @@ def missing(known: frozenset[Quantity], engine: str, *, has_parts: bool) -> tupl
         setting = settings.get(quantity, {}).get(engine, "")
         if quantity == "entropy" and engine:
             setting = engines()[engine].setting
+        if quantity == "entropy" and "entropy_sum" in known:
+            setting = "the mean response length beside the sum that is logged"
         found.append(Missing(MEANING[quantity], setting))
     if not has_parts and engine in settings["parts"]:
         found.append(Missing(PARTS, settings["parts"][engine]))

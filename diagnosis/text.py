@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from diagnosis.findings import Diagnosis, Finding, Remedy, short
 from diagnosis.whose import said
@@ -12,8 +12,8 @@ from entropy_theory.training_logs.names import Quantity
 WIDTH = 100
 SHOWN: tuple[Quantity, ...] = ("entropy", "reward", "length", "score", "truncated")
 """What is shown of phases and of several runs, in that order."""
-MOST_FINDINGS, MOST_REMEDIES = 4, 2
-"""How much of a run is on a screen; of findings after the first there is one remedy. `--json` has all."""
+MOST_FINDINGS, MOST_REMEDIES = 4, (2, 1)
+"""How many findings of a run are on a screen, and remedies of the first ones; `--json` has all."""
 
 
 def as_text(found: Diagnosis) -> str:
@@ -22,9 +22,11 @@ def as_text(found: Diagnosis) -> str:
              *textwrap.wrap(found.sentence, WIDTH)]
     shown: list[Remedy] = []
     for place, finding in enumerate(found.findings[:MOST_FINDINGS]):
-        new = [one for one in finding.remedies if one not in shown][:1 if place else MOST_REMEDIES]
+        most = MOST_REMEDIES[place] if place < len(MOST_REMEDIES) else 0
+        new = [one for one in finding.remedies if one not in shown][:most]
+        lines += ["", *_finding(
+            finding, finding.evidence[not place:], new, {one.page for one in shown})]
         shown += new
-        lines += ["", *_finding(finding, new)]
     if found.parts:
         lines += ["", *_wrapped("whose doing  ", said(found.parts))]
     if len(found.phases) > 1:
@@ -32,42 +34,52 @@ def as_text(found: Diagnosis) -> str:
     lines += ["", "columns taken, first and last value:"]
     for quantity, one in found.taken.items():
         also = f"; not {', '.join(one.runners_up[:2])}" if one.runners_up else ""
-        lines += [f"  {quantity:18}{one.column}  {one.first:.4g} ... {one.last:.4g}{also}"[:WIDTH]]
+        lines += _wrapped(f"  {quantity:18}", f"{one.column}  {one.first:.4g} ... {one.last:.4g}{also}")
     if found.missing:
-        lines += ["", "not in the log:"]
+        lines += ["", "not in the log, and what logs it:"]
         for lack in found.missing:
-            how = f"; to log it: {lack.setting}" if lack.setting else ""
-            lines += _wrapped("  ", lack.quantity + how)
+            how = f": {lack.setting}" if lack.setting else ""
+            lines += textwrap.wrap(lack.quantity + how, WIDTH, initial_indent="  ",
+                                   subsequent_indent="    ", break_long_words=False,
+                                   break_on_hyphens=False)
     for note in found.notes[:3]:
         lines += _wrapped("note: ", note)
     return "\n".join(lines)
 
 
 def _wrapped(head: str, text: str) -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent=head, subsequent_indent=" " * len(head))
+    """Wrap at spaces alone, so that an option can be copied."""
+    return textwrap.wrap(text, WIDTH, initial_indent=head, subsequent_indent=" " * len(head),
+                         break_long_words=False, break_on_hyphens=False)
 
 
-def _finding(found: Finding, remedies: Sequence[Remedy]) -> Iterator[str]:
+def _finding(
+    found: Finding, evidence: Sequence[str], remedies: Sequence[Remedy], pages: Collection[str]
+) -> Iterator[str]:
+    """Yield a finding's lines; pages that were named before are not named again."""
     when = ""
     if found.begin is not None:
         when = f", from step {found.begin:g}"
         if found.begin_low != found.begin_high:
             when += f" (between {found.begin_low:g} and {found.begin_high:g})"
     yield f"{found.name} ({100 * found.confidence:.0f} %){when}"
-    yield from _wrapped("  for      ", "; ".join(found.evidence))
+    if evidence:  # the sentence above has the first finding's first
+        yield from _wrapped("  for      ", "; ".join(evidence))
     if found.against:
         yield from _wrapped("  against  ", "; ".join(found.against))
     for remedy in remedies:
-        yield from _wrapped("  change   ", f"{remedy.option}: {remedy.size}. Costs: {remedy.cost}. "
-                                           f"See {remedy.page}")
+        yield from _wrapped("  change   ", remedy.option)
+        see = "" if remedy.page in pages else f" See {remedy.page}"
+        pages = {*pages, remedy.page}
+        yield from _wrapped("           ", f"{remedy.size}. Costs: {remedy.cost}.{see}")
 
 
 def _phases(found: Diagnosis) -> Iterator[str]:
     yield "phases"
     for phase in found.phases:
         moves = [f"{quantity} {short(one.first)} -> {short(one.last)}" for quantity in SHOWN
-                 if (one := phase.trend.get(quantity)) is not None]
-        yield f"  {f'{phase.begin:g}-{phase.end:g}':12}{', '.join(moves)}"[:WIDTH]
+                 if (one := phase.trend.get(quantity)) is not None and one.direction]
+        yield from _wrapped(f"  {f'{phase.begin:g}-{phase.end:g}':11} ", ", ".join(moves) or "level")
 
 
 def side_by_side(several: Sequence[Diagnosis]) -> str:
@@ -85,7 +97,8 @@ def side_by_side(several: Sequence[Diagnosis]) -> str:
         lines += ["", *_wrapped(f"{number}  ", f"{found.run}: {found.sentence}")]
         first = found.findings[0]
         for remedy in first.remedies[:1]:
-            lines += _wrapped("   change  ", f"{remedy.option}: {remedy.size}. See {remedy.page}")
+            lines += _wrapped("   change  ", remedy.option)
+            lines += _wrapped("           ", f"{remedy.size}. See {remedy.page}")
         for note in found.notes[:3]:
             lines += _wrapped("   note: ", note)
     return "\n".join(lines)

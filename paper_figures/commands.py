@@ -46,6 +46,8 @@ def figures(
     """List figures and tables, or make them in OUTPUT/figures from the results in OUTPUT.
 
     Simulations that a named figure lacks are computed first; of training runs the command is printed.
+    Logs of other trainers in OUTPUT/training-logs, in any form that `diagnose` reads, are shown beside
+    runs of models (entropy-mechanism-figures-1-3-4, entropy-mechanism-figure-2 and -5).
 
     examples:
       policy-entropy figures

@@ -110,6 +110,7 @@ def not_enough(facts: Facts) -> Finding | None:
     known = [name for name in ("entropy", "reward", "score") if name in facts]
     if steps >= FEWEST_STEPS and known:
         return None
-    said = f"{steps} steps, of which fewer than {FEWEST_STEPS} tell nothing" if known else (
+    plural = "s" * (steps != 1)
+    said = f"the log has {steps} step{plural}, and {FEWEST_STEPS} are the fewest" if known else (
         "neither entropy nor reward nor held-out score is in the log")
     return made("not enough", 1.0, None, said)

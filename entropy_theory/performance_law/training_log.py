@@ -146,12 +146,14 @@ def _series(parts: Sequence[Run], quantities: Sequence[Quantity], kind: str, whe
                if "not read as" in note or "a sum over" in note]
     held_out = [part.series["score"].column for part in parts if "score" in part.series]
     setting = next((engines()[part.engine].setting for part in parts if part.engine), "")
+    summed = any("entropy_sum" in part.series for part in parts)
     raise ValueError(
         f"no column of {where} looks like the {kind}: say which with --{kind} NAME (there are "
         f"{_some(names) or 'none'})"
         + "".join(f"; {reason}" for reason in reasons)
         + (f"; '{held_out[0]}' is a held-out score" if kind == "performance" and held_out else "")
-        + (f"; it is logged with {setting}" if kind == "entropy" and setting else ""))
+        + ("" if kind != "entropy" else "; log the response length too, by which it is divided" if summed
+           else f"; it is logged with {setting}" if setting else ""))
 
 
 def _some(names: Mapping[str, object] | Sequence[str]) -> str:

@@ -75,11 +75,13 @@ class LineReader:
     Attributes:
         cut: the numbers of lines that hold a record which is cut off.
         odd: the numbers of lines within a table that have more or fewer cells than it has names.
+        objects: how many records there were of JSON or of Python's dictionaries.
     """
 
     def __init__(self) -> None:
         self.cut: list[int] = []
         self.odd: list[int] = []
+        self.objects = 0
         self._table: _Table | None = None
         self._pending: tuple[str, str] | None = None
 
@@ -96,6 +98,7 @@ class LineReader:
         if "step:" in text and " - " in text and VERL.search(text):
             return list(_verl(text))
         if "{" in text and (found := self._objects(text, at)):
+            self.objects += len(found)
             return found
         if self._table is not None:
             if (row := self._table.row(line)) is not None:

@@ -151,6 +151,7 @@ def _read(
 ) -> _Log:
     log, count = _Log(), -1
     for source, records in found:
+        first = count + 1
         kept: dict[tuple[str, ...], tuple[str | None, list[tuple[str, str, str]]]] = {}
         for place, record in enumerate(records):
             count += 1
@@ -158,8 +159,6 @@ def _read(
             if names not in kept:
                 kept[names] = (_step_column(names, step), _wanted(names, asked))
                 log.names |= dict.fromkeys(name for _, _, name in _by_run(names))
-                if kept[names][0] is None:
-                    log.notes.append(f"{source.name} has no step column: its rows are counted")
             own, wanted = kept[names]
             at = float(place) if own is None else number(record.values[own])
             if at is None or not np.isfinite(at):
@@ -175,11 +174,34 @@ def _read(
                 column = columns.get(name)
                 if column is None:
                     column = columns[name] = _Column()
+                if own is None and not source.counts_rows:
+                    source.counts_rows = True
+                    source.notes.append(f"{source.name} has no step column: its rows are counted")
                 column.at.append(count)
                 column.step.append(at)
                 column.value.append(value)
+        if {own for own, _ in kept.values() if own} and all(
+                own is None or own.lower() == "epoch" for own, _ in kept.values()):
+            log.notes += _counted(log, first, source.name)
         log.notes += source.notes
     return log
+
+
+def _counted(log: _Log, first: int, name: str) -> list[str]:
+    """Count the records from the ``first`` on, where their epochs are fractions.
+
+    Transformers prints no step, and epochs with few digits: as steps they would leave one of many.
+    """
+    columns = [column for own in log.runs.values() for column in own.values()]
+    longest = max(columns, key=lambda column: len(column.at), default=_Column())
+    step = np.array(longest.step)[np.array(longest.at, dtype=int) >= first]
+    if np.array_equal(step, np.unique(step.round())):
+        return []
+    for column in columns:
+        for place, at in enumerate(column.at):
+            if at >= first:
+                column.step[place] = at - first + 1
+    return [f"{name} has epochs, but no step: steps here are numbers of records"]
 
 
 def _step_column(names: Iterable[str], asked: str | None) -> str | None:

@@ -1,7 +1,8 @@
 """Opens the logs that people have: files, folders and standard input, and yields their records in order.
 
 A file of text is read line by line by `lines`, compressed by gzip or not, in UTF-8 or UTF-16.
-TensorBoard's events, W&B's run files, MLflow's folders and trackio's databases are read as what they are.
+TensorBoard's events, W&B's run files, MLflow's folders, and the databases of MLflow and trackio are read
+as what they are.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from entropy_theory.training_logs import wandb_file
 from entropy_theory.training_logs.lines import LineReader, expanded
 
 EVENTS, SQLITE, GZIP = "tfevents", b"SQLite format 3\0", b"\x1f\x8b"
@@ -46,6 +48,8 @@ class Source:
 
     name: str
     notes: list[str] = field(default_factory=list)
+    counts_rows: bool = False
+    """Whether its rows are counted, for want of a step."""
 
 
 def sources(path: str | Path) -> Iterator[tuple[Source, Iterator[Record]]]:
@@ -85,10 +89,15 @@ def _folder(path: Path) -> Iterator[tuple[Source, Iterator[Record]]]:
             yield Source(str(folder)), _mlflow(folder, folder.parent.name if len(mlflow) > 1 else "")
         if mlflow:
             return
-    files = files or sorted(file for file in path.iterdir() if file.suffix in TEXT | {".wandb", ".db"})
+        # W&B links its latest run beside the runs, and leaves empty files of runs that did not begin.
+        files = files or sorted({one.resolve() for one in path.rglob("*.wandb") if one.stat().st_size})
+        # transformers writes the whole log into each checkpoint.
+        files = files or sorted(path.glob("checkpoint-*/trainer_state.json"),
+                                key=lambda file: file.stat().st_mtime)[-1:]
+    files = files or sorted(file for file in path.iterdir() if file.suffix in TEXT | {".db"})
     if not files:
         raise ValueError(f"{path} holds no log: name the log file itself, or a folder with TensorBoard "
-                         "events, MLflow's metrics, a metrics.jsonl or a trainer_state.json")
+                         "events, W&B's or MLflow's runs, a metrics.jsonl or a trainer_state.json")
     for file in files:
         source = Source(str(file))
         run = "" if len(files) == 1 else file.name
@@ -100,13 +109,14 @@ def _file(path: Path, source: Source) -> Iterator[Record]:
         yield from _events(path, source)
         return
     if path.suffix == ".wandb":
-        yield from _wandb(path)
+        for values in wandb_file.history(path, source.notes):
+            yield from map(Record, expanded(values))
         return
     try:
         with path.open("rb") as stream:
             head = stream.read(len(SQLITE))
             if head == SQLITE:
-                yield from _trackio(path)
+                yield from _database(path)
                 return
             stream.seek(0)
             yield from _text(stream, source)
@@ -146,7 +156,9 @@ def _text(stream: io.BufferedReader, source: Source) -> Iterator[Record]:
             yield record
         if count:
             return
-    for lines, what in ((reader.cut, "records are cut off"), (reader.odd, "lines are not of the table")):
+    # A settings file that was printed over several lines is no record that is cut.
+    cut = reader.cut if len(reader.cut) <= reader.objects else []
+    for lines, what in ((cut, "records are cut off"), (reader.odd, "lines are not of the table")):
         if lines:
             shown = ", ".join(map(str, lines[:3])) + (", ..." if len(lines) > 3 else "")
             source.notes.append(f"{source.name}: {len(lines)} {what} and left out (line {shown})")
@@ -187,24 +199,6 @@ def _events(path: Path, source: Source) -> Iterator[Record]:
                             f"{left} bytes are left out")
 
 
-def _wandb(path: Path) -> Iterator[Record]:
-    try:
-        from wandb.proto import wandb_internal_pb2
-        from wandb.sdk.internal.datastore import DataStore
-    except ImportError:
-        raise ValueError(f"reading a run file of W&B ({path}) needs its package: pip install wandb, or "
-                         "export the run's charts as CSV from its page") from None
-    store = DataStore()
-    store.open_for_scan(str(path))
-    while (data := store.scan_data()) is not None:
-        record = wandb_internal_pb2.Record()
-        record.ParseFromString(data)
-        if record.WhichOneof("record_type") == "history":
-            names = (("/".join(item.nested_key) or item.key, item.value_json)
-                     for item in record.history.item)
-            yield Record({name: json.loads(value) for name, value in names})
-
-
 def _is_mlflow(folder: Path) -> bool:
     return folder.name == "metrics" and (folder.parent / "meta.yaml").exists()
 
@@ -218,13 +212,22 @@ def _mlflow(folder: Path, run: str) -> Iterator[Record]:
                 yield Record({"step": cells[2], file.relative_to(folder).as_posix(): cells[1]}, run)
 
 
-def _trackio(path: Path) -> Iterator[Record]:
-    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as base:
-        tables = {name for (name,) in base.execute("SELECT name FROM sqlite_master")}
-        if "metrics" not in tables:
-            raise ValueError(f"{path} is a database without trackio's table 'metrics': name another file")
-        rows = base.execute("SELECT run_name, step, metrics FROM metrics ORDER BY run_name, step, rowid")
-        for run, step, values in rows:
-            record = json.loads(values)
-            if isinstance(record, dict):
-                yield Record({"step": step, **expanded(record)[0]}, str(run))
+def _database(path: Path) -> Iterator[Record]:
+    """Yield the records of a database of trackio, a row per step, or of MLflow, a row per value."""
+    with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as base:
+        columns = {name for _, name, *_ in base.execute("PRAGMA table_info(metrics)")}
+        if "run_uuid" in columns:
+            rows = base.execute("SELECT name, step, key, value FROM metrics JOIN runs USING (run_uuid) "
+                                "WHERE NOT is_nan ORDER BY run_uuid, step, timestamp")
+            for run, step, name, value in rows:
+                yield Record({"step": step, name: value}, run)
+        elif "run_name" in columns:
+            rows = base.execute(
+                "SELECT run_name, step, metrics FROM metrics ORDER BY run_name, rowid")
+            for run, step, values in rows:
+                record = json.loads(values)
+                if isinstance(record, dict):
+                    yield Record({"step": step, **expanded(record)[0]}, str(run))
+        else:
+            raise ValueError(f"{path} is a database, but not of trackio or MLflow, which have a table "
+                             "'metrics': name another file")

@@ -10,7 +10,6 @@ import contextlib
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -105,7 +104,7 @@ def _models(shown: Mapping[str, Any], names: list[str]) -> str:
 _reading: ContextVar[Reading | None] = ContextVar("reading", default=None)
 
 
-@contextmanager
+@contextlib.contextmanager
 def reading(results: Path) -> Iterator[Reading]:
     """Record what is read from ``results`` inside the block."""
     found = Reading(results=results)
@@ -121,13 +120,14 @@ def unchanged(digests: Mapping[str, str], results: Path) -> bool:
     return bool(digests) and all(_digest(name, results) == old for name, old in digests.items())
 
 
-def _note(name: str) -> None:
+def note(name: str) -> None:
+    """Record that a file under the results folder, or a collection, is read."""
     found = _reading.get()
     if found is not None and name not in found.digests:
         found.digests[name] = _digest(name, found.results)
 
 
-def _note_shown(name: str, provenance: Any, *kinds: Evidence) -> None:
+def note_shown(name: str, provenance: Any, *kinds: Evidence) -> None:
     """Record something that every figure shows which reads it."""
     found = _reading.get()
     if found is not None:
@@ -152,18 +152,18 @@ def _digest(name: str, results: Path) -> str:
 
 def recipes() -> None:
     """Record that a figure shows settings of `llm_bridge.recipes` and protocols of evaluation."""
-    _note(RECIPES)
+    note(RECIPES)
 
 
 def theory() -> None:
     """Record that a figure is computed from `entropy_theory` alone and changes with the code only."""
-    _note(NOTHING)
-    _note_shown("entropy_theory", "computed from its formulas", "theory")
+    note(NOTHING)
+    note_shown("entropy_theory", "computed from its formulas", "theory")
 
 
 def printed(source: str) -> None:
     """Record that a figure shows numbers printed in a paper; `paper_numbers.read` does so itself."""
-    _note_shown(source, "printed in the paper", "the paper's numbers")
+    note_shown(source, "printed in the paper", "the paper's numbers")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -229,7 +229,7 @@ def simulation(results: Path, name: str, mode: Mode | None = None) -> xarray.Dat
     """
     path, short = results / "simulations" / f"{name}.nc", f"simulations/{name}.nc"
     # Before it is read: one that is replaced meanwhile must not pass for what was read.
-    _note(short)
+    note(short)
     command = f"python -m simulations run {name.replace('_', '-')} --output {path.parent}"
     if not path.exists():
         error = MissingInputError(f"{path} does not exist: run `{command}`")
@@ -243,7 +243,7 @@ def simulation(results: Path, name: str, mode: Mode | None = None) -> xarray.Dat
             f"{path} cannot be read ({type(error).__name__}): delete it, run `{command}`") from error
     kinds: dict[Mode, Evidence] = {"exact": "tabular, exact", "sampled": "tabular, sampled"}
     modes = EXPERIMENTS[name].modes if mode is None else (mode,)
-    _note_shown(short, origin, *(kinds[one] for one in modes))
+    note_shown(short, origin, *(kinds[one] for one in modes))
     return dataset
 
 
@@ -254,7 +254,7 @@ def dataset_provenance(dataset: xarray.Dataset) -> dict[str, Any]:
 
 def training_runs(results: Path) -> list[TrainingRun]:
     """Read all runs there are, the user's own first, sorted by name."""
-    _note(RUNS)
+    note(RUNS)
     folders = run_folder.folders((results / "runs", MEASURED))
     runs = [run for run in map(_training_run, folders) if run is not None]
     reading = _reading.get()
@@ -286,7 +286,7 @@ def _training_run(folder: Path) -> TrainingRun | None:
 
 def evaluations(results: Path) -> list[dict[str, Any]]:
     """Read the results of `llm_bridge evaluate`, sorted by file name; damaged files are left out."""
-    _note(EVALUATIONS)
+    note(EVALUATIONS)
     found = []
     for root in (results / "evaluations", MEASURED / "evaluations"):
         for path in sorted(root.glob("*.json")):
@@ -308,7 +308,7 @@ def held_targets(
     Raises:
         MissingInputError: no record at all.
     """
-    _note(HELD)
+    note(HELD)
     found: dict[str, dict[str, Any]] = {}
     for path in _held_targets(results):
         try:
@@ -324,7 +324,7 @@ def held_targets(
             origin = {**where, "seed": run["seed"], "config": {**where["config"], "model": model}}
             if found.setdefault(record["name"], {**record, "provenance": origin})["provenance"] is origin:
                 on_gpu: tuple[Evidence, ...] = () if where["device"] == "cpu" else ("measured on a GPU",)
-                _note_shown(record["name"], origin, kind, *on_gpu)
+                note_shown(record["name"], origin, kind, *on_gpu)
     if not found:
         folder, options = HELD_OF_PROMPTS if of_prompts else HELD_RUNS[model]
         path = results / folder / "result.json"
@@ -349,24 +349,23 @@ def comparison(results: Path, name: str) -> dict[str, Any] | None:
 
     Raises ValueError for a damaged file.
     """
-    _note(COMPARISONS)
+    note(COMPARISONS)
     for root in (results, MEASURED):
         if (root / name).exists():
             found = read_json(root / name, COMPARISON_FORM)
             where = found["provenance"]
             for record in found["records"]:
                 run = f"{record['label']}, {record['task']}, seed {record['seed']}"
-                _note_shown(run, {**where, "seed": record["seed"], "config": {"model": "small-sums"}},
+                note_shown(run, {**where, "seed": record["seed"], "config": {"model": "small-sums"}},
                             "small transformer")
             return dict(found)
     return None
 
 
 NOTHING, RUNS, EVALUATIONS, RECIPES = "nothing", "training runs", "evaluations", "recipes"
-COMPARISONS = "comparisons"
+COMPARISONS, LOGS, HELD = "comparisons", "logs of other trainers", "comparison of what holds a target"
 COMPARISON_FORM = {"provenance": {}, "records": [{"label": str, "task": str, "seed": int}]}
 """What must be in a file of a comparison (`stored.check_form`)."""
-HELD = "comparison of what holds a target"
 HELD_MODELS: dict[str, tuple[str, Evidence]] = {
     "split": ("small-sums", "small transformer"), "sum": ("small-sums", "small transformer"),
     "chain-sum": ("smollm2-135m-instruct", "pretrained model")}
@@ -383,6 +382,7 @@ HELD_FORM = {"provenance": {"config": {}, "device": str},
 """What must be in a file of the comparison (`stored.check_form`)."""
 _COLLECTIONS: dict[str, Callable[[Path], list[Path]]] = {
     NOTHING: lambda results: [],
+    LOGS: lambda results: [file for file in (results / "training-logs").rglob("*") if file.is_file()],
     HELD: _held_targets,
     RECIPES: lambda results: [*BRIDGE.glob("recipes/*/*.toml"), BRIDGE / "data" / "benchmarks.py"],
     RUNS: lambda results: [

@@ -32,6 +32,7 @@ from paper_figures.verdict import MODELS, Criterion, mean_of
 
 Value = float | bool | str | None
 Item = TypeVar("Item")
+Values = TypeVar("Values", pandas.Series, pandas.DataFrame)
 
 METRICS = ("entropy", "reward", "distinct_answers", "mean_length")
 CONSTANT = "constant_answer"
@@ -283,10 +284,13 @@ def one(table: pandas.DataFrame, setting: str, metric: str) -> pandas.DataFrame:
 
 def smoothed(table: pandas.DataFrame, window: float = WINDOW) -> pandas.DataFrame:
     """Replace each value by the centered mean over this share of its run's steps, five at least."""
-    def mean(values: pandas.Series) -> pandas.Series:
-        return values.rolling(max(5, int(window * len(values))), min_periods=1, center=True).mean()
+    runs = table.groupby(RUN, sort=False)["value"]
+    return table.assign(value=runs.transform(lambda values: centered_means(values, window)))
 
-    return table.assign(value=table.groupby(RUN, sort=False)["value"].transform(mean))
+
+def centered_means(values: Values, window: float = WINDOW) -> Values:
+    """Replace each value of a run by the centered mean over this share of its steps, five at least."""
+    return values.rolling(max(5, int(window * len(values))), min_periods=1, center=True).mean()
 
 
 def ends(table: pandas.DataFrame) -> pandas.DataFrame:

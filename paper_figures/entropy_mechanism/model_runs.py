@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas
 
-from paper_figures.data import training_curves
+from paper_figures.data import foreign_logs, training_curves
 from paper_figures.data.training_curves import Choice
 
 MOST = 4
@@ -17,9 +17,10 @@ COLUMNS = ["run", "model", "task", "seed", "step", "entropy", "reward"]
 def curves(results: Path, *, least_steps: int = 2) -> pandas.DataFrame:
     """Return entropy (nats per token) and reward at each step of GRPO runs: columns ``COLUMNS``.
 
-    Of each model, task and kind of device the setting with most seeds is taken, at most ``MOST`` settings
-    in all; the column ``run`` names them. Values are means over the share `training_curves.WINDOW` of a
-    run, and ``attrs["inputs"]`` is the provenance. The table is empty where there are no runs.
+    First the logs of `foreign_logs`; then of each model, task and kind of device the setting with most
+    seeds; at most ``MOST`` in all. The column ``run`` names them. Values are means over the share
+    `training_curves.WINDOW` of a run, and ``attrs["inputs"]`` is the provenance. The table is empty where
+    there are no runs.
 
     Args:
         least_steps: shorter runs are left out.
@@ -28,6 +29,12 @@ def curves(results: Path, *, least_steps: int = 2) -> pandas.DataFrame:
         results, [Choice(label="GRPO", rule="grpo")], metrics=("entropy", "reward"))
     found: dict[str, pandas.DataFrame] = {}
     provenance: dict[str, object] = {}
+    for name, curve in foreign_logs.curves(results):
+        if name in found or len(curve) < least_steps or len(found) == MOST:
+            continue
+        values = training_curves.centered_means(curve[["entropy", "reward"]])
+        found[name] = curve.assign(**values, run=name, model=name, task="", seed=0)
+        provenance |= curve.attrs["inputs"]
     for setting in training_curves.settings(table):
         rows = table[(table["setting"] == setting) & (table["metric"] != training_curves.CONSTANT)]
         first = rows.iloc[0]

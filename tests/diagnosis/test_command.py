@@ -1,11 +1,13 @@
 """Guards `policy-entropy diagnose`: its sentence, screen, JSON, exit status and errors."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from diagnosis.command import diagnose
+from diagnosis.findings import SCHEMA
 from diagnosis.text import WIDTH
 from tests.diagnosis.runs import COLUMNS, healthy, late
 
@@ -43,8 +45,12 @@ def test_a_run_is_on_a_screen(tmp_path, capsys):
     assert lines[2].startswith("Length drift: from step 12")
     assert len(lines) <= 60
     assert max(map(len, lines)) <= WIDTH
-    for part in ("data.max_response_length", "phases", "actor/entropy", "not in the log"):
+    for part in ("data.max_response_length", "phases", "actor/entropy", "not in the log",
+                 # An option is not cut where it would no longer be one.
+                 "+reward.reward_kwargs.overlong_buffer_cfg.enable=True\n"):
         assert part in text
+    assert text.count("See docs/how_to/diagnose.md") == 1
+    assert text.count("the share cut at the limit goes from") == 1
 
 
 def test_several_runs_stand_side_by_side(tmp_path, capsys):
@@ -76,6 +82,54 @@ def test_the_json_has_a_schema_and_every_run(tmp_path, capsys):
     assert not only["healthy"]
     assert only["taken"]["entropy"]["column"] == "actor/entropy"
     assert only["findings"][0]["remedies"][0]["at"].startswith("verl/")
+
+
+FIELDS = {
+    "schema": int, "healthy": bool, "run": str, "engine": str, "sentence": str, "notes": [str],
+    "phases": [{"begin": float, "end": float, "begin_low": float, "begin_high": float, "trend": {
+        str: {"first": float, "last": float, "direction": int, "p": float}}}],
+    "findings": [{
+        "name": str, "confidence": float, "begin": (float, None), "begin_low": (float, None),
+        "begin_high": (float, None), "evidence": [str], "against": [str],
+        "remedies": [{"option": str, "size": str, "cost": str, "page": str, "at": str}]}],
+    "missing": [{"quantity": str, "setting": str}],
+    "taken": {str: {"column": str, "first": float, "last": float, "points": int, "runners_up": [str]}},
+    "parts": {str: float},
+}
+"""The schema 1, as docs/how_to/diagnose.md has it."""
+
+
+def assert_is(value, schema):
+    if isinstance(schema, dict):
+        named = str not in schema
+        if named:
+            assert set(value) == set(schema)
+        for name, one in value.items():
+            assert_is(one, schema[name] if named else schema[str])
+    elif isinstance(schema, list):
+        for one in value:
+            assert_is(one, schema[0])
+    elif isinstance(schema, tuple):
+        assert value is None or isinstance(value, schema[0])
+    else:
+        assert isinstance(value, (float, int) if schema is float else schema), (value, schema)
+
+
+def test_the_json_has_the_fields_of_its_schema_and_no_others(tmp_path):
+    """A program that reads schema 1 goes on reading: a field that changes needs another number."""
+    diagnose((written(tmp_path / "a.jsonl", growing()), written(tmp_path / "b.jsonl", healthy(1))),
+             json=tmp_path / "found.json")
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert set(found) == {"schema", "provenance", "runs"}
+    assert found["schema"] == SCHEMA == 1
+    for one in found["runs"]:
+        assert_is(one, FIELDS)
+    for part in ("phases", "findings", "missing", "taken"):  # none is judged by being empty
+        assert found["runs"][0][part]
+    page = (Path(__file__).parents[2] / "docs" / "how_to" / "diagnose.md").read_text()
+    described = page.partition("`--json FILE`")[2].partition("```")[0]
+    for field in FIELDS:
+        assert f"`{field}`" in described
 
 
 @pytest.mark.parametrize(("fail_on", "status"), [

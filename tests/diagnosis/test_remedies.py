@@ -50,6 +50,27 @@ def test_no_option_of_another_engine_is_named():
     assert all("loss_agg" not in one.option for one in remedies("length drift", "openrlhf"))
 
 
+def test_a_page_is_named_where_a_reader_finds_it():
+    """The site's pages of rules are in no checkout: a command prints them."""
+    shown = {one.page for finding in FAULTS for one in remedies(finding, "verl")}
+    assert "policy-entropy rules clip-higher" in shown
+    files_of = {one for one in shown if not one.startswith("policy-entropy rules ")}
+    assert all((DOCS.parent / one).exists() for one in files_of)
+
+
+def test_changes_that_no_other_page_shows_are_in_the_how_to():
+    page = (DOCS / "how_to" / "diagnose.md").read_text(encoding="utf-8")
+    section = page.partition("## What to change")[2].partition("\n## ")[0]
+    listed = set(re.findall(r"^\| ([a-z ]+) \|", section, re.MULTILINE))
+    assert listed - {"change"} == {name.replace("-", " ") for name, action in TABLE["actions"].items()
+                                   if action["page"] == "how_to/diagnose"}
+
+
+def test_a_sum_over_the_response_lacks_its_length_and_no_setting():
+    lacks = missing(frozenset(("entropy_sum", "reward")), "verl", has_parts=True)
+    assert lacks[0].setting == "the mean response length beside the sum that is logged"
+
+
 def test_what_a_log_lacks_is_said_with_the_setting_that_logs_it():
     lacks = missing(frozenset(("reward", "length")), "verl", has_parts=False)
     found = {one.quantity: one.setting for one in lacks}

@@ -3,7 +3,7 @@
 import gzip
 import json
 import random
-import sqlite3
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ from entropy_theory.training_logs.lines import number
 from entropy_theory.training_logs.logs import read
 from entropy_theory.training_logs.names import QUANTITIES, engines, recognize
 
+WRITTEN = Path(__file__).parent / "written_logs"
 VERL = "step:{0} - actor/entropy:np.float64({1}) - critic/score/mean:{2} - timing_s/reward:1.5"
 ENTROPY = [0.5, 0.4, 0.3, 0.25, 0.2]
 REWARD = [0.1, 0.2, 0.4, 0.5, 0.55]
@@ -87,22 +88,70 @@ def test_a_cut_gzip_file_is_read_up_to_there(tmp_path):
     assert "is damaged after line" in run.notes[0]
 
 
-def test_mlflow_and_trackio(tmp_path):
+def test_mlflow(tmp_path):
     metrics = tmp_path / "mlruns" / "0" / "abc" / "metrics"
     (metrics / "train").mkdir(parents=True)
     (metrics.parent / "meta.yaml").write_text("run_name: a")
     for name, column in (("entropy", 1), ("reward", 2)):
         (metrics / "train" / name).write_text("".join(f"17000 {row[column]} {row[0]}\n" for row in ROWS))
     assert_whole(only(tmp_path / "mlruns"))
-    with sqlite3.connect(tmp_path / "project.db") as base:
-        base.execute("CREATE TABLE metrics (id INTEGER, run_name TEXT, step INTEGER, metrics TEXT)")
-        for run in ("a", "b"):
-            base.executemany("INSERT INTO metrics (run_name, step, metrics) VALUES (?, ?, ?)", [
-                (run, s, json.dumps({"entropy": h, "reward": r})) for s, h, r in ROWS])
-    base.close()
-    runs = read([tmp_path / "project.db"])
-    assert [run.name for run in runs] == ["a", "b"]
-    assert_whole(runs[1])
+
+
+def unpacked(folder, name):
+    """A log that its own library wrote."""
+    path = folder / name.removesuffix(".gz")
+    path.write_bytes(gzip.decompress((WRITTEN / name).read_bytes()))
+    return path
+
+
+@pytest.mark.parametrize("name", ["mlflow-3.17.db.gz", "trackio-0.43.db.gz"])
+def test_a_database_holds_runs_with_the_values_that_were_logged(tmp_path, name):
+    runs = read([unpacked(tmp_path, name)])
+    assert sorted(run.name for run in runs) == ["a", "b"]
+    for run in runs:
+        assert run.series["entropy"].step.tolist() == list(range(1, 13))
+        np.testing.assert_array_equal(run.series["entropy"].value, [0.5 / s for s in range(1, 13)])
+        kept = [s for s in range(1, 13) if not (name.startswith("mlflow") and s == 3)]  # logged as nan
+        assert run.series["reward"].step.tolist() == kept
+        np.testing.assert_array_equal(run.series["reward"].value, [1 - 1 / s for s in kept])
+
+
+@pytest.mark.parametrize("version", ["0.17", "0.31"])
+def test_a_run_file_of_wandb_is_read_without_its_package(tmp_path, version):
+    """0.17 wrote it in Python, 0.31 in Go; the later crosses a block of 32 KiB."""
+    path = unpacked(tmp_path, f"wandb-{version}.wandb.gz")
+    for place in (path, tmp_path):
+        run = only(place)
+        assert run.notes == ()
+        steps = np.arange(1, 121)
+        for quantity, values in (("entropy", 0.5 / steps), ("reward", 1 - 1 / steps)):
+            np.testing.assert_array_equal(run.series[quantity].value, values)
+        assert run.series["score"].column == "val-core/gsm8k/acc/mean@1"
+        np.testing.assert_array_equal(run.series["score"].step, steps[9::10])
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[:20_000], lambda data: data[:20_000] + b"?" * 2000])
+def test_a_damaged_run_file_of_wandb_is_read_up_to_there(tmp_path, damage):
+    path = unpacked(tmp_path, "wandb-0.17.wandb.gz")
+    path.write_bytes(damage(path.read_bytes()))
+    run = only(path)
+    assert 60 < len(run.series["entropy"].value) < 120
+    assert "is damaged, or was being written" in run.notes[0]
+
+
+def test_what_is_no_run_file_of_wandb_is_named(tmp_path):
+    with pytest.raises(ValueError, match="is no run file of W&B, but empty"):
+        read([written(tmp_path / "a.wandb", "")])
+    with pytest.raises(ValueError, match="is no run file of W&B: name the run-"):
+        read([written(tmp_path / "b.wandb", "step,entropy\n")])
+
+
+def test_the_log_of_a_folder_of_checkpoints_is_in_the_last(tmp_path):
+    for last in (3, 5):
+        (tmp_path / f"checkpoint-{last}").mkdir()
+        written(tmp_path / f"checkpoint-{last}" / "trainer_state.json", json.dumps(
+            {"log_history": [{"step": s, "entropy": h, "reward": r} for s, h, r in ROWS[:last]]}))
+    assert_whole(only(tmp_path))
 
 
 @pytest.mark.parametrize(("text", "value"), [
@@ -190,6 +239,25 @@ def test_a_late_validation_is_no_restart(tmp_path):
     assert run.restarts == ()
     assert len(run.series["reward"].value) == 30
     assert run.series["score"].step.tolist() == [4, 9, 14, 19, 24, 29]
+
+
+@pytest.mark.parametrize(("steps", "digits"), [(1000, 2), (1000, 6), (1, 0)])
+def test_fractions_of_epochs_are_no_steps(tmp_path, steps, digits):
+    """Transformers prints no step, and epochs with two digits: 9 of 10 records were lost."""
+    text = "".join(f"{{'entropy': {1 / s}, 'reward': 0.5, 'epoch': {round(s / steps, digits)}}}\n"
+                   for s in range(1, 101))
+    run = only(written(tmp_path / "log", text))
+    np.testing.assert_array_equal(run.series["entropy"].value, 1 / np.arange(1, 101))
+    np.testing.assert_array_equal(run.series["entropy"].step, np.arange(1, 101))
+    assert any("steps here are numbers of records" in note for note in run.notes) == (steps > 1)
+
+
+def test_settings_that_a_run_prints_are_no_records(tmp_path):
+    """Verl prints its settings over a hundred lines: none is a record that is cut, or has no step."""
+    settings = "{'actor': {'clip': 0.1,\n  'optim': {'betas': 2.0}},\n {'entropy_coeff': 0.001,\n"
+    run = only(written(tmp_path / "log", settings + FORMS["verl's console"]))
+    assert run.notes == ()
+    assert_whole(run)
 
 
 def test_cut_lines_are_counted(tmp_path):
