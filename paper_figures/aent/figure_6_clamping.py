@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import pandas
 from matplotlib.figure import Figure
@@ -95,11 +96,12 @@ def draw(table: pandas.DataFrame) -> Figure:
         shares = sorted(rows["x"].unique())
         panel.set_xticks(range(len(shares)), [f"{p:g}" for p in shares])
         exact = name == "critical"
+        limits: dict[str, Any] = {} if exact else {"ylim": (0, 1.04 if name != "entropy" else None)}
         lines(panel, rows.assign(place=rows["x"].map(shares.index)), "line", looks, x="place",
               center="mean", band=(0, 1), bars=True, name="{} tokens".format if exact else str,
               yscale="log" if exact else "linear", xlabel="share p of the tokens removed",
               ylabel=units.get(name, "reward at the end (0 to 1)"), title=title,
-              **{} if exact else {"ylim": (0, 1.04 if name != "entropy" else None)})
+              **limits)
         if exact:
             panel.set_yticks([0.1, 0.2, 0.4], ["0.1", "0.2", "0.4"])
             panel.minorticks_off()

@@ -81,7 +81,7 @@ def _stages(job: dict[str, Any] | None) -> list[str]:
 
 def _runs(results: Path) -> list[tuple[str, ...]]:
     """Return a row for each run: first steps → last steps."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for run in inputs.training_runs(results):
         if run.metrics.empty:
             continue
