@@ -160,11 +160,10 @@ def _in_band(entropy: xr.DataArray, config: Config) -> xr.DataArray:
     return ((tail >= low) & (tail <= high)).mean(("step", "start"))
 
 
-def _dataset(prefix: str, columns: dict[str, np.ndarray], config: Config,
-             **axes: tuple[float, ...]) -> xr.Dataset:
+def _dataset(prefix: str, columns: dict[str, np.ndarray], config: Config, **swept: Any) -> xr.Dataset:
     """Make a Dataset of columns [halves, records, runs, ...], with the time spent in the band."""
     step = np.minimum(np.arange(columns["entropy"].shape[1]) * config.record_every, config.steps)
-    axes = {"half": HALVES, "step": step, **axes, "start": np.arange(config.n_starts)}
+    axes = {"half": HALVES, "step": step, **swept, "start": np.arange(config.n_starts)}
     shape = [len(values) for values in axes.values()]
     dataset = gridded(axes, **{f"{prefix}_{name}": values.reshape(shape)
                                for name, values in columns.items()})

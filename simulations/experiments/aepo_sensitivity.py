@@ -15,6 +15,7 @@ in time: alpha < T e^{D/T}/(2 eta N) (claim ``aepo.revival-time``).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -146,8 +147,9 @@ def _scan(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     targets = config.scan_share * ceilings
     run = _aepo(config.settings[0], config.scan_alpha, targets, logits, problems[0].correct, config,
                 seed, progress)
-    axes = {"scan_accuracy": config.scan_accuracies, "scan_scale": config.scan_scales,
-            "scan_start": np.arange(config.n_scan_starts)}
+    axes: dict[str, Any] = {
+        "scan_accuracy": config.scan_accuracies, "scan_scale": config.scan_scales,
+        "scan_start": np.arange(config.n_scan_starts)}
     shape = [len(values) for values in axes.values()]
     return gridded(axes, scan_held=_is_held(run, targets, ceilings).reshape(shape))
 

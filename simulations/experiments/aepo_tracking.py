@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -173,8 +174,9 @@ def _measured(run: Trajectory, targets: dict[str, Callable[[int], float]], confi
     # Right logits when the target begins to move: [starts, right answers].
     first = names.index(f"sine {config.periods[0]}") * n
     at_rest = logits[np.searchsorted(time, 0), first : first + n, 0, : config.n_correct]
-    axes = {"shape": names, "start": np.arange(n), "time": time, "way": ["up", "down"],
-            "period": config.periods, "ramp": config.ramps}
+    axes: dict[str, Any] = {
+        "shape": names, "start": np.arange(n), "time": time, "way": ["up", "down"],
+        "period": config.periods, "ramp": config.ramps}
     return gridded(
         axes, entropy=entropies,
         gain=(("period", "start"), [_response(time, of[f"sine {p}"], p, config)

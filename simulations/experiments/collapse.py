@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -112,8 +113,9 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     correct = np.repeat(np.concatenate([p.correct for p in problems]), config.n_starts, axis=0)
     chosen = algorithms(config)
     step = np.cumsum([0, *(every for steps, every in config.stages for _ in range(steps // every))])
-    axes = {"algorithm": chosen, "step": step, "right_answers": config.right_answers,
-            "start": np.arange(config.n_starts)}
+    axes: dict[str, Any] = {
+        "algorithm": chosen, "step": step, "right_answers": config.right_answers,
+        "start": np.arange(config.n_starts)}
     shape = [len(values) for values in axes.values()]
     columns = {name: np.full(shape, np.nan) for name in ("log_wrong", "entropy", "within_right")}
     for i, algorithm in enumerate(chosen.values()):

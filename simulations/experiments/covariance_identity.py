@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -80,11 +81,12 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
         changes.append(_changes(run.logits, correct, rates).reshape(len(CHANGES), config.steps, *shape))
         if name == "GRPO":
             groups = _by_difficulty(run.logits, correct, run.reward_by_state, config, shape)
-    axes = {"rule": rules(config), "step": np.arange(config.steps),
-            "learning_rate": config.learning_rates, "right_answers": config.right_answers,
-            "start": np.arange(config.n_starts), "estimate": ESTIMATES,
-            "batch_accuracy": np.asarray(config.correct_of_group) / config.group_size,
-            "record": np.arange(config.steps + 1)}
+    axes: dict[str, Any] = {
+        "rule": rules(config), "step": np.arange(config.steps),
+        "learning_rate": config.learning_rates, "right_answers": config.right_answers,
+        "start": np.arange(config.n_starts), "estimate": ESTIMATES,
+        "batch_accuracy": np.asarray(config.correct_of_group) / config.group_size,
+        "record": np.arange(config.steps + 1)}
     return gridded(
         axes, **dict(zip(CHANGES, np.stack(changes, axis=1), strict=True)), covariance_by_accuracy=(
             ("estimate", "batch_accuracy", "record", "learning_rate", "right_answers"), groups))

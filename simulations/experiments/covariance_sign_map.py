@@ -26,6 +26,7 @@ import itertools
 import math
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -117,16 +118,18 @@ def _difficulty(config: Config, seed: int) -> xr.Dataset:
         problem = _problem(family, config, m, *accuracies)
         found = covariances(problem.starts(config.n_problems, seed), problem.correct)
         positive.append(np.moveaxis(found > 0, 1, -1))  # [form, accuracy, problem]
-    axes = {"family": FAMILIES, "right_answers": config.right_answers, "form": FORMS,
-            "accuracy": [math.nan, *config.accuracies]}
+    axes: dict[str, Any] = {
+        "family": FAMILIES, "right_answers": config.right_answers, "form": FORMS,
+        "accuracy": [math.nan, *config.accuracies]}
     shape = [*(len(values) for values in axes.values()), config.n_problems]
     return gridded(axes, share_by_difficulty=np.reshape(positive, shape).mean(axis=-1))
 
 
 def _competence(config: Config, seed: int) -> xr.Dataset:
     """Count signs where right answers are drawn with pi^beta, over problems and batches of them."""
-    axes = {"family": FAMILIES, "right_answers": config.right_answers, "competence": config.competences,
-            "form": FORMS}
+    axes: dict[str, Any] = {
+        "family": FAMILIES, "right_answers": config.right_answers, "competence": config.competences,
+        "form": FORMS}
     shape = [len(values) for values in axes.values()]
     found = np.empty((*shape, config.n_problems))
     for f, family in enumerate(FAMILIES):
@@ -162,8 +165,9 @@ def _training(config: Config, seed: int, progress: Progress) -> xr.Dataset:
             [_share(positive[form], (run.reward >= low) & (run.reward < high), shape)
              for low, high in pairwise(REACHED)] for form in range(2)
         ])
-    axes = {"rule": RULES, "form": FORMS, "reached": REACHED[:-1], "family": FAMILIES,
-            "right_answers": config.right_answers}
+    axes: dict[str, Any] = {
+        "rule": RULES, "form": FORMS, "reached": REACHED[:-1], "family": FAMILIES,
+        "right_answers": config.right_answers}
     return gridded(axes, share_by_accuracy_reached=np.asarray(by_reached))
 
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -92,8 +93,9 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     table = np.array([
         [[_run(config, model, momentum, progress) for model in models] for momentum in config.momenta]
         for models in (*_coupled(config, seed), *_trees(config, seed))])
-    axes = {"model": names, "momentum": config.momenta, "start": np.arange(config.n_starts),
-            "step": np.arange(config.steps)}
+    axes: dict[str, Any] = {
+        "model": names, "momentum": config.momenta, "start": np.arange(config.n_starts),
+        "step": np.arange(config.steps)}
     return gridded(axes, **{name: table[:, :, :, i] for i, name in enumerate(COLUMNS)})
 
 

@@ -18,6 +18,7 @@ from lucky ones.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -131,8 +132,9 @@ def _family(family: str, config: Config, seed: int, progress: Progress) -> xr.Da
     shape = (len(config.passing), len(config.ks), -1, config.n_starts, n_targets)
     judges = [likeliest(logits, accepted, n) for n in config.passing]
     judged = [_pass_at_k(aepo, np.repeat(mask, n_targets, axis=0), config) for mask in judges]
-    axes = {"passing": config.passing, "k": config.ks, "step": aepo.step,
-            "start": np.arange(config.n_starts), "target": config.targets}
+    axes: dict[str, Any] = {
+        "passing": config.passing, "k": config.ks, "step": aepo.step,
+        "start": np.arange(config.n_starts), "target": config.targets}
     return gridded(
         axes, entropy=(("step", "start", "target"), aepo.entropy.reshape(shape[2:])),
         pass_at_k=np.reshape(judged, shape),

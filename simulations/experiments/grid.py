@@ -53,7 +53,7 @@ def joined(dim: str, parts: Mapping[Any, xr.Dataset]) -> xr.Dataset:
     return xr.concat(list(parts.values()), dim).assign_coords({dim: list(parts)})
 
 
-def gridded(axes: Mapping[str, Sequence[Any] | np.ndarray], **columns: Any) -> xr.Dataset:
+def gridded(axes: Mapping[str, Any], **columns: Any) -> xr.Dataset:
     """Return columns as a Dataset over axes.
 
     Args:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -96,8 +97,9 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
             features=None if sharing == 0 else coupled_features(
                 config.n_prompts, config.n_actions, sharing, between="states"))
         passed.append(run.pass_at_k)
-    axes = {"rule": chosen, "sharing": config.sharing, "step": run.step,
-            "right_answers": config.right_answers, "start": np.arange(config.n_starts), "k": ks}
+    axes: dict[str, Any] = {
+        "rule": chosen, "sharing": config.sharing, "step": run.step,
+        "right_answers": config.right_answers, "start": np.arange(config.n_starts), "k": ks}
     return gridded(axes, pass_at_k=np.reshape(passed, [len(values) for values in axes.values()]))
 
 

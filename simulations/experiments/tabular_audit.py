@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -65,8 +66,9 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
             record=Record(forecasts=True), learning_rate=tuple(rates.tolist()),
             samples=samples if mode == "sampled" else None)
         table.append([getattr(run.forecasts, column) for column in FORECASTS])
-    axes = {"rule": RULES, "mode": MODES, "step": run.step[:-1], "learning_rate": config.learning_rates,
-            "start": np.arange(config.n_starts)}
+    axes: dict[str, Any] = {
+        "rule": RULES, "mode": MODES, "step": run.step[:-1], "learning_rate": config.learning_rates,
+        "start": np.arange(config.n_starts)}
     shape = [len(values) for values in axes.values()]
     return gridded(axes, **{name: np.stack([found[i] for found in table]).reshape(shape)
                             for i, name in enumerate(FORECASTS)})
