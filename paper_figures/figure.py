@@ -20,7 +20,25 @@ from paper_figures.data import inputs
 from paper_figures.drawing.style import settle, style
 from paper_figures.drawing.table import Table
 from paper_figures.formats import FORMATS, Format
-from paper_figures.verdict import TABULAR, Criterion, Headline, Standing, described, judge
+from paper_figures.verdict import (
+    MODELS,
+    PRINTED_NUMBERS,
+    TABULAR,
+    Criterion,
+    Headline,
+    Number,
+    Relation,
+    Standing,
+    described,
+    exact,
+    judge,
+    mean_of,
+)
+
+__all__ = [
+    "FORMATS", "MODELS", "PRINTED_NUMBERS", "Criterion", "Finding", "Format", "Headline",
+    "MissingInputError", "Number", "PaperFigure", "Relation", "build", "exact", "mean_of",
+]
 
 MOST_PANELS = 6
 ROOM = Path(__file__).parent
@@ -84,6 +102,17 @@ class PaperFigure:
     """The claims that the figure shows, by id, beside those that `paper_figures.site.figures.claims_of`
     finds by itself."""
 
+    @classmethod
+    def of(cls, module: str, **described: Any) -> PaperFigure:
+        """Return a figure whose data, finding, draw and tables are its module's functions of these names.
+
+        Args:
+            module: the module's ``__name__``.
+            described: all else, and functions of other modules.
+        """
+        own = vars(sys.modules[module])
+        parts = {name: own[name] for name in ("data", "finding", "draw", "tables") if name in own}
+        return cls(**(parts | described))
 
     def verdicts(self, finding: Finding) -> dict[str, str]:
         """Return the verdict in each model; of a finding that is not judged its standing, under ""."""

@@ -24,9 +24,11 @@ def listed(files: Iterable[Path], kind: str) -> list[Listed]:
     """Return the name, source and title of each object of a class that the files make, by name.
 
     Args:
-        files: Python files that call ``kind(name="...", source="...", title="...", ...)``.
+        files: Python files that call ``kind(name="...", source="...", title="...", ...)``, or
+            ``kind.of(__name__, name="...", ...)``.
         kind: the class.
     """
-    made = re.compile(rf'\b{kind}\(\s*name="([^"]+)",\s*source="([^"]+)",\s*title="([^"]+)",')
+    made = re.compile(rf'\b{kind}(?:\.of)?\(\s*(?:__name__, )?'
+                      r'name="([^"]+)",\s*source="([^"]+)",\s*title="([^"]+)",')
     return sorted(Listed(*found) for file in files
                   for found in made.findall(file.read_text(encoding="utf-8")))

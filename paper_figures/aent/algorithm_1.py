@@ -15,10 +15,8 @@ import pandas
 from matplotlib.figure import Figure
 
 from paper_figures.data import inputs
-from paper_figures.drawing.style import REFERENCE, SERIES, label_ends, panels
-from paper_figures.drawing.table import Table
-from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline, exact
+from paper_figures.drawing import REFERENCE, SERIES, Table, dots, lines, note, panels
+from paper_figures.figure import Criterion, Finding, Headline, PaperFigure, exact
 from simulations.experiments.aent_coefficient import ALGORITHM as RULE
 
 STEPS = (
@@ -88,20 +86,14 @@ def draw(table: pandas.DataFrame) -> Figure:
     figure, axes = panels(1, 2, height=2.3)
     left, right = axes[0]
     left.axhspan(RULE.entropy_low, RULE.entropy_high, color="#dddddd", linewidth=0, zorder=0)
-    labels = []
-    for look, (column, name) in zip(SERIES, (("clamped_entropy", "clamped"), ("entropy", "full")),
-                                    strict=False):
-        left.plot(table["step"], table[column], **look)
-        end = table[["step", column]].iloc[-1]
-        labels.append((float(end["step"]), float(end[column]), name, look["color"]))
-    left.set(xlabel="global step", ylabel="entropy (nats)", ylim=(0, None), title="entropy and its band")
-    left.margins(x=0)
-    label_ends(left, labels)
-    right.plot(table["step"], table["formula"], color="#000000", linestyle="none", marker="o",
-               markersize=2.6, markerfacecolor="none", markeredgewidth=0.5)
+    entropies = table.rename(columns={"clamped_entropy": "clamped", "entropy": "full"}).melt(
+        "step", ["clamped", "full"], var_name="name")
+    lines(left, entropies, "name", ("clamped", "full"), x="step", y="value", band=None,
+          xlabel="global step", ylabel="entropy (nats)", ylim=(0, None), title="entropy and its band")
+    dots(right, table["step"], table["formula"], color="#000000", markersize=2.6, markeredgewidth=0.5)
     right.plot(table["step"], table["coefficient"], **SERIES[0])
     right.axhline(RULE.coefficient_low, **REFERENCE)
-    right.annotate("circles: Eq. 4.1", (0.4, 0.3), xycoords="axes fraction", fontsize=7)
+    note(right, "circles: Eq. 4.1", 0.4, 0.3)
     right.set(xlabel="global step", ylabel=r"coefficient $\lambda$", ylim=(0, None), title="coefficient")
     right.margins(x=0)
     return figure
@@ -133,8 +125,8 @@ def _dotted(where: str) -> str:
     return where.replace(":", ".")
 
 
-FIGURE = PaperFigure(
-    name="aent-algorithm-1",
+FIGURE = PaperFigure.of(
+    __name__, name="aent-algorithm-1",
     source="AEnt, Algorithm 1",
     title="AEnt step by step",
     paper="AEnt moves the coefficient of a clamped entropy so that this entropy stays in a band.",
@@ -142,15 +134,11 @@ FIGURE = PaperFigure(
     "text we had",
     ours="Sampled GRPO on four prompts of 60 answers, four optimizer steps a batch; grey: the band of "
     "the clamped entropy, dashed: the lower end of the coefficient's box.",
-    data=data,
-    finding=finding,
     headline=Headline(
         says="The coefficient follows Eq. 4.1 step by step; one run does not decide whether the clamped "
              "entropy stays in its band.",
         holds=("",),
         fails=("for staying in the band",),
     ),
-    draw=draw,
-    tables=tables,
     recipes=("paper/aent-math", "paper/aent-openr1", "gpu-small/aent-adaptive"),
 )

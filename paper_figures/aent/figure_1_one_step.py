@@ -11,23 +11,20 @@ from pathlib import Path
 
 import pandas
 import xarray
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from paper_figures.aent import methods
 from paper_figures.data import inputs, paper_numbers
-from paper_figures.data.tables import stacked
-from paper_figures.drawing.bands import draw_lines
-from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels, value_ticks
-from paper_figures.drawing.table import Table
-from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline, mean_of
+from paper_figures.data.tables import by_panel, long, pick, stacked
+from paper_figures.drawing import REFERENCE, SERIES, Table, lines, marked, panels
+from paper_figures.figure import Criterion, Finding, Headline, PaperFigure, mean_of
 
 TREATMENTS = {
     "none": "no bonus", "full": "full", "clamped by a third": "by a third",
     "clamped to the plausible": "to plausible",
 }
 LOOKS = dict(zip(TREATMENTS.values(), SERIES, strict=False))
+MARKED = {name: {**marked(i), "markersize": 3.5, "linewidth": 1.1} for i, name in enumerate(LOOKS)}
 COLUMNS = ["panel", "treatment", "coefficient", "vocabulary", "optimal", "start", "x", "y"]
 CLAMPED = {
     "by a third": "for the bonus clamped by a third, as in the paper's runs",
@@ -45,13 +42,10 @@ def data(results: Path) -> pandas.DataFrame:
     """
     paper_numbers.read(__file__)  # recorded as read; `tables` shows them
     dataset = inputs.simulation(results, "aent_one_step")
-    return stacked([_tokens(dataset), _training(dataset)], COLUMNS)
-
-
-def _tokens(dataset: xarray.Dataset) -> pandas.DataFrame:
     ratio = dataset.token_probability / dataset.token_probability.sel(policy="before", drop=True)
-    frame = ratio.sel(policy=list(TREATMENTS)).to_dataframe(name="y").reset_index()
-    return frame.assign(panel="token", x=frame["token"] + 1, treatment=frame["policy"].map(TREATMENTS))
+    tokens = long(ratio.sel(policy=list(TREATMENTS)), "token")
+    return stacked([tokens.assign(x=tokens["token"] + 1, treatment=tokens["policy"].map(TREATMENTS)),
+                    _training(dataset)], COLUMNS)
 
 
 def _training(dataset: xarray.Dataset) -> pandas.DataFrame:
@@ -63,13 +57,12 @@ def _training(dataset: xarray.Dataset) -> pandas.DataFrame:
             coefficient = float(best.isel(problem=i).sel(trained_treatment=name))
             run = dataset.trained_reward.isel(problem=i).sel(
                 trained_treatment=name, coefficient=coefficient)
-            frame = run.to_dataframe(name="y").reset_index()[["context", "step", "y"]]
-            frame = frame.rename(columns={"context": "start", "step": "x"}).assign(
-                treatment=treatment, vocabulary=int(n), optimal=int(m),
-                coefficient=0.0 if name == "none" else coefficient)
-            parts.append(frame[frame["x"] == frame["x"].max()].assign(panel="end"))
+            frame = long(run, "curve", "step", {"context": "start"}, treatment=treatment,
+                         vocabulary=int(n), optimal=int(m)).assign(
+                             coefficient=0.0 if name == "none" else coefficient)
+            parts.append(pick(frame, x=frame["x"].max()).assign(panel="end"))
             if i == methods.problem_of(dataset):
-                parts.append(frame.assign(panel="curve"))
+                parts.append(frame)
     return pandas.concat(parts)
 
 
@@ -121,50 +114,26 @@ def finding(table: pandas.DataFrame) -> Finding:
 def draw(table: pandas.DataFrame) -> Figure:
     """Draw one step, a training curve, and reward at the end against size and against sparsity."""
     figure, axes = panels(2, 2, height=2.25)
-    _draw_tokens(axes[0, 0], table[table["panel"] == "token"])
-    curves = table[table["panel"] == "curve"]
-    labels = draw_lines(axes[0, 1], curves, "treatment", LOOKS, band=(0, 1))
-    axes[0, 1].set(
-        ylim=(0, 1.04), xlabel="optimizer step", ylabel="expected reward (0 to 1)",
-        title=f"{curves['vocabulary'].iloc[0]:,.0f} tokens, {curves['optimal'].iloc[0]:.0f} optimal")
-    axes[0, 1].margins(x=0)
-    label_ends(axes[0, 1], labels)
-    ends = table[table["panel"] == "end"]
-    here = ends[ends["vocabulary"] == methods.VOCABULARY]
-    most = here["optimal"].max()
-    _draw_ends(axes[1, 0], ends[ends["optimal"] == most], "vocabulary", "tokens")
-    axes[1, 0].set_title(f"{most:.0f} optimal tokens")
-    _draw_ends(axes[1, 1], here, "optimal", "optimal tokens")
-    axes[1, 1].set_title(f"{methods.VOCABULARY:,} tokens")
-    return figure
-
-
-def _draw_tokens(panel: Axes, rows: pandas.DataFrame) -> None:
-    labels = []
-    for i, (treatment, look) in enumerate(LOOKS.items()):
-        line = rows[rows["treatment"] == treatment].sort_values("x")
-        panel.plot(line["x"], line["y"], marker=MARKERS[i], markersize=3.5, **{**look, "linewidth": 0.9})
-        labels.append((float(line["x"].iloc[-1]), float(line["y"].iloc[-1]), treatment, look["color"]))
+    of = by_panel(table)
+    panel, curves, ends = axes[0, 0], of["curve"], of["end"]
     panel.axhline(1, **REFERENCE)
     panel.set_xticks([1, 4.5, 8], ["1\nlocal", "4, 5\noptimal", "6 to 10\nuseless"])
-    panel.set(xlabel="token, likeliest first", ylabel="probability\nafter / before",
-              title="one exact step, ten tokens")
-    label_ends(panel, labels)
-
-
-def _draw_ends(panel: Axes, rows: pandas.DataFrame, x: str, label: str) -> None:
-    labels = []
-    for i, (treatment, look) in enumerate(LOOKS.items()):
-        by_x = rows[rows["treatment"] == treatment].groupby(x)["y"]
-        middle = by_x.mean()
-        panel.errorbar(
-            middle.index, middle, yerr=[middle - by_x.min(), by_x.max() - middle], elinewidth=0.6,
-            marker=MARKERS[i], markersize=3.5, **{**look, "linewidth": 1.1})
-        labels.append((float(middle.index[-1]), float(middle.iloc[-1]), treatment, look["color"]))
-    panel.set_xscale("log")
-    value_ticks(panel, rows[x], "{:,.0f}")
-    panel.set(ylim=(0, 1.04), xlabel=label, ylabel="reward at the end")
-    label_ends(panel, labels)
+    lines(panel, of["token"], "treatment", {name: {**look, "linewidth": 0.9} for name, look
+                                            in MARKED.items()}, band=None,
+          xlabel="token, likeliest first", ylabel="probability\nafter / before",
+          title="one exact step, ten tokens")
+    lines(axes[0, 1], curves, "treatment", LOOKS, band=(0, 1), ylim=(0, 1.04), xlabel="optimizer step",
+          ylabel="expected reward (0 to 1)",
+          title=f"{curves['vocabulary'].iloc[0]:,.0f} tokens, {curves['optimal'].iloc[0]:.0f} optimal")
+    here = pick(ends, vocabulary=methods.VOCABULARY)
+    most = here["optimal"].max()
+    for panel, rows, x, label, title in (
+            (axes[1, 0], pick(ends, optimal=most), "vocabulary", "tokens", f"{most:.0f} optimal tokens"),
+            (axes[1, 1], here, "optimal", "optimal tokens", f"{methods.VOCABULARY:,} tokens")):
+        lines(panel, rows, "treatment", MARKED, x=x, center="mean", band=(0, 1), bars=True,
+              ticks="{:,.0f}", xscale="log", ylim=(0, 1.04), xlabel=label, ylabel="reward at the end",
+              title=title)
+    return figure
 
 
 def tables(table: pandas.DataFrame) -> list[Table]:
@@ -186,8 +155,8 @@ def tables(table: pandas.DataFrame) -> list[Table]:
     return [*(found.printed() for found in paper_numbers.read(__file__).values()), ours]
 
 
-FIGURE = PaperFigure(
-    name="aent-figure-1",
+FIGURE = PaperFigure.of(
+    __name__, name="aent-figure-1",
     source="AEnt, Figure 1",
     title="what an entropy bonus lifts, with and without clamping",
     paper="Without entropy control a step squeezes rare optimal tokens; the clamped bonus lifts them, "
@@ -197,14 +166,10 @@ FIGURE = PaperFigure(
     ours="One exact step on ten tokens (local reward 0.5, optimal 1); GRPO on up to 1,000,000 tokens "
     "from starts of our own (local reward 0.2), mean and range over contexts.",
     claims=("aent.squeezes-unsampled", "extension.clamped-bonus"),
-    data=data,
-    finding=finding,
     headline=Headline(
         says="A step squeezes rare optimal tokens, and the full bonus loses its gain in larger "
              "vocabularies; what clamping a third gains is undecided.",
         holds=("", "for the full bonus, the larger the vocabulary"),
         fails=("for the bonus clamped by a third, as in the paper's runs",),
     ),
-    draw=draw,
-    tables=tables,
 )

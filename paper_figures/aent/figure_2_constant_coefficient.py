@@ -18,11 +18,10 @@ from matplotlib.figure import Figure
 from paper_figures.aent import methods
 from paper_figures.aent.halves import HALVES, shade, tidy
 from paper_figures.data import inputs, training_curves
+from paper_figures.data.tables import pick
 from paper_figures.data.training_curves import Choice
-from paper_figures.drawing.bands import draw_lines
-from paper_figures.drawing.style import SERIES, label_ends, panels
-from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline, exact
+from paper_figures.drawing import lines, panels
+from paper_figures.figure import Criterion, Finding, Headline, PaperFigure, exact
 
 RUNS = (Choice(label="bonus {coefficient:g}", rule="entropy-bonus", free=("coefficient",)),)
 SHOWN = 4  # constants that are drawn
@@ -122,28 +121,23 @@ def draw(table: pandas.DataFrame) -> Figure:
     others = [float(c) for c in shares.index[[-1, 0, len(shares) // 2]]]
     picks = list(dict.fromkeys([*wanted, *others]))[:SHOWN]
     for row, world in zip(axes, worlds, strict=True):
-        here = table[table["world"] == world]
-        lines = [f"{c:g}" for c in picks] if world == "tabular" else list(here["line"].unique())
-        for panel, quantity in zip(row, ("entropy", "reward"), strict=True):
-            looks = dict(zip(training_curves.evenly(lines), SERIES, strict=False))
-            labels = draw_lines(panel, here[here["quantity"] == quantity], "line", looks, x="step",
-                                y="value", band=(0, 1))
-            panel.margins(x=0)
-            panel.set_xlabel("optimizer step")
-            if world == "tabular":
+        here = pick(table, world=world)
+        tabular = world == "tabular"
+        shown = [f"{c:g}" for c in picks] if tabular else list(here["line"].unique())
+        titles = ("entropy, on tabular prompts" if tabular else training_curves.in_two_lines(world),
+                  "reward, on the same")
+        units = ("clamped entropy (nats)" if tabular else "entropy (nats)", "reward (0 to 1)")
+        for panel, quantity, unit, title in zip(row, ("entropy", "reward"), units, titles, strict=True):
+            if tabular:
                 shade(panel, here, quantity)
-            panel.set_ylim(0, 1.04 if quantity == "reward" else None)
-            label_ends(panel, labels)
-        row[0].set_ylabel("clamped entropy (nats)" if world == "tabular" else "entropy (nats)")
-        row[1].set_ylabel("reward (0 to 1)")
-        row[0].set_title("entropy, on tabular prompts" if world == "tabular"
-                         else training_curves.in_two_lines(world))
-        row[1].set_title("reward, on the same")
+            lines(panel, pick(here, quantity=quantity), "line", training_curves.evenly(shown), x="step",
+                  y="value", band=(0, 1), ylim=(0, 1.04 if quantity == "reward" else None),
+                  xlabel="optimizer step", ylabel=unit, title=title)
     return figure
 
 
-FIGURE = PaperFigure(
-    name="aent-figure-2",
+FIGURE = PaperFigure.of(
+    __name__, name="aent-figure-2",
     source="AEnt, Figure 2",
     title="a constant entropy coefficient in the middle of training",
     paper="Under a constant coefficient entropy is stable early and then fluctuates drastically, while "
@@ -153,13 +147,10 @@ FIGURE = PaperFigure(
     "prompts with fewer right answers take the place of the first; the band (grey) is that of Figure 5. "
     "Medians, range over starts.",
     claims=("aent.adaptive-coefficient",),
-    data=data,
-    finding=finding,
     headline=Headline(
         says="Before prompts are replaced entropy is calm under a constant coefficient, and breaks away "
              "late under none.",
         fails=("on tabular prompts, before they are replaced",),
     ),
-    draw=draw,
     recipes=("paper/aent-math-entropy-reg", "gpu-small/entropy-bonus", "gpu-small/aent-constant"),
 )

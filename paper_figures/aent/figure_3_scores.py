@@ -13,8 +13,7 @@ import pandas
 from matplotlib.figure import Figure
 
 from paper_figures.aent import methods
-from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline, mean_of
+from paper_figures.figure import Criterion, Finding, Headline, PaperFigure, mean_of
 
 COLLAPSED = 0.05  # share of its starting entropy below which GRPO's entropy counts as used up
 LEAD, LATER = f"{methods.HERE}AEnt's lead", f"{methods.HERE}later gain of "
@@ -48,8 +47,8 @@ def draw(table: pandas.DataFrame) -> Figure:
     return methods.draw(table, "reward", "expected reward (0 to 1)", 1.04)
 
 
-FIGURE = PaperFigure(
-    name="aent-figure-3",
+FIGURE = PaperFigure.of(
+    __name__, name="aent-figure-3",
     source="AEnt, Figure 3",
     title="scores during training under GRPO, EntReg and AEnt",
     paper="Test scores of GRPO and EntReg saturate when GRPO's entropy is used up, while AEnt's goes on "
@@ -60,13 +59,11 @@ FIGURE = PaperFigure(
     "oracle set\" keeps only those among which we put the optimal ones, which is no method of the paper.",
     claims=("aent.clamping-reduces-bias",),
     data=methods.data,
-    finding=finding,
     headline=Headline(
         says="With constant coefficients GRPO saturates on an MDP and a bonus clamped by a third does "
              "not; nor does EntReg, and no lead is seen.",
         holds=(f"{LATER}GRPO", f"{LATER}AEnt"),
         fails=(f"{LATER}EntReg", LEAD),
     ),
-    draw=draw,
     recipes=methods.RECIPES,
 )

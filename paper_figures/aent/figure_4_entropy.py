@@ -10,8 +10,7 @@ from matplotlib.figure import Figure
 
 from paper_figures.aent import methods
 from paper_figures.aent.figure_2_constant_coefficient import FLUCTUATES
-from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline, Relation
+from paper_figures.figure import Criterion, Finding, Headline, PaperFigure, Relation
 
 DEPLETED = 0.05  # share of its starting entropy
 LATE = 0.5  # share of the steps, at the end, over which entropy is called stable or not
@@ -52,8 +51,8 @@ def draw(table: pandas.DataFrame) -> Figure:
     return methods.draw(table, "entropy", "policy entropy (nats)", None)
 
 
-FIGURE = PaperFigure(
-    name="aent-figure-4",
+FIGURE = PaperFigure.of(
+    __name__, name="aent-figure-4",
     source="AEnt, Figure 4",
     title="entropy during training under GRPO, EntReg and AEnt",
     paper="GRPO's entropy is largely depleted and EntReg's starts to fluctuate drastically, while AEnt's "
@@ -64,13 +63,11 @@ FIGURE = PaperFigure(
     "seeds.",
     claims=("aent.clamping-reduces-bias",),
     data=methods.data,
-    finding=finding,
     headline=Headline(
         says="With constant coefficients GRPO's entropy is used up on an MDP and AEnt's is kept; "
              "EntReg's does not fluctuate, and AEnt's is no calmer.",
         holds=(methods.HERE + DEPLETES, methods.HERE + KEEPS),
         fails=(methods.HERE + CALM, methods.HERE + UNSTEADY),
     ),
-    draw=draw,
     recipes=methods.RECIPES,
 )

@@ -19,11 +19,10 @@ from matplotlib.figure import Figure
 from paper_figures.aent.halves import BAND, HALVES, shade, tidy
 from paper_figures.aent.methods import AENT_FREE
 from paper_figures.data import inputs, training_curves
+from paper_figures.data.tables import long, pick
 from paper_figures.data.training_curves import Choice
-from paper_figures.drawing.bands import draw_lines
-from paper_figures.drawing.style import MARKERS, SERIES, label_ends, panels
-from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline, exact
+from paper_figures.drawing import SERIES, label_ends, lines, marked, panels
+from paper_figures.figure import Criterion, Finding, Headline, PaperFigure, exact
 
 RUNS = (
     Choice(label="adaptive", rule="aent", free=AENT_FREE),
@@ -73,12 +72,11 @@ def data(results: Path) -> pandas.DataFrame:
 def _trees(dataset: xarray.Dataset) -> pandas.DataFrame:
     """Read entropy and mean length of responses along GRPO, by normalization of the loss (``kind``)."""
     length = dataset.wrong_length + dataset.reward * (dataset.right_length - dataset.wrong_length)
-    parts = [
-        values.to_dataframe(name="value").reset_index().assign(quantity=quantity)
+    return pandas.concat([
+        long(values, quantity, rename={"y": "value", "normalization": "kind"}).rename(
+            columns={"y": "value", "panel": "quantity"})
         for quantity, values in (("entropy", dataset.entropy), ("length", length.mean("accuracy")))
-    ]
-    frame = pandas.concat(parts).rename(columns={"normalization": "kind"})
-    return frame.assign(world=TREES)
+    ]).assign(world=TREES)
 
 
 def lengths(table: pandas.DataFrame) -> dict[str, pandas.DataFrame]:
@@ -153,41 +151,30 @@ def draw(table: pandas.DataFrame) -> Figure:
     figure, axes = panels(3 if len(real) else 2, 2, height=2.2)
     best, shares = chosen(table), in_band(table)
     other = float(shares.loc["constant"][HALVES[1]].idxmax())
-    lines = list(dict.fromkeys([
+    shown = dict.fromkeys([
         f"adaptive {best['adaptive']:g}", f"constant {best['constant']:g}", f"constant {other:g}",
-        f"constant {shares.loc['constant'].index[-1]:g}"]))
-    tabular = table[table["world"] == "tabular"]
+        f"constant {shares.loc['constant'].index[-1]:g}"])
+    tabular = pick(table, world="tabular")
     for panel, (quantity, label) in zip(axes.flat, QUANTITIES.items(), strict=False):
-        labels = draw_lines(
-            panel, tabular[tabular["quantity"] == quantity], "line",
-            dict(zip(lines, SERIES, strict=False)), x="step", y="value", band=(0, 1),
-            name=lambda line: line.partition(" ")[2] if "constant" in line else "adaptive")
         shade(panel, tabular, quantity)
-        panel.margins(x=0)
-        panel.set(xlabel="optimizer step", ylabel=label,
-                  ylim=(0, 1.04 if quantity == "reward" else None),
-                  title=f"{quantity}, on tabular prompts")
-        label_ends(panel, labels)
+        lines(panel, pick(tabular, quantity=quantity), "line", [*shown], x="step", y="value",
+              band=(0, 1),
+              name=lambda line: line.partition(" ")[2] if "constant" in line else "adaptive",
+              xlabel="optimizer step", ylabel=label, ylim=(0, 1.04 if quantity == "reward" else None),
+              title=f"{quantity}, on tabular prompts")
     _draw_lengths(axes[1, 1], lengths(table))
-    if len(real):
-        drawn = {name: REAL[name] for name in ("entropy", "mean_length")}
-        for panel, (quantity, label) in zip(axes.flat[4:], drawn.items(), strict=True):
-            labels = draw_lines(
-                panel, real[real["quantity"] == quantity], "line",
-                dict(zip(real["line"].unique(), SERIES, strict=False)), x="step", y="value", band=(0, 1),
-                name=lambda line: line.replace("constant ", ""))
-            panel.margins(x=0)
-            panel.set(xlabel="optimizer step", ylabel=label)
-            label_ends(panel, labels)
-        axes[2, 0].set_title(training_curves.in_two_lines(str(real["world"].iloc[0])))
-        axes[2, 1].set_title("response length, on the same")
+    for panel, quantity in zip(axes.flat[4:], ("entropy", "mean_length"), strict=False):
+        lines(panel, pick(real, quantity=quantity), "line", real["line"].unique(), x="step", y="value",
+              band=(0, 1), name=lambda line: line.replace("constant ", ""), xlabel="optimizer step",
+              ylabel=REAL[quantity], title="response length, on the same" if quantity == "mean_length"
+              else training_curves.in_two_lines(str(real["world"].iloc[0])))
     return figure
 
 
-def _draw_lengths(panel: Axes, lines: dict[str, pandas.DataFrame]) -> None:
+def _draw_lengths(panel: Axes, curves: dict[str, pandas.DataFrame]) -> None:
     labels = []
-    for i, (kind, line) in enumerate(lines.items()):
-        panel.plot(line["entropy"], line["length"], marker=MARKERS[i], markersize=2.5, **SERIES[i])
+    for i, (kind, line) in enumerate(curves.items()):
+        panel.plot(line["entropy"], line["length"], **{**marked(i), "markersize": 2.5})
         labels.append((float(line["entropy"].iloc[-1]), float(line["length"].iloc[-1]), kind,
                        str(SERIES[i]["color"])))
     panel.invert_xaxis()  # training goes from left to right
@@ -197,8 +184,8 @@ def _draw_lengths(panel: Axes, lines: dict[str, pandas.DataFrame]) -> None:
     label_ends(panel, labels)
 
 
-FIGURE = PaperFigure(
-    name="aent-figure-5",
+FIGURE = PaperFigure.of(
+    __name__, name="aent-figure-5",
     source="AEnt, Figure 5",
     title="adaptive against constant coefficient",
     paper="Scores are alike, but under a constant coefficient entropy and response length blow up, which "
@@ -208,14 +195,11 @@ FIGURE = PaperFigure(
     "prompts from the dashed line on; grey: the band that Eq. 4.1 is to hold. Medians, range over starts "
     "and first coefficients. Last: exact GRPO on token trees under three normalizations.",
     claims=("aent.entropy-length",),
-    data=data,
-    finding=finding,
     headline=Headline(
         says="After a change of prompts the adaptive coefficient holds the band better, but entropy does "
              "not explode under the constant, and rewards are not alike.",
         holds=(BAND_HELD,),
         fails=(SCORES, BLOWN_UP),
     ),
-    draw=draw,
     recipes=("paper/aent-math", "gpu-small/aent-adaptive", "gpu-small/aent-constant"),
 )

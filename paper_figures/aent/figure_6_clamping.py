@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import pandas
-import xarray
 from matplotlib.figure import Figure
 
 from paper_figures.data import inputs, training_curves
-from paper_figures.data.tables import stacked
+from paper_figures.data.tables import by_panel, long, pick, stacked
 from paper_figures.data.training_curves import Choice
-from paper_figures.drawing.style import MARKERS, SERIES, label_ends, panels
+from paper_figures.drawing import lines, marked, panels
 from paper_figures.entropy_mechanism.drawing import fill_rows
-from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline, exact, mean_of
+from paper_figures.figure import Criterion, Finding, Headline, PaperFigure, exact, mean_of
 
 COEFFICIENT = 0.02
 """The coefficient of the language models' runs."""
@@ -41,29 +39,18 @@ def data(results: Path) -> pandas.DataFrame:
     vocabulary, y coefficient), "runs" (x p, line setting, y reward).
     """
     swept = inputs.simulation(results, "aent_coefficient")
-    bias = inputs.simulation(results, "aent_bias")
+    critical = inputs.simulation(results, "aent_bias").critical_coefficient.sel(
+        horizon=1, right_responses=1, drop=True)
+    critical = long(critical.sel(vocabulary=critical.vocabulary.values[[1, -1]]), "critical",
+                    "removed_fraction").dropna().sort_values(["vocabulary", "x"])
     runs = training_curves.read(results, RUNS, metrics=("reward",), least=3)
-    parts = [
-        _swept(swept.swept_reward, "reward"), _swept(swept.swept_entropy, "entropy"), _critical(bias)]
-    if len(runs):
-        ends = training_curves.ends(runs[runs["metric"] == "reward"])
-        parts.append(pandas.DataFrame({
-            "panel": "runs", "line": ends["setting"], "x": ends["strength"], "y": ends["last"],
-            "seeds": ends["seeds"]}))
-    return stacked(parts, COLUMNS, runs)
-
-
-def _swept(values: xarray.DataArray, panel: str) -> pandas.DataFrame:
-    frame = values.to_dataframe(name="y").reset_index().rename(columns={"removed_fraction": "x"})
-    return frame.assign(panel=panel, line=[f"{c:g}" for c in frame["coefficient"]])
-
-
-def _critical(dataset: xarray.Dataset) -> pandas.DataFrame:
-    one = dataset.critical_coefficient.sel(horizon=1, right_responses=1, drop=True)
-    one = one.sel(vocabulary=dataset.vocabulary.values[[1, -1]])
-    frame = one.to_dataframe(name="y").reset_index().rename(columns={"removed_fraction": "x"})
-    frame = frame.dropna().sort_values(["vocabulary", "x"])
-    return frame.assign(panel="critical", line=[f"{n:,.0f}" for n in frame["vocabulary"]])
+    parts = [long(swept[f"swept_{name}"], name, "removed_fraction") for name in ("reward", "entropy")]
+    return stacked([
+        *(part.assign(line=[f"{c:g}" for c in part["coefficient"]]) for part in parts),
+        critical.assign(line=[f"{n:,.0f}" for n in critical["vocabulary"]]),
+        pick(training_curves.ends(runs), metric="reward").rename(columns={
+            "setting": "line", "strength": "x", "last": "y"}).assign(panel="runs"),
+    ], COLUMNS, runs)
 
 
 def finding(table: pandas.DataFrame) -> Finding:
@@ -96,41 +83,34 @@ def _trained_criteria(runs: pandas.DataFrame) -> list[Criterion]:
 
 def draw(table: pandas.DataFrame) -> Figure:
     """Draw reward, entropy and critical coefficient against p, and language models."""
-    names = {"reward": "reward at the end (0 to 1)", "entropy": "entropy at the end (nats)",
-             "critical": "critical coefficient", "runs": "reward at the end (0 to 1)"}
-    shown = [name for name in names if (table["panel"] == name).any()]
+    names = {"reward": "reward, on tabular prompts", "entropy": "entropy, on the same",
+             "critical": "exact, one right answer", "runs": "reward, of language models"}
+    units = {"entropy": "entropy at the end (nats)", "critical": "critical coefficient"}
+    of = by_panel(table)
     figure, axes = panels(2, 2, height=2.2)
-    for panel, name in zip(axes.flat, shown, strict=False):
-        rows = table[table["panel"] == name]
-        labels = []
-        for i, line in enumerate(rows["line"].unique()):
-            by_p = rows[rows["line"] == line].groupby("x")["y"]
-            middle = by_p.mean()
-            place = np.arange(len(middle))
-            panel.errorbar(
-                place, middle, yerr=[middle - by_p.min(), by_p.max() - middle], marker=MARKERS[i],
-                markersize=3.5, elinewidth=0.6, **{**SERIES[i], "linewidth": 1.1})
-            labels.append((float(place[-1]), float(middle.iloc[-1]),
-                           f"{line} tokens" if name == "critical" else line, SERIES[i]["color"]))
-        ticks = sorted(rows["x"].unique())
-        panel.set_xticks(range(len(ticks)), [f"{p:g}" for p in ticks])
-        panel.set(xlabel="share p of the tokens removed", ylabel=names[name])
-        if name == "critical":
-            panel.set_yscale("log")
+    for panel, (name, title) in zip(
+            axes.flat, ((name, names[name]) for name in names if name in of), strict=False):
+        rows = of[name]
+        looks = {line: {**marked(i), "markersize": 3.5, "linewidth": 1.1}
+                 for i, line in enumerate(rows["line"].unique())}
+        shares = sorted(rows["x"].unique())
+        panel.set_xticks(range(len(shares)), [f"{p:g}" for p in shares])
+        exact = name == "critical"
+        limits: dict[str, Any] = {} if exact else {"ylim": (0, 1.04 if name != "entropy" else None)}
+        lines(panel, rows.assign(place=rows["x"].map(shares.index)), "line", looks, x="place",
+              center="mean", band=(0, 1), bars=True, name="{} tokens".format if exact else str,
+              yscale="log" if exact else "linear", xlabel="share p of the tokens removed",
+              ylabel=units.get(name, "reward at the end (0 to 1)"), title=title,
+              **limits)
+        if exact:
             panel.set_yticks([0.1, 0.2, 0.4], ["0.1", "0.2", "0.4"])
             panel.minorticks_off()
-            panel.set_title("exact, one right answer")
-        else:
-            panel.set_ylim(0, 1.04 if name != "entropy" else None)
-            panel.set_title({"reward": "reward, on tabular prompts", "entropy": "entropy, on the same",
-                             "runs": "reward, of language models"}[name])
-        label_ends(panel, labels)
-    fill_rows(axes, len(shown))
+    fill_rows(axes, len(of))
     return figure
 
 
-FIGURE = PaperFigure(
-    name="aent-figure-6",
+FIGURE = PaperFigure.of(
+    __name__, name="aent-figure-6",
     source="AEnt, Figure 6",
     title="how much of the vocabulary to clamp",
     paper="A clamping percentage p that is too large or too small can give less than the best gain.",
@@ -138,14 +118,11 @@ FIGURE = PaperFigure(
     ours="Sampled GRPO with a clamped bonus of the constant at the line's end, p = 0 being the full "
     "bonus: mean and range over starts. Below: the coefficient at which the exact optimum gives away "
     "half of the reward.",
-    data=data,
-    finding=finding,
     headline=Headline(
         says="That a share of clamping between the extremes ends best is shown at none of four constant "
              "coefficients.",
         fails=("at a coefficient of 0.2", "at a coefficient of 0.35", "at a coefficient of 0.5",
                "at a coefficient of 0.7"),
     ),
-    draw=draw,
     recipes=("paper/aent-math", "gpu-small/aent-constant", "gpu-small/entropy-bonus"),
 )

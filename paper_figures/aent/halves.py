@@ -7,7 +7,7 @@ import pandas
 import xarray
 from matplotlib.axes import Axes
 
-from paper_figures.drawing.style import REFERENCE
+from paper_figures.drawing import REFERENCE
 from simulations.experiments.aent_coefficient import HALVES, PROFILES
 
 __all__ = ["BAND", "HALVES", "shade", "tidy"]

@@ -18,10 +18,10 @@ import xarray
 from matplotlib.figure import Figure
 
 from paper_figures.data import inputs, training_curves
+from paper_figures.data.tables import long, pick
 from paper_figures.data.training_curves import Choice
-from paper_figures.drawing.bands import draw_lines
-from paper_figures.drawing.style import SERIES, label_ends, panels
-from paper_figures.verdict import Criterion, mean_of
+from paper_figures.drawing import SERIES, lines, panels
+from paper_figures.figure import Criterion, mean_of
 
 ORACLE = "clamped, oracle set"
 """A bonus clamped to the plausible tokens, which hold the optimal ones; it is no method of the paper."""
@@ -65,14 +65,14 @@ def _mdp(dataset: xarray.Dataset) -> pandas.DataFrame:
     parts = []
     for treatment, method in TREATMENTS.items():
         coefficient = float(best.sel(trained_treatment=treatment))
-        run = here.sel(trained_treatment=treatment, coefficient=coefficient)
-        frame = run[["trained_reward", "trained_entropy"]].to_dataframe().reset_index()
-        frame = frame.rename(columns={"trained_reward": "reward", "trained_entropy": "entropy"}).melt(
-            id_vars=["context", "step"], value_vars=["reward", "entropy"], var_name="quantity")
-        parts.append(frame.rename(columns={"context": "start"}).assign(
+        run = here[["trained_reward", "trained_entropy"]].sel(
+            trained_treatment=treatment, coefficient=coefficient)
+        parts.append(long(run, "", rename={
+            "trained_reward": "reward", "trained_entropy": "entropy", "context": "start"},
+        ).melt(["start", "step"], ["reward", "entropy"], var_name="quantity").assign(
             method=method, coefficient=0.0 if method == "GRPO" else coefficient))
-    found = pandas.concat(parts)
-    return found.assign(world=MDP, family=f"{VOCABULARY:,} tokens, {int(here.trained_optimal)} optimal")
+    return pandas.concat(parts).assign(
+        world=MDP, family=f"{VOCABULARY:,} tokens, {int(here.trained_optimal)} optimal")
 
 
 def problem_of(dataset: xarray.Dataset) -> int:
@@ -85,13 +85,12 @@ def _prompts(dataset: xarray.Dataset) -> pandas.DataFrame:
     family = str(dataset.family.values[-1])
     here = dataset.sel(rule="entropy bonus", family=family)
     best = int(here.final_reward.mean("start").isel(level=slice(1, None)).argmax("level")) + 1
-    parts = []
-    for method, level in (("GRPO", 0), ("EntReg", best)):
-        frame = here.isel(level=level)[["reward", "entropy", "step", "strength"]].to_dataframe()
-        parts.append(frame.reset_index().rename(columns={"strength": "coefficient"}).melt(
-            id_vars=["start", "step", "coefficient"], value_vars=["reward", "entropy"],
-            var_name="quantity").assign(method=method))
-    return pandas.concat(parts).assign(world=PROMPTS, family=family)
+    return pandas.concat([
+        long(here.isel(level=level)[["reward", "entropy", "step", "strength"]], "",
+             rename={"strength": "coefficient"}).melt(
+            ["start", "step", "coefficient"], ["reward", "entropy"], var_name="quantity").assign(
+                method=method)
+        for method, level in (("GRPO", 0), ("EntReg", best))]).assign(world=PROMPTS, family=family)
 
 
 def _language_models(results: Path) -> pandas.DataFrame:
@@ -111,8 +110,7 @@ def _language_models(results: Path) -> pandas.DataFrame:
 
 def mean(table: pandas.DataFrame, world: str, method: str, quantity: str) -> pandas.Series:
     """The mean over starts of one line at each step; empty where it was not run."""
-    rows = table[(table["world"] == world) & (table["method"] == method)
-                 & (table["quantity"] == quantity)]
+    rows = pick(table, world=world, method=method, quantity=quantity)
     return rows.groupby("step")["value"].mean()
 
 
@@ -162,12 +160,10 @@ def draw(table: pandas.DataFrame, quantity: str, label: str, top: float | None) 
     names = worlds(table)
     figure, axes = panels(1, len(names), height=2.3)
     for panel, world in zip(axes[0], names, strict=True):
-        here = table[(table["world"] == world) & (table["quantity"] == quantity)]
-        labels = draw_lines(panel, here, "method", LOOKS, x="step", y="value", band=(0, 1))
-        panel.set(ylim=(0, top), xlabel="optimizer step")
-        panel.margins(x=0)
+        here = pick(table, world=world, quantity=quantity)
         name = str(here["family"].iloc[0])
-        panel.set_title(f"prompts,\n{name}" if world == PROMPTS else training_curves.in_two_lines(name))
-        label_ends(panel, labels)
+        lines(panel, here, "method", LOOKS, x="step", y="value", band=(0, 1), ylim=(0, top),
+              xlabel="optimizer step",
+              title=f"prompts,\n{name}" if world == PROMPTS else training_curves.in_two_lines(name))
     axes[0, 0].set_ylabel(label)
     return figure

@@ -15,10 +15,9 @@ import pandas
 
 from paper_figures.aent import methods
 from paper_figures.data import inputs, paper_numbers, training_curves
-from paper_figures.data.tables import stacked
-from paper_figures.drawing.table import Table
-from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline, Number, mean_of
+from paper_figures.data.tables import pick, stacked
+from paper_figures.drawing import Table
+from paper_figures.figure import Criterion, Finding, Headline, Number, PaperFigure, mean_of
 
 COLUMNS = ["origin", "title", "row", "column", "value", "low", "high", "seeds"]
 MDP_TITLE = "Expected reward at the end of training on synthetic MDPs"
@@ -35,15 +34,11 @@ def data(results: Path) -> pandas.DataFrame:
     """
     paper = pandas.concat([table.tidy() for table in paper_numbers.read(__file__).values()])
     runs = training_curves.read(results, methods.RUNS, metrics=("reward", "entropy"), least=2)
-    parts = [paper.assign(origin="paper"), _mdp(results)]
-    if len(runs):
-        ends = training_curves.ends(runs)
-        ends = ends[ends["metric"].isin(["reward", "entropy"])]
-        parts.append(pandas.DataFrame({
-            "origin": "training", "title": ends["setting"], "row": ends["label"],
-            "column": ends["metric"].map({"reward": "reward (0 to 1)", "entropy": "entropy (nats)"}),
-            "value": ends["last"], "low": ends["low"], "high": ends["high"], "seeds": ends["seeds"]}))
-    return stacked(parts, COLUMNS, runs)
+    ends = pick(training_curves.ends(runs), metric=["reward", "entropy"]).rename(columns={
+        "setting": "title", "label": "row", "metric": "column", "last": "value"})
+    ends["column"] = ends["column"].map({"reward": "reward (0 to 1)", "entropy": "entropy (nats)"})
+    return stacked([paper.assign(origin="paper"), _mdp(results), ends.assign(origin="training")],
+                   COLUMNS, runs)
 
 
 def _mdp(results: Path) -> pandas.DataFrame:
@@ -131,15 +126,13 @@ def _with_means(block: paper_numbers.PaperTable) -> Table:
         note=printed.note + " The means are ours: none are printed.")
 
 
-FIGURE = PaperFigure(
-    name="aent-table-1",
+FIGURE = PaperFigure.of(
+    __name__, name="aent-table-1",
     source="AEnt, Table 1",
     title="benchmarks after GRPO, EntReg and AEnt",
     paper="AEnt outperforms the baselines on average, and on 5 of the 6 benchmarks across two settings.",
     place="Table 1 and Section 5.2",
     ours="Reward after training on synthetic MDPs of 10,000 to 1,000,000 tokens, mean over contexts.",
-    data=data,
-    finding=finding,
     headline=Headline(
         says="With constant coefficients AEnt leads on one of our five synthetic MDPs; on the others "
              "its lead is not told from none.",
@@ -149,6 +142,5 @@ FIGURE = PaperFigure(
                "on the MDP with 5 of 100,000 tokens optimal",
                "on the MDP with 1 of 100,000 tokens optimal"),
     ),
-    tables=tables,
     recipes=methods.RECIPES,
 )

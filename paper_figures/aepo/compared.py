@@ -9,7 +9,7 @@ import pandas
 
 from paper_figures.data import training_curves
 from paper_figures.data.training_curves import Choice
-from paper_figures.drawing.style import SERIES
+from paper_figures.drawing import SERIES
 
 COEFFICIENT = 0.015
 """The coefficient lambda of Entropy-Reg (AEPO, Table 4)."""

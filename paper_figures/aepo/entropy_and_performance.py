@@ -17,10 +17,9 @@ from matplotlib.figure import Figure
 
 from paper_figures.aepo import table_1_benchmarks, table_3_ablations
 from paper_figures.data import inputs, paper_numbers
-from paper_figures.data.tables import stacked
-from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels
-from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline, Number
+from paper_figures.data.tables import pick, stacked
+from paper_figures.drawing import REFERENCE, lines, marked, panels
+from paper_figures.figure import Criterion, Finding, Headline, Number, PaperFigure
 
 COLUMNS = ["family", "passing", "x", "y", "error", "grpo", "best", "rise", "rise_error", "fall",
            "fall_error"]
@@ -93,43 +92,33 @@ def draw(table: pandas.DataFrame) -> Figure:
     families = [PAPER, *(f for f in table["family"].unique() if f != PAPER)]
     figure, axes = panels((len(families) + 1) // 2, 2, height=2.3)
     for panel, family in zip(axes.flat, families, strict=False):
-        rows = table[table["family"] == family]
+        rows = pick(table, family=family)
         if family == PAPER:
-            _draw_paper(panel, rows)
+            printed = rows.assign(name="AEPO")
+            grpo = printed.assign(name="GRPO", y=printed["grpo"])
+            looks = {"AEPO": {"color": "black", "marker": "o", "markersize": 4}, "GRPO": REFERENCE}
+            lines(panel, pandas.concat([printed, grpo]), "name", looks, band=None,
+                  xlabel="target entropy (nats)", ylabel="average pass@1 (%)", title="printed (Table 3)")
         else:
-            _draw_family(panel, rows, family)
+            _draw_family(panel, rows, TITLES.get(family, family))
     for panel in axes.flat[len(families):]:
         panel.set_axis_off()
     return figure
 
 
-def _draw_paper(panel: Axes, rows: pandas.DataFrame) -> None:
-    panel.plot(rows["x"], rows["y"], marker="o", markersize=4, color="black")
-    grpo = float(rows["grpo"].iloc[0])
-    panel.axhline(grpo, **REFERENCE)
-    panel.set(xlabel="target entropy (nats)", ylabel="average pass@1 (%)", title="printed (Table 3)")
-    edge = panel.get_xlim()[1]
-    label_ends(panel, [(edge, float(rows["y"].iloc[-1]), "AEPO", "black"),
-                       (edge, grpo, "GRPO", "#555555")])
-
-
-def _draw_family(panel: Axes, rows: pandas.DataFrame, family: str) -> None:
-    labels = []
+def _draw_family(panel: Axes, rows: pandas.DataFrame, title: str) -> None:
     judges = sorted(rows["passing"].unique(), reverse=True)
-    for i, passing in enumerate(judges):
-        line = rows[rows["passing"] == passing].sort_values("x")
-        look = SERIES[i]
-        panel.plot(line["x"], line["y"], marker=MARKERS[i], markersize=3, **{**look, "linewidth": 1.2})
+    looks = {judge: {**marked(i), "markersize": 3, "linewidth": 1.2} for i, judge in enumerate(judges)}
+    for judge, look in looks.items():
+        line = pick(rows, passing=judge).sort_values("x")
         panel.fill_between(line["x"], line["y"] - line["error"], line["y"] + line["error"],
                            color=look["color"], alpha=0.15, linewidth=0)
-        labels.append((float(line["y"].iloc[-1]), f"{passing:g} pass", str(look["color"])))
-    panel.set(xlabel="target entropy (nats)", ylabel="pass@1 (%)", title=TITLES.get(family, family))
-    edge = panel.get_xlim()[1]
-    label_ends(panel, [(edge, *label) for label in labels])
+    lines(panel, rows, "passing", looks, name="{:g} pass".format, band=None,
+          xlabel="target entropy (nats)", ylabel="pass@1 (%)", title=title)
 
 
-FIGURE = PaperFigure(
-    name="aepo-entropy-and-performance",
+FIGURE = PaperFigure.of(
+    __name__, name="aepo-entropy-and-performance",
     source="AEPO, Section 5.2",
     title="performance against the target entropy",
     paper="Average performance first rises and then falls as the target entropy grows.",
@@ -137,14 +126,11 @@ FIGURE = PaperFigure(
     ours="AEPO from sampled groups at several targets; pass@1 before judges who pass all answers that "
     "training rewards (the highest number) or only the likeliest; bands: standard error over starts.",
     claims=("aepo.all-entropy-levels",),
-    data=data,
-    finding=finding,
     headline=Headline(
         says="On average pass@1 rises with the target and no fall is shown; on rare right answers, "
              "before a judge of 3, it does both.",
         holds=("on rare right answers where 3 answers pass",),
         fails=("on the average of all prompts where 5 answers pass",),
     ),
-    draw=draw,
     recipes=("paper/aepo-targets", "gpu-small/aepo-targets"),
 )

@@ -10,17 +10,14 @@ from pathlib import Path
 
 import numpy as np
 import pandas
-import xarray
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from paper_figures.aepo.compared import right_answers
 from paper_figures.data import inputs
-from paper_figures.data.tables import even_in_log
-from paper_figures.drawing.bands import draw_lines
-from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels, step_axis
-from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline
+from paper_figures.data.tables import even_in_log, long, pick, stacked
+from paper_figures.drawing import REFERENCE, lines, marked, panels
+from paper_figures.figure import Criterion, Finding, Headline, PaperFigure
 
 TEMPERATURES = (0.8, 1.0, 1.2, 2.0)
 POINTS = 80
@@ -34,36 +31,21 @@ COLUMNS = ["panel", "right_answers", "accuracy", "temperature", "start", "x", "y
 def data(results: Path) -> pandas.DataFrame:
     """Return columns panel, right_answers, accuracy, temperature, start, x, y.
 
-    Panels: "curve" (x step, y entropy), "rate" (x temperature, y F(T) at the start, nats per unit
-    learning rate).
+    Panels: "curve" (x step, y entropy; one right answer at the middle accuracy, the most at it and at the
+    highest), "rate" (x temperature, y F(T) at the start, nats per unit learning rate).
     """
     dataset = inputs.simulation(results, "aepo_figure_2", "exact")
-    return pandas.concat([_curves(dataset), _rates(dataset)], ignore_index=True)[COLUMNS]
-
-
-def _curves(dataset: xarray.Dataset) -> pandas.DataFrame:
-    """The three settings drawn: (one, middling), (most, middling), (most, solved)."""
-    temperatures = [t for t in dataset.temperature.values if t in TEMPERATURES]
-    picks = even_in_log(dataset.step.values, POINTS)
-    entropy = dataset.entropy.sel(temperature=temperatures).isel(step=picks)
-    frame = entropy.to_dataframe(name="y").reset_index().rename(columns={"step": "x"})
-    one, most = frame["right_answers"].min(), frame["right_answers"].max()
-    middle, solved = _middle(dataset), frame["accuracy"].max()
-    drawn = (
-        ((frame["right_answers"] == one) & (frame["accuracy"] == middle))
-        | ((frame["right_answers"] == most) & frame["accuracy"].isin([middle, solved]))
-    )
-    return frame[drawn].assign(panel="curve")
-
-
-def _middle(dataset: xarray.Dataset) -> float:
+    curves = long(dataset.entropy.sel(
+        temperature=[t for t in dataset.temperature.values if t in TEMPERATURES],
+    ).isel(step=even_in_log(dataset.step.values, POINTS)), "curve", "step")
     accuracies = np.sort(dataset.accuracy.values)
-    return float(accuracies[(len(accuracies) - 1) // 2])
-
-
-def _rates(dataset: xarray.Dataset) -> pandas.DataFrame:
-    frame = dataset.initial_rate.to_dataframe(name="y").reset_index()
-    return frame.assign(panel="rate", x=frame["temperature"])
+    middle = accuracies[(len(accuracies) - 1) // 2]
+    drawn = (
+        ((curves["right_answers"] == curves["right_answers"].min()) & (curves["accuracy"] == middle))
+        | ((curves["right_answers"] == curves["right_answers"].max())
+           & curves["accuracy"].isin([middle, accuracies[-1]]))
+    )
+    return stacked([curves[drawn], long(dataset.initial_rate, "rate", "temperature")], COLUMNS)
 
 
 def finding(table: pandas.DataFrame) -> Finding:
@@ -97,53 +79,35 @@ def finding(table: pandas.DataFrame) -> Finding:
 def draw(table: pandas.DataFrame) -> Figure:
     """Draw entropy against step in three settings, and its rate at the start against temperature."""
     figure, axes = panels(2, 2, height=2.3)
-    curves = table[table["panel"] == "curve"]
-    settings = sorted(
-        curves[["right_answers", "accuracy"]].drop_duplicates().itertuples(index=False, name=None)
-    )
-    for panel, (size, accuracy) in zip(axes.flat, settings, strict=False):
-        chosen = curves[(curves["right_answers"] == size) & (curves["accuracy"] == accuracy)]
-        _draw_curves(panel, chosen, int(size), accuracy)
-    _draw_rates(axes[1, 1], table[table["panel"] == "rate"])
+    curves = pick(table, panel="curve").groupby(["right_answers", "accuracy"])
+    for panel, ((size, accuracy), rows) in zip(axes.flat, curves, strict=False):
+        lines(panel, rows, "temperature", name="T = {:g}".format, steps=True, ylim=(-0.05, None),
+              ylabel="entropy (nats)", title=f"{right_answers(size)}, accuracy {accuracy:g}")
+    _draw_rates(axes[1, 1], pick(table, panel="rate"))
     return figure
 
 
-def _draw_curves(panel: Axes, curves: pandas.DataFrame, size: int, accuracy: float) -> None:
-    labels = draw_lines(panel, curves, "temperature", name="T = {:g}".format)
-    step_axis(panel, curves["x"])
-    panel.set(ylim=(-0.05, None), ylabel="entropy (nats)")
-    panel.set_title(f"{right_answers(size)}, accuracy {accuracy:g}")
-    label_ends(panel, labels)
-
-
 def _draw_rates(panel: Axes, rates: pandas.DataFrame) -> None:
-    labels = []
     most = rates["right_answers"].max()
-    drawn = rates[rates["right_answers"].isin([1, most])]
-    settings = [(most, a) for a in sorted(rates["accuracy"].unique())]
-    for i, (size, accuracy) in enumerate([(1, settings[len(settings) // 2][1]), *settings]):
-        group = drawn[(drawn["right_answers"] == size) & (drawn["accuracy"] == accuracy)]
-        middle = group.groupby("x")["y"].median()
-        if middle.empty:
-            continue
-        panel.plot(middle.index, middle, marker=MARKERS[i], markersize=3,
-                   **{**SERIES[i], "linewidth": 1.1})
-        labels.append((float(middle.index[-1]), float(middle.iloc[-1]),
-                       f"{size:g} right, {accuracy:g}", str(SERIES[i]["color"])))
+    accuracies = sorted(rates["accuracy"].unique())
+    drawn = [(1, accuracies[len(accuracies) // 2]), *((most, a) for a in accuracies)]
+    looks = {f"{size:g} right, {accuracy:g}": {**marked(i), "markersize": 3, "linewidth": 1.1}
+             for i, (size, accuracy) in enumerate(drawn)}
+    names = [f"{size:g} right, {accuracy:g}" for size, accuracy in
+             rates[["right_answers", "accuracy"]].to_numpy()]
     panel.axhline(0, **REFERENCE)
     panel.axvline(1, **REFERENCE)
-    panel.set(xlabel="temperature T",
-              ylabel="F(T) (nats per unit rate),\nlinear in the grey, else logarithmic")
-    panel.set_yscale("symlog", linthresh=LINEAR)
     panel.axhspan(-LINEAR, LINEAR, color="#f2f2f2", linewidth=0, zorder=0)
+    panel.set_yscale("symlog", linthresh=LINEAR)
     panel.set_yticks([-0.3, -0.1, -LINEAR, 0, LINEAR], ["-0.3", "-0.1", "-0.02", "0", "0.02"])
     panel.minorticks_off()
-    panel.set_title("at the start: up where F > 0")
-    label_ends(panel, labels, size=6.5)
+    lines(panel, rates.assign(name=names), "name", looks, band=None, xlabel="temperature T",
+          ylabel="F(T) (nats per unit rate),\nlinear in the grey, else logarithmic",
+          title="at the start: up where F > 0")
 
 
-FIGURE = PaperFigure(
-    name="aepo-figure-2",
+FIGURE = PaperFigure.of(
+    __name__, name="aepo-figure-2",
     source="AEPO, Figure 2",
     title="entropy under temperature-controlled REINFORCE",
     paper="High-temperature REINFORCE raises entropy, low-temperature REINFORCE lowers it, and the "
@@ -152,13 +116,10 @@ FIGURE = PaperFigure(
     ours="Exact expectation on 20-answer bandits; median of the starts, with the band from 10 to "
     "90 %. Accuracy is the probability of a right answer at the start.",
     claims=("extension.face-controllability",),
-    data=data,
-    finding=finding,
     headline=Headline(
         says="On solved prompts with several right answers high temperature raises entropy and low "
              "lowers it faster; on unsolved ones, or with one right, not.",
         holds=("on solved prompts with several right answers",),
         fails=("on unsolved prompts with several right answers", "with one right answer"),
     ),
-    draw=draw,
 )

@@ -7,6 +7,7 @@ and group sizes, with two to eight right answers; and over starts of different a
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas
@@ -14,17 +15,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from paper_figures.data import inputs
-from paper_figures.drawing.style import (
-    MARKERS,
-    REFERENCE,
-    SERIES,
-    label_ends,
-    marked,
-    panels,
-    value_ticks,
-)
-from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline
+from paper_figures.data.tables import by_panel, long, stacked
+from paper_figures.drawing import MARKERS, REFERENCE, SERIES, lines, marked, panels
+from paper_figures.figure import Criterion, Finding, Headline, PaperFigure
 
 ALPHA = 1.0
 GLYPHS = "○□△◇▽"  # as MARKERS, in text
@@ -46,20 +39,14 @@ def data(results: Path) -> pandas.DataFrame:
     dataset = inputs.simulation(results, "aepo_sensitivity")
     alpha = float(dataset.alpha.values[np.abs(np.log(dataset.alpha.values / ALPHA)).argmin()])
     below = dataset.held.where(dataset.target_share < 1)
-    by_alpha = below.mean(["right_answers", "start", "target_share"])
-    by_target = dataset.held.isel(setting=0).sel(alpha=alpha).mean("start")
-    by_start = dataset.scan_held.mean("scan_start")
-    chatter = dataset[["predicted_chatter", "chatter"]].where(dataset.held).to_dataframe().dropna()
-    parts = [
-        by_alpha.to_dataframe(name="y").reset_index().assign(panel="alpha", x=lambda t: t["alpha"]),
-        by_target.to_dataframe(name="y").reset_index().rename(columns={"target_share": "x"})
-        .assign(panel="target"),
-        by_start.to_dataframe(name="y").reset_index().assign(panel="start").rename(
-            columns={"scan_accuracy": "x", "scan_scale": "peakedness"}),
-        chatter.reset_index().assign(panel="chatter").rename(
-            columns={"predicted_chatter": "x", "chatter": "y"}),
-    ]
-    return pandas.concat(parts, ignore_index=True)[COLUMNS]
+    chatter = dataset[["predicted_chatter", "chatter"]].where(dataset.held)
+    return stacked([
+        long(below.mean(["right_answers", "start", "target_share"]), "alpha", "alpha"),
+        long(dataset.held.isel(setting=0).sel(alpha=alpha).mean("start"), "target", "target_share"),
+        long(dataset.scan_held.mean("scan_start"), "start", "scan_accuracy",
+             {"scan_scale": "peakedness"}),
+        long(chatter, "chatter", rename={"predicted_chatter": "x", "chatter": "y"}).dropna(),
+    ], COLUMNS)
 
 
 def finding(table: pandas.DataFrame) -> Finding:
@@ -80,35 +67,24 @@ def finding(table: pandas.DataFrame) -> Finding:
 def draw(table: pandas.DataFrame) -> Figure:
     """Draw the share held against alpha, target and accuracy, and chatter against its prediction."""
     figure, axes = panels(2, 2, height=2.3)
-    shares = table[table["panel"] == "alpha"]
-    axes[0, 0].set_xscale("log")
-    _draw_shares(axes[0, 0], shares, "setting", "{}")
-    value_ticks(axes[0, 0], shares["x"])
-    axes[0, 0].set(xlabel="alpha", ylabel="share of targets held", title="by alpha and setting")
-    targets = table[table["panel"] == "target"]
+    of = by_panel(table)
     axes[0, 1].axvline(1, **REFERENCE)
-    _draw_shares(axes[0, 1], targets, "right_answers", "|A*| = {:g}")
-    axes[0, 1].set(xlabel="target (share of log |A*|)", ylabel="share of starts",
-                   title=f"by target, alpha = {targets['alpha'].iloc[0]:g}")
-    starts = table[table["panel"] == "start"]
-    axes[1, 0].set_xscale("logit")
-    _draw_shares(axes[1, 0], starts, "peakedness", "spread {:g}")
-    value_ticks(axes[1, 0], starts["x"])
-    axes[1, 0].set(xlabel="accuracy of the start", ylabel="share of starts",
-                   title="by start and its spread")
-    _draw_chatter(axes[1, 1], table[table["panel"] == "chatter"])
+    _draw_shares(axes[0, 0], of["alpha"], "setting", "{}", ticks="{:g}", xscale="log", xlabel="alpha",
+                 ylabel="share of targets held", title="by alpha and setting")
+    _draw_shares(axes[0, 1], of["target"], "right_answers", "|A*| = {:g}",
+                 xlabel="target (share of log |A*|)", ylabel="share of starts",
+                 title=f"by target, alpha = {of['target']['alpha'].iloc[0]:g}")
+    _draw_shares(axes[1, 0], of["start"], "peakedness", "spread {:g}", ticks="{:g}", xscale="logit",
+                 xlabel="accuracy of the start", ylabel="share of starts",
+                 title="by start and its spread")
+    _draw_chatter(axes[1, 1], of["chatter"])
     return figure
 
 
-def _draw_shares(panel: Axes, rows: pandas.DataFrame, by: str, name: str) -> None:
-    labels = []
-    for i, (value, line) in enumerate(rows.groupby(by, sort=False)):
-        look = marked(i)
-        panel.plot(line["x"], line["y"], markersize=3, linewidth=1.2, **look)
-        labels.append((float(line["y"].iloc[-1]), name.format(value), str(look["color"])))
-    panel.set_ylim(-0.04, 1.04)
-    edge = panel.get_xlim()[1]
-    label_ends(panel, [(edge, *label) for label in labels], size=6.5)
+def _draw_shares(panel: Axes, rows: pandas.DataFrame, by: str, name: str, **options: Any) -> None:
+    looks = {value: {**marked(i), "markersize": 3, "linewidth": 1.2}
+             for i, value in enumerate(rows[by].unique())}
+    lines(panel, rows, by, looks, name=name.format, band=None, ylim=(-0.04, 1.04), **options)
 
 
 def _draw_chatter(panel: Axes, rows: pandas.DataFrame) -> None:
@@ -126,8 +102,8 @@ def _draw_chatter(panel: Axes, rows: pandas.DataFrame) -> None:
               title="chatter about held targets")
 
 
-FIGURE = PaperFigure(
-    name="aepo-sustainable-targets",
+FIGURE = PaperFigure.of(
+    __name__, name="aepo-sustainable-targets",
     source="AEPO, Section 4.2",
     title="which targets are held, by settings and starts",
     paper="AEPO is remarkably robust to hyperparameters.",
@@ -135,12 +111,9 @@ FIGURE = PaperFigure(
     ours="AEPO in exact expectation on 20-answer bandits; settings are T_high/T_low and group size, the "
     "first is the paper's; held: within 5 % of log |A*| (root mean square); dashed: the ceiling, and "
     "equality; chatter: eighths of the held runs, median and 10 to 90 %.",
-    data=data,
-    finding=finding,
     headline=Headline(
         says="The share of targets that AEPO holds depends on temperatures and group sizes, and on "
              "alpha.",
         fails=("over temperatures and group sizes", "over alpha"),
     ),
-    draw=draw,
 )

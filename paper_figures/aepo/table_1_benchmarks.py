@@ -16,9 +16,8 @@ import xarray
 from paper_figures.aepo import compared
 from paper_figures.data import inputs, paper_numbers, training_curves
 from paper_figures.data.tables import stacked
-from paper_figures.drawing.table import Table, estimate
-from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline, Number
+from paper_figures.drawing import Table, estimate
+from paper_figures.figure import Criterion, Finding, Headline, Number, PaperFigure
 from simulations.experiments.rules_at_equal_reward import PROFILES
 
 BONUS = f"Entropy-Reg (a bonus of {PROFILES['default'].coefficient:g})"
@@ -170,8 +169,8 @@ def _cell(cell: pandas.Series) -> str:
     return estimate(cell["value"], cell["error"], digits=2)
 
 
-FIGURE = PaperFigure(
-    name="aepo-table-1",
+FIGURE = PaperFigure.of(
+    __name__, name="aepo-table-1",
     source="AEPO, Table 1",
     title="benchmarks under four rules",
     paper="AEPO has the highest average pass@1 over seven mathematics benchmarks, for each of three "
@@ -180,8 +179,6 @@ FIGURE = PaperFigure(
     ours="The four rules from sampled groups on families of bandits, and AEPO against GRPO with equally "
     "many samples, judged by all answers that training rewards or by the likeliest.",
     claims=("aepo.consistent-improvements", "aepo.fixed-positives"),
-    data=data,
-    finding=finding,
     headline=Headline(
         says="With its second batch on top AEPO ends first on five families of bandits; at as many "
              "samples it leads GRPO once in six.",
@@ -192,7 +189,6 @@ FIGURE = PaperFigure(
         fails=tuple(f"at as many samples ({family} pass)" for family in (
             "solved, 5", "rare, 5", "rare, shared, 5", "solved, 2", "rare, 2")),
     ),
-    tables=tables,
     recipes=("paper/aepo-grpo", "paper/aepo-entropy-reg", "paper/aepo-entropy-advantage",
              "paper/aepo-targets", "paper/aepo-code", "gpu-small/grpo", "gpu-small/entropy-bonus",
              "gpu-small/entropy-advantage", "gpu-small/aepo-targets"),

@@ -15,11 +15,8 @@ from matplotlib.figure import Figure
 
 from paper_figures.data import inputs, paper_numbers
 from paper_figures.data.tables import long, stacked
-from paper_figures.drawing.bands import draw_line
-from paper_figures.drawing.style import SERIES, label_ends, panels
-from paper_figures.drawing.table import Table, estimate
-from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline, Relation, mean_of
+from paper_figures.drawing import SERIES, Table, draw_line, estimate, label_ends, panels
+from paper_figures.figure import Criterion, Finding, Headline, PaperFigure, Relation, mean_of
 
 RULES = ("GRPO", "AEPO", "entropy bonus")
 TABLE_KS = (1, 128, 512, 1024)
@@ -124,8 +121,8 @@ def _draw(panel: Axes, rows: pandas.DataFrame, x: str, y: str) -> None:
     panel.set(xlabel=x, ylabel=y, xlim=(rows["x"].min(), rows["x"].max()))
 
 
-FIGURE = PaperFigure(
-    name="aepo-table-2",
+FIGURE = PaperFigure.of(
+    __name__, name="aepo-table-2",
     source="AEPO, Table 2",
     title="pass@k of base, GRPO and AEPO",
     paper="During training GRPO's pass@1024 falls, while AEPO's rises and on AIME24 passes the "
@@ -134,14 +131,10 @@ FIGURE = PaperFigure(
     ours="20 prompts from rare to common, trained from sampled groups; pass@k exact; median, with the "
     "range over starts.",
     claims=("aepo.consistent-improvements",),
-    data=data,
-    finding=finding,
     headline=Headline(
         says="Neither with logits of their own nor with shared parameters is pass@1024 shown to fall "
              "under GRPO and to rise under AEPO.",
         fails=("with every logit its own", "with shared parameters (0.5)"),
     ),
-    draw=draw,
-    tables=tables,
     recipes=("paper/aepo-grpo", "paper/aepo-targets", "gpu-small/grpo", "gpu-small/aepo-targets"),
 )

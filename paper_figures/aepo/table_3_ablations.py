@@ -16,13 +16,10 @@ from matplotlib.figure import Figure
 
 from paper_figures.aepo import compared
 from paper_figures.data import inputs, paper_numbers, training_curves
-from paper_figures.data.tables import stacked
+from paper_figures.data.tables import long, pick, stacked
 from paper_figures.data.training_curves import Choice
-from paper_figures.drawing.bands import draw_lines
-from paper_figures.drawing.style import SERIES, label_ends, level, panels
-from paper_figures.drawing.table import Table, estimate
-from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline, Number, mean_of
+from paper_figures.drawing import SERIES, Table, estimate, level, lines, panels
+from paper_figures.figure import Criterion, Finding, Headline, Number, PaperFigure, mean_of
 
 VARIANTS = {"GRPO": "GRPO", "AEPO": "AEPO", "ablation (2)": "without temperature (2)",
             "ablation (3)": "with advantages (3)"}
@@ -53,30 +50,22 @@ def data(results: Path) -> pandas.DataFrame:
     setting, ``column`` a quantity), "paper".
     """
     ablations = inputs.simulation(results, "aepo_ablations")
-    parts = [
-        _curves(ablations.entropy, "exact"), _curves(ablations.sampled_entropy, "sampled"),
-        _rewards(ablations), _targets(inputs.simulation(results, "entropy_against_performance")),
-        *(table.tidy().rename(columns={"value": "y"}).assign(panel="paper")
-          for table in paper_numbers.read(__file__).values()),
-    ]
+    names = {"variant": "row", "right_answers": "column", "sampled_run": "start"}
     runs = compared.runs(results, CHOICES)
     runs = runs[runs["setting"].isin(runs.loc[runs["label"].str.endswith(ABLATED), "setting"])]
-    table = stacked([*parts, _training(runs)], COLUMNS)
+    table = stacked([
+        long(ablations.entropy, "exact", "step", names),
+        long(ablations.sampled_entropy, "sampled", "sampled_step", names),
+        long(ablations.sampled_reward.mean("sampled_step"), "reward", rename=names),
+        _targets(inputs.simulation(results, "entropy_against_performance")),
+        *(table.tidy().rename(columns={"value": "y"}).assign(panel="paper")
+          for table in paper_numbers.read(__file__).values()),
+        pick(training_curves.ends(runs), metric=["reward", "entropy"]).rename(columns={
+            "setting": "title", "label": "row", "metric": "column", "last": "y"}).assign(
+                panel="training"),
+    ], COLUMNS)
     table.attrs.update(target=float(ablations.attrs["target"]), inputs=training_curves.provenance(runs))
     return table
-
-
-def _curves(array: xarray.DataArray, panel: str) -> pandas.DataFrame:
-    names = {"variant": "row", "right_answers": "column", "sampled_run": "start", "step": "x",
-             "sampled_step": "x"}
-    frame = array.to_dataframe(name="y").reset_index().rename(columns=names)
-    return frame.assign(panel=panel)
-
-
-def _rewards(dataset: xarray.Dataset) -> pandas.DataFrame:
-    mean = dataset.sampled_reward.mean("sampled_step")
-    names = {"variant": "row", "sampled_run": "start"}
-    return mean.to_dataframe(name="y").reset_index().rename(columns=names).assign(panel="reward")
 
 
 def _targets(dataset: xarray.Dataset) -> pandas.DataFrame:
@@ -86,15 +75,6 @@ def _targets(dataset: xarray.Dataset) -> pandas.DataFrame:
     frame["column"] = [f"{family}, {passing:g} pass" for family, passing in
                        zip(frame["family"], frame["passing"], strict=True)]
     return frame.rename(columns={"target": "x"}).assign(panel="targets", row="AEPO")
-
-
-def _training(runs: pandas.DataFrame) -> pandas.DataFrame:
-    ends = training_curves.ends(runs)
-    ends = ends[ends["metric"].isin(["reward", "entropy"])]
-    return pandas.DataFrame({
-        "panel": "training", "title": ends["setting"], "row": ends["label"], "column": ends["metric"],
-        "y": ends["last"], "seeds": ends["seeds"], "low": ends["low"], "high": ends["high"],
-    })
 
 
 def final_entropy(table: pandas.DataFrame) -> pandas.DataFrame:
@@ -204,21 +184,19 @@ def _ablations_table(table: pandas.DataFrame) -> Table:
 def draw(table: pandas.DataFrame) -> Figure:
     """Draw entropy of the variants with the most right answers, in expectation and from samples."""
     figure, axes = panels(1, 2, height=2.4)
-    exact = table[table["panel"] == "exact"]
+    exact, target = pick(table, panel="exact"), float(table.attrs["target"])
     most = exact["column"].max()
-    shown = ((exact[exact["column"] == most], f"{most} right answers, exact"),
-             (table[table["panel"] == "sampled"], "from samples, mixed prompts"))
+    shown = ((pick(exact, column=most), f"{most} right answers, exact"),
+             (pick(table, panel="sampled"), "from samples, mixed prompts"))
     for panel, (rows, title) in zip(axes[0], shown, strict=True):
-        labels = draw_lines(panel, rows, "row", {v: LOOKS[v] for v in VARIANTS}, name=SHORT.__getitem__)
-        level(panel, float(table.attrs["target"]), f"target {table.attrs['target']:g}")
-        panel.set(xlabel="step", ylabel="entropy (nats)", ylim=(-0.05, None), xlim=(0, rows["x"].max()),
-                  title=title)
-        label_ends(panel, labels)
+        level(panel, target, f"target {target:g}")
+        lines(panel, rows, "row", {v: LOOKS[v] for v in VARIANTS}, name=SHORT.__getitem__, xlabel="step",
+              ylabel="entropy (nats)", ylim=(-0.05, None), title=title)
     return figure
 
 
-FIGURE = PaperFigure(
-    name="aepo-table-3",
+FIGURE = PaperFigure.of(
+    __name__, name="aepo-table-3",
     source="AEPO, Table 3",
     title="target entropies and ablations",
     paper="Without temperature (2), and with advantages in place of rewards (3), entropy collapses and "
@@ -228,16 +206,12 @@ FIGURE = PaperFigure(
     "dashed: AEPO's target; (2), (3): the ablations of Eqs. (2) and (3). AEPO at several targets, judged "
     "by all answers that training rewards or by the likeliest.",
     claims=("aepo.all-entropy-levels",),
-    data=data,
-    finding=finding,
     headline=Headline(
         says="With several right answers both ablations collapse while AEPO holds its target; that both "
              "learn less than GRPO from as many samples is not shown.",
         holds=("for entropy, with 4 right answers", "for entropy, with 8 right answers"),
         fails=("for reward",),
     ),
-    draw=draw,
-    tables=tables,
     recipes=("paper/aepo-targets", "paper/aepo-ablations", "gpu-small/aepo-targets",
              "gpu-small/aepo-ablations"),
 )

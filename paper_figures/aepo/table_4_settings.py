@@ -18,9 +18,8 @@ from entropy_theory.update_rules.entropy_advantage import EntropyAdvantage
 from entropy_theory.update_rules.modifier import clip_bounds
 from llm_bridge.data import benchmarks
 from paper_figures.data import inputs, paper_numbers
-from paper_figures.drawing.table import Table
-from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import PRINTED_NUMBERS, Criterion, Headline
+from paper_figures.drawing import Table
+from paper_figures.figure import PRINTED_NUMBERS, Criterion, Finding, Headline, PaperFigure
 
 FULL, SMALL, DEFAULT = "full-size recipes", "recipe for one GPU", "default of the rule"
 COLUMNS = ["setting", "paper", "printed", FULL, SMALL, DEFAULT]
@@ -168,21 +167,18 @@ def tables(table: pandas.DataFrame) -> list[Table]:
     return [paper["settings"].printed(), ours, code]
 
 
-FIGURE = PaperFigure(
-    name="aepo-table-4",
+FIGURE = PaperFigure.of(
+    __name__, name="aepo-table-4",
     source="AEPO, Table 4",
     title="implementation settings",
     paper="These are the settings of all experiments.",
     place="Table 4, Appendix A",
     ours="The settings of the recipes and the rules' defaults, read from their files; what the authors' "
     "code does otherwise.",
-    data=data,
-    finding=finding,
     headline=Headline(
         says="The full-size recipes have all of the printed settings; in the paper's text some of them "
              "stand beside another value.",
     ),
-    tables=tables,
     recipes=("paper/aepo-targets", "paper/aepo-code", "paper/aepo-grpo", "paper/aepo-entropy-reg",
              "paper/aepo-entropy-advantage", "paper/aepo-ablations", "gpu-small/aepo-targets"),
 )

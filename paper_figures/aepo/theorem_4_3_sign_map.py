@@ -29,9 +29,8 @@ from entropy_theory.entropy_change import (
 from entropy_theory.update_rules.aepo import Aepo
 from paper_figures.aepo.compared import right_answers
 from paper_figures.data import inputs
-from paper_figures.drawing.style import REFERENCE, panels
-from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline
+from paper_figures.drawing import REFERENCE, panels
+from paper_figures.figure import Criterion, Finding, Headline, PaperFigure
 
 N_ACTIONS = 20
 FAMILIES = ((1, 2.0), (2, 2.0), (4, 1.0), (12, 1.0))
@@ -160,8 +159,8 @@ def _write_inside(
                fontsize=8, bbox={"facecolor": "white", "alpha": 0.75, "edgecolor": "none", "pad": 1.0})
 
 
-FIGURE = PaperFigure(
-    name="aepo-theorem-4-3",
+FIGURE = PaperFigure.of(
+    __name__, name="aepo-theorem-4-3",
     source="AEPO, Theorem 4.3 and Corollary 4.4",
     title="where tempered REINFORCE raises entropy",
     paper="Where REINFORCE lowers entropy at T = 1, slightly more temperature lowers it less: high "
@@ -171,8 +170,6 @@ FIGURE = PaperFigure(
     "logits at normal quantiles; black: T0, where it changes; hatched: where the corollary is false; "
     "dashed: AEPO's two temperatures.",
     claims=("extension.global-slope", "extension.low-temperature-decrease"),
-    data=data,
-    finding=finding,
     inside="precise",
     headline=Headline(
         says="Theorem 4.3 holds on the whole map; Corollary 4.4 is false on part of it, even where "
@@ -180,5 +177,4 @@ FIGURE = PaperFigure(
         holds=("",),
         fails=("where F(1) < 0 and T < 1", f"where {OUTSIDE} and T > 1"),
     ),
-    draw=draw,
 )

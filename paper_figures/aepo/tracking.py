@@ -17,11 +17,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from paper_figures.data import inputs
-from paper_figures.data.tables import long, stacked
-from paper_figures.drawing.bands import draw_lines
-from paper_figures.drawing.style import SERIES, label_ends, marked, panels, value_ticks
-from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline
+from paper_figures.data.tables import by_panel, long, pick, stacked
+from paper_figures.drawing import level, lines, marked, panels
+from paper_figures.figure import Criterion, Finding, Headline, PaperFigure
 
 FOLLOWED = 0.95
 """The share of a sine's swing that entropy must make for the sine to count as followed."""
@@ -29,7 +27,7 @@ POINTS = 150
 STEPS = ("step up", "step down", "step out of reach")
 SHOWN_CYCLES = 2
 TARGET: dict[str, Any] = {"color": "#000000", "linewidth": 0.9, "linestyle": (0, (4, 3))}
-LOOKS = dict(zip(("switch", "proportional"), SERIES, strict=False))
+LOOKS = ("switch", "proportional")
 MARKED = [{**marked(i), "markersize": 3} for i in range(2)]
 COLUMNS = ["panel", "shape", "control", "start", "x", "y"]
 
@@ -79,9 +77,9 @@ def _sine(dataset: xarray.Dataset, period: float) -> pandas.DataFrame:
 
 
 def _curves(dataset: xarray.Dataset, panel: str) -> pandas.DataFrame:
-    entropy = dataset.entropy.sel(control="switch").to_dataframe(name="y").reset_index()
-    target = dataset.target.to_dataframe(name="y").reset_index().assign(control="target")
-    return pandas.concat([entropy, target]).rename(columns={"time": "x"}).assign(panel=panel)
+    return pandas.concat([
+        long(dataset.entropy.sel(control="switch"), panel, "time"),
+        long(dataset.target, panel, "time", control="target")])
 
 
 def _shown_periods(dataset: xarray.Dataset) -> list[float]:
@@ -92,16 +90,15 @@ def _shown_periods(dataset: xarray.Dataset) -> list[float]:
 
 def finding(table: pandas.DataFrame) -> Finding:
     """State which sines are followed, and how near a target out of reach entropy ends."""
-    switch = table[table["control"] == "switch"]
-    median = switch[switch["panel"] == "gain"].groupby("x")["y"].median()
-    step = table[(table["panel"] == "step") & (table["shape"] == STEPS[-1])
-                 & (table["control"] == "target")]
+    switch = pick(table, control="switch")
+    median = pick(switch, panel="gain").groupby("x")["y"].median()
+    step = pick(table, panel="step", shape=STEPS[-1], control="target")
     criteria = [
         Criterion("gain: swing of entropy over that of its target, median over starts",
                   float(gain_of_period), "≥", FOLLOWED, f"for a sine of {period:g} steps", beyond=True)
         for period, gain_of_period in median.items()
     ] + [Criterion("entropy at the end over its target, highest start",
-                   float(switch[switch["panel"] == "end"]["y"].max() / step["y"].iloc[-1]), "≥",
+                   float(pick(switch, panel="end")["y"].max() / step["y"].iloc[-1]), "≥",
                    FOLLOWED, "for a step to a target above log |A*|", beyond=True)]
     return Finding(criteria=tuple(criteria))
 
@@ -109,67 +106,44 @@ def finding(table: pandas.DataFrame) -> Finding:
 def draw(table: pandas.DataFrame) -> Figure:
     """Draw steps, sines, gain against period, and the speed of ramps against that of their targets."""
     figure, axes = panels(2, 2, height=2.3)
-    ceiling = float(table.loc[table["panel"] == "ceiling", "y"].iloc[0])
-    _draw_steps(axes[0, 0], table[table["panel"] == "step"], ceiling)
-    _draw_sines(axes[0, 1], table[table["panel"] == "sine"])
-    _draw_gains(axes[1, 0], table)
-    _draw_ramps(axes[1, 1], table[(table["panel"] == "ramp") & (table["control"] == "switch")])
+    of = by_panel(table)
+    switch = {name: pick(rows, control="switch") for name, rows in of.items()}
+    targets = {name: pick(rows, control="target") for name, rows in of.items()}
+    panel, ceiling = axes[0, 0], float(of["ceiling"]["y"].iloc[0])
+    level(panel, ceiling, "log |A*|", above=2)
+    for _, target in targets["step"].groupby("shape"):
+        panel.plot(target["x"], target["y"], **TARGET)
+    lines(panel, switch["step"], "shape", STEPS, band=(0, 1),
+          name=lambda shape: shape.removeprefix("step "), xlabel="steps since the target moved",
+          ylabel="entropy (nats)", ylim=(0, None), title="steps")
+    panel, shapes = axes[0, 1], list(of["sine"]["shape"].unique())
+    target = pick(targets["sine"], shape=shapes[0])
+    panel.plot(target["x"], target["y"], **TARGET)
+    lines(panel, switch["sine"], "shape", shapes, band=(0, 1), name="{} steps".format, xlabel="periods",
+          ylabel="entropy (nats)", ylim=(0, None), xlim=(0, SHOWN_CYCLES), title="sines, by period")
+    _draw_gains(axes[1, 0], of["gain"], switch["shortest"]["y"])
+    panel, rows = axes[1, 1], switch["ramp"]
+    ends = [rows["x"].min(), rows["x"].max()]
+    panel.plot(ends, ends, **TARGET)
+    lines(panel, rows, "shape", dict(zip(("up", "down"), MARKED, strict=False)), band=(0, 1),
+          xscale="log", yscale="log", xlabel="speed of the target (nats a step)",
+          ylabel="speed of entropy", title="ramps")
     return figure
 
 
-def _draw_steps(panel: Axes, rows: pandas.DataFrame, ceiling: float) -> None:
-    panel.axhline(ceiling, color="#999999", linewidth=0.7)
-    labels = [(rows["x"].max(), ceiling, "log |A*|", "#555555")]
-    for _, target in rows[rows["control"] == "target"].groupby("shape"):
-        panel.plot(target["x"], target["y"], **TARGET)
-    labels += draw_lines(panel, rows[rows["control"] == "switch"], "shape",
-                         dict(zip(STEPS, SERIES, strict=False)), band=(0, 1),
-                         name=lambda shape: shape.removeprefix("step "))
-    panel.set(xlabel="steps since the target moved", ylabel="entropy (nats)", ylim=(0, None),
-              xlim=(0, rows["x"].max()), title="steps")
-    label_ends(panel, labels)
-
-
-def _draw_sines(panel: Axes, rows: pandas.DataFrame) -> None:
-    shapes = list(rows["shape"].unique())
-    target = rows[(rows["control"] == "target") & (rows["shape"] == shapes[0])]
-    panel.plot(target["x"], target["y"], **TARGET)
-    labels = draw_lines(panel, rows[rows["control"] == "switch"], "shape",
-                        dict(zip(shapes, SERIES, strict=False)), band=(0, 1), name="{} steps".format)
-    panel.set(xlabel="periods", ylabel="entropy (nats)", ylim=(0, None), xlim=(0, SHOWN_CYCLES),
-              title="sines, by period")
-    label_ends(panel, labels)
-
-
-def _draw_gains(panel: Axes, table: pandas.DataFrame) -> None:
-    shortest = table[(table["panel"] == "shortest") & (table["control"] == "switch")]["y"]
+def _draw_gains(panel: Axes, gains: pandas.DataFrame, shortest: pandas.Series) -> None:
     shortest = shortest[np.isfinite(shortest)]
     if len(shortest):
         panel.axvspan(shortest.min(), shortest.max(), color="#dddddd", linewidth=0)
-    gains = table[table["panel"] == "gain"]
-    labels = draw_lines(panel, gains, "control", dict(zip(LOOKS, MARKED, strict=False)), band=(0, 1))
-    panel.set_xscale("log")
-    value_ticks(panel, gains["x"])
-    panel.set(xlabel="period (steps)", ylabel="gain", ylim=(0, 1.1))
-    if len(shortest):
         panel.annotate("shortest\nperiod\npredicted", (np.sqrt(shortest.min() * shortest.max()), 0.03),
                        xycoords=("data", "axes fraction"), ha="center", fontsize=6.5, color="#444444")
-    panel.set_title("gain: swing of entropy / of target")
-    label_ends(panel, labels)
+    lines(panel, gains, "control", dict(zip(LOOKS, MARKED, strict=False)), band=(0, 1), ticks="{:g}",
+          xscale="log", xlabel="period (steps)", ylabel="gain", ylim=(0, 1.1),
+          title="gain: swing of entropy / of target")
 
 
-def _draw_ramps(panel: Axes, rows: pandas.DataFrame) -> None:
-    labels = draw_lines(panel, rows, "shape", dict(zip(("up", "down"), MARKED, strict=False)),
-                        band=(0, 1))
-    panel.set(xscale="log", yscale="log")
-    low, high = rows["x"].min(), rows["x"].max()
-    panel.plot([low, high], [low, high], **TARGET)
-    panel.set(xlabel="speed of the target (nats a step)", ylabel="speed of entropy", title="ramps")
-    label_ends(panel, labels)
-
-
-FIGURE = PaperFigure(
-    name="aepo-tracking",
+FIGURE = PaperFigure.of(
+    __name__, name="aepo-tracking",
     source="AEPO, Section 1",
     title="targets that move",
     paper="AEPO is even theoretically capable of approximating arbitrary functions with its entropy.",
@@ -178,8 +152,6 @@ FIGURE = PaperFigure(
     "median over starts with their range. Grey: from which period on a sine should be followed, by the "
     "speeds of the policies at rest. Proportional control is that of the paper's later version.",
     claims=("aepo.tracking",),
-    data=data,
-    finding=finding,
     headline=Headline(
         says="AEPO follows sines of 120 steps and longer and flattens those of 30 and 60; it does not "
              "reach a target above log |A*|.",
@@ -188,5 +160,4 @@ FIGURE = PaperFigure(
         fails=("for a sine of 30 steps", "for a sine of 60 steps",
                "for a step to a target above log |A*|"),
     ),
-    draw=draw,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,16 +10,35 @@ import pandas
 import xarray
 
 
-def long(array: xarray.DataArray, panel: str, x: str = "", **columns: Any) -> pandas.DataFrame:
+def pick(table: pandas.DataFrame, **values: Any) -> pandas.DataFrame:
+    """Return the rows whose columns have these values; a list stands for any of its values."""
+    chosen = np.ones(len(table), dtype=bool)
+    for name, value in values.items():
+        same = table[name].isin(value) if isinstance(value, list) else table[name] == value
+        chosen &= same.to_numpy()
+    return table[chosen]
+
+
+def by_panel(table: pandas.DataFrame) -> dict[str, pandas.DataFrame]:
+    """Return the rows of each panel, by its name."""
+    return {str(name): pick(table, panel=name) for name in table["panel"].unique()}
+
+
+def long(
+    data: xarray.DataArray | xarray.Dataset, panel: str, x: str = "",
+    rename: Mapping[str, str] | None = None, **columns: Any,
+) -> pandas.DataFrame:
     """Return the values of an array as column y, a row each, beside its coordinates.
 
     Args:
-        array: the values.
+        data: the values; a Dataset's become columns by their names.
         panel: what goes into the column of that name.
         x: the coordinate that becomes column x too.
+        rename: other names of columns.
         columns: further columns that all rows have alike.
     """
-    frame = array.to_dataframe(name="y").reset_index()
+    frame = data.to_dataframe(**({"name": "y"} if isinstance(data, xarray.DataArray) else {}))
+    frame = frame.reset_index().rename(columns=rename or {})
     return frame.assign(panel=panel, **({"x": frame[x]} if x else {}), **columns)
 
 

@@ -347,45 +347,25 @@ def spread(mean: float, low: float, high: float, seeds: int, digits: int) -> str
 
 def draw_curves(
     panel: Axes, curves: pandas.DataFrame, looks: Mapping[str, Mapping[str, Any]] | None = None,
-    *, names: bool = True,
+    *, level: float | None = None, seed: str = "seed", **options: Any,
 ) -> None:
-    """Draw for each label the mean over seeds against step, with a band from lowest to highest seed.
+    """Draw for each label the mean over seeds against step, named at its end, with a band.
 
     Args:
         curves: rows of one setting and one metric (`one`).
         looks: line properties by label; by default ``style.SERIES`` in the order of `labels`. If there
             are more labels than looks, some are drawn (`evenly`).
-        names: whether to write labels at the lines' ends; where the panel's limits are still to be set,
-            call `name_ends` afterwards.
+        level: confidence level of the band; None is from the lowest to the highest seed.
+        seed: the column that tells the seeds apart.
+        options: properties of the axes.
     """
-    looks = _looks(curves) if looks is None else looks
-    for label, seeds in _by_seed(curves, looks).items():
-        draw_mean(panel, seeds, looks[label], level=None)
-    panel.set_xlabel("optimizer step")
+    looks = dict(zip(evenly(labels(curves)), SERIES, strict=False)) if looks is None else looks
+    ends = []
+    for label, look in looks.items():
+        rows = curves[curves["label"] == label]
+        if len(rows):
+            wide = rows.pivot_table(index="step", columns=seed, values="value")
+            ends.append((*draw_mean(panel, wide, look, level=level), label, str(look["color"])))
     panel.margins(x=0)
-    if names:
-        name_ends(panel, curves, looks)
-
-
-def name_ends(
-    panel: Axes, curves: pandas.DataFrame, looks: Mapping[str, Mapping[str, Any]] | None = None
-) -> None:
-    """Write each line's label at its end; the panel's limits must be final. Arguments: `draw_curves`."""
-    looks = _looks(curves) if looks is None else looks
-    label_ends(panel, [
-        (float(seeds.index[-1]), float(seeds.iloc[-1].mean()), label, str(looks[label]["color"]))
-        for label, seeds in _by_seed(curves, looks).items()
-    ])
-
-
-def _looks(curves: pandas.DataFrame) -> dict[str, dict[str, Any]]:
-    return dict(zip(evenly(labels(curves)), SERIES, strict=False))
-
-
-def _by_seed(curves: pandas.DataFrame, names: Iterable[str]) -> dict[str, pandas.DataFrame]:
-    """Return [step, seed] for each label that has runs."""
-    here = {name: curves[curves["label"] == name] for name in names}
-    return {
-        name: rows.pivot_table(index="step", columns="seed", values="value")
-        for name, rows in here.items() if not rows.empty
-    }
+    panel.set(**{"xlabel": "optimizer step", **options})
+    label_ends(panel, ends)

@@ -143,6 +143,21 @@ def level(
                    color="#555555")
 
 
+def note(
+    panel: Axes, text: str, x: float, y: float, *, color: str = "#333333", size: float = 7
+) -> None:
+    """Write into a panel, at shares of its width and height; text in the right half ends there."""
+    panel.annotate(text, (x, y), xycoords="axes fraction", ha="right" if x > 0.5 else "left",
+                   fontsize=size, color=color)
+
+
+def dots(panel: Axes, x: Any, y: Any, i: int = 0, **look: Any) -> None:
+    """Draw open markers, those of series i, without a line; ``look`` changes them."""
+    panel.plot(x, y, **{
+        "linestyle": "none", "marker": MARKERS[i % len(MARKERS)], "markersize": 3, "markeredgewidth": 0.7,
+        "color": SERIES[i % len(SERIES)]["color"], "markerfacecolor": "none", **look})
+
+
 def settle(figure: Figure) -> None:
     """Lay a finished figure out once, so that no title and no tick label runs into the next one.
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas
 from matplotlib.axes import Axes
 
-from paper_figures.drawing.bands import draw_lines
-from paper_figures.drawing.style import label_ends, marked
+from paper_figures.drawing import lines, marked
 
 SHORT = {
     "one right, all alike": "one, alike", "one right": "one", "a quarter right": "quarter",
@@ -17,7 +18,8 @@ SHORT = {
 
 
 def draw_by_size(
-    panel: Axes, rows: pandas.DataFrame, column: str, *, names: bool = True, scale: str = "linear"
+    panel: Axes, rows: pandas.DataFrame, column: str, *, names: bool = True, scale: str = "linear",
+    **options: Any,
 ) -> None:
     """Draw a column's mean over starts against the number of answers, a line a family with its range.
 
@@ -25,17 +27,12 @@ def draw_by_size(
         rows: a row a run, with series (the family), size and the column.
         names: whether to label the lines.
         scale: scale of the values' axis.
+        options: properties of the axes.
     """
     looks = {family: {**marked(i), "markersize": 3.5} for i, family in enumerate(rows["series"].unique())}
-    labels = draw_lines(panel, rows, "series", looks, x="size", y=column, center="mean", band=(0, 1),
-                        name=lambda family: SHORT.get(family, family))
-    sizes = sorted(rows["size"].unique())
-    panel.set(xscale="log", yscale=scale)
-    panel.set_xticks(sizes, [f"{size:.0f}" for size in sizes])
-    panel.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
-    panel.set_xlabel("answers to a prompt")
-    if names:
-        label_ends(panel, labels)
+    lines(panel, rows, "series", looks, x="size", y=column, center="mean", band=(0, 1), ticks="{:.0f}",
+          name=(lambda family: SHORT.get(family, family)) if names else None, xscale="log", yscale=scale,
+          xlabel="answers to a prompt", **options)
 
 
 def fill_rows(axes: np.ndarray, count: int) -> None:

@@ -13,8 +13,7 @@ import pandas
 
 from paper_figures.data.training_curves import Choice
 from paper_figures.entropy_mechanism import sweeps
-from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline
+from paper_figures.figure import Criterion, Finding, Headline, PaperFigure
 
 RULE = "reference KL"
 RUNS = (Choice(label="none", rule="grpo", strength=0.0),
@@ -43,16 +42,14 @@ def finding(table: pandas.DataFrame) -> Finding:
     return Finding(criteria=tuple(criteria))
 
 
-FIGURE = PaperFigure(
-    name="entropy-mechanism-figure-10",
+FIGURE = PaperFigure.of(
+    __name__, name="entropy-mechanism-figure-10",
     source="Cui et al., Figure 10",
     title="a KL penalty to the starting model",
     paper="A KL penalty to the reference model controls entropy at the cost of a drop in performance.",
     place="Figure 10",
     ours="GRPO on sampled groups with a penalty of the coefficient at each line's end; means over starts "
     "and their 95 % intervals.",
-    data=data,
-    finding=finding,
     headline=Headline(
         says="The largest KL penalty to the starting model leaves more entropy than none, and costs "
              "accuracy.",

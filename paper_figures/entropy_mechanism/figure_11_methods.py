@@ -12,19 +12,13 @@ import pandas
 from matplotlib.figure import Figure
 
 from paper_figures.data import training_curves
-from paper_figures.drawing.style import panels
+from paper_figures.data.tables import pick
+from paper_figures.drawing import panels
 from paper_figures.entropy_mechanism import methods, sweeps
 from paper_figures.entropy_mechanism.drawing import fill_rows
 from paper_figures.entropy_mechanism.figure_9_entropy_loss import COLLAPSED
-from paper_figures.entropy_mechanism.methods import (
-    BASE,
-    METHODS,
-    METRICS,
-    draw_rules,
-    gaps_to_grpo,
-)
-from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline, Number, mean_of
+from paper_figures.entropy_mechanism.methods import BASE, METHODS, METRICS, draw_rules, gaps_to_grpo
+from paper_figures.figure import Criterion, Finding, Headline, Number, PaperFigure, mean_of
 
 
 def finding(table: pandas.DataFrame) -> Finding:
@@ -83,27 +77,25 @@ def _kept(table: pandas.DataFrame) -> pandas.Series:
 
 def draw(table: pandas.DataFrame) -> Figure:
     """Draw entropy and accuracy in each world, length, and the entropy of language models that ran."""
-    families = list(table[table["panel"] == "entropy"]["family"].unique())
-    transformer = table[table["panel"] == "transformer entropy"]
+    families = list(pick(table, panel="entropy")["family"].unique())
+    transformer = pick(table, panel="transformer entropy")
     figure, axes = panels(len(families) + 1, 2, height=1.9)
     for row, family in zip(axes, families, strict=False):
-        here = table[table["family"] == family]
         for panel, name, label in zip(row, ("entropy", "reward"), ("entropy (nats)", "accuracy (0 to 1)"),
                                       strict=True):
-            draw_rules(panel, here[here["panel"] == name], label)
-            panel.set_title(sweeps.name(str(family)))
-    last = axes[-1]
-    draw_rules(last[0], table[table["panel"] == "length"], "tokens beyond GRPO", gap=True)
-    last[0].set_title("length on token trees")
+            draw_rules(panel, pick(table, family=family, panel=name), label,
+                       title=sweeps.name(str(family)))
+    draw_rules(axes[-1, 0], pick(table, panel="length"), "tokens beyond GRPO", gap=True,
+               title="length on token trees")
     if not transformer.empty:
-        draw_rules(last[1], transformer, METRICS["entropy"], seeds=True)
-        last[1].set_title(training_curves.in_two_lines(str(transformer["family"].iloc[0])))
+        draw_rules(axes[-1, 1], transformer, METRICS["entropy"], seeds=True,
+                   title=training_curves.in_two_lines(str(transformer["family"].iloc[0])))
     fill_rows(axes, 2 * len(families) + 1 + (not transformer.empty))
     return figure
 
 
-FIGURE = PaperFigure(
-    name="entropy-mechanism-figure-11",
+FIGURE = PaperFigure.of(
+    __name__, name="entropy-mechanism-figure-11",
     source="Cui et al., Figure 11",
     title="Clip-Cov and KL-Cov against GRPO",
     paper="Clip-Cov and KL-Cov keep entropy from collapse, make responses longer, and end with more "
@@ -114,7 +106,6 @@ FIGURE = PaperFigure(
     "starts with 95 % intervals.",
     claims=("entropy-mechanism.clip-cov", "entropy-mechanism.kl-cov"),
     data=methods.data,
-    finding=finding,
     headline=Headline(
         says="Clip-Cov keeps more entropy than GRPO with five right answers and gains accuracy with one "
              "right; that it gains accuracy with five is not shown.",
@@ -122,7 +113,6 @@ FIGURE = PaperFigure(
                "for accuracy, Clip-Cov with one right, shared parameters"),
         fails=("for accuracy, Clip-Cov with five right answers",),
     ),
-    draw=draw,
     recipes=(
         "paper/entropy-mechanism-grpo", "paper/entropy-mechanism-clip-higher",
         "paper/entropy-mechanism-clip-cov", "paper/entropy-mechanism-kl-cov", "gpu-small/grpo-off-policy",

@@ -13,8 +13,7 @@ import pandas
 
 from paper_figures.data.training_curves import Choice
 from paper_figures.entropy_mechanism import sweeps
-from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline
+from paper_figures.figure import Criterion, Finding, Headline, PaperFigure
 
 WIDE = {"base.clip_low": 1.0, "base.clip_high": 1.0, "lower": 0.2}  # as in the recipes of gpu-small
 RUNS = {
@@ -43,8 +42,8 @@ def finding(table: pandas.DataFrame) -> Finding:
     return Finding(criteria=tuple(criteria))
 
 
-FIGURE = PaperFigure(
-    name="entropy-mechanism-figure-12",
+FIGURE = PaperFigure.of(
+    __name__, name="entropy-mechanism-figure-12",
     source="Cui et al., Figure 12",
     title="Clip-Cov and KL-Cov at several strengths",
     paper="The KL coefficient of KL-Cov and the clip ratio of Clip-Cov control entropy.",
@@ -52,8 +51,6 @@ FIGURE = PaperFigure(
     ours="GRPO on sampled groups, four optimizer steps a batch; at each line's end the share of tokens "
     "without gradient (Clip-Cov) or the coefficient on a fifth of the tokens (KL-Cov).",
     claims=("entropy-mechanism.clip-cov", "entropy-mechanism.kl-cov"),
-    data=data,
-    finding=finding,
     headline=Headline(
         says="The strongest setting of Clip-Cov and of KL-Cov leaves more entropy than none, on both "
              "kinds of prompts.",

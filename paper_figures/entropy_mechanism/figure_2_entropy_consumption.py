@@ -17,12 +17,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from paper_figures.data import inputs, training_curves
-from paper_figures.data.tables import stacked
-from paper_figures.drawing.bands import draw_lines
-from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, level, panels
+from paper_figures.data.tables import by_panel, pick, stacked
+from paper_figures.drawing import MARKERS, REFERENCE, SERIES, draw_line, level, lines, note, panels
 from paper_figures.entropy_mechanism import model_runs
-from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline, mean_of
+from paper_figures.figure import Criterion, Finding, Headline, PaperFigure, mean_of
 
 FIRST, THIRD = 1 / 12, 1 / 3
 HALF, NEARLY_ALL = 0.5, 0.9
@@ -62,16 +60,13 @@ def consumed(values: np.ndarray) -> np.ndarray:
 
 def _shares(dataset: xarray.Dataset) -> pandas.DataFrame:
     at = np.linspace(0, 1, dataset.sizes["point"])
-    parts = []
-    for quantity, variable in (("entropy", "entropy"), ("gain", "reward")):
-        for (family, size, start), run in dataset[variable].groupby(["family", "size", "start"]):
-            values = run.values.ravel()
-            if np.isfinite(values).all():  # else the run was too short
-                parts.append(pandas.DataFrame({
-                    "series": family, "size": size, "start": start, "quantity": quantity,
-                    "x": GRID, "y": np.interp(GRID, at, consumed(values)),
-                }))
-    return pandas.concat(parts, ignore_index=True).assign(panel="share")
+    return pandas.concat([
+        pandas.DataFrame({"panel": "share", "series": family, "size": size, "start": start,
+                          "quantity": quantity, "x": GRID, "y": np.interp(GRID, at, consumed(values))})
+        for quantity, variable in (("entropy", "entropy"), ("gain", "reward"))
+        for (family, size, start), run in dataset[variable].groupby(["family", "size", "start"])
+        if np.isfinite(values := run.values.ravel()).all()  # else the run was too short
+    ], ignore_index=True)
 
 
 def _lengths(dataset: xarray.Dataset) -> pandas.DataFrame:
@@ -91,15 +86,12 @@ def _lengths(dataset: xarray.Dataset) -> pandas.DataFrame:
 
 
 def _models(runs: pandas.DataFrame) -> pandas.DataFrame:
-    parts = []
-    for (name, seed), run in runs.groupby(["run", "seed"], sort=False):
-        share = run["step"] / run["step"].max()
-        for quantity, column in (("entropy", "entropy"), ("gain", "reward")):
-            parts.append(pandas.DataFrame({
-                "series": name, "start": seed, "quantity": quantity, "x": GRID,
-                "y": np.interp(GRID, share, consumed(run[column].to_numpy())),
-            }))
-    return pandas.concat(parts).assign(panel="model") if parts else pandas.DataFrame(columns=COLUMNS)
+    return pandas.concat([pandas.DataFrame(), *(
+        pandas.DataFrame({"panel": "model", "series": name, "start": seed, "quantity": quantity,
+                          "x": GRID, "y": np.interp(GRID, run["step"] / run["step"].max(),
+                                                    consumed(run[column].to_numpy()))})
+        for (name, seed), run in runs.groupby(["run", "seed"], sort=False)
+        for quantity, column in (("entropy", "entropy"), ("gain", "reward")))])
 
 
 def gain_of_law(share: float | np.ndarray, start: float) -> np.ndarray:
@@ -114,9 +106,8 @@ def gain_of_law(share: float | np.ndarray, start: float) -> np.ndarray:
 
 def at(table: pandas.DataFrame, quantity: str, share: float) -> pandas.Series:
     """The share of a quantity at a share of the steps, by (family, size): means over starts."""
-    rows = table[(table["panel"] == "share") & (table["quantity"] == quantity)
-                 & np.isclose(table["x"], share)]
-    return rows.groupby(["series", "size"], sort=False)["y"].mean()
+    rows = pick(table, panel="share", quantity=quantity)
+    return rows[np.isclose(rows["x"], share)].groupby(["series", "size"], sort=False)["y"].mean()
 
 
 def finding(table: pandas.DataFrame) -> Finding:
@@ -149,39 +140,35 @@ def finding(table: pandas.DataFrame) -> Finding:
 
 def draw(table: pandas.DataFrame) -> Figure:
     """Draw shares over training, gain against entropy, and the first twelfth's share against length."""
-    models = table[table["panel"] == "model"]
+    of = by_panel(table)
     figure, axes = panels(2, 2, height=2.3)
-    if models.empty:
+    if "model" in of:
+        _draw_models(axes[0, 1], of["model"])
+    else:
         axes[0, 1].remove()
         axes[0, 0].set_subplotspec(axes[0, 0].get_gridspec()[0, :])
-    else:
-        _draw_models(axes[0, 1], models)
-    shares = table[table["panel"] == "share"]
-    _draw_shares(axes[0, 0], shares)
-    _draw_gain(axes[1, 0], shares)
-    _draw_lengths(axes[1, 1], table[table["panel"] == "length"])
+    _draw_shares(axes[0, 0], of["share"])
+    _draw_gain(axes[1, 0], of["share"])
+    level(axes[1, 1], PRINTED["entropy", FIRST], "paper", x=0.02, above=2, size=7)
+    lines(axes[1, 1], of["length"], "series", of["length"]["series"].unique(), center="mean",
+          band=(0, 1), xscale="log", xlabel="steps of the run", ylabel="share of entropy consumed",
+          ylim=(0, 1.04), title="in the first twelfth of a run")
     return figure
 
 
 def _draw_shares(panel: Axes, shares: pandas.DataFrame) -> None:
     runs = shares.groupby(["quantity", "series", "size", "x"], sort=False)["y"].mean().reset_index()
-    for quantity, look in QUANTITIES.items():
-        by_share = runs[runs["quantity"] == quantity].groupby("x")["y"]
-        panel.plot(by_share.median(), **look)
-        panel.fill_between(GRID, by_share.min(), by_share.max(), color=look["color"], alpha=0.15,
-                           linewidth=0)
+    for (quantity, look), marker in zip(QUANTITIES.items(), "o^", strict=True):
+        draw_line(panel, pick(runs, quantity=quantity), look, band=(0, 1))
         points = {share: y for (name, share), y in PRINTED.items() if name == quantity}
         panel.plot(list(points), list(points.values()), linestyle="none", color=look["color"],
-                   marker="o" if quantity == "entropy" else "^", markersize=6, zorder=4,
-                   markeredgecolor="black", markeredgewidth=0.5)
+                   marker=marker, markersize=6, zorder=4, markeredgecolor="black", markeredgewidth=0.5)
     for share, name in ((FIRST, "1/12"), (THIRD, "1/3")):
         panel.axvline(share, **REFERENCE)
         panel.annotate(name, (share, 0.02), xytext=(3, 0), textcoords="offset points", fontsize=7,
                        color="#555555")
-    for y, text, look in ((0.6, "gain (▲ paper)", QUANTITIES["gain"]),
-                          (0.45, "entropy (● paper)", QUANTITIES["entropy"])):
-        panel.annotate(text, (0.98, y), xycoords="axes fraction", ha="right", fontsize=7.5,
-                       color=str(look["color"]))
+    note(panel, "gain (▲ paper)", 0.98, 0.6, size=7.5, color=QUANTITIES["gain"]["color"])
+    note(panel, "entropy (● paper)", 0.98, 0.45, size=7.5, color=QUANTITIES["entropy"]["color"])
     panel.set(xlabel="share of the steps", xlim=(0, 1), ylim=(0, 1.04),
               ylabel="share of the whole change", title="simulated")
 
@@ -202,40 +189,28 @@ def _draw_gain(panel: Axes, shares: pandas.DataFrame) -> None:
     panel.plot([PRINTED["entropy", s] for s in (FIRST, THIRD)],
                [PRINTED["gain", s] for s in (FIRST, THIRD)], linestyle="none", marker="*",
                markersize=8, color="black", zorder=4)
-    panel.annotate("★ paper", (0.97, 0.1), xycoords="axes fraction", ha="right", fontsize=7)
-    panel.annotate("grey: simulated", (0.97, 0.02), xycoords="axes fraction", ha="right", fontsize=7,
-                   color="#555555")
+    note(panel, "★ paper", 0.97, 0.1)
+    note(panel, "grey: simulated", 0.97, 0.02, color="#555555")
     panel.set(xlabel="share of entropy consumed", ylabel="share of the gain", xlim=(0, 1.01),
               ylim=(0, 1.04), title="gain, as the law has it")
-
-
-def _draw_lengths(panel: Axes, lengths: pandas.DataFrame) -> None:
-    looks = dict(zip(lengths["series"].unique(), SERIES, strict=False))
-    labels = draw_lines(panel, lengths, "series", looks, center="mean", band=(0, 1))
-    level(panel, PRINTED["entropy", FIRST], "paper", x=0.02, above=2, size=7)
-    panel.set(xscale="log", xlabel="steps of the run", ylabel="share of entropy consumed",
-              ylim=(0, 1.04), title="in the first twelfth of a run")
-    label_ends(panel, labels)
 
 
 def _draw_models(panel: Axes, models: pandas.DataFrame) -> None:
     names = models["series"].unique()
     for i, name in enumerate(names):
-        rows = models[models["series"] == name]
         for quantity, look in QUANTITIES.items():
-            mean = rows[rows["quantity"] == quantity].groupby("x")["y"].mean()
-            panel.plot(mean, marker=MARKERS[i], markevery=(4, 12), markersize=3.5,
-                       **{**look, "linewidth": 1.0})
-        panel.annotate(f"{GLYPHS[i]} {name}", (0.98, 0.04 + 0.09 * (len(names) - 1 - i)), ha="right",
-                       xycoords="axes fraction", fontsize=7, color="#333333")
+            draw_line(panel, pick(models, series=name, quantity=quantity),
+                      {**look, "linewidth": 1.0, "marker": MARKERS[i], "markevery": (4, 12),
+                       "markersize": 3.5}, center="mean", band=None)
+        note(panel, f"{GLYPHS[i]} {name}", 0.98, 0.04 + 0.09 * (len(names) - 1 - i))
     for share in (FIRST, THIRD):
         panel.axvline(share, **REFERENCE)
     panel.set(xlabel="share of the steps", xlim=(0, 1), ylim=(min(0.0, models["y"].min()), None),
               title="trained transformers")
 
 
-FIGURE = PaperFigure(
-    name="entropy-mechanism-figure-2",
+FIGURE = PaperFigure.of(
+    __name__, name="entropy-mechanism-figure-2",
     source="Cui et al., Figure 2",
     title="entropy consumed and reward gained over training",
     paper="Over 11 runs the first twelfth of the steps takes 73 % of entropy and 76 % of gain, the "
@@ -245,8 +220,6 @@ FIGURE = PaperFigure(
     "range), cut where the first twelfth has consumed 73 %; long runs with one right answer of 20, cut "
     "at every length.",
     claims=("entropy-mechanism.performance-law",),
-    data=data,
-    finding=finding,
     headline=Headline(
         says="In the simulated sets entropy and gain are both spent early, but gain does not keep the "
              "pace of entropy.",
@@ -255,6 +228,5 @@ FIGURE = PaperFigure(
                "for gain at the pace of entropy, with 30 answers",
                "for gain at the pace of entropy, with 100 answers"),
     ),
-    draw=draw,
     recipes=("paper/entropy-mechanism-grpo", "gpu-small/grpo"),
 )

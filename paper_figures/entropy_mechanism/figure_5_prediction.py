@@ -16,12 +16,11 @@ from matplotlib.figure import Figure
 
 from entropy_theory import performance_law as law
 from paper_figures.data import inputs, training_curves
-from paper_figures.data.tables import stacked
-from paper_figures.drawing.style import REFERENCE, SERIES, panels
+from paper_figures.data.tables import pick, stacked
+from paper_figures.drawing import REFERENCE, SERIES, dots, note, panels
 from paper_figures.entropy_mechanism import model_runs
 from paper_figures.entropy_mechanism.drawing import draw_by_size, fill_rows
-from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline, mean_of
+from paper_figures.figure import Criterion, Finding, Headline, PaperFigure, mean_of
 
 MODELS_DRAWN = 2
 EARLY, LATER = 36, 200
@@ -112,28 +111,27 @@ def finding(table: pandas.DataFrame) -> Finding:
 
 def draw(table: pandas.DataFrame) -> Figure:
     """Draw the best and the worst announcement, all errors by number of answers, and training runs."""
-    models = table[table["panel"] == "model"]
+    models = pick(table, panel="model")
     names = list(models["series"].unique())[:MODELS_DRAWN]
     figure, axes = panels(2 + (len(names) + 1) // 2, 2, height=2.2)
     fill_rows(axes, 4 + len(names))
-    curves = table[table["panel"] == "curve"]
-    for panel, ((family, size), rows) in zip(
-            axes[0], curves.groupby(["series", "size"], sort=False), strict=False):
+    curves = pick(table, panel="curve").groupby(["series", "size"], sort=False)
+    for panel, ((family, size), rows) in zip(axes[0], curves, strict=False):
         _draw_curve(panel, rows, EARLY)
         panel.set_title(f"{family}, {size:.0f} answers")
-    errors = table[table["panel"] == "error"]
-    draw_by_size(axes[1, 0], errors, "error", names=False, scale="log")
+    errors = pick(table, panel="error")
+    draw_by_size(axes[1, 0], errors, "error", names=False, scale="log", ylabel="rms error (reward)",
+                 title="error over the later points")
     for error, _ in PRINTED.values():
         axes[1, 0].axhline(error, **REFERENCE)
     axes[1, 0].annotate("paper", (1.01, 0.0103), xycoords=("axes fraction", "data"), va="center",
                         fontsize=7, color="#555555")
-    axes[1, 0].set(ylabel="rms error (reward)", title="error over the later points")
-    draw_by_size(axes[1, 1], errors, "final_error")
     axes[1, 1].axhline(0, **REFERENCE)
-    axes[1, 1].set(ylabel="predicted minus true", title="error at the end")
+    draw_by_size(axes[1, 1], errors, "final_error", ylabel="predicted minus true",
+                 title="error at the end")
     for panel, name in zip(axes[2:].flat, names, strict=False):
-        rows = models[models["series"] == name]
-        one = rows[rows["start"] == rows["start"].min()]
+        rows = pick(models, series=name)
+        one = pick(rows, start=rows["start"].min())
         _draw_curve(panel, one, max(3, round(len(one) * EARLY / (EARLY + LATER))))
         panel.set(xlabel="entropy (nats per token)", ylabel="mean reward", title=str(name))
     return figure
@@ -145,19 +143,17 @@ def _draw_curve(panel: Axes, rows: pandas.DataFrame, early: int) -> None:
                        alpha=0.2, linewidth=0)
     panel.plot(ordered["entropy"], ordered["announced"], **SERIES[1])
     first, rest = rows.iloc[:early], rows.iloc[early:]
-    panel.plot(rest["entropy"], rest["reward"], linestyle="none", marker="o", markersize=2.2,
-               color=SERIES[0]["color"])
-    panel.plot(first["entropy"], first["reward"], linestyle="none", marker="s", markersize=2.8,
-               color="black", markerfacecolor="none", markeredgewidth=0.6)
+    blue = SERIES[0]["color"]
+    dots(panel, rest["entropy"], rest["reward"], markersize=2.2, markerfacecolor=blue)
+    dots(panel, first["entropy"], first["reward"], 1, markersize=2.8, color="black", markeredgewidth=0.6)
     panel.set(xlabel="entropy (nats)", ylabel="P(right answer)")
-    for k, (text, color) in enumerate((("□ fitted", "black"), ("● later", SERIES[0]["color"]),
+    for k, (text, color) in enumerate((("□ fitted", "black"), ("● later", blue),
                                        ("law, 95 % interval", SERIES[1]["color"]))):
-        panel.annotate(text, (0.04, 0.24 - 0.1 * k), xycoords="axes fraction", fontsize=7,
-                       color=str(color))
+        note(panel, text, 0.04, 0.24 - 0.1 * k, color=color)
 
 
-FIGURE = PaperFigure(
-    name="entropy-mechanism-figure-5",
+FIGURE = PaperFigure.of(
+    __name__, name="entropy-mechanism-figure-5",
     source="Cui et al., Figure 5",
     title="the end of a run predicted from its first 15 %",
     paper="From the first 15 % of the steps the law predicts the rest within 0.9 % on mathematics and "
@@ -167,14 +163,11 @@ FIGURE = PaperFigure(
     "answers; above the best and the worst predicted set; below the errors of all, means over starts "
     "with their range.",
     claims=("entropy-mechanism.performance-law",),
-    data=data,
-    finding=finding,
     headline=Headline(
         says="The first 15 % of a run predict the rest as in the paper with a quarter right of 10 "
              "answers, not with one right.",
         holds=("with a quarter right, 10 answers",),
         fails=("with one right, 10 answers", "with one right, 30 answers", "with one right, 100 answers"),
     ),
-    draw=draw,
     recipes=("paper/entropy-mechanism-grpo", "gpu-small/grpo"),
 )

@@ -15,9 +15,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from paper_figures.data import inputs
-from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, panels
-from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline
+from paper_figures.data.tables import long, pick, stacked
+from paper_figures.drawing import MARKERS, REFERENCE, SERIES, dots, panels
+from paper_figures.figure import Criterion, Finding, Headline, PaperFigure
 
 BASE, OTHER = "GRPO", "natural gradient"
 SAMPLED = ", sampled"
@@ -37,26 +37,21 @@ def data(results: Path) -> pandas.DataFrame:
     of the same start and mode; NaN where a run never gets there), "fit" (a row a run: the law).
     """
     dataset = inputs.simulation(results, "performance_law_coefficients")
-    keys = ["algorithm", "right_answers", "start"]
-    entropy = dataset.start_entropy * dataset.share
-    curve = dataset[["reward_at_entropy"]].assign(entropy=entropy).to_dataframe().reset_index()
-    begin = dataset[["start_entropy", "start_reward"]].to_dataframe().reset_index()
-    begin = begin.rename(columns={"start_entropy": "entropy", "start_reward": "reward_at_entropy"})
-    fit = dataset[["a", "b"]].to_dataframe().reset_index()[[*keys, "a", "b"]]
-    columns = [*keys, "share", "entropy", "reward_at_entropy"]
-    parts = [begin.assign(share=1.0)[columns].assign(panel="curve"),
-             curve[columns].assign(panel="curve"), fit.assign(panel="fit")]
-    table = pandas.concat(parts, ignore_index=True).rename(columns={"reward_at_entropy": "reward"})
+    begin = long(dataset[["start_entropy", "start_reward"]], "curve",
+                 rename={"start_entropy": "entropy", "start_reward": "reward"}).assign(share=1.0)
+    curve = long(dataset[["reward_at_entropy"]].assign(entropy=dataset.start_entropy * dataset.share),
+                 "curve", rename={"reward_at_entropy": "reward"})
+    table = stacked([begin, curve, long(dataset[["a", "b"]], "fit")], COLUMNS)
     table["sampled"] = table["algorithm"].str.endswith(SAMPLED)
     table["algorithm"] = table["algorithm"].replace(SHORT)
     same = ["sampled", "right_answers", "start", "share"]
-    base = table[(table["panel"] == "curve") & (table["algorithm"] == BASE)].set_index(same)["reward"]
+    base = pick(table, panel="curve", algorithm=BASE).set_index(same)["reward"]
     table = table.join(base.rename("base"), on=same)
     exact = base.xs(False, level="sampled")
     alone = table["algorithm"] == OTHER
     table.loc[alone, "base"] = table.loc[alone].join(exact.rename("e"), on=same[1:])["e"]
     table["gap"] = table["reward"] - table["base"]
-    return table.reindex(columns=COLUMNS)
+    return table[COLUMNS]
 
 
 def gaps(table: pandas.DataFrame) -> pandas.Series:
@@ -85,17 +80,17 @@ def finding(table: pandas.DataFrame) -> Finding:
 
 def draw(table: pandas.DataFrame) -> Figure:
     """Draw reward against entropy, and its gap to GRPO's, a column for each number of right answers."""
-    curve = table[table["panel"] == "curve"]
+    curve = pick(table, panel="curve")
     sizes = sorted(curve["right_answers"].unique())
     figure, axes = panels(2, len(sizes), height=2.2, sharey="row")
-    for column, size in enumerate(sizes):
-        here = curve[curve["right_answers"] == size]
-        _draw(axes[0, column], here, "entropy", "reward")
-        axes[0, column].set(title="one right answer of 20" if size == 1 else f"{size} right answers",
-                            xlabel="entropy (nats)")
-        _draw(axes[1, column], here[here["share"] < 1], "share", "gap")
-        axes[1, column].axhline(0, **REFERENCE)
-        axes[1, column].set(xlabel="entropy over its start", xlim=(1, 0))
+    for (above, below), size in zip(axes.T, sizes, strict=True):
+        here = pick(curve, right_answers=size)
+        _draw(above, here, "entropy", "reward")
+        above.set(title="one right answer of 20" if size == 1 else f"{size} right answers",
+                  xlabel="entropy (nats)")
+        _draw(below, here[here["share"] < 1], "share", "gap")
+        below.axhline(0, **REFERENCE)
+        below.set(xlabel="entropy over its start", xlim=(1, 0))
     axes[0, 0].set_ylabel("P(right answer)")
     axes[1, 0].set_ylabel("reward beyond GRPO's")
     _key(axes[0, -1])
@@ -105,12 +100,11 @@ def draw(table: pandas.DataFrame) -> Figure:
 def _draw(panel: Axes, rows: pandas.DataFrame, x: str, y: str) -> None:
     """Draw means over starts, lines in exact expectation and open markers from samples."""
     for name, i in LOOKS.items():
-        for sampled, group in rows[rows["algorithm"] == name].groupby("sampled"):
+        for sampled, group in pick(rows, algorithm=name).groupby("sampled"):
             by_share = group.groupby("share")
             mean = by_share[[x, y]].mean().dropna()
             if sampled:
-                panel.plot(mean[x], mean[y], linestyle="none", marker=MARKERS[i], markersize=4,
-                           color=SERIES[i]["color"], markerfacecolor="none", markeredgewidth=0.9)
+                dots(panel, mean[x], mean[y], i, markersize=4, markeredgewidth=0.9)
             else:
                 panel.plot(mean[x], mean[y], **SERIES[i])
                 low, high = by_share[y].min()[mean.index], by_share[y].max()[mean.index]
@@ -126,8 +120,8 @@ def _key(panel: Axes) -> None:
                  title_fontsize=6.5, handlelength=3)
 
 
-FIGURE = PaperFigure(
-    name="entropy-mechanism-figure-6",
+FIGURE = PaperFigure.of(
+    __name__, name="entropy-mechanism-figure-6",
     source="Cui et al., Figure 6",
     title="reward against entropy under different algorithms",
     paper="The law's coefficients do not depend on the algorithm: GRPO, RLOO, PRIME and REINFORCE++ "
@@ -135,14 +129,11 @@ FIGURE = PaperFigure(
     place="Figure 6",
     ours="The same algorithms but PRIME, and the natural gradient, from the same starts on 24 prompts "
     "with 20 answers; means, bands from the lowest to the highest start.",
-    data=data,
-    finding=finding,
     headline=Headline(
         says="GRPO, RLOO and REINFORCE++ share one curve of reward against entropy; the natural "
              "gradient leaves it.",
         holds=("",),
         fails=("for the natural gradient",),
     ),
-    draw=draw,
     recipes=("paper/entropy-mechanism-grpo",),
 )

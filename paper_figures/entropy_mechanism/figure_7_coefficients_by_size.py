@@ -19,11 +19,10 @@ from matplotlib.figure import Figure
 
 from entropy_theory import performance_law as law
 from paper_figures.data import inputs, training_curves
-from paper_figures.data.tables import stacked
+from paper_figures.data.tables import long, pick, stacked
 from paper_figures.data.training_curves import Choice
-from paper_figures.drawing.style import MARKERS, SERIES, panels
-from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline
+from paper_figures.drawing import SERIES, dots, draw_line, marked, panels
+from paper_figures.figure import Criterion, Finding, Headline, PaperFigure
 
 KNOWLEDGE = "prior"
 STAND_INS = {"prior": "knowledge", "features": "parameters, pretrained",
@@ -47,9 +46,8 @@ def data(results: Path) -> pandas.DataFrame:
 def _simulated(dataset: xarray.Dataset) -> pandas.DataFrame:
     names = {f"capacity_{name}": name for name in COEFFICIENTS}
     names |= {"capacity_final_reward": "reward", "capacity_size": "size"}
-    frame = dataset[[*names]].to_dataframe().reset_index().rename(columns=names)
-    frame["stand_in"] = frame["stand_in"].map(STAND_INS)
-    return frame.dropna(subset=["a"])
+    frame = long(dataset[[*names]], "", rename=names)
+    return frame.assign(stand_in=frame["stand_in"].map(STAND_INS)).dropna(subset=["a"])
 
 
 def _models(results: Path) -> pandas.DataFrame:
@@ -90,8 +88,7 @@ def line(sizes: np.ndarray, values: np.ndarray) -> tuple[float, float, float, fl
 
 def means(table: pandas.DataFrame, stand_in: str) -> pandas.DataFrame:
     """The means over starts by size, for one stand-in."""
-    rows = table[table["stand_in"] == stand_in]
-    return rows.groupby("size")[[*COEFFICIENTS, "reward"]].mean()
+    return pick(table, stand_in=stand_in).groupby("size")[[*COEFFICIENTS, "reward"]].mean()
 
 
 def finding(table: pandas.DataFrame) -> Finding:
@@ -137,17 +134,13 @@ def draw(table: pandas.DataFrame) -> Figure:
 
 
 def _draw_line(panel: Axes, rows: pandas.DataFrame, name: str, k: int) -> None:
-    by_size = rows.groupby("size")[name]
-    mean = by_size.mean()
+    draw_line(panel, rows, {**marked(k), "linestyle": "none", "markersize": 4, "markerfacecolor": "none"},
+              x="size", y=name, center="mean", band=(0, 1), bars=True)
+    mean = rows.groupby("size")[name].mean()
     sizes = mean.index.to_numpy(float)
-    look = SERIES[k]
-    panel.errorbar(
-        sizes, mean, yerr=[mean - by_size.min(), by_size.max() - mean], linestyle="none",
-        marker=MARKERS[k], markersize=4, markerfacecolor="none", elinewidth=0.8, color=look["color"])
-    slope, offset = np.polyfit(np.log(sizes[:-1]), mean.to_numpy()[:-1], 1)
-    panel.plot(sizes, slope * np.log(sizes) + offset, **{**look, "linewidth": 1.0})
-    panel.plot(sizes[-1], slope * np.log(sizes[-1]) + offset, linestyle="none", marker="x",
-               markersize=6, color=look["color"], markeredgewidth=1.4)
+    line = np.polynomial.Polynomial.fit(np.log(sizes[:-1]), mean.to_numpy()[:-1], 1)(np.log(sizes))
+    panel.plot(sizes, line, **{**SERIES[k], "linewidth": 1.0})
+    dots(panel, sizes[-1], line[-1], k, marker="x", markersize=6, markeredgewidth=1.4)
 
 
 def _ticks(panel: Axes, rows: pandas.DataFrame, name: str) -> None:
@@ -159,8 +152,8 @@ def _ticks(panel: Axes, rows: pandas.DataFrame, name: str) -> None:
     panel.set_ylim(0, float(rows[name].max()) * 1.25)
 
 
-FIGURE = PaperFigure(
-    name="entropy-mechanism-figure-7",
+FIGURE = PaperFigure.of(
+    __name__, name="entropy-mechanism-figure-7",
     source="Cui et al., Figure 7",
     title="the law's coefficients against size",
     paper="The law's coefficients lie on lines in the logarithm of a model's size, so that those of "
@@ -170,13 +163,10 @@ FIGURE = PaperFigure(
     "Lines through all but the largest size, crosses what they predict for it; bars from the lowest to "
     "the highest start.",
     claims=("entropy-mechanism.ceiling", "entropy-mechanism.performance-law"),
-    data=data,
-    finding=finding,
     headline=Headline(
         says="As parameters are added, a and b are not both lines in log size that predict the largest "
              "size, pretrained or not.",
         fails=("for parameters, pretrained", "for parameters, one start"),
     ),
-    draw=draw,
     recipes=("paper/entropy-mechanism-grpo", "gpu-small/sizes"),
 )

@@ -15,19 +15,16 @@ from pathlib import Path
 
 import numpy as np
 import pandas
-import xarray
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from paper_figures.data import inputs, training_curves
-from paper_figures.data.tables import stacked
+from paper_figures.data.tables import by_panel, long, pick, stacked
 from paper_figures.data.training_curves import told_apart
-from paper_figures.drawing.bands import draw_lines
-from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels
+from paper_figures.drawing import MARKERS, REFERENCE, SERIES, lines, marked, panels
 from paper_figures.entropy_mechanism import model_runs
 from paper_figures.entropy_mechanism.drawing import fill_rows
-from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline, exact
+from paper_figures.figure import Criterion, Finding, Headline, PaperFigure, exact
 
 THEOREM = {"PG": "theorem_1", "NPG": "theorem_2", "GRPO": "theorem_1", "GRPO, sampled": "theorem_1"}
 """The theorem about each rule; GRPO's advantages are scaled, which the theorems leave out."""
@@ -54,36 +51,19 @@ def data(results: Path) -> pandas.DataFrame:
     identity = inputs.simulation(results, "covariance_identity")
     trees = inputs.simulation(results, "covariance_identity_on_trees")
     models, provenance = _models(results)
-    parts = [_changes(identity), _difficulty(identity), _tokens(trees), models]
-    table = stacked(parts, COLUMNS)
+    rate = identity.learning_rate.values[identity.sizes["learning_rate"] // 2]
+    table = stacked([
+        *(long(identity[["measured", theorem]].sel(rule=rule), "change", rename={
+            "step": "x", "measured": "y", theorem: "announced", "rule": "series"})
+          for rule, theorem in THEOREM.items()),
+        long(identity.covariance_by_accuracy.sel(estimate=list(ESTIMATES), learning_rate=rate),
+             "difficulty", "record", {"estimate": "series", "batch_accuracy": "group"}),
+        long(trees.relative_error.sel(rule="PG", learning_rate=float(trees.learning_rate.min()),
+                                      announcement=list(ANNOUNCEMENTS)),
+             "tokens", "horizon", {"announcement": "series", "length": "group"}),
+        models], COLUMNS)
     table.attrs["inputs"] = provenance
     return table
-
-
-def _changes(dataset: xarray.Dataset) -> pandas.DataFrame:
-    parts = []
-    for rule, theorem in THEOREM.items():
-        one = dataset[["measured", theorem]].sel(rule=rule).to_dataframe().reset_index()
-        parts.append(one.rename(columns={
-            "step": "x", "measured": "y", theorem: "announced", "rule": "series"}))
-    return pandas.concat(parts, ignore_index=True).assign(panel="change")
-
-
-def _difficulty(dataset: xarray.Dataset) -> pandas.DataFrame:
-    rate = dataset.learning_rate.values[dataset.sizes["learning_rate"] // 2]
-    chosen = dataset.covariance_by_accuracy.sel(estimate=list(ESTIMATES), learning_rate=rate)
-    frame = chosen.to_dataframe(name="y").reset_index().rename(
-        columns={"estimate": "series", "batch_accuracy": "group", "record": "x"})
-    return frame.assign(panel="difficulty")
-
-
-def _tokens(dataset: xarray.Dataset) -> pandas.DataFrame:
-    rate = float(dataset.learning_rate.min())
-    error = dataset.relative_error.sel(
-        rule="PG", learning_rate=rate, announcement=list(ANNOUNCEMENTS))
-    frame = error.to_dataframe(name="y").reset_index().rename(
-        columns={"announcement": "series", "length": "group", "horizon": "x"})
-    return frame.assign(panel="tokens")
 
 
 def _models(results: Path) -> tuple[pandas.DataFrame, dict[str, object]]:
@@ -128,8 +108,8 @@ def comparison(changes: pandas.DataFrame) -> pandas.DataFrame:
 
 def ordered(difficulty: pandas.DataFrame, estimate: str) -> pandas.Series:
     """Whether covariance rises with batch accuracy, by (right answers, step), at records without NaN."""
-    rows = difficulty[difficulty["series"] == estimate]
-    wide = rows.pivot_table(index=["right_answers", "x"], columns="group", values="y").dropna()
+    wide = pick(difficulty, series=estimate).pivot_table(
+        index=["right_answers", "x"], columns="group", values="y").dropna()
     return (wide.diff(axis=1).iloc[:, 1:] > 0).all(axis=1)
 
 
@@ -171,15 +151,24 @@ def finding(table: pandas.DataFrame) -> Finding:
 
 def draw(table: pandas.DataFrame) -> Figure:
     """Draw change against covariance, covariance by difficulty, and audited steps if there are any."""
-    of = {name: table[table["panel"] == name] for name in table["panel"].unique()}
+    of = by_panel(table)
     figure, axes = panels(3, 2, height=2.15)
     fill_rows(axes, 5 + ("model" in of))
     _draw_steps(axes[0, 0], of["change"])
     _draw_errors(axes[0, 1], of["change"])
     for panel, name in zip(axes[1], ESTIMATES, strict=True):
-        _draw_difficulty(panel, of["difficulty"][of["difficulty"]["series"] == name])
-        panel.set_title(f"by batch accuracy: {ESTIMATES[name]}")
-    _draw_tokens(axes[2, 0], of["tokens"])
+        panel.axhline(0, **REFERENCE)
+        # Means over numbers of right answers.
+        lines(panel, pick(of["difficulty"], series=name), "group", center="mean", band=None,
+              name="{:g}".format, xlabel="step", ylabel="covariance (nats)",
+              title=f"by batch accuracy: {ESTIMATES[name]}")
+    tokens = of["tokens"]
+    names = [f"{ANNOUNCEMENTS[series]}, {length}" for series, length in
+             tokens[["series", "group"]].to_numpy()]
+    lines(axes[2, 0], tokens.assign(name=names), "name",
+          {name: {**marked(i), "markersize": 3.5} for i, name in enumerate(dict.fromkeys(names))},
+          band=None, ticks="{:g}", xlabel="tokens of a response, at most", ylabel="relative error",
+          ylim=(-0.03, None), title="policy gradient, longer responses")
     if "model" in of:
         _draw_models(axes[2, 1], of["model"])
     return figure
@@ -188,60 +177,26 @@ def draw(table: pandas.DataFrame) -> Figure:
 def _draw_steps(panel: Axes, changes: pandas.DataFrame) -> None:
     """Draw GRPO at the middle learning rate, with the most right answers: means over starts."""
     rates = sorted(changes["learning_rate"].unique())
-    rate, right = rates[len(rates) // 2], changes["right_answers"].max()
-    rows = changes[(changes["series"] == "GRPO") & (changes["learning_rate"] == rate)
-                   & (changes["right_answers"] == right)]
-    labels = []
-    for look, (column, name) in zip(SERIES, (("y", "measured"), ("announced", "Theorem 1")),
-                                    strict=False):
-        by_step = -rows.groupby("x")[column].agg(["mean", "min", "max"]) * 1000
-        panel.plot(by_step["mean"], **look)
-        panel.fill_between(by_step.index, by_step["min"], by_step["max"], color=look["color"],
-                           alpha=0.15, linewidth=0)
-        labels.append((by_step.index[-1], by_step["mean"].iloc[-1], name, str(look["color"])))
-    panel.set(xlabel="step", ylabel="entropy lost (millinats)", ylim=(min(
-        0.0, 1000 * float(-rows[["y", "announced"]].max().max())), None))
-    panel.set_title("a step of GRPO")
-    panel.margins(x=0)
-    label_ends(panel, labels)
+    rows = pick(changes, series="GRPO", learning_rate=rates[len(rates) // 2],
+                right_answers=changes["right_answers"].max())
+    lost = pandas.concat([
+        pandas.DataFrame({"name": name, "x": rows["x"], "y": -1000 * rows[column]})
+        for column, name in (("y", "measured"), ("announced", "Theorem 1"))])
+    lines(panel, lost, "name", ("measured", "Theorem 1"), center="mean", band=(0, 1), xlabel="step",
+          ylabel="entropy lost (millinats)", ylim=(min(0.0, float(lost["y"].min())), None),
+          title="a step of GRPO")
 
 
 def _draw_errors(panel: Axes, changes: pandas.DataFrame) -> None:
-    found = comparison(changes)
-    labels = []
+    found = comparison(changes).reset_index()
+    looks, names = {}, {}
     for i, rule in enumerate(THEOREM):
-        rest = found.loc[rule]["rest"]
-        panel.plot(rest, marker=MARKERS[i], markersize=3.5, **SERIES[i])
-        factor = found.loc[rule]["slope"].iloc[0]
-        labels.append((rest.index[-1], rest.iloc[-1],
-                       f"{rule.removeprefix('GRPO, ')} (×{factor:.1f})", str(SERIES[i]["color"])))
-    rates = sorted(changes["learning_rate"].unique())
-    panel.set(xscale="log", yscale="log")
-    panel.set_xticks(rates, [f"{rate:g}" for rate in rates])
-    panel.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
-    panel.set(xlabel="learning rate", ylabel="relative error", title="what factor × theorem leaves")
-    label_ends(panel, labels)
-
-
-def _draw_difficulty(panel: Axes, rows: pandas.DataFrame) -> None:
-    """Draw covariances by difficulty, means over numbers of right answers."""
-    labels = draw_lines(panel, rows, "group", center="mean", band=None, name="{:g}".format)
-    panel.axhline(0, **REFERENCE)
-    panel.set(xlabel="step", ylabel="covariance (nats)")
-    panel.margins(x=0)
-    label_ends(panel, labels)
-
-
-def _draw_tokens(panel: Axes, rows: pandas.DataFrame) -> None:
-    labels = []
-    for i, ((name, length), group) in enumerate(rows.groupby(["series", "group"], sort=False)):
-        panel.plot(group["x"], group["y"], marker=MARKERS[i], markersize=3.5, **SERIES[i])
-        labels.append((group["x"].iloc[-1], group["y"].iloc[-1], f"{ANNOUNCEMENTS[str(name)]}, {length}",
-                       str(SERIES[i]["color"])))
-    panel.set_xticks(sorted(rows["x"].unique()))
-    panel.set(xlabel="tokens of a response, at most", ylabel="relative error", ylim=(-0.03, None),
-              title="policy gradient, longer responses")
-    label_ends(panel, labels)
+        factor = pick(found, series=rule)["slope"].iloc[0]
+        looks[rule] = {**marked(i), "markersize": 3.5}
+        names[rule] = f"{rule.removeprefix('GRPO, ')} (×{factor:.1f})"
+    lines(panel, found, "series", looks, x="learning_rate", y="rest", band=None, name=names.__getitem__,
+          ticks="{:g}", xscale="log", yscale="log", xlabel="learning rate", ylabel="relative error",
+          title="what factor × theorem leaves")
 
 
 def _draw_models(panel: Axes, rows: pandas.DataFrame) -> None:
@@ -256,8 +211,8 @@ def _draw_models(panel: Axes, rows: pandas.DataFrame) -> None:
     panel.set_title("steps of transformers")
 
 
-FIGURE = PaperFigure(
-    name="entropy-mechanism-figure-8",
+FIGURE = PaperFigure.of(
+    __name__, name="entropy-mechanism-figure-8",
     source="Cui et al., Figure 8",
     title="entropy change against covariance, and covariance by difficulty",
     paper="Along GRPO entropy change and covariance show similar trends, the covariance stays mostly "
@@ -268,14 +223,11 @@ FIGURE = PaperFigure(
          "by the theorem and from samples. Last: error of Lemma 1 for responses of several tokens.",
     claims=("entropy-mechanism.action-sequence-covariance", "entropy-mechanism.matched-exactly",
             "entropy-mechanism.theorem-2"),
-    data=data,
-    finding=finding,
     headline=Headline(
         says="GRPO's entropy change follows the covariance, at our rates not exactly; easier prompts "
              "have larger covariances as estimated from samples, not by Theorem 1.",
         holds=("for the trend along GRPO", "for the order by difficulty, estimated from samples"),
         fails=("as an exact match", "for the order by difficulty, by Theorem 1 itself"),
     ),
-    draw=draw,
     recipes=("paper/entropy-mechanism-grpo", "gpu-small/grpo"),
 )

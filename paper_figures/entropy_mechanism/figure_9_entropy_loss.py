@@ -15,8 +15,7 @@ import pandas
 
 from paper_figures.data.training_curves import Choice
 from paper_figures.entropy_mechanism import sweeps
-from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline
+from paper_figures.figure import Criterion, Finding, Headline, PaperFigure
 from simulations.experiments.intervention_sweeps import FAMILIES
 
 RULE = "entropy bonus"
@@ -64,8 +63,8 @@ def finding(table: pandas.DataFrame) -> Finding:
     return Finding(criteria=tuple(criteria))
 
 
-FIGURE = PaperFigure(
-    name="entropy-mechanism-figure-9",
+FIGURE = PaperFigure.of(
+    __name__, name="entropy-mechanism-figure-9",
     source="Cui et al., Figure 9",
     title="an entropy bonus at several coefficients",
     paper="An entropy loss is sensitive to its coefficient: small ones change little, the largest makes "
@@ -74,8 +73,6 @@ FIGURE = PaperFigure(
     ours="GRPO on sampled groups with a bonus of the coefficient at each line's end; means over starts "
     "and their 95 % intervals.",
     claims=("aepo.collapse-or-explosion", "extension.entropy-bonus"),
-    data=data,
-    finding=finding,
     headline=Headline(
         says="With five right answers the largest bonus makes entropy explode, and a gain like KL-Cov's "
              "is ruled out; with one right this fails.",

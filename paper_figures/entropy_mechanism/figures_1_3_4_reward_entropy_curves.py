@@ -19,13 +19,11 @@ from matplotlib.figure import Figure
 
 from entropy_theory import performance_law as law
 from paper_figures.data import inputs, training_curves
-from paper_figures.data.tables import even_in_log, stacked
-from paper_figures.drawing.bands import draw_lines
-from paper_figures.drawing.style import MARKERS, SERIES, label_ends, marked, panels
+from paper_figures.data.tables import by_panel, even_in_log, long, pick, stacked
+from paper_figures.drawing import MARKERS, SERIES, lines, marked, panels
 from paper_figures.entropy_mechanism import model_runs
 from paper_figures.entropy_mechanism.drawing import draw_by_size, fill_rows
-from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline, mean_of
+from paper_figures.figure import Criterion, Finding, Headline, PaperFigure, mean_of
 
 POINTS = 40
 """Points drawn of each curve, even in the logarithm of the step: most of it is in the first steps."""
@@ -47,29 +45,22 @@ def data(results: Path) -> pandas.DataFrame:
     dataset = inputs.simulation(results, "performance_law_curves")
     trees = inputs.simulation(results, "performance_law_on_trees")
     runs = model_runs.curves(results, least_steps=20)
-    parts = [*_curves(dataset), _token_fits(trees), *_models(runs)]
-    return stacked(parts, COLUMNS, runs)
+    token_fits = long(trees[["a", "b", "r_squared", "rmse"]], "token fit",
+                      rename={"length": "series", "horizon": "size"}).dropna(subset=["rmse"])
+    return stacked([*_curves(dataset), token_fits, *_models(runs)], COLUMNS, runs)
 
 
 def _curves(dataset: xarray.Dataset) -> list[pandas.DataFrame]:
-    dataset = dataset.rename({"family": "series"})
     best = dataset.rival.values[dataset.aicc.fillna(np.inf).argmin("rival").values]
     miss = abs(dataset.b - dataset.a * np.exp(dataset.entropy) - dataset.reward)
-    fits = dataset[["a", "b", "r_squared", "rmse"]].assign(
-        best_form=(dataset.horizon.dims, best), largest_miss=miss.max("point"))
-    fitted = fits.to_dataframe().reset_index().dropna(subset=["rmse"])
+    names = {"family": "series"}
+    fitted = long(dataset[["a", "b", "r_squared", "rmse"]].assign(
+        best_form=(dataset.horizon.dims, best), largest_miss=miss.max("point")), "fit", rename=names)
     # Where all answers are alike, so are all starts.
-    fitted = fitted.drop_duplicates(["series", "size", "a", "b", "rmse"])
-    picks = even_in_log(dataset.point.values, POINTS)
-    points = dataset[["entropy", "reward"]].isel(point=picks).to_dataframe().reset_index()
-    points = points.merge(fitted[["series", "size", "start"]])
-    return [points.assign(panel="curve"), fitted.assign(panel="fit")]
-
-
-def _token_fits(dataset: xarray.Dataset) -> pandas.DataFrame:
-    dataset = dataset.rename({"length": "series", "horizon": "size"})
-    fitted = dataset[["a", "b", "r_squared", "rmse"]].to_dataframe().reset_index()
-    return fitted.dropna(subset=["rmse"]).assign(panel="token fit")
+    fitted = fitted.dropna(subset=["rmse"]).drop_duplicates(["series", "size", "a", "b", "rmse"])
+    points = long(dataset[["entropy", "reward"]].isel(point=even_in_log(dataset.point.values, POINTS)),
+                  "curve", rename=names)
+    return [points.merge(fitted[["series", "size", "start"]]), fitted]
 
 
 def _models(runs: pandas.DataFrame) -> list[pandas.DataFrame]:
@@ -104,28 +95,32 @@ def finding(table: pandas.DataFrame) -> Finding:
 
 def draw(table: pandas.DataFrame) -> Figure:
     """Draw a panel a family, the misfit, responses of several tokens, and training runs if any exist."""
-    of = {name: table[table["panel"] == name] for name in table["panel"].unique()}
+    of = by_panel(table)
     families = shown_families(of["fit"])
     count = len(families) + 2 + ("model" in of)
     figure, axes = panels((count + 1) // 2, 2, height=2.1)
     fill_rows(axes, count)
     flat = list(axes.flat)
     for panel, family in zip(flat, families, strict=False):
-        _draw_family(panel, *(of[name][of[name]["series"] == family] for name in ("curve", "fit")))
+        _draw_family(panel, *(pick(of[name], series=family) for name in ("curve", "fit")))
         panel.set_title(family)
-    draw_by_size(flat[len(families)], of["fit"], "rmse", scale="log")
-    flat[len(families)].set(ylabel="rms miss (reward)", title="how far the law misses")
+    draw_by_size(flat[len(families)], of["fit"], "rmse", scale="log", ylabel="rms miss (reward)",
+                 title="how far the law misses")
     if "model" in of:
         _draw_models(flat[len(families) + 1], of["model"], of["model fit"])
-    _draw_tokens(flat[count - 1], of["token fit"])
+    fits = of["token fit"].assign(name=of["token fit"]["of"] + ", " + of["token fit"]["series"])
+    looks = {name: {**marked(i), "markersize": 3.5} for i, name in enumerate(sorted(set(fits["name"])))}
+    flat[count - 1].locator_params(axis="y", nbins=4)
+    lines(flat[count - 1], fits, "name", looks, x="size", y="rmse", center="mean", band=None,
+          ticks="{:g}", xlabel="tokens of a response, at most", ylabel="rms miss (reward)",
+          ylim=(0, None), title="entropy of token or response")
     return figure
 
 
 def shown_families(fits: pandas.DataFrame) -> list[str]:
     """Choose the families with the least, the middle and the largest misfit; all are in the data."""
     misfit = fits.groupby("series", sort=False)["rmse"].max().sort_values()
-    picks = np.unique(np.linspace(0, len(misfit) - 1, SHOWN_FAMILIES).round().astype(int))
-    return [str(misfit.index[i]) for i in picks]
+    return training_curves.evenly(list(map(str, misfit.index)), SHOWN_FAMILIES)
 
 
 def _draw_law(panel: Axes, fitted: pandas.Series, top: float) -> None:
@@ -154,21 +149,10 @@ def _draw_family(panel: Axes, curves: pandas.DataFrame, fits: pandas.DataFrame) 
               xlim=(0, float(curves["entropy"].max()) * 1.14))
 
 
-def _draw_tokens(panel: Axes, fits: pandas.DataFrame) -> None:
-    fits = fits.assign(name=fits["of"] + ", " + fits["series"])
-    looks = {name: {**marked(i), "markersize": 3.5} for i, name in enumerate(sorted(set(fits["name"])))}
-    labels = draw_lines(panel, fits, "name", looks, x="size", y="rmse", center="mean", band=None)
-    panel.set_xticks(sorted(fits["size"].unique()))
-    panel.set(xlabel="tokens of a response, at most", ylabel="rms miss (reward)", ylim=(0, None))
-    panel.locator_params(axis="y", nbins=4)
-    panel.set_title("entropy of token or response")
-    label_ends(panel, labels)
-
-
 def _draw_models(panel: Axes, models: pandas.DataFrame, fits: pandas.DataFrame) -> None:
     for i, (name, rows) in enumerate(models.groupby("series", sort=False)):
-        fitted = fits[fits["series"] == name].iloc[0]
-        _draw_law(panel, fitted, rows[rows["start"] == fitted["start"]]["entropy"].max())
+        fitted = pick(fits, series=name).iloc[0]
+        _draw_law(panel, fitted, pick(rows, start=fitted["start"])["entropy"].max())
         panel.plot(rows["entropy"], rows["reward"], linestyle="none", marker=MARKERS[i], markersize=2,
                    color=SERIES[i]["color"], label=name)
     panel.set(xlabel="entropy (nats per token)", ylabel="mean reward", xlim=(0, None))
@@ -179,8 +163,8 @@ def _draw_models(panel: Axes, models: pandas.DataFrame, fits: pandas.DataFrame) 
     panel.set_title("trained transformers")
 
 
-FIGURE = PaperFigure(
-    name="entropy-mechanism-figures-1-3-4",
+FIGURE = PaperFigure.of(
+    __name__, name="entropy-mechanism-figures-1-3-4",
     source="Cui et al., Figures 1, 3 and 4",
     title="reward against entropy, and the law R = b - a e^H",
     paper="Without intervention validation reward follows R = b - a e^H, so that performance is traded "
@@ -190,14 +174,11 @@ FIGURE = PaperFigure(
     "the ones that the law fits best, middling and worst, all starts, and in thick grey the law. Last: "
     "responses of several tokens, of fixed or variable length.",
     claims=("entropy-mechanism.ceiling", "entropy-mechanism.performance-law"),
-    data=data,
-    finding=finding,
     headline=Headline(
         says="The law misses too much of the variance of reward with one right among 100 answers, "
              "and fits with one among 10.",
         holds=("with one right, 10 answers",),
         fails=("with one right, 100 answers",),
     ),
-    draw=draw,
     recipes=("paper/entropy-mechanism-grpo", "gpu-small/grpo"),
 )

@@ -17,10 +17,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from paper_figures.data import inputs, training_curves
-from paper_figures.data.tables import stacked
+from paper_figures.data.tables import long, stacked
 from paper_figures.data.training_curves import Choice
-from paper_figures.drawing.bands import draw_mean
-from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends
+from paper_figures.drawing import MARKERS, REFERENCE, SERIES
 from paper_figures.entropy_mechanism.figure_12_strengths import WIDE
 from paper_figures.entropy_mechanism.sweeps import GAIN_LEVEL
 from simulations.experiments.curves import mean_interval, value_when_reached
@@ -92,14 +91,11 @@ def _curves(dataset: xarray.Dataset) -> pandas.DataFrame:
     chosen = {BASE: ("entropy bonus", 0),
               "clip-higher": ("clip-higher", int(abs(clips - CLIP_HIGH).argmin())),
               **{rule: (rule, -1) for rule in METHODS}}
-    parts = []
-    for label, (rule, level) in chosen.items():
-        frame = dataset[["entropy", "reward", "step"]].sel(rule=rule).isel(level=level)
-        tidy = frame.to_dataframe().reset_index().melt(
+    return pandas.concat([
+        long(dataset[["entropy", "reward", "step"]].sel(rule=rule).isel(level=level), "").melt(
             id_vars=["family", "start", "step"], value_vars=["entropy", "reward"], var_name="panel",
-            value_name="y").rename(columns={"step": "x"})
-        parts.append(tidy.assign(rule=label))
-    return pandas.concat(parts, ignore_index=True)
+            value_name="y").rename(columns={"step": "x"}).assign(rule=label)
+        for label, (rule, level) in chosen.items()], ignore_index=True)
 
 
 def _at_equal(curves: pandas.DataFrame) -> pandas.DataFrame:
@@ -142,25 +138,20 @@ def _levels(low: list[float], high: list[float]) -> np.ndarray:
 def _length(dataset: xarray.Dataset) -> pandas.DataFrame:
     """Read the length of right responses; the mean length of all responses moves with accuracy."""
     mean = dataset.intervention_right_length.mean("accuracy")
-    gap = mean - mean.sel(intervention=BASE, drop=True)
-    frame = gap.to_dataframe(name="y").reset_index()
-    return frame.rename(columns={"intervention": "rule", "step": "x"}).assign(
-        panel="length", family="token trees")
+    return long(mean - mean.sel(intervention=BASE, drop=True), "length", "step",
+                {"intervention": "rule"}, family="token trees")
 
 
 def _families(dataset: xarray.Dataset) -> pandas.DataFrame:
     levels = dataset.reward_level.values
-    level = float(levels[levels <= REWARD_LEVEL].max())
-    at = dataset.entropy_at_reward.sel(rule=list(LOOKS), reward_level=level)
-    gap = at - at.sel(rule=BASE, drop=True)
-    frame = gap.to_dataframe(name="y").reset_index().rename(columns={"reward_level": "x"})
-    return frame.assign(panel="families")
+    at = dataset.entropy_at_reward.sel(
+        rule=list(LOOKS), reward_level=float(levels[levels <= REWARD_LEVEL].max()))
+    return long(at - at.sel(rule=BASE, drop=True), "families", "reward_level")
 
 
 def _at_equal_entropy(dataset: xarray.Dataset) -> pandas.DataFrame:
     gap = dataset.reward_gap.sel(rule=list(LOOKS), mode="sampled").mean("share")
-    frame = gap.to_dataframe(name="y").reset_index()
-    return frame.assign(panel="at equal entropy", x=np.nan)
+    return long(gap, "at equal entropy").assign(x=np.nan)
 
 
 def _transformer(results: Path) -> tuple[pandas.DataFrame, dict[str, object]]:
@@ -197,24 +188,19 @@ def gaps_to_grpo(rows: pandas.DataFrame, *, absolute: bool = False) -> pandas.Da
 
 
 def draw_rules(
-    panel: Axes, rows: pandas.DataFrame, label: str, *, gap: bool = False, seeds: bool = False
+    panel: Axes, rows: pandas.DataFrame, label: str, *, gap: bool = False, seeds: bool = False,
+    **options: Any,
 ) -> None:
     """Draw means over starts with their 95 % intervals, or over seeds with the lowest and the highest;
     each line is named at its end."""
-    labels = []
-    for rule, look in LOOKS.items():
-        wide = rows[rows["rule"] == rule].pivot_table(index="x", columns="start", values="y")
-        if wide.empty or (gap and rule == BASE):
-            continue
-        end = draw_mean(panel, wide, look, level=None if seeds else 0.95)
-        labels.append((*end, rule, str(look["color"])))
     if gap:
         panel.axhline(0, **REFERENCE)
     else:
-        panel.set_ylim(bottom=0)
-    panel.margins(x=0)
-    panel.set(xlabel="optimizer step", ylabel=label)
-    label_ends(panel, labels)
+        options["ylim"] = (0, None)
+    shown = rows.rename(columns={"rule": "label", "x": "step", "y": "value"})
+    training_curves.draw_curves(
+        panel, shown, {rule: look for rule, look in LOOKS.items() if not (gap and rule == BASE)},
+        level=None if seeds else 0.95, seed="start", ylabel=label, **options)
 
 
 def add_key(figure: Figure) -> None:

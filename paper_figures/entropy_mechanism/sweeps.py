@@ -6,17 +6,16 @@ batch, as many runs as starts); a transformer's are training runs, where there a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from paper_figures.data import inputs, training_curves
-from paper_figures.drawing.bands import draw_mean
-from paper_figures.drawing.style import SERIES, label_ends, panels
-from paper_figures.verdict import Number
+from paper_figures.data.tables import pick
+from paper_figures.drawing import panels
+from paper_figures.figure import Number
 from simulations.experiments.curves import mean_interval
 
 QUANTITIES = {"entropy": "entropy (nats)", "reward": "accuracy (0 to 1)"}
@@ -137,13 +136,14 @@ def draw(table: pandas.DataFrame) -> Figure:
     for j, (world, family) in enumerate(columns):
         for i, (rule, quantity) in enumerate(rows):
             panel = axes[i, j]
-            here = table[(table["world"] == world) & (table["family"] == family)
-                         & (table["rule"] == rule) & (table["quantity"] == quantity)]
+            here = pick(table, world=world, family=family, rule=rule, quantity=quantity)
             if here.empty:
                 panel.set_axis_off()
                 continue
-            _curves(panel, here, level=0.95 if world == TABULAR else None,
-                    top=1.02 if quantity == "reward" else None)
+            training_curves.draw_curves(
+                panel, here.assign(label=[f"{strength:g}" for strength in here["strength"]]),
+                level=0.95 if world == TABULAR else None, seed="start",
+                ylim=(0, 1.02 if quantity == "reward" else None), xlabel="")
             if i == 0:
                 panel.set_title(WORDS.get(family, training_curves.in_two_lines(family)))
             if j == 0:
@@ -152,20 +152,3 @@ def draw(table: pandas.DataFrame) -> Figure:
                 panel.set_xlabel("optimizer step")
     figure.align_ylabels()
     return figure
-
-
-def _curves(panel: Axes, here: pandas.DataFrame, *, level: float | None, top: float | None) -> None:
-    labels = []
-    for look, (strength, wide) in zip(SERIES, _by_strength(here), strict=False):
-        end = draw_mean(panel, wide, look, level=level)
-        labels.append((*end, f"{strength:g}", look["color"]))
-    panel.set_ylim(0, top)
-    panel.margins(x=0)
-    label_ends(panel, labels)
-
-
-def _by_strength(here: pandas.DataFrame) -> Iterator[tuple[float, pandas.DataFrame]]:
-    """Yield (strength, [step, start]), weakest first, at most as many as there are looks."""
-    for strength in training_curves.evenly(sorted(here["strength"].unique())):
-        runs = here[here["strength"] == strength]
-        yield float(strength), runs.pivot_table(index="step", columns="start", values="value")

@@ -10,14 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from paper_figures.data import inputs, paper_numbers
-from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels
-from paper_figures.drawing.table import Table
-from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline
+from paper_figures.data.tables import pick
+from paper_figures.drawing import REFERENCE, SERIES, Table, dots, lines, panels
+from paper_figures.figure import Criterion, Finding, Headline, PaperFigure
 
 PRINTED = paper_numbers.read(__file__)["covariance"]
 GROUPS = {0.0002: "Top 0.02 %", 0.002: "Top 0.2 %", 0.02: "Top 2 %", 0.2: "Top 20 %", 0.5: "Top 50 %",
@@ -119,44 +117,34 @@ def tables(table: pandas.DataFrame) -> tuple[Table, ...]:
 def draw(table: pandas.DataFrame) -> Figure:
     """Draw the rows over the top 50 %, printed and ours, and how far ours are off, by sharpness."""
     figure, axes = panels(1, 2, height=2.6)
-    printed = table[table["advantage"] == "printed"].set_index("share")["value"]
-    found = shapes(table)
-    normalized = found[found["advantage"] == "group-normalized"]
     left, right = axes[0]
+    printed = pick(table, advantage="printed").set_index("share")["value"]
+    normalized = pick(shapes(table), advantage="group-normalized")
     tops = [share for share in GROUPS if share <= UPPER]
-    labels = []
-    for look, (length, of_length) in zip(SERIES, normalized.groupby("length"), strict=False):
+    lengths = sorted(normalized["length"].unique())
+    for look, length in zip(SERIES, lengths, strict=False):
+        of_length = pick(normalized, length=length)
         near = of_length.loc[of_length["error"].idxmin()]
-        rows = table[(table["advantage"] == "group-normalized") & (table["length"] == length)
-                     & (table["sharpness"] == near["sharpness"])].set_index("share")["value"]
+        rows = pick(table, advantage="group-normalized", length=length,
+                    sharpness=near["sharpness"]).set_index("share")["value"]
         left.plot(tops, rows[tops] / rows[UPPER], **look)
-        right.plot(of_length["surprise"], of_length["error"], marker="o", markersize=2.5, **look)
-        end = of_length.loc[of_length["surprise"].idxmax()]
-        labels.append((end["surprise"], end["error"], _tokens(int(length)), look["color"]))
-    left.plot(tops, printed[tops] / printed[UPPER], linestyle="none", marker=MARKERS[3], markersize=5,
-              markerfacecolor="none", color="#000000")
+    dots(left, tops, printed[tops] / printed[UPPER], 3, markersize=5, color="#000000")
     left.annotate("printed", (tops[1], printed[tops[1]] / printed[UPPER]), xytext=(7, 3),
                   textcoords="offset points", fontsize=7)
     left.set(xscale="log", yscale="log", xlabel="share of the tokens, largest first",
              ylabel="mean covariance\nover that of the top half", title="nearest shape of each length")
-    _bottom(right)
-    label_ends(right, labels)
+    right.axhline(ALIKE, **REFERENCE)
+    looks = {length: {**look, "marker": "o", "markersize": 2.5}
+             for look, length in zip(SERIES, lengths, strict=False)}
+    lines(right, normalized, "length", looks, x="surprise", y="error", band=None,
+          name=lambda length: f"{length:.0f} token{'s' if length > 1 else ''}",
+          xlabel="mean negative log-probability (nats)", ylim=(0, None),
+          ylabel="largest factor from\nprinted ratios, less 1", title="distance to the printed shape")
     return figure
 
 
-def _bottom(panel: Axes) -> None:
-    panel.axhline(ALIKE, **REFERENCE)
-    panel.set(xlabel="mean negative log-probability (nats)", ylim=(0, None),
-              ylabel="largest factor from\nprinted ratios, less 1",
-              title="distance to the printed shape")
-
-
-def _tokens(length: int) -> str:
-    return f"{length} token{'s' if length > 1 else ''}"
-
-
-FIGURE = PaperFigure(
-    name="entropy-mechanism-table-1",
+FIGURE = PaperFigure.of(
+    __name__, name="entropy-mechanism-table-1",
     source="Cui et al., Table 1",
     title="how heavy-tailed the covariance of tokens is",
     paper="The mean covariance of tokens is small but positive, and a few outliers have one hundreds of "
@@ -165,14 +153,10 @@ FIGURE = PaperFigure(
     ours="Sampled responses whose tokens are drawn from states of their own, by sharpness of the states "
     "and length; the dashed line is a fifth.",
     claims=("entropy-mechanism.selected-tokens",),
-    data=data,
-    finding=finding,
     headline=Headline(
         says="At the best of the sharpnesses tried, responses of independent tokens have a heavy tail "
              "of covariances like the printed one.",
         holds=("for the heavy tail", "for the sign of the mean"),
     ),
-    draw=draw,
-    tables=tables,
     recipes=("paper/entropy-mechanism-grpo",),
 )

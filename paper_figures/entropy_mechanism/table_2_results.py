@@ -13,10 +13,9 @@ import pandas
 
 from paper_figures.data import inputs, paper_numbers, training_curves
 from paper_figures.data.tables import stacked
-from paper_figures.drawing.table import Table
+from paper_figures.drawing import Table
 from paper_figures.entropy_mechanism.methods import BASE, LOOKS, METHODS, RUNS
-from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import PRINTED_NUMBERS, Criterion, Headline, Number
+from paper_figures.figure import PRINTED_NUMBERS, Criterion, Finding, Headline, Number, PaperFigure
 
 PRINTED = paper_numbers.read(__file__)
 METRICS = ("reward", "entropy", "distinct_answers")
@@ -126,21 +125,18 @@ def _ours(block: str, rows: pandas.DataFrame) -> Table:
     )
 
 
-FIGURE = PaperFigure(
-    name="entropy-mechanism-table-2",
+FIGURE = PaperFigure.of(
+    __name__, name="entropy-mechanism-table-2",
     source="Cui et al., Table 2",
     title="accuracy after training with Clip-Cov and KL-Cov",
     paper="On seven benchmarks Clip-Cov and KL-Cov are above GRPO in the average, at 7 and at 32 billion "
     "parameters.",
     place="Table 2",
     ours="The four rules on small transformers, several optimizer steps a generation.",
-    data=data,
-    finding=finding,
     headline=Headline(
         says="Some of the printed averages are not the mean of their row.",
         holds=("in the printed averages",),
     ),
-    tables=tables,
     recipes=(
         "paper/entropy-mechanism-grpo", "paper/entropy-mechanism-clip-higher",
         "paper/entropy-mechanism-clip-cov", "paper/entropy-mechanism-kl-cov", "gpu-small/grpo-off-policy",

@@ -21,12 +21,19 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from paper_figures.data import inputs
-from paper_figures.data.tables import even_in_log, long, stacked
-from paper_figures.drawing.bands import draw_line
-from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels, step_axis
-from paper_figures.drawing.table import Table
-from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline
+from paper_figures.data.tables import by_panel, even_in_log, long, pick, stacked
+from paper_figures.drawing import (
+    MARKERS,
+    REFERENCE,
+    SERIES,
+    Table,
+    dots,
+    draw_line,
+    label_ends,
+    panels,
+    step_axis,
+)
+from paper_figures.figure import Criterion, Finding, Headline, PaperFigure
 
 POINTS = 60
 DRAWN = {  # as the experiment names it -> as the figure does
@@ -49,19 +56,17 @@ def data(results: Path) -> pandas.DataFrame:
     decay of w under NPG per step and learning rate).
     """
     dataset = inputs.simulation(results, "collapse")
+    one, most = (dataset.sel(right_answers=[dataset.right_answers.values[i]]) for i in (0, -1))
     picks = even_in_log(dataset.step.values, POINTS)
-    one, most = (int(dataset.right_answers[i]) for i in (0, -1))
-    curves = dataset.isel(step=picks)
     parts = [
-        long(np.exp(curves.log_wrong.sel(right_answers=[one])), "wrong", "step"),
-        long(curves.entropy.sel(right_answers=[one]), "entropy", "step"),
-        long(curves.within_right.sel(right_answers=[most]), "within", "step"),
-    ]
-    for panel, predicted in (("exponent", "predicted_exponent"), ("speed", "predicted_speed")):
-        rows = long(dataset[panel].sel(right_answers=[one]), panel)
-        parts.append(rows.assign(x=rows["algorithm"].map(dataset[predicted].to_series())))
-    rate = long(dataset.natural_rate.sel(right_answers=[one]), "rate", algorithm="NPG")
-    parts.append(rate.assign(x=1.0))
+        long(array.isel(step=picks), panel, "step")
+        for panel, array in (("wrong", np.exp(one.log_wrong)), ("entropy", one.entropy),
+                             ("within", most.within_right))]
+    for panel in ("exponent", "speed"):
+        rows = long(one[panel], panel)
+        predicted = dataset[f"predicted_{panel}"].to_series()
+        parts.append(rows.assign(x=rows["algorithm"].map(predicted)))
+    parts.append(long(one.natural_rate, "rate", algorithm="NPG").assign(x=1.0))
     return stacked((part.dropna(subset=["x", "y"]) for part in parts), COLUMNS)
 
 
@@ -75,11 +80,9 @@ def rates(table: pandas.DataFrame) -> pandas.DataFrame:
 
 def finding(table: pandas.DataFrame) -> Finding:
     """State how far exponents are from predictions, and the entropy left among right answers."""
-    exponents = rates(table).query("panel == 'exponent'")
-    within = table[table["panel"] == "within"]
-    steps = within.groupby("algorithm")["x"]
-    left, start = (within[within["x"] == steps.transform(end)].groupby("algorithm")["y"].median()
-                   for end in ("max", "min"))
+    exponents = pick(rates(table), panel="exponent")
+    within = pick(table, panel="within").sort_values("x").groupby(["algorithm", "start"])["y"]
+    left, start = (ends.groupby("algorithm").median() for ends in (within.last(), within.first()))
     kept = left / start
     return Finding(standing="our own", criteria=(
         Criterion("distance of an exponent from the predicted one, mean over starts, largest",
@@ -94,33 +97,31 @@ def finding(table: pandas.DataFrame) -> Finding:
 def draw(table: pandas.DataFrame) -> Figure:
     """Draw wrong answers and entropy with one right answer, entropy among right answers, exponents."""
     figure, axes = panels(2, 2, height=2.3)
-    several = int(table[table["panel"] == "within"]["right_answers"].iloc[0])
-    wrong = table[table["panel"] == "wrong"]
-    _draw_curves(axes[0, 0], wrong, "P(wrong answer)", "wrong answers, one right")
-    _draw_slopes(axes[0, 0], wrong)
-    _draw_curves(axes[0, 1], table[table["panel"] == "entropy"], "entropy (nats)", "entropy, one right")
-    _draw_curves(axes[1, 0], table[table["panel"] == "within"], "entropy among\nright answers (nats)",
-                 f"{several} right answers")
+    of = by_panel(table)
+    several = int(of["within"]["right_answers"].iloc[0])
+    for panel, (name, unit, title) in zip(axes.flat, (
+            ("wrong", "P(wrong answer)", "wrong answers, one right"),
+            ("entropy", "entropy (nats)", "entropy, one right"),
+            ("within", "entropy among\nright answers (nats)", f"{several} right answers")),
+            strict=False):
+        _draw_curves(panel, of[name], scale="linear" if name == "within" else "log")
+        panel.set(ylabel=unit, title=title)
+    _draw_slopes(axes[0, 0], of["wrong"])
     _draw_exponents(axes[1, 1], rates(table))
     return figure
 
 
-def _draw_curves(panel: Axes, rows: pandas.DataFrame, unit: str, title: str) -> None:
-    within = rows["panel"].iloc[0] == "within"
-    panel.set(yscale="linear" if within else "log", ylabel=unit)
+def _draw_curves(panel: Axes, rows: pandas.DataFrame, scale: str) -> None:
+    floor = 1e-6 if scale == "log" else None
+    longest = float(rows["x"].max())
     step_axis(panel, rows["x"])
-    floor = 1e-6
+    panel.set_yscale(scale)
     labels = []
     for look, (name, text) in zip(SERIES, DRAWN.items(), strict=False):
-        group = rows[rows["algorithm"] == name]
-        if not within:
-            group = group[group["y"] > floor]
-        x, y = draw_line(panel, group, {**look, "linewidth": 1.2})
-        labels.append((x, y, text, str(look["color"])))
-    panel.margins(x=0)
-    panel.set_ylim(*((0, None) if within else (floor, None)))
-    panel.set_title(title)
-    longest = float(rows["x"].max())
+        group = pick(rows, algorithm=name)
+        group = group if floor is None else group[group["y"] > floor]
+        labels.append((*draw_line(panel, group, {**look, "linewidth": 1.2}), text, str(look["color"])))
+    panel.set_ylim(floor or 0, None)
     label_ends(panel, [label for label in labels if label[0] == longest])
     for x, y, text, color in labels:
         if x < longest:  # gone before the others: named where it leaves the panel
@@ -140,10 +141,10 @@ def _draw_slopes(panel: Axes, rows: pandas.DataFrame) -> None:
 
 
 def _draw_exponents(panel: Axes, found: pandas.DataFrame) -> None:
-    exponents = found[found["panel"] == "exponent"].iloc[::-1].reset_index(drop=True)
+    exponents = pick(found, panel="exponent").iloc[::-1].reset_index(drop=True)
     place = np.arange(len(exponents))
-    panel.plot(exponents["predicted"], place, linestyle="none", marker="|", markersize=9,
-               color="#333333", markeredgewidth=1.4)
+    dots(panel, exponents["predicted"], place, marker="|", markersize=9, color="#333333",
+         markeredgewidth=1.4)
     spread = [exponents["measured"] - exponents["low"], exponents["high"] - exponents["measured"]]
     panel.errorbar(exponents["measured"], place, xerr=spread, linestyle="none", marker=MARKERS[0],
                    markersize=3.4, color=SERIES[0]["color"], markerfacecolor="none", elinewidth=0.7)
@@ -181,8 +182,8 @@ def tables(table: pandas.DataFrame) -> tuple[Table, ...]:
     ),)
 
 
-FIGURE = PaperFigure(
-    name="collapse-rates",
+FIGURE = PaperFigure.of(
+    __name__, name="collapse-rates",
     source="This project",
     title="how fast entropy collapses under each algorithm",
     paper="Cui et al. show that entropy collapses under GRPO, RLOO, REINFORCE++ and PRIME; rates are not "
@@ -192,12 +193,8 @@ FIGURE = PaperFigure(
     "groups or batches without end; R++: REINFORCE++, its curves from samples.",
     claims=("entropy-mechanism.theorem-2", "extension.group-normalization-gain",
             "extension.natural-flow-tilts"),
-    data=data,
-    finding=finding,
     headline=Headline(
         says="Near collapse wrong answers vanish as the predicted power of the step, in the mean; only "
              "the natural gradient keeps entropy among right answers.",
     ),
-    draw=draw,
-    tables=tables,
 )

@@ -18,7 +18,8 @@ import pandas
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from paper_figures.drawing.style import REFERENCE, panels
+from paper_figures.data.tables import pick
+from paper_figures.drawing import REFERENCE, panels
 from paper_figures.entropy_mechanism import methods, sweeps
 from paper_figures.entropy_mechanism.methods import (
     DOTS,
@@ -28,8 +29,7 @@ from paper_figures.entropy_mechanism.methods import (
     draw_rules,
     gaps_to_grpo,
 )
-from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline
+from paper_figures.figure import Criterion, Finding, Headline, PaperFigure
 
 MARGIN = 0.01
 """A margin of accuracy: on GRPO's curve is within it, the interval no wider than twice it; off is
@@ -58,17 +58,17 @@ def strengths(table: pandas.DataFrame) -> pandas.DataFrame:
 
 def draw(table: pandas.DataFrame) -> Figure:
     """Draw entropy at equal accuracy along training, and both comparisons over families of prompts."""
-    equal = table[table["panel"] == "at equal reward"]
+    equal = pick(table, panel="at equal reward")
     families = list(equal["family"].unique())
     figure, axes = panels(2, max(2, len(families)), height=2.2)
     for panel in axes[0, len(families):]:
         panel.remove()
     for panel, family in zip(axes[0], families, strict=False):
-        draw_rules(panel, equal[equal["family"] == family], "nats beyond GRPO", gap=True)
-        panel.set(xlabel="accuracy (0 to 1)", title=sweeps.name(str(family)))
-    _dots(axes[1, 0], table[table["panel"] == "families"], "nats beyond GRPO")
+        draw_rules(panel, pick(equal, family=family), "nats beyond GRPO", gap=True,
+                   xlabel="accuracy (0 to 1)", title=sweeps.name(str(family)))
+    _dots(axes[1, 0], pick(table, panel="families"), "nats beyond GRPO")
     axes[1, 0].set_title("entropy at equal accuracy")
-    _dots(axes[1, 1], table[table["panel"] == "at equal entropy"], "accuracy beyond GRPO")
+    _dots(axes[1, 1], pick(table, panel="at equal entropy"), "accuracy beyond GRPO")
     axes[1, 1].set_title("accuracy at equal entropy")
     add_key(figure)
     return figure
@@ -100,8 +100,8 @@ def _short(family: str) -> str:
     return f"{digits} right" + (f", {kind}" if kind else "")
 
 
-FIGURE = PaperFigure(
-    name="covariance-rules-on-the-curve",
+FIGURE = PaperFigure.of(
+    __name__, name="covariance-rules-on-the-curve",
     source="This project",
     title="Clip-Cov and KL-Cov at equal accuracy and at equal entropy",
     paper="Cui et al., Figure 11, compare their rules with GRPO at equal steps only.",
@@ -111,10 +111,8 @@ FIGURE = PaperFigure(
     "KL-Cov beta 1.",
     claims=("entropy-mechanism.points-on-the-curve",),
     data=methods.compared,
-    finding=finding,
     headline=Headline(
         says="Strong Clip-Cov and KL-Cov leave GRPO's curve of reward against entropy upwards; weak "
              "ones stay on it.",
     ),
-    draw=draw,
 )

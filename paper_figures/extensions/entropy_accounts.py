@@ -23,11 +23,10 @@ from matplotlib.figure import Figure
 from llm_bridge.analysis import tokens as audited_tokens
 from llm_bridge.running.run_folder import RunFolder
 from paper_figures.data import inputs
-from paper_figures.drawing.bands import draw_lines
-from paper_figures.drawing.style import REFERENCE, SERIES, label_ends, panels
+from paper_figures.data.tables import by_panel, pick
+from paper_figures.drawing import REFERENCE, SERIES, lines, panels
 from paper_figures.extensions.forecasts_compared import COVERED, OPTIMIZERS, redrawn
-from paper_figures.figure import Finding, MissingInputError, PaperFigure
-from paper_figures.verdict import MODELS, Criterion, Headline
+from paper_figures.figure import MODELS, Criterion, Finding, Headline, PaperFigure
 
 FORECASTS = {
     "coefficients": "(i) independent logits", "first_order": "(ii) from the logit change",
@@ -64,7 +63,8 @@ def data(results: Path) -> pandas.DataFrame:
         if "accounted" in run.audit and run.audit["accounted"].notna().sum() >= FEWEST and _is_shown(run)
     ]
     if not runs:
-        raise MissingInputError(f"no audit with accounts of {FEWEST} steps was found: run `{COMMAND}`")
+        raise inputs.MissingInputError(
+            f"no audit with accounts of {FEWEST} steps was found: run `{COMMAND}`")
     tokens = {run.name: list(_attributed_steps(run.folder)) for run in runs}
     run = max(runs, key=lambda run: (
         bool(tokens[run.name]), run.audit["accounted"].notna().sum(), run.name))
@@ -140,16 +140,28 @@ def interval(steps: pandas.DataFrame) -> tuple[float, float]:
 def draw(table: pandas.DataFrame) -> Figure:
     """Draw the four forecasts above, causes and tokens below."""
     figure, axes = panels(3, 2, height=2.0)
-    forecasts = table[table["panel"] == "forecast"]
+    of = by_panel(table)
     for place, (panel, (name, title)) in enumerate(
             zip(axes[:2].flat, FORECASTS.items(), strict=True)):
-        _draw_forecast(panel, forecasts[forecasts["name"] == name], title, name == "coefficients")
+        _draw_forecast(panel, pick(of["forecast"], name=name), title, name == "coefficients")
         if place % 2 == 0:
             panel.set_ylabel("measured (10⁻³ nats)")
         if place > 1:
             panel.set_xlabel("forecast (10⁻³ nats)")
-    _draw_causes(axes[2, 0], table[table["panel"] == "cause"])
-    _draw_chosen(axes[2, 1], table[table["panel"] == "chosen"])
+    causes, chosen = axes[2]
+    causes.axhline(0, **REFERENCE)
+    lines(causes, of["cause"], "name", [name for name in of["cause"]["name"].unique()
+                                        if name != "rounding"],
+          band=None, name=lambda name: name.replace("_", " "), title="by cause", xlabel="step",
+          ylabel="change so far (nats)")
+    if "chosen" in of:
+        lines(chosen, of["chosen"], "name", [*CHOICES], band=(0.25, 0.75), name=CHOICES.__getitem__,
+              title="tokens chosen by", xlabel="share of the tokens chosen", ylabel="share of decreases",
+              ylim=(0, 1.05))
+    else:
+        chosen.annotate("no step was divided over its tokens", (0.5, 0.5), xycoords="axes fraction",
+                        fontsize=7, ha="center")
+        chosen.set_axis_off()
     return figure
 
 
@@ -168,30 +180,8 @@ def _draw_forecast(panel: Axes, group: pandas.DataFrame, title: str, is_scaled: 
     panel.locator_params(nbins=4)
 
 
-def _draw_causes(panel: Axes, causes: pandas.DataFrame) -> None:
-    drawn = [name for name in dict.fromkeys(causes["name"]) if name != "rounding"]
-    labels = draw_lines(panel, causes, "name", dict(zip(drawn, SERIES, strict=False)), band=None,
-                        name=lambda name: name.replace("_", " "))
-    panel.axhline(0, **REFERENCE)
-    panel.set(title="by cause", xlabel="step", ylabel="change so far (nats)")
-    label_ends(panel, labels)
-
-
-def _draw_chosen(panel: Axes, chosen: pandas.DataFrame) -> None:
-    if chosen.empty:
-        panel.annotate("no step was divided over its tokens", (0.5, 0.5), xycoords="axes fraction",
-                       fontsize=7, ha="center")
-        panel.set_axis_off()
-        return
-    labels = draw_lines(panel, chosen, "name", dict(zip(CHOICES, SERIES, strict=False)),
-                        band=(0.25, 0.75), name=CHOICES.__getitem__)
-    panel.set(title="tokens chosen by", xlabel="share of the tokens chosen", ylabel="share of decreases",
-              ylim=(0, 1.05))
-    label_ends(panel, labels)
-
-
-FIGURE = PaperFigure(
-    name="entropy-accounts",
+FIGURE = PaperFigure.of(
+    __name__, name="entropy-accounts",
     source="This project",
     title="where a run's entropy went",
     paper="Cui et al. (Figure 8) show the covariance and the entropy difference to have similar trends; "
@@ -200,11 +190,8 @@ FIGURE = PaperFigure(
     "equal; (i) is scaled by its best slope); changes so far by cause; and of tokens chosen by their "
     "true effect or by the paper's covariance, the share of all decreases (median, quartiles of steps).",
     claims=("extension.score-covariance",),
-    data=data,
-    finding=finding,
     headline=Headline(
         says="In one run what a step does to entropy follows the entropy gradient's forecast more "
              "closely than the papers' coefficients, beyond what steps explain.",
     ),
-    draw=draw,
 )

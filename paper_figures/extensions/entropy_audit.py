@@ -26,10 +26,8 @@ from matplotlib.lines import Line2D
 
 from entropy_theory.forecast import ForecastComparison, compare
 from paper_figures.data import inputs
-from paper_figures.drawing.style import REFERENCE, marked, panels
-from paper_figures.drawing.table import Table
-from paper_figures.figure import Finding, MissingInputError, PaperFigure
-from paper_figures.verdict import Criterion, Headline
+from paper_figures.drawing import REFERENCE, Table, marked, panels
+from paper_figures.figure import Criterion, Finding, Headline, PaperFigure
 
 FORECASTS = {
     "coefficients": "(i) coefficients", "first_order": "(ii) first order", "exact": "(iii) exact",
@@ -61,7 +59,7 @@ def data(results: Path) -> pandas.DataFrame:
     provenance: dict[str, Any] = {}
     try:
         dataset = inputs.simulation(results, "tabular_audit", "sampled")
-    except MissingInputError as error:
+    except inputs.MissingInputError as error:
         missing = error
     else:
         frame = dataset[[*FORECASTS, "measured"]].sel(mode="sampled").to_dataframe().reset_index()
@@ -220,8 +218,8 @@ def _scatter(
     panel.locator_params(nbins=4)
 
 
-FIGURE = PaperFigure(
-    name="entropy-audit",
+FIGURE = PaperFigure.of(
+    __name__, name="entropy-audit",
     source="This project",
     title="forecast against measured entropy change",
     paper="Nothing: the theorems' assumptions were not measured on a model.",
@@ -230,14 +228,10 @@ FIGURE = PaperFigure(
     "and is not drawn. For models, forecast (i) is scaled by each rule's best slope, which plays the "
     "part of the learning rate.",
     claims=("extension.score-forecast",),
-    data=data,
-    finding=finding,
     headline=Headline(
         says="Forecast from an update's coefficients alone, the entropy change follows the measured one "
              "closely in a table, and not always on networks.",
         holds=("in a table",),
         fails=("on networks",),
     ),
-    draw=draw,
-    tables=tables,
 )

@@ -16,10 +16,8 @@ from matplotlib.figure import Figure
 
 from entropy_theory import entropy_change, policy
 from paper_figures.data import inputs
-from paper_figures.drawing.bands import draw_line
-from paper_figures.drawing.style import REFERENCE, SERIES, level, panels
-from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline
+from paper_figures.drawing import REFERENCE, SERIES, draw_line, level, note, panels
+from paper_figures.figure import Criterion, Finding, Headline, PaperFigure
 
 N_ACTIONS, N_STARTS = 20, 20
 ACCURACY = {"rare": 0.02, "collapse": 0.999, "bonus": 0.999}
@@ -119,8 +117,7 @@ def _draw_change(panel: Axes, rows: pandas.DataFrame, *, labels: bool) -> None:
         width = 2.2 if name == "exact" else 1.3
         draw_line(panel, rows, {**look, "linewidth": width}, x="size", y=name, band=None)
         if labels:
-            panel.annotate(ORDERS.get(name, name), (0.06, 0.88 - 0.12 * i), fontsize=7,
-                           xycoords="axes fraction", color=look["color"])
+            note(panel, ORDERS.get(name, name), 0.06, 0.88 - 0.12 * i, color=look["color"])
     panel.axhline(0, **{**REFERENCE, "linewidth": 0.6})
     panel.set(xscale="log", xlim=(SIZES[0], SIZES[-1]))
     panel.locator_params(axis="y", nbins=5)
@@ -133,8 +130,8 @@ def _draw_errors(panel: Axes, off: pandas.DataFrame) -> None:
     level(panel, TOLERANCE, f"{TOLERANCE:.0%}", x=0.02, above=2)
 
 
-FIGURE = PaperFigure(
-    name="exact-and-first-order",
+FIGURE = PaperFigure.of(
+    __name__, name="exact-and-first-order",
     source="This project",
     title="exact entropy change against first and second order",
     paper="AEPO's Theorem 4.3 and Cui et al.'s Lemma 1 write the first order with an approximation sign; "
@@ -142,11 +139,8 @@ FIGURE = PaperFigure(
     ours=f"{N_STARTS} random policies over {N_ACTIONS} answers, one right: medians, below with the band "
     "from 10 to 90 %; solid: exact. Steps along the policy gradient and along the entropy's gradient.",
     claims=("aepo.theorem-4.3a", "entropy-mechanism.lemma-1-state", "extension.second-order"),
-    data=data,
-    finding=finding,
     headline=Headline(
         says="The first-order entropy change is good for small logit steps; for large ones that learn a "
              "rare answer its sign is mostly wrong.",
     ),
-    draw=draw,
 )

@@ -13,11 +13,10 @@ import pandas
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from paper_figures.drawing.bands import draw_mean
+from paper_figures.drawing import draw_mean
 from paper_figures.extensions import holding_a_target
 from paper_figures.extensions.holding_a_target import CONTROLLERS, LOOKS, complete, summary
-from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import MODELS, Criterion, Headline
+from paper_figures.figure import MODELS, Criterion, Finding, Headline, PaperFigure
 
 TRACED = ("AEPO", "fast integral, diverse bonus", "forecast, diverse bonus")
 """The controllers whose entropy is drawn step by step: one of each way to hold a target."""
@@ -105,8 +104,8 @@ def _draw_distances(panel: Axes, found: pandas.DataFrame) -> None:
     panel.set_title("distance from the target in nats (brackets: seeds)")
 
 
-FIGURE = PaperFigure(
-    name="following-a-target",
+FIGURE = PaperFigure.of(
+    __name__, name="following-a-target",
     source="This project",
     title="how a small transformer's entropy follows its target, setting by setting",
     paper="AEPO, Skywork-OR1 and TRL hold targets that rest; none was asked to follow one.",
@@ -114,11 +113,8 @@ FIGURE = PaperFigure(
     "grey: the target. Below: the mean distance from the target of each controller in each setting, "
     "darker where it is farther; bold: the nearest.",
     claims=("aepo.tracking",),
-    data=data,
-    finding=finding,
     headline=Headline(
         says="Each of the targets that move is followed nearest, on the mean of the seeds, by another "
              "controller.",
     ),
-    draw=draw,
 )

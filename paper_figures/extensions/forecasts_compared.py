@@ -22,10 +22,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from paper_figures.data import inputs
-from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, panels
-from paper_figures.drawing.table import Table
-from paper_figures.figure import Finding, MissingInputError, PaperFigure
-from paper_figures.verdict import MODELS, Criterion, Headline
+from paper_figures.drawing import MARKERS, REFERENCE, SERIES, Table, panels
+from paper_figures.figure import MODELS, Criterion, Finding, Headline, PaperFigure
 
 FILE = "forecasts/result.json"
 COMMAND = f"python -m llm_bridge.commands.forecast_comparison --output build/{FILE}"
@@ -91,7 +89,7 @@ def trained(results: Path) -> Iterator[dict[str, Any]]:
     """
     found = inputs.comparison(results, FILE)
     if found is None:
-        raise MissingInputError(f"the audited runs are missing: run `{COMMAND}`")
+        raise inputs.MissingInputError(f"the audited runs are missing: run `{COMMAND}`")
     for record in sorted(found["records"], key=lambda one: [one[name] for name in SETTING]):
         series = {name: np.array(values) for name, values in record["series"].items()}
         measured = series["measured"]
@@ -219,8 +217,8 @@ def _broken(where: str) -> str:
     return where
 
 
-FIGURE = PaperFigure(
-    name="forecasts",
+FIGURE = PaperFigure.of(
+    __name__, name="forecasts",
     source="This project",
     title="which forecast meets a step's entropy change",
     paper="Cui et al. (Figure 8) show the covariance and the entropy difference to have similar trends; "
@@ -230,12 +228,8 @@ FIGURE = PaperFigure(
     "starts). Below: GRPO on the bundled model, by task, optimizer and learning rate, with intervals of "
     "95 %.",
     claims=("aepo.assumption-b4", "extension.score-covariance", "extension.score-forecast"),
-    data=data,
-    finding=finding,
     headline=Headline(
         says="What a step does to entropy follows the entropy gradient in every run, in the worst more "
              "closely than the papers' coefficients in their best.",
     ),
-    draw=draw,
-    tables=tables,
 )

@@ -12,13 +12,10 @@ import pandas
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from paper_figures.drawing.bands import draw_mean
-from paper_figures.drawing.style import panels
-from paper_figures.drawing.table import Table, estimate
+from paper_figures.drawing import Table, draw_mean, estimate, panels
 from paper_figures.extensions import holding_a_target
 from paper_figures.extensions.holding_a_target import LOOKS, K, complete, summary
-from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import MODELS, Headline
+from paper_figures.figure import MODELS, Finding, Headline, PaperFigure
 
 MODEL = "smollm2-135m-instruct"
 TRACED = {
@@ -98,8 +95,8 @@ def _draw_curve(panel: Axes, rows: pandas.DataFrame, name: str) -> None:
         draw_mean(panel, wide[target], look, level=None)
 
 
-FIGURE = PaperFigure(
-    name="holding-a-pretrained-target",
+FIGURE = PaperFigure.of(
+    __name__, name="holding-a-pretrained-target",
     source="This project",
     title="what holds a target entropy, a pretrained model",
     paper="AEPO holds by a second batch, Skywork-OR1 and TRL by an integral rule; none was compared.",
@@ -107,13 +104,9 @@ FIGURE = PaperFigure(
     "means of 4 steps over the seeds with their range; grey: the target. Below: reward and pass@k at "
     "the entropy held, means over seeds with standard errors.",
     claims=("extension.diverse-bonus-price",),
-    data=data,
-    finding=finding,
     headline=Headline(
         says="SmolLM2-135M is held nearest to its target, in the mean over seeds, by the forecast on "
              "the entropy bonus.",
         holds=("",),
     ),
-    draw=draw,
-    tables=tables,
 )

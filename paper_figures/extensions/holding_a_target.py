@@ -21,10 +21,8 @@ from entropy_theory.tracking import second_half, stretches
 from llm_bridge.commands import holding_comparison
 from llm_bridge.commands.train_config import LEARNING_RATES
 from paper_figures.data import inputs
-from paper_figures.drawing.style import MARKERS, SERIES, panels
-from paper_figures.drawing.table import Table, estimate
-from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import MODELS, Criterion, Headline
+from paper_figures.drawing import MARKERS, SERIES, Table, estimate, panels
+from paper_figures.figure import MODELS, Criterion, Finding, Headline, PaperFigure
 
 CONTROLLERS, LAST = holding_comparison.MAIN, holding_comparison.LAST
 """The controllers that are compared, and the number of last steps that rewards are of."""
@@ -359,8 +357,8 @@ def _draw_distances(panel: Axes, rows: pandas.DataFrame, by: str) -> None:
     panel.set(ylabel="distance (nats)", ylim=(0, None))
 
 
-FIGURE = PaperFigure(
-    name="holding-a-target",
+FIGURE = PaperFigure.of(
+    __name__, name="holding-a-target",
     source="This project",
     title="what holds a target entropy, a small transformer",
     paper="AEPO holds by a second batch, Skywork-OR1 and TRL by an integral rule; none was compared.",
@@ -368,13 +366,9 @@ FIGURE = PaperFigure(
     "and pass@k at the entropy that was held, a point a target; the best are at the upper right. Below: "
     "mean distance from the target. Means over seeds with standard errors.",
     claims=("extension.diverse-bonus", "extension.level-set-diverse-bonus"),
-    data=data,
-    finding=finding,
     headline=Headline(
         says="The forecast on the entropy bonus is nearest to targets above the starting entropy, "
              "beyond what seeds explain; AEPO to others, with most reward.",
         holds=(ABOVE, OTHERS),
     ),
-    draw=draw,
-    tables=tables,
 )

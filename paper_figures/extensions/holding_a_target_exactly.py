@@ -12,17 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas
-import xarray
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
 
 from paper_figures.data import inputs
-from paper_figures.drawing.bands import draw_line
-from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, panels
-from paper_figures.drawing.table import Table
-from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline
+from paper_figures.data.tables import long, pick, stacked
+from paper_figures.drawing import MARKERS, REFERENCE, SERIES, Table, lines, panels
+from paper_figures.figure import Criterion, Finding, Headline, PaperFigure
 
 SHOWN = (
     "AEPO", "AEPO, alpha 3", "integral, entropy bonus", "forecast, entropy bonus",
@@ -46,33 +41,29 @@ def data(results: Path) -> pandas.DataFrame:
     target. "ceiling": ``value`` log |A*|.
     """
     dataset = inputs.simulation(results, "holding_a_target")
-    runs = dataset[list(MEASURES)].to_dataframe().reset_index().assign(panel="run")
     rates = dataset.learning_rate.values
     picks = np.unique(np.linspace(0, dataset.sizes["step"] - 1, POINTS).round().astype(int))
     moving = dataset.sel(shape=list(MOVING)).isel(step=picks)
     curves = moving.entropy.sel(learning_rate=rates[len(rates) // 2], controller=list(SHOWN))
-    targets = moving.target.to_dataframe(name="value").reset_index().assign(controller="target")
-    return pandas.concat([
-        runs,
-        curves.to_dataframe(name="value").reset_index().assign(panel="curve"),
-        targets.assign(panel="curve"),
-        _ceiling(dataset),
-    ], ignore_index=True).reindex(columns=COLUMNS)
-
-
-def _ceiling(dataset: xarray.Dataset) -> pandas.DataFrame:
-    return pandas.DataFrame({"panel": ["ceiling"], "value": [float(dataset.attrs["ceiling"])]})
+    names = {"y": "value"}
+    return stacked([
+        long(dataset[list(MEASURES)], "run"),
+        long(curves, "curve").rename(columns=names),
+        long(moving.target, "curve", controller="target").rename(columns=names),
+        pandas.DataFrame({"panel": ["ceiling"], "value": [float(dataset.attrs["ceiling"])]}),
+    ], COLUMNS)
 
 
 def at_rest(table: pandas.DataFrame) -> pandas.DataFrame:
     """Return the runs whose target rests, with its value as column ``target``."""
-    runs = table[(table["panel"] == "run") & ~table["shape"].isin(MOVING)]
+    runs = pick(table, panel="run")
+    runs = runs[~runs["shape"].isin(MOVING)]
     return runs.assign(target=runs["shape"].astype(float))
 
 
 def ceiling(table: pandas.DataFrame) -> float:
     """Return log |A*|."""
-    return float(table.loc[table["panel"] == "ceiling", "value"].iloc[0])
+    return float(pick(table, panel="ceiling")["value"].iloc[0])
 
 
 def summary(table: pandas.DataFrame) -> pandas.DataFrame:
@@ -83,21 +74,15 @@ def summary(table: pandas.DataFrame) -> pandas.DataFrame:
     targets that move, nats), ``follow`` (median steps to follow a step; infinite where most runs never
     do), ``beyond`` (share of the batches out of power at targets above log |A*|).
     """
-    rest = at_rest(table)
-    below, above = rest[rest["target"] < ceiling(table)], rest[rest["target"] >= ceiling(table)]
-    moving = table[(table["panel"] == "run") & table["shape"].isin(MOVING)]
-    stepped = moving[moving["shape"] == "step"]
-    by = "controller"
-    found = pandas.DataFrame({
-        "held": below.assign(held=below["deviation"] <= ENOUGH).groupby(by, sort=False)["held"].mean(),
-        "deviation": below.groupby(by, sort=False)["deviation"].mean(),
-        "reward": below.groupby(by, sort=False)["reward"].mean(),
-        "moving": moving.groupby(by, sort=False)["deviation"].mean(),
-        "follow": stepped.fillna({"steps_to_follow": np.inf}).groupby(by, sort=False)[
-            "steps_to_follow"].median(),
-        "beyond": above.groupby(by, sort=False)["out_of_power"].mean(),
-    })
-    return found
+    rest = at_rest(table).assign(held=lambda runs: runs["deviation"] <= ENOUGH)
+    below, above, moving, stepped = (rows.groupby("controller", sort=False) for rows in (
+        rest[rest["target"] < ceiling(table)], rest[rest["target"] >= ceiling(table)],
+        pick(table, panel="run", shape=list(MOVING)),
+        pick(table, panel="run", shape="step").fillna({"steps_to_follow": np.inf})))
+    return pandas.DataFrame({
+        "held": below["held"].mean(), "deviation": below["deviation"].mean(),
+        "reward": below["reward"].mean(), "moving": moving["deviation"].mean(),
+        "follow": stepped["steps_to_follow"].median(), "beyond": above["out_of_power"].mean()})
 
 
 def finding(table: pandas.DataFrame) -> Finding:
@@ -132,47 +117,38 @@ def tables(table: pandas.DataFrame) -> list[Table]:
 def draw(table: pandas.DataFrame) -> Figure:
     """Draw what is held, what it costs and what is followed, and below targets that move."""
     figure, axes = panels(2, 3, height=2.35)
-    rest = at_rest(table)
+    distance, cost, by_rate = axes[0]
+    rest, most = at_rest(table), ceiling(table)
     rates = np.sort(rest["learning_rate"].unique())
-    most = ceiling(table)
+    middle = pick(rest, learning_rate=rates[len(rates) // 2])
+    lines(distance, middle, "controller", LOOKS, name=None, x="target", y="deviation", band=(0, 1),
+          yscale="log", xlabel="target (nats)", ylabel="distance (nats)",
+          title="distance from the target")
     for name, look in LOOKS.items():
-        rows = rest[rest["controller"] == name]
-        middle = rows[rows["learning_rate"] == rates[len(rates) // 2]]
-        draw_line(axes[0, 0], middle, look, x="target", y="deviation", band=(0, 1))
-        mean = middle.groupby("target")[["mean_entropy", "reward"]].mean()
-        axes[0, 1].plot(mean["mean_entropy"], 1 - mean["reward"], **look)
-        below = rows[rows["target"] < most]
-        draw_line(axes[0, 2], below.groupby(["learning_rate", "start"])["deviation"].mean()
-                    .reset_index(), look, x="learning_rate", y="deviation", band=(0, 1))
-    axes[0, 0].axvline(most, **REFERENCE)
-    axes[0, 0].set(xlabel="target (nats)", ylabel="distance (nats)", yscale="log",
-                   title="distance from the target")
-    axes[0, 1].axvline(most, **REFERENCE)
-    axes[0, 1].set(xlabel="mean entropy (nats)", ylabel="P(wrong answer)", yscale="log",
-                   title="what it costs")
-    axes[0, 2].set(xlabel="learning rate", xscale="log", ylabel="distance (nats)", yscale="log")
-    axes[0, 2].set_xticks(rates, [f"{rate:g}" for rate in rates])
-    axes[0, 2].xaxis.set_minor_locator(NullLocator())
-    axes[0, 2].set_title("by learning rate")
+        mean = pick(middle, controller=name).groupby("target")[["mean_entropy", "reward"]].mean()
+        cost.plot(mean["mean_entropy"], 1 - mean["reward"], **look)
+    cost.set(xlabel="mean entropy (nats)", ylabel="P(wrong answer)", yscale="log", title="what it costs")
+    for panel in (distance, cost):
+        panel.axvline(most, **REFERENCE)
+    below = rest[rest["target"] < most].groupby(["controller", "learning_rate", "start"])["deviation"]
+    lines(by_rate, below.mean().reset_index(), "controller", LOOKS, name=None, x="learning_rate",
+          y="deviation", band=(0, 1), ticks="{:g}", xlabel="learning rate", xscale="log",
+          ylabel="distance (nats)", yscale="log", title="by learning rate")
+    plain = {name: {key: value for key, value in look.items() if not key.startswith("marker")}
+             for name, look in LOOKS.items()}
     for panel, shape in zip(axes[1], MOVING, strict=True):
-        _draw_moving(panel, table[(table["panel"] == "curve") & (table["shape"] == shape)], shape)
-    handles = axes[0, 1].get_lines()[: len(LOOKS)]
-    figure.legend(handles, list(LOOKS), loc="outside lower center", ncols=3, fontsize=6.5, frameon=False)
+        rows = pick(table, panel="curve", shape=shape)
+        target = pick(rows, controller="target").sort_values("step")
+        lines(panel, rows, "controller", plain, name=None, x="step", y="value", band=None, xlabel="step",
+              ylabel="entropy (nats)", ylim=(0, 2.6), title=f"a {shape}")
+        panel.plot(target["step"], target["value"], color="#000000", linewidth=1.6, alpha=0.45)
+    figure.legend(cost.get_lines()[: len(LOOKS)], list(LOOKS), loc="outside lower center", ncols=3,
+                  fontsize=6.5, frameon=False)
     return figure
 
 
-def _draw_moving(panel: Axes, rows: pandas.DataFrame, shape: str) -> None:
-    for name, look in LOOKS.items():
-        plain = {key: value for key, value in look.items() if not key.startswith("marker")}
-        draw_line(panel, rows[rows["controller"] == name], plain, x="step", y="value", band=None)
-    target = rows[rows["controller"] == "target"].sort_values("step")
-    panel.plot(target["step"], target["value"], color="#000000", linewidth=1.6, alpha=0.45)
-    panel.set(xlabel="step", ylabel="entropy (nats)", ylim=(0, 2.6), title=f"a {shape}")
-    panel.margins(x=0)
-
-
-FIGURE = PaperFigure(
-    name="holding-a-target-exactly",
+FIGURE = PaperFigure.of(
+    __name__, name="holding-a-target-exactly",
     source="This project",
     title="what holds a target entropy, tabular policies",
     paper="AEPO holds by a second batch, Skywork-OR1 and TRL by an integral rule; none was compared.",
@@ -181,12 +157,8 @@ FIGURE = PaperFigure(
     "that was held, and the distance over a factor of ten in the learning rate; bands: all starts. "
     "Bottom: the median entropy under targets that move (grey).",
     claims=("aepo.tracking", "extension.diverse-bonus", "extension.level-set-diverse-bonus"),
-    data=data,
-    finding=finding,
     headline=Headline(
         says="Targets below log |A*| are held nearest, in the mean, by the forecast on the diverse "
              "bonus; the entropy bonus' forecast beats the integral.",
     ),
-    draw=draw,
-    tables=tables,
 )

@@ -25,10 +25,8 @@ from matplotlib.figure import Figure
 
 from llm_bridge.analysis.stored_arrays import read_arrays
 from paper_figures.data import inputs
-from paper_figures.drawing.style import SERIES, level, panels
-from paper_figures.drawing.table import Table
-from paper_figures.figure import Finding, MissingInputError, PaperFigure
-from paper_figures.verdict import MODELS, Criterion, Headline
+from paper_figures.drawing import SERIES, Table, level, panels
+from paper_figures.figure import MODELS, Criterion, Finding, Headline, PaperFigure
 
 MEANING = {
     "identity": "independent (B.4)", "own state": "+ within a state", "all states": "+ across states",
@@ -79,7 +77,7 @@ def data(results: Path) -> pandas.DataFrame:
         parts.append(_of_run(run, run.kernel).assign(policy=policy))
         provenance[run.name] = run.provenance
     if not parts:
-        raise MissingInputError(f"no audit has a kernel of logit gradients: run `{COMMAND}`")
+        raise inputs.MissingInputError(f"no audit has a kernel of logit gradients: run `{COMMAND}`")
     table = pandas.concat(parts, ignore_index=True)
     table.attrs["inputs"] = provenance
     return table[["policy", "panel", "step", "name", "x", "y", "value"]]
@@ -223,8 +221,8 @@ def tables(table: pandas.DataFrame) -> tuple[Table, ...]:
     ),)
 
 
-FIGURE = PaperFigure(
-    name="independent-logits",
+FIGURE = PaperFigure.of(
+    __name__, name="independent-logits",
     source="This project",
     title="are logits independent? Assumption B.4 measured",
     paper="AEPO assumes orthonormal gradients of a state's logits (Assumption B.4), as in a table, and "
@@ -233,12 +231,8 @@ FIGURE = PaperFigure(
     "audited step; under the assumption a block is dark on its diagonal alone. Middle: squared norms, "
     "sorted, a line a step. Right: what is left unexplained of measured entropy changes, after the best "
     "slope, as one assumption after the other is dropped.",
-    data=data,
-    finding=finding,
     headline=Headline(
         says="Assumption B.4 (orthonormal gradients of a state's logits) holds for no policy audited; "
              "how logits share parameters explains the entropy changes.",
     ),
-    draw=draw,
-    tables=tables,
 )

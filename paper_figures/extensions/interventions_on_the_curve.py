@@ -21,11 +21,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from paper_figures.data import inputs
-from paper_figures.data.tables import stacked
-from paper_figures.drawing.style import REFERENCE, SERIES, panels
-from paper_figures.drawing.table import Table
-from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline
+from paper_figures.data.tables import long, pick, stacked
+from paper_figures.drawing import REFERENCE, SERIES, Table, note, panels
+from paper_figures.figure import Criterion, Finding, Headline, PaperFigure
 
 BASE = "GRPO"
 CONTROLS = ("GRPO, other samples", "GRPO, half the step")
@@ -46,21 +44,17 @@ def data(results: Path) -> pandas.DataFrame:
     """
     dataset = inputs.simulation(results, "interventions_on_the_curve")
     config = inputs.dataset_provenance(dataset)["config"]
-    mean = dataset[["entropy", "reward"]].mean("start").to_dataframe().reset_index()
-    mean = mean.dropna(subset=["entropy"]).rename(columns={"entropy": "x", "reward": "y"})
-    misfit = dataset.law_rmse.mean("start").to_dataframe(name="y").reset_index().dropna(subset=["y"])
-    parts = [
-        _gaps(dataset, "reward", "gap"), _gaps(dataset, "within", "within"),
-        mean.assign(panel="curve"), misfit.assign(panel="misfit"),
-    ]
+    parts = [_gaps(dataset, "reward", "gap"), _gaps(dataset, "within", "within"),
+             long(dataset[["entropy", "reward"]].mean("start"), "curve",
+                  rename={"entropy": "x", "reward": "y"}).dropna(subset=["x"]),
+             long(dataset.law_rmse.mean("start"), "misfit").dropna(subset=["y"])]
     return stacked(parts, COLUMNS).assign(margin=float(config["margin"]))
 
 
 def _gaps(dataset: xarray.Dataset, axis: str, panel: str) -> pandas.DataFrame:
     names = {f"{axis}_gap_mean": "y", f"{axis}_gap_low": "low", f"{axis}_gap_high": "high"}
-    rows = dataset[[*names, "side"]].to_dataframe().reset_index().rename(columns=names)
-    rows = rows[(rows["rule"] != BASE) & rows["y"].notna()]
-    return rows.assign(panel=panel)
+    rows = long(dataset[[*names, "side"]], panel, rename=names)
+    return rows[(rows["rule"] != BASE) & rows["y"].notna()]
 
 
 def finding(table: pandas.DataFrame) -> Finding:
@@ -94,25 +88,20 @@ def draw(table: pandas.DataFrame) -> Figure:
 
 def _order(sampled: pandas.DataFrame) -> list[str]:
     """Order rules by their gap in the last family, from below the curve to above it."""
-    gaps = sampled[sampled["panel"] == "gap"]
-    last = gaps[gaps["family"] == list(gaps["family"].unique())[-1]]
+    gaps = pick(sampled, panel="gap")
+    last = pick(gaps, family=gaps["family"].unique()[-1])
     return [str(name) for name in last.sort_values("y")["rule"]]
 
 
 def _draw_curves(panel: Axes, rows: pandas.DataFrame, order: list[str]) -> None:
     rules = [name for name in order if name not in CONTROLS]
     nearest = [name for name in ("Clip-Cov", "KL-Cov", "clip-higher") if name in rules]
-    shown = [*rules[-2:][::-1], *nearest[:DRAWN - 3], rules[0]]
-    curves = rows[rows["panel"] == "curve"]
-    labels = []
-    for look, name in zip(SERIES, [BASE, *shown], strict=False):
-        line = curves[curves["rule"] == name]
+    shown = [BASE, *rules[-2:][::-1], *nearest[:DRAWN - 3], rules[0]]
+    for i, (look, name) in enumerate(zip(SERIES, shown, strict=False)):
+        line = pick(rows, panel="curve", rule=name)
         panel.plot(line["x"], line["y"], **{**look, "linewidth": 2.2 if name == BASE else 1.2})
-        labels.append((name, str(look["color"])))
+        note(panel, name, 0.97, 0.05 + 0.1 * (len(shown) - 1 - i), size=6.5, color=look["color"])
     panel.set(xlabel="entropy (nats), falling")
-    for i, (name, color) in enumerate(labels):
-        panel.annotate(name, (0.97, 0.05 + 0.1 * (len(labels) - 1 - i)), xycoords="axes fraction",
-                       ha="right", fontsize=6.5, color=color)
 
 
 def _draw_gaps(panel: Axes, gaps: pandas.DataFrame, order: list[str], margin: float) -> None:
@@ -157,8 +146,8 @@ def tables(table: pandas.DataFrame) -> tuple[Table, ...]:
     return tuple(found)
 
 
-FIGURE = PaperFigure(
-    name="interventions-on-the-curve",
+FIGURE = PaperFigure.of(
+    __name__, name="interventions-on-the-curve",
     source="This project",
     title="which interventions leave the reward-entropy curve",
     paper="Cui et al., section 2: performance is bought with entropy along one curve; whether "
@@ -168,14 +157,10 @@ FIGURE = PaperFigure(
     "entropy, mean over levels with its interval over starts; within the grey band a rule is on the "
     "curve.",
     claims=("entropy-mechanism.points-on-the-curve",),
-    data=data,
-    finding=finding,
     headline=Headline(
         says="From samples some interventions leave GRPO's curve of reward against entropy on prompts "
              "with five right answers, and none does with one.",
         holds=("on prompts with five right, graded",),
         fails=("on prompts with one right, graded",),
     ),
-    draw=draw,
-    tables=tables,
 )

@@ -15,7 +15,7 @@ import pandas
 
 from entropy_theory.support.results import write_text
 from paper_figures.data.inputs import MEASURED
-from paper_figures.drawing.table import Table
+from paper_figures.drawing import Table
 from paper_figures.extensions import (
     forecasts_compared,
     holding_a_pretrained_target,

@@ -20,9 +20,8 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 from paper_figures.data import inputs
-from paper_figures.drawing.style import SERIES, panels
-from paper_figures.figure import Finding, MissingInputError, PaperFigure
-from paper_figures.verdict import MODELS, Criterion, Headline
+from paper_figures.drawing import SERIES, panels
+from paper_figures.figure import MODELS, Criterion, Finding, Headline, PaperFigure
 
 FILE = "comparisons/network_covariance.json"
 CASES = {"clip-cov": "Clip-Cov, 5 %", "clip-cov-0.01": "Clip-Cov, 1 %", "kl-cov": "KL-Cov, 5 %"}
@@ -46,7 +45,7 @@ def data(results: Path) -> pandas.DataFrame:
     """
     found = inputs.comparison(results, FILE)
     if found is None:
-        raise MissingInputError(f"the runs of both covariances are missing: run `{COMMAND}`")
+        raise inputs.MissingInputError(f"the runs of both covariances are missing: run `{COMMAND}`")
     parts = []
     for record in found["records"]:
         rule, _, covariance = record["label"].partition(" ")
@@ -124,19 +123,16 @@ def draw(table: pandas.DataFrame) -> Figure:
     return figure
 
 
-FIGURE = PaperFigure(
-    name="network-covariance",
+FIGURE = PaperFigure.of(
+    __name__, name="network-covariance",
     source="This project",
     title="tokens chosen by their true effect",
     paper="Nothing: both rules choose by the covariance of a table.",
     ours="Clip-Cov and KL-Cov on the bundled model, four steps on each generation, with the paper's "
     f"covariance and with the true effect; running means over {SMOOTHED} generations, a line a seed.",
     claims=("entropy-mechanism.clip-cov", "entropy-mechanism.kl-cov", "extension.score-covariance"),
-    data=data,
-    finding=finding,
     headline=Headline(
         says="Chosen by true effect, tokens of Clip-Cov and KL-Cov left more entropy at equal reward, "
              "beyond seeds, in none of the comparable cases.",
     ),
-    draw=draw,
 )

@@ -18,9 +18,9 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
 from paper_figures.data import inputs
-from paper_figures.drawing.style import SERIES, panels
-from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline
+from paper_figures.data.tables import long, pick, stacked
+from paper_figures.drawing import SERIES, panels
+from paper_figures.figure import Criterion, Finding, Headline, PaperFigure
 
 AEPO_OUTCOMES = ("collapsed", "held", "chatters")
 BONUS_OUTCOMES = ("collapsed", "neither", "explodes")
@@ -43,23 +43,18 @@ def data(results: Path) -> pandas.DataFrame:
     "bonus_collapse_line" (``line``: coefficient).
     """
     dataset = inputs.simulation(results, "phase_diagrams")
-    aepo = dataset[["aepo_outcome", "aepo_predicted"]].to_dataframe().reset_index()
-    aepo["outcome"] = aepo["aepo_outcome"].map(dict(enumerate(AEPO_OUTCOMES)))
+    names = {"bonus_right_answers": "right_answers", "bonus_start": "start", "y": "line"}
+    aepo = long(dataset[["aepo_outcome", "aepo_predicted"]], "aepo")
     aepo["line"] = (aepo["aepo_outcome"] == aepo["aepo_predicted"]).astype(float)
-    names = {"bonus_right_answers": "right_answers", "bonus_start": "start"}
-    bonus = dataset.bonus_outcome.to_dataframe().reset_index().rename(columns=names)
-    explosion = dataset.explosion_line.to_dataframe(name="line").reset_index().rename(columns=names)
+    bonus = long(dataset[["bonus_outcome"]], "bonus", rename=names)
+    explosion, collapse = (long(dataset[name], name, rename=names)
+                           for name in ("explosion_line", "bonus_collapse_line"))
     limit = bonus["right_answers"].map(explosion.set_index("right_answers")["line"])
     bonus["line"] = ((bonus["coefficient"] > limit) == (bonus["bonus_outcome"] == 2)).astype(float)
-    bonus["outcome"] = bonus["bonus_outcome"].map(dict(enumerate(BONUS_OUTCOMES)))
-    collapse = dataset.bonus_collapse_line.to_dataframe(name="line").reset_index().rename(columns=names)
-    parts = [
-        aepo.assign(panel="aepo"), bonus.assign(panel="bonus"),
-        explosion.assign(panel="explosion_line"), collapse.assign(panel="bonus_collapse_line"),
-        *(dataset[name].to_dataframe(name="line").reset_index().assign(panel=name) for name in LINES),
-    ]
-    table = pandas.concat([part.reindex(columns=COLUMNS) for part in parts], ignore_index=True)
-    return table
+    return stacked([
+        aepo.assign(outcome=aepo["aepo_outcome"].map(dict(enumerate(AEPO_OUTCOMES)))),
+        bonus.assign(outcome=bonus["bonus_outcome"].map(dict(enumerate(BONUS_OUTCOMES)))),
+        explosion, collapse, *(long(dataset[name], name, rename=names) for name in LINES)], COLUMNS)
 
 
 def finding(table: pandas.DataFrame) -> Finding:
@@ -122,12 +117,10 @@ def _draw_cells(
     shares = runs.groupby([x, y])["outcome"].value_counts(normalize=True).reset_index(name="share")
     most = shares.loc[shares.groupby([x, y])["share"].idxmax()]
     for glyph, color, outcome in zip(GLYPHS, COLORS, outcomes, strict=True):
-        rows = most[most["outcome"] == outcome]
+        rows = pick(most, outcome=outcome)
+        colors = [to_rgba(color, max(PALEST, 2 * share - 1)) for share in rows["share"]]
         panel.scatter(rows[x], rows[y], s=34, marker=glyph, linewidths=1.3, zorder=3,
-                      c=[to_rgba(color, max(PALEST, 2 * share - 1)) for share in rows["share"]]
-                      if glyph == "x" else "none",
-                      edgecolors=None if glyph == "x" else
-                      [to_rgba(color, max(PALEST, 2 * share - 1)) for share in rows["share"]])
+                      **{"c": colors} if glyph == "x" else {"c": "none", "edgecolors": colors})
 
 
 def _draw_bonus(panel: Axes, table: pandas.DataFrame) -> None:
@@ -152,8 +145,8 @@ def _draw_bonus(panel: Axes, table: pandas.DataFrame) -> None:
                     fontsize=8)
 
 
-FIGURE = PaperFigure(
-    name="phase-diagrams",
+FIGURE = PaperFigure.of(
+    __name__, name="phase-diagrams",
     source="This project",
     title="where entropy collapses, is held and goes astray",
     paper="AEPO, Figures 1 and 3, show one temperature and weight, and single coefficients of a bonus.",
@@ -162,13 +155,10 @@ FIGURE = PaperFigure(
     "the more of them end otherwise. Solid: below (left of) it theory expects collapse. Dotted: above "
     "(right of) it, AEPO's steps to be too long, or a bonus to let wrong answers back.",
     claims=("aepo.arbitrary-entropy", "extension.sustainable-entropies"),
-    data=data,
-    finding=finding,
     headline=Headline(
         says="Two lines without a fitted constant predict 90 % of AEPO's runs that collapse or hold "
              "their target, but not of those that chatter.",
         holds=("", "of those collapsed", "of those held"),
         fails=("of those chatters",),
     ),
-    draw=draw,
 )

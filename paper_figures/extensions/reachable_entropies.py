@@ -23,10 +23,9 @@ from matplotlib.figure import Figure
 from scipy.special import entr
 
 from paper_figures.data import inputs
-from paper_figures.drawing.bands import draw_lines
-from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels
-from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline
+from paper_figures.data.tables import long, pick, stacked
+from paper_figures.drawing import REFERENCE, SERIES, dots, lines, note, panels
+from paper_figures.figure import Criterion, Finding, Headline, PaperFigure
 
 CLEAR = 0.01
 """How far above log m, in nats, a run must end to count as above it."""
@@ -65,37 +64,27 @@ def data(results: Path) -> pandas.DataFrame:
     aepo = inputs.simulation(results, "aepo_figure_1", "exact")
     bonus = inputs.simulation(results, "phase_diagrams")
     n = int(inputs.dataset_provenance(aepo)["config"]["n_actions"])
-    several = sorted(set(aepo.right_answers.values) & set(bonus.bonus_right_answers.values))
-    drawn = int(several[-1])
-    ends = aepo[["tail_entropy", "tail_reward"]].to_dataframe().reset_index()
-    ends = ends.rename(columns={"tail_entropy": "x", "tail_reward": "y", "target": "setting"})
-    under = bonus[["bonus_tail_entropy", "bonus_tail_reward"]].to_dataframe().reset_index().rename(
-        columns={"bonus_tail_entropy": "x", "bonus_tail_reward": "y", "coefficient": "setting",
-                 "bonus_right_answers": "right_answers", "bonus_start": "start"})
-    fixed = bonus[["bonus_fixed_entropy", "bonus_fixed_reward"]].to_dataframe().reset_index().rename(
-        columns={"bonus_fixed_entropy": "x", "bonus_fixed_reward": "y", "coefficient": "setting",
-                 "bonus_right_answers": "right_answers"})
-    held = aepo.held.mean("start").max("alpha").to_dataframe(name="held").reset_index()
-    edges = pandas.concat([
-        pandas.DataFrame({"method": name, "x": values, "y": REWARDS, "right_answers": drawn})
-        for name, values in (("lowest", lowest_entropy(REWARDS)),
-                             ("highest", highest_entropy(REWARDS, n, np.asarray(drawn))))
-    ])
-    ceilings = pandas.concat([
-        pandas.DataFrame({"right_answers": int(m), "x": GAPS, "y": ceiling(GAPS, n, int(m))})
-        for m in aepo.right_answers.values
-    ])
-    table = pandas.concat([
-        ends.assign(panel="ends", method="AEPO"),
-        under.assign(panel="ends", method="bonus"),
-        fixed.assign(panel="fixed", method="bonus"),
-        edges.assign(panel="allowed"),
-        held.assign(panel="held", method="AEPO", x=held["right_answers"], y=held["target"],
-                    held=(held["held"] > 0.5).astype(float)),
-        ceilings.assign(panel="ceiling"),
-    ], ignore_index=True)
-    columns = ["panel", "method", "n_actions", "right_answers", "setting", "start", "x", "y", "held"]
-    return table.assign(n_actions=n)[columns]
+    drawn = int(max(set(aepo.right_answers.values) & set(bonus.bonus_right_answers.values)))
+    names = {"target": "setting", "coefficient": "setting", "bonus_right_answers": "right_answers",
+             "bonus_start": "start"}
+    held = long(aepo.held.mean("start").max("alpha"), "held", "right_answers", method="AEPO")
+    edges = {"lowest": lowest_entropy(REWARDS),
+             "highest": highest_entropy(REWARDS, n, np.asarray(drawn))}
+    table = stacked([
+        *(long(dataset[[entropy, reward]], panel, rename={**names, entropy: "x", reward: "y"},
+               method=method)
+          for dataset, entropy, reward, panel, method in (
+              (aepo, "tail_entropy", "tail_reward", "ends", "AEPO"),
+              (bonus, "bonus_tail_entropy", "bonus_tail_reward", "ends", "bonus"),
+              (bonus, "bonus_fixed_entropy", "bonus_fixed_reward", "fixed", "bonus"))),
+        *(pandas.DataFrame({"panel": "allowed", "method": name, "x": values, "y": REWARDS,
+                            "right_answers": drawn}) for name, values in edges.items()),
+        held.assign(y=held["target"], held=(held["y"] > 0.5).astype(float)),
+        *(pandas.DataFrame({"panel": "ceiling", "right_answers": int(m), "x": GAPS,
+                            "y": ceiling(GAPS, n, int(m))}) for m in aepo.right_answers.values),
+    ], ["panel", "method", "right_answers", "setting", "start", "x", "y", "held"])
+    table.insert(2, "n_actions", n)
+    return table
 
 
 def finding(table: pandas.DataFrame) -> Finding:
@@ -118,26 +107,24 @@ def draw(table: pandas.DataFrame) -> Figure:
     """Draw the plane of reward and entropy, the targets held by m, and the ceiling by the gap."""
     figure, axes = panels(1, 3, height=2.5)
     _draw_plane(axes[0, 0], table)
-    _draw_held(axes[0, 1], table[table["panel"] == "held"], int(table["n_actions"].iloc[0]))
-    _draw_ceiling(axes[0, 2], table[table["panel"] == "ceiling"])
+    _draw_held(axes[0, 1], pick(table, panel="held"), int(table["n_actions"].iloc[0]))
+    lines(axes[0, 2], pick(table, panel="ceiling"), "right_answers", band=None, name="m = {:.0f}".format,
+          xlabel="gap, right − wrong (nats)", ylabel="ceiling (nats)", ylim=(-0.1, None),
+          title="highest later entropy")
     return figure
 
 
 def _draw_plane(panel: Axes, table: pandas.DataFrame) -> None:
-    allowed = table[table["panel"] == "allowed"]
+    allowed = pick(table, panel="allowed")
     drawn = int(allowed["right_answers"].iloc[0])
-    low, high = (allowed[allowed["method"] == name] for name in ("lowest", "highest"))
+    low, high = (pick(allowed, method=name) for name in ("lowest", "highest"))
     panel.fill_betweenx(low["y"], low["x"], high["x"], color="#999999", alpha=0.2, linewidth=0)
-    here = table[table["right_answers"] == drawn]
-    fixed = here[here["panel"] == "fixed"].sort_values("x")
+    fixed = pick(table, panel="fixed", right_answers=drawn).sort_values("x")
     panel.plot(fixed["x"], fixed["y"], color=SERIES[1]["color"], linewidth=1.0)
-    ends = here[here["panel"] == "ends"]
-    for i, (method, rows) in enumerate(ends.groupby("method")):
-        panel.plot(rows["x"], rows["y"], linestyle="none", marker=MARKERS[i], markersize=2.6,
-                   color=SERIES[i]["color"], markerfacecolor="none", markeredgewidth=0.6)
-        text = {"AEPO": "○ AEPO", "bonus": "□ bonus"}[str(method)]
-        panel.annotate(text, (0.06, 0.17 - 0.1 * i), xycoords="axes fraction", fontsize=7,
-                       color=SERIES[i]["color"])
+    for i, (method, text) in enumerate((("AEPO", "○ AEPO"), ("bonus", "□ bonus"))):
+        rows = pick(table, panel="ends", right_answers=drawn, method=method)
+        dots(panel, rows["x"], rows["y"], i, markersize=2.6, markeredgewidth=0.6)
+        note(panel, text, 0.06, 0.17 - 0.1 * i, color=SERIES[i]["color"])
     panel.axvline(np.log(drawn), **REFERENCE)
     panel.annotate(f"log {drawn}", (np.log(drawn), 0.5), xytext=(-2, 0), textcoords="offset points",
                    fontsize=6.5, ha="right", color="#555555")
@@ -147,29 +134,20 @@ def _draw_plane(panel: Axes, table: pandas.DataFrame) -> None:
 
 def _draw_held(panel: Axes, held: pandas.DataFrame, n: int) -> None:
     sizes = np.arange(1, n)
-    panel.plot(sizes, np.log(sizes), **SERIES[0])
-    panel.plot(sizes, highest_entropy(np.asarray(BONUS_REWARD), n, sizes), **SERIES[1])
-    for i, text in enumerate(("log m (AEPO)", f"bonus, {BONUS_REWARD:.0%} right")):
-        panel.annotate(text, (0.98, 0.14 - 0.1 * i), xycoords="axes fraction", ha="right", fontsize=6.5,
-                       color=SERIES[i]["color"])
+    for i, (most, text) in enumerate((
+            (np.log(sizes), "log m (AEPO)"),
+            (highest_entropy(np.asarray(BONUS_REWARD), n, sizes), f"bonus, {BONUS_REWARD:.0%} right"))):
+        panel.plot(sizes, most, **SERIES[i])
+        note(panel, text, 0.98, 0.14 - 0.1 * i, size=6.5, color=SERIES[i]["color"])
     for value, face in ((1.0, SERIES[0]["color"]), (0.0, "none")):
-        rows = held[held["held"] == value]
-        panel.plot(rows["x"], rows["y"], linestyle="none", marker="o", markersize=3.2,
-                   color=SERIES[0]["color"], markerfacecolor=face, markeredgewidth=0.7)
+        rows = pick(held, held=value)
+        dots(panel, rows["x"], rows["y"], markersize=3.2, markerfacecolor=face)
     panel.set(xlabel="right answers m", ylabel="entropy (nats)", ylim=(-0.1, np.log(n) + 0.15),
               title="● held  ○ not held")
 
 
-def _draw_ceiling(panel: Axes, ceilings: pandas.DataFrame) -> None:
-    labels = draw_lines(panel, ceilings, "right_answers", band=None, name="m = {:.0f}".format)
-    panel.set(xlabel="gap, right − wrong (nats)", ylabel="ceiling (nats)", ylim=(-0.1, None),
-              title="highest later entropy")
-    panel.margins(x=0)
-    label_ends(panel, labels)
-
-
-FIGURE = PaperFigure(
-    name="reachable-entropies",
+FIGURE = PaperFigure.of(
+    __name__, name="reachable-entropies",
     source="This project",
     title="which entropies can be held, at which reward",
     paper="AEPO's title promises arbitrary entropy; Cui et al. that performance is bought with entropy.",
@@ -179,11 +157,8 @@ FIGURE = PaperFigure(
     f"log m, and the most a bonus leaves with {BONUS_REWARD:.0%} right. Right: the ceiling that falls as "
     "right answers move ahead of wrong ones.",
     claims=("aepo.collapse-or-explosion",),
-    data=data,
-    finding=finding,
     headline=Headline(
         says="AEPO holds no target above the logarithm of the number of right answers; an entropy bonus "
              "reaches more, but pays with wrong answers.",
     ),
-    draw=draw,
 )

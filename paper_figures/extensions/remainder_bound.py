@@ -19,10 +19,9 @@ from matplotlib.figure import Figure
 
 from entropy_theory import entropy_change
 from paper_figures.data import inputs
-from paper_figures.drawing.bands import draw_line
-from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, panels
-from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline
+from paper_figures.data.tables import by_panel
+from paper_figures.drawing import REFERENCE, SERIES, dots, lines, marked, note, panels
+from paper_figures.figure import Criterion, Finding, Headline, PaperFigure
 
 N_ACTIONS, N_POLICIES = 20, 150
 NORMS = np.geomspace(0.01, 30, 21)
@@ -145,51 +144,41 @@ def finding(table: pandas.DataFrame) -> Finding:
 def draw(table: pandas.DataFrame) -> Figure:
     """Draw the bound's share by step, the constant by number of actions, certified and right rates."""
     figure, axes = panels(1, 3, height=2.3)
-    _draw_shares(axes[0, 0], table[table["panel"] == "share"])
-    _draw_constants(axes[0, 1], table[table["panel"] == "constant"])
-    _draw_signs(axes[0, 2], table[table["panel"] == "sign"])
+    of = by_panel(table)
+    left, middle, right = axes[0]
+    left.axhline(1, **REFERENCE)
+    lines(left, of["share"], "kind", [*KINDS], name=None, xscale="log", yscale="log", ylim=(1e-6, 3),
+          xlabel="step, norm (nats)", ylabel="remainder / bound", title=f"{N_ACTIONS} actions")
+    for i, title in enumerate(KINDS.values()):
+        note(left, title, 0.04, 0.05 + 0.1 * i, size=6.5, color=SERIES[i]["color"])
+    kinds = (("bound", "proved bound", 0.08, 0.72), ("reached", "reached", 0.55, 0.2))
+    lines(middle, of["constant"], "kind",
+          {kind: {**marked(i), "markersize": 3} for i, (kind, *_) in enumerate(kinds)}, name=None,
+          band=None, xscale="log", ylim=(0, None), xlabel="actions", ylabel="remainder / norm²",
+          title="the constant")
+    middle.set_xticks([2, 100, LARGEST_COUNT], ["2", "100", f"{LARGEST_COUNT:,}"])
+    middle.minorticks_off()
+    for i, (_, title, x, y) in enumerate(kinds):
+        middle.annotate(title, (x, y), xycoords="axes fraction", fontsize=6.5, color=SERIES[i]["color"])
+    _draw_signs(right, of["sign"])
     return figure
-
-
-def _draw_shares(panel: Axes, share: pandas.DataFrame) -> None:
-    for i, (look, (kind, title)) in enumerate(zip(SERIES, KINDS.items(), strict=False)):
-        draw_line(panel, share[share["kind"] == kind], look)
-        panel.annotate(title, (0.04, 0.05 + 0.1 * i), xycoords="axes fraction", fontsize=6.5,
-                       color=look["color"])
-    panel.axhline(1, **REFERENCE)
-    panel.set(xscale="log", yscale="log", ylim=(1e-6, 3), xlabel="step, norm (nats)",
-              ylabel="remainder / bound", title=f"{N_ACTIONS} actions")
-
-
-def _draw_constants(panel: Axes, constant: pandas.DataFrame) -> None:
-    kinds = (("bound", "proved bound", (0.08, 0.72)), ("reached", "reached", (0.55, 0.2)))
-    for look, marker, (kind, title, place) in zip(SERIES, MARKERS, kinds, strict=False):
-        rows = constant[constant["kind"] == kind].sort_values("x")
-        panel.plot(rows["x"], rows["y"], marker=marker, markersize=3, **look)
-        panel.annotate(title, place, xycoords="axes fraction", fontsize=6.5, color=look["color"])
-    panel.set(xscale="log", ylim=(0, None), xlabel="actions", ylabel="remainder / norm²")
-    panel.set_xticks([2, 100, LARGEST_COUNT], ["2", "100", f"{LARGEST_COUNT:,}"])
-    panel.minorticks_off()
-    panel.set_title("the constant")
 
 
 def _draw_signs(panel: Axes, sign: pandas.DataFrame) -> None:
     top = RATES[-1] * 10
-    for look, marker, (kind, rows) in zip(SERIES, MARKERS, sign.groupby("kind"), strict=False):
-        panel.plot(rows["x"], rows["y"].clip(upper=top), linestyle="none", marker=marker, markersize=2.4,
-                   color=look["color"], markerfacecolor="none", markeredgewidth=0.6)
-        panel.annotate(f"entropy {kind}", (0.95, 0.05 if kind == "falls" else 0.15), ha="right",
-                       xycoords="axes fraction", fontsize=6.5, color=look["color"])
-    low, high = float(sign["x"].min()), float(sign["x"].max())
-    panel.plot([low, high], [low, high], **REFERENCE)
-    panel.set(xscale="log", yscale="log", xlabel="certified rate", ylabel="right up to rate")
+    for i, (kind, rows) in enumerate(sign.groupby("kind")):
+        dots(panel, rows["x"], rows["y"].clip(upper=top), i, markersize=2.4, markeredgewidth=0.6)
+        note(panel, f"entropy {kind}", 0.95, 0.05 + 0.1 * i, size=6.5, color=SERIES[i]["color"])
+    ends = [float(sign["x"].min()), float(sign["x"].max())]
+    panel.plot(ends, ends, **REFERENCE)
+    panel.set(xscale="log", yscale="log", xlabel="certified rate", ylabel="right up to rate",
+              title="sign of a step")
     panel.set_yticks([0.01, 1, 100, 1e4, top], ["0.01", "1", "100", "10,000", "all"])
     panel.minorticks_off()
-    panel.set_title("sign of a step")
 
 
-FIGURE = PaperFigure(
-    name="remainder-bound",
+FIGURE = PaperFigure.of(
+    __name__, name="remainder-bound",
     source="This project",
     title="the remainder of the first order and its bound",
     paper="Neither AEPO nor Cui et al. bound what their first order leaves.",
@@ -198,11 +187,8 @@ FIGURE = PaperFigure(
     "remainder found; right: up to which learning rate the first order has the sign of the exact "
     "entropy change, against the rate up to which the bound certifies it; a point a policy.",
     claims=("extension.remainder-constant-two-actions",),
-    data=data,
-    finding=finding,
     headline=Headline(
         says="The bound on what the first order leaves is kept by all policies and steps tried; the "
              "worst known fill half of it.",
     ),
-    draw=draw,
 )

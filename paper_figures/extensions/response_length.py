@@ -9,18 +9,15 @@ whatever moves length is the objective.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pandas
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from paper_figures.data import inputs
-from paper_figures.data.tables import long, stacked
-from paper_figures.drawing.bands import draw_line, draw_lines
-from paper_figures.drawing.style import REFERENCE, SERIES, label_ends, level, panels
-from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import Criterion, Headline
+from paper_figures.data.tables import by_panel, long, pick, stacked
+from paper_figures.drawing import REFERENCE, SERIES, dots, level, lines, panels
+from paper_figures.figure import Criterion, Finding, Headline, PaperFigure
 
 KINDS = {"right": "right responses", "wrong": "wrong responses"}
 PRINTED = "sequence-mean"
@@ -77,69 +74,45 @@ def finding(table: pandas.DataFrame) -> Finding:
     ))
 
 
-def _start_length(table: pandas.DataFrame) -> float:
-    lengths = table[(table["panel"] == "length") & (table["kind"] == "right")]
-    return float(lengths[lengths["x"] == lengths["x"].min()]["y"].mean())
-
-
 def draw(table: pandas.DataFrame) -> Figure:
     """Draw lengths of right and wrong responses under each objective, and length and entropy by tilt."""
     figure, axes = panels(2, 2, height=2.15)
-    lengths = table[table["panel"] == "length"]
+    of = by_panel(table)
     for panel, (kind, title) in zip(axes[0], KINDS.items(), strict=True):
-        _draw_lengths(panel, lengths[lengths["kind"] == kind])
-        panel.set_title(title)
-    _draw_tilt(axes[1, 0], table)
-    _draw_entropy(axes[1, 1], table[table["panel"] == "entropy"])
+        _draw_lengths(panel, pick(of["length"], kind=kind), title)
+    objectives = sorted(of["tilt"]["objective"].unique())
+    looks = dict(zip(objectives, ({**look, "marker": "o", "markersize": 3} for look in SERIES),
+                     strict=False))
+    lengths = pick(of["length"], kind="right")
+    level(axes[1, 0], float(pick(lengths, x=lengths["x"].min())["y"].mean()), "start", above=2)
+    neutral = pick(of["neutral"], objective="predicted")["x"].iloc[0]
+    axes[1, 0].axvline(neutral, **REFERENCE)
+    axes[1, 0].annotate("predicted\nneutral", (neutral, 0.82), xycoords=("data", "axes fraction"),
+                        xytext=(3, 0), textcoords="offset points", fontsize=6.5, color="#555555")
+    lines(axes[1, 0], of["tilt"], "objective", looks, center="mean", band=None,
+          xlabel="tilt (nats a token)", ylabel="right responses (tokens)",
+          title="a target for shorter ones")
+    lines(axes[1, 1], of["entropy"], "objective", looks, center="mean", band=(0, 1), ylim=(0, None),
+          xlabel="tilt (nats a token)", ylabel="token entropy (nats)", title="entropy beside it")
     return figure
 
 
-def _draw_lengths(panel: Axes, rows: pandas.DataFrame) -> None:
+def _draw_lengths(panel: Axes, rows: pandas.DataFrame, title: str) -> None:
     # As change from the start: prompts and starts differ in length by more than training moves it.
     by = ["mode", "objective", "accuracy", "start"]
     change = rows.sort_values("x").assign(
         y=lambda frame: frame["y"] - frame.groupby(by)["y"].transform("first"))
-    labels = []
-    for look, (objective, name) in zip(SERIES, LABELS.items(), strict=False):
-        group = change[change["objective"] == objective]
-        end = draw_line(panel, group[group["mode"] == "exact"], look)
-        labels.append((*end, name, str(look["color"])))
-        sampled = group[group["mode"] == "sampled"].groupby("x")["y"].median()
-        panel.plot(sampled.index, sampled, linestyle="none", marker=".", markersize=3.5,
-                   color=look["color"])
     panel.axhline(0, **{**REFERENCE, "linewidth": 0.6})
-    panel.set(xlabel="step", ylabel="change in length (tokens)")
-    panel.margins(x=0)
-    label_ends(panel, labels)
+    for look, objective in zip(SERIES, LABELS, strict=False):
+        sampled = pick(change, objective=objective, mode="sampled").groupby("x")["y"].median()
+        dots(panel, sampled.index, sampled, marker=".", markersize=3.5, color=look["color"],
+             markerfacecolor=look["color"])
+    lines(panel, pick(change, mode="exact"), "objective", [*LABELS], name=LABELS.__getitem__,
+          xlabel="step", ylabel="change in length (tokens)", title=title)
 
 
-def _draw_tilt(panel: Axes, table: pandas.DataFrame) -> None:
-    rows = table[table["panel"] == "tilt"]
-    labels = draw_lines(panel, rows, "objective", _looks(rows), center="mean", band=None)
-    level(panel, _start_length(table), "start", above=2)
-    neutral = table[(table["panel"] == "neutral") & (table["objective"] == "predicted")]["x"].iloc[0]
-    panel.axvline(neutral, **REFERENCE)
-    panel.annotate("predicted\nneutral", (neutral, 0.82), xycoords=("data", "axes fraction"),
-                   xytext=(3, 0), textcoords="offset points", fontsize=6.5, color="#555555")
-    panel.set(xlabel="tilt (nats a token)", ylabel="right responses (tokens)",
-              title="a target for shorter ones")
-    label_ends(panel, labels)
-
-
-def _looks(rows: pandas.DataFrame) -> dict[str, dict[str, Any]]:
-    return {name: {**look, "marker": "o", "markersize": 3}
-            for look, name in zip(SERIES, sorted(set(rows["objective"])), strict=False)}
-
-
-def _draw_entropy(panel: Axes, rows: pandas.DataFrame) -> None:
-    labels = draw_lines(panel, rows, "objective", _looks(rows), center="mean", band=(0, 1))
-    panel.set(xlabel="tilt (nats a token)", ylabel="token entropy (nats)", title="entropy beside it",
-              ylim=(0, None))
-    label_ends(panel, labels)
-
-
-FIGURE = PaperFigure(
-    name="response-length",
+FIGURE = PaperFigure.of(
+    __name__, name="response-length",
     source="This project",
     title="what moves the length of responses",
     paper="AEPO, Section 7, proposes shorter responses as a target of its second batch; Dr.GRPO and DAPO "
@@ -149,11 +122,8 @@ FIGURE = PaperFigure(
     "band from 10 to 90 % (dots: from samples); by tilt, means, and for entropy the range over starts. "
     "untempered: the second batch at T = 1.",
     claims=("aepo.target-distributions",),
-    data=data,
-    finding=finding,
     headline=Headline(
         says="Where length does not matter GRPO's mean over a response shortens right ones and "
              "lengthens wrong ones; token-mean and Dr.GRPO do neither in expectation.",
     ),
-    draw=draw,
 )

@@ -10,13 +10,19 @@ from __future__ import annotations
 from pathlib import Path
 
 import pandas
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from paper_figures.data import training_curves
-from paper_figures.drawing.style import SERIES, level, panels
-from paper_figures.figure import Finding, MissingInputError, PaperFigure
-from paper_figures.verdict import MODELS, Criterion, Headline
+from paper_figures.data.tables import pick
+from paper_figures.drawing import SERIES, level, panels
+from paper_figures.figure import (
+    MODELS,
+    Criterion,
+    Finding,
+    Headline,
+    MissingInputError,
+    PaperFigure,
+)
 
 MODEL = "small-sums"
 TASKS = {"split": "many right answers (57=)", "sum": "one right answer (23+34=)"}
@@ -83,47 +89,35 @@ def draw(table: pandas.DataFrame) -> Figure:
     """Draw a column for each task and a row for each quantity."""
     tasks = [task for task in TASKS if task in set(table["task"])]
     figure, axes = panels(len(QUANTITIES), len(tasks), height=1.75, sharex="col", sharey="row")
-    for column, task in enumerate(tasks):
-        for row, (quantity, unit) in enumerate(QUANTITIES.items()):
-            panel = axes[row, column]
-            chosen = table[(table["task"] == task) & (table["metric"] == quantity)]
-            training_curves.draw_curves(panel, chosen, LOOKS, names=False)
-            panel.set_ylim(bottom=0)
-            if quantity == "reward":
-                _constant_line(panel, table[table["task"] == task])
-                panel.set_ylim(0, 1.02)
-            if row == 0:
-                panel.set_title(TASKS[task])
-            if row < len(QUANTITIES) - 1:
-                panel.set_xlabel("")
-            if column == 0:
-                panel.set_ylabel(unit.replace(" (", "\n("))
-            training_curves.name_ends(panel, chosen, LOOKS)
+    last = [*QUANTITIES][-1]
+    for column, task in zip(axes.T, tasks, strict=True):
+        constant = pick(table, task=task, metric=training_curves.CONSTANT)["value"]
+        for panel, quantity in zip(column, QUANTITIES, strict=True):
+            if quantity == "reward" and len(constant):
+                level(panel, constant.mean(), f"constant answer {constant.mean():.2f}", above=2, size=7)
+            rows = pick(table, task=task, metric=quantity)
+            training_curves.draw_curves(
+                panel, rows, LOOKS, xlabel="optimizer step" if quantity == last else "",
+                ylim=(0, 1.02 if quantity == "reward" else None))
+        column[0].set_title(TASKS[task])
+    for panel, unit in zip(axes[:, 0], QUANTITIES.values(), strict=True):
+        panel.set_ylabel(unit.replace(" (", "\n("))
     figure.align_ylabels()
     return figure
 
 
-def _constant_line(panel: Axes, table: pandas.DataFrame) -> None:
-    constant = table[table["metric"] == training_curves.CONSTANT]["value"]
-    if len(constant):
-        level(panel, constant.mean(), f"constant answer {constant.mean():.2f}", above=2, size=7)
-
-
-FIGURE = PaperFigure(
-    name="small-transformer-training",
+FIGURE = PaperFigure.of(
+    __name__, name="small-transformer-training",
     source="This project",
     title="the same rules train a small transformer",
     paper="Entropy collapses under GRPO and is held by AEPO (AEPO, Figures 1 and 4).",
     ours="A 0.8 M-parameter Llama, trained through TRL with the update rules of the simulator; "
     f"AEPO's target is {TARGET:g} nats.",
     claims=("aepo.arbitrary-entropy",),
-    data=data,
-    finding=finding,
     headline=Headline(
         says="In the runs drawn entropy falls under GRPO with many right answers, and AEPO ends higher, "
              "near its target; with one right this fails.",
         holds=("with many right answers",),
         fails=("with one right answer",),
     ),
-    draw=draw,
 )

@@ -15,11 +15,9 @@ from matplotlib.figure import Figure
 
 from entropy_theory.tracking import second_half, stretches
 from paper_figures.data import inputs
-from paper_figures.drawing.style import panels
-from paper_figures.drawing.table import Table, estimate
+from paper_figures.drawing import Table, estimate, panels
 from paper_figures.extensions.holding_a_target import LOOKS, K
-from paper_figures.figure import Finding, PaperFigure
-from paper_figures.verdict import MODELS, Criterion, Headline
+from paper_figures.figure import MODELS, Criterion, Finding, Headline, PaperFigure
 
 KINDS = ("higher", "lower")
 LITTLE = 0.25
@@ -131,8 +129,8 @@ def draw(table: pandas.DataFrame) -> Figure:
     return figure
 
 
-FIGURE = PaperFigure(
-    name="targets-for-each-prompt",
+FIGURE = PaperFigure.of(
+    __name__, name="targets-for-each-prompt",
     source="This project",
     title="targets for each prompt, a small transformer",
     paper="AEPO, AEnt, Skywork-OR1 and TRL steer the mean entropy of a batch by one number.",
@@ -140,12 +138,8 @@ FIGURE = PaperFigure(
     "the mean target, the others 0.2 less. Left: entropy of either kind after 80 steps; right: reward, "
     "by what prompts are off beyond their mean (root mean square). Means over seeds, standard errors.",
     claims=("extension.level-set-one-coefficient",),
-    data=data,
-    finding=finding,
     headline=Headline(
         says="One coefficient keeps little of the distance asked between two kinds of prompts, and "
              "coefficients of their own at the largest gain over half.",
     ),
-    draw=draw,
-    tables=tables,
 )

@@ -25,36 +25,26 @@ def page(results: Path, job: dict[str, Any] | None) -> str:
         results: folder with runs/ and evaluations/, as far as they were computed.
         job: what reproduce.json says, if there is one.
     """
-    runs, evaluations = runs_table(results), list(inputs.evaluations(results))
-    audits = audits_table(results)
     made = provenance(packages=PACKAGES)
     return "\n".join([
         "# The run behind this site", "",
         "Every number was computed by a command; each figure's page names its own.", "",
         "## Training runs", "",
         table(("run", "model, task, rule", "steps", "entropy, first to last tenth", "reward",
-               "a constant answer", "distinct answers", "seconds a step", "where"), [
-            (text(run["name"]), text(f"{run['model']}, {run['task']}, {run['rule']}"),
-             f"{run['steps']}{'' if run['finished'] else ', unfinished'}",
-             text(run["entropy"]), text(run["reward"]), text(run["constant"]), text(run["distinct"]),
-             run["seconds"],
-             text(f"{run['device']}, seed {run['seed']}, {run['commit']}")) for run in runs],
-              css="filterable") or "None here: `policy-entropy train --task split --rule grpo`", "",
+               "a constant answer", "distinct answers", "seconds a step", "where"),
+              _runs(results), css="filterable")
+        or "None here: `policy-entropy train --task split --rule grpo`", "",
         "## Evaluations", "",
         table(("model", "task", "prompts, samples", "scores, with 95 % intervals", "entropy, nats",
                "a constant answer"), [
             (text(str(found.get("model"))), text(str(found.get("task"))),
              text(f"{found.get('prompts')} x {found.get('num_samples')}"), text(_scores(found)),
              "" if found.get("entropy") is None else f"{found['entropy']:.2f}", text(_constant(found)))
-            for found in evaluations])
+            for found in inputs.evaluations(results)])
         or "None here: `policy-entropy evaluate --model smollm2-135m-instruct --task chain-sum`", "",
         "## Audits", "",
         table(("policy", "compared", "correlation of (i)", "of (ii)", "slope of (ii)", "tabular error",
-               "first-order error", "(iii) - measured", "larger error"), [
-            (text(found["name"]), found["count"], found["correlation_coefficients"],
-             found["correlation_first_order"], found["slope_first_order"], found["tabular_error"],
-             found["first_order_error"], found["identity_error"], text(found["dominant"]))
-            for found in audits])
+               "first-order error", "(iii) - measured", "larger error"), _audits(results))
         or "None here: `policy-entropy audit`", "",
         "What the columns mean: [Read an audit](/how_to/read_an_audit.md).", "",
         *_stages(job),
@@ -89,32 +79,25 @@ def _stages(job: dict[str, Any] | None) -> list[str]:
             table(("stage", "outcome", "seconds", "peak memory, MB", "command"), rows)]
 
 
-def runs_table(results: Path) -> list[dict[str, Any]]:
-    """Return a record for each run, with values as text: first steps → last steps."""
-    rows = []
+def _runs(results: Path) -> list[tuple[str, ...]]:
+    """Return a row for each run: first steps → last steps."""
+    rows: list[tuple[str, ...]] = []
     for run in inputs.training_runs(results):
         if run.metrics.empty:
             continue
-        options = run.options
+        options, metrics = run.options, run.metrics
         rule = str(options["rule"])
         if run.rule_options:
             rule += " (" + ", ".join(f"{k} {v}" for k, v in run.rule_options.items()) + ")"
-        rows.append({
-            "name": run.name,
-            "model": options["model"],
-            "task": Path(str(options.get("data") or options["task"])).stem,
-            "rule": rule,
-            "steps": len(run.metrics),
-            "finished": run.finished,
-            "entropy": _change(run.metrics, "entropy", 2),
-            "reward": _change(run.metrics, "reward", 2),
-            "distinct": _change(run.metrics, "distinct_answers", 1),
-            "constant": "–" if run.constant_answer is None else f"{run.constant_answer:.2f}",
-            "seconds": f"{run.metrics['seconds'].median():.2f}",
-            "seed": options.get("seed"),
-            "device": run.device,
-            "commit": (run.provenance.get("commit") or "unknown")[:12],
-        })
+        task = Path(str(options.get("data") or options["task"])).stem
+        commit = (run.provenance.get("commit") or "unknown")[:12]
+        rows.append((
+            text(run.name), text(f"{options['model']}, {task}, {rule}"),
+            f"{len(metrics)}{'' if run.finished else ', unfinished'}",
+            text(_change(metrics, "entropy", 2)), text(_change(metrics, "reward", 2)),
+            text("–" if run.constant_answer is None else f"{run.constant_answer:.2f}"),
+            text(_change(metrics, "distinct_answers", 1)), f"{metrics['seconds'].median():.2f}",
+            text(f"{run.device}, seed {options.get('seed')}, {commit}")))
     return rows
 
 
@@ -128,23 +111,16 @@ def _change(metrics: pandas.DataFrame, name: str, digits: int) -> str:
     return f"{first:.{digits}f} → {last:.{digits}f}"
 
 
-def audits_table(results: Path) -> list[dict[str, Any]]:
+def _audits(results: Path) -> list[tuple[str, ...]]:
     """Return for each policy and rule how each forecast met the measured entropy change."""
     try:
-        table = audit.data(results)
+        compared = audit.comparisons(audit.data(results))
     except MissingInputError:
         return []
     return [
-        {
-            "name": f"{policy}, {rule}",
-            "count": f"{found.steps} {level}",
-            "correlation_coefficients": f"{found.correlation['coefficients']:.3f}",
-            "correlation_first_order": f"{found.correlation['first_order']:.3f}",
-            "slope_first_order": f"{found.slope['first_order']:.3f}",
-            "tabular_error": f"{found.tabular_error:.1e}",
-            "first_order_error": f"{found.first_order_error:.1e}",
-            "identity_error": f"{found.identity_error:.0e}",
-            "dominant": found.dominant,
-        }
-        for (policy, level, rule), found in audit.comparisons(table).items()
+        (text(f"{policy}, {rule}"), f"{found.steps} {level}",
+         f"{found.correlation['coefficients']:.3f}", f"{found.correlation['first_order']:.3f}",
+         f"{found.slope['first_order']:.3f}", f"{found.tabular_error:.1e}",
+         f"{found.first_order_error:.1e}", f"{found.identity_error:.0e}", text(found.dominant))
+        for (policy, level, rule), found in compared.items()
     ]

@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import shutil
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -52,6 +53,18 @@ class Experiment:
     """The number of engine steps that a config takes: the length of its progress bar."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """What variables and coordinates are, by their names: text for the axes of plots."""
+
+    @classmethod
+    def of(cls, module: str, **described: Any) -> Experiment:
+        """Return an experiment of its module's PROFILES, compute, LONG_NAMES (labels) and work.
+
+        Args:
+            module: the module's ``__name__``.
+            described: all else, and what the module has under no such name.
+        """
+        own, names = vars(sys.modules[module]), {"LONG_NAMES": "labels", "PROFILES": "profiles"}
+        parts = {names.get(name, name): own[name] for name in (*names, "compute", "work") if name in own}
+        return cls(**(parts | described))
 
     def run(self, config: Any, seed: int, progress: Progress) -> xr.Dataset:
         """Compute a config's Dataset, with its labels."""

@@ -93,16 +93,12 @@ def _map(config: Config) -> xr.Dataset:
     })
 
 
-EXPERIMENT = Experiment(
-    name="aent_bias",
+EXPERIMENT = Experiment.of(
+    __name__, name="aent_bias",
     source="AEnt, Propositions 1 and 2, section 4.1",
     title="Bias of the entropy bonus against vocabulary, horizon and sparsity",
     caption="Exact optimum of E[R] + lambda H and its bias, beside the paper's bound, over "
             "vocabularies, horizons, numbers of right responses, removed shares of tokens and "
             "coefficients.",
-    modes=("exact",),
-    profiles=PROFILES,
-    compute=compute,
-    labels=LONG_NAMES,
     work=lambda _: 1,
 )

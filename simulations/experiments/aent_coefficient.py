@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -22,10 +23,9 @@ from entropy_theory.policy import clamped_entropy
 from entropy_theory.update_rules import UpdateRule, get
 from entropy_theory.update_rules.aent import Aent
 from simulations.computing.store import Experiment, Progress
-from simulations.engine.dynamics import Dynamics
 from simulations.engine.sampling import Samples
-from simulations.engine.simulation import simulate
-from simulations.engine.trajectory import Record
+from simulations.engine.trajectory import Record, Trajectory
+from simulations.experiments.grid import gridded, trained
 from simulations.problems.bandits import Bandit
 
 
@@ -125,21 +125,13 @@ def _prompts(
     return problem.starts(config.n_starts, seed), problem.correct
 
 
-def _train(
+def _run(
     logits: np.ndarray, correct: np.ndarray, rule: UpdateRule, config: Config, seed: int,
-    progress: Progress,
-) -> dict[str, np.ndarray]:
-    """Train one half and return columns [records, runs]."""
-    run = simulate(
-        logits, correct,
-        Dynamics(rule=rule, learning_rate=config.learning_rate * config.n_prompts,
-                 steps=config.steps, record_every=config.record_every, seed=seed,
-                 samples=Samples(group_size=config.group_size)),
-        record=Record(logits=True), progress=progress,
-    )
-    assert run.logits is not None
-    clamped = clamped_entropy(run.logits, rule.needs.removed_fraction).mean(axis=-1)
-    return {"entropy": clamped, "reward": run.reward, "coefficient": run.coefficient}
+    progress: Progress, **options: Any,
+) -> Trajectory:
+    return trained(logits, correct, rule, config, seed, progress,
+                   learning_rate=config.learning_rate * correct.shape[-2],
+                   samples=Samples(group_size=config.group_size), **options)
 
 
 def _through_the_change(
@@ -152,10 +144,13 @@ def _through_the_change(
     halves = []
     for i, m in enumerate((config.first_right, config.second_right)):
         logits, correct = _prompts(config, m, config.hardest, seed + i)
-        found = _train(np.tile(logits, (n_values, 1, 1)), correct, rule, config, seed + i, progress)
-        halves.append(found)
+        run = _run(np.tile(logits, (n_values, 1, 1)), correct, rule, config, seed + i, progress,
+                   record=Record(logits=True))
+        assert run.logits is not None
+        clamped = clamped_entropy(run.logits, rule.needs.removed_fraction).mean(axis=-1)
+        halves.append({"entropy": clamped, "reward": run.reward, "coefficient": run.coefficient})
         if rule.adaptive:
-            rule = dataclasses.replace(rule, coefficient=found["coefficient"][-1])
+            rule = dataclasses.replace(rule, coefficient=run.coefficient[-1])
     return {name: np.stack([half[name] for half in halves]) for name in halves[0]}
 
 
@@ -165,18 +160,13 @@ def _in_band(entropy: xr.DataArray, config: Config) -> xr.DataArray:
     return ((tail >= low) & (tail <= high)).mean(("step", "start"))
 
 
-def _dataset(prefix: str, dims: tuple[str, ...], columns: dict[str, np.ndarray], config: Config,
-             coords: dict[str, tuple[float, ...]]) -> xr.Dataset:
+def _dataset(prefix: str, columns: dict[str, np.ndarray], config: Config, **swept: Any) -> xr.Dataset:
     """Make a Dataset of columns [halves, records, runs, ...], with the time spent in the band."""
-    step = np.minimum(
-        np.arange(columns["entropy"].shape[1]) * config.record_every, config.steps)
-    shape = (len(HALVES), len(step), *(len(values) for values in coords.values()), config.n_starts)
-    dataset = xr.Dataset(
-        {f"{prefix}_{name}": (("half", "step", *dims, "start"), values.reshape(shape))
-         for name, values in columns.items()},
-        coords={"half": list(HALVES), "step": step, **{k: list(v) for k, v in coords.items()},
-                "start": np.arange(config.n_starts)},
-    )
+    step = np.minimum(np.arange(columns["entropy"].shape[1]) * config.record_every, config.steps)
+    axes = {"half": HALVES, "step": step, **swept, "start": np.arange(config.n_starts)}
+    shape = [len(values) for values in axes.values()]
+    dataset = gridded(axes, **{f"{prefix}_{name}": values.reshape(shape)
+                               for name, values in columns.items()})
     dataset[f"{prefix}_in_band"] = _in_band(dataset[f"{prefix}_entropy"], config)
     return dataset
 
@@ -186,7 +176,7 @@ def _constants(config: Config, seed: int, progress: Progress) -> xr.Dataset:
                 removed_fraction=config.removed_fraction)
     columns = _through_the_change(rule, len(config.constants), config, seed, progress)
     del columns["coefficient"]
-    return _dataset("constant", ("constant",), columns, config, {"constant": config.constants})
+    return _dataset("constant", columns, config, constant=config.constants)
 
 
 def _adaptive(config: Config, seed: int, progress: Progress) -> xr.Dataset:
@@ -201,67 +191,47 @@ def _adaptive(config: Config, seed: int, progress: Progress) -> xr.Dataset:
         found.append(_through_the_change(
             rule, len(config.first_coefficients), config, seed, progress))
     columns = {name: np.stack([one[name] for one in found], axis=2) for name in found[0]}
-    return _dataset("adaptive", ("rate", "first"), columns, config,
-                    {"rate": config.rates, "first": config.first_coefficients})
+    return _dataset("adaptive", columns, config, rate=config.rates, first=config.first_coefficients)
 
 
 def _sweep(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     logits, correct = _prompts(config, config.swept_right, config.swept_hardest, seed)
     logits = np.tile(logits, (len(config.swept_coefficients), 1, 1))
     coefficient = np.repeat(config.swept_coefficients, config.n_starts)
-    rewards, entropies = [], []
+    ends = []
     for fraction in config.swept_fractions:
         rule: UpdateRule = get("entropy-bonus", coefficient=coefficient)
         if fraction > 0:
             rule = Aent(coefficient=coefficient, adaptive=False, removed_fraction=fraction)
-        run = simulate(
-            logits, correct,
-            Dynamics(rule=rule, learning_rate=config.learning_rate * config.n_prompts,
-                     steps=config.swept_steps, record_every=config.swept_steps, seed=seed,
-                     samples=Samples(group_size=config.group_size)),
-            progress=progress,
-        )
-        rewards.append(run.tail_reward)
-        entropies.append(run.tail_entropy)
-    axes = ("removed_fraction", "coefficient", "start")
-    shape = (len(config.swept_fractions), len(config.swept_coefficients), config.n_starts)
-    return xr.Dataset(
-        {"swept_reward": (axes, np.reshape(rewards, shape)),
-         "swept_entropy": (axes, np.reshape(entropies, shape))},
-        coords={"removed_fraction": list(config.swept_fractions),
-                "coefficient": list(config.swept_coefficients)},
-    )
+        run = _run(logits, correct, rule, config, seed, progress, steps=config.swept_steps,
+                   record_every=config.swept_steps)
+        ends.append((run.tail_reward, run.tail_entropy))
+    axes = {"removed_fraction": config.swept_fractions, "coefficient": config.swept_coefficients}
+    shape = (*(len(values) for values in axes.values()), config.n_starts)
+    return gridded(axes, **{
+        f"swept_{name}": ((*axes, "start"), np.reshape(values, shape))
+        for name, values in zip(("reward", "entropy"), zip(*ends, strict=True), strict=True)})
 
 
 def _algorithm(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     problem = Bandit(n_actions=60, n_correct=4, scale=2.0, accuracies=(0.03, 0.1, 0.3, 0.6))
-    run = simulate(
-        problem.starts(1, seed), problem.correct,
-        Dynamics(rule=ALGORITHM, learning_rate=config.learning_rate * problem.reward.shape[-2],
-                 steps=MINI_STEPS * config.global_steps, steps_per_batch=MINI_STEPS,
-                 record_every=MINI_STEPS, seed=seed, samples=Samples(group_size=config.group_size)),
-        record=Record(logits=True), progress=progress,
-    )
+    run = _run(problem.starts(1, seed), problem.correct, ALGORITHM, config, seed, progress,
+               steps=MINI_STEPS * config.global_steps, steps_per_batch=MINI_STEPS,
+               record_every=MINI_STEPS, record=Record(logits=True))
     assert run.logits is not None
     clamped = clamped_entropy(run.logits[:, 0], ALGORITHM.removed_fraction).mean(axis=-1)
-    columns = {"entropy": run.entropy, "coefficient": run.coefficient, "reward": run.reward}
-    return xr.Dataset(
-        {"algorithm_clamped_entropy": ("global_step", clamped),
-         **{f"algorithm_{name}": ("global_step", values[:, 0]) for name, values in columns.items()}},
-        coords={"global_step": run.step // MINI_STEPS},
-    )
+    return gridded(
+        {"global_step": run.step // MINI_STEPS}, algorithm_clamped_entropy=clamped,
+        **{f"algorithm_{name}": getattr(run, name)[:, 0]
+           for name in ("entropy", "coefficient", "reward")})
 
 
-EXPERIMENT = Experiment(
-    name="aent_coefficient",
+EXPERIMENT = Experiment.of(
+    __name__, name="aent_coefficient",
     source="AEnt, Figures 5 and 6",
     title="Constant against adaptive coefficient; how much to clamp",
     caption="Sampled GRPO with a clamped-entropy bonus before and after a change of prompts: share of "
             "steps in the band by constant, and by rate of the adaptive coefficient; reward by "
             "coefficient and removed share; one run of Algorithm 1.",
     modes=("sampled",),
-    profiles=PROFILES,
-    compute=compute,
-    labels=LONG_NAMES,
-    work=work,
 )

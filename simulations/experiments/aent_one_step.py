@@ -167,17 +167,14 @@ def tied_contexts(config: Config, n_tokens: int, n_optimal: int, seed: int) -> l
     return [tie(*state, edges) for state in zip(*dense, strict=True)]
 
 
-EXPERIMENT = Experiment(
-    name="aent_one_step",
+EXPERIMENT = Experiment.of(
+    __name__, name="aent_one_step",
     source="AEnt, Figure 1",
     title="What an entropy bonus lifts, with and without clamping",
     caption="Probabilities after one exact step on ten tokens, without a bonus, with the full and with "
             "clamped ones; reward in training on large vocabularies by coefficient, mean and range over "
             "contexts.",
     modes=("exact", "sampled"),
-    profiles=PROFILES,
-    compute=compute,
-    labels=LONG_NAMES,
     work=lambda config: (1 + (len(TREATMENTS) - 1) * len(config.coefficients)) * len(
         config.trained) * config.trained_contexts * config.steps,
 )

@@ -15,7 +15,7 @@ import xarray as xr
 from entropy_theory.update_rules import UpdateRule, get
 from simulations.computing.store import Experiment, Progress
 from simulations.engine.sampling import Samples
-from simulations.experiments.grid import Grid, trained
+from simulations.experiments.grid import Grid, gridded, joined, trained
 from simulations.problems.bandits import Bandit
 
 VARIANTS = ("GRPO", "AEPO", "ablation (2)", "ablation (3)")
@@ -67,14 +67,12 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     """Entropy and reward of all variants, exactly and from samples."""
     problems = tuple(
         Bandit(n_actions=config.n_actions, n_correct=m, accuracies=(config.accuracy,))
-        for m in config.right_answers
-    )
+        for m in config.right_answers)
     grid = Grid(problems, config.n_starts, "variant", ("all",), seed)
-    runs = [trained(grid.logits, grid.correct, _rule(name, config, config.group_size), config, seed,
-                    progress) for name in VARIANTS]
-    curves = [grid.curves(run, ("entropy", "reward")).isel(variant=0, drop=True) for run in runs]
-    dataset = xr.concat(curves, dim="variant").assign_coords(variant=list(VARIANTS))
-    dataset = dataset.merge(_sampled(config, seed, progress))
+    exact = {name: grid.curves(
+        trained(grid.logits, grid.correct, _rule(name, config, config.group_size), config, seed,
+                progress), ("entropy", "reward")).isel(variant=0, drop=True) for name in VARIANTS}
+    dataset = joined("variant", exact).merge(_sampled(config, seed, progress))
     dataset.attrs.update(target=config.target)
     return dataset
 
@@ -93,31 +91,26 @@ def _sampled(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     """Train every variant from samples, 2 G a prompt, on prompts of mixed difficulty."""
     problem = Bandit(n_actions=config.n_actions, n_correct=config.sampled_right_answers,
                      accuracies=config.sampled_accuracies * 2)
-    starts = problem.starts(config.n_sampled_runs, seed)
-    curves = []
+    starts, size = problem.starts(config.n_sampled_runs, seed), config.group_size
+    curves = {}
     for variant in VARIANTS:
-        size = config.group_size
         run = trained(
             starts, problem.correct, _rule(variant, config, None), config, seed, progress,
             learning_rate=config.learning_rate * starts.shape[1], steps=config.sampled_steps,
             record_every=max(config.sampled_steps // 100, 1),
             samples=Samples(group_size=2 * size if variant == "GRPO" else size, tempered=size))
         dims = ("sampled_run", "sampled_step")
-        curves.append(xr.Dataset(
-            {"sampled_entropy": (dims, run.entropy.T), "sampled_reward": (dims, run.reward.T)},
-            coords={"sampled_step": run.step}))
-    return xr.concat(curves, dim="variant").assign_coords(variant=list(VARIANTS))
+        curves[variant] = gridded({"sampled_step": run.step}, sampled_entropy=(dims, run.entropy.T),
+                                  sampled_reward=(dims, run.reward.T))
+    return joined("variant", curves)
 
 
-EXPERIMENT = Experiment(
-    name="aepo_ablations",
+EXPERIMENT = Experiment.of(
+    __name__, name="aepo_ablations",
     source="AEPO, Section 6 and Table 3",
     title="AEPO's ablations, and why they collapse",
     caption="AEPO, its two ablations and GRPO from the same starts: entropy and reward by step, in exact "
             "expectation and from as many samples each.",
     modes=("exact", "sampled"),
-    profiles=PROFILES,
-    compute=compute,
-    labels=LONG_NAMES,
     work=lambda config: len(VARIANTS) * (config.steps + config.sampled_steps),
 )

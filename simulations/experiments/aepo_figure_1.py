@@ -119,15 +119,11 @@ def _is_held(run: Trajectory, targets: np.ndarray) -> np.ndarray:
     return (np.abs(run.tail_entropy - targets) <= TOLERANCE) & (run.tail_switches >= SWITCHES)
 
 
-EXPERIMENT = Experiment(
-    name="aepo_figure_1",
+EXPERIMENT = Experiment.of(
+    __name__, name="aepo_figure_1",
     source="AEPO, Figure 1",
     title="Which target entropies AEPO holds",
     caption="AEPO over target entropies, alpha and numbers of right answers, in exact expectation: "
             "entropy by step, and whether its mean over the tail is at the target.",
-    modes=("exact",),
-    profiles=PROFILES,
-    compute=compute,
-    labels=LONG_NAMES,
     work=lambda config: config.steps,
 )

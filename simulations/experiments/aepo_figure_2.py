@@ -17,7 +17,7 @@ import xarray as xr
 from entropy_theory.entropy_change import tempered_reinforce_rate
 from entropy_theory.update_rules import get
 from simulations.computing.store import Experiment, Progress
-from simulations.experiments.grid import Grid, trained
+from simulations.experiments.grid import Grid, joined, trained
 from simulations.problems.bandits import Bandit
 
 
@@ -45,11 +45,8 @@ PROFILES = {
 
 def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     """F(T) at the start, and entropy and reward along runs, at each temperature."""
-    parts = [_at(config, accuracy, seed, progress) for accuracy in config.accuracies]
-    dataset = xr.concat(parts, dim="accuracy").assign_coords(accuracy=list(config.accuracies))
-    dataset.accuracy.attrs["long_name"] = "probability of a right answer at the start"
-    dataset.initial_rate.attrs["long_name"] = "F(T) at the start, nats per unit learning rate"
-    return dataset
+    return joined("accuracy", {accuracy: _at(config, accuracy, seed, progress)
+                               for accuracy in config.accuracies})
 
 
 def _at(config: Config, accuracy: float, seed: int, progress: Progress) -> xr.Dataset:
@@ -65,14 +62,13 @@ def _at(config: Config, accuracy: float, seed: int, progress: Progress) -> xr.Da
     return found.assign(initial_rate=(grid.dims, rate.reshape(grid.shape)))
 
 
-EXPERIMENT = Experiment(
-    name="aepo_figure_2",
+EXPERIMENT = Experiment.of(
+    __name__, name="aepo_figure_2",
     source="AEPO, Figure 2",
     title="Entropy under temperature-controlled REINFORCE",
     caption="REINFORCE alone on a second batch at one temperature, over temperatures, accuracies and "
             "numbers of right answers: first-step rate of entropy, and entropy by step.",
-    modes=("exact",),
-    profiles=PROFILES,
-    compute=compute,
+    labels={"accuracy": "probability of a right answer at the start",
+            "initial_rate": "F(T) at the start, nats per unit learning rate"},
     work=lambda config: len(config.accuracies) * config.steps,
 )

@@ -85,15 +85,12 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     return dataset
 
 
-EXPERIMENT = Experiment(
-    name="aepo_figure_3",
+EXPERIMENT = Experiment.of(
+    __name__, name="aepo_figure_3",
     source="AEPO, Figures 3 and 4",
     title="Entropy bonus: collapse or explosion; AEPO: control",
     caption="GRPO with an entropy bonus over coefficients, AEPO over targets, and Entropy-Adv, from the "
             "same starts: entropy and reward by step and over the tail, and which runs collapse or "
             "explode.",
-    modes=("exact",),
-    profiles=PROFILES,
-    compute=compute,
     work=lambda config: 3 * config.steps,
 )

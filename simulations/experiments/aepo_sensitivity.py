@@ -15,6 +15,7 @@ in time: alpha < T e^{D/T}/(2 eta N) (claim ``aepo.revival-time``).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -22,7 +23,7 @@ import xarray as xr
 from entropy_theory.update_rules import get
 from simulations.computing.store import Experiment, Progress
 from simulations.engine.trajectory import Trajectory
-from simulations.experiments.grid import Grid, trained
+from simulations.experiments.grid import Grid, gridded, joined, trained
 from simulations.experiments.phase_diagrams import face_rates
 from simulations.problems.bandits import Bandit
 
@@ -81,10 +82,9 @@ PROFILES = {
 
 def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     """Compute which targets each setting holds, how precisely, and which starts the first one holds."""
-    settings = [_setting(setting, config, seed, progress) for setting in config.settings]
-    dataset = xr.concat(settings, dim="setting").assign_coords(
-        setting=[f"T {high:g}/{low:g}, G {size}" for high, low, size in config.settings])
-    dataset = dataset.merge(_scan(config, seed, progress))
+    dataset = joined("setting", {
+        f"T {setting[0]:g}/{setting[1]:g}, G {setting[2]}": _setting(setting, config, seed, progress)
+        for setting in config.settings}).merge(_scan(config, seed, progress))
     dataset.attrs.update(tolerance=TOLERANCE)
     return dataset
 
@@ -126,14 +126,8 @@ def _is_held(run: Trajectory, targets: np.ndarray, ceilings: np.ndarray) -> np.n
 
 
 def _aepo(
-    setting: tuple[float, float, int],
-    alpha: np.ndarray | float,
-    targets: np.ndarray,
-    logits: np.ndarray,
-    correct: np.ndarray,
-    config: Config,
-    seed: int,
-    progress: Progress,
+    setting: tuple[float, float, int], alpha: np.ndarray | float, targets: np.ndarray,
+    logits: np.ndarray, correct: np.ndarray, config: Config, seed: int, progress: Progress,
 ) -> Trajectory:
     high, low, size = setting
     rule = get("aepo", alpha=alpha, temperature_high=high, temperature_low=low,
@@ -143,36 +137,28 @@ def _aepo(
 
 def _scan(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     """Compute which starts are held, by accuracy and peakedness."""
-    shape = (len(config.scan_accuracies), len(config.scan_scales), config.n_scan_starts)
     problems = [
         Bandit(n_actions=config.n_actions, n_correct=config.scan_right_answers, scale=scale,
                accuracies=(accuracy,))
         for accuracy in config.scan_accuracies for scale in config.scan_scales
     ]
     logits = np.concatenate([problem.starts(config.n_scan_starts, seed) for problem in problems])
-    correct = problems[0].correct
     ceilings = np.full(len(logits), problems[0].ceiling)
-    setting = config.settings[0]
     targets = config.scan_share * ceilings
-    run = _aepo(setting, config.scan_alpha, targets, logits, correct, config, seed, progress)
-    held = _is_held(run, targets, ceilings)
-    dims = ("scan_accuracy", "scan_scale", "scan_start")
-    return xr.Dataset(
-        {"scan_held": (dims, held.reshape(shape))},
-        coords={"scan_accuracy": list(config.scan_accuracies), "scan_scale": list(config.scan_scales),
-                "scan_start": np.arange(config.n_scan_starts)},
-    )
+    run = _aepo(config.settings[0], config.scan_alpha, targets, logits, problems[0].correct, config,
+                seed, progress)
+    axes: dict[str, Any] = {
+        "scan_accuracy": config.scan_accuracies, "scan_scale": config.scan_scales,
+        "scan_start": np.arange(config.n_scan_starts)}
+    shape = [len(values) for values in axes.values()]
+    return gridded(axes, scan_held=_is_held(run, targets, ceilings).reshape(shape))
 
 
-EXPERIMENT = Experiment(
-    name="aepo_sensitivity",
+EXPERIMENT = Experiment.of(
+    __name__, name="aepo_sensitivity",
     source="AEPO, Section 4.2 (robust to hyperparameters) and Table 4",
     title="Which targets AEPO holds, by its settings and starts",
     caption="AEPO in exact expectation over targets, alpha, temperatures, group sizes and starts: which "
             "targets are held, and how far entropy swings about them.",
-    modes=("exact",),
-    profiles=PROFILES,
-    compute=compute,
-    labels=LONG_NAMES,
     work=lambda config: (len(config.settings) + 1) * config.steps,
 )

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -25,7 +26,7 @@ from entropy_theory.policy import entropy
 from entropy_theory.update_rules import get
 from simulations.computing.store import Experiment, Progress
 from simulations.engine.trajectory import Record, Trajectory
-from simulations.experiments.grid import trained
+from simulations.experiments.grid import gridded, joined, trained
 from simulations.problems.bandits import Bandit
 
 CONTROLS = ("switch", "proportional")
@@ -77,7 +78,7 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     problem = Bandit(n_actions=config.n_actions, n_correct=config.n_correct)
     targets = shapes(config)
     starts = problem.starts(config.n_starts, seed)
-    parts = []
+    parts = {}
     for control in CONTROLS:
         rule = get(
             "aepo", alpha=config.alpha, temperature_high=config.temperature_high,
@@ -90,8 +91,8 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
             target_schedule=lambda step: np.repeat(
                 [target(max(step - config.rest, 0)) for target in targets.values()],
                 config.n_starts))
-        parts.append(_measured(run, targets, config))
-    dataset = xr.concat(parts, dim="control").assign_coords(control=list(CONTROLS))
+        parts[control] = _measured(run, targets, config)
+    dataset = joined("control", parts)
     dataset["target"] = (("shape", "time"), np.asarray(
         [[target(max(int(t), 0)) for t in dataset.time.values] for target in targets.values()]))
     dataset.attrs.update(ceiling=problem.ceiling)
@@ -169,32 +170,23 @@ def _measured(run: Trajectory, targets: dict[str, Callable[[int], float]], confi
     n, names = config.n_starts, list(targets)
     time = run.step - config.rest
     entropies = run.entropy.T.reshape(len(names), n, -1)
-    begin = int(np.searchsorted(time, 0))
-
-    def at_rest(name: str) -> np.ndarray:
-        """[starts, right answers]: right logits when the target begins to move."""
-        first = names.index(name) * n
-        return logits[begin, first : first + n, 0, : config.n_correct]
-
-    waves = [_response(time, entropies[names.index(f"sine {p}")], p, config) for p in config.periods]
-    ramps = [
-        [_ramp_speed(time, entropies[names.index(f"ramp {way} {v:g}")], config) for v in config.ramps]
-        for way in ("up", "down")
-    ]
-    step_times = [_crossing_time(time, entropies[names.index(f"step {way}")], config)
-                  for way in ("up", "down")]
-    period = [shortest_period(z, config) for z in at_rest(f"sine {config.periods[0]}")]
-    return xr.Dataset(
-        {
-            "entropy": (("shape", "start", "time"), entropies),
-            "gain": (("period", "start"), waves),
-            "ramp_speed": (("way", "ramp", "start"), ramps),
-            "step_time": (("way", "start"), step_times),
-            "shortest_period": ("start", period),
-        },
-        coords={"shape": names, "start": np.arange(n), "time": time, "way": ["up", "down"],
-                "period": list(config.periods), "ramp": list(config.ramps)},
-    )
+    of = dict(zip(names, entropies, strict=True))
+    # Right logits when the target begins to move: [starts, right answers].
+    first = names.index(f"sine {config.periods[0]}") * n
+    at_rest = logits[np.searchsorted(time, 0), first : first + n, 0, : config.n_correct]
+    axes: dict[str, Any] = {
+        "shape": names, "start": np.arange(n), "time": time, "way": ["up", "down"],
+        "period": config.periods, "ramp": config.ramps}
+    return gridded(
+        axes, entropy=entropies,
+        gain=(("period", "start"), [_response(time, of[f"sine {p}"], p, config)
+                                    for p in config.periods]),
+        ramp_speed=(("way", "ramp", "start"), [
+            [0.8 * (config.high - config.low) / _crossing_time(time, of[f"ramp {way} {v:g}"], config)
+             for v in config.ramps] for way in axes["way"]]),
+        step_time=(("way", "start"), [_crossing_time(time, of[f"step {way}"], config)
+                                      for way in axes["way"]]),
+        shortest_period=("start", [shortest_period(z, config) for z in at_rest]))
 
 
 def _response(
@@ -220,14 +212,10 @@ def _when(time: np.ndarray, curve: np.ndarray, level: float) -> float:
                            t[after - 1 : after + 1][:: 1 if gap[after] > gap[after - 1] else -1]))
 
 
-def _crossing_time(time: np.ndarray, curves: np.ndarray, config: Config) -> list[float]:
+def _crossing_time(time: np.ndarray, curves: np.ndarray, config: Config) -> np.ndarray:
     """Steps between 10 % and 90 % of the way: [starts]."""
     low, high = (config.low + share * (config.high - config.low) for share in (0.1, 0.9))
-    return [abs(_when(time, curve, high) - _when(time, curve, low)) for curve in curves]
-
-
-def _ramp_speed(time: np.ndarray, curves: np.ndarray, config: Config) -> list[float]:
-    return [0.8 * (config.high - config.low) / t for t in _crossing_time(time, curves, config)]
+    return np.array([abs(_when(time, curve, high) - _when(time, curve, low)) for curve in curves])
 
 
 LONG_NAMES = {
@@ -240,15 +228,11 @@ LONG_NAMES = {
 }
 
 
-EXPERIMENT = Experiment(
-    name="aepo_tracking",
+EXPERIMENT = Experiment.of(
+    __name__, name="aepo_tracking",
     source="AEPO, introduction and Figure 1 (arbitrary functions)",
     title="AEPO with a target that steps, ramps and swings",
     caption="AEPO and proportional control at targets that step and swing: entropy by step, time of a "
             "step up and down, and gain of a sine by its period, over starts.",
-    modes=("exact",),
-    profiles=PROFILES,
-    compute=compute,
-    labels=LONG_NAMES,
     work=lambda config: len(CONTROLS) * (config.rest + config.moving),
 )

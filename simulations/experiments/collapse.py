@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -31,7 +32,7 @@ from entropy_theory.update_rules.natural_gradient import needs_independent_logit
 from simulations.computing.store import Experiment, Progress
 from simulations.engine.sampling import Samples
 from simulations.engine.trajectory import Record
-from simulations.experiments.grid import trained
+from simulations.experiments.grid import gridded, trained
 from simulations.problems.bandits import Bandit
 
 GONE = -650.0
@@ -111,24 +112,17 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     starts = np.concatenate([problem.starts(config.n_starts, seed) for problem in problems])
     correct = np.repeat(np.concatenate([p.correct for p in problems]), config.n_starts, axis=0)
     chosen = algorithms(config)
-    step = np.concatenate([[0], np.cumsum(np.concatenate(
-        [np.full(steps // every, every) for steps, every in config.stages]))])
-    shape = (len(chosen), len(step), len(config.right_answers), config.n_starts)
+    step = np.cumsum([0, *(every for steps, every in config.stages for _ in range(steps // every))])
+    axes: dict[str, Any] = {
+        "algorithm": chosen, "step": step, "right_answers": config.right_answers,
+        "start": np.arange(config.n_starts)}
+    shape = [len(values) for values in axes.values()]
     columns = {name: np.full(shape, np.nan) for name in ("log_wrong", "entropy", "within_right")}
     for i, algorithm in enumerate(chosen.values()):
         found = _trajectory(starts, correct, algorithm, config, seed, progress)
         for name, values in found.items():
             columns[name][i, : len(values)] = values.reshape(-1, *shape[2:])
-    axes = ("algorithm", "step", "right_answers", "start")
-    dataset = xr.Dataset(
-        {name: (axes, values) for name, values in columns.items()},
-        coords={"algorithm": list(chosen), "step": step, "start": np.arange(config.n_starts),
-                "right_answers": list(config.right_answers)},
-    )
-    for name, label in (("log_wrong", "log of the probability of a wrong answer, mean over prompts"),
-                        ("entropy", "policy entropy, nats"),
-                        ("within_right", "entropy given a right answer, nats")):
-        dataset[name].attrs["long_name"] = label
+    dataset = gridded(axes, **columns)
     return dataset.merge(_rates(dataset, chosen, config))
 
 
@@ -174,12 +168,6 @@ def _rates(dataset: xr.Dataset, chosen: dict[str, Algorithm], config: Config) ->
     natural = natural.isel(step=slice(natural.sizes["step"] // 2, None))
     rates["natural_rate"] = (natural.isel(step=0) - natural.isel(step=-1)) / (
         eta * float(natural.step[-1] - natural.step[0]))
-    for name, label in (
-        ("exponent", "d log(wrong answers) / d log(step), last factor of 4 in steps"),
-        ("speed", "growth of 1/(wrong answers), in units of the policy gradient's"),
-        ("natural_rate", "natural gradient: decay rate of wrong answers per step and learning rate"),
-    ):
-        rates[name].attrs["long_name"] = label
     return rates
 
 
@@ -189,14 +177,21 @@ def _slope(values: xr.DataArray) -> xr.DataArray:
     return (values * x).sum("step", skipna=False) / (x**2).sum("step")
 
 
-EXPERIMENT = Experiment(
-    name="collapse",
+LONG_NAMES = {
+    "log_wrong": "log of the probability of a wrong answer, mean over prompts",
+    "entropy": "policy entropy, nats",
+    "within_right": "entropy given a right answer, nats",
+    "exponent": "d log(wrong answers) / d log(step), last factor of 4 in steps",
+    "speed": "growth of 1/(wrong answers), in units of the policy gradient's",
+    "natural_rate": "natural gradient: decay rate of wrong answers per step and learning rate",
+}
+
+
+EXPERIMENT = Experiment.of(
+    __name__, name="collapse",
     source="Cui et al., Theorems 1 and 2; asymptotic rates",
     title="Entropy collapse: exponents under PG, NPG, GRPO, RLOO, REINFORCE++",
     caption="Probability of a wrong answer and entropy among right answers by step, over algorithms, in "
             "exact expectation and from samples, with the predicted exponents and rates.",
     modes=("exact", "sampled"),
-    profiles=PROFILES,
-    compute=compute,
-    work=work,
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -20,7 +21,7 @@ from simulations.computing.store import Experiment, Progress
 from simulations.engine.sampling import Samples
 from simulations.engine.trajectory import Record
 from simulations.experiments.covariance_sign_map import covariances
-from simulations.experiments.grid import trained
+from simulations.experiments.grid import gridded, trained
 from simulations.problems.bandits import Bandit
 
 SAMPLED = "GRPO, sampled"
@@ -77,24 +78,18 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
             learning_rate=tuple((config.n_prompts * rates).tolist()),
             samples=Samples(group_size=config.group_size) if name == SAMPLED else None)
         assert run.logits is not None
-        found = _changes(run.logits, correct, rates)
-        changes.append(found.reshape(len(CHANGES), config.steps, *shape))
+        changes.append(_changes(run.logits, correct, rates).reshape(len(CHANGES), config.steps, *shape))
         if name == "GRPO":
             groups = _by_difficulty(run.logits, correct, run.reward_by_state, config, shape)
-    dims = ("step", "learning_rate", "right_answers", "start")
-    table = np.stack(changes, axis=1)
-    return xr.Dataset(
-        {name: (("rule", *dims), table[i]) for i, name in enumerate(CHANGES)}
-        | {"covariance_by_accuracy": (
-               ("estimate", "batch_accuracy", "record", "learning_rate", "right_answers"), groups)},
-        coords={
-            "rule": list(rules(config)), "step": np.arange(config.steps),
-            "record": np.arange(config.steps + 1), "estimate": list(ESTIMATES),
-            "batch_accuracy": np.asarray(config.correct_of_group) / config.group_size,
-            "learning_rate": list(config.learning_rates), "start": np.arange(config.n_starts),
-            "right_answers": list(config.right_answers),
-        },
-    )
+    axes: dict[str, Any] = {
+        "rule": rules(config), "step": np.arange(config.steps),
+        "learning_rate": config.learning_rates, "right_answers": config.right_answers,
+        "start": np.arange(config.n_starts), "estimate": ESTIMATES,
+        "batch_accuracy": np.asarray(config.correct_of_group) / config.group_size,
+        "record": np.arange(config.steps + 1)}
+    return gridded(
+        axes, **dict(zip(CHANGES, np.stack(changes, axis=1), strict=True)), covariance_by_accuracy=(
+            ("estimate", "batch_accuracy", "record", "learning_rate", "right_answers"), groups))
 
 
 CHANGES = ("measured", "theorem_1", "theorem_2")
@@ -177,15 +172,12 @@ def _by_difficulty(
     return np.stack(found, axis=1)
 
 
-EXPERIMENT = Experiment(
-    name="covariance_identity",
+EXPERIMENT = Experiment.of(
+    __name__, name="covariance_identity",
     source="Cui et al., Figure 8",
     title="The covariance identity along runs, and by difficulty",
     caption="Measured entropy change of every step beside the covariances of Theorems 1 and 2, by rule "
             "and learning rate; covariances along GRPO by batch accuracy, exactly and from samples.",
     modes=("exact", "sampled"),
-    profiles=PROFILES,
-    compute=compute,
-    labels=LONG_NAMES,
     work=lambda config: len(rules(config)) * config.steps,
 )

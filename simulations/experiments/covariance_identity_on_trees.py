@@ -24,10 +24,8 @@ from entropy_theory.policy import entropy, log_softmax, softmax
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.update_rules import UpdateRule, get
 from simulations.computing.store import Experiment, Progress
-from simulations.engine.dynamics import Dynamics
-from simulations.engine.simulation import simulate
 from simulations.engine.trajectory import Record
-from simulations.experiments.grid import over
+from simulations.experiments.grid import over, trained
 from simulations.problems.token_trees import TokenProblem
 
 LENGTHS = ("fixed", "variable")
@@ -113,11 +111,9 @@ def _runs(
         else:
             rule, factor = _rule(name, config, tree)
             # The engine's objective is a mean over prompts.
-            dynamics = Dynamics(
-                rule=rule, steps=config.steps, record_every=1, seed=seed,
-                learning_rate=tuple((factor * prompts * rates).tolist()))
-            run = simulate(runs, problem.correct, dynamics, tree=tree,
-                           record=Record(logits=True), progress=progress)
+            run = trained(runs, problem.correct, rule, config, seed, progress, tree=tree, record_every=1,
+                          learning_rate=tuple((factor * prompts * rates).tolist()),
+                          record=Record(logits=True))
             logits = run.logits.reshape(config.steps + 1, *shape)
         yield name, logits
 
@@ -189,15 +185,11 @@ def entropy_parts(
     return np.stack(columns)
 
 
-EXPERIMENT = Experiment(
-    name="covariance_identity_on_trees",
+EXPERIMENT = Experiment.of(
+    __name__, name="covariance_identity_on_trees",
     source="Cui et al., Lemma 1, Theorems 1 and 2",
     title="The covariance identity on token trees: states, visitation, whole responses",
     caption="Entropy change of whole responses beside Lemma 1, Theorems 1 and 2 and the full gradient, "
             "as relative errors over rules, learning rates and lengths of token trees.",
-    modes=("exact",),
-    profiles=PROFILES,
-    compute=compute,
-    labels=LONG_NAMES,
     work=lambda config: len(LENGTHS) * len(config.horizons) * len(RULES) * config.steps,
 )

@@ -22,6 +22,7 @@ numbers of right answers, and
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from dataclasses import dataclass
 from itertools import pairwise
@@ -34,7 +35,7 @@ from entropy_theory.policy import entropy_gradient, log_softmax
 from entropy_theory.update_rules import get
 from simulations.computing.store import Experiment, Progress
 from simulations.engine.trajectory import Record
-from simulations.experiments.grid import trained
+from simulations.experiments.grid import gridded, joined, trained
 from simulations.problems.bandits import Bandit
 
 FAMILIES = {
@@ -109,31 +110,27 @@ def _problem(family: str, config: Config, m: int, *accuracies: float | None) -> 
                                accuracies=accuracies)
 
 
-def _coordinates(config: Config) -> dict[str, Any]:
-    return {"family": list(FAMILIES), "form": list(FORMS),
-            "right_answers": list(config.right_answers)}
-
-
 def _difficulty(config: Config, seed: int) -> xr.Dataset:
     """Count signs where right answers are chosen blindly, then brought to an accuracy (NaN: as drawn)."""
     accuracies = (None, *config.accuracies)
     positive = []
-    for family in FAMILIES:
-        for m in config.right_answers:
-            problem = _problem(family, config, m, *accuracies)
-            found = covariances(problem.starts(config.n_problems, seed), problem.correct)
-            positive.append(np.moveaxis(found > 0, 1, -1))  # [form, accuracy, problem]
-    axes = ("family", "right_answers", "form", "accuracy")
-    shape = (len(FAMILIES), len(config.right_answers), 2, len(accuracies), config.n_problems)
-    return xr.Dataset(
-        {"share_by_difficulty": (axes, np.reshape(positive, shape).mean(axis=-1))},
-        coords={**_coordinates(config), "accuracy": [math.nan, *config.accuracies]},
-    )
+    for family, m in itertools.product(FAMILIES, config.right_answers):
+        problem = _problem(family, config, m, *accuracies)
+        found = covariances(problem.starts(config.n_problems, seed), problem.correct)
+        positive.append(np.moveaxis(found > 0, 1, -1))  # [form, accuracy, problem]
+    axes: dict[str, Any] = {
+        "family": FAMILIES, "right_answers": config.right_answers, "form": FORMS,
+        "accuracy": [math.nan, *config.accuracies]}
+    shape = [*(len(values) for values in axes.values()), config.n_problems]
+    return gridded(axes, share_by_difficulty=np.reshape(positive, shape).mean(axis=-1))
 
 
 def _competence(config: Config, seed: int) -> xr.Dataset:
     """Count signs where right answers are drawn with pi^beta, over problems and batches of them."""
-    shape = (len(FAMILIES), len(config.right_answers), len(config.competences), 2)
+    axes: dict[str, Any] = {
+        "family": FAMILIES, "right_answers": config.right_answers, "competence": config.competences,
+        "form": FORMS}
+    shape = [len(values) for values in axes.values()]
     found = np.empty((*shape, config.n_problems))
     for f, family in enumerate(FAMILIES):
         logits = _problem(family, config, 1, None).starts(config.n_problems, seed)[:, 0]
@@ -144,18 +141,13 @@ def _competence(config: Config, seed: int) -> xr.Dataset:
                 noise = np.random.default_rng([seed, m]).gumbel(size=logits.shape)
                 rank = np.argsort(np.argsort(-(beta * log_pi + noise), axis=-1), axis=-1)
                 found[f, i, b] = covariances(logits, rank < m)
-    axes = ("family", "right_answers", "competence", "form")
-    dataset = xr.Dataset(
-        {"share_by_competence": (axes, (found > 0).mean(axis=-1))},
-        coords={**_coordinates(config), "competence": list(config.competences)},
-    )
-    batches = []
+    batches = {}
     for size in config.batch_sizes:
         whole = found[..., : config.n_problems // size * size]
         positive = whole.reshape(*shape, -1, size).mean(axis=-1) > 0
-        batches.append(xr.Dataset({"share_of_batches": (axes, positive.mean(axis=-1))}))
-    return dataset.merge(xr.concat(batches, xr.DataArray(
-        list(config.batch_sizes), dims="batch_size", name="batch_size")))
+        batches[size] = gridded(axes, share_of_batches=positive.mean(axis=-1))
+    return gridded(axes, share_by_competence=(found > 0).mean(axis=-1)).merge(
+        joined("batch_size", batches))
 
 
 def _training(config: Config, seed: int, progress: Progress) -> xr.Dataset:
@@ -173,11 +165,10 @@ def _training(config: Config, seed: int, progress: Progress) -> xr.Dataset:
             [_share(positive[form], (run.reward >= low) & (run.reward < high), shape)
              for low, high in pairwise(REACHED)] for form in range(2)
         ])
-    return xr.Dataset(
-        {"share_by_accuracy_reached": (
-            ("rule", "form", "reached", "family", "right_answers"), np.asarray(by_reached))},
-        coords={**_coordinates(config), "rule": list(RULES), "reached": list(REACHED[:-1])},
-    )
+    axes: dict[str, Any] = {
+        "rule": RULES, "form": FORMS, "reached": REACHED[:-1], "family": FAMILIES,
+        "right_answers": config.right_answers}
+    return gridded(axes, share_by_accuracy_reached=np.asarray(by_reached))
 
 
 REACHED = (0.0, 0.25, 0.5, 0.75, 0.9, 0.99, 1.01)
@@ -192,14 +183,11 @@ def _share(positive: np.ndarray, where: np.ndarray, shape: tuple[int, ...]) -> n
     return np.where(counted > 0, found / np.maximum(counted, 1), np.nan)
 
 
-EXPERIMENT = Experiment(
-    name="covariance_sign_map",
+EXPERIMENT = Experiment.of(
+    __name__, name="covariance_sign_map",
     source="Cui et al., Theorems 1 and 2, slide 'All update steps have positive average covariance'",
     title="When the covariance is positive, and entropy falls",
     caption="Share of positive covariances over families of logits, numbers of right answers and both "
             "theorems, by accuracy, by competence, along training, and in batches.",
-    modes=("exact",),
-    profiles=PROFILES,
-    compute=compute,
     work=lambda config: len(RULES) * config.steps,
 )

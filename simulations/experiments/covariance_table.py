@@ -129,15 +129,12 @@ LONG_NAMES = {
 }
 
 
-EXPERIMENT = Experiment(
-    name="covariance_table",
+EXPERIMENT = Experiment.of(
+    __name__, name="covariance_table",
     source="Cui et al., Table 1",
     title="How heavy-tailed the covariance of tokens is",
     caption="Mean covariance of the top shares of tokens of sampled responses, by sharpness, length and "
             "advantage, beside the paper's Table 1; means over repeats.",
     modes=("sampled",),
-    profiles=PROFILES,
-    compute=compute,
-    labels=LONG_NAMES,
     work=lambda config: len(config.lengths) * len(config.sharpness) * config.repeats,
 )

@@ -31,6 +31,7 @@ from entropy_theory import accounting, entropy_change, policy, tabular
 from entropy_theory.token_batch import TokenBatch, sequence_weight
 from entropy_theory.update_rules import get
 from simulations.computing.store import Experiment, Progress
+from simulations.experiments.grid import gridded
 from simulations.problems.bandits import Bandit
 from simulations.problems.shared_parameters import coupled_features
 from simulations.problems.token_trees import TokenProblem
@@ -89,19 +90,13 @@ class _Model:
 def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     """The forecasts, the accounts and the measured changes, and how they compare."""
     names = [*(f"coupling {coupling:g}" for coupling in config.couplings), *TREES]
-    dims = ("model", "momentum", "start", "step")
-    shape = (len(names), len(config.momenta), config.n_starts, config.steps)
-    table = np.zeros((len(COLUMNS), *shape))
-    for place, models in enumerate((*_coupled(config, seed), *_trees(config, seed))):
-        for j, momentum in enumerate(config.momenta):
-            for k, model in enumerate(models):
-                table[:, place, j, k] = _run(config, model, momentum, progress)
-    coords: dict[str, Any] = {
-        "model": names, "momentum": list(config.momenta), "start": np.arange(config.n_starts),
-        "step": np.arange(config.steps),
-    }
-    return xr.Dataset(
-        {name: (dims, column) for name, column in zip(COLUMNS, table, strict=True)}, coords=coords)
+    table = np.array([
+        [[_run(config, model, momentum, progress) for model in models] for momentum in config.momenta]
+        for models in (*_coupled(config, seed), *_trees(config, seed))])
+    axes: dict[str, Any] = {
+        "model": names, "momentum": config.momenta, "start": np.arange(config.n_starts),
+        "step": np.arange(config.steps)}
+    return gridded(axes, **{name: table[:, :, :, i] for i, name in enumerate(COLUMNS)})
 
 
 def _coupled(config: Config, seed: int) -> Iterator[list[_Model]]:
@@ -181,14 +176,10 @@ def _run(config: Config, model: _Model, momentum: float, progress: Progress) -> 
     return np.array(found).T
 
 
-EXPERIMENT = Experiment(
-    name="entropy_accounts",
+EXPERIMENT = Experiment.of(
+    __name__, name="entropy_accounts",
     source="AEPO, Assumption B.4 and Eq. 6",
     title="Entropy changes accounted for on shared parameters",
     caption="Entropy change of every step of exact GRPO on shared parameters, beside forecasts (i) and "
             "(i'), over couplings, token trees and momentum.",
-    modes=("exact",),
-    profiles=PROFILES,
-    compute=compute,
-    work=work,
 )

@@ -18,6 +18,7 @@ from lucky ones.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -27,7 +28,7 @@ from entropy_theory.update_rules import UpdateRule, get
 from simulations.computing.store import Experiment, Progress
 from simulations.engine.sampling import Samples
 from simulations.engine.trajectory import Record, Trajectory
-from simulations.experiments.grid import trained
+from simulations.experiments.grid import gridded, joined, trained
 from simulations.problems.bandits import Bandit, shuffled
 from simulations.problems.shared_parameters import coupled_features
 
@@ -47,6 +48,7 @@ LONG_NAMES = {
     "rise_error": "standard error of the rise, over starts",
     "fall": "pass@k at the best target less that at the highest",
     "fall_error": "standard error of the fall, over starts",
+    "passing": "accepted answers that the judge passes, likeliest first",
 }
 
 
@@ -85,17 +87,15 @@ PROFILES = {
 
 def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     """Entropy, and pass@k before each judge by target, along training, and GRPO's beside it."""
-    parts = [_family(family, config, seed, progress) for family in config.families]
-    dataset = xr.concat(parts, dim="family").assign_coords(family=list(config.families))
+    dataset = joined("family", {family: _family(family, config, seed, progress)
+                                for family in config.families})
     performance = dataset.pass_at_k
-    average = performance.mean("start")
-    dataset["best_target"] = average.idxmax("target")
+    dataset["best_target"] = performance.mean("start").idxmax("target")
     best = performance.sel(target=dataset.best_target)
     for name, end in (("rise", 0), ("fall", -1)):
         gain = (best - performance.isel(target=end, drop=True)).drop_vars("target")
         dataset[name] = gain.mean("start")
         dataset[f"{name}_error"] = gain.std("start", ddof=1) / np.sqrt(config.n_starts)
-    dataset.passing.attrs["long_name"] = "accepted answers that the judge passes, likeliest first"
     return dataset
 
 
@@ -129,21 +129,16 @@ def _family(family: str, config: Config, seed: int, progress: Progress) -> xr.Da
         targets=config.targets * config.n_starts,
     )
     grpo = train(get("grpo"), 1, Samples(group_size=size + tempered))
-    shape = (-1, config.n_starts, n_targets)
+    shape = (len(config.passing), len(config.ks), -1, config.n_starts, n_targets)
     judges = [likeliest(logits, accepted, n) for n in config.passing]
     judged = [_pass_at_k(aepo, np.repeat(mask, n_targets, axis=0), config) for mask in judges]
-    plain = [_pass_at_k(grpo, mask, config) for mask in judges]
-    return xr.Dataset(
-        {
-            "entropy": (("step", "start", "target"), aepo.entropy.reshape(shape)),
-            "pass_at_k": (
-                ("passing", "k", "step", "start", "target"),
-                np.reshape(judged, (len(judges), len(config.ks), *aepo.entropy.reshape(shape).shape))),
-            "grpo_pass_at_k": (("passing", "k", "step", "start"), np.asarray(plain)),
-        },
-        coords={"step": aepo.step, "target": list(config.targets), "passing": list(config.passing),
-                "k": list(config.ks), "start": np.arange(config.n_starts)},
-    )
+    axes: dict[str, Any] = {
+        "passing": config.passing, "k": config.ks, "step": aepo.step,
+        "start": np.arange(config.n_starts), "target": config.targets}
+    return gridded(
+        axes, entropy=(("step", "start", "target"), aepo.entropy.reshape(shape[2:])),
+        pass_at_k=np.reshape(judged, shape),
+        grpo_pass_at_k=np.asarray([_pass_at_k(grpo, mask, config) for mask in judges]))
 
 
 def _pass_at_k(run: Trajectory, passes: np.ndarray, config: Config) -> np.ndarray:
@@ -153,15 +148,12 @@ def _pass_at_k(run: Trajectory, passes: np.ndarray, config: Config) -> np.ndarra
     return np.stack([1 - (fails**k).mean(axis=-1) for k in config.ks])
 
 
-EXPERIMENT = Experiment(
-    name="entropy_against_performance",
+EXPERIMENT = Experiment.of(
+    __name__, name="entropy_against_performance",
     source="AEPO, Figure 4 and Table 3",
     title="Performance against the target entropy: where it rises, and where it falls",
     caption="pass@k of AEPO from samples against target entropy, over kinds of prompts and numbers of "
             "answers that a judge passes; means over starts with standard errors.",
     modes=("sampled",),
-    profiles=PROFILES,
-    compute=compute,
-    labels=LONG_NAMES,
     work=lambda config: 2 * len(config.families) * config.steps,
 )

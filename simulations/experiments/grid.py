@@ -15,7 +15,7 @@ from simulations.computing.store import Progress, map_cells
 from simulations.computing.workers import CellFunction
 from simulations.engine.dynamics import Dynamics
 from simulations.engine.simulation import simulate
-from simulations.engine.trajectory import Record, Trajectory
+from simulations.engine.trajectory import Trajectory
 from simulations.problems.bandits import Bandit
 
 CURVES = ("entropy", "reward", "temperature", "entropy_within_correct")
@@ -48,23 +48,43 @@ def over(
     return parts[0].assign_coords({name: list(values) for name, values in axes.items()})
 
 
+def joined(dim: str, parts: Mapping[Any, xr.Dataset]) -> xr.Dataset:
+    """Join Datasets along a new axis, whose coordinates are their keys."""
+    return xr.concat(list(parts.values()), dim).assign_coords({dim: list(parts)})
+
+
+def gridded(axes: Mapping[str, Any], **columns: Any) -> xr.Dataset:
+    """Return columns as a Dataset over axes.
+
+    Args:
+        axes: the coordinates of each axis, by its name.
+        columns: arrays over the first axes, as many as they have dimensions; or pairs (names, array).
+    """
+    names = tuple(axes)
+    return xr.Dataset(
+        {name: column if isinstance(column, tuple) else (names[: np.ndim(column)], column)
+         for name, column in columns.items()},
+        coords={name: list(values) for name, values in axes.items()})
+
+
 def trained(
     starts: np.ndarray, correct: np.ndarray, rule: UpdateRule, config: Any, seed: int,
-    progress: Progress, *, record: Record | None = None, features: np.ndarray | None = None,
-    **dynamics: Any,
+    progress: Progress, **options: Any,
 ) -> Trajectory:
     """Train runs with the learning rate, steps and records of an experiment's config.
 
     Args:
-        starts, correct, record, features, progress: as those of `simulate`.
+        starts, correct, progress: as those of `simulate`.
         rule, seed: of the `Dynamics`.
         config: the experiment's.
-        dynamics: further options of the `Dynamics`, or others than the config's.
+        options: those of `simulate` (record, features, tree), and further options of the `Dynamics`, or
+            others than the config's.
     """
+    apart = {name: options.pop(name) for name in ("record", "features", "tree") if name in options}
     names = ("learning_rate", "steps", "record_every")
-    options = {name: getattr(config, name) for name in names if name not in dynamics} | dynamics
-    return simulate(starts, correct, Dynamics(rule=rule, seed=seed, **options), record=record,
-                    features=features, progress=progress)
+    options = {name: getattr(config, name) for name in names if name not in options} | options
+    dynamics = Dynamics(rule=rule, seed=seed, **options)
+    return simulate(starts, correct, dynamics, progress=progress, **apart)
 
 
 @dataclass(frozen=True, slots=True)

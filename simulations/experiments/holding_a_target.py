@@ -147,15 +147,12 @@ LONG_NAMES = {
 }
 
 
-EXPERIMENT = Experiment(
-    name="holding_a_target",
+EXPERIMENT = Experiment.of(
+    __name__, name="holding_a_target",
     source="AEPO, Eq. 1; Skywork-OR1",
     title="What holds a target entropy",
     caption="AEPO, integral rules and forecasts on two bonuses, over targets at rest and moving, "
             "learning rates and starts: entropy, distance from the target, reward and steps to follow.",
-    profiles=PROFILES,
-    compute=compute,
-    labels=LONG_NAMES,
     work=lambda config: len(CONTROLLERS) * len(config.learning_rates) * config.steps,
     modes=("sampled",),
 )

@@ -151,16 +151,13 @@ LONG_NAMES = {
 }
 
 
-EXPERIMENT = Experiment(
-    name="intervention_sweeps",
+EXPERIMENT = Experiment.of(
+    __name__, name="intervention_sweeps",
     source="Cui et al., Figures 9, 10, 11 and 12",
     title="Entropy and reward against the strength of five interventions",
     caption="Sampled runs of five interventions from nothing to too much, over families of prompts: "
             "entropy and reward by step, and reward at the end, over starts.",
     modes=("sampled",),
-    profiles=PROFILES,
-    compute=compute,
-    labels=LONG_NAMES,
     work=lambda config: len(RULES) * len(config.bonus) * sum(
         _steps(config, family) for family in config.families),
 )

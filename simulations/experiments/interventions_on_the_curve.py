@@ -179,16 +179,13 @@ LONG_NAMES = {
 }
 
 
-EXPERIMENT = Experiment(
-    name="interventions_on_the_curve",
+EXPERIMENT = Experiment.of(
+    __name__, name="interventions_on_the_curve",
     source="Cui et al., section 2; a referee's first objection",
     title="Which interventions leave the reward-entropy curve of GRPO",
     caption="Reward beyond GRPO's at equal entropy and entropy at equal reward, of every rule in pairs "
             "of one start, exactly and from samples; means with intervals, and the law's misfit.",
     modes=("exact", "sampled"),
-    profiles=PROFILES,
-    compute=compute,
-    labels=LONG_NAMES,
     work=lambda config: config.steps * len(config.families) * sum(
         len(rules(config, mode)) for mode in MODES),
 )

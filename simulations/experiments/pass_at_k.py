@@ -16,7 +16,9 @@ so the trained policy is ahead at every k. The base overtakes where something ta
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -25,7 +27,7 @@ from entropy_theory.update_rules import UpdateRule, get
 from simulations.computing.store import Experiment, Progress
 from simulations.engine.sampling import Samples
 from simulations.engine.trajectory import Record
-from simulations.experiments.grid import trained
+from simulations.experiments.grid import gridded, trained
 from simulations.problems.bandits import Bandit, shuffled
 from simulations.problems.shared_parameters import coupled_features
 
@@ -85,41 +87,29 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     logits, correct = (np.concatenate(parts) for parts in zip(*problems, strict=True))
     ks = tuple(2**i for i in range(config.log2_k + 1))
     chosen = rules(config)
-    shape = (len(config.right_answers), config.n_starts)
     passed = []
-    for name, rule in chosen.items():
+    for name, sharing in itertools.product(chosen, config.sharing):
         scale = config.group_size / (config.group_size - 1) if name == "RLOO" else 1.0
-        for sharing in config.sharing:
-            run = trained(
-                logits, correct, rule, config, seed, progress, record=Record(pass_at=ks),
-                learning_rate=config.learning_rate * config.n_prompts * scale,
-                samples=Samples(group_size=config.group_size, tempered=config.tempered),
-                features=None if sharing == 0 else coupled_features(
-                    config.n_prompts, config.n_actions, sharing, between="states"))
-            passed.append(run.pass_at_k.reshape(len(run.step), *shape, len(ks)))
-    over = (len(chosen), len(config.sharing))
-    axes = ("rule", "sharing")
-    stacked = np.reshape(passed, (*over, len(run.step), *shape, len(ks)))
-    dataset = xr.Dataset(
-        {
-            "pass_at_k": ((*axes, "step", "right_answers", "start", "k"), stacked),
-        },
-        coords={"rule": list(chosen), "sharing": list(config.sharing), "step": run.step,
-                "right_answers": list(config.right_answers), "start": np.arange(config.n_starts),
-                "k": list(ks)},
-    )
-    dataset.pass_at_k.attrs["long_name"] = "probability of a right answer among k"
-    return dataset
+        run = trained(
+            logits, correct, chosen[name], config, seed, progress, record=Record(pass_at=ks),
+            learning_rate=config.learning_rate * config.n_prompts * scale,
+            samples=Samples(group_size=config.group_size, tempered=config.tempered),
+            features=None if sharing == 0 else coupled_features(
+                config.n_prompts, config.n_actions, sharing, between="states"))
+        passed.append(run.pass_at_k)
+    axes: dict[str, Any] = {
+        "rule": chosen, "sharing": config.sharing, "step": run.step,
+        "right_answers": config.right_answers, "start": np.arange(config.n_starts), "k": ks}
+    return gridded(axes, pass_at_k=np.reshape(passed, [len(values) for values in axes.values()]))
 
 
-EXPERIMENT = Experiment(
-    name="pass_at_k",
+EXPERIMENT = Experiment.of(
+    __name__, name="pass_at_k",
     source="AEPO, Table 2",
     title="pass@k of the base against the trained policy",
     caption="pass@k of the base and of trained policies by step, over rules, sharing of parameters and "
             "numbers of right answers, from samples.",
     modes=("sampled",),
-    profiles=PROFILES,
-    compute=compute,
+    labels={"pass_at_k": "probability of a right answer among k"},
     work=lambda config: len(rules(config)) * len(config.sharing) * config.steps,
 )

@@ -28,12 +28,10 @@ import xarray as xr
 from entropy_theory import performance_law as law
 from entropy_theory.update_rules import UpdateRule, get
 from simulations.computing.store import Experiment, Progress
-from simulations.engine.dynamics import Dynamics
 from simulations.engine.sampling import Samples
-from simulations.engine.simulation import simulate
 from simulations.engine.trajectory import Trajectory
 from simulations.experiments.curves import matched_horizon, resample, value_when_reached
-from simulations.experiments.grid import Grid, over
+from simulations.experiments.grid import Grid, gridded, over, trained
 from simulations.problems.bandits import Bandit
 from simulations.problems.shared_parameters import random_features
 
@@ -131,12 +129,11 @@ def _algorithm(cell: tuple[Config, int, str], progress: Progress) -> xr.Dataset:
         Bandit(n_actions=config.n_actions, n_correct=m, accuracies=(None,) * config.prompts)
         for m in config.right_answers)
     grid = Grid(problems, config.n_starts, "repeat", (0,), seed)
-    dynamics = Dynamics(
-        rule=algorithm.rule, steps=_steps(config, algorithm), seed=seed, record_every=2,
+    run = trained(
+        grid.logits, grid.correct, algorithm.rule, config, seed, progress, record_every=2,
+        steps=_steps(config, algorithm),
         learning_rate=algorithm.pace * config.learning_rate * config.prompts,
-        samples=Samples(group_size=config.group_size) if algorithm.sampled else None,
-    )
-    run = simulate(grid.logits, grid.correct, dynamics, progress=progress)
+        samples=Samples(group_size=config.group_size) if algorithm.sampled else None)
     dataset = grid.unflatten(_coefficients(run)).squeeze("repeat", drop=True)
     levels = run.entropy[0][:, None] * np.asarray(config.shares)
     at = value_when_reached(run.entropy, run.reward, levels, falling=True)
@@ -157,14 +154,12 @@ def _capacity(cell: tuple[Config, int, str, int], progress: Progress) -> xr.Data
         features = random_features(config.prompts, config.n_actions, int(size), seed=(seed, 1))
         if stand_in == "features":
             start = pretrained(features, start + config.teacher * problem.correct)
-    dynamics = Dynamics(
-        rule=get("grpo", group_size=config.group_size), steps=config.steps, seed=seed,
-        learning_rate=config.learning_rate * config.prompts, record_every=2)
-    run = simulate(start, problem.correct, dynamics, features=features, progress=progress)
-    columns = {f"capacity_{name}": ("start", values) for name, values in _coefficients(run).items()}
+    run = trained(
+        start, problem.correct, get("grpo", group_size=config.group_size), config, seed, progress,
+        learning_rate=config.learning_rate * config.prompts, record_every=2, features=features)
+    columns = {f"capacity_{name}": values for name, values in _coefficients(run).items()}
     shown = np.exp(size) if stand_in == "prior" else size
-    return xr.Dataset({**columns, "capacity_size": float(shown)},
-                      coords={"start": np.arange(config.n_starts)})
+    return gridded({"start": np.arange(config.n_starts)}, **columns, capacity_size=float(shown))
 
 
 def pretrained(features: np.ndarray, teacher: np.ndarray) -> np.ndarray:
@@ -207,15 +202,11 @@ LONG_NAMES = {
 }
 
 
-EXPERIMENT = Experiment(
-    name="performance_law_coefficients",
+EXPERIMENT = Experiment.of(
+    __name__, name="performance_law_coefficients",
     source="Cui et al., Figures 6 and 7",
     title="The coefficients of the law against algorithm and capacity",
     caption="The coefficients a and b of R = b - a exp(H) by algorithm and by capacity, and reward at "
             "equal entropy; over starts.",
     modes=("exact", "sampled"),
-    profiles=PROFILES,
-    compute=compute,
-    labels=LONG_NAMES,
-    work=work,
 )

@@ -18,10 +18,8 @@ import xarray as xr
 from entropy_theory import performance_law as law
 from entropy_theory.update_rules import get
 from simulations.computing.store import Experiment, Progress
-from simulations.engine.dynamics import Dynamics
-from simulations.engine.simulation import simulate
 from simulations.experiments.curves import matched_horizon, resample
-from simulations.experiments.grid import Grid, over
+from simulations.experiments.grid import Grid, over, trained
 from simulations.problems.bandits import Bandit
 
 EARLY, LATER = 36, 200
@@ -86,11 +84,10 @@ def _train_and_fit(cell: tuple[Config, int, int], progress: Progress) -> xr.Data
     steps = config.steps[config.sizes.index(size)]
     problems = tuple(FAMILIES[name](size, config.prompts) for name in config.families)
     grid = Grid(problems, config.n_starts, "repeat", (0,), seed)
-    dynamics = Dynamics(
-        rule=get("grpo", group_size=config.group_size), steps=steps, seed=seed,
-        learning_rate=config.learning_rate * config.prompts, record_every=max(steps // 900, 1),
-    )
-    run = simulate(grid.logits, grid.correct, dynamics, progress=progress)
+    run = trained(
+        grid.logits, grid.correct, get("grpo", group_size=config.group_size), config, seed, progress,
+        steps=steps, learning_rate=config.learning_rate * config.prompts,
+        record_every=max(steps // 900, 1))
     shape = (len(config.families), config.n_starts)
     horizon = matched_horizon(run.step, run.entropy)
     columns = {name: np.full(shape, np.nan) for name in FITTED}
@@ -151,15 +148,11 @@ def fits(entropy: np.ndarray, reward: np.ndarray) -> dict[str, float]:
     }
 
 
-EXPERIMENT = Experiment(
-    name="performance_law_curves",
+EXPERIMENT = Experiment.of(
+    __name__, name="performance_law_curves",
     source="Cui et al., Figures 1 and 5",
     title="Reward against entropy: the exponential law on exact curves",
     caption="Reward against entropy along exact GRPO, over families of prompts and numbers of answers, "
             "with the fit of R = b - a exp(H), its prediction from early points and three rival forms.",
-    modes=("exact",),
-    profiles=PROFILES,
-    compute=compute,
-    labels=LONG_NAMES,
     work=lambda config: sum(config.steps),
 )

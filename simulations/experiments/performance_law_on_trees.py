@@ -18,11 +18,9 @@ import xarray as xr
 from entropy_theory.policy import log_softmax
 from entropy_theory.update_rules import get
 from simulations.computing.store import Experiment, Progress
-from simulations.engine.dynamics import Dynamics
-from simulations.engine.simulation import simulate
 from simulations.engine.trajectory import Record
 from simulations.experiments.curves import matched_horizon, resample
-from simulations.experiments.grid import over
+from simulations.experiments.grid import over, trained
 from simulations.experiments.performance_law_curves import (
     EARLY,
     FITTED,
@@ -96,13 +94,12 @@ def response_entropy(problem: TokenProblem, logits: np.ndarray) -> np.ndarray:
 def _train_and_fit(cell: tuple[Config, int, str, int], progress: Progress) -> xr.Dataset:
     config, seed, length, horizon = cell
     problem, steps = problem_of(config, length, horizon), config.steps[config.horizons.index(horizon)]
-    dynamics = Dynamics(
-        rule=get("grpo", group_size=config.group_size), steps=steps, seed=seed,
+    run = trained(
+        problem.starts(config.n_starts, seed), problem.correct,
+        get("grpo", group_size=config.group_size), config, seed, progress, steps=steps,
         # The objective is a mean over prompts, and over the tokens of a response.
         learning_rate=config.learning_rate * config.prompts * horizon,
-        record_every=max(steps // 400, 1))
-    run = simulate(problem.starts(config.n_starts, seed), problem.correct, dynamics,
-                   tree=problem.tree, record=Record(logits=True), progress=progress)
+        record_every=max(steps // 400, 1), tree=problem.tree, record=Record(logits=True))
     entropies = (run.entropy, response_entropy(problem, run.logits))
     end = matched_horizon(run.step, run.entropy)
     columns = {name: np.full((config.n_starts, len(ENTROPIES)), np.nan) for name in FITTED}
@@ -115,15 +112,12 @@ def _train_and_fit(cell: tuple[Config, int, str, int], progress: Progress) -> xr
     return xr.Dataset({name: (("start", "of"), values) for name, values in columns.items()})
 
 
-EXPERIMENT = Experiment(
-    name="performance_law_on_trees",
+EXPERIMENT = Experiment.of(
+    __name__, name="performance_law_on_trees",
     source="Cui et al., Figures 1 and 5",
     title="Reward against entropy on token trees: of a token, and of a response",
     caption="Reward against entropy along exact GRPO on responses of several tokens, with entropy per "
             "token and per response, and the fit and early prediction of R = b - a exp(H).",
-    modes=("exact",),
-    profiles=PROFILES,
-    compute=compute,
     labels={name: LONG_NAMES[name] for name in FITTED},
     work=lambda config: len(LENGTHS) * sum(config.steps),
 )

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -271,27 +272,17 @@ def _problems(config: Config, right_answers: tuple[int, ...]) -> tuple[Bandit, .
 
 
 def _run(
-    grid: Grid,
-    rule: UpdateRule,
-    config: Config,
-    seed: int,
-    progress: Progress,
-    *,
-    targets: tuple[float, ...] | None = None,
+    grid: Grid, rule: UpdateRule, config: Config, seed: int, progress: Progress, **options: Any
 ) -> Trajectory:
-    return trained(grid.logits, grid.correct, rule, config, seed, progress, targets=targets,
-                   record_every=config.steps)
+    return trained(grid.logits, grid.correct, rule, config, seed, progress, record_every=config.steps,
+                   **options)
 
 
-EXPERIMENT = Experiment(
-    name="phase_diagrams",
+EXPERIMENT = Experiment.of(
+    __name__, name="phase_diagrams",
     source="AEPO, Figures 1 and 3 (where they hold)",
     title="Collapse, control and explosion: (temperature, alpha) and (coefficient, |A*|)",
     caption="Outcome of AEPO's runs over T_high and alpha, and of runs with a bonus over coefficients, "
             "by number of right answers and start, beside the lines that predict it.",
-    modes=("exact",),
-    profiles=PROFILES,
-    compute=compute,
-    labels=LONG_NAMES,
     work=lambda config: (len(config.temperatures) + 3) * config.steps,
 )

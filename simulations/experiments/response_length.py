@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -36,6 +37,7 @@ from simulations.engine.dynamics import Dynamics
 from simulations.engine.sampling import Samples
 from simulations.engine.simulation import simulate
 from simulations.engine.trajectory import Record, Trajectory
+from simulations.experiments.grid import joined
 from simulations.problems.token_trees import with_accuracy
 
 NORMALIZATIONS = ("sequence-mean", "token-mean", "dr-grpo")
@@ -56,6 +58,7 @@ LONG_NAMES = {
     "intervention_right_length": "expected tokens of a right response, off-policy with token-mean",
     "neutral_tilt": "nats a token at which right responses keep their length",
     "predicted_neutral_tilt": "-log((L + 1)/L) at the mean length L of right responses at the start",
+    "tilt": "c of the target e^{-c |o|}, nats a token",
 }
 
 
@@ -104,45 +107,35 @@ def work(config: Config) -> int:
 
 def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     """Lengths of right and wrong responses, entropy and reward under each objective."""
-    world = Wording.of(config, seed)
-    names = ("right_length", "wrong_length", "reward", "entropy")
-    exact, sampled = [], []
-    for normalization in NORMALIZATIONS:
-        rule = _grpo(normalization, config)
-        exact.append(world.measured(world.train(rule, config, seed, progress), names))
-        run = world.train(rule, config, seed, progress, Samples(group_size=config.group_size))
-        kept = world.measured(run, ("right_length", "wrong_length"))
-        sampled.append(kept.rename({name: f"sampled_{name}" for name in kept.data_vars}))
-    parts = [
-        xr.concat(runs, dim="normalization").assign_coords(normalization=list(NORMALIZATIONS))
-        for runs in (exact, sampled)
-    ]
-    by_intervention = []
-    for name in INTERVENTIONS:
-        run = world.train(_intervention(name, config), config, seed, progress,
-                          Samples(group_size=config.group_size), config.steps_per_batch)
-        trained = world.measured(run, ("right_length",))
-        by_intervention.append(trained.rename(right_length="intervention_right_length"))
-    parts.append(xr.concat(by_intervention, dim="intervention").assign_coords(
-        intervention=list(INTERVENTIONS)))
-    by_control = []
-    for control in CONTROLS:
-        ends = []
-        for tilt in config.tilts:
-            run = world.train(_tilted(tilt, control, config), config, seed, progress)
-            end = world.measured(run, ("right_length", "entropy")).isel(step=-1, drop=True)
-            ends.append(end.rename({name: f"tilt_{name}" for name in end.data_vars}))
-        by_control.append(
-            xr.concat(ends, dim="tilt").assign_coords(tilt=list(config.tilts)))
-    tilted = xr.concat(by_control, dim="control").assign_coords(control=list(CONTROLS))
-    dataset = xr.merge([*parts, tilted])
+    world, sampled = Wording.of(config, seed), Samples(group_size=config.group_size)
+
+    def measured(rule: UpdateRule, prefix: str, *names: str, **options: Any) -> xr.Dataset:
+        found = world.measured(world.train(rule, config, seed, progress, **options), names)
+        return found.rename({name: f"{prefix}{name}" for name in names})
+
+    lengths = ("right_length", "wrong_length")
+    dataset = xr.merge([
+        joined("normalization", {
+            name: measured(_grpo(name, config), "", *lengths, "reward", "entropy").merge(
+                measured(_grpo(name, config), "sampled_", *lengths, samples=sampled))
+            for name in NORMALIZATIONS}),
+        joined("intervention", {
+            name: measured(_intervention(name, config), "intervention_", "right_length",
+                           samples=sampled, steps_per_batch=config.steps_per_batch)
+            for name in INTERVENTIONS}),
+        joined("control", {
+            control: joined("tilt", {
+                tilt: measured(_tilted(tilt, control, config), "tilt_", "right_length", "entropy").isel(
+                    step=-1, drop=True)
+                for tilt in config.tilts})
+            for control in CONTROLS}),
+    ])
     before = dataset.right_length.isel(normalization=0, step=0, drop=True)
     change = (dataset.tilt_right_length - before).mean(("accuracy", "start"))
     dataset["neutral_tilt"] = ("control", [
         _zero(change.sel(control=control).values, change.tilt.values) for control in CONTROLS])
     mean = float(before.mean())
     dataset["predicted_neutral_tilt"] = -np.log((mean + 1) / mean)
-    dataset.tilt.attrs["long_name"] = "c of the target e^{-c |o|}, nats a token"
     return dataset
 
 
@@ -242,15 +235,11 @@ def _zero(values: np.ndarray, at: np.ndarray) -> float:
     return float(np.interp(0.0, values[::-1], at[::-1]))
 
 
-EXPERIMENT = Experiment(
-    name="response_length",
+EXPERIMENT = Experiment.of(
+    __name__, name="response_length",
     source="AEPO, Eq. 1 and Section 7; Dr.GRPO and DAPO, length normalization",
     title="Response length under loss normalizations and a shorter-response target",
     caption="Length of right and wrong responses and entropy by step of GRPO under three "
             "normalizations, exactly and from samples, and under AEPO by the tilt of its second batch.",
     modes=("exact", "sampled"),
-    profiles=PROFILES,
-    compute=compute,
-    labels=LONG_NAMES,
-    work=work,
 )

@@ -102,14 +102,12 @@ def _train(cell: tuple[Config, int, str, str], progress: Progress) -> xr.Dataset
     )
 
 
-EXPERIMENT = Experiment(
-    name="rules_at_equal_reward",
+EXPERIMENT = Experiment.of(
+    __name__, name="rules_at_equal_reward",
     source="Cui et al., Figures 11 and 12",
     title="Which rules keep more entropy than GRPO at the same reward",
     caption="Entropy when the mean reward first reaches a level, and reward by step, by rule and "
             "family of problems, from samples.",
     modes=("sampled",),
-    profiles=PROFILES,
-    compute=compute,
     work=lambda config: len(config.families) * len(rules(config)) * config.steps,
 )

@@ -9,7 +9,9 @@ whole error of a forecast is that of first order, and grows with the step size.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -18,7 +20,7 @@ from entropy_theory.update_rules import UpdateRule, get
 from simulations.computing.store import Experiment, Progress
 from simulations.engine.sampling import Samples
 from simulations.engine.trajectory import Record
-from simulations.experiments.grid import trained
+from simulations.experiments.grid import gridded, trained
 from simulations.problems.bandits import Bandit
 
 FORECASTS = ("coefficients", "first_order", "exact", "measured")
@@ -53,36 +55,23 @@ MODES = ("exact", "sampled")
 def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     """The forecasts and the measured changes."""
     problem = Bandit(
-        n_actions=config.n_actions, n_correct=config.n_correct, accuracies=config.accuracies
-    )
-    n_rates = len(config.learning_rates)
-    starts = problem.starts(config.n_starts, seed)
-    logits = np.tile(starts, (n_rates, 1, 1))
+        n_actions=config.n_actions, n_correct=config.n_correct, accuracies=config.accuracies)
     rates = np.repeat(config.learning_rates, config.n_starts)
-    changes = {}
-    for name in RULES:
-        for mode in MODES:
-            samples = None
-            if mode == "sampled":
-                samples = Samples(group_size=config.group_size, tempered=config.tempered_samples)
-            run = trained(
-                logits, problem.correct, _rule(name, config, exact=samples is None), config, seed,
-                progress, record=Record(forecasts=True), learning_rate=tuple(rates.tolist()),
-                samples=samples)
-            changes[name, mode] = np.stack([getattr(run.forecasts, f) for f in FORECASTS])
-    table = np.stack([[changes[name, mode] for mode in MODES] for name in RULES])
-    # [rule, mode, forecast, record, runs] -> [rule, mode, forecast, record, learning rate, start]
-    table = table.reshape(*table.shape[:-1], n_rates, config.n_starts)
-    dims = ("rule", "mode", "step", "learning_rate", "start")
-    coords = {
-        "rule": list(RULES),
-        "mode": list(MODES),
-        "step": run.step[:-1],
-        "learning_rate": list(config.learning_rates),
-        "start": np.arange(config.n_starts),
-    }
-    columns = {name: (dims, table[:, :, i]) for i, name in enumerate(FORECASTS)}
-    return xr.Dataset(columns, coords=coords)
+    logits = np.tile(problem.starts(config.n_starts, seed), (len(config.learning_rates), 1, 1))
+    table = []
+    for name, mode in itertools.product(RULES, MODES):
+        samples = Samples(group_size=config.group_size, tempered=config.tempered_samples)
+        run = trained(
+            logits, problem.correct, _rule(name, config, exact=mode == "exact"), config, seed, progress,
+            record=Record(forecasts=True), learning_rate=tuple(rates.tolist()),
+            samples=samples if mode == "sampled" else None)
+        table.append([getattr(run.forecasts, column) for column in FORECASTS])
+    axes: dict[str, Any] = {
+        "rule": RULES, "mode": MODES, "step": run.step[:-1], "learning_rate": config.learning_rates,
+        "start": np.arange(config.n_starts)}
+    shape = [len(values) for values in axes.values()]
+    return gridded(axes, **{name: np.stack([found[i] for found in table]).reshape(shape)
+                            for i, name in enumerate(FORECASTS)})
 
 
 def _rule(name: str, config: Config, *, exact: bool) -> UpdateRule:
@@ -94,14 +83,12 @@ def _rule(name: str, config: Config, *, exact: bool) -> UpdateRule:
     return get("entropy-bonus", coefficient=config.coefficient, base=base)
 
 
-EXPERIMENT = Experiment(
-    name="tabular_audit",
+EXPERIMENT = Experiment.of(
+    __name__, name="tabular_audit",
     source="AEPO, Theorem 4.3 and Eq. 6",
     title="Entropy forecasts against measured changes in tabular runs",
     caption="Measured entropy change of sampled steps of tabular policies beside three forecasts, by "
             "rule and learning rate.",
     modes=("exact", "sampled"),
-    profiles=PROFILES,
-    compute=compute,
     work=lambda config: len(RULES) * len(MODES) * config.steps,
 )

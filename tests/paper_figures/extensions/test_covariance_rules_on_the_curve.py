@@ -21,9 +21,9 @@ def test_grpo_is_no_distance_from_itself(table):
         assert rows["y"].notna().any()
 
 
-def test_values_at_equal_accuracy_are_read_off_the_curves(table, results):
+def test_values_at_equal_accuracy_are_read_off_the_curves(table, simulated):
     """Entropy at another moment than that of the accuracy."""
-    curves = methods.data(results)
+    curves = methods.data(simulated("response_length"))
     gap = table[(table["panel"] == "at equal reward") & (table["rule"] == "Clip-Cov")
                 & (table["start"] == 1)].iloc[2]
     at = {}
