@@ -68,19 +68,18 @@ def sample(
     """Draw completions from pi^T = softmax(logits / T), token by token.
 
     Completions end at the model's end tokens (`models.end_token_ids`). Its other generation settings are
-    ignored and left as they are; torch's global random state is left as it was.
+    ignored; they and torch's global random state are left as they were.
 
     Args:
         prompts: texts, tokenized as the tokenizer does by itself, special tokens included.
         progress: whether to show a progress bar.
-        shared: a dictionary that keeps an engine or a graph between calls with one model and options;
-            its "length": positions of the longest prompt of all and its completion.
+        shared: keeps an engine or a graph between calls with one model and options; its "length":
+            positions of the longest prompt of all and its completion.
         options: of `Drawing`: ``num_samples``, ``temperature`` and so on.
 
     Raises:
-        ValueError: as `Drawing` and `models.end_token_ids`; no prompts, or one without room for a
-            completion; prompts of unequal lengths for a model that counts positions from the padding on;
-            a sampler that is unknown or cannot be used.
+        ValueError: as `Drawing` and `models.end_token_ids`; no prompts, or one without room; prompts of
+            unequal lengths for a model that counts positions from padding on; an unusable sampler.
         OSError: memory runs out, or the GPU is lost.
     """
     how = Drawing(**options)
@@ -94,7 +93,7 @@ def sample(
     encoded = tokenizer(prompts, return_tensors="pt", padding=True, padding_side="left")
     at_once = len(prompts) * how.num_samples if chosen.takes_all else how.batch_size
     own_config, was_training = model.generation_config, model.training
-    kept = {} if shared is None else shared
+    kept = shared if shared is not None else {}
     length = max(kept.get("length", 0), encoded.input_ids.shape[1] + how.max_new_tokens)
     parts = []
     with (
