@@ -27,7 +27,8 @@ def test_the_gradient_is_that_of_automatic_differentiation():
     policies = torch.softmax(torch.tensor(logits[0]) + torch.tensor(features[0]) @ moving, dim=-1)
     mean = (policies * torch.tensor(reward[0])).sum(dim=-1).mean()
     mean.backward()
-    np.testing.assert_allclose(shared.mean_reward(logits, features, theta, reward), mean.item(), rtol=1e-13)
+    np.testing.assert_allclose(
+        shared.mean_reward(logits, features, theta, reward), mean.item(), rtol=1e-13)
     np.testing.assert_allclose(shared.reward_gradient(logits, features, theta, reward)[0],
                                moving.grad.numpy(), rtol=1e-11)
 
@@ -77,7 +78,7 @@ def test_one_state_learns_exactly_where_step_sizes_have_no_finite_sum(power, lea
 
 
 def separable(theta):
-    """Two prompts of two answers; parameter 1 raises both right ones, parameter 2 one and lowers the other."""
+    """Two prompts; parameter 1 raises both right answers, parameter 2 raises one, lowers the other."""
     features = np.array([[[[1.0, 3.0], [0.0, 0.0]], [[1.0, -3.0], [0.0, 0.0]]]])
     return np.zeros((1, 2, 2)), features, np.array([theta]), np.array([[[True, False], [True, False]]])
 
