@@ -147,6 +147,12 @@ def total(values: Reals, mask: Mask | None = None) -> Reals:
     return np.sum(values if mask is None else np.where(mask, values, 0 * values), axis=-1)
 
 
+@operation(lambda values: (values.axes[-1], *values.axes[:-1]))
+def last_axis_first(values: Reals) -> Reals:
+    """The same numbers, with the last axis before all others but that of the instances."""
+    return np.moveaxis(values, -1, 1)
+
+
 @operation(reduced)
 def mean(probabilities: Reals, values: Reals) -> Reals:
     """Expectation over actions."""

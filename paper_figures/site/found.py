@@ -22,13 +22,15 @@ class Result:
 
 
 RESULTS = (
-    Result(sentence="Entropy cannot be held at an arbitrary value: what reinforces right answers "
-                    "alone is left with the entropy among them, at most $\\log|A^*|$; out of a "
-                    "collapse among several right answers tempering leads, after a time that grows "
-                    "exponentially with its depth.",
+    Result(sentence="Entropy cannot be held at an arbitrary value where each prompt has logits of its "
+                    "own: what reinforces right answers alone is left with the entropy among them, at "
+                    "most $\\log|A^*|$; out of a collapse among several right answers tempering leads, "
+                    "after a time that grows exponentially with its depth. Where prompts pull shared "
+                    "parameters apart, entropy may end above that.",
            claims=("aepo.arbitrary-entropy", "extension.entropy-ceiling",
                    "extension.sustainable-entropies", "aepo.revival-time",
-                   "extension.transient-collapse"),
+                   "extension.transient-collapse", "extension.varying-step-sizes",
+                   "extension.conflicting-prompts"),
            figures=("aepo-figure-1", "aepo-sustainable-targets", "reachable-entropies",
                     "aepo-figure-4")),
     Result(sentence="Whether a hot second batch raises entropy depends on the prompt; as temperature "

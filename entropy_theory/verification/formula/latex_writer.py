@@ -12,6 +12,7 @@ from entropy_theory.verification.formula.indices import Index, aligned, picked
 from entropy_theory.verification.formula.rocq_words import BEYOND
 from entropy_theory.verification.formula.terms import (
     ACTIONS,
+    PARAMETERS,
     PROMPTS,
     RESPONSES,
     STATES,
@@ -28,10 +29,11 @@ SYMBOLS: Mapping[str, str] = {
     "reference": r"z^{\mathrm{ref}}", "second_temperature": "T'",
     "temperature_high": r"T_{\mathrm{high}}",
     "temperature_low": r"T_{\mathrm{low}}", "grpo_weight": r"\kappa", "epsilon": r"\varepsilon",
-    "values": "x", "mask": "M", "first_order": r"\Delta",
+    "values": "x", "mask": "M", "first_order": r"\Delta", "theta": r"\theta", "features": "F",
 }
 PLACES: Mapping[Axis, str] = {
-    ACTIONS: "abcdefg", STATES: "suvw", RESPONSES: "yxw", PROMPTS: "qrk", STEPS: "ijl"}
+    ACTIONS: "abcdefg", STATES: "suvw", RESPONSES: "yxw", PROMPTS: "qrk", PARAMETERS: "mo",
+    STEPS: "ijl"}
 
 
 class Writer:
@@ -53,7 +55,8 @@ class Writer:
         if name == "constant":
             return number_text(detail)
         if name == "size":
-            return {"actions": "n", "prompts": "|D|", "horizon": "h"}[detail.name], ATOM
+            return {"actions": "n", "prompts": "|D|", "parameters": "d", "horizon": "h"}[
+                detail.name], ATOM
         if name in ("field", "bound"):
             symbol = self._bound.get(term) or symbol_of(detail if name == "field" else detail[0])
             if term.kind == "mask" and given:
@@ -61,6 +64,8 @@ class Writer:
             return with_places(symbol, given), ATOM
         if name == "index":
             return self._entry(parts[0], picked(term, index))
+        if name == "last_axis_first":
+            return self._entry(parts[0], (*index[1:], index[0]))
         if name == "call":
             self._define(detail)
             inside = ", ".join(self.whole(part) for part in parts)

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from entropy_theory.verification.formula.terms import (
     ACTIONS,
+    PARAMETERS,
     Axes,
     Axis,
     Operation,
@@ -88,18 +89,20 @@ def equal(x: Any, y: Any) -> Term:
 def run(step: Callable[..., Any], start: Any, count: Term | int) -> Any:
     """Where a run is after ``count`` steps; ``step(k, z)`` is where step k leads from z.
 
-    The start may be a tuple, of the logits of one state and of numbers that are carried along with them;
-    then ``step(k, *parts)`` returns a tuple, and so does the run. After a given number of steps a run has
-    numbers; after a bound one it is a part of a proposition.
+    A run is of the logits of one state, or of shared parameters. The start may be a tuple, of them and of
+    numbers that are carried along with them; then ``step(k, *parts)`` returns a tuple, and so does the
+    run. After a given number of steps a run has numbers; after a bound one it is a part of a proposition.
     """
     parts = start if isinstance(start, tuple) else (start,)
     if not is_term(*parts):
         for number in range(int(count)):
             parts = _as_tuple(step(number, *parts))
         return parts if isinstance(start, tuple) else parts[0]
-    if any(part.axes not in ((), (ACTIONS,)) for part in parts):
-        raise UntraceableError("a run of something other than the logits of one state, and numbers")
-    k, places = bound("j"), tuple(bound("z" if part.axes else "c", part.axes) for part in parts)
+    names = {(): "c", (ACTIONS,): "z", (PARAMETERS,): "point"}
+    if any(part.axes not in names for part in parts):
+        raise UntraceableError(
+            "a run of something other than the logits of one state, shared parameters and numbers")
+    k, places = bound("j"), tuple(bound(names[part.axes], part.axes) for part in parts)
     following = tuple(map(constant, _as_tuple(step(k, *places))))
     if [part.axes for part in following] != [part.axes for part in parts]:
         raise UntraceableError("a step of a run that leads to something of another shape")

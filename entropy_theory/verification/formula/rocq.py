@@ -66,9 +66,12 @@ class Writer:
         if name == "constant":
             return constant_entry(detail)
         if name == "size":
-            return {"actions": "INR n", "prompts": "INR prompts", "horizon": "INR h"}[detail.name], APPLY
+            names = {"actions": "n", "horizon": "h"}
+            return f"INR {names.get(detail.name, detail.name)}", APPLY
         if name == "index":
             return self._entry(term.arguments[0], picked(term, index))
+        if name == "last_axis_first":
+            return self._entry(term.arguments[0], (*index[1:], index[0]))
         if name == "number_of":
             return f"INR {self.atom(term.arguments[0])}", APPLY
         if name in ENTRIES:

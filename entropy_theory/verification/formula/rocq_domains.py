@@ -43,6 +43,8 @@ class Domains:
         name, parts = term.operation.name, term.arguments
         if name == "index":
             return self.of(parts[0], picked(term, index))
+        if name == "last_axis_first":
+            return self.of(parts[0], (*index[1:], index[0]))
         at = [aligned(part, index) for part in parts]
         if name in ("where", "logical_and", "logical_or"):
             found = self.of(parts[0], at[0])

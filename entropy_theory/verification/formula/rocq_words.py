@@ -10,6 +10,7 @@ from pathlib import Path
 
 from entropy_theory.verification.formula.terms import (
     ACTIONS,
+    PARAMETERS,
     PROMPTS,
     RESPONSES,
     STATES,
@@ -23,16 +24,18 @@ from entropy_theory.verification.formula.terms import (
 SUM, PRODUCT, POWER, APPLY, ATOM = 50, 40, 30, 10, 0
 """Levels of the notations in Rocq; arguments of applications are atoms."""
 BINDERS: Mapping[Axis, str] = {
-    ACTIONS: "abcdefg", STATES: "suvw", RESPONSES: "yxw", PROMPTS: "qrk", STEPS: "ijl"}
+    ACTIONS: "abcdefg", STATES: "suvw", RESPONSES: "yxw", PROMPTS: "qrk", PARAMETERS: "mo",
+    STEPS: "ijl"}
 SUMS: Mapping[Axis, str] = {
     ACTIONS: "sum n", STATES: "sum_states n h", RESPONSES: "sum_responses n h", PROMPTS: "sum prompts",
+    PARAMETERS: "sum parameters",
 }
 TYPES: Mapping[Axis, str] = {
-    ACTIONS: "nat", STATES: "state", RESPONSES: "state", PROMPTS: "nat", STEPS: "nat",
-                                TIME: "R"}
+    ACTIONS: "nat", STATES: "state", RESPONSES: "state", PROMPTS: "nat", PARAMETERS: "nat",
+    STEPS: "nat", TIME: "R"}
 INSIDE: Mapping[Axis, str] = {
     ACTIONS: "({0} < n)%nat", STATES: "state_of n h {0}", RESPONSES: "response_of n h {0}",
-    PROMPTS: "({0} < prompts)%nat",
+    PROMPTS: "({0} < prompts)%nat", PARAMETERS: "({0} < parameters)%nat",
 }
 BEYOND = ("has_derivative", "limsup_at_most", "tends_to", "for_every", "at_every_step", "implies")
 STANDARD = {
@@ -41,7 +44,8 @@ STANDARD = {
     "Rlt", "Rle", "Rgt", "Rge", "Rabs", "Rmax", "Rmin", "exp", "ln", "sqrt", "pow", "Nat", "List",
     "Binomial", "Forall"}
 """Names of the standard library that statements use."""
-RESERVED = {"n", "h", "prompts", "sum", "mean", "exp", "ln", "entropy", "covariance", "softmax"}
+RESERVED = {"n", "h", "prompts", "parameters", "sum", "mean", "exp", "ln", "entropy", "covariance",
+            "softmax"}
 
 
 DEFINITIONS = ("Definitions", "Groups")
@@ -105,10 +109,10 @@ def axes_of(terms: Iterable[Term]) -> set[Axis]:
 
 
 def size_names(axes: set[Axis]) -> list[str]:
-    """The names of the numbers of actions, of tokens in a response, and of prompts."""
+    """The names of the numbers of actions, tokens in a response, prompts and shared parameters."""
     names = ["n"] if axes & {ACTIONS, STATES, RESPONSES} else []
     names += ["h"] if axes & {STATES, RESPONSES} else []
-    return names + (["prompts"] if PROMPTS in axes else [])
+    return names + [axis.name for axis in (PROMPTS, PARAMETERS) if axis in axes]
 
 
 def sizes_of(parameters: Iterable[Term], body: Term) -> list[str]:

@@ -28,14 +28,14 @@ class UntraceableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """One axis of an array: actions, states, responses or prompts."""
+    """One axis of an array: actions, states, responses, prompts or shared parameters."""
 
-    name: Literal["actions", "states", "responses", "prompts", "steps", "time", "horizon"]
+    name: Literal["actions", "states", "responses", "prompts", "parameters", "steps", "time", "horizon"]
 
 
 ACTIONS, STATES = Axis("actions"), Axis("states")
 RESPONSES, PROMPTS = Axis("responses"), Axis("prompts")
-STEPS, TIME = Axis("steps"), Axis("time")
+PARAMETERS, STEPS, TIME = Axis("parameters"), Axis("steps"), Axis("time")
 
 Axes: TypeAlias = tuple[Axis | None, ...]
 """From the first to the last; None is an axis of length one, which broadcasts."""

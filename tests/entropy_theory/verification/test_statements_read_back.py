@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -25,6 +25,7 @@ from entropy_theory.verification.formula.evaluate import Numbers
 from entropy_theory.verification.formula.statement import Formula, Parameter
 from entropy_theory.verification.formula.terms import (
     ACTIONS,
+    PARAMETERS,
     PROMPTS,
     RESPONSES,
     STATES,
@@ -92,7 +93,7 @@ def _without_first(parameter: Parameter) -> Parameter:
 
 def given(formula: Formula, sizes: Mapping[Any, int], fields: Mapping[str, np.ndarray]) -> dict[str, Any]:
     """The values that the statement quantifies over, at one instance."""
-    names = {ACTIONS: "n", HORIZON: "h", PROMPTS: "prompts"}
+    names = {ACTIONS: "n", HORIZON: "h", PROMPTS: "prompts", PARAMETERS: "parameters"}
     values: dict[str, Any] = {names[axis]: sizes[axis] for axis in names if axis in sizes}
     for p in formula.parameters.fields:
         if p.name in fields:
@@ -206,6 +207,7 @@ class Parts(Numbers):
     """What a proposition of `limits` consists of: from terms, as `Interpreter.parts` from the text."""
 
     bound: Mapping[Term, Any] = MappingProxyType({})
+    kept: ClassVar[list[Term]] = []
 
     def having(self, variable: Term, value: Any) -> Parts:
         """The same with a number, or a function of its places, in the place of a bound variable."""
@@ -223,7 +225,10 @@ class Parts(Numbers):
             return self.of(arguments[0]) + (name == "after")
         if name == "run" and arguments[-1].operation.name != "constant":
             count = int(self.of(arguments[-1]).item())
-            return self.of(make(term.operation, (*arguments[:-1], constant(count)), term.axes))
+            written = make(term.operation, (*arguments[:-1], constant(count)), term.axes)
+            # What was computed is known by its identity, which a term that is gone may leave to another.
+            self.kept.append(written)
+            return self.of(written)
         return super()._compute(term)
 
     def _entries(self, variable: Term, axes: Axes, *lead: Any) -> Any:

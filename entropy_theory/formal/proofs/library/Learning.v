@@ -4,6 +4,7 @@
     Phi = mean_{A*} z - max_{wrong} z:
 
     - Phi rises by at least eta (kappa p + alpha P_T)(1 - p)/m in a step, at any temperature;
+    - 1 - p falls at most by the factor e^{-eta (kappa + alpha)};
     - 1 - p <= (k/m) e^{-Phi} p, so that an entropy is bounded by the gap of any earlier policy, and
     - 1 - p tends to zero, so that limsup H <= log m.
 
@@ -12,7 +13,7 @@
 From Coq Require Import Reals Lra Lia List Bool Classical.
 From Coquelicot Require Import Coquelicot.
 From Trusted Require Import Definitions.
-From PolicyEntropy.library Require Import Basics TemperedReinforce Masks Groups.
+From PolicyEntropy.library Require Import Basics TemperedReinforce Masks Groups Monotone.
 Open Scope R_scope.
 
 (** Expected GRPO of weight kappa and tempered REINFORCE of weight alpha, per unit learning rate. *)
@@ -23,10 +24,11 @@ Definition aepo_step (n : nat) (z : vector) (correct : mask) (temperature grpo_w
 
 Definition moved (eta : R) (z step : vector) : vector := fun a => z a + eta * step a.
 
-(** A run with a temperature and a GRPO weight for each step, which may depend on all that came before. *)
-Definition aepo_run (n : nat) (correct : mask) (eta alpha : R) (temperature kappa : nat -> R) (start : vector)
-    : nat -> vector :=
-  run (fun j z => moved eta z (combined_step n z correct (temperature j) (kappa j) alpha)) start.
+(** A run with a step size, a temperature and a GRPO weight for each step, which may depend on all that came
+    before. *)
+Definition aepo_run (n : nat) (correct : mask) (eta : nat -> R) (alpha : R) (temperature kappa : nat -> R)
+    (start : vector) : nat -> vector :=
+  run (fun j z => moved (eta j) z (combined_step n z correct (temperature j) (kappa j) alpha)) start.
 
 (** Phi *)
 Definition gap (n : nat) (z : vector) (correct : mask) : R :=
@@ -156,6 +158,69 @@ Proof.
     apply Rmult_le_pos; [assumption|apply Rmult_le_pos; [|lra]].
     apply Rplus_le_le_0_compat; apply Rmult_le_pos; lra. }
   lra.
+Qed.
+
+(** A right logit gains at most eta (kappa + alpha) on a wrong one. *)
+Lemma unit_step_apart S a b :
+  0 < S -> (a < n)%nat -> (b < n)%nat -> A a = true -> A b = false ->
+  unit_step n z A S a - unit_step n z A S b <= 1.
+Proof.
+  intros S_pos a_inside b_inside right out; rewrite unit_step_right, unit_step_wrong by assumption.
+  pose proof (right_mass_between S) as between; pose proof n_positive as some_actions.
+  pose proof (softmax_pos n z a some_actions); pose proof (softmax_le_1 n z b b_inside).
+  pose proof (softmax_le_1 n (tempered S z) a a_inside).
+  destruct (Rle_lt_dec (z b) (z a)) as [ahead|behind].
+  - pose proof (softmax_le n z b a some_actions ahead); nra.
+  - assert (softmax n (tempered S z) a <= softmax n (tempered S z) b) as hot.
+    { apply softmax_le; [assumption|]; unfold tempered, Rdiv; apply Rmult_le_compat_r; [|lra].
+      apply Rlt_le, Rinv_0_lt_compat, S_pos. }
+    assert (softmax n (tempered S z) b <= total_on n (complement A) (softmax n (tempered S z))) as part.
+    { apply (total_on_ge_term n (complement A)); [|assumption|apply complement_true, out].
+      intros; apply Rlt_le, softmax_pos, some_actions. }
+    pose proof (masses_sum n (tempered S z) A some); nra.
+Qed.
+
+Lemma wrong_mass_stays :
+  0 < T ->
+  exp (- (eta * (kappa + alpha))) * total_on n (complement A) (softmax n z)
+  <= total_on n (complement A) (softmax n after_step).
+Proof.
+  intros T_pos; set (fall := exp (- (eta * (kappa + alpha)))).
+  assert (0 < fall <= 1) as fall_range.
+  { split; [apply exp_pos|]; rewrite <- exp_0; unfold fall.
+    assert (0 <= eta * (kappa + alpha)) as nonneg by (apply Rmult_le_pos; lra).
+    destruct (Rle_lt_or_eq_dec _ _ nonneg) as [strict|<-]; [apply Rlt_le, exp_increasing; lra|rewrite Ropp_0; lra]. }
+  set (right_weight y := total_on n A (fun a => exp (y a))).
+  set (wrong_weight y := total_on n (complement A) (fun a => exp (y a))).
+  assert (forall y, total_on n (complement A) (softmax n y) = wrong_weight y / (right_weight y + wrong_weight y))
+    as mass.
+  { intros y; unfold softmax, right_weight, wrong_weight; rewrite total_on_div, total_on_complement; reflexivity. }
+  assert (forall y, 0 < right_weight y /\ 0 < wrong_weight y) as positive
+    by (intros y; split; apply total_on_pos; try assumption; intros; apply exp_pos).
+  assert (fall * (right_weight after_step * wrong_weight z) <= right_weight z * wrong_weight after_step) as odds.
+  { unfold right_weight; rewrite <- !total_on_scal_r, <- total_on_scal; apply total_on_le; intros a a_inside right.
+    unfold wrong_weight; rewrite <- !total_on_scal; apply total_on_le; intros b b_inside chosen.
+    apply complement_true in chosen; unfold fall; rewrite <- !exp_plus; apply exp_le.
+    unfold after_step, moved, combined_step.
+    pose proof (unit_step_apart 1 a b Rlt_0_1 a_inside b_inside right chosen) as plain.
+    pose proof (unit_step_apart T a b T_pos a_inside b_inside right chosen) as tempered.
+    assert (eta * (kappa * (unit_step n z A 1 a - unit_step n z A 1 b)
+                   + alpha * (unit_step n z A T a - unit_step n z A T b)) <= eta * (kappa * 1 + alpha * 1)).
+    { apply Rmult_le_compat_l; [assumption|]; apply Rplus_le_compat; apply Rmult_le_compat_l; assumption. }
+    lra. }
+  rewrite !mass; destruct (positive z), (positive after_step).
+  apply Rmult_le_reg_r with ((right_weight z + wrong_weight z) * (right_weight after_step + wrong_weight after_step)).
+  { apply Rmult_lt_0_compat; lra. }
+  replace (fall * (wrong_weight z / (right_weight z + wrong_weight z))
+           * ((right_weight z + wrong_weight z) * (right_weight after_step + wrong_weight after_step)))
+    with (fall * (right_weight after_step * wrong_weight z) + fall * (wrong_weight z * wrong_weight after_step))
+    by (field; lra).
+  replace (wrong_weight after_step / (right_weight after_step + wrong_weight after_step)
+           * ((right_weight z + wrong_weight z) * (right_weight after_step + wrong_weight after_step)))
+    with (right_weight z * wrong_weight after_step + wrong_weight z * wrong_weight after_step) by (field; lra).
+  apply Rplus_le_compat; [exact odds|].
+  rewrite <- (Rmult_1_l (wrong_weight z * wrong_weight after_step)) at 2.
+  apply Rmult_le_compat_r; [apply Rmult_le_pos; lra|lra].
 Qed.
 
 End Step.

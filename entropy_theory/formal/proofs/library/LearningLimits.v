@@ -1,46 +1,13 @@
-(** Along a run of exact expected steps of AEPO the right answers are learned, whatever the temperatures:
-    the ceiling of the start bounds every entropy, 1 - p tends to zero, and limsup H <= log m. *)
+(** Along a run of exact expected steps of AEPO, whatever the temperatures, the ceiling of the start bounds every
+    entropy; and the right answers are learned (1 - p tends to zero, limsup H <= log m) exactly if the step sizes
+    eta (kappa + alpha) have no finite sum. *)
 
 From Coq Require Import Reals Lra Lia List Bool Classical.
 From Coquelicot Require Import Coquelicot.
 From Trusted Require Import Definitions.
 From PolicyEntropy.library Require Import Basics TemperedReinforce Masks Groups Monotone Conditional RightAnswers
-  Concentration Learning.
+  Concentration Learning StepSizes.
 Open Scope R_scope.
-
-(** If Phi grows by at least a multiple of q, and q is at most a multiple of e^{-Phi}, then q vanishes. *)
-Lemma bounded_by_its_growth (phi q : nat -> R) (c odds : R) :
-  0 < c -> 0 < odds ->
-  (forall k, 0 <= q k) ->
-  (forall k, phi k + c * q k <= phi (S k)) ->
-  (forall k, q k <= odds * exp (- phi k)) ->
-  tends_to q 0.
-Proof.
-  intros c_pos odds_pos nonneg grows bound e e_pos.
-  assert (forall k, phi k <= phi (S k)) as step_up.
-  { intros k; specialize (grows k); specialize (nonneg k).
-    assert (0 <= c * q k) by (apply Rmult_le_pos; lra); lra. }
-  assert (forall i j, (i <= j)%nat -> phi i <= phi j) as monotone.
-  { intros i j later; induction later as [|j later IH]; [lra|specialize (step_up j); lra]. }
-  destruct (classic (exists j, ln (odds / e) < phi j)) as [(j & high)|low].
-  - exists j; intros k later; rewrite Rminus_0_r, Rabs_pos_eq by apply nonneg.
-    apply Rle_lt_trans with (1 := bound k).
-    assert (ln (odds / e) < phi k) as above by (specialize (monotone j k later); lra).
-    apply Rlt_le_trans with (odds * exp (- ln (odds / e))).
-    + apply Rmult_lt_compat_l; [assumption|apply exp_increasing; lra].
-    + pose proof (Rdiv_lt_0_compat _ _ odds_pos e_pos).
-      rewrite exp_Ropp, exp_ln by assumption; right; field; lra.
-  - assert (forall j, phi j <= ln (odds / e)) as bounded.
-    { intros j; apply Rnot_lt_le; intros high; apply low; exists j; exact high. }
-    destruct (Un_cv_crit phi step_up) as (limit & converges).
-    { exists (ln (odds / e)); intros x (j & ->); apply bounded. }
-    destruct (converges (c * e / 2)) as (N & close); [apply Rdiv_lt_0_compat; [apply Rmult_lt_0_compat; lra|lra]|].
-    exists N; intros k later; rewrite Rminus_0_r, Rabs_pos_eq by apply nonneg.
-    pose proof (close k later) as first; pose proof (close (S k) ltac:(lia)) as second.
-    unfold R_dist in first, second.
-    apply Rabs_def2 in first; apply Rabs_def2 in second.
-    specialize (grows k); apply Rmult_lt_reg_l with c; [assumption|lra].
-Qed.
 
 (** A gap that has not fallen keeps the right answers alive at every temperature of a range. *)
 Lemma right_mass_from_gap n A start z T low :
@@ -74,10 +41,10 @@ Qed.
 
 Section Run.
 
-Variables (n : nat) (A : mask) (eta alpha low : R) (temperature kappa : nat -> R) (start : vector).
+Variables (n : nat) (A : mask) (eta : nat -> R) (alpha low : R) (temperature kappa : nat -> R) (start : vector).
 Hypothesis some : nonempty n A.
 Hypothesis wrong : nonempty n (complement A).
-Hypothesis eta_pos : 0 < eta.
+Hypothesis eta_nonneg : forall k, 0 <= eta k.
 Hypothesis alpha_pos : 0 < alpha.
 Hypothesis low_pos : 0 < low.
 Hypothesis range : forall k, low <= temperature k.
@@ -88,14 +55,14 @@ Let m := count_on n A.
 Let others := count_on n (complement A).
 Let wrong_mass (k : nat) := total_on n (complement A) (softmax n (z k)).
 
+(** What a step moves logits apart by, at most. *)
+Let reach (k : nat) := eta k * (kappa k + alpha).
+
 Lemma run_gap_step k : gap n (z k) A <= gap n (z (S k)) A.
 Proof. apply gap_never_falls; auto; lra. Qed.
 
 Lemma run_gap_never_falls i j : (i <= j)%nat -> gap n (z i) A <= gap n (z j) A.
-Proof.
-  intros later; induction later as [|j later IH]; [lra|].
-  pose proof (run_gap_step j); lra.
-Qed.
+Proof. apply (rises_from (fun k => gap n (z k) A)), run_gap_step. Qed.
 
 (** Every entropy of the run is below the ceiling of each policy before it. *)
 Lemma run_below_ceiling i j : (i <= j)%nat -> entropy n (z j) <= ceiling n (z i) A.
@@ -104,56 +71,77 @@ Proof.
   apply run_gap_never_falls, later.
 Qed.
 
-(** The right answers keep a positive probability at every temperature of the range. *)
-Lemma run_right_mass_at_least :
+(** The right answers keep a positive probability at every temperature of the range, and at any other. *)
+Lemma run_right_mass_at_least T : 0 < T ->
   exists least, 0 < least /\
-    forall k, least <= total_on n A (softmax n (tempered (temperature k) (z k))).
+    forall k, least <= total_on n A (softmax n (tempered (temperature k) (z k)))
+              /\ least <= total_on n A (softmax n (tempered T (z k))).
 Proof.
-  exists (/ (1 + others / m * exp (Rabs (gap n start A) / low))); split.
+  intros T_pos; set (lower := Rmin low T).
+  assert (0 < lower) as lower_pos by (apply Rmin_glb_lt; assumption).
+  exists (/ (1 + others / m * exp (Rabs (gap n start A) / lower))); split.
   - pose proof (Rdiv_lt_0_compat _ _ (count_on_pos n (complement A) wrong) (count_on_pos n A some)) as odds_pos.
-    apply Rinv_0_lt_compat; pose proof (Rmult_lt_0_compat _ _ odds_pos (exp_pos (Rabs (gap n start A) / low)));
+    apply Rinv_0_lt_compat; pose proof (Rmult_lt_0_compat _ _ odds_pos (exp_pos (Rabs (gap n start A) / lower)));
       unfold others, m; lra.
-  - intros k; apply right_mass_from_gap; [assumption|assumption|assumption|apply range|].
-    exact (run_gap_never_falls 0 k ltac:(lia)).
+  - intros k; pose proof (run_gap_never_falls 0 k ltac:(lia)) as grown.
+    pose proof (Rmin_l low T) as most; pose proof (Rmin_r low T) as at_most; fold lower in most, at_most.
+    specialize (range k).
+    split; apply right_mass_from_gap; assumption || lra.
+Qed.
+
+(** 1 - p falls no faster than step sizes allow. *)
+Lemma run_wrong_mass_step k : exp (- reach k) * wrong_mass k <= wrong_mass (S k).
+Proof.
+  apply wrong_mass_stays; try assumption; auto; [lra|]; specialize (range k); lra.
+Qed.
+
+Theorem wrong_mass_at_least k : exp (- sum k reach) * wrong_mass 0 <= wrong_mass k.
+Proof.
+  induction k as [|k IH]; [simpl; rewrite Ropp_0, exp_0; lra|].
+  apply Rle_trans with (2 := run_wrong_mass_step k).
+  simpl sum; replace (- (sum k reach + reach k)) with (- reach k + - sum k reach) by ring.
+  rewrite exp_plus, Rmult_assoc; apply Rmult_le_compat_l; [apply Rlt_le, exp_pos|exact IH].
 Qed.
 
 (** p tends to 1: no temperatures keep the wrong answers alive. *)
-Theorem wrong_mass_vanishes : tends_to wrong_mass 0.
+Theorem wrong_mass_vanishes : diverges reach -> tends_to wrong_mass 0.
 Proof.
-  destruct run_right_mass_at_least as (least & least_pos & right).
+  intros endless; destruct (run_right_mass_at_least 1 Rlt_0_1) as (least & least_pos & right).
   pose proof (count_on_pos n A some) as m_pos; fold m in m_pos.
   pose proof (count_on_pos n (complement A) wrong) as others_pos; fold others in others_pos.
-  apply bounded_by_its_growth
-    with (phi := fun k => gap n (z k) A) (c := eta * (alpha * least) / m) (odds := others / m).
-  - apply Rdiv_lt_0_compat; [|assumption]; repeat apply Rmult_lt_0_compat; assumption.
+  assert (forall k, 0 <= reach k) as reach_nonneg.
+  { intros k; apply Rmult_le_pos; [apply eta_nonneg|specialize (kappa_nonneg k); lra]. }
+  assert (forall k, 0 < wrong_mass k) as missed by (intros k; apply (wrong_mass_pos n (z k) A some wrong)).
+  apply vanishes_by_its_growth
+    with (phi := fun k => gap n (z k) A) (w := reach) (c := least / m) (C := 1) (odds := others / m);
+    try assumption.
   - apply Rdiv_lt_0_compat; assumption.
-  - intros k; apply Rlt_le, (wrong_mass_pos n (z k) A some wrong).
-  - intros k.
-    pose proof (gap_grows n (z k) A some wrong (temperature k) eta (kappa k) alpha ltac:(lra)
-                  (kappa_nonneg k) ltac:(lra)) as grows.
+  - lra.
+  - apply Rdiv_lt_0_compat; assumption.
+  - intros k; apply Rlt_le, missed.
+  - intros k; specialize (kappa_nonneg k); specialize (eta_nonneg k); specialize (missed k).
+    pose proof (gap_grows n (z k) A some wrong (temperature k) (eta k) (kappa k) alpha eta_nonneg
+                  kappa_nonneg ltac:(lra)) as grows.
     fold m in grows.
     refine (Rle_trans _ _ _ _ grows); apply Rplus_le_compat_l.
-    pose proof (right_mass_between n (z k) A some wrong 1) as between.
     pose proof (masses_sum n (z k) A some) as one.
-    pose proof (right_mass_1 n (z k) A) as plain.
+    pose proof (right_mass_1 n (z k) A) as plain; destruct (right k) as [hot cold].
     replace (1 - total_on n A (softmax n (tempered 1 (z k)))) with (wrong_mass k)
       by (unfold wrong_mass; lra).
-    pose proof (wrong_mass_pos n (z k) A some wrong) as missed; fold (wrong_mass k) in missed.
-    replace (eta * (alpha * least) / m * wrong_mass k)
-      with (eta * ((alpha * least) * wrong_mass k) / m) by (field; lra).
+    replace (least / m * (reach k * wrong_mass k))
+      with (eta k * ((kappa k * least + alpha * least) * wrong_mass k) / m) by (unfold reach; field; lra).
     apply Rmult_le_compat_r; [apply Rlt_le, Rinv_0_lt_compat, m_pos|].
-    apply Rmult_le_compat_l; [lra|]; apply Rmult_le_compat_r; [lra|].
-    assert (0 <= kappa k * total_on n A (softmax n (tempered 1 (z k))))
-      by (apply Rmult_le_pos; [auto|lra]).
-    assert (alpha * least <= alpha * total_on n A (softmax n (tempered (temperature k) (z k))))
-      by (apply Rmult_le_compat_l; [lra|apply right]).
-    lra.
+    apply Rmult_le_compat_l; [assumption|]; apply Rmult_le_compat_r; [lra|].
+    apply Rplus_le_compat; apply Rmult_le_compat_l; assumption || lra.
   - intros k; apply (wrong_mass_at_most_exp n (z k) A some wrong).
+  - intros k; refine (Rle_trans _ _ _ _ (run_wrong_mass_step k)).
+    pose proof (exp_ineq1_le (- reach k)); specialize (missed k).
+    apply Rle_trans with ((1 + - reach k) * wrong_mass k); [right; ring|apply Rmult_le_compat_r; lra].
 Qed.
 
-Theorem reward_tends_to_1 : tends_to (fun k => total_on n A (softmax n (z k))) 1.
+Theorem reward_tends_to_1 : diverges reach -> tends_to (fun k => total_on n A (softmax n (z k))) 1.
 Proof.
-  intros e e_pos; destruct (wrong_mass_vanishes e e_pos) as (N & close).
+  intros endless e e_pos; destruct (wrong_mass_vanishes endless e e_pos) as (N & close).
   exists N; intros k later; specialize (close k later).
   replace (total_on n A (softmax n (z k)) - 1) with (- (wrong_mass k - 0)).
   - rewrite Rabs_Ropp; exact close.
@@ -161,7 +149,29 @@ Proof.
 Qed.
 
 (** No entropy above log m lasts. *)
-Theorem limsup_entropy : limsup_at_most (fun k => entropy n (z k)) (ln m).
-Proof. apply limsup_of_mass; [exact some|exact wrong_mass_vanishes]. Qed.
+Theorem limsup_entropy : diverges reach -> limsup_at_most (fun k => entropy n (z k)) (ln m).
+Proof. intros endless; apply limsup_of_mass; [exact some|exact (wrong_mass_vanishes endless)]. Qed.
+
+(** Step sizes of a finite sum leave the reward below 1. *)
+Theorem reward_at_1_diverges : tends_to (fun k => total_on n A (softmax n (z k))) 1 -> diverges reach.
+Proof.
+  intros learned bound small.
+  pose proof (wrong_mass_pos n (z 0%nat) A some wrong) as missed; fold (wrong_mass 0) in missed.
+  destruct (learned (exp (- bound) * wrong_mass 0) ltac:(apply Rmult_lt_0_compat; [apply exp_pos|assumption]))
+    as (N & close); specialize (close N ltac:(lia)); apply Rabs_def2 in close.
+  pose proof (masses_sum n (z N) A some); pose proof (wrong_mass_at_least N) as kept; specialize (small N).
+  assert (exp (- bound) * wrong_mass 0 <= exp (- sum N reach) * wrong_mass 0)
+    by (apply Rmult_le_compat_r; [lra|apply exp_le; lra]).
+  unfold wrong_mass in kept at 2; lra.
+Qed.
 
 End Run.
+
+(** With one step size all the time. *)
+Lemma constant_reach_diverges eta alpha (kappa : nat -> R) :
+  0 < eta -> 0 < alpha -> (forall k, 0 <= kappa k) -> diverges (fun k => eta * (kappa k + alpha)).
+Proof.
+  intros eta_pos alpha_pos kappa_nonneg; apply (diverges_above (fun _ => eta * alpha)).
+  - intros k; specialize (kappa_nonneg k); apply Rmult_le_compat_l; lra.
+  - apply constant_diverges, Rmult_lt_0_compat; assumption.
+Qed.

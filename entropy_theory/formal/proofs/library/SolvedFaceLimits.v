@@ -5,7 +5,7 @@ From Coq Require Import Reals Lra Lia List Bool Classical.
 From Coquelicot Require Import Coquelicot.
 From Trusted Require Import Definitions.
 From PolicyEntropy.library Require Import Basics TemperedReinforce Masks Groups Monotone Conditional
-  RightAnswers Concentration Learning LearningLimits TransientCollapseLimits SolvedFace.
+  RightAnswers Concentration Learning StepSizes TransientCollapseLimits SolvedFace.
 Open Scope R_scope.
 
 Definition face_run (n : nat) (eta : R) (temperature : nat -> R) (start : vector) : nat -> vector :=

@@ -32,7 +32,7 @@ Proof.
 Qed.
 
 Lemma aepo_run_eq n A eta temperature kappa start :
-  run (fun j z => after_aepo_step n z A (temperature j) (kappa j) eta) start
+  run (fun j z => after_aepo_step n z A (temperature j) (kappa j) (eta j)) start
   = aepo_run n A eta 1 temperature kappa start.
 Proof.
   unfold aepo_run; f_equal; apply functional_extensionality; intros j.

@@ -54,7 +54,7 @@ Hypothesis eta_small : eta <= 2.
 Hypothesis hot : 1 < T.
 Hypothesis kappa_range : forall k, 0 <= kappa k <= K.
 
-Let z := aepo_run n A eta 1 (fun _ => T) kappa start.
+Let z := aepo_run n A (fun _ => eta) 1 (fun _ => T) kappa start.
 Let m := count_on n A.
 Let others := count_on n (complement A).
 Let spread (k : nat) := range_on n A (z k).
@@ -89,14 +89,16 @@ Qed.
 
 Lemma right_mass_stays : exists least, 0 < least /\ forall k, least <= total_on n A (softmax n (tempered T (z k))).
 Proof.
-  exact (run_right_mass_at_least n A eta 1 T (fun _ => T) kappa start some wrong eta_pos Rlt_0_1
-           ltac:(lra) (fun _ => Rle_refl T) kappa_nonneg).
+  destruct (run_right_mass_at_least n A (fun _ => eta) 1 T (fun _ => T) kappa start some wrong
+              (fun _ => Rlt_le _ _ eta_pos) Rlt_0_1 ltac:(lra) (fun _ => Rle_refl T) kappa_nonneg T ltac:(lra))
+    as (least & least_pos & stays); exists least; split; [exact least_pos|apply stays].
 Qed.
 
 Lemma missed_vanishes : tends_to missed 0.
 Proof.
-  exact (wrong_mass_vanishes n A eta 1 T (fun _ => T) kappa start some wrong eta_pos Rlt_0_1
-           ltac:(lra) (fun _ => Rle_refl T) kappa_nonneg).
+  exact (wrong_mass_vanishes n A (fun _ => eta) 1 T (fun _ => T) kappa start some wrong
+           (fun _ => Rlt_le _ _ eta_pos) Rlt_0_1 ltac:(lra) (fun _ => Rle_refl T) kappa_nonneg
+           (constant_reach_diverges eta 1 kappa eta_pos Rlt_0_1 kappa_nonneg)).
 Qed.
 
 (** e^{-R/T} - e^{-R} is at least e^{-R} (1 - 1/T) R. *)

@@ -16,7 +16,7 @@ Theorem for_any_weight :
     (temperature grpo_weight : nat -> R),
   nonempty n correct -> ~ everything n correct -> 0 < learning_rate -> 0 < alpha -> 0 < lowest ->
   (forall k, lowest <= temperature k) -> (forall k, 0 <= grpo_weight k) ->
-  let path := aepo_run n correct learning_rate alpha temperature grpo_weight logits in
+  let path := aepo_run n correct (fun _ => learning_rate) alpha temperature grpo_weight logits in
   (forall k, entropy n (path k) <= ceiling n logits correct)
   /\ tends_to (fun k => total_on n correct (softmax n (path k))) 1
   /\ limsup_at_most (fun k => entropy n (path k)) (ln (count_on n correct)).
@@ -24,14 +24,12 @@ Proof.
   intros n logits correct learning_rate alpha lowest temperature grpo_weight some not_all
     rate_pos alpha_pos lowest_pos range weights path.
   pose proof (some_wrong n correct not_all) as wrong.
+  pose proof (constant_reach_diverges learning_rate alpha grpo_weight rate_pos alpha_pos weights) as endless.
+  pose proof (fun k : nat => Rlt_le _ _ rate_pos) as nonneg.
   repeat split.
-  - intros k.
-    apply (run_below_ceiling n correct learning_rate alpha temperature grpo_weight logits some wrong
-             rate_pos alpha_pos weights 0 k); lia.
-  - exact (reward_tends_to_1 n correct learning_rate alpha lowest temperature grpo_weight logits
-             some wrong rate_pos alpha_pos lowest_pos range weights).
-  - exact (limsup_entropy n correct learning_rate alpha lowest temperature grpo_weight logits
-             some wrong rate_pos alpha_pos lowest_pos range weights).
+  - intros k; apply (run_below_ceiling n correct (fun _ => learning_rate)) with (i := 0%nat); assumption || lia.
+  - apply reward_tends_to_1 with (low := lowest); assumption.
+  - apply limsup_entropy with (low := lowest); assumption.
 Qed.
 
 Theorem proved : Statements.extension.entropy_ceiling.statement.

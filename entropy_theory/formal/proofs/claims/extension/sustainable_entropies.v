@@ -18,7 +18,7 @@ Theorem above_and_below :
   (forall (learning_rate alpha low : R) (temperature grpo_weight : nat -> R),
      0 < learning_rate -> 0 < alpha -> 0 < low ->
      (forall k, low <= temperature k) -> (forall k, 0 <= grpo_weight k) ->
-     let path := aepo_run n correct learning_rate alpha temperature grpo_weight logits in
+     let path := aepo_run n correct (fun _ => learning_rate) alpha temperature grpo_weight logits in
      (forall k, entropy n (path k) <= ceiling n logits correct)
      /\ limsup_at_most (fun k => entropy n (path k)) (ln (count_on n correct)))
   (* from both sides towards a target below *)
@@ -41,12 +41,11 @@ Proof.
   pose proof (some_wrong n correct not_all) as wrong.
   split; [|split].
   - intros learning_rate alpha low temperature grpo_weight rate_pos alpha_pos low_pos range weights path.
+    pose proof (constant_reach_diverges learning_rate alpha grpo_weight rate_pos alpha_pos weights) as endless.
+    pose proof (fun k : nat => Rlt_le _ _ rate_pos) as nonneg.
     split.
-    + intros k.
-      apply (run_below_ceiling n correct learning_rate alpha temperature grpo_weight logits some wrong
-               rate_pos alpha_pos weights 0 k); lia.
-    + exact (limsup_entropy n correct learning_rate alpha low temperature grpo_weight logits
-               some wrong rate_pos alpha_pos low_pos range weights).
+    + intros k; apply (run_below_ceiling n correct (fun _ => learning_rate)) with (i := 0%nat); assumption || lia.
+    + apply limsup_entropy with (low := low); assumption.
   - intros target lack push.
     assert (lack <> 0 -> ~ uniform_on n correct logits -> 0 < push) as strict.
     { intros nonzero uneven; unfold push, switch_temperature.

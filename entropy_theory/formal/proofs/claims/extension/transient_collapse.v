@@ -29,7 +29,8 @@ Theorem collapse_ends :
      0 <= (grpo_weight + 1) * apart - P * together - (range after - range logits) / learning_rate
      /\ 0 <= lead after - lead logits)
   /\ (forall (grpo_weight : nat -> R) most, (forall k, 0 <= grpo_weight k <= most) ->
-        let path := aepo_run n correct learning_rate 1 (fun _ => temperature) grpo_weight logits in
+        let path :=
+          aepo_run n correct (fun _ => learning_rate) 1 (fun _ => temperature) grpo_weight logits in
         (exists bound, forall k, range (path k) <= bound)
         /\ tends_to (fun k => range (path k)) 0
         /\ tends_to (fun k => entropy n (path k)) (ln m)).

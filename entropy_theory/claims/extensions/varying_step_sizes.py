@@ -1,0 +1,142 @@
+r"""Extension of AEPO: the right answers are learned exactly if the step sizes have no finite sum.
+
+One state, m = |A*| < n. Exact expected steps of AEPO's update as in ``extension.entropy-ceiling``, here
+with a learning rate eta_k >= 0 for each step, temperatures bounded below and GRPO weights kappa_k >= 0.
+The policy gradient of the expected reward is the one with kappa_k = 0 and T_k = 1. Let
+
+    w_k = eta_k (1 + kappa_k).
+
+- A step sets the logits of a right and of a wrong answer at most w_k further apart, so that 1 - p falls
+  at most by the factor e^{-w_k}: 1 - p_k >= (1 - p_0) exp(-(w_0 + ... + w_{k-1})).
+- The gap Phi grows by at least c w_k (1 - p_k), and 1 - p <= ((n - m)/m) e^{-Phi}. So if the w_k have no
+  finite sum, 1 - p_k tends to 0: either Phi does not stay bounded, or 1 - p_k + Phi_k/c, which never
+  falls, converges, as Phi_k does, and a positive limit of 1 - p_k would have Phi grow for ever.
+
+Hence p_k -> 1, and with it limsup H_k <= log m, exactly if the sum of the w_k is infinite. Step sizes
+need no upper bound. With bounded weights a schedule such as eta_k = 1/k^2 stops short of the maximum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from entropy_theory import verification as vf
+from entropy_theory.claims.aepo.tempered_reinforce import LEARNING_RATE, TEMPERATURE
+from entropy_theory.claims.extensions.entropy_ceiling import SOME_WRONG, after_step, count
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.formula import limits
+
+Path = Callable[[vf.Term], vf.Term]
+
+
+@vf.definition
+def wrong_mass(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
+    """1 - p, the probability of the wrong actions."""
+    return ar.total(ar.softmax(logits), ~correct)
+
+
+def total_of(sizes: Path, count: vf.Term) -> vf.Term:
+    """The sum of the first step sizes."""
+    total: vf.Term = limits.run(lambda k, so_far: so_far + sizes(k), vf.constant(0), count)
+    return total
+
+
+def has_no_finite_sum(sizes: Path) -> vf.Term:
+    """No number bounds the sums of the step sizes."""
+    return limits.for_every("bound", (), lambda bound: ~limits.at_every_step(
+        lambda k: total_of(sizes, k) <= bound))
+
+
+def for_any_schedules(i: Any, proposition: Callable[[Path, Path], vf.Term]) -> vf.Term:
+    """It holds for every run k -> z_k and its step sizes k -> w_k.
+
+    Temperatures are bounded below by a positive number; learning rates and GRPO's weights are not
+    negative.
+    """
+
+    def of(temperatures: vf.Term, weights: vf.Term, rates: vf.Term) -> vf.Term:
+        def step(k: vf.Term, z: vf.Term) -> vf.Term:
+            return after_step(z, i.correct, limits.entry(temperatures, k), limits.entry(weights, k),
+                              limits.entry(rates, k))
+
+        return proposition(lambda k: limits.run(step, i.logits, k),
+                           lambda k: limits.entry(rates, k) * (1 + limits.entry(weights, k)))
+
+    def not_negative(schedule: vf.Term) -> vf.Term:
+        return limits.at_every_step(lambda k: limits.entry(schedule, k) >= 0)
+
+    return limits.for_every("lowest", (), lambda lowest: limits.for_every(
+        "temperatures", (limits.STEPS,), lambda temperatures: limits.for_every(
+            "weights", (limits.STEPS,), lambda weights: limits.for_every(
+                "rates", (limits.STEPS,), lambda rates: of(temperatures, weights, rates),
+                given=not_negative), given=not_negative),
+        given=lambda temperatures: limits.at_every_step(
+            lambda k: limits.entry(temperatures, k) >= lowest)),
+        given=lambda lowest: lowest > 0)
+
+
+def _exactly_if_endless(i: Any) -> tuple[vf.Term, ...]:
+    def learned(path: Path) -> vf.Term:
+        return limits.tends_to(lambda k: ar.total(ar.softmax(path(k)), i.correct), 1)
+
+    return (
+        for_any_schedules(i, lambda path, sizes: limits.at_every_step(
+            lambda k: wrong_mass(i.logits, i.correct) * np.exp(-total_of(sizes, k))
+            <= wrong_mass(path(k), i.correct))),
+        for_any_schedules(i, lambda path, sizes: limits.implies(
+            has_no_finite_sum(sizes),
+            learned(path) & limits.limsup_at_most(
+                lambda k: ar.entropy(path(k)), np.log(count(i.logits, i.correct))))),
+        for_any_schedules(i, lambda path, sizes: limits.implies(
+            learned(path), has_no_finite_sum(sizes))),
+    )
+
+
+def _spent(i: vf.Cases) -> ar.Reals:
+    """w_0 + w_1."""
+    return (i.learning_rate + i.second_learning_rate) * (1 + i.grpo_weight)
+
+
+def _room(i: vf.Cases, spent: Callable[[vf.Cases], ar.Reals] = _spent) -> ar.Reals:
+    """1 - p_2, after steps of two sizes, minus (1 - p_0) e^{-(w_0 + w_1)}."""
+    path = after_step(i.logits, i.correct, i.temperature, i.grpo_weight, i.learning_rate)
+    path = after_step(path, i.correct, i.temperature, i.grpo_weight, i.second_learning_rate)
+    return wrong_mass(path, i.correct) - wrong_mass(i.logits, i.correct) * np.exp(-spent(i))
+
+
+_statement = vf.Statement(
+    latex=r"For any learning rates $\eta_k \ge 0$, temperatures $T_k \ge T_{low} > 0$ and GRPO weights "
+          r"$\kappa_k \ge 0$, with $w_k = \eta_k(1 + \kappa_k)$: $1 - p_k \ge (1 - p_0)\,"
+          r"e^{-(w_0 + \dots + w_{k-1})}$. So $p_k \to 1$ exactly if $\sum_k w_k = \infty$, and then "
+          r"$\limsup_k H(\pi_k) \le \log|\mathcal A^*|$.",
+    margin=_room,
+    conditions=(SOME_WRONG,),
+    beyond=_exactly_if_endless,
+)
+
+varying_step_sizes = vf.Claim(
+    id="extension.varying-step-sizes",
+    source="Extension of AEPO (exact expected dynamics of one tabular state)",
+    reading=vf.Reading("inferred"),
+    title="With varying step sizes the right answers are learned exactly if the sizes have no finite sum "
+          "(one tabular state)",
+    scope="one tabular state, exact expectation, every later step and the limit; policy gradient among "
+          "the updates",
+    statement=_statement,
+    instances=vf.bandit_instances(
+        TEMPERATURE, LEARNING_RATE,
+        vf.Scalar(name="second_learning_rate", low=2.0**-6, high=32.0, grid=(1, Fraction(1, 4)),
+                  range=vf.POSITIVE),
+        vf.Scalar(name="grpo_weight", low=0.01, high=10.0, grid=(1,), range=vf.Range(low=0)),
+        actions=(2, 6),
+    ),
+    witnesses=({"weights": [1, 2, 3], "correct": [True, False, False], "temperature": 1,
+                "learning_rate": 1, "second_learning_rate": Fraction(1, 2), "grpo_weight": 0},),
+    mutants=(
+        vf.Mutant(name="half of the step sizes suffice", statement=vf.variant(
+            _statement, margin=lambda i: _room(i, spent=lambda i: _spent(i) / 2))),
+    ),
+)
