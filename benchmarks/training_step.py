@@ -1,11 +1,11 @@
 """A whole optimizer step beside stock TRL: sampling, rewards, scoring, forward, backward, optimizer.
 
 Stock is `trl.GRPOTrainer` as shipped, with its fused head, alone and watched by `diagnostics.attach`.
-Ours is `EntropyTrainer` with the rule ``grpo``, alone, and with forecasts or accounts of every tenth step.
-All have the same model, prompts, samples per prompt, longest completion and dtype. They run in one process,
-ten steps of one, then of the next, and so on, so that a busy machine slows all alike. On a CPU the time is
-the process's CPU time. The mean step of a round is printed (the median round, the fastest and the slowest),
-where its time goes, and the peak memory of a process of its own.
+Ours is `EntropyTrainer` with the rule ``grpo``, alone, and with forecasts or accounts of every tenth
+step. All have the same model, prompts, samples per prompt, longest completion and dtype. They run in
+one process, ten steps of one, then of the next, and so on, so that a busy machine slows all alike. On a
+CPU the time is the process's CPU time. The mean step of a round is printed (the median round, the
+fastest and the slowest), where its time goes, and the peak memory of a process of its own.
 
     python benchmarks/training_step.py
     python benchmarks/training_step.py --methods TRL "TRL, attach()"
