@@ -1,12 +1,14 @@
 """A whole optimizer step beside stock TRL: sampling, rewards, scoring, forward, backward, optimizer.
 
-Stock is `trl.GRPOTrainer` as shipped, with its fused head; ours is `EntropyTrainer` with the rule
-``grpo``. Same model, prompts, samples a prompt, longest completion and dtype; both in one process, a
-few steps of one, then of the other, and so on, so that a busy machine slows both alike. On a CPU the
-time is the process's CPU time. The median step is printed with the fastest and slowest, where its time
-goes, and the peak memory of a process of its own.
+Stock is `trl.GRPOTrainer` as shipped, with its fused head, alone and watched by `diagnostics.attach`.
+Ours is `EntropyTrainer` with the rule ``grpo``, alone, and with forecasts or accounts of every tenth
+step. All have the same model, prompts, samples per prompt, longest completion and dtype. They run in
+one process, ten steps of one, then of the next, and so on, so that a busy machine slows all alike. On a
+CPU the time is the process's CPU time. The mean step of a round is printed (the median round, the
+fastest and the slowest), where its time goes, and the peak memory of a process of its own.
 
     python benchmarks/training_step.py
+    python benchmarks/training_step.py --methods TRL "TRL, attach()"
     python benchmarks/training_step.py --cases small-sums --json build/training_step.json
 
 With --json an interrupted call goes on with the next case, on the same device and versions.
@@ -23,7 +25,7 @@ import statistics
 import tempfile
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +36,22 @@ import trl
 
 from entropy_theory import update_rules
 from entropy_theory.support.results import kept_records, provenance, write_json
+from llm_bridge import diagnostics
+from llm_bridge.accounting.accountant import Accountant
 from llm_bridge.data import models, tasks
 from llm_bridge.trainer import EntropyTrainer, grpo_config
 
 PARTS = ("sampling", "loss", "backward", "optimizer")
+STOCK = "TRL"
+METHODS: dict[str, Callable[[Any], Any] | None] = {
+    STOCK: None, "TRL, attach()": diagnostics.attach,
+    "TRL, account": lambda made: diagnostics.attach(made, account_every=10),
+    "ours": None, "ours, forecast": lambda made: made.add_callback(
+        Accountant(made, every=0, forecast_every=10)),
+    "ours, account": lambda made: made.add_callback(Accountant(made, every=10, tokens=False)),
+    "ours, tokens": lambda made: made.add_callback(Accountant(made, every=10)),
+}
+"""What is timed, by name, and what is attached to its trainer; names that begin with TRL are stock's."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -81,7 +95,7 @@ def model_and_tokenizer(case: Case) -> tuple[Any, Any]:
 def trainer(
     name: str, case: Case, steps: int, folder: str, rule: update_rules.UpdateRule | None = None
 ) -> Any:
-    """Make a trainer: "ours", with a rule that is GRPO's by default, or TRL's own."""
+    """Make the trainer of a method; ours with a rule that is GRPO's by default."""
     model, tokenizer = model_and_tokenizer(case)
     task = tasks.load("split", size=case.shots + case.prompts * steps, seed=0)
     before = "".join(task.prompts[: case.shots])
@@ -98,7 +112,7 @@ def trainer(
     }
     rest: dict[str, Any] = {"train_dataset": datasets.Dataset.from_dict(
         {"prompt": prompts}), "processing_class": tokenizer}
-    if name == "ours":
+    if not name.startswith(STOCK):
         made: Any = EntropyTrainer(
             model, [reward], grpo_config(folder, **options), rule=rule or update_rules.get("grpo"), **rest
         )
@@ -111,6 +125,9 @@ def trainer(
             ), **rest,
         )
         made._send_telemetry = lambda *_, **__: None
+    attach = METHODS[name]
+    if attach is not None:
+        attach(made)
     made.remove_callback(transformers.PrinterCallback)
     return made
 
@@ -168,9 +185,11 @@ def quiet() -> None:
     transformers.utils.logging.disable_progress_bar()
 
 
-def timed(case: Case, rounds: int, steps: int) -> dict[str, list[dict[str, float]]]:
-    """The steps of both trainers; the first step of each call of train is warming up."""
-    found: dict[str, list[dict[str, float]]] = {"ours": [], "TRL": []}
+def timed(
+    methods: Sequence[str], case: Case, rounds: int, steps: int
+) -> dict[str, list[dict[str, float]]]:
+    """The mean step of each round of each method; the first step of each call of train is warming up."""
+    found: dict[str, list[dict[str, float]]] = {name: [] for name in methods}
     with tempfile.TemporaryDirectory() as folder:
         made = {name: trainer(name, case, steps + 1, folder) for name in found}
         clocks = {name: Clock(one) for name, one in made.items()}
@@ -178,7 +197,9 @@ def timed(case: Case, rounds: int, steps: int) -> dict[str, list[dict[str, float
             for name, one in made.items():
                 clocks[name].steps.clear()
                 one.train()
-                found[name] += clocks[name].steps[1:]
+                taken = clocks[name].steps[1:]
+                found[name].append({part: statistics.fmean(one.get(part, 0.0) for one in taken)
+                                    for part in (*PARTS, "step")})
     return found
 
 
@@ -207,13 +228,14 @@ def main() -> None:
     )
     parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES))
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--steps", type=int, default=3, help="timed steps a round")
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
+    parser.add_argument("--steps", type=int, default=10, help="timed steps per round")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     quiet()
     threads = torch.get_num_threads()
     origin = provenance(
-        config={"rounds": options.rounds, "steps": options.steps}, seed=0,
+        config={"rounds": options.rounds, "steps": options.steps, "methods": options.methods}, seed=0,
         device=torch.cuda.get_device_name(0) if torch.cuda.is_available() else "cpu",
         packages=("torch", "transformers", "trl"),
     )
@@ -224,23 +246,28 @@ def main() -> None:
             print(f"\n{label}: kept from an earlier call")
             continue
         case = CASES[label]
-        found = timed(case, options.rounds, options.steps)
+        found = timed(options.methods, case, options.rounds, options.steps)
         print(f"\n{label}: {case.prompts} prompts x {case.samples}, up to {case.tokens} tokens")
-        print(f"  {'':<6}{'step':>9}  {'(fastest to slowest)':<22}"
+        print(f"  {'':<15}{'step':>9}  {'(fastest to slowest)':<22}"
               + "".join(f"{part:>11}" for part in (*PARTS, "rest", "peak MiB")))
         medians = {}
         for name, steps in found.items():
             total = sorted(step["step"] for step in steps)
             medians[name] = statistics.median(total)
-            parts = {p: statistics.median(s.get(p, 0.0) for s in steps) for p in PARTS}
+            parts = {p: statistics.median(s[p] for s in steps) for p in PARTS}
             parts["rest"] = medians[name] - sum(parts.values())
             with context.Pool(1) as pool:
                 mib = pool.apply(peak, (name, case, threads))
-            print(f"  {name:<6}{medians[name]:8.3f}s  {f'({total[0]:.3f} to {total[-1]:.3f})':<22}"
+            print(f"  {name:<15}{medians[name]:8.3f}s  {f'({total[0]:.3f} to {total[-1]:.3f})':<22}"
                   + "".join(f"{value:10.3f}s" for value in parts.values()) + f"{mib:11.0f}")
             records.append({"case": label, "method": name, "seconds": total, "parts": parts,
                             "peak_mib": mib})
-        print(f"  ours is {medians['TRL'] / medians['ours']:.2f} x as fast")
+        for name in options.methods:
+            if STOCK in found:
+                ratios = sorted(one["step"] / stock["step"]
+                                for one, stock in zip(found[name], found[STOCK], strict=True))
+                print(f"  {name}: {statistics.median(ratios):.3f} of stock TRL's step "
+                      f"({ratios[0]:.3f} to {ratios[-1]:.3f})")
         if options.json:
             write_json(options.json, {"provenance": origin, "records": records})
 

@@ -2,8 +2,8 @@
 
 Everything about a run follows from its cause and its number: how noisy it is (prompts a step), its task,
 learning rate and schedule, and what else varies between sound runs. Thresholds are set on the part called
-tuning and judged on the part called judging. The first runs of each cause were halved by `SEED` into
-tuning and "judged before", on which earlier thresholds were judged; those from `LATER` on are newer.
+tuning and judged on the part called judging. Numbers that are left out are of runs that judged earlier
+thresholds: half of the first ones, by `SEED`, and those between `MORE` and `JUDGING`.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from benchmarks.diagnosis.runs import Sampler, Training
 from benchmarks.diagnosis.simulated import Simulation
 
 SEED = 20261126
-"""Of the runs, and of the halves of the first ones."""
-LATER, LATER_SIMULATED = 100, 200
-"""The numbers from which on newer runs begin, those through TRL and simulated ones."""
-PARTS = ("tuning", "judged before", "judging")
+"""Of the runs, and of the half of the first ones that is left out."""
+MORE, JUDGING = (100, 200), (300, 400)
+"""The numbers at which more runs for tuning begin, and those for judging: through TRL, and simulated."""
+PARTS = ("tuning", "judging")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,9 +45,9 @@ class Cause:
     together: int = 1
     """Runs that share the order of their prompts."""
     tuning: tuple[int, int] = (0, 0)
-    """Newer runs for tuning, through TRL and simulated."""
+    """More runs for tuning, through TRL and simulated."""
     judging: tuple[int, int] = (6, 0)
-    """Newer runs for judging."""
+    """Runs for judging."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +62,7 @@ class Case:
     run: Training | Simulation
     engine: str
     part: str
-    """"tuning", "judged before" or "judging"."""
+    """"tuning" or "judging"."""
     group: str = ""
     """Runs of one group have the same prompts in the same order."""
 
@@ -88,7 +88,7 @@ def _sound(seed: int, generator: np.random.Generator) -> Training:
 
 def _noisy(run: Training, number: int) -> Training:
     """Return three runs of a cause in four with few answers a step, and few steps."""
-    if number < 3 or (number >= LATER and number % 4 == 0):
+    if number < 3 or (number >= MORE[0] and number % 4 == 0):
         return run
     run = replace(run, prompts=4, steps=50)
     return replace(run, crash=30 + number % 100, saved=22 + number % 100) if run.crash else run
@@ -220,7 +220,7 @@ WITH_MISMATCH = ("trl", "trl", "verl", "skyrl", "slime")
 CAUSES = (
     Cause(name="healthy", right=(), make=_healthy, noisy=False, runs=14,
           simulate=lambda run, g: run, simulations=26,
-          tuning=(0, 40), judging=(9, 70)),
+          tuning=(0, 40), judging=(24, 90)),
     Cause(name="learning rate too high", right=("schedule",), make=_hot,
           tuning=(4, 0), judging=(8, 0)),
     Cause(name="one-sided clip", right=("clipping",), make=_one_sided, runs=6,
@@ -231,7 +231,7 @@ CAUSES = (
           simulate=_no_signal_simulation, simulations=8,
           judging=(3, 6)),
     Cause(name="length bonus", right=("length drift", "dilution"), make=_longer,
-          tuning=(4, 0), judging=(6, 0)),
+          tuning=(4, 0), judging=(12, 0)),
     Cause(name="truncation", right=("truncation",), make=_cut,
           engines=("trl", "trl", "verl", "openrlhf", "prime-rl", "slime", "areal"),
           judging=(8, 0)),
@@ -260,7 +260,7 @@ CAUSES = (
           simulations=6,
           judging=(3, 6)),
     Cause(name="few prompts", right=("held-out apart",), make=_memorized, noisy=False,
-          tuning=(4, 0), judging=(8, 0)),
+          tuning=(4, 0), judging=(16, 0)),
 )
 
 
@@ -276,18 +276,17 @@ def _numbers(cause: Cause) -> Iterator[tuple[int, str]]:
     for count, together in ((cause.runs, cause.together), (cause.simulations, 1)):
         units = count // together
         drawn = np.random.default_rng([SEED, _key(cause), units]).permutation(units) < units / 2
-        yield from ((begin + i, "tuning" if drawn[i // together] else "judged before")
-                    for i in range(count))
+        yield from ((begin + i, "tuning") for i in range(count) if drawn[i // together])
         begin += count
-    for begin, tuning, judging in zip(
-            (LATER, LATER_SIMULATED), cause.tuning, cause.judging, strict=True):
-        yield from ((begin + i, "tuning" if i < tuning else "judging") for i in range(tuning + judging))
+    for part, begins, counts in (("tuning", MORE, cause.tuning), ("judging", JUDGING, cause.judging)):
+        for begin, count in zip(begins, counts, strict=True):
+            yield from ((begin + i, part) for i in range(count))
 
 
 def _case(cause: Cause, number: int, part: str) -> Case:
     generator = np.random.default_rng([SEED, _key(cause), number])
     place = number % 100
-    trained = number < cause.runs or LATER <= number < LATER_SIMULATED
+    trained = number < cause.runs or number // 100 in (MORE[0] // 100, JUDGING[0] // 100)
     run: Training | Simulation
     group, engines = "", cause.engines
     if trained:

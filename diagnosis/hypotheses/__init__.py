@@ -2,7 +2,7 @@
 
 Each returns a `Finding`, or None where the log has nothing to judge it by. The numbers at which a
 hypothesis begins to be likely, and is sure, stand in the calls of `judging.ramp`: they were set on the
-tuning half of `benchmarks/diagnosis` and on public runs.
+tuning part of `benchmarks/diagnosis`, on runs that had judged earlier ones, and on public runs.
 """
 
 from __future__ import annotations

@@ -14,9 +14,14 @@ def _fall(facts: Facts, episode: Episode) -> tuple[Move, float] | None:
     found = facts.move("entropy", episode.begin)
     if found is None or found.direction >= 0 or found.last < 0:
         return None
-    highest = max(one.first for other in facts.episodes()
-                  if (one := facts.move("entropy", other.begin)) is not None)
+    highest = max(one.first for one in _moves(facts))
     return found, (found.first - found.last) / max(highest - found.last, 1e-12)
+
+
+def _moves(facts: Facts) -> list[Move]:
+    """Return what entropy does from each turn on to the end."""
+    found = (facts.move("entropy", one.begin) for one in facts.episodes())
+    return [one for one in found if one is not None]
 
 
 def _grown(facts: Facts, episode: Episode) -> tuple[float, float]:
@@ -74,7 +79,10 @@ def explosion(facts: Facts) -> Finding | None:
         found = facts.move("entropy", episode.begin)
         if found is None or found.direction <= 0 or facts.gain(episode.begin) in (1, None):
             return 0.0, 0.0
-        return ramp(found.ratio, 1.1, 1.35) * ramp(found.change, 0.01, 0.05), found.change
+        highest = max(one.first for one in _moves(facts))
+        share = found.change / max(highest - found.first, found.change)
+        return (ramp(found.ratio, 1.1, 1.35) * ramp(found.change, 0.01, 0.05)
+                * ramp(share, 0.3, 0.7), found.change)
 
     confidence, episode = facts.best(judge)
     if episode is None or not confidence:

@@ -15,6 +15,8 @@ from entropy_theory.training_logs.names import Quantity
 MOST_BEGINS = 24
 """The most steps from which a gap between training and held-out is looked for: closer early, when more
 happens."""
+UNSURE = 1.5
+"""How many standard errors a gain may be smaller than it seems, and what arrives of it larger."""
 
 def no_signal(facts: Facts) -> Finding | None:
     """Most groups have equal rewards, so that they give no gradient."""
@@ -98,13 +100,18 @@ def _behind(facts: Facts) -> tuple[float, Episode]:
             return 0.0
         if score.direction > 0 and not shares:
             return 0.0
-        arrives = (score.change + score.error) / reward.change if shares else 0.0
-        sure = reward.change - 1.5 * reward.error
-        return (ramp(sure / max(abs(reward.last), 1e-9), 0.04, 0.1)
-                * (1 - ramp(arrives, 0.3, 0.5)) * (0.8 if score.direction > 0 else 1.0))
+        return apart(reward.change, reward.error, score.change, score.error, reward.last) * (
+            0.8 if score.direction > 0 else 1.0)
+
+    def apart(gain: float, gain_error: float, change: float, error: float, last: float) -> float:
+        sure = gain - UNSURE * gain_error
+        arrives = (change + UNSURE * error) / gain if shares and gain else 0.0
+        return ramp(sure / max(abs(last), 1e-9), 0.04, 0.1) * (1 - ramp(arrives, 0.3, 0.5))
 
     judged, whole = np.array([judge(step) for step in steps]), next(facts.episodes())
     over_all = judge(whole.begin)
+    if shares:  # lines use all values, where ends are a few noisy ones
+        over_all = max(over_all, apart(*facts.line("reward"), *facts.line("score"), facts.end("reward")))
     if len(judged) < 3:
         return over_all, whole
     middle = np.median(np.stack([judged[:-2], judged[1:-1], judged[2:]]), axis=0)  # no single lucky step

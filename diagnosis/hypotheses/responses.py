@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from diagnosis.facts import Episode, Facts
+from diagnosis.facts import Episode, Facts, Move
 from diagnosis.findings import Finding
 from diagnosis.hypotheses.judging import gains, made, moved, ramp, since
 
@@ -40,10 +40,12 @@ def length_drift(facts: Facts) -> Finding | None:
         low, high = ((1.8, 3.0) if score is not None and score.direction > 0 else
                      (1.25, 1.7) if facts.gain(episode.begin) != 1 else
                      (1.4, 1.95) if found.change > 0 else (1.5, 2.2))
+        size, hidden = abs(math.log(found.ratio)), 0.0
         if into_limit:
             low, high = 1.25, 1.7
-        size = abs(math.log(found.ratio))
-        return ramp(size, math.log(low), math.log(high)), size
+            hidden = ramp(size, math.log(1.15), math.log(1.35)) * ramp(
+                _uncut(facts, found, episode), math.log(4), math.log(10))
+        return max(hidden, ramp(size, math.log(low), math.log(high))), size
 
     confidence, episode = facts.best(judge)
     if episode is None or not confidence:
@@ -53,3 +55,16 @@ def length_drift(facts: Facts) -> Finding | None:
         "length drift", confidence, begin,
         f"{since(begin)} {moved(facts, 'length', episode, 'length', 'tokens')}",
         *gains(facts, episode, rising=False))
+
+
+def _uncut(facts: Facts, length: Move, episode: Episode) -> float:
+    """Return the logarithm of how much longer responses would be at no limit, which the limit hides.
+
+    Where a response ends at each token with one probability, its expected length is estimated best by
+    all tokens over the responses that end (the maximum of the likelihood under censoring).
+    """
+    cut = facts.move("truncated", episode.begin)
+    if cut is None:
+        return 0.0
+    first, last = (max(1 - share, 0.02) for share in (cut.first, cut.last))
+    return math.log(length.ratio * first / last)

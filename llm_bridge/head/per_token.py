@@ -21,7 +21,7 @@ from torch.autograd import forward_ad
 
 from llm_bridge.array_types import HeadBias, HeadWeight, Hidden, TokenColumns, TokenIds, TokenMask
 from llm_bridge.head.row_statistics import CLAMPED_COLUMNS, COLUMNS, Clamp, row_tangent
-from llm_bridge.head.token_statistics import TokenStatistics, from_columns, rows_on
+from llm_bridge.head.token_statistics import TokenStatistics, from_columns, on_device, rows_on
 
 CHUNK_ELEMENTS = {"cpu": 2**22, "cuda": 2**27}
 """The number of logits of a chunk: 16 MiB on a CPU, 512 MiB on a GPU, where products of fewer rows would
@@ -176,7 +176,7 @@ def _columns(
     rows, states = rows_on(hidden.device), hidden.flatten(0, -2)
     ids, columns = token_ids.flatten(), found.flatten(0, -2)
     # Autocast would round the logits.
-    with torch.autocast(hidden.device.type, enabled=False):
+    with on_device(hidden), torch.autocast(hidden.device.type, enabled=False):
         narrow = weight.to(hidden.dtype)
         for at in _chunks(ids, mask, len(weight)):
             _check_ids(ids[at], len(weight))
@@ -219,7 +219,7 @@ def _gradient(
     # Sums over chunks in the logits' precision: in bfloat16 later chunks would be rounded away.
     by_weight = torch.zeros_like(weight, dtype=_wide(hidden)) if needs_weight else None
     by_bias = weight.new_zeros(len(weight), dtype=_wide(hidden)) if needs_bias else None
-    with torch.autocast(hidden.device.type, enabled=False):
+    with on_device(hidden), torch.autocast(hidden.device.type, enabled=False):
         narrow = weight.to(hidden.dtype)
         for at in _chunks(ids, mask, len(weight)):
             logits = _logits(states[at], narrow, bias, divisor, bound)
@@ -280,7 +280,7 @@ def _tangent(
     states, ids, columns = hidden.flatten(0, -2), token_ids.flatten(), moved.flatten(0, -2)
     clamped = found.shape[-1] > len(COLUMNS)
     places = [0, 1, *([len(COLUMNS)] if clamped else [])]
-    with torch.autocast(hidden.device.type, enabled=False):
+    with on_device(hidden), torch.autocast(hidden.device.type, enabled=False):
         narrow = weight.to(hidden.dtype)
         for at in _chunks(ids, mask, len(weight)):
             logits = _logits(states[at], narrow, bias, divisor, bound)

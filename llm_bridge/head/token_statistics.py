@@ -7,6 +7,7 @@ no [tokens, vocabulary] table is alive except the logits and their gradient.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 from collections.abc import Callable
@@ -102,7 +103,8 @@ class _Statistics(torch.autograd.Function):
         rows = rows_on(logits.device)
         parts, clamps = [], []
         for chunk, ids in _chunks(logits, token_ids):
-            columns, clamp = rows.row_statistics(working_precision(chunk), ids, removed_fraction)
+            with on_device(logits):
+                columns, clamp = rows.row_statistics(working_precision(chunk), ids, removed_fraction)
             parts.append(columns)
             clamps += [] if clamp is None else [clamp]
         kept = [torch.cat(column) for column in zip(*clamps, strict=True)]
@@ -127,7 +129,8 @@ class _Statistics(torch.autograd.Function):
             clamping = (factor[2], Clamp(*factor[3:])) if kept else ()
             # A copy in the working precision, which the gradient overwrites.
             wide = chunk.to(working_precision(chunk).dtype, copy=True)
-            gradient = rows.row_gradient(wide, ids, *factor[:2], *clamping)
+            with on_device(logits):
+                gradient = rows.row_gradient(wide, ids, *factor[:2], *clamping)
             result[start : start + len(chunk)] = gradient.to(result.dtype)
             start += len(chunk)
         return result, None, None
@@ -157,6 +160,11 @@ def rows_on(device: torch.device) -> ModuleType:
 
         return triton_rows
     return row_statistics
+
+
+def on_device(tensor: torch.Tensor) -> contextlib.AbstractContextManager[Any]:
+    """Make a tensor's GPU the current one: Triton and CUDA graphs run on that, wherever tensors are."""
+    return torch.cuda.device(tensor.device) if tensor.is_cuda else contextlib.nullcontext()
 
 
 @functools.cache

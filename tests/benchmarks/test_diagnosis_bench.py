@@ -42,7 +42,7 @@ def test_every_cause_has_runs_enough_in_every_part():
     counts = Counter((label.cause, label.part) for label in ALL)
     for cause in CAUSES:
         own = {part: counts[cause.name, part] for part in PARTS}
-        assert own["tuning"] + own["judged before"] >= 12, cause.name
+        assert own["tuning"] >= 6, cause.name
         assert own["judging"] >= 5, cause.name
     # Of so many without an alarm Wilson's interval ends below 5 %.
     assert counts["healthy", "judging"] >= 74
@@ -148,6 +148,14 @@ def test_causes_that_no_rival_has_a_name_for_are_counted_apart():
     rows = dict(line.strip("| ").split(" | ", 1) for line in table.splitlines()[2:])
     assert rows["**all causes**"].startswith("1/2 ")
     assert rows["causes that a rival has a name for"].startswith("0/1 ")
+
+
+def test_the_published_counts_are_those_of_today():
+    heard = [label for label in ALL if label.part == "judging" and not label.silent]
+    ours = judging.table(heard, {"diagnosis": judging.ours(heard)}).splitlines()[2:]
+    published = (DATA.parents[2] / "docs/diagnosis_measured.md").read_text()
+    for row in ours:
+        assert row.removesuffix("|") in published, row
 
 
 def test_a_run_that_is_not_made_anew_keeps_its_label(tmp_path):

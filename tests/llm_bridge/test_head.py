@@ -1,5 +1,6 @@
 """Guards llm_bridge/head/per_token.py, row_statistics.py and kernels/: a fused head is the plain head."""
 
+import contextlib
 import math
 import os
 import subprocess
@@ -319,6 +320,36 @@ def test_a_gpu_is_served_by_triton_where_it_is_installed(monkeypatch):
     monkeypatch.setattr(token_statistics, "has_triton", lambda: True)
     assert token_statistics.rows_on(torch.device("cuda")) is served
     assert token_statistics.rows_on(torch.device("cpu")) is row_statistics
+
+
+def test_kernels_run_on_the_gpu_that_has_their_tensors(monkeypatch):
+    """Not on the current one, which another process's tensor may be on: a launch there reads garbage."""
+    entered = []
+
+    @contextlib.contextmanager
+    def device(wanted):
+        entered.append(wanted)
+        yield
+
+    monkeypatch.setattr(torch.cuda, "device", device)
+
+    class Second(torch.Tensor):
+        is_cuda, device = True, torch.device("cuda:1")
+
+    with token_statistics.on_device(torch.zeros(1).as_subclass(Second)):
+        assert entered == [torch.device("cuda:1")]
+    with token_statistics.on_device(torch.zeros(1)):
+        assert len(entered) == 1
+    # Both heads, both ways.
+    seen = []
+    for module, name in ((per_token, "fused"), (token_statistics, "plain")):
+        monkeypatch.setattr(
+            module, "on_device", lambda _, name=name: seen.append(name) or contextlib.nullcontext())
+    hidden, weight, _, ids = problem()
+    hidden.requires_grad_()
+    per_token.per_token_statistics(hidden, weight, ids).entropy.sum().backward()
+    token_statistics.from_logits(hidden @ weight.T, ids).entropy.sum().backward()
+    assert seen == ["fused", "fused", "plain", "plain"]
 
 
 def test_triton_is_installed_if_it_can_be_imported(monkeypatch):

@@ -1,5 +1,6 @@
 """Guards llm_bridge/sampling/sampling.py: what is drawn is pi^T, and recorded is what was drawn."""
 
+import copy
 import dataclasses
 import itertools
 import json
@@ -18,6 +19,7 @@ from entropy_theory import policy
 from llm_bridge import evaluation
 from llm_bridge.data import models, tasks
 from llm_bridge.sampling import samplers, sampling
+from llm_bridge.sampling.samplers import static_cache
 from tests.llm_bridge.language_models import tabular as tabular_model
 
 HERE = ("generate", "static", "trl")
@@ -244,6 +246,24 @@ def test_auto_takes_generate_on_a_cpu_and_names_are_checked(small):
     tabular, _ = tabular_model()
     with pytest.raises(ValueError, match="static cannot be used: TabularLanguageModel does not work"):
         samplers.choose("static", tabular)
+
+
+def test_a_graph_that_captured_nothing_is_no_sample(small, monkeypatch):
+    """Captured on another device's stream it replays nothing, and ids 0 with entropy 0 look finite."""
+    class Graph:
+        def replay(self):
+            pass
+
+    decoder = object.__new__(static_cache._Decoder)
+    decoder._model, decoder._slot, decoder._graph = small[0], torch.tensor([3]), Graph()
+    with pytest.raises(RuntimeError, match="graph of LlamaForCausalLM on cpu is empty"):
+        decoder._check_graph()
+    decoder._graph.replay = lambda: decoder._slot.add_(1)
+    decoder._check_graph()
+    split = copy.deepcopy(small[0])
+    split.lm_head.to("meta")
+    with pytest.raises(ValueError, match="lies on several devices"):
+        samplers.choose("static", split)
 
 
 def test_diverged_weights_are_named():

@@ -19,6 +19,7 @@ from transformers.cache_utils import StaticLayer
 
 from entropy_theory import policy
 from llm_bridge.data.models import cache_argument
+from llm_bridge.head.token_statistics import on_device
 from llm_bridge.sampling.samplers.batch import PromptBatch, Tokens, positions
 
 WARM_UP_STEPS = 3
@@ -31,14 +32,16 @@ def draw(model: Any, batch: PromptBatch, kept: dict[Any, Any]) -> Tokens:
 
     Raises:
         ValueError: NaN or +inf logits.
+        RuntimeError: a captured graph that does nothing.
     """
     rows = len(batch.ids) * batch.copies
     key = (rows, batch.length, batch.max_new_tokens, batch.temperature)
-    if kept.get("shape") != key:
-        # The cache of another shape would stay in memory beside this one.
-        kept.pop("decoder", None)
-        kept |= {"shape": key, "decoder": _Decoder(model, batch)}
-    return kept["decoder"].run(batch)
+    with on_device(batch.ids):
+        if kept.get("shape") != key:
+            # The cache of another shape would stay in memory beside this one.
+            kept.pop("decoder", None)
+            kept |= {"shape": key, "decoder": _Decoder(model, batch)}
+        return kept["decoder"].run(batch)
 
 
 def obstacle(model: Any) -> str | None:
@@ -46,6 +49,8 @@ def obstacle(model: Any) -> str | None:
     name = type(model).__name__
     if not getattr(model, "_can_compile_fullgraph", False):
         return f"{name} does not work on a static cache"
+    if len({weight.device for weight in model.parameters()}) > 1:
+        return f"{name} lies on several devices, and a graph is of one"
     layers = transformers.StaticCache(config=model.config, max_cache_len=2).layers
     if any(type(layer) is not StaticLayer for layer in layers):
         return f"{name} has layers without a full cache (sliding windows, recurrent states)"
@@ -174,6 +179,15 @@ class _Decoder:
         self._position.add_(1)
         self._slot.add_(1)
 
+    def _check_graph(self) -> None:
+        """Raise RuntimeError for a graph that holds no step: what it replays would be tokens of id 0."""
+        before = int(self._slot)
+        self._graph.replay()
+        if int(self._slot) != before + 1:
+            raise RuntimeError(
+                f"the CUDA graph of {type(self._model).__name__} on {self._slot.device} is empty: no "
+                "step was captured. Take sampler='generate'")
+
     def _capture(self, batch: PromptBatch, first: torch.Tensor) -> None:
         """Capture one step as a CUDA graph, and leave buffers and random state as they were."""
         state = torch.cuda.get_rng_state(batch.ids.device)
@@ -188,5 +202,6 @@ class _Decoder:
         with torch.cuda.graph(graph):
             self._step()
         self._graph = graph
+        self._check_graph()
         self._prefill(batch)
         torch.cuda.set_rng_state(state, batch.ids.device)
