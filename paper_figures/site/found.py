@@ -23,10 +23,11 @@ class Result:
 
 RESULTS = (
     Result(sentence="Entropy cannot be held at an arbitrary value where each prompt has logits of its "
-                    "own: what reinforces right answers alone is left with the entropy among them, at "
-                    "most $\\log|A^*|$; out of a collapse among several right answers tempering leads, "
-                    "after a time that grows exponentially with its depth. Where prompts pull shared "
-                    "parameters apart, entropy may end above that.",
+                    "own and step sizes have no finite sum: exact steps that reinforce right answers "
+                    "alone leave the entropy among them, at most $\\log|A^*|$. Out of a collapse among "
+                    "several right answers tempering leads, after a time that grows exponentially with "
+                    "its depth. Where prompts pull shared parameters apart, entropy may end above "
+                    "$\\log|A^*|$.",
            claims=("aepo.arbitrary-entropy", "extension.entropy-ceiling",
                    "extension.sustainable-entropies", "aepo.revival-time",
                    "extension.transient-collapse", "extension.varying-step-sizes",

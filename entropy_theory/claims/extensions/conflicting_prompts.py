@@ -110,11 +110,12 @@ def _enumerate(largest_total: int) -> Iterator[vf.Batch]:
 
 
 _statement = vf.Statement(
-    latex=r"Let two prompts have two answers each and the logits $(\theta, 0)$ and $(b - \theta, 0)$, "
-          r"$b > 0$, the first answer right. Then $J(\theta) \le J(b/2) = \sigma(b/2) < 1$, and exact "
-          r"policy gradient with learning rates in $[0, 4]$ of infinite sum tends to $b/2$ from every "
-          r"start, $J$ to $\sigma(b/2)$ and both entropies to $h(\sigma(b/2)) > 0 = \log|\mathcal "
-          r"A^*|$.",
+    latex=r"Let two prompts have two answers each, the first one right, and the logits $(\theta, 0)$ "
+          r"and $(b - \theta, 0)$, $b > 0$. Then the mean reward obeys $J(\theta) \le J(b/2) = "
+          r"\sigma(b/2) < 1$, $\sigma$ the logistic function. Let exact policy gradient take learning "
+          r"rates in $[0, 4]$ that have no finite sum. Then $\theta_k$ tends to $b/2$ from every start, "
+          r"and $J$ to $\sigma(b/2)$. Both entropies tend to $h(\sigma(b/2)) > 0 = \log|\mathcal A^*|$, "
+          r"$h$ the binary entropy.",
     margin=_approaches,
     beyond=_ends_between,
 )
@@ -123,9 +124,9 @@ conflicting_prompts = vf.Claim(
     id="extension.conflicting-prompts",
     source="Extension of AEPO and Entropy Mechanism to prompts that share parameters",
     reading=vf.Reading("inferred"),
-    title="Where two prompts pull a shared parameter apart, entropy stays above log |A*| in the limit",
-    scope="two prompts of two answers, one shared parameter, exact expectation, every later step and the "
-          "limit",
+    title="Where two prompts pull a shared parameter apart, entropy may stay above log |A*| in the limit",
+    scope="two prompts of two answers, one shared parameter, exact expectation, learning rates up to 4, "
+          "one step and the limit",
     statement=_statement,
     instances=vf.Instances(
         strategy=drawn_by(_sample), sample=_sample, enumerate=_enumerate,

@@ -253,10 +253,12 @@ def _large_groups(i: vf.Cases) -> tuple[vf.Term, ...]:
 
 
 _limit = vf.Statement(
-    latex=r"For $G \ge 2$ and $0 < p < 1$: $\kappa \ge (G-1)/\sqrt{G-1+(G-2)(G-3)p(1-p)} > 0$; "
-          r"$\kappa$ is the same at $p$ and $1-p$; $0 \le 1/\sqrt{p(1-p)} - \kappa \le "
-          r"1/(2(G-1)(p(1-p))^{3/2})$, so that $\kappa \to 1/\sqrt{p(1-p)}$ as $G \to \infty$. The "
-          r"expected step of a group of one is $0$.",
+    latex=r"Let $\kappa = \mathbb E_{k\sim\mathrm{Bin}(G,p)}\sqrt{\frac kG(1-\frac kG)}/(p(1-p))$, the "
+          r"factor of $\nabla p$ in the expected GRPO step where deviations divide by $G$. For $G \ge 2$ "
+          r"and $0 < p < 1$, $\kappa \ge (G-1)/\sqrt{G-1+(G-2)(G-3)p(1-p)} > 0$, and $\kappa$ is the "
+          r"same at $p$ and $1-p$. Also $0 \le 1/\sqrt{p(1-p)} - \kappa \le 1/(2(G-1)(p(1-p))^{3/2})$, "
+          r"so that $\kappa \to 1/\sqrt{p(1-p)}$ as $G \to \infty$. A group of one, whose advantage is "
+          r"set to $0$, has the expected step $0$.",
     margin=_room_above_least,
     conditions=(vf.Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1)),),
     beyond=_large_groups,
@@ -267,7 +269,8 @@ group_normalization_limit = vf.Claim(
     source="Extension of AEPO, section 3.1 (GRPO's advantage)",
     reading=vf.Reading("inferred"),
     title="GRPO's gain is the same at p and 1 - p, and tends to 1/sqrt(p (1 - p)) in large groups",
-    scope="one prompt, groups of G independent responses, rewards 0 and 1, exact expectation",
+    scope="one tabular state, groups of G independent samples, rewards 0 and 1, deviations that divide "
+          "by G, exact expectation",
     statement=_limit,
     instances=vf.bandit_instances(actions=(2, 4)),
     mutants=(

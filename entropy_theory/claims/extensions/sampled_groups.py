@@ -51,6 +51,8 @@ TWO_ANSWERS_SIZES = (2, 3, 4)
 """Sizes of the groups that are enumerated, n^G of them."""
 REWARD = vf.Vector(name="reward", low=-2.0, high=2.0, grid=(0, 1, -1), range=vf.ANY)
 DIRECTION = vf.Vector(name="direction", low=-2.0, high=2.0, grid=(0, 1, -1), range=vf.ANY)
+ESTIMATE = (r"From $G$ independent samples $a_i$ with rewards $r_i = r(a_i)$ and advantages $A_i$ let "
+            r"$g = \frac1G\sum_i A_i(\delta_{a_i} - \pi)$. ")
 
 INSTANCES = dataclasses.replace(
     vf.bandit_instances(actions=(2, 3), correct=False, vectors=(REWARD, DIRECTION)), large=())
@@ -138,10 +140,13 @@ def _means_for_every_size(i: Any) -> tuple[vf.Term, ...]:
 
 
 _means = vf.Statement(
-    latex=r"Along every direction $u$ of the logits the mean of the estimate is "
-          r"$\mathrm{Cov}_\pi(r, u)$, the exact slope of $\mathbb E\,r$, without a baseline and with the "
-          r"mean of the other members, and $(1 - \frac1G)$ times that with the group's mean; so the "
-          r"expected first-order change of entropy is the exact one times the same factor, for all $G$.",
+    latex=ESTIMATE +
+          r"Along every direction $u$ of the logits, without a baseline ($A_i = r_i$), $\mathbb E\langle "
+          r"g, u\rangle = \mathrm{Cov}_\pi(r, u)$, the exact slope of $\mathbb E\,r$. The same holds if "
+          r"$A_i$ is $r_i$ less the mean of the other members (leave-one-out), $G \ge 2$. If $A_i$ is "
+          r"$r_i$ less the group's mean, $\mathbb E\langle g, u\rangle = (1 - \frac1G)\,"
+          r"\mathrm{Cov}_\pi(r, u)$. With $u = \nabla H$, the expected first-order change of entropy is "
+          r"the exact one times the same factor.",
     margin=_mean_rows,
     relation="==",
     beyond=_means_for_every_size,
@@ -151,8 +156,10 @@ sampled_group_mean = vf.Claim(
     id="extension.sampled-group-mean",
     source="Extension of AEPO, section 3.1 (a group's advantages)",
     reading=vf.Reading("inferred"),
-    title="Leave-one-out is unbiased; a group's own mean shrinks the policy gradient by 1 - 1/G",
-    scope="one tabular state, any rewards, groups of G independent samples, exact expectation",
+    title="Leave-one-out is unbiased; the group's own mean as baseline scales the expected gradient by "
+          "1 - 1/G",
+    scope="one tabular state, any reward for each action, groups of G independent samples, exact "
+          "expectation",
     statement=_means,
     instances=INSTANCES,
     mutants=(
@@ -204,10 +211,12 @@ def _variances_for_every_size(i: Any) -> tuple[vf.Term, ...]:
 
 
 _spreads = vf.Statement(
-    latex=r"Along every direction $u$, with $x = u - \mathbb E u$ and $y = r - \mathbb E r$, the "
-          r"estimate has variance $\mathrm{Var}(r x)/G$ without a baseline, $\mathrm{Var}(y x)/G + "
-          r"(\mathrm{Var}(r)\,\mathrm{Var}(u) + \mathrm{Cov}(r, u)^2)/(G(G-1))$ with the mean of the "
-          r"other members, and $(1-\frac1G)^2$ times that with the group's mean; for all $G \ge 2$.",
+    latex=ESTIMATE +
+          r"Let $G \ge 2$ and, for a direction $u$ of the logits, $x = u - \mathbb E u$ and $y = r - "
+          r"\mathbb E r$. Without a baseline ($A_i = r_i$), $\langle g, u\rangle$ has the variance "
+          r"$\mathrm{Var}(r x)/G$. If $A_i$ is $r_i$ less the mean of the other members (leave-one-out), "
+          r"it has $V = \mathrm{Var}(y x)/G + (\mathrm{Var}(r)\,\mathrm{Var}(u) + \mathrm{Cov}(r, u)^2)/"
+          r"(G(G-1))$. If $A_i$ is $r_i$ less the group's mean, it has $(1-\frac1G)^2\,V$.",
     margin=_variance_rows,
     relation="==",
     beyond=_variances_for_every_size,
@@ -217,8 +226,9 @@ sampled_group_variance = vf.Claim(
     id="extension.sampled-group-variance",
     source="Extension of AEPO, section 3.1 (a group's advantages)",
     reading=vf.Reading("inferred"),
-    title="The variance of a group's policy gradient: no baseline, leave-one-out, its own mean",
-    scope="one tabular state, any rewards, G >= 2 independent samples, along any direction",
+    title="The variance of a group's policy gradient without a baseline, leave-one-out and with the "
+          "group's mean",
+    scope="one tabular state, any reward for each action, G >= 2 independent samples, any direction",
     statement=_spreads,
     instances=INSTANCES,
     mutants=(
@@ -279,10 +289,13 @@ def _two_answers_for_every_size(i: Any) -> tuple[vf.Term, ...]:
 
 
 _two_answers = vf.Statement(
-    latex=r"With one right and one wrong answer and rewards 1 and 0 the variance along $u$ without a "
-          r"baseline minus that with the mean of the other members is $p^2(1-p)(u_+ - u_-)^2 "
-          r"(2(G-2) - (3G-5)p)/(G(G-1))$; so if $u_+ \ne u_-$, leave-one-out has the lower one where "
-          r"$p < 2(G-2)/(3G-5)$ and the higher one where $p$ is above; for every $G \ge 2$.",
+    latex=ESTIMATE +
+          r"Of two answers let one be right, with probability $p$ and reward 1, and the other wrong, "
+          r"with reward 0. Along a direction $u$, $u_+$ at the right answer and $u_-$ at the wrong one, "
+          r"let $\langle g, u\rangle$ have the variance $V_0$ without a baseline ($A_i = r_i$). Let it "
+          r"have $V_1$ if $A_i$ is $r_i$ less the mean of the other members (leave-one-out), $G \ge 2$. "
+          r"Then $V_0 - V_1 = p^2(1-p)(u_+ - u_-)^2 (2(G-2) - (3G-5)p)/(G(G-1))$. So if $u_+ \ne u_-$, "
+          r"$V_1 < V_0$ where $p < 2(G-2)/(3G-5)$, and $V_1 > V_0$ where $p$ is above that.",
     margin=_two_answers_rows,
     relation="==",
     conditions=(vf.Condition(latex="one of the two is wrong",
@@ -294,7 +307,8 @@ sampled_group_two_answers = vf.Claim(
     id="extension.sampled-group-two-answers",
     source="Extension of AEPO, section 3.1 (a group's advantages)",
     reading=vf.Reading("inferred"),
-    title="With two answers leave-one-out lowers the variance only below p = 2 (G - 2)/(3 G - 5)",
+    title="With one right and one wrong answer leave-one-out lowers the variance only below "
+          "p = 2 (G - 2)/(3 G - 5)",
     scope="one tabular state, two actions, one of them right, rewards 0 and 1, G >= 2 samples",
     statement=_two_answers,
     instances=vf.bandit_instances(actions=(2, 2), vectors=(DIRECTION,)),

@@ -172,11 +172,11 @@ SHARED = (
 FAMILIES = "1-3 prompts of 2-4 actions, 1-4 shared parameters, normal features"
 
 _ascent = vf.Statement(
-    latex=r"Let rewards be in $[0, 1]$, and $0 \le \eta_k$, $\eta_k \lVert F_{qa}\rVert^2 \le 1$ for "
-          r"all prompts and actions. Exact policy gradient on $J(\theta) = \frac1N\sum_q \mathbb "
-          r"E_{\pi_q} r_q$, $z_q = z_q^0 + F_q\theta$, has $J(\theta_{k+1}) \ge J(\theta_k) + "
-          r"\frac{\eta_k}2\lVert\nabla J(\theta_k)\rVert^2$, and $\nabla J(\theta_k) \to 0$ if $\sum_k "
-          r"\eta_k = \infty$.",
+    latex=r"Let $N$ prompts have the logits $z_q = z_q^0 + F_q\theta$ and rewards in $[0, 1]$, and let "
+          r"$J(\theta) = \frac1N\sum_q \mathbb E_{\pi_q} r_q$. Let $\theta_{k+1} = \theta_k + "
+          r"\eta_k\nabla J(\theta_k)$ with $\eta_k \ge 0$ and $\eta_k \lVert F_{qa}\rVert^2 \le 1$ for "
+          r"all prompts and actions. Then $J(\theta_{k+1}) \ge J(\theta_k) + \frac{\eta_k}2\lVert\nabla "
+          r"J(\theta_k)\rVert^2$. If $\sum_k \eta_k = \infty$, then $\nabla J(\theta_k) \to 0$.",
     margin=_gain,
     conditions=(vf.Condition(latex=r"$\eta \lVert F_{qa}\rVert^2 \le 1$",
                              value=lambda i: _is_allowed(i.features, i.learning_rate)),),
@@ -187,7 +187,8 @@ shared_parameters_ascent = vf.Claim(
     id="extension.shared-parameters-ascent",
     source="Extension of Entropy Mechanism and AEPO to prompts that share parameters",
     reading=vf.Reading("inferred"),
-    title="Where prompts share parameters the mean reward never falls and its gradient vanishes",
+    title="Small exact steps on shared parameters never lower the mean reward; if they add up without "
+          "bound, its gradient vanishes",
     scope="prompts whose logits are linear in shared parameters, rewards in [0, 1], exact expectation, "
           "every step of any sizes up to a bound, and the limit",
     statement=_ascent,
@@ -288,12 +289,14 @@ def _enumerate_separable(largest_total: int) -> Iterator[vf.Batch]:
 
 
 _separable = vf.Statement(
-    latex=r"Let a direction $v$ raise each right logit over each wrong one by at least $s_q > 0$ at "
-          r"each prompt $q$, and let $J$ be the mean probability $p_q$ of a right answer. Then "
-          r"$\langle\nabla J, v\rangle \ge \frac1N\sum_q s_q p_q(1 - p_q)$. With $0 \le \eta_k$, "
-          r"$\eta_k\lVert F_{qa}\rVert^2 \le 1$ and $\sum_k\eta_k = \infty$, exact policy gradient has "
-          r"each $p_q(1 - p_q)$ tend to $0$; and if moreover $J(\theta_0) > 1 - \frac1N$, $J(\theta_k) "
-          r"\to 1$ and $\limsup_k \sum_q H(\pi_q) \le \sum_q \log|\mathcal A^*_q|$.",
+    latex=r"Let $N$ prompts have the logits $z_q = z_q^0 + F_q\theta$, and let $J(\theta)$ be the mean "
+          r"of their probabilities $p_q$ of a right answer. Let a direction $v$ of the parameters raise "
+          r"each right logit over each wrong one by at least $s_q > 0$ at each prompt $q$. Then "
+          r"$\langle\nabla J, v\rangle \ge \frac1N\sum_q s_q p_q(1 - p_q)$. Let $\theta_{k+1} = "
+          r"\theta_k + \eta_k\nabla J(\theta_k)$ with $\eta_k \ge 0$, $\eta_k\lVert F_{qa}\rVert^2 \le "
+          r"1$ and $\sum_k\eta_k = \infty$. Then each $p_q(1 - p_q)$ tends to $0$. If moreover "
+          r"$J(\theta_0) > 1 - \frac1N$, then $J(\theta_k) \to 1$ and $\limsup_k \sum_q H(\pi_q) \le "
+          r"\sum_q \log|\mathcal A^*_q|$.",
     margin=_along,
     conditions=(
         vf.Condition(latex="some answer to each prompt is wrong",
@@ -309,10 +312,10 @@ shared_parameters_separable = vf.Claim(
     id="extension.shared-parameters-separable",
     source="Extension of Entropy Mechanism and AEPO to prompts that share parameters",
     reading=vf.Reading("inferred"),
-    title="Where a direction of shared parameters separates right from wrong, each prompt ends solved or "
-          "lost",
+    title="Where a direction of shared parameters separates right from wrong, each prompt's p (1 - p) "
+          "tends to 0",
     scope="prompts whose logits are linear in shared parameters, rewards 0 and 1, exact expectation, the "
-          "limit of steps of any sizes up to a bound",
+          "limit of steps of any sizes up to a bound that have no finite sum",
     statement=_separable,
     instances=vf.Instances(
         strategy=drawn_by(_sample_separable), sample=_sample_separable, enumerate=_enumerate_separable,

@@ -1,4 +1,4 @@
-r"""Extension of AEPO: the right answers are learned exactly if the step sizes have no finite sum.
+r"""Extension of AEPO: the right answers are learned if and only if the step sizes have no finite sum.
 
 One state, m = |A*| < n. Exact expected steps of AEPO's update as in ``extension.entropy-ceiling``, here
 with a learning rate eta_k >= 0 for each step, temperatures bounded below and GRPO weights kappa_k >= 0.
@@ -12,7 +12,7 @@ The policy gradient of the expected reward is the one with kappa_k = 0 and T_k =
   finite sum, 1 - p_k tends to 0: either Phi does not stay bounded, or 1 - p_k + Phi_k/c, which never
   falls, converges, as Phi_k does, and a positive limit of 1 - p_k would have Phi grow for ever.
 
-Hence p_k -> 1, and with it limsup H_k <= log m, exactly if the sum of the w_k is infinite. Step sizes
+Hence p_k -> 1 if and only if the sum of the w_k is infinite; then limsup H_k <= log m. Step sizes
 need no upper bound. With bounded weights a schedule such as eta_k = 1/k^2 stops short of the maximum."""
 
 from __future__ import annotations
@@ -108,10 +108,11 @@ def _room(i: vf.Cases, spent: Callable[[vf.Cases], ar.Reals] = _spent) -> ar.Rea
 
 
 _statement = vf.Statement(
-    latex=r"For any learning rates $\eta_k \ge 0$, temperatures $T_k \ge T_{low} > 0$ and GRPO weights "
-          r"$\kappa_k \ge 0$, with $w_k = \eta_k(1 + \kappa_k)$: $1 - p_k \ge (1 - p_0)\,"
-          r"e^{-(w_0 + \dots + w_{k-1})}$. So $p_k \to 1$ exactly if $\sum_k w_k = \infty$, and then "
-          r"$\limsup_k H(\pi_k) \le \log|\mathcal A^*|$.",
+    latex=r"Take exact expected steps of AEPO's update with $\alpha = 1$, any learning rates $\eta_k "
+          r"\ge 0$, temperatures $T_k \ge T_{low} > 0$ and GRPO weights $\kappa_k \ge 0$. Let $w_k = "
+          r"\eta_k(1 + \kappa_k)$ be their sizes and $p_k$ the probability of a right answer. Then $1 - "
+          r"p_k \ge (1 - p_0)\,e^{-(w_0 + \dots + w_{k-1})}$, and $p_k \to 1$ if and only if $\sum_k "
+          r"w_k = \infty$. In that case $\limsup_k H(\pi_k) \le \log|\mathcal A^*|$.",
     margin=_room,
     conditions=(SOME_WRONG,),
     beyond=_exactly_if_endless,
@@ -121,10 +122,10 @@ varying_step_sizes = vf.Claim(
     id="extension.varying-step-sizes",
     source="Extension of AEPO (exact expected dynamics of one tabular state)",
     reading=vf.Reading("inferred"),
-    title="With varying step sizes the right answers are learned exactly if the sizes have no finite sum "
-          "(one tabular state)",
-    scope="one tabular state, exact expectation, every later step and the limit; policy gradient among "
-          "the updates",
+    title="With varying step sizes the right answers are learned if and only if the sizes have no finite "
+          "sum (one tabular state)",
+    scope="one tabular state, exact expectation, every later step and the limit; policy gradient (GRPO "
+          "weight 0, T = 1) among the updates",
     statement=_statement,
     instances=vf.bandit_instances(
         TEMPERATURE, LEARNING_RATE,
