@@ -51,7 +51,7 @@ METHODS: dict[str, Callable[[Any], Any] | None] = {
     "ours, account": lambda made: made.add_callback(Accountant(made, every=10, tokens=False)),
     "ours, tokens": lambda made: made.add_callback(Accountant(made, every=10)),
 }
-"""What is timed, by name, and what is attached to its trainer; names that begin with TRL are stock's."""
+"""The methods timed, each with the function that attaches to its trainer; stock's begin with TRL."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -29,7 +29,7 @@ SURE = 0.7
 """The least confidence of a finding that stands before what it leads to."""
 RUINED: frozenset[Name] = frozenset(
     ("truncation", "length drift", "collapse", "explosion", "no signal", "nothing learned"))
-"""What a policy shows that its steps have ruined: random or certain, with responses that do not end."""
+"""Findings of a policy that its steps have ruined: random or certain, with responses that do not end."""
 LEADS_TO: Mapping[Name, frozenset[Name]] = {
     "schedule": RUINED,
     "mismatch": RUINED,

@@ -156,7 +156,7 @@ def _text(stream: io.BufferedReader, source: Source) -> Iterator[Record]:
             yield record
         if count:
             return
-    # A settings file that was printed over several lines is no record that is cut.
+    # Settings printed over several lines look like a record that was cut, and are none.
     cut = reader.cut if len(reader.cut) <= reader.objects else []
     for lines, what in ((cut, "records are cut off"), (reader.odd, "lines are not of the table")):
         if lines:

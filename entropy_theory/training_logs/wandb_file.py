@@ -41,7 +41,7 @@ def _records(path: Path) -> Iterator[bytes]:
     with path.open("rb") as stream:
         block, whole, at = stream.read(BLOCK), b"", HEADER.size
         if block[:len(MAGIC)] != MAGIC:
-            raise ValueError(f"{path} is no run file of W&B" + ("" if block else ", but empty")
+            raise ValueError((f"{path} is not a run file of W&B" if block else f"{path} is empty")
                              + ": name the run-*.wandb within its folder, or export the charts as CSV")
         while block:
             while at + FRAME.size <= len(block):

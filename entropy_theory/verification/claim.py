@@ -47,6 +47,7 @@ RepairKind = Literal["hypothesis", "correction", "instead"]
 ProofText = Literal["printed", "reconstructed", "not in sources"]
 
 METHODS: tuple[Method, ...] = get_args(Method)
+INFERRED = Reading("inferred")
 FLOAT_FROM = 30
 """Significant binary digits from which a number is taken for a rounded one: 0.1 has 52, 3/8 two."""
 
@@ -295,7 +296,7 @@ class Claim:
     title: str
     statement: Statement
     instances: Instances
-    reading: Reading = Reading("inferred")  # noqa: RUF009 (frozen)
+    reading: Reading = INFERRED
     repair: Statement | None = None
     repair_note: str = ""
     repair_is: RepairKind = "instead"

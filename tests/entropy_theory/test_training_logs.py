@@ -140,9 +140,9 @@ def test_a_damaged_run_file_of_wandb_is_read_up_to_there(tmp_path, damage):
 
 
 def test_what_is_no_run_file_of_wandb_is_named(tmp_path):
-    with pytest.raises(ValueError, match="is no run file of W&B, but empty"):
+    with pytest.raises(ValueError, match="is empty: name the run-"):
         read([written(tmp_path / "a.wandb", "")])
-    with pytest.raises(ValueError, match="is no run file of W&B: name the run-"):
+    with pytest.raises(ValueError, match="is not a run file of W&B: name the run-"):
         read([written(tmp_path / "b.wandb", "step,entropy\n")])
 
 

@@ -118,6 +118,7 @@ def test_derivatives_along_a_direction_are_inner_products_with_gradients(
             # Inner products of some hundred numbers of order 1.
             torch.testing.assert_close(
                 (factor * derivatives[name]).sum(), expected, rtol=0, atol=1e-11, msg=name)
+    # Both heads sum 37 terms in float64, in another order; log-probabilities of order 1.
     torch.testing.assert_close(*columns, rtol=1e-12, atol=0)
 
 

@@ -123,7 +123,7 @@ def _ascends(i: Any) -> tuple[vf.Term, ...]:
 
 
 def _gain(i: vf.Cases) -> ar.Reals:
-    """What a step adds to J, minus eta/2 |g|^2."""
+    """Return the change of J by a step, minus eta/2 |g|^2."""
     given = (i.logits, i.features, i.theta, i.reward)
     after = after_gradient_step(*given, i.learning_rate)
     gain = mean_reward(i.logits, i.features, after, i.reward) - mean_reward(*given)

@@ -27,6 +27,8 @@ def test_the_gradient_is_that_of_automatic_differentiation():
     policies = torch.softmax(torch.tensor(logits[0]) + torch.tensor(features[0]) @ moving, dim=-1)
     mean = (policies * torch.tensor(reward[0])).sum(dim=-1).mean()
     mean.backward()
+    # Means and products of a dozen float64 numbers: some 20 roundings, more where terms of a gradient
+    # cancel.
     np.testing.assert_allclose(
         shared.mean_reward(logits, features, theta, reward), mean.item(), rtol=1e-13)
     np.testing.assert_allclose(shared.reward_gradient(logits, features, theta, reward)[0],
@@ -43,6 +45,7 @@ def one_parameter(offset):
 def test_conflicting_prompts_are_prompts_that_share_a_parameter(theta):
     logits, features, reward = one_parameter(1.5)
     given = (logits, features, np.array([[theta]]), reward)
+    # Numbers below 1, by two exponentials each.
     assert conflict.mean_chance(theta, 1.5) == pytest.approx(shared.mean_reward(*given)[0], abs=1e-14)
     assert conflict.reward_slope(theta, 1.5) == pytest.approx(
         shared.reward_gradient(*given)[0, 0], abs=1e-14)
@@ -71,6 +74,7 @@ def test_one_state_learns_exactly_where_step_sizes_have_no_finite_sum(power, lea
         p = softmax(z)
         by_claim = after_step(z[None], mask[None], np.ones(1), np.zeros(1), np.array([k**-power]))[0]
         z = z + k**-power * p * (mask - p[0])
+        # One step from the same logits: a dozen roundings of 1e-16, in a sum that may cancel to a hundredth.
         np.testing.assert_allclose(by_claim, z, rtol=1e-12)
         spent += k**-power
         assert wrong_mass(z[None], mask[None])[0] >= start * np.exp(-spent)
