@@ -1,5 +1,6 @@
 """Guards llm_bridge/trainer/columns.py, objective/batches.py: what rules read of TRL's rows, by hand."""
 
+import itertools
 from types import SimpleNamespace
 
 import pytest
@@ -116,6 +117,17 @@ def test_many_prefixes_have_many_states():
     ids = torch.randint(0, 2**17, (20000, 3), generator=generator)
     states = prefix_states(ids, torch.ones_like(ids))[:, -1]
     assert len(states.unique()) == len(torch.unique(ids, dim=0))
+
+
+def test_the_same_tokens_in_another_order_are_another_state():
+    """A sum over tokens may forget their places; words of Thue and Morse confuse powers of a base."""
+    orders = torch.tensor(list(itertools.permutations(range(5))))
+    assert len(prefix_states(orders, torch.ones_like(orders))[:, -1].unique()) == len(orders)
+    word = torch.tensor([0])
+    for _ in range(12):
+        word = torch.cat([word, 1 - word])
+    pair = torch.stack([word, 1 - word])
+    assert len(prefix_states(pair, torch.ones_like(pair))[:, -1].unique()) == 2
 
 
 def test_what_belongs_to_a_sequence_is_at_all_its_positions():

@@ -74,7 +74,7 @@ def test_one_state_learns_exactly_where_step_sizes_have_no_finite_sum(power, lea
         p = softmax(z)
         by_claim = after_step(z[None], mask[None], np.ones(1), np.zeros(1), np.array([k**-power]))[0]
         z = z + k**-power * p * (mask - p[0])
-        # One step from the same logits: a dozen roundings of 1e-16, in a sum that may cancel to a hundredth.
+        # One step from the same logits: a dozen roundings of 1e-16, in a sum that may cancel.
         np.testing.assert_allclose(by_claim, z, rtol=1e-12)
         spent += k**-power
         assert wrong_mass(z[None], mask[None])[0] >= start * np.exp(-spent)
