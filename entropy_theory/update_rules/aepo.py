@@ -44,6 +44,7 @@ from entropy_theory.update_rules import selection
 from entropy_theory.update_rules.clipped_ratio import length_factor, ratio, unclipped
 from entropy_theory.update_rules.grpo import Grpo
 from entropy_theory.update_rules.modifier import Modifier, clip_bounds, length_normalization
+from entropy_theory.update_rules.policy_gradient import SCALED, PolicyGradient
 from entropy_theory.update_rules.rule import Needs, per_run, update_rule
 
 ABLATIONS = ("none", "untempered", "advantage")
@@ -142,7 +143,7 @@ class Aepo(Modifier):
         xp = namespace(batch.log_prob)
         rows = batch.is_tempered
         if self.ablation == "advantage":
-            gain = self._grpo()._prepare(batch.replace(mask=rows)).prepared["grpo.scaled_advantage"]
+            gain = self._grpo()._prepare(batch.replace(mask=rows)).prepared[SCALED]
         else:
             positive = self._positive(batch)
             positive = positive * self.towards.weights(batch, rows, positive)
@@ -199,9 +200,9 @@ class Aepo(Modifier):
             second = self._positive(batch)
         return xp.where(batch.is_tempered, second, ordinary)
 
-    def _grpo(self) -> Grpo:
+    def _grpo(self) -> PolicyGradient:
         """Return the rule that gives the advantages of ablation (3): the base if that is GRPO itself."""
-        grpo = self.base if isinstance(self.base, Grpo) else Grpo()
+        grpo = self.base if isinstance(self.base, PolicyGradient) else Grpo()
         return dataclasses.replace(grpo, normalization="sequence-mean")
 
     def _scores(self, batch: TokenBatch) -> TokenColumn:
