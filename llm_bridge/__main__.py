@@ -6,6 +6,7 @@ import dataclasses
 import sys
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from entropy_theory.support import command_line
@@ -149,17 +150,20 @@ def _config(kind: Any, arguments: list[str], prog: str) -> Any:
     named = command_line.parse(kind, arguments, prog=prog, description=described)
     for option in ("rule_options", "trl_options"):
         _check_given_once(option, getattr(named, option))
-    if named.config is None and named.recipe is None:
+    if sum(each is not None for each in (named.config, named.recipe, named.like)) > 1:
+        raise ValueError("--config, --recipe and --like each give all options: name one of them")
+    if named.like is not None:
+        below = kind(**_like(named.like))
+    elif named.config is None and named.recipe is None:
         if named.launcher is not None:
             raise ValueError("--launcher goes with --recipe: name a recipe, or leave it out")
         return named
-    if named.config is not None and named.recipe is not None:
-        raise ValueError("--config and --recipe each give all options: name one of them")
-    from llm_bridge import recipes
+    else:
+        from llm_bridge import recipes
 
-    if named.config is not None and named.config.suffix != ".toml":
-        raise ValueError(f"--config must be a TOML file, got {named.config}: name it *.toml")
-    below, _ = recipes.run(str(named.config or named.recipe), launcher=named.launcher)
+        if named.config is not None and named.config.suffix != ".toml":
+            raise ValueError(f"--config must be a TOML file, got {named.config}: name it *.toml")
+        below, _ = recipes.run(str(named.config or named.recipe), launcher=named.launcher)
     if not isinstance(below, kind):  # an audit of a training run's options
         own = {field.name: getattr(below, field.name) for field in dataclasses.fields(below)
                if getattr(below, field.name) != field.default}
@@ -173,6 +177,18 @@ def _config(kind: Any, arguments: list[str], prog: str) -> Any:
     if config.trl_options != below.trl_options:
         merged["trl_options"] = (*below.trl_options, *config.trl_options)
     return dataclasses.replace(config, **merged)
+
+
+def _like(path: Path) -> dict[str, Any]:
+    """Return the options of a run that trains as another engine's recipe does, and print what that is."""
+    from entropy_theory import translation
+    from entropy_theory.translation.command import train_command, train_options
+    from entropy_theory.translation.files import options_of
+
+    given = options_of(path)
+    found = translation.read(translation.recognized(given), given)
+    print(f"like {path}: {train_command(found)}", file=sys.stderr)
+    return train_options(found)
 
 
 def _check_given_once(option: str, texts: tuple[str, ...]) -> None:

@@ -40,6 +40,8 @@ COMMANDS = {
         ("fit", "entropy_theory.performance_law.command:fit",
          "the law R = b - a exp(H) on your training log", False),
         ("rules", "entropy_theory.__main__:rules", "the update rules, or one with its options", False),
+        ("translate", "entropy_theory.translation.command:translate",
+         "the loss of a training recipe, and the recipe for another engine", False),
         ("simulate", "simulations.__main__:run", "experiments in exact simulation", True),
         ("sweep", "simulations.__main__:sweep", "a grid of simulated runs of your own", True),
         ("train", "llm_bridge.__main__:train", "train a language model with an update rule", True),

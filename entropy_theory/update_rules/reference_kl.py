@@ -28,7 +28,12 @@ from entropy_theory.reads import RATIO
 from entropy_theory.rounding import same_log_prob
 from entropy_theory.support.user_errors import check_choice
 from entropy_theory.token_batch import TokenBatch
-from entropy_theory.update_rules.clipped_ratio import capped_exp, length_factor, ratio
+from entropy_theory.update_rules.clipped_ratio import (
+    NORMALIZATIONS,
+    capped_exp,
+    length_factor,
+    ratio,
+)
 from entropy_theory.update_rules.modifier import Modifier, length_normalization
 from entropy_theory.update_rules.rule import Needs, per_run, update_rule
 
@@ -47,10 +52,15 @@ class ReferenceKl(Modifier):
     only)."""
     placement: str = "loss"
     """Where the KL is subtracted, "loss" or "reward"."""
+    normalization: str | None = None
+    """How a KL in the loss is averaged over tokens: "sequence-mean", "token-mean" or "dr-grpo"; None: as
+    the base rule's own term is."""
 
     def _check(self) -> None:
         check_choice(self.estimator, ESTIMATORS, "estimator")
         check_choice(self.placement, PLACEMENTS, "placement")
+        if self.normalization is not None:
+            check_choice(self.normalization, NORMALIZATIONS, "normalization")
         if not np.all(np.isfinite(to_numpy(self.coefficient))):
             raise ValueError(f"coefficient must be finite, got {self.coefficient}")
         if self.placement == "loss" and self.estimator == "k1":
@@ -104,7 +114,8 @@ class ReferenceKl(Modifier):
     def _prepare(self, batch: TokenBatch) -> TokenBatch:
         prepared = self.base.prepare(self._penalized(batch)).prepared
         rows = batch.is_ordinary
-        factor = length_factor(batch, rows, *length_normalization(self.base))
+        own, length = length_normalization(self.base)
+        factor = length_factor(batch, rows, self.normalization or own, length)
         xp = namespace(factor)
         factor = xp.where(rows, factor, xp.zeros_like(factor))
         return batch.with_prepared(**{**prepared, "reference-kl.factor": factor})

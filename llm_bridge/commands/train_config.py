@@ -55,6 +55,9 @@ class TrainConfig:
     """A run in a TOML file of your own, which the other options override."""
     recipe: str | None = None
     """A run of the package's recipes in place of a file: NAME or NAME:RUN (policy-entropy recipes)."""
+    like: Path | None = None
+    """A recipe of another engine (policy-entropy translate), whose loss, samples and model the other
+    options override."""
     launcher: str | None = None
     """Another number of processes and machines for the run in that file."""
     model: str = "small-sums"

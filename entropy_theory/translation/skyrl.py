@@ -1,0 +1,72 @@
+"""SkyRL's options: ``trainer.algorithm`` (skyrl/backends/skyrl_train/utils/ppo_utils.py)."""
+
+from __future__ import annotations
+
+import math
+
+from entropy_theory.translation.engine import Choice, Engine, Loss, Term
+
+A, S = "trainer.algorithm.", "generator.sampling_params."
+_CLIP = {"clip_low": A + "eps_clip_low", "clip_high": A + "eps_clip_high"}
+_WHOLE = {"cov_log_prob": "current", "at_least_one": True}
+SKYRL = Engine(
+    name="skyrl", version="0.3", style="overrides",
+    defaults={
+        A + "advantage_estimator": "grpo", A + "grpo_norm_by_std": True,
+        A + "policy_loss_type": "regular",
+        A + "loss_reduction": "token_mean", A + "max_seq_len": None, A + "eps_clip_low": 0.2,
+        A + "eps_clip_high": 0.2, A + "clip_ratio_c": 3.0, A + "use_kl_loss": True,
+        A + "kl_loss_coef": 0.001, A + "kl_estimator_type": "k3", A + "use_kl_in_reward": False,
+        A + "kl_ctrl.type": "fixed", A + "use_entropy_loss": False, A + "entropy_loss_coef": 0.01,
+        A + "advantage_batch_normalize": False, A + "clip_cov.clip_ratio": 2e-4,
+        A + "clip_cov.clip_cov_lb": 1.0, A + "clip_cov.clip_cov_ub": 5.0, A + "kl_cov.kl_cov_frac": 0.2,
+        A + "kl_cov.ppo_kl_coef": 1.0, A + "sapo.tau_pos": 1.0, A + "sapo.tau_neg": 1.05,
+        A + "cispo.cispo_eps_clip_low": 0.0, A + "cispo.cispo_eps_clip_high": 5.0,
+        A + "dppo.dppo_type": "binary_tv", A + "dppo.delta_low": 0.2, A + "dppo.delta_high": 0.2,
+        S + "temperature": 1.0, S + "top_p": 1.0, S + "top_k": -1, S + "min_p": 0.0,
+        S + "max_generate_length": 1024, "generator.n_samples_per_prompt": 5,
+        "trainer.policy.optimizer_config.lr": 1e-6, "trainer.policy.model.path": None,
+    },
+    settings={
+        "model": "trainer.policy.model.path", "temperature": S + "temperature", "top_p": S + "top_p",
+        "top_k": S + "top_k", "min_p": S + "min_p",
+        "samples_per_prompt": "generator.n_samples_per_prompt",
+        "max_new_tokens": S + "max_generate_length",
+        "learning_rate": "trainer.policy.optimizer_config.lr",
+    },
+    loss=Choice(by=(A + "policy_loss_type",), of={
+        ("regular",): Loss(rule="grpo", options=_CLIP),
+        ("dual_clip",): Loss(rule="grpo", options={**_CLIP, "dual_clip": A + "clip_ratio_c"}),
+        ("gspo",): Loss(rule="gspo", options=_CLIP),
+        ("clip_cov",): Loss(
+            rule="clip-cov", fixed=_WHOLE, base=Loss(rule="grpo", options=_CLIP),
+            options={"ratio": A + "clip_cov.clip_ratio", "lower": A + "clip_cov.clip_cov_lb",
+                     "upper": A + "clip_cov.clip_cov_ub"}),
+        ("kl_cov",): Loss(
+            rule="kl-cov", fixed=_WHOLE,
+            base=Loss(rule="grpo", fixed={"clip_low": math.inf, "clip_high": math.inf}),
+            options={"ratio": A + "kl_cov.kl_cov_frac", "coefficient": A + "kl_cov.ppo_kl_coef"}),
+    }),
+    estimator=Choice(by=(
+        A + "advantage_estimator", A + "grpo_norm_by_std", A + "advantage_batch_normalize"),
+                     of={("grpo", True, False): ("group-normalized", 1),
+                         ("grpo", False, False): ("group-centered", 0),
+                         ("rloo", True, False): ("leave-one-out", 0)}),
+    normalization=Choice(by=(A + "loss_reduction",), of={
+        ("token_mean",): ("token-mean", None), ("sequence_mean",): ("sequence-mean", None),
+        ("seq_mean_token_sum_norm",): ("dr-grpo", A + "max_seq_len")}),
+    terms=(
+        Term(rule="reference-kl", on={A + "use_kl_in_reward": True, A + "kl_ctrl.type": "fixed"},
+             positive=A + "kl_loss_coef", options={"coefficient": A + "kl_loss_coef"},
+             fixed={"placement": "reward"},
+             chosen=(("estimator", Choice(by=(A + "kl_estimator_type",), of={("k1",): "k1"})),)),
+        # Averaged in each sequence, then over sequences, whatever the loss's reduction.
+        Term(rule="reference-kl", on={A + "use_kl_loss": True}, positive=A + "kl_loss_coef",
+             options={"coefficient": A + "kl_loss_coef"},
+             fixed={"placement": "loss", "normalization": "sequence-mean"},
+             chosen=(("estimator", Choice(by=(A + "kl_estimator_type",),
+                                          of={("k3",): "k3", ("k2",): "k2"})),)),
+        Term(rule="entropy-bonus", on={A + "use_entropy_loss": True}, positive=A + "entropy_loss_coef",
+             options={"coefficient": A + "entropy_loss_coef"}, fixed={"normalization": "token-mean"}),
+    ),
+)

@@ -1,0 +1,165 @@
+"""Holds recipes to what engines do with them: each engine's table both ways, and what is told of them."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+
+from entropy_theory import translation
+from entropy_theory.translation import ENGINES, UntranslatableError, files
+from entropy_theory.translation.command import as_options, train_options, translate
+from entropy_theory.translation.recipe import as_table, differences
+from entropy_theory.update_rules import rule_options
+
+VERL = """
+# DAPO as verl's users run it
+clip_high=0.28
+args=(
+  --unused
+)
+python3 -m verl.trainer.main_ppo \\
+    algorithm.adv_estimator=grpo  algorithm.use_kl_in_reward=False \\
+    actor_rollout_ref.actor.clip_ratio_low=0.2 \\
+    actor_rollout_ref.actor.clip_ratio_high=${clip_high} \\
+    actor_rollout_ref.actor.clip_ratio_c=10.0 \\
+    actor_rollout_ref.rollout.n=16 +trainer.mine=1 "$@"
+"""
+
+
+def drawn(engine, rng):
+    """Draw options that an engine's table reads: one key per choice, numbers near the defaults."""
+    choices = [engine.loss, engine.normalization, engine.estimator,
+               *(choice for term in engine.terms for _, choice in term.chosen)]
+    given = {}
+    for choice in choices:
+        fitting = [key for key in choice.of if all(
+            given.get(name, value) == value for name, value in zip(choice.by, key, strict=True))]
+        given |= dict(zip(choice.by, rng.choice(fitting), strict=True)) if fitting else {}
+    for name, value in engine.defaults.items():
+        if isinstance(value, float) and name not in engine.only and name not in given:
+            given[name] = round(value * rng.uniform(0.5, 1.5), 4)
+    given[engine.settings["max_new_tokens"]] = rng.choice((64, 100))
+    for term in engine.terms:
+        if term.refusal:
+            given |= {term.positive: 0.0} if term.positive else {next(iter(term.on)): False}
+            continue
+        for name, value in term.on.items():
+            given[name] = rng.choice((value, False)) if value is True else value
+        if rng.random() < 0.5:
+            given[term.positive] = 0.0
+    return given
+
+
+def recipes(engine, number, seed=0):
+    rng = random.Random(f"{engine.name} {seed}")
+    found = []
+    while len(found) < number:
+        given = drawn(engine, rng)
+        try:
+            found.append(translation.read(engine.name, given))
+        except ValueError:  # two KLs, or options that contradict each other
+            continue
+    return found
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_what_is_written_for_an_engine_is_read_as_it_was(name):
+    for recipe in recipes(ENGINES[name], 50):
+        options, lost = translation.write(name, recipe)
+        assert not lost
+        back = translation.read(name, options)
+        assert list(differences(recipe.rule, back.rule)) == []
+        assert back.settings == recipe.settings
+        assert rule_options.from_table(as_table(recipe.rule)) == recipe.rule
+
+
+@pytest.mark.parametrize(("here", "there"), [*itertools.permutations(ENGINES, 2)])
+def test_what_another_engine_does_not_carry_is_told_and_all_else_is_there(here, there):
+    carried = 0
+    for recipe in recipes(ENGINES[here], 50):
+        try:
+            options, lost = translation.write(there, recipe)
+        except UntranslatableError:
+            continue
+        back = translation.read(there, options)
+        told = {line.partition(":")[0] for line in lost}
+        apart = {place for place, *_ in differences(recipe.rule, back.rule)}
+        apart |= {name for name, value in recipe.settings.items() if value != back.settings[name]}
+        assert told == apart
+        carried += not lost
+    assert carried, "no recipe of fifty goes over whole"
+
+
+def test_a_script_is_read_with_its_variables_and_its_defaults_are_told(tmp_path, capsys):
+    script = tmp_path / "run.sh"
+    script.write_text(VERL + "    actor_rollout_ref.actor.kl_loss_coef=0.01\n")
+    given = files.options_of(script)
+    assert given["actor_rollout_ref.actor.clip_ratio_high"] == 0.28
+    assert given["+trainer.mine"] == 1
+    recipe = translation.read("verl", given)
+    assert (recipe.rule.clip_high, recipe.rule.dual_clip) == (0.28, 10.0)
+    assert recipe.settings["samples_per_prompt"] == 16
+    translate((str(script),), to="policy-entropy")
+    shown = capsys.readouterr().out
+    assert "--rule-options clip_high=0.28" in shown.replace("normalization=token-mean std_ddof=1 ", "")
+    assert "--samples 16" in shown
+
+
+@pytest.mark.parametrize(("engine", "given", "without"), [
+    # verl's ppo_trainer.yaml sets both sides, so that the common bound is read nowhere.
+    ("verl", {"algorithm.adv_estimator": "grpo", "actor_rollout_ref.actor.clip_ratio": 0.3},
+     "actor_rollout_ref.actor.clip_ratio"),
+    ("verl", {"algorithm.adv_estimator": "grpo", "actor_rollout_ref.actor.kl_loss_coef": 0.3},
+     "actor_rollout_ref.actor.kl_loss_coef"),
+    ("slime", {"kl_coef": 0.1}, "kl_coef"),
+    ("trl", {"sapo_temperature_pos": 2.0}, "sapo_temperature_pos"),
+    ("openrlhf", {"algo.advantage.estimator": "rloo", "algo.kl.init_coef": 0.0, "actor.eps_clip": 0.3,
+                  "actor.eps_clip_low_high": [0.1, 0.2]}, "actor.eps_clip"),
+])
+def test_an_option_that_the_engine_does_not_read_is_told(engine, given, without):
+    assert translation.read(engine, given).without_effect == (without,)
+
+
+def test_a_bound_that_holds_in_place_of_another_is_read():
+    given = {"algorithm.adv_estimator": "grpo", "actor_rollout_ref.actor.clip_ratio": 0.3,
+             "actor_rollout_ref.actor.clip_ratio_low": None}
+    rule = translation.read("verl", given).rule
+    assert (rule.clip_low, rule.clip_high, rule.dual_clip) == (0.3, 0.2, 3.0)
+    assert translation.read("trl", {"epsilon": 0.1}).rule.clip_high == 0.1
+    given = {"algo.kl.init_coef": 0, "actor.eps_clip_low_high": [0.1, 0.4],
+             "algo.advantage.estimator": "group_norm"}
+    assert translation.read("openrlhf", given).rule.clip_high == 0.4
+
+
+def test_verl_always_clips_twice_and_is_told_when_it_must_not():
+    recipe = translation.read("trl", {})
+    options, lost = translation.write("verl", recipe)
+    assert options["actor_rollout_ref.actor.clip_ratio_c"] > 4.9e8
+    assert not lost
+    recipe = translation.read("verl", {"algorithm.adv_estimator": "grpo"})
+    assert recipe.by_default == ("grpo.dual_clip = 3.0 (actor_rollout_ref.actor.clip_ratio_c)",)
+
+
+@pytest.mark.parametrize(("words", "message"), [
+    (("algorithm.adv_estimater=grpo",), "did you mean algorithm.adv_estimator"),
+    (("algorithm.adv_estimator=gae",), "no rule here does what algorithm.adv_estimator=gae does"),
+    (("epsilon=0.3", "delta=1.1"), "below the upper clip"),
+    (("actor.eps_clip=0.2", "algo.advantage.estimator=rloo"), "after they are normalized"),
+    (("epsilon=-1",), "trl: clip_low must be at least 0"),
+    ((), "name a recipe"),
+    (("nothing.yaml",), "nothing.yaml"),
+    (("a=1",), "name the engine"),
+])
+def test_a_mistake_is_named(words, message):
+    with pytest.raises((ValueError, OSError), match=message.replace("(", r"\(")):
+        translate(words)
+
+
+def test_flags_are_written_as_flags():
+    assert as_options({"eps_clip_high": 0.28, "use_kl_loss": True, "normalize_advantages": False,
+                       "actor.eps_clip_low_high": [0.2, 0.28]}, "flags").split("\n") == [
+        "  --eps-clip-high 0.28", "  --use-kl-loss", "  --actor.eps_clip_low_high 0.2 0.28"]
+    recipe = translation.read("trl", {"temperature": 0.7, "epsilon_high": 0.28})
+    assert train_options(recipe)["trl_options"] == ("temperature=0.7",)
