@@ -54,7 +54,8 @@ class Choice:
         """Return the options of a decision that go with those made already; none where there are none."""
         for values, found in self.of.items():
             options = dict(zip(self.by, values, strict=True))
-            if found == decision and all(made.get(name, options[name]) == options[name] for name in options):
+            agrees = all(made.get(name, value) == value for name, value in options.items())
+            if found == decision and agrees:
                 return options
         return {}
 
