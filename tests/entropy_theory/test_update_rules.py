@@ -1,4 +1,4 @@
-"""Guards update_rules/ and advantages.py: the formulas, every rule on both backends, any batch cut."""
+"""Guards update_rules/ and advantages/: the formulas, every rule on both backends, any batch cut."""
 
 import functools
 import itertools
