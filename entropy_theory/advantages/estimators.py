@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
 from entropy_theory import rounding
-from entropy_theory.advantages.groups import Groups, check_equal_weights
+from entropy_theory.advantages.groups import Groups, check_equal_weights, over_sample_deviation
 from entropy_theory.array_types import Array, TokenColumn, TokenMask
 from entropy_theory.policy import namespace, to_numpy
 from entropy_theory.token_batch import TokenBatch, sequence_value, sequence_weight
@@ -29,15 +28,8 @@ def group_normalized(batch: TokenBatch, rows: TokenMask, *, ddof: int = 0) -> To
         ddof: 0 divides by G (population), 1 by G - 1 (what verl and TRL do); 1 needs equally
             weighted samples.
     """
-    xp = namespace(batch.reward)
     group = Groups(batch, rows)
-    normalized = group.normalized(batch.reward)
-    if ddof:
-        check_equal_weights(batch, rows, "a standard deviation over G - 1")
-        # In a group of one all rewards are equal, and its advantage is 0 whatever divides it.
-        size = xp.clip(group.size, 1, None)
-        normalized = normalized / xp.sqrt(size / xp.clip(size - ddof, 1, None))
-    return normalized
+    return over_sample_deviation(group.normalized(batch.reward), batch, rows, group, ddof)
 
 
 def leave_one_out(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
@@ -65,6 +57,59 @@ def batch_normalized(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
 def group_centered_batch_normalized(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
     """R minus its group's mean, over the batch's standard deviation (REINFORCE++-baseline)."""
     return Groups(batch.replace(group=None), rows).normalized(group_centered(batch, rows))
+
+
+def above_length_weighted(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
+    """R minus the mean of the group's rewards by length (OPO, arXiv 2505.23585).
+
+    The baseline sum |o| R / sum |o| has the least variance where the squared norm of an answer's gradient
+    grows as its length. verl's ``opo``.
+    """
+    xp = namespace(batch.weight)
+    length = xp.sum(xp.astype(rows, batch.weight.dtype), axis=-1, keepdims=True)
+    return Groups(batch.replace(weight=batch.weight * length), rows).centered(batch.reward)
+
+
+def signal_weighted(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
+    """(R - mean) x B / (B - M), M of B answers being in groups of equal rewards (GPG, arXiv 2504.02546).
+
+    GPG takes it without a ratio: ``reinforce`` with this estimator. verl's ``gpg`` has for B - M the
+    number of answers whose reward is not 0, so that its step hangs on how many are right.
+    """
+    xp = namespace(batch.weight)
+    weight = sequence_weight(batch, rows)
+    flat = xp.any(without_signal(batch, rows), axis=-1, keepdims=True)
+    total, live = (xp.sum(column, axis=-2, keepdims=True)
+                   for column in (weight, xp.where(flat, xp.zeros_like(weight), weight)))
+    factor = total / xp.where(live > 0, live, xp.ones_like(live))
+    return group_centered(batch, rows) * factor
+
+
+def max_likelihood(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
+    """(R - mean) / mean within each prompt's group (MaxRL, arXiv 2602.02710).
+
+    With rewards 0 and 1 it is the gradient of the logarithm of the chance of a right answer, but for
+    groups without one, which get 0. The division by the mean is TRL's MaxRLTrainer's.
+
+    Raises:
+        ValueError: a reward below 0.
+    """
+    xp = namespace(batch.reward)
+    if not batch.checked and not bool(xp.all(~rows | (batch.reward >= 0))):
+        raise ValueError("the maximum-likelihood advantage needs rewards of at least 0")
+    group = Groups(batch, rows)
+    mean = group.mean(batch.reward)
+    some = mean > 0
+    advantage = group.centered(batch.reward) / xp.where(some, mean, xp.ones_like(mean))
+    return xp.where(some, advantage, xp.zeros_like(advantage))
+
+
+def signed(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
+    """2 R - 1: 1 at right answers and -1 at wrong ones, no baseline (arXiv 2506.01347).
+
+    With rewards of 1 and -1 take `reward`.
+    """
+    return 2 * batch.reward - 1
 
 
 def group_mean(batch: TokenBatch, rows: TokenMask, column: Array) -> TokenColumn:
@@ -256,13 +301,3 @@ def equal_reward_groups(batch: TokenBatch, rows: TokenMask) -> Array:
     flat = xp.max(xp.where(degenerate, weight, xp.zeros_like(weight)), axis=-1, keepdims=True)
     total = xp.sum(weight, axis=(-2, -1))
     return xp.sum(flat, axis=(-2, -1)) / xp.where(total > 0, total, xp.ones_like(total))
-
-
-ESTIMATORS: dict[str, Callable[..., Array]] = {
-    "reward": reward,
-    "group-normalized": group_normalized,
-    "group-centered": group_centered,
-    "leave-one-out": leave_one_out,
-    "reinforce++": batch_normalized,
-    "reinforce++-baseline": group_centered_batch_normalized,
-}

@@ -32,6 +32,19 @@ def check_equal_weights(batch: TokenBatch, rows: Array, what: str) -> None:
         )
 
 
+def over_sample_deviation(
+    normalized: Array, batch: TokenBatch, rows: Array, group: Groups, ddof: int
+) -> Array:
+    """What is over a deviation over G, over one over G - ddof instead."""
+    if not ddof:
+        return normalized
+    check_equal_weights(batch, rows, "a standard deviation over G - 1")
+    xp = namespace(batch.reward)
+    # In a group of one all rewards are equal, and its advantage is 0 whatever divides it.
+    size = xp.clip(group.size, 1, None)
+    return normalized / xp.sqrt(size / xp.clip(size - ddof, 1, None))
+
+
 class Groups:
     """Weighted statistics of a sequence-level column over each prompt's group, at its rows.
 
@@ -89,15 +102,52 @@ class Groups:
 
     def normalized(self, column: Array) -> Array:
         """`centered` over the standard deviation of its group, whatever the unit of the column."""
-        xp = self._xp
         centered, spread = self._centered(column)
+        return self._over_deviation(centered, centered, spread)
+
+    def over_deviation(self, difference: Array, column: Array) -> Array:
+        """A difference of values of the column over the standard deviation of its group."""
+        return self._over_deviation(difference, *self._centered(column))
+
+    def _over_deviation(self, difference: Array, centered: Array, spread: Array) -> Array:
+        xp = self._xp
         # Squares of very small or large numbers leave the format. Usual ones stay as they are.
         usual = (spread <= 0) | ((spread > 2.0**-60) & (spread < 2.0**60))
-        centered = centered / xp.where(usual, xp.ones_like(spread), spread)
+        unit = xp.where(usual, xp.ones_like(spread), spread)
+        centered = centered / unit
         deviation = xp.sqrt(self.mean(centered * centered))
         some = deviation > 0
-        normalized = centered / xp.where(some, deviation, xp.ones_like(deviation))
+        normalized = difference / unit / xp.where(some, deviation, xp.ones_like(deviation))
         return xp.where(some, normalized, xp.zeros_like(normalized))
+
+    def without_rounding(self, difference: Array, column: Array) -> Array:
+        """A difference of values of the column, 0 where these are equal but for rounding."""
+        low, high, magnitude = self._range(column)
+        rounded = rounding.tolerance(column) * magnitude
+        none = rounding.equal(low, high, magnitude) | (abs(difference) < rounded)
+        return self._xp.where(none, self._xp.zeros_like(difference), difference)
+
+    def margin(self, column: Array) -> Array:
+        """By how much the group's largest value is above the next, at its row; 0 at all others.
+
+        Several that are largest but for rounding have no margin.
+        """
+        xp, (_, high, magnitude) = self._xp, self._range(column)
+        value = self._value(column)
+        largest = self._present & (high - value < rounding.tolerance(column) * magnitude)
+        alone = self._sum(xp.astype(largest, self._weight.dtype)) == 1
+        rest = self._extreme(xp.where(largest, xp.full_like(value, -math.inf), value))
+        alone = alone & largest & xp.isfinite(rest)
+        return xp.where(alone, value - xp.where(alone, rest, value), xp.zeros_like(value))
+
+    def ascending(self, column: Array) -> Ascending:
+        """The column's values in each group, from the smallest."""
+        value = self._value(column)
+        xp, zeros = self._xp, self._xp.zeros_like(value)
+        tolerance = rounding.tolerance(column) * self._range(column)[2]
+        return Ascending.of(
+            self._prompts, xp.where(self._present, value, xp.full_like(value, math.inf)),
+            xp.where(self._present, self.share, zeros), xp.where(self._present, tolerance, zeros))
 
     def _range(self, column: Array) -> tuple[Array, Array, Array]:
         """Smallest and largest value in each row's group, and the magnitude that rounding is relative to.
@@ -176,6 +226,35 @@ class PromptRows:
             rows=made(np.maximum(rows, 0)), is_filling=made(filling) if filling.any() else None,
             prompt=made(prompt_of), most=most)
 
+    def listed(self, values: Array, nothing: float) -> Array:
+        """List numbers of rows, [..., sequences], prompt by prompt: [..., prompts, most]."""
+        xp = namespace(values)
+        rows = self._by_prompt(self.rows)
+        found = xp.take_along_axis(values, _wide(xp, rows, values), axis=-1)
+        if self.is_filling is not None:
+            filling = self._by_prompt(self.is_filling)
+            found = xp.where(_wide(xp, filling, values), xp.full_like(found, nothing), found)
+        return xp.reshape(found, (*values.shape[:-1], rows.shape[-1] // self.most, self.most))
+
+    def places(self) -> Array:
+        """Where each row is in what `listed` returns, counted through: [..., sequences]."""
+        rows = to_numpy(self.rows)
+        prompts = rows.shape[-1] // self.most
+        member = np.ones(rows.shape, bool) if self.is_filling is None else ~to_numpy(self.is_filling)
+        slot = np.arange(rows.shape[-1]) % prompts * self.most + np.arange(rows.shape[-1]) // prompts
+        found = np.zeros(to_numpy(self.prompt).shape, dtype=int)
+        for lead in np.ndindex(rows.shape[:-1]):
+            found[lead][rows[lead][member[lead]]] = slot[member[lead]]
+        return self._like(found)
+
+    def _by_prompt(self, columns: Array) -> Array:
+        array = to_numpy(columns)
+        array = array.reshape(*array.shape[:-1], self.most, -1)
+        return self._like(np.swapaxes(array, -1, -2).reshape(*array.shape[:-2], -1).copy())
+
+    def _like(self, array: np.ndarray) -> Array:
+        return namespace(self.rows).asarray(array, device=array_api_compat.device(self.rows))
+
     def reduced(self, reduce: Callable[..., Array], values: Array, nothing: float) -> Array:
         """Reduce [..., sequences, 1] over each row's prompt, back at the rows.
 
@@ -197,3 +276,45 @@ class PromptRows:
 def _wide(xp: Any, index: Array, values: Array) -> Array:
     """Broadcast an index [..., n] to the leading axes of the values, as the array API asks."""
     return xp.broadcast_to(index, (*values.shape[:-1], index.shape[-1]))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ascending:
+    """The values of every group from the smallest, each group's in a line: [..., groups, most]."""
+
+    values: Array
+    """Ascending; infinite where a group has fewer rows than the largest, and at those not of it."""
+    share: Array
+    """The row's share of its group's weight; 0 for rows that do not count."""
+    tolerance: Array
+    """By how much values of the group may differ by rounding alone."""
+    rank: Array
+    """The place of each row of a group in this order."""
+    place: Array | None
+    """Where in the groups each row is, [..., sequences]; None where all rows are one group."""
+
+    @classmethod
+    def of(cls, prompts: PromptRows | None, values: Array, share: Array, tolerance: Array) -> Ascending:
+        """Order columns [..., sequences, 1]."""
+        xp = namespace(values)
+        place = None
+        columns = [xp.broadcast_to(column, values.shape)[..., 0] for column in (values, share, tolerance)]
+        if prompts is None:
+            columns = [column[..., None, :] for column in columns]
+        else:
+            columns = [prompts.listed(column, nothing)
+                       for column, nothing in zip(columns, (math.inf, 0.0, 0.0), strict=True)]
+            place = prompts.places()
+        order = xp.argsort(columns[0], axis=-1, stable=True)
+        values, share = (xp.take_along_axis(column, order, axis=-1) for column in columns[:2])
+        return cls(values=values, share=share, tolerance=xp.max(columns[2], axis=-1, keepdims=True),
+                   rank=xp.argsort(order, axis=-1, stable=True), place=place)
+
+    def back(self, table: Array) -> Array:
+        """Bring numbers in this order, [..., groups, most], back to the rows: [..., sequences, 1]."""
+        xp = namespace(table)
+        table = xp.take_along_axis(xp.broadcast_to(table, self.values.shape), self.rank, axis=-1)
+        if self.place is None:
+            return table[..., 0, :, None]
+        flat = xp.reshape(table, (*table.shape[:-2], table.shape[-2] * table.shape[-1]))
+        return xp.take_along_axis(flat, _wide(xp, self.place, flat), axis=-1)[..., None]
