@@ -163,7 +163,8 @@ def advantage_options(rule: UpdateRule) -> tuple[str, ...]:
     """Return the rule's options about advantages, which a batch that brings its own overrules."""
     if isinstance(rule, Modifier):
         return ()
-    return ("estimator", "std_ddof", "dynamic_sampling", "overlong_buffer", "group_size", "max_length")
+    return ("estimator", "estimator_parameter", "std_ddof", "dynamic_sampling", "overlong_buffer",
+            "group_size", "max_length")
 
 
 def needs_model_output(rule: UpdateRule) -> bool:
