@@ -16,13 +16,15 @@ from entropy_theory.support.user_errors import lookup
 from entropy_theory.translation import engine as _engine
 from entropy_theory.translation.engine import Engine
 from entropy_theory.translation.openrlhf import OPENRLHF
+from entropy_theory.translation.prime_rl import PRIME_RL
 from entropy_theory.translation.recipe import Recipe, UntranslatableError
 from entropy_theory.translation.skyrl import SKYRL
 from entropy_theory.translation.slime import SLIME
 from entropy_theory.translation.trl import TRL
 from entropy_theory.translation.verl import VERL
 
-ENGINES: dict[str, Engine] = {each.name: each for each in (TRL, VERL, SKYRL, OPENRLHF, SLIME)}
+ENGINES: dict[str, Engine] = {each.name: each for each in (
+    TRL, VERL, SKYRL, OPENRLHF, SLIME, PRIME_RL)}
 """The engines by name."""
 
 __all__ = ["ENGINES", "Engine", "Recipe", "UntranslatableError", "read", "recognized", "write"]

@@ -42,7 +42,8 @@ def translate(
     Args:
         recipe: a file (YAML, TOML, JSON, or a script that starts an engine), then options name=value that
             override it; or such options alone.
-        to: the engine to write the recipe for: trl, verl, skyrl, openrlhf, slime, or policy-entropy.
+        to: the engine to write the recipe for: trl, verl, skyrl, openrlhf, slime, prime-rl, or
+            policy-entropy.
         source: the engine that the recipe is for; by default the one that knows most of its options.
         json: write what was found to this file; "-" prints it.
     """
@@ -120,6 +121,8 @@ def as_options(options: Mapping[str, Any], style: str) -> str:
             if values is not None:  # a switch that is off is not written
                 flag = name if "." in name else name.replace("_", "-")
                 lines.append(" ".join(map(str, [f"--{flag}", *values])))
+    elif style == "toml":
+        lines = [f"{name} = {json_text.dumps(value)}" for name, value in options.items()]
     else:
         lines = [f"{name}={value}" for name, value in options.items()]
     return "\n".join(f"  {line}" for line in lines)

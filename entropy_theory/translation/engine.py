@@ -60,15 +60,41 @@ class Choice:
         return {}
 
 
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """An option of a rule that is ``factor`` times the engine's plus ``shift``."""
+
+    option: str
+    factor: float = 1.0
+    shift: float = 0.0
+    unset: Any = None
+    """The rule's value where the engine's is None."""
+
+    def read(self, options: Options) -> Any:
+        """Return the rule's value."""
+        value = options[self.option]
+        if value is None:
+            return self.unset
+        return value if (self.factor, self.shift) == (1, 0) else self.factor * value + self.shift
+
+    def write(self, value: Any) -> Any:
+        """Return the engine's value."""
+        if value == self.unset:
+            return None
+        return value if (self.factor, self.shift) == (1, 0) else (value - self.shift) / self.factor
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Loss:
     """A rule with the engine's options for its own."""
 
     rule: str
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str | Linear] = field(default_factory=dict)
     """The engine's options by the rule's."""
     fixed: Mapping[str, Any] = field(default_factory=dict)
     """Options of the rule that are always so in the engine."""
+    chosen: tuple[tuple[str, Choice], ...] = ()
+    """Options of the rule that the values of others decide."""
     base: Loss | None = None
     """The rule that it modifies, for one such as clip-cov."""
 
@@ -82,10 +108,11 @@ class Term:
     """The values of options with which it acts."""
     positive: str = ""
     """An option that must not be 0 or None for it to act."""
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str | Linear] = field(default_factory=dict)
     fixed: Mapping[str, Any] = field(default_factory=dict)
     chosen: tuple[tuple[str, Choice], ...] = ()
-    """Options of the rule that the values of others decide."""
+    inert: Mapping[str, Any] = field(default_factory=dict)
+    """Values of the rule's options with which it does nothing, and is left out."""
     shares_normalization: bool = False
     """Whether its option ``normalization`` is the loss's."""
     refusal: str = ""
@@ -196,7 +223,11 @@ def read(engine: Engine, given: Mapping[str, Any]) -> Recipe:
                 own = {name: choice.read(options) for name, choice in term.chosen}
                 if term.shares_normalization:
                     own["normalization"] = normalization
-                rule = _made(term.rule, term.options, {**term.fixed, **own, "base": rule}, options, [])
+                fixed = {**term.fixed, **own, "base": rule}
+                made = _made(term.rule, term.options, fixed, options, [])
+                idle = term.inert and all(
+                    getattr(made, name) == value for name, value in term.inert.items())
+                rule = rule if idle else made
     except UntranslatableError:
         raise
     except (TypeError, ValueError) as error:
@@ -266,21 +297,26 @@ def _acts(term: Term, options: Options) -> bool:
 
 
 def _loss(loss: Loss, shared: Mapping[str, Any], options: Options, by_default: list[str]) -> UpdateRule:
-    fixed = {**loss.fixed}
+    fixed = {**loss.fixed, **{name: choice.read(options) for name, choice in loss.chosen}}
     if loss.base is None:
+        known = {each.name for each in dataclasses.fields(update_rules.rule_class(loss.rule))}
+        if lacking := [f"{name}={value}" for name, value in shared.items()
+                       if value and name not in known | fixed.keys()]:
+            raise UntranslatableError(f"{options.engine.name}: rule '{loss.rule}' has no {lacking[0]}")
         fixed = {**shared, **fixed}
     else:
         fixed["base"] = _loss(loss.base, shared, options, by_default)
     return _made(loss.rule, loss.options, fixed, options, by_default)
 
 
-def _made(rule: str, names: Mapping[str, str], fixed: Mapping[str, Any], options: Options,
+def _made(rule: str, names: Mapping[str, str | Linear], fixed: Mapping[str, Any], options: Options,
           by_default: list[str]) -> UpdateRule:
     """Make a rule, and add to ``by_default`` what the engine sets otherwise than the rule unasked."""
     known = {each.name: each.default for each in dataclasses.fields(update_rules.rule_class(rule))}
-    own = {name: options[option] for name, option in names.items()}
-    by_default += [f"{rule}.{name} = {own[name]} ({option})" for name, option in names.items()
-                   if not options.has(option) and own[name] != known[name]]
+    linear = {name: _linear(option) for name, option in names.items()}
+    own = {name: each.read(options) for name, each in linear.items()}
+    by_default += [f"{rule}.{name} = {own[name]} ({each.option})" for name, each in linear.items()
+                   if not options.has(each.option) and own[name] != known[name]]
     return update_rules.get(rule, **own, **{name: fixed[name] for name in fixed if name in known})
 
 
@@ -293,33 +329,46 @@ def _written(
             if settings[name] != SETTINGS[name] or engine.defaults[option] not in (None, -1)}
     made |= dict(zip(engine.loss.by, values, strict=True))
     inner: Any = list(found.values())[-1]
-    made |= engine.normalization.write((inner.normalization, inner.max_length), made)
+    length, ddof = getattr(inner, "max_length", None), getattr(inner, "std_ddof", 0)
+    made |= engine.normalization.write((inner.normalization, length), made)
     for key, (name, option) in engine.normalization.of.items():
-        if name == inner.normalization and isinstance(option, str) and inner.max_length not in (None, 1):
-            made |= {**dict(zip(engine.normalization.by, key, strict=True)), option: inner.max_length}
-    for ddof in (inner.std_ddof, 1 - inner.std_ddof):
-        if chosen := engine.estimator.write((inner.estimator, ddof), made):
+        if name == inner.normalization and isinstance(option, str) and length not in (None, 1):
+            made |= {**dict(zip(engine.normalization.by, key, strict=True)), option: length}
+    for each_ddof in (ddof, 1 - ddof):
+        if chosen := engine.estimator.write((inner.estimator, each_ddof), made):
             made |= chosen
             break
     each: Loss | None = loss
     while each is not None:
-        made |= {option: getattr(found[each.rule], name) for name, option in each.options.items()}
+        made |= _values(found[each.rule], each.options)
+        for name, choice in each.chosen:
+            made |= choice.write(getattr(found[each.rule], name), made)
         each = each.base
     # A term that averages otherwise is written all the same, and told as lost.
     meant = [(term, part) for term in engine.terms if (part := found.get(term.rule)) is not None
              and all(getattr(part, name) == value for name, value in term.fixed.items()
                      if name != "normalization")]
     for term in engine.terms:
-        if not term.refusal:
-            made |= {name: False for name, value in term.on.items() if value is True}
-        elif term.positive and all(term.positive != other.positive for other, _ in meant):
+        switches = {} if term.refusal else {name: False for name in term.on if term.on[name] is True}
+        made |= switches
+        if not switches and term.positive and all(term.positive != other.positive for other, _ in meant):
             made[term.positive] = 0.0
     for term, part in meant:
         made |= term.on
-        made |= {option: getattr(part, name) for name, option in term.options.items()}
+        made |= _values(part, term.options)
         for name, choice in term.chosen:
             made |= choice.write(getattr(part, name), made)
     return made
+
+
+def _linear(option: str | Linear) -> Linear:
+    return Linear(option) if isinstance(option, str) else option
+
+
+def _values(rule: UpdateRule, options: Mapping[str, str | Linear]) -> dict[str, Any]:
+    """Return the engine's options for those of a rule."""
+    linear = {name: _linear(option) for name, option in options.items()}
+    return {each.option: each.write(getattr(rule, name)) for name, each in linear.items()}
 
 
 def _names(loss: Loss) -> list[str]:

@@ -2,10 +2,31 @@
 
 from __future__ import annotations
 
-from entropy_theory.translation.engine import Choice, Engine, Loss, Term
+from entropy_theory.translation.engine import Choice, Engine, Loss, Options, Term
 
 _CLIP = {"clip_low": "actor.eps_clip_low_high[0]", "clip_high": "actor.eps_clip_low_high[1]",
          "dual_clip": "actor.dual_clip"}
+_I = "algo.advantage.is_correction_"
+
+
+def _contradiction(options: Options) -> str:
+    level = options[_I + "level"]
+    if level != "off" and options["actor.policy_loss_type"] == "gspo":
+        return f"{_I}level={level} with gspo has the sampler below its ratio, as no rule here has"
+    if level != "off" and options[_I + "gating"] != "ratio":
+        return f"no rule here gates by {options[_I + 'gating']} ({_I}gating)"
+    return ""
+
+
+def _corrected(level: str, mode: str, kind: str, bounds: str) -> Term:
+    rejects, sides = bounds == "reject_", enumerate(("low", "high"))
+    return Term(
+        rule="sampler-correction", on={_I + "level": level, _I + "mode": mode},
+        options={f"{bounds}{side}": f"{_I}threshold[{place}]" for place, side in sides},
+        fixed={"kind": kind, "reject": "geometric" if rejects else "none", "off_policy_threshold": None,
+               "above": "old"})
+
+
 OPENRLHF = Engine(
     name="openrlhf", version="0.11.2", style="flags",
     defaults={
@@ -29,7 +50,7 @@ OPENRLHF = Engine(
         "learning_rate": "actor.adam.lr",
     },
     fallback={f"actor.eps_clip_low_high[{side}]": "actor.eps_clip" for side in (0, 1)},
-    only={"algo.advantage.is_correction_level": ("off",)},
+    contradiction=_contradiction,
     loss=Choice(by=("actor.policy_loss_type",), of={
         ("ppo",): Loss(rule="grpo", options=_CLIP),
         # Each sequence counts the same there, whatever the aggregation.
@@ -42,6 +63,8 @@ OPENRLHF = Engine(
     normalization=Choice(by=("actor.loss_agg_mode",), of={
         ("token-mean",): ("token-mean", None), ("seq-mean-token-mean",): ("sequence-mean", None)}),
     terms=(
+        _corrected("token", "clip", "token-truncate", ""), _corrected("token", "mask", "token-mask", ""),
+        _corrected("seq", "mask", "token", "reject_"),
         Term(rule="reference-kl", on={"algo.kl.use_loss": True}, positive="algo.kl.init_coef",
              options={"coefficient": "algo.kl.init_coef"}, fixed={"placement": "loss"},
              chosen=(("estimator", Choice(

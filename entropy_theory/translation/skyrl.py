@@ -8,6 +8,7 @@ from entropy_theory.translation.engine import Choice, Engine, Loss, Term
 
 A, S = "trainer.algorithm.", "generator.sampling_params."
 _CLIP = {"clip_low": A + "eps_clip_low", "clip_high": A + "eps_clip_high"}
+_O = A + "off_policy_correction."
 _WHOLE = {"cov_log_prob": "current", "at_least_one": True}
 SKYRL = Engine(
     name="skyrl", version="0.3", style="overrides",
@@ -23,6 +24,11 @@ SKYRL = Engine(
         A + "kl_cov.ppo_kl_coef": 1.0, A + "sapo.tau_pos": 1.0, A + "sapo.tau_neg": 1.05,
         A + "cispo.cispo_eps_clip_low": 0.0, A + "cispo.cispo_eps_clip_high": 5.0,
         A + "dppo.dppo_type": "binary_tv", A + "dppo.delta_low": 0.2, A + "dppo.delta_high": 0.2,
+        _O + "tis_ratio_type": None, _O + "token_tis_ratio_clip_high": 2.0,
+        _O + "sequence_tis_ratio_clip_high": 5.0, _O + "sequence_mask_metric": None,
+        _O + "outlier_token_is_threshold_low": None, _O + "outlier_token_is_threshold_high": None,
+        _O + "token_mask_is_threshold_low": None, _O + "token_mask_is_threshold_high": None,
+        A + "zero_variance_filter": False,
         S + "temperature": 1.0, S + "top_p": 1.0, S + "top_k": -1, S + "min_p": 0.0,
         S + "max_generate_length": 1024, "generator.n_samples_per_prompt": 5,
         "trainer.policy.optimizer_config.lr": 1e-6, "trainer.policy.model.path": None,
@@ -34,10 +40,24 @@ SKYRL = Engine(
         "max_new_tokens": S + "max_generate_length",
         "learning_rate": "trainer.policy.optimizer_config.lr",
     },
+    only={A + "zero_variance_filter": (False,), _O + "sequence_mask_metric": (None,),
+          **{f"{_O}{what}_is_threshold_{side}": (None,) for what in ("outlier_token", "token_mask")
+             for side in ("low", "high")}},
     loss=Choice(by=(A + "policy_loss_type",), of={
         ("regular",): Loss(rule="grpo", options=_CLIP),
         ("dual_clip",): Loss(rule="grpo", options={**_CLIP, "dual_clip": A + "clip_ratio_c"}),
         ("gspo",): Loss(rule="gspo", options=_CLIP),
+        ("cispo",): Loss(rule="cispo", fixed={"anchor": "old"},
+                         options={"clip_low": A + "cispo.cispo_eps_clip_low",
+                                  "clip_high": A + "cispo.cispo_eps_clip_high"}),
+        ("sapo",): Loss(rule="sapo", fixed={"anchor": "old"},
+                        options={"tau_positive": A + "sapo.tau_pos", "tau_negative": A + "sapo.tau_neg"}),
+        # Its ratio is over what was sampled from, and is not truncated.
+        ("dppo",): Loss(
+            rule="dppo", fixed={"anchor": "sampling", "truncation": math.inf, "two_sided": False},
+            options={"delta_low": A + "dppo.delta_low", "delta_high": A + "dppo.delta_high"},
+            chosen=(("kind", Choice(by=(A + "dppo.dppo_type",), of={
+                ("binary_tv",): "total-variation", ("binary_kl",): "kl"})),)),
         ("clip_cov",): Loss(
             rule="clip-cov", fixed=_WHOLE, base=Loss(rule="grpo", options=_CLIP),
             options={"ratio": A + "clip_cov.clip_ratio", "lower": A + "clip_cov.clip_cov_lb",
@@ -51,11 +71,16 @@ SKYRL = Engine(
         A + "advantage_estimator", A + "grpo_norm_by_std", A + "advantage_batch_normalize"),
                      of={("grpo", True, False): ("group-normalized", 1),
                          ("grpo", False, False): ("group-centered", 0),
-                         ("rloo", True, False): ("leave-one-out", 0)}),
+                         **{(name, scaled, False): (ours, 0) for scaled in (True, False)
+                            for name, ours in (("rloo", "leave-one-out"), ("maxrl", "max-likelihood"))}}),
     normalization=Choice(by=(A + "loss_reduction",), of={
         ("token_mean",): ("token-mean", None), ("sequence_mean",): ("sequence-mean", None),
         ("seq_mean_token_sum_norm",): ("dr-grpo", A + "max_seq_len")}),
     terms=(
+        *(Term(rule="sampler-correction", on={_O + "tis_ratio_type": level},
+               options={"high": f"{_O}{level}_tis_ratio_clip_high"},
+               fixed={"kind": f"{level}-truncate", "low": 0.0, "reject": "none",
+                      "off_policy_threshold": None, "above": "old"}) for level in ("token", "sequence")),
         Term(rule="reference-kl", on={A + "use_kl_in_reward": True, A + "kl_ctrl.type": "fixed"},
              positive=A + "kl_loss_coef", options={"coefficient": A + "kl_loss_coef"},
              fixed={"placement": "reward"},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from entropy_theory.translation.engine import Choice, Engine, Loss, Term
 
 _CLIP = {"clip_low": "eps_clip", "clip_high": "eps_clip_high", "dual_clip": "eps_clip_c"}
-_GROUPED = ("grpo", "gspo")
+_GROUPED = ("grpo", "gspo", "cispo")
 SLIME = Engine(
     name="slime", version="of 2026-08-21", style="flags",
     defaults={
@@ -24,10 +24,12 @@ SLIME = Engine(
         "max_new_tokens": "rollout_max_response_len", "learning_rate": "lr",
     },
     fallback={"eps_clip_high": "eps_clip"},
-    only={"use_tis": (False,), "use_opsm": (False,)},
+    only={"use_opsm": (False,)},
     loss=Choice(by=("advantage_estimator", "use_rollout_logprobs"), of={
         ("grpo", False): Loss(rule="grpo", options=_CLIP),
         ("gspo", False): Loss(rule="gspo", options=_CLIP),
+        ("cispo", False): Loss(rule="cispo", fixed={"anchor": "old"},
+                               options={"clip_low": "eps_clip", "clip_high": "eps_clip_high"}),
         ("reinforce_plus_plus_baseline", False): Loss(rule="grpo", options=_CLIP),
     }),
     estimator=Choice(
@@ -40,6 +42,10 @@ SLIME = Engine(
     normalization=Choice(by=("calculate_per_token_loss",), of={
         (False,): ("sequence-mean", None), (True,): ("token-mean", None)}),
     terms=(
+        Term(rule="sampler-correction", on={"use_tis": True},
+             options={"low": "tis_clip_low", "high": "tis_clip"},
+             fixed={"kind": "token-truncate", "reject": "none", "off_policy_threshold": None,
+                    "above": "old"}),
         Term(rule="reference-kl", on={"use_kl_loss": True}, positive="kl_loss_coef",
              options={"coefficient": "kl_loss_coef"}, fixed={"placement": "loss"},
              chosen=(("estimator", Choice(by=("kl_loss_type", "use_unbiased_kl"), of={

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from entropy_theory.translation.engine import Choice, Engine, Loss, Options, Term
+from entropy_theory.translation.engine import Choice, Engine, Linear, Loss, Options, Term
 
 _CLIP = {"clip_low": "epsilon", "clip_high": "epsilon_high", "dual_clip": "delta"}
 _NORMALIZATIONS = {
     "grpo": ("sequence-mean", None), "dapo": ("token-mean", None), "bnpo": ("token-mean", None),
     "dr_grpo": ("dr-grpo", "max_completion_length"), "luspo": ("dr-grpo", 1),
+    "cispo": ("token-mean", None), "sapo": ("sequence-mean", None), "vespo": ("token-mean", None),
 }
 
 
@@ -44,19 +45,40 @@ TRL = Engine(
         "max_new_tokens": "max_completion_length", "learning_rate": "learning_rate",
     },
     fallback={"epsilon_high": "epsilon"},
-    only={"top_entropy_quantile": (1.0,), "use_adaptive_entropy": (False,),
-          "off_policy_mask_threshold": (None,)},
+    only={"use_adaptive_entropy": (False,)},
     contradiction=_contradiction,
     loss=Choice(by=("loss_type", "importance_sampling_level"), of={
         (kind, level): Loss(rule=rule, options=_CLIP)
-        for kind in _NORMALIZATIONS for level, rule in (("token", "grpo"), ("sequence", "gspo"))}),
+        for kind in ("grpo", "dapo", "bnpo", "dr_grpo", "luspo")
+        for level, rule in (("token", "grpo"), ("sequence", "gspo"))} | {
+        # An upper bound alone, and on the ratio itself.
+        ("cispo", "token"): Loss(rule="cispo", options={"clip_high": Linear("epsilon_high", shift=-1.0)},
+                                 fixed={"clip_low": 1.0, "anchor": "old"}),
+        ("sapo", "token"): Loss(
+            rule="sapo", fixed={"anchor": "old"},
+            options={"tau_positive": "sapo_temperature_pos", "tau_negative": "sapo_temperature_neg"}),
+        ("vespo", "token"): Loss(
+            rule="vespo", fixed={"anchor": "old"},
+            options={"power_positive": "vespo_k_pos", "decay_positive": "vespo_lambda_pos",
+                     "power_negative": "vespo_k_neg", "decay_negative": "vespo_lambda_neg"}),
+    }),
     estimator=Choice(by=("scale_rewards",), of={
         ("group",): ("group-normalized", 1), ("none",): ("group-centered", 0),
         (True,): ("group-normalized", 1), (False,): ("group-centered", 0)}),
     normalization=Choice(by=("loss_type",), of={(kind,): each for kind, each in _NORMALIZATIONS.items()}),
     terms=(
-        Term(rule="", on={"use_vllm": True, "vllm_importance_sampling_correction": True},
-             refusal="the correction of vLLM's probabilities (vllm_importance_sampling_correction)"),
+        Term(rule="sampler-correction", fixed={"reject": "none", "above": "old"},
+             options={"low": Linear("vllm_importance_sampling_clip_min", unset=0.0),
+                      "high": "vllm_importance_sampling_clip_max",
+                      "off_policy_threshold": "off_policy_mask_threshold"},
+             inert={"kind": "none", "off_policy_threshold": None},
+             chosen=(("kind", Choice(
+                 by=("use_vllm", "vllm_importance_sampling_correction", "vllm_importance_sampling_mode"),
+                 of={(vllm, on, mode): mode.replace("_", "-") if vllm and on else "none"
+                     for vllm in (True, False) for on in (True, False)
+                     for mode in ("sequence_mask", "token_mask", "token_truncate", "sequence_truncate")},
+             )),)),
+        Term(rule="top-entropy", options={"share": "top_entropy_quantile"}, inert={"share": 1.0}),
         Term(rule="reference-kl", positive="beta", options={"coefficient": "beta"},
              fixed={"placement": "loss"},
              chosen=(("estimator", Choice(by=("use_bias_correction_kl",),

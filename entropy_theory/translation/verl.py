@@ -26,6 +26,10 @@ VERL = Engine(
         G + "use_kl_in_reward": False, G + "kl_penalty": "kl", G + "kl_ctrl.type": "fixed",
         G + "kl_ctrl.kl_coef": 0.001, G + "kl_ctrl.horizon": 10000, G + "kl_ctrl.target_kl": 0.1,
         R + "temperature": 1.0, R + "top_p": 1.0, R + "top_k": -1, R + "n": 1,
+        G + "rollout_correction.rollout_is": None, G + "rollout_correction.rollout_is_threshold": 2.0,
+        G + "rollout_correction.rollout_rs": None, G + "rollout_correction.rollout_rs_threshold": None,
+        G + "rollout_correction.bypass_mode": False,
+        G + "rollout_correction.rollout_is_batch_normalize": False,
         "data.max_response_length": 512, "actor_rollout_ref.model.path": None,
     },
     settings={
@@ -35,10 +39,24 @@ VERL = Engine(
     },
     fallback={A + "clip_ratio_low": A + "clip_ratio", A + "clip_ratio_high": A + "clip_ratio",
               A + "loss_scale_factor": "data.max_response_length"},
+    only={G + "rollout_correction.rollout_rs": (None,), G + "rollout_correction.bypass_mode": (False,),
+          G + "rollout_correction.rollout_is_batch_normalize": (False,)},
     never={A + "clip_ratio_c": 1e9},  # log ratios are clamped at 20, and e^20 is below
     loss=Choice(by=(_P + "loss_mode",), of={
         ("vanilla",): Loss(rule="grpo", options={**_CLIP, "dual_clip": A + "clip_ratio_c"}),
         ("gspo",): Loss(rule="gspo", options=_CLIP),
+        ("cispo",): Loss(rule="cispo", options=_CLIP, fixed={"anchor": "old"}),
+        ("sapo",): Loss(rule="sapo", fixed={"anchor": "old"},
+                        options={"tau_positive": A + "tau_pos", "tau_negative": A + "tau_neg"}),
+        ("geo_mean",): Loss(rule="gmpo", options=_CLIP, fixed={"anchor": "old"}),
+        **{(f"dppo_{short}",): Loss(
+            rule="dppo", fixed={"kind": kind, "anchor": "old", "two_sided": False},
+            options={"delta_low": A + "clip_ratio_low", "delta_high": A + "clip_ratio_high",
+                     "truncation": A + "clip_ratio_c"})
+           for short, kind in (("tv", "total-variation"), ("kl", "kl"))},
+        ("gpg",): Loss(rule="reinforce"),
+        ("dro",): Loss(rule="dro", options={"beta": _P + "dro_beta"}, fixed={"anchor": "old"},
+                       base=Loss(rule="reinforce")),
         ("clip_cov",): Loss(
             rule="clip-cov", fixed=_WHOLE, base=Loss(rule="grpo", options=_CLIP),
             options={"ratio": _P + "clip_cov_ratio", "lower": _P + "clip_cov_lb",
@@ -51,9 +69,10 @@ VERL = Engine(
     estimator=Choice(by=(G + "adv_estimator", G + "norm_adv_by_std_in_grpo"), of={
         **{(name, scaled): (("group-normalized", 1) if scaled else ("group-centered", 0))
            for name in ("grpo", "grpo_vectorized") for scaled in (True, False)},
-        **{(name, True): ("leave-one-out", 0) for name in ("rloo", "rloo_vectorized")},
-        ("reinforce_plus_plus", True): ("reinforce++", 0),
-        ("reinforce_plus_plus_baseline", True): ("reinforce++-baseline", 0),
+        # These divide by no deviation of a group, whatever the second option.
+        **{(name, scaled): (ours, 0) for scaled in (True, False) for name, ours in (
+            ("rloo", "leave-one-out"), ("rloo_vectorized", "leave-one-out"), ("opo", "opo"),
+            ("gpg", "gpg"))},
     }),
     normalization=Choice(by=(A + "loss_agg_mode",), of={
         ("token-mean",): ("token-mean", None), ("seq-mean-token-mean",): ("sequence-mean", None),
@@ -61,6 +80,13 @@ VERL = Engine(
         ("seq-mean-token-sum-norm",): ("dr-grpo", A + "loss_scale_factor"),
     }),
     terms=(
+        Term(rule="sampler-correction",
+             options={"high": G + "rollout_correction.rollout_is_threshold"},
+             fixed={"low": 0.0, "reject": "none", "off_policy_threshold": None, "above": "old"},
+             inert={"kind": "none"},
+             chosen=(("kind", Choice(by=(G + "rollout_correction.rollout_is",), of={
+                 (None,): "none", ("token",): "token-truncate",
+                 ("sequence",): "sequence-truncate"})),)),
         Term(rule="reference-kl", on={G + "use_kl_in_reward": True, G + "kl_ctrl.type": "fixed"},
              positive=G + "kl_ctrl.kl_coef", options={"coefficient": G + "kl_ctrl.kl_coef"},
              fixed={"placement": "reward"},
