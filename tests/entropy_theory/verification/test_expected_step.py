@@ -35,10 +35,10 @@ SAID = {
     "kl-cov": [REWARD, "off-policy too", PROMPT, "no clip"],
     "aepo": [REWARD + " + c x right answers of the second batch", *OF_PROMPT],
     "aent": [REWARD + " + c x clamped entropy", *OF_PROMPT],
-    **dict.fromkeys(("cispo", "sapo", "ce-gppo"), [REWARD, "off-policy too", PROMPT, "no clip"]),
-    **dict.fromkeys(("vespo", "topr", "dro"), [REWARD, BIASED, PROMPT, "no clip"]),
-    **dict.fromkeys(("dppo", "gmpo", "erc", "sampler-correction"), [REWARD, *OF_PROMPT]),
-    **dict.fromkeys(("bapo", "dcpo"), [REWARD, "off-policy too", PROMPT, DUAL]),
+    **{name: [REWARD, "off-policy too", PROMPT, "no clip"] for name in ("cispo", "sapo", "ce-gppo")},
+    **{name: [REWARD, BIASED, PROMPT, "no clip"] for name in ("vespo", "topr", "dro")},
+    **{name: [REWARD, *OF_PROMPT] for name in ("dppo", "gmpo", "erc", "sampler-correction")},
+    **{name: [REWARD, "off-policy too", PROMPT, DUAL] for name in ("bapo", "dcpo")},
     "aspo": [REWARD, BIASED, PROMPT, CLIP],
 }
 
