@@ -15,6 +15,7 @@ from entropy_theory.update_rules import UpdateRule, rule_options
 from entropy_theory.update_rules.bonus import tells_prompts_apart
 from entropy_theory.update_rules.combine import Combined
 from entropy_theory.update_rules.diverse_bonus import DiverseBonus
+from entropy_theory.update_rules.dro import Dro
 from entropy_theory.update_rules.entropy_advantage import EntropyAdvantage
 from entropy_theory.update_rules.entropy_bonus import EntropyBonus
 from entropy_theory.update_rules.grpo import Grpo
@@ -22,6 +23,7 @@ from entropy_theory.update_rules.modifier import Modifier
 from entropy_theory.update_rules.reference_kl import ReferenceKl
 from entropy_theory.update_rules.reinforce import Reinforce
 from entropy_theory.update_rules.rule import components, map_options
+from entropy_theory.update_rules.sampler_correction import SamplerCorrection
 from llm_bridge.objective.loss import clamped_fraction
 
 PREFIX = "entropy-theory/"
@@ -125,6 +127,12 @@ def _lacking(rule: UpdateRule) -> str:
     if "entropy_effect" in rule.needs.columns:
         return ("covariance 'network' takes passes of its own through the whole mini-batch, which verl's "
                 f"engine does not make before a step: take covariance 'tabular', or {ELSEWHERE}")
+    if unseen := [name for name in ("sampling_log_prob", "old_entropy") if name in rule.needs.columns]:
+        return (f"it reads {', '.join(unseen)}, which verl does not show to a policy loss: correct for "
+                f"the sampler by algorithm.rollout_correction, or {ELSEWHERE}")
+    if any(part.needs.every_step for _, part in components(rule) if not isinstance(part, Modifier)):
+        return ("it looks at ratios of the whole mini-batch before each step, which verl's engine "
+                f"computes in that step: {ELSEWHERE}")
     needing = [part.name for _, part in components(rule) if part.needs.columns]
     if needs_whole_batch(rule) and needing:
         return ("it selects tokens before the forward pass, when the columns that its base "
@@ -138,7 +146,8 @@ VERL = Engine(
 
 
 _SEQUENCE_WISE = {kind._prepare for kind in (
-    UpdateRule, Modifier, Combined, Reinforce, Grpo, EntropyBonus, EntropyAdvantage, ReferenceKl)}
+    UpdateRule, Modifier, Combined, Reinforce, Grpo, EntropyBonus, EntropyAdvantage, ReferenceKl,
+    Dro, SamplerCorrection)}
 """How rules prepare whose sequences do not see each other."""
 
 

@@ -42,7 +42,7 @@ from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.clip_cov import fraction
 from entropy_theory.update_rules.clipped_ratio import capped_exp, log_ratio, over_sequence
 from entropy_theory.update_rules.modifier import Modifier
-from entropy_theory.update_rules.rule import Needs, update_rule
+from entropy_theory.update_rules.rule import Needs, UpdateRule, components, update_rule
 
 KINDS = ("token-truncate", "token-mask", "sequence-truncate", "sequence-mask", "token", "none")
 LEVELS = ("none", "token", "sequence", "geometric")
@@ -86,15 +86,21 @@ class SamplerCorrection(Modifier):
             raise ValueError("off_policy_threshold must be None or a number, got nan")
 
     @property
+    def weighs(self) -> bool:
+        """Whether tokens weigh by their ratio, or are rejected by it."""
+        return self.kind != "none" or self.reject != "none"
+
+    @property
     def _needs(self) -> Needs:
-        weighs = self.kind != "none" or self.reject != "none"
-        return Needs(columns=("sampling_log_prob",), reads={
-            *(ABOVE[self.above],) * weighs, *("log_prob",) * (self.off_policy_threshold is not None)})
+        reads = {ABOVE[self.above]} if self.weighs else set()
+        if self.off_policy_threshold is not None:
+            reads.add("log_prob")
+        return Needs(columns=("sampling_log_prob",), reads=reads)
 
     def warnings(
         self, *, on_policy: bool, tokens: int | None = None, actions: int | None = None
     ) -> tuple[str, ...]:
-        inert = self.kind == self.reject == "none" and self.off_policy_threshold is None
+        inert = not self.weighs and self.off_policy_threshold is None
         return (*self.base.warnings(on_policy=on_policy, tokens=tokens, actions=actions), *(
             "'sampler-correction' of kind 'none' that rejects nothing is its base rule: give a kind",
         ) * inert)
@@ -144,6 +150,12 @@ class SamplerCorrection(Modifier):
         batch = self._prepared(batch)
         return self._with_base_metrics(
             batch, {"rejected_fraction": fraction(batch, self._factor(batch) == 0)})
+
+
+def weighs_sampler(rule: UpdateRule) -> bool:
+    """Whether some part of the rule has weights of its own for what tokens were drawn from."""
+    return any(getattr(part, "anchor", "old") == "sampling"
+               or (isinstance(part, SamplerCorrection) and part.weighs) for _, part in components(rule))
 
 
 def _within(ratio: Array, low: float, high: float) -> Array:

@@ -22,6 +22,7 @@ CLIP = "PPO's clip: the score is 0 where the ratio has moved far enough along th
 OF_PROMPT = ["off-policy too", PROMPT, CLIP]
 FREE = ["no baseline: an answer is compared with no other",
         "no ratio: a score does not change as the policy moves away from the one that sampled"]
+DUAL = f"{CLIP}, and beyond a second bound where the advantage is negative (dual clip)"
 SAID = {
     "reinforce": [REWARD, BIASED, *FREE],
     "grpo": [REWARD, *OF_PROMPT], "gspo": [REWARD, *OF_PROMPT], "clip-higher": [REWARD, *OF_PROMPT],
@@ -34,6 +35,11 @@ SAID = {
     "kl-cov": [REWARD, "off-policy too", PROMPT, "no clip"],
     "aepo": [REWARD + " + c x right answers of the second batch", *OF_PROMPT],
     "aent": [REWARD + " + c x clamped entropy", *OF_PROMPT],
+    **{name: [REWARD, "off-policy too", PROMPT, "no clip"] for name in ("cispo", "sapo", "ce-gppo")},
+    **{name: [REWARD, BIASED, PROMPT, "no clip"] for name in ("vespo", "topr", "dro")},
+    **{name: [REWARD, *OF_PROMPT] for name in ("dppo", "gmpo", "erc", "sampler-correction")},
+    **{name: [REWARD, "off-policy too", PROMPT, DUAL] for name in ("bapo", "dcpo")},
+    "aspo": [REWARD, BIASED, PROMPT, CLIP],
 }
 
 
