@@ -12,6 +12,7 @@ name                   the coefficients depend on
 "sampling_log_prob"    what the tokens were drawn from
 "entropy"              the entropy of each state
 "clamped_entropy"      the clamped entropy of each state
+"old_entropy"          the entropy of each state under the policy that the batch was sampled with
 "reference_log_prob"   the reference policy, at the sampled tokens
 "entropy_effect"       what a move of each token does to the mean entropy, through all parameters
 "state"                which tokens share a state
@@ -32,7 +33,8 @@ from __future__ import annotations
 RATIO = "ratio"
 EVERYTHING = frozenset({
     RATIO, "log_prob", "old_log_prob", "sampling_log_prob", "entropy", "clamped_entropy",
-    "reference_log_prob", "entropy_effect", "state", "action", "sequence", "rows", "step", "seed",
+    "old_entropy", "reference_log_prob", "entropy_effect", "state", "action", "sequence", "rows",
+    "step", "seed",
 })
 """All names. A rule or target that declares nothing is taken to depend on all of them."""
 NOTHING: frozenset[str] = frozenset()

@@ -65,7 +65,7 @@ def listing(
     def column(values: Array) -> Array:
         return xp.reshape(xp.broadcast_to(values, logits.shape), rows)
 
-    log_prob, ones = log_softmax(logits), xp.ones_like(logits)
+    log_prob, ones, before = log_softmax(logits), xp.ones_like(logits), entropy(logits)[..., None]
     sampling_log_prob, per_state = _sampling(logits, temperature)
     reference = _reference(logits, reference_logits)
     device = array_api_compat.device(logits)
@@ -76,7 +76,8 @@ def listing(
         reward=column(xp.asarray(reward, dtype=logits.dtype)),
         mask=column(ones > 0),
         weight=column(xp.exp(sampling_log_prob) / n_states),
-        entropy=column(entropy(logits)[..., None]),
+        entropy=column(before),
+        old_entropy=column(before),
         clamped_entropy=(
             column(clamped_entropy(logits, removed_fraction)[..., None]) if removed_fraction else None),
         reference_log_prob=None if reference is None else column(reference),
@@ -167,7 +168,7 @@ def response_batch(
     def column(values: Array) -> Array:
         return xp.broadcast_to(values, shape)
 
-    log_prob = log_softmax(logits)[..., state, action]
+    log_prob, before = log_softmax(logits)[..., state, action], entropy(logits)[..., state]
     sampling, per_state = _sampling(logits, temperature)
     reference = _reference(logits, reference_logits)
     taken = sampling[..., state, action]
@@ -179,7 +180,8 @@ def response_batch(
         reward=column(xp.reshape(per_response, (*shape[:-1], 1))),
         mask=column(mask),
         weight=column(_token_weights(taken, mask)),
-        entropy=entropy(logits)[..., state],
+        entropy=before,
+        old_entropy=before,
         clamped_entropy=(
             clamped_entropy(logits, removed_fraction)[..., state] if removed_fraction else None),
         reference_log_prob=None if reference is None else reference[..., state, action],

@@ -53,6 +53,7 @@ OPTIONAL_COLUMNS = (
     "advantage",
     "entropy",
     "clamped_entropy",
+    "old_entropy",
     "reference_log_prob",
     "sampling_log_prob",
     "sampling_temperature",
@@ -91,6 +92,8 @@ class TokenBatch:
     """Entropy of pi(. | s_t) at temperature 1, nats."""
     clamped_entropy: TokenColumn | None = None
     """AEnt's clamped entropy of pi(. | s_t), nats."""
+    old_entropy: TokenColumn | None = None
+    """Entropy, at s_t, of the policy that the step started from (that of ``old_log_prob``), nats."""
     reference_log_prob: TokenColumn | None = None
     """log-probability of the token under a frozen reference policy, nats."""
     sampling_log_prob: TokenColumn | None = None

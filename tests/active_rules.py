@@ -12,5 +12,6 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "kl-cov": {"ratio": 0.2}, "aepo": {"alpha": 0.7, "target": 0.9, "control": "proportional"},
     "aent": {"coefficient": 0.3, "removed_fraction": 0.4, "warm_up_steps": 0,
              "coefficient_high": 0.5},
+    "erc": {"beta_low": 0.2, "beta_high": 0.2},
 }
 ACTIVE = {name: _OPTIONS.get(name, {}) for name in RULES}

@@ -12,6 +12,11 @@ from entropy_theory.token_batch import TokenBatch, masked_sum
 NORMALIZATIONS = ("sequence-mean", "token-mean", "dr-grpo")
 
 
+ANCHORS = {"old": "old_log_prob", "sampling": "sampling_log_prob"}
+"""The column below a ratio for each choice of ``anchor``: of the policy that a batch was sampled with, or
+of what its tokens were drawn from (another precision or temperature, an older policy)."""
+
+
 def ratio(batch: TokenBatch) -> TokenColumn:
     """pi / pi_old at the sampled tokens, both at temperature 1; 1 on tokens outside the mask.
 
@@ -20,12 +25,36 @@ def ratio(batch: TokenBatch) -> TokenColumn:
     return capped_exp(log_ratio(batch))
 
 
-def log_ratio(batch: TokenBatch) -> TokenColumn:
-    """log pi - log pi_old at the sampled tokens, nats; 0 outside the mask and where one is -inf."""
-    xp = namespace(batch.log_prob)
-    counts = batch.mask & xp.isfinite(batch.log_prob) & xp.isfinite(batch.old_log_prob)
-    zeros = xp.zeros_like(batch.log_prob)
-    return xp.where(counts, batch.log_prob, zeros) - xp.where(counts, batch.old_log_prob, zeros)
+def log_ratio(
+    batch: TokenBatch, below: str = "old_log_prob", above: str = "log_prob"
+) -> TokenColumn:
+    """log pi - log pi_old at the sampled tokens, nats; 0 outside the mask and where one is -inf.
+
+    Args:
+        batch: gives mask and columns.
+        below, above: the names of two columns of log-probabilities.
+    """
+    first, second = getattr(batch, above), getattr(batch, below)
+    xp = namespace(first)
+    counts = batch.mask & xp.isfinite(first) & xp.isfinite(second)
+    zeros = xp.zeros_like(first)
+    return xp.where(counts, first, zeros) - xp.where(counts, second, zeros)
+
+
+def over_sequence(batch: TokenBatch, column: TokenColumn, *, mean: bool) -> Array:
+    """Sum of a column over each sequence's tokens, or their mean: [..., sequences, 1].
+
+    Args:
+        batch: gives the mask.
+        column: 0 outside the mask.
+        mean: whether to divide by the number of tokens.
+    """
+    xp = namespace(column)
+    total = xp.sum(column, axis=-1, keepdims=True)
+    if not mean:
+        return total
+    length = xp.sum(xp.astype(batch.mask, column.dtype), axis=-1, keepdims=True)
+    return total / xp.clip(length, 1, None)
 
 
 def capped_exp(values: Array) -> Array:
@@ -35,7 +64,7 @@ def capped_exp(values: Array) -> Array:
     return xp.exp(xp.where(values < cap, values, cap))
 
 
-def unclipped(ratio: Array, advantage: Array, clip_low: float, clip_high: float) -> Array:
+def unclipped(ratio: Array, advantage: Array, clip_low: Array, clip_high: Array) -> Array:
     """Boolean mask: whether min(r A, clip(r, 1 - low, 1 + high) A) has a gradient here (PPO's rule).
 
     A ratio at a bound, up to rounding, counts as unclipped.

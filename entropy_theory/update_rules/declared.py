@@ -18,7 +18,7 @@ from entropy_theory.update_rules.outputs import difference, outputs
 from entropy_theory.update_rules.rule import UpdateRule
 
 LOG_PROBS = ("log_prob", "old_log_prob")
-ENTROPIES = ("entropy", "clamped_entropy")
+ENTROPIES = ("entropy", "clamped_entropy", "old_entropy")
 TOKENS = ("state", "action")
 STEPS = (1, 57, 10**6)
 SEEDS = (1, 20251008)
@@ -135,7 +135,7 @@ def _filled(batch: TokenBatch, *, listed: bool) -> TokenBatch:
     made: dict[str, Any] = {
         "sampling_log_prob": batch.old_log_prob, "reference_log_prob": batch.old_log_prob,
         "entropy": np.ones(shape), "clamped_entropy": np.full(shape, 0.5),
-        "entropy_effect": np.ones(shape),
+        "old_entropy": np.ones(shape), "entropy_effect": np.ones(shape),
         "state": np.arange(batch.mask.size).reshape(shape), "action": np.zeros(shape, dtype=int),
         "sequence": np.broadcast_to(np.arange(shape[-2])[:, None], shape).copy(),
     }

@@ -47,9 +47,13 @@ class Grpo(PolicyGradient):
     def _ratio(self, batch: TokenBatch) -> Array:
         return ratio(batch)
 
+    def _bounds(self, batch: TokenBatch) -> tuple[Array, Array]:
+        """Return eps_low and eps_high, numbers or arrays [..., sequences, positions]."""
+        return self.clip_low, self.clip_high
+
     def _weight(self, batch: TokenBatch, advantage: Array) -> Array:
         r = self._ratio(batch)
-        kept = unclipped(r, advantage, self.clip_low, self.clip_high)
+        kept = unclipped(r, advantage, *self._bounds(batch))
         if self.dual_clip is not None:
             kept = kept & ((advantage >= 0) | rounding.at_most(r, self.dual_clip))
         xp = namespace(r)

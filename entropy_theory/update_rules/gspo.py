@@ -5,7 +5,9 @@
 
 grad s_i = s_i (1/|o_i|) sum_t grad log pi(o_it): each token's score is s_i A_i times the same length
 factor as in sequence-mean GRPO, so on-policy the two are one rule. Clips bind for whole sequences and
-are narrow, because s_i is a geometric mean.
+are narrow, because s_i is a geometric mean. GSPO-token (Eqs. 13-15), where s_it = sg[s_i] pi / sg[pi],
+has this gradient too, with an advantage of each token where the batch brings one. TRL's
+``importance_sampling_level="sequence"``, verl's ``gspo`` and SkyRL's ``gspo`` are it.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from __future__ import annotations
 from entropy_theory.array_types import Array
 from entropy_theory.policy import namespace
 from entropy_theory.token_batch import TokenBatch
-from entropy_theory.update_rules.clipped_ratio import capped_exp, log_ratio
+from entropy_theory.update_rules.clipped_ratio import capped_exp, log_ratio, over_sequence
 from entropy_theory.update_rules.grpo import Grpo
 from entropy_theory.update_rules.rule import update_rule
 
@@ -26,10 +28,7 @@ class Gspo(Grpo):
     clip_low: float = 3e-4
     clip_high: float = 4e-4
 
-
     def _ratio(self, batch: TokenBatch) -> Array:
         change = log_ratio(batch)
-        xp = namespace(change)
-        length = xp.sum(xp.astype(batch.mask, change.dtype), axis=-1, keepdims=True)
-        mean = xp.sum(change, axis=-1, keepdims=True) / xp.clip(length, 1, None)
-        return xp.ones_like(change) * capped_exp(mean)
+        mean = over_sequence(batch, change, mean=True)
+        return namespace(change).ones_like(change) * capped_exp(mean)

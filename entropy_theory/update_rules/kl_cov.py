@@ -32,9 +32,9 @@ from entropy_theory.support.user_errors import check_choice, lookup
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import selection
 from entropy_theory.update_rules.clip_cov import COV_COLUMN, fraction, quota_warnings
-from entropy_theory.update_rules.clipped_ratio import capped_exp, length_factor, log_ratio
+from entropy_theory.update_rules.clipped_ratio import capped_exp, log_ratio
 from entropy_theory.update_rules.grpo import Grpo
-from entropy_theory.update_rules.modifier import Modifier, length_normalization
+from entropy_theory.update_rules.modifier import Modifier, penalty_factor
 from entropy_theory.update_rules.rule import Needs, UpdateRule, check_share, update_rule
 
 PENALTIES = ("absolute", "k2", "k3")
@@ -99,7 +99,7 @@ class KlCov(Modifier):
         count = selection.quota(batch, self.ratio, self.at_least_one)
         chosen = selection.largest(batch, covariance, batch.is_ordinary, count, slack)
         # The penalty is part of the token's loss, and averaged with it.
-        factor = length_factor(batch, batch.is_ordinary, *length_normalization(self.base))
+        factor = penalty_factor(batch, self.base)
         return batch.with_prepared(**{"kl-cov.selected": chosen, "kl-cov.factor": factor})
 
     def _scores(self, batch: TokenBatch) -> TokenColumn:

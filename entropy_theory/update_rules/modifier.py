@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from entropy_theory.array_types import Array, TokenColumn
+from entropy_theory.policy import namespace
 from entropy_theory.token_batch import TokenBatch
+from entropy_theory.update_rules.clipped_ratio import length_factor
 from entropy_theory.update_rules.grpo import Grpo
 from entropy_theory.update_rules.rule import UpdateRule, components, merged_metrics
 
@@ -76,6 +78,17 @@ def length_normalization(rule: UpdateRule) -> tuple[str, int | None]:
     """(normalization, max_length) of the policy-gradient term, which penalties share."""
     rule = _innermost(rule)
     return getattr(rule, "normalization", "sequence-mean"), getattr(rule, "max_length", None)
+
+
+def penalty_factor(batch: TokenBatch, base: UpdateRule) -> TokenColumn:
+    """What a penalty of each token is multiplied by to be averaged as ``base`` averages its own terms.
+
+    0 but at ordinary rows: [..., sequences, positions].
+    """
+    rows = batch.is_ordinary
+    factor = length_factor(batch, rows, *length_normalization(base))
+    xp = namespace(factor)
+    return xp.where(rows, factor, xp.zeros_like(factor))
 
 
 def _innermost(rule: UpdateRule) -> UpdateRule:

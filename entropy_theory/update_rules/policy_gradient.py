@@ -15,7 +15,7 @@ from entropy_theory import advantages
 from entropy_theory.array_types import Array, TokenColumn
 from entropy_theory.policy import namespace
 from entropy_theory.support.user_errors import check_choice
-from entropy_theory.token_batch import TokenBatch, masked_sum
+from entropy_theory.token_batch import OPTIONAL_COLUMNS, TokenBatch, masked_sum
 from entropy_theory.update_rules.clipped_ratio import NORMALIZATIONS, length_factor
 from entropy_theory.update_rules.rule import Needs, UpdateRule
 
@@ -67,14 +67,20 @@ class PolicyGradient(UpdateRule):
             if value is not None and not (isinstance(value, int) and value >= least):
                 raise ValueError(f"{name} must be None or an integer of at least {least}, got {value}")
 
-    def _reading(self, *names: str) -> Needs:
-        """Return the needs of a rule whose weight reads ``names``; its advantages may read rows too."""
+    def _reading(self, *names: str, every_step: bool = False) -> Needs:
+        """Return the needs of a rule whose weight reads ``names``; its advantages may read rows too.
+
+        Args:
+            names: as ``reads`` of `Needs`; optional columns among them are needed.
+            every_step: as in `Needs`.
+        """
+        columns = tuple(name for name in names if name in OPTIONAL_COLUMNS)
         counts = self.estimator == "leave-one-out" or (self.std_ddof and self.group_size is None)
         refused = (
             f"option group_size of '{self.name}' takes an exact expectation over groups, and cannot be "
             "sampled: leave group_size None, and set the number of samples of each prompt")
-        return Needs(reads={*names, "rows"} if counts else {*names},
-                     listing="" if self.group_size is None else refused)
+        return Needs(reads={*names, "rows"} if counts else {*names}, columns=columns,
+                     every_step=every_step, listing="" if self.group_size is None else refused)
 
     def _prepare(self, batch: TokenBatch) -> TokenBatch:
         xp = namespace(batch.log_prob)

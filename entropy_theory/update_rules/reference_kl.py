@@ -28,8 +28,8 @@ from entropy_theory.reads import RATIO
 from entropy_theory.rounding import same_log_prob
 from entropy_theory.support.user_errors import check_choice
 from entropy_theory.token_batch import TokenBatch
-from entropy_theory.update_rules.clipped_ratio import capped_exp, length_factor, ratio
-from entropy_theory.update_rules.modifier import Modifier, length_normalization
+from entropy_theory.update_rules.clipped_ratio import capped_exp, log_ratio, ratio
+from entropy_theory.update_rules.modifier import Modifier, penalty_factor
 from entropy_theory.update_rules.rule import Needs, per_run, update_rule
 
 ESTIMATORS = ("k1", "k2", "k3", "k3-corrected")
@@ -91,7 +91,7 @@ class ReferenceKl(Modifier):
                 "put the penalty into that, or use placement 'loss'"
             )
         xp = namespace(batch.log_prob)
-        surplus = _difference(batch, batch.old_log_prob)
+        surplus = log_ratio(batch, "reference_log_prob", "old_log_prob")
         kl = xp.sum(surplus, axis=-1, keepdims=True)
         # Where policy and reference are equal, the KL is rounding, which must not rank answers of one
         # reward. Rounding of random sign grows as the root of the number of tokens.
@@ -103,17 +103,14 @@ class ReferenceKl(Modifier):
 
     def _prepare(self, batch: TokenBatch) -> TokenBatch:
         prepared = self.base.prepare(self._penalized(batch)).prepared
-        rows = batch.is_ordinary
-        factor = length_factor(batch, rows, *length_normalization(self.base))
-        xp = namespace(factor)
-        factor = xp.where(rows, factor, xp.zeros_like(factor))
-        return batch.with_prepared(**{**prepared, "reference-kl.factor": factor})
+        return batch.with_prepared(
+            **prepared, **{"reference-kl.factor": penalty_factor(batch, self.base)})
 
     def _scores(self, batch: TokenBatch) -> TokenColumn:
         scores = self.base.scores(batch)
         if self.placement == "reward":
             return scores
-        difference = _difference(batch, batch.log_prob)
+        difference = log_ratio(batch, "reference_log_prob")
         if self.estimator == "k3":
             slope = 1 - capped_exp(-difference)
         else:
@@ -123,14 +120,3 @@ class ReferenceKl(Modifier):
         slope = xp.where(xp.isfinite(slope), slope, xp.zeros_like(slope))
         factor = batch.prepared["reference-kl.factor"]
         return scores - per_run(self.coefficient, factor) * factor * slope
-
-
-def _difference(batch: TokenBatch, log_prob: Array) -> Array:
-    """log pi - log pi_ref on response tokens, 0 elsewhere and where either is not finite.
-
-    That is refused where the weight is not 0, so that such tokens count for nothing.
-    """
-    xp = namespace(log_prob)
-    counts = batch.mask & xp.isfinite(log_prob) & xp.isfinite(batch.reference_log_prob)
-    zeros = xp.zeros_like(log_prob)
-    return xp.where(counts, log_prob, zeros) - xp.where(counts, batch.reference_log_prob, zeros)

@@ -220,6 +220,7 @@ def samples(reward: Sequence[float], change: np.ndarray) -> TokenBatch:
     moved = old + np.asarray(change)[:, None]
     return TokenBatch(
         log_prob=moved, old_log_prob=old, reward=np.asarray(reward)[:, None] * ones, mask=ones > 0,
-        weight=ones / len(reward), entropy=np.log(4) * ones, clamped_entropy=np.log(3) * ones,
+        weight=ones / len(reward), entropy=np.log(4) * ones, old_entropy=np.log(4) * ones,
+        clamped_entropy=np.log(3) * ones,
         reference_log_prob=moved, sampling_log_prob=old, sampling_temperature=ones, tempered=ones < 0,
         entropy_effect=0 * ones, group=rows // 4, sequence=rows, state=rows // 4, action=rows % 4)

@@ -15,8 +15,9 @@ from entropy_theory.update_rules.rule import UpdateRule
 
 _GARBAGE: dict[str, Any] = {
     "reward": 7.0, "group": 99, "sampling_temperature": 1.0,
-    **dict.fromkeys(("log_prob", "old_log_prob", "entropy", "clamped_entropy", "reference_log_prob",
-                     "sampling_log_prob", "advantage", "entropy_effect", "target_offset"), np.nan),
+    **dict.fromkeys(("log_prob", "old_log_prob", "entropy", "clamped_entropy", "old_entropy",
+                     "reference_log_prob", "sampling_log_prob", "advantage", "entropy_effect",
+                     "target_offset"), np.nan),
 }
 """Values that may stand where the mask is False."""
 _SIZES = (
@@ -124,7 +125,9 @@ def _filled(batch: TokenBatch, rule: UpdateRule) -> TokenBatch:
     entropy = batch.entropy
     known: dict[str, Callable[[], Any]] = {
         "clamped_entropy": lambda: entropy / 2,
-        "sampling_log_prob": lambda: batch.old_log_prob,
+        # Near enough for some tokens to be within bounds, and far enough for others not to be.
+        "old_entropy": lambda: entropy * np.exp(batch.log_prob - batch.old_log_prob),
+        "sampling_log_prob": lambda: 2 * batch.old_log_prob - batch.log_prob,
         "state": lambda: np.arange(batch.mask.size).reshape(shape),
         "action": lambda: np.zeros(shape, dtype=int),
         "advantage": lambda: batch.reward - 0.5,

@@ -234,7 +234,7 @@ def _off_round_numbers(batch: TokenBatch) -> TokenBatch:
     Log-probabilities and entropies are equal by chance.
     """
     shifts = {"old_log_prob": -0.0071, "reference_log_prob": -0.0071, "entropy": 0.0113,
-              "clamped_entropy": 0.0113, "entropy_effect": 0.0113}
+              "clamped_entropy": 0.0113, "old_entropy": 0.0113, "entropy_effect": 0.0113}
     changed = {name: 1.0137 * getattr(batch, name) + shift for name, shift in shifts.items()
                if getattr(batch, name) is not None}
     change = 1.0137 * (batch.log_prob - batch.old_log_prob)
@@ -245,7 +245,7 @@ def _moved_by_rounding(batch: TokenBatch, rng: np.random.Generator) -> TokenBatc
     shape = batch.mask.shape
     changes = {}
     for name in ("log_prob", "old_log_prob", "reference_log_prob", "entropy", "clamped_entropy",
-                 "entropy_effect"):
+                 "old_entropy", "entropy_effect", "sampling_log_prob"):
         column = getattr(batch, name)
         if column is not None:
             changes[name] = column + ROUNDING * rng.choice([-1.0, 1.0], size=shape)

@@ -65,7 +65,7 @@ def token_batch(
         step: number of the optimizer step.
         seed: seed of the run.
     """
-    shape = rows["mask"].shape
+    shape, old = rows["mask"].shape, rows.get("old_log_prob", log_prob.detach())
 
     def repeated(name: str) -> torch.Tensor:
         return rows[name][:, None].expand(shape)
@@ -73,15 +73,23 @@ def token_batch(
     def known(name: str) -> torch.Tensor | None:
         return repeated(name).to(log_prob.dtype) if name in rows else None
 
+    def of_sampling(name: str, policy: torch.Tensor) -> torch.Tensor | None:
+        """What the sampler gave, where a rule reads it; NaN stands for what the policy gives."""
+        if name not in rows:
+            return None
+        return torch.where(rows[name].isnan(), policy, rows[name].to(policy.dtype))
+
     return TokenBatch(
         log_prob=log_prob,
-        old_log_prob=rows.get("old_log_prob", log_prob.detach()),
+        old_log_prob=old,
         reward=repeated("reward").to(log_prob.dtype),
         mask=rows["mask"],
         weight=rows["weight"].to(log_prob.dtype),
         entropy=entropy,
         clamped_entropy=clamped_entropy,
+        old_entropy=of_sampling("old_entropy", rows.get("entropy", entropy.detach())),
         reference_log_prob=rows.get("reference_log_prob"),
+        sampling_log_prob=of_sampling("sampling_log_prob", old),
         coefficient=known("coefficient"),
         target_offset=known("target_offset"),
         entropy_effect=rows.get("entropy_effect"),

@@ -173,6 +173,11 @@ class Generation:
             ones = torch.ones_like(found["reward"])[:, None]
             ratio = columns.get("importance_sampling_ratio", ones)
             found["correction"] = ratio.expand(found["mask"].shape)
+        unknown = torch.full_like(found["weight"], torch.nan)
+        if "sampling_log_prob" in trainer.rule.needs.columns:
+            found["sampling_log_prob"] = columns.get("sampling_per_token_logps", unknown)
+        if "old_entropy" in trainer.rule.needs.columns:
+            found["old_entropy"] = unknown
         if trainer.needs_reference:
             found["reference_log_prob"] = self._reference_log_prob(found)
         return found

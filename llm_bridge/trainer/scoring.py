@@ -18,7 +18,8 @@ from llm_bridge.head.token_statistics import TokenStatistics
 from llm_bridge.running import faults
 
 OF_THE_POLICY = frozenset(
-    {"log_prob", "old_log_prob", "sampling_log_prob", "entropy", "clamped_entropy"})
+    {"log_prob", "old_log_prob", "sampling_log_prob", "entropy", "clamped_entropy",
+     "old_entropy"})
 """The names (`entropy_theory.reads`) that a rule may read and that need a forward pass. A ratio is not
 among them where rows serve one step, as it is 1."""
 MEASURED_ROWS = 8

@@ -62,18 +62,18 @@ def _refused(reason: str, **allowed: tuple[Any, ...]) -> dict[str, Option]:
 
 
 _BENT = "would bend the samples away from the policy whose entropy is measured"
-_LOSS = "belongs to a loss_type that is refused"
 _GENERATION = (
     "optimizer steps that share a generation see all its rows: steps_per_generation is a multiple of "
     "gradient_accumulation_steps")
 OPTIONS: dict[str, Option] = {
     # ------------------------------------------------------------------------------- the objective
-    **_all(TRANSLATED, "epsilon epsilon_high", "the rule's clip_low and clip_high"),
+    **_all(TRANSLATED, "epsilon epsilon_high",
+           "the rule's clip_low and clip_high; of cispo epsilon_high alone, the largest ratio itself"),
     **_all(TRANSLATED, "delta", "the rule's dual_clip; refused below 1 + the upper clip"),
     **_all(TRANSLATED, "importance_sampling_level", "sequence: the rule gspo"),
     **_all(TRANSLATED, "loss_type",
            "the rule's normalization: grpo sequence-mean, dapo and bnpo token-mean, dr_grpo dr-grpo, "
-           "luspo the sum over a sequence's tokens; cispo, sapo and vespo are refused. TRL's default "
+           "luspo the sum over a sequence's tokens; or the rule cispo, sapo or vespo. TRL's default "
            "cannot be told from no choice: dapo beside another rule leaves that rule's normalization"),
     **_all(TRANSLATED, "scale_rewards",
            "group: standard deviation over G - 1, without TRL's 1e-4; none: group-centered; batch is "
@@ -88,8 +88,8 @@ OPTIONS: dict[str, Option] = {
         "leaves tokens out by a quantile of each micro-batch: give a rule that selects (clip-cov, "
         "kl-cov)",
         top_entropy_quantile=(1.0,)),
-    **_refused("drops sequences behind the rule's back: write a rule that does",
-               off_policy_mask_threshold=(None,)),
+    **_all(TRANSLATED, "off_policy_mask_threshold",
+           "the rule sampler-correction of kind none with this off_policy_threshold"),
     **_refused(
         "normalizes each reward before the sum, and a rule sees their sum: normalize inside one reward "
         "function", multi_objective_aggregation=("sum_then_normalize",)),
@@ -100,8 +100,9 @@ OPTIONS: dict[str, Option] = {
            "must come to 0: the router's loss is no part of a rule"),
     **_all(WITHOUT_EFFECT, "entropy_coef_min entropy_coef_max entropy_coef_delta entropy_target",
            "belongs to use_adaptive_entropy, which is refused"),
-    **_all(WITHOUT_EFFECT, "sapo_temperature_neg sapo_temperature_pos vespo_k_pos vespo_lambda_pos "
-           "vespo_k_neg vespo_lambda_neg", _LOSS),
+    **_all(TRANSLATED, "sapo_temperature_neg sapo_temperature_pos", "the rule sapo's tau"),
+    **_all(TRANSLATED, "vespo_k_pos vespo_lambda_pos vespo_k_neg vespo_lambda_neg",
+           "the rule vespo's powers and decays"),
     **_all(WITHOUT_EFFECT, "ref_model_mixup_alpha ref_model_sync_steps",
            "belongs to sync_ref_model, which is refused"),
     **_all(WITHOUT_EFFECT, "label_smoothing_factor average_tokens_across_devices",

@@ -93,7 +93,7 @@ def sampled_rows(
         full = xp.broadcast_to(values, logits.shape).reshape(n_runs, -1)
         return xp.take_along_axis(full, index, axis=1).reshape(shape)
 
-    taken = pick(columns["log_prob"])
+    taken, before = pick(columns["log_prob"]), pick(entropy(logits)[..., None])
     tempered = temperature is not None
     per_run = np.ones(n_runs) if temperature is None else temperature
     reference, removed = columns["reference_logits"], columns["removed_fraction"]
@@ -103,7 +103,8 @@ def sampled_rows(
         reward=reward,
         mask=mask,
         weight=np.broadcast_to(1 / mask.sum(axis=(-2, -1), keepdims=True), shape),
-        entropy=pick(entropy(logits)[..., None]),
+        entropy=before,
+        old_entropy=before,
         clamped_entropy=pick(clamped_entropy(logits, removed)[..., None]) if removed else None,
         reference_log_prob=None if reference is None else pick(log_softmax(reference)),
         sampling_log_prob=pick(log_softmax(logits, per_run[:, None])) if tempered else taken,

@@ -362,6 +362,9 @@ class Runs(Block):
         index = self.kept.state * self.logits.shape[-1] + self.kept.action
         log_prob = np.take_along_axis(flat, index.reshape(self.n_runs, -1), axis=1)
         columns: dict[str, Any] = {"log_prob": log_prob.reshape(index.shape), "step": self.step}
+        if "old_entropy" in self.rule.needs.columns:
+            runs = np.arange(self.n_runs)[:, None, None]
+            columns["entropy"] = self.entropy[runs, self.kept.state]
         if self.coefficient is not None:
             columns["coefficient"] = np.broadcast_to(self.coefficient[:, None, None], index.shape)
         batch = self.kept.replace(**columns)

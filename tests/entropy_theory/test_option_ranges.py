@@ -11,9 +11,10 @@ import pytest
 from entropy_theory import controllers, forecast_coefficient, update_rules
 from entropy_theory.targets import TargetPolicy
 
-GRPO = {"clip_low": 0.2, "clip_high": 0.2, "normalization": "sequence-mean", "std_ddof": 0,
-        "estimator": "group-normalized", "dual_clip": None, "dynamic_sampling": False,
-        "overlong_buffer": None, "group_size": None, "max_length": None}
+GRADIENT = {"normalization": "sequence-mean", "std_ddof": 0, "estimator": "group-normalized",
+            "dynamic_sampling": False, "overlong_buffer": None, "group_size": None, "max_length": None}
+GRPO = {**GRADIENT, "clip_low": 0.2, "clip_high": 0.2, "dual_clip": None}
+TOKENS = {"normalization": "token-mean"}
 HELD = {"target": None, "target_schedule": None, "hold": "integral", "coefficient_low": 0.0,
         "coefficient_high": 1.0, "horizon": 20.0, "smoothing": 0.9, "feedback_horizon": 200.0,
         "prompt_gain": 0.0}
@@ -23,6 +24,25 @@ DEFAULTS = {
     "grpo": GRPO,
     "clip-higher": {**GRPO, "clip_high": 0.28},  # DAPO, section 4.1
     "gspo": {**GRPO, "clip_low": 3e-4, "clip_high": 4e-4},  # GSPO, section 5.1
+    # Each file names the paper or engine of its numbers.
+    "cispo": {**GRADIENT, **TOKENS, "clip_low": 1.0, "clip_high": 4.0, "anchor": "old"},
+    "sapo": {**GRADIENT, "tau_positive": 1.0, "tau_negative": 1.05, "anchor": "old"},
+    "dppo": {**GRADIENT, **TOKENS, "kind": "total-variation", "delta_low": 0.2, "delta_high": 0.2,
+             "truncation": 20.0, "anchor": "old", "two_sided": False},
+    "vespo": {**GRADIENT, **TOKENS, "power_positive": 2.0, "decay_positive": 3.0, "power_negative": 3.0,
+              "decay_negative": 2.0, "anchor": "old"},
+    "gmpo": {**GRADIENT, "clip_low": 0.4, "clip_high": 0.4, "anchor": "old"},
+    "ce-gppo": {**GRPO, **TOKENS, "clip_high": 0.28, "beta_low": 0.75, "beta_high": 1.0},
+    "bapo": {**GRPO, **TOKENS, "clip_low": 0.4, "clip_high": 0.2, "dual_clip": 3.0, "clip_low_end": 0.1,
+             "clip_high_end": 2.0, "clip_step": 0.05, "target": 0.5},
+    "topr": {**GRADIENT, "level": "sequence", "anchor": "old"},
+    "aspo": {**GRADIENT, **TOKENS, "clip_low": 0.2, "clip_high": 0.2, "limit": 3.0, "anchor": "old"},
+    "dcpo": {**GRPO, "clip_low": 0.16, "clip_high": 0.2, "dual_clip": 10.0},
+    "dro": {"beta": 0.1, "anchor": "old"},
+    "erc": {"beta_low": 0.05, "beta_high": 0.05},
+    "sampler-correction": {"kind": "token-truncate", "low": 0.0, "high": 2.0, "reject": "none",
+                           "reject_low": 0.5, "reject_high": 2.0, "off_policy_threshold": None,
+                           "above": "old"},
     "natural-gradient": {"estimator": "reward"},
     "entropy-bonus": {**HELD, "coefficient": 0.015, "normalization": "sequence-mean",
                       "coefficient_step": 5e-3},
@@ -55,8 +75,11 @@ def test_defaults_are_those_that_results_were_computed_with(name):
     base = options.pop("base", None)
     assert options == DEFAULTS[name]
     if base is not None:
-        unclipped = {"clip_low": math.inf, "clip_high": math.inf, "normalization": "token-mean"}
-        assert base == update_rules.get("grpo", **unclipped if name == "kl-cov" else {})
+        bases = {
+            "kl-cov": ("grpo", {"clip_low": math.inf, "clip_high": math.inf, **TOKENS}),
+            "dro": ("reinforce", {"estimator": "group-normalized", **TOKENS})}
+        base_name, base_options = bases.get(name, ("grpo", {}))
+        assert base == update_rules.get(base_name, **base_options)
 
 
 @pytest.mark.parametrize(("kind", "defaults"), [
@@ -88,6 +111,31 @@ RANGES = [
     ("grpo", "group_size", {}, (2, 3, None), (1, 0, 2.5)),
     ("grpo", "max_length", {}, (1, 2, None), (0, -1, 1.5)),
     ("grpo", "overlong_buffer", {"max_length": 4}, (1, 4, None), (0, 1.5)),
+    ("cispo", "clip_low", {}, (0.0, math.inf), (-1e-9, math.nan)),
+    ("cispo", "clip_high", {}, (-1 + 1e-9, 0.0, math.inf), (-1.0, math.nan)),
+    ("cispo", "clip_low", {"clip_high": -0.5}, (0.5,), (0.5 - 1e-9,)),
+    ("sapo", "tau_positive", {}, (1e-9, 2.0), (0.0, -1.0, math.inf, math.nan)),
+    ("sapo", "tau_negative", {}, (1e-9, 2.0), (0.0, -1.0, math.inf, math.nan)),
+    ("dppo", "delta_low", {}, (0.0, math.inf), (-1e-9, math.nan)),
+    ("dppo", "delta_high", {}, (0.0, math.inf), (-1e-9, math.nan)),
+    ("dppo", "truncation", {}, (1e-9, math.inf), (0.0, math.nan)),
+    ("vespo", "power_positive", {}, (0.0, 1.0), (-1e-9, math.inf, math.nan)),
+    ("vespo", "decay_negative", {}, (0.0, 1.0), (-1e-9, math.inf, math.nan)),
+    ("gmpo", "clip_low", {}, (0.0, math.inf), (-1e-9, math.nan)),
+    ("ce-gppo", "beta_low", {}, (0.0, 2.0), (-1e-9, math.inf, math.nan)),
+    ("ce-gppo", "beta_high", {}, (0.0, 2.0), (-1e-9, math.inf, math.nan)),
+    ("bapo", "clip_low_end", {}, (0.0, 0.4), (-1e-9, 0.4 + 1e-9, math.nan)),
+    ("bapo", "clip_high_end", {}, (0.2, 5.0), (0.2 - 1e-9, math.inf, math.nan)),
+    ("bapo", "clip_step", {}, (1e-3, 5.0), (0.0, math.inf, math.nan)),
+    ("bapo", "target", {}, (1e-9, 5.0), (0.0, math.inf, math.nan)),
+    ("aspo", "limit", {}, (1 + 1e-9, math.inf), (1.0, math.nan)),
+    ("dro", "beta", {}, (0.0, 1.0), (-1e-9, math.inf, math.nan)),
+    ("erc", "beta_low", {}, (0.0, 1.0), (-1e-9, 1 + 1e-9, math.nan)),
+    ("erc", "beta_high", {}, (0.0, math.inf), (-1e-9, math.nan)),
+    ("sampler-correction", "low", {}, (0.0, 2.0), (-1e-9, 2 + 1e-9, math.nan)),
+    ("sampler-correction", "high", {"low": 0.5}, (0.5, math.inf), (0.5 - 1e-9, math.nan)),
+    ("sampler-correction", "reject_high", {}, (0.5, math.inf), (0.5 - 1e-9, math.nan)),
+    ("sampler-correction", "off_policy_threshold", {}, (0.0, -1.0, None), (math.nan,)),
     ("aepo", "alpha", {}, (0.0, 0.5, np.array([0.0, 1.0])), (-1e-9, math.inf, math.nan, [0.5, -1e-9])),
     ("aepo", "replaced_rows", {}, (2, 3), (1, 0)),
     ("aepo", "temperature_low", {}, (1e-9, 1.2), (0.0, -0.5, 1.2 + 1e-9)),

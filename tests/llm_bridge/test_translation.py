@@ -28,25 +28,39 @@ CASES = {
     "reference, sequence ratios": {
         "beta": 0.3, "use_bias_correction_kl": False, "importance_sampling_level": "sequence"},
     "entropy bonus": {"entropy_coef": 0.2},
+    "cispo": {"loss_type": "cispo", "epsilon_high": 1.3},
+    "cispo, every ratio limited": {"loss_type": "cispo"},
+    "sapo": {"loss_type": "sapo", "sapo_temperature_neg": 3.0},
+    "vespo": {"loss_type": "vespo", "learning_rate": 0.01},
+    "sequences dropped": {"off_policy_mask_threshold": 0.02, "beta": 0.3, "loss_type": "grpo"},
     "temperature": {"temperature": 0.7, "learning_rate": 0.01},
 }
 
 
-DAILY = ("luspo", "dual clip", "entropy bonus", "temperature")
-"""One of each kind of option: a mean and a ratio, a clip, a term, a policy; others are deep, and a
-reference is in the micro-batches below."""
+DAILY = ("luspo", "dual clip", "entropy bonus", "temperature", "cispo", "sapo", "vespo",
+         "sequences dropped")
+"""One of each kind of option: a mean and a ratio, a clip, a term, a policy, a loss; others are deep, and
+a reference is in the micro-batches below."""
 
 
 @pytest.mark.parametrize("case", [
     pytest.param(case, marks=() if case in DAILY else pytest.mark.deep) for case in CASES])
-def test_the_step_is_that_of_trl_s_loss(tmp_path, case):
+def test_the_step_is_that_of_trl_s_loss(tmp_path, monkeypatch, case):
     """On-policy, and at a second step on the same completions where ratios are clipped."""
-    options = CASES[case]
+    options, kept = CASES[case], []
+    mask = trl.GRPOTrainer.get_off_policy_mask
+    monkeypatch.setattr(trl.GRPOTrainer, "get_off_policy_mask", staticmethod(
+        lambda **columns: kept.append(mask(**columns)) or kept[-1]))
     if options.get("scale_rewards") == "none":
         options = {**options, "learning_rate": 5e-6}
     found, expected, theirs = both(tmp_path, options)
-    clipped = theirs.state.log_history[1].get("clip_ratio/region_mean")
-    assert clipped > 0.05
+    log = theirs.state.log_history[1]
+    if case == "vespo":
+        assert abs(log["vespo/phi_seq_mean"] - 1) > 0.05
+    elif case != "sapo":
+        assert log.get("clip_ratio/region_mean", log.get("cispo_clip_ratio")) > 0.05
+    if "off_policy_mask_threshold" in options:
+        assert [bool(rows.all()) for rows in kept] == [True, False]
     for own, other in zip(found, expected, strict=True):
         assert difference(own, other) <= SAME
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from entropy_theory.controllers import EntropyForecast
 from entropy_theory.entropy_change import first_order
-from entropy_theory.policy import log_softmax
+from entropy_theory.policy import entropy, log_softmax
 from entropy_theory.tabular import listing, logit_step, response_batch
 from entropy_theory.token_batch import TokenBatch, concatenate, mean_over_sequences
 from entropy_theory.token_tree import TokenTree
@@ -51,6 +51,15 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "entropy-advantage": {}, "reference-kl": {"coefficient": 0.2},
     "clip-cov": {"ratio": 0.5, "lower": 0.01}, "kl-cov": {"ratio": 0.2},
     "aepo": {"alpha": 0.7, "target": 0.9},
+    # Bounds that bind within three steps on the same samples.
+    "cispo": {"clip_low": 0.05, "clip_high": 0.05}, "sapo": {"tau_positive": 9.0, "tau_negative": 10.0},
+    "dppo": {"delta_low": 0.02, "delta_high": 0.02}, "gmpo": {"clip_low": 0.05, "clip_high": 0.05},
+    "ce-gppo": {"clip_low": 0.05, "clip_high": 0.05}, "aspo": {"clip_low": 0.05, "clip_high": 0.05},
+    "bapo": {"clip_low": 0.2, "clip_low_end": 0.01, "clip_high": 0.02, "clip_high_end": 0.3,
+             "target": 1.0},
+    "dcpo": {"clip_low": 0.01, "clip_high": 0.01}, "dro": {"beta": 2.0},
+    "erc": {"beta_low": 0.01, "beta_high": 0.01},
+    "sampler-correction": {"above": "current", "low": 0.95, "high": 1.05},
     "aent": {"coefficient": 0.1, "removed_fraction": 0.4, "warm_up_steps": 5, "coefficient_high": 0.3},
 }
 FORECAST: dict[str, Any] = {
@@ -155,8 +164,8 @@ def plain(case: Case) -> np.ndarray:
             batch = _batch(case, rule, loops, logits, reward, reference, task.tree, number, forecast)
             batch = rule.prepare(batch.replace(step=step))
         elif rule.needs.every_step:
-            batch = rule.prepare(_now(batch, logits, step).replace(prepared={}))
-        now = _now(batch, logits, step)
+            batch = rule.prepare(_now(case, batch, logits, step).replace(prepared={}))
+        now = _now(case, batch, logits, step)
         if loops[1] is not None and loops[1].forecasts:
             here = _forecast(logits, reward, task.tree, now, change)
             if step % case.steps_per_batch and forecast is not None:
@@ -181,8 +190,9 @@ def _forecast(
         per_unit=mean_over_sequences(rows.replace(entropy=(whole - base)[rows.state]), "entropy"))
 
 
-def _now(batch: TokenBatch, logits: np.ndarray, step: int) -> TokenBatch:
-    return batch.replace(log_prob=log_softmax(logits)[batch.state, batch.action], step=step)
+def _now(case: Case, batch: TokenBatch, logits: np.ndarray, step: int) -> TokenBatch:
+    now = batch.replace(log_prob=log_softmax(logits)[batch.state, batch.action], step=step)
+    return now.replace(entropy=entropy(logits)[batch.state]) if case.rule == "erc" else now
 
 
 def _batch(

@@ -75,7 +75,7 @@ def _asked(rule: UpdateRule, batch: TokenBatch) -> tuple[dict[str, np.ndarray], 
             columns[name] = trace.constant(column)
             continue
         # (On the policy that was sampled each ratio is 1.)
-        source = "log_prob" if name == "old_log_prob" else name
+        source = {"old_log_prob": "log_prob", "old_entropy": "entropy"}.get(name, name)
         low, high = (0.0, 2.0**62) if kind_of(column.dtype) == INTEGER else (-_LARGEST, _LARGEST)
         columns[name] = trace.input(source, column, Interval(low, high, False))
     traced = rule.prepare(batch.replace(**columns, checked=True))

@@ -1,0 +1,41 @@
+"""CISPO: the ratio is clipped as a weight, and no token loses its gradient (arXiv 2506.13585, Eqs. 4-5).
+
+    J = E 1/sum_i |o_i| sum_it sg[ clip(r_it, 1 - eps_low, 1 + eps_high) ] A_i log pi(o_it)
+
+MiniMax-M1 prints no value of eps_high and sets no lower bound. Defaults of engines, as (1 - eps_low, 1
++ eps_high): SkyRL and ScaleRL (0, 5), which are taken here; verl (.8, 1.2); slime (.8, 1.2); ROLL (.9,
+1.1), and its ``tis`` (0, 1). TRL and ms-swift have an upper bound alone, ``epsilon_high`` itself and
+not 1 + ``epsilon_high``. SkyRL's ``cispo_anchor="rollout"`` is anchor "sampling".
+"""
+
+from __future__ import annotations
+
+from entropy_theory.array_types import Array
+from entropy_theory.policy import namespace
+from entropy_theory.token_batch import TokenBatch
+from entropy_theory.update_rules.clipped_ratio import capped_exp
+from entropy_theory.update_rules.ratio_loss import RatioLoss
+from entropy_theory.update_rules.rule import update_rule
+
+
+@update_rule("cispo")
+class Cispo(RatioLoss):
+    """The score is clipped ratio x advantage x length factor."""
+
+    _needs = RatioLoss._needs
+    normalization: str = "token-mean"
+    clip_low: float = 1.0
+    """eps_low: ratios below 1 - eps_low weigh 1 - eps_low."""
+    clip_high: float = 4.0
+    """eps_high, above -1: ratios above 1 + eps_high weigh 1 + eps_high."""
+
+    def _check(self) -> None:
+        RatioLoss._check(self)
+        if not (self.clip_low >= 0 and self.clip_high > -1 and self.clip_low >= -self.clip_high):
+            raise ValueError(
+                "cispo needs clip_low of at least 0 and clip_high above -1, with 1 - clip_low at most "
+                f"1 + clip_high, got {self.clip_low} and {self.clip_high}")
+
+    def _weight(self, batch: TokenBatch, advantage: Array) -> Array:
+        r = capped_exp(self._log_ratio(batch))
+        return namespace(r).clip(r, max(1 - self.clip_low, 0.0), 1 + self.clip_high)

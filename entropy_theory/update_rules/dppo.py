@@ -1,0 +1,91 @@
+"""DPPO: the clip looks at how far a probability moved, not at the ratio (arXiv 2602.04879, Eqs. 12-14).
+
+    J = E sum_it M_it r_it A_i,  M = 0 where A > 0, p > p_old and D > delta_high,
+                                 or A < 0, p < p_old and D > delta_low; else 1.
+
+D is a divergence of (p, 1 - p) from (p_old, 1 - p_old), p the probability of the sampled token:
+
+    total variation  |p - p_old|,        KL  p_old log(p_old/p) + (1 - p_old) log((1 - p_old)/(1 - p)).
+
+A rare token may so multiply its probability, and a likely one may not lose much of it. p_old is the
+probability under the policy that sampled, anchor "sampling" (paper, section 5.2; SkyRL, TRL, prime-rl),
+or the recomputed "old" one (verl). r is truncated at ``truncation`` (20 in verl; SkyRL and prime-rl do
+not). Defaults of engines: delta .2 and .2 for total variation (verl, SkyRL, prime-rl), .05 for KL
+(SkyRL).
+
+prime-rl's default loss is this one with a squared log-ratio on all tokens: ``dro(beta=0.002,
+anchor="sampling", base=dppo(anchor="sampling", truncation=inf))``; its ``ipo`` masks both directions
+whatever the advantage (``two_sided``), with delta .1.
+"""
+
+from __future__ import annotations
+
+from entropy_theory import rounding
+from entropy_theory.array_types import Array
+from entropy_theory.policy import namespace
+from entropy_theory.support.user_errors import check_choice
+from entropy_theory.token_batch import TokenBatch
+from entropy_theory.update_rules.clipped_ratio import ANCHORS, capped_exp
+from entropy_theory.update_rules.ratio_loss import RatioLoss
+from entropy_theory.update_rules.rule import Needs, update_rule
+
+KINDS = ("total-variation", "kl")
+
+
+@update_rule("dppo")
+class Dppo(RatioLoss):
+    """The score is truncated ratio x advantage x length factor where the divergence is small enough."""
+
+    normalization: str = "token-mean"
+    kind: str = "total-variation"
+    """The divergence, "total-variation" or "kl" (nats)."""
+    delta_low: float = 0.2
+    """With a negative advantage, no gradient once p has fallen by a divergence of more than this."""
+    delta_high: float = 0.2
+    """With a positive advantage, no gradient once p has risen by a divergence of more than this."""
+    truncation: float = 20.0
+    """The largest ratio that counts as such."""
+    two_sided: bool = False
+    """Whether a token that moved too far has no gradient whatever its advantage (prime-rl's ``ipo``)."""
+
+    def _check(self) -> None:
+        RatioLoss._check(self)
+        check_choice(self.kind, KINDS, "kind")
+        for name in ("delta_low", "delta_high"):
+            if not getattr(self, name) >= 0:
+                raise ValueError(f"{name} must be at least 0, got {getattr(self, name)}")
+        if not self.truncation > 0:
+            raise ValueError(f"truncation must be positive, got {self.truncation}")
+
+    @property
+    def _needs(self) -> Needs:
+        return self._reading("log_prob", ANCHORS[self.anchor])
+
+    def _weight(self, batch: TokenBatch, advantage: Array) -> Array:
+        change = self._log_ratio(batch)
+        xp = namespace(change)
+        risen, fallen = self._moved(batch, change)
+        if not self.two_sided:
+            risen, fallen = risen & (advantage > 0), fallen & (advantage < 0)
+        r = xp.clip(capped_exp(change), None, self.truncation)
+        return xp.where(risen | fallen, xp.zeros_like(r), r)
+
+    def _moved(self, batch: TokenBatch, change: Array) -> tuple[Array, Array]:
+        """Boolean: whether the token's probability has risen, or fallen, by too large a divergence."""
+        xp = namespace(change)
+        before = _probability(batch, getattr(batch, ANCHORS[self.anchor]))
+        after = _probability(batch, batch.log_prob)
+        shift = after - before
+        divergence = abs(shift)
+        if self.kind == "kl":
+            # As in verl and SkyRL, since rounding may bring a probability to 1.
+            rest, rest_before = (1 - p + 1e-8 for p in (after, before))
+            divergence = (1 - before) * xp.log(rest_before / rest) - before * change
+        return ((shift > 0) & ~rounding.at_most(divergence, self.delta_high),
+                (shift < 0) & ~rounding.at_most(divergence, self.delta_low))
+
+
+def _probability(batch: TokenBatch, log_prob: Array) -> Array:
+    """The probabilities of the tokens; 1 outside the mask and where a log-probability is not finite."""
+    xp = namespace(log_prob)
+    return xp.exp(xp.where(batch.mask & xp.isfinite(log_prob), log_prob, xp.zeros_like(log_prob)))
