@@ -12,7 +12,8 @@ from entropy_theory import controllers, forecast_coefficient, update_rules
 from entropy_theory.targets import TargetPolicy
 
 GRPO = {"clip_low": 0.2, "clip_high": 0.2, "normalization": "sequence-mean", "std_ddof": 0,
-        "estimator": "group-normalized", "estimator_parameter": None, "dual_clip": None, "dynamic_sampling": False,
+        "estimator": "group-normalized", "estimator_parameter": None, "dual_clip": None,
+        "dynamic_sampling": False,
         "overlong_buffer": None, "group_size": None, "max_length": None}
 HELD = {"target": None, "target_schedule": None, "hold": "integral", "coefficient_low": 0.0,
         "coefficient_high": 1.0, "horizon": 20.0, "smoothing": 0.9, "feedback_horizon": 200.0,
