@@ -299,6 +299,45 @@ class TargetEntropyCoefficient(Controller):
         return {"coefficient_saturated": self.saturated}
 
 
+@dataclass(kw_only=True, slots=True)
+class ProportionalIntegral(Controller):
+    """EntroPIC's coefficient (arXiv 2511.15248): K_p (H - target) + K_i S, within [-1, 1].
+
+    S is the sum of H - target over the observations before. The coefficient is above 0 while entropy is
+    too high.
+    """
+
+    state: ClassVar[tuple[str, ...]] = ("coefficient", "entropy", "error")
+    takes_target: ClassVar[bool] = True
+    coefficient: Array = 0.0
+    target: Array = 0.1
+    """Entropy to hold, nats; a scalar or one value a run."""
+    proportional: float = 1.0
+    integral: float = 0.01
+    entropy: Array | None = None
+    """The last entropy observed, nats."""
+    error: Array = 0.0
+    """The sum of entropy - target over the observations, nats."""
+
+    def __post_init__(self) -> None:
+        checked_target(self.target)
+        for name in ("proportional", "integral"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise ValueError(f"{name} must be finite and at least 0, got {getattr(self, name)}")
+
+    def _move(self, target: Array, following: Callable[[], Array]) -> None:
+        self.target = target
+
+    def observe(self, entropy: Array, forecast: EntropyForecast | None = None) -> Array:
+        """The next coefficient; arguments and errors as `Controller`."""
+        self.entropy = entropy = checked_entropy(entropy)
+        error, summed = entropy - array_like(self.target, entropy), spread(self.error, entropy)
+        self.error = summed + error
+        self.coefficient = namespace(entropy).clip(
+            self.proportional * error + self.integral * summed, -1.0, 1.0)
+        return self.coefficient
+
+
 def checked_target(target: Array) -> Array:
     """Return a target entropy, scalar or [runs], nats; raise ValueError where it is below 0."""
     xp = namespace(target)

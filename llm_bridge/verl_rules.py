@@ -14,7 +14,9 @@ from entropy_theory.rounding import near
 from entropy_theory.update_rules import UpdateRule, rule_options
 from entropy_theory.update_rules.bonus import tells_prompts_apart
 from entropy_theory.update_rules.combine import Combined
+from entropy_theory.update_rules.difficulty import Difficulty
 from entropy_theory.update_rules.diverse_bonus import DiverseBonus
+from entropy_theory.update_rules.entropic import Entropic
 from entropy_theory.update_rules.entropy_advantage import EntropyAdvantage
 from entropy_theory.update_rules.entropy_bonus import EntropyBonus
 from entropy_theory.update_rules.grpo import Grpo
@@ -22,6 +24,7 @@ from entropy_theory.update_rules.modifier import Modifier
 from entropy_theory.update_rules.reference_kl import ReferenceKl
 from entropy_theory.update_rules.reinforce import Reinforce
 from entropy_theory.update_rules.rule import components, map_options
+from entropy_theory.update_rules.unlikeliness import Unlikeliness
 from llm_bridge.objective.loss import clamped_fraction
 
 PREFIX = "entropy-theory/"
@@ -98,7 +101,7 @@ def make_rule(name: str, options: Mapping[str, Any], engine: Engine | None = Non
                f"sample one: {ELSEWHERE}")
     elif rule.needs.listing:
         why = rule.needs.listing
-    elif any(isinstance(part, DiverseBonus) for _, part in parts):
+    elif any(isinstance(part, (DiverseBonus, Difficulty, Unlikeliness)) for _, part in parts):
         why = ("it reads which answers of a prompt are right, and a policy loss is not shown rewards and "
                f"prompts: {ELSEWHERE}")
     else:
@@ -127,8 +130,8 @@ def _lacking(rule: UpdateRule) -> str:
                 f"engine does not make before a step: take covariance 'tabular', or {ELSEWHERE}")
     needing = [part.name for _, part in components(rule) if part.needs.columns]
     if needs_whole_batch(rule) and needing:
-        return ("it selects tokens before the forward pass, when the columns that its base "
-                f"'{needing[-1]}' reads are not there yet: take another base")
+        return ("it compares tokens before the forward pass, when the columns that "
+                f"'{needing[-1]}' reads are not there yet: take another base, or {ELSEWHERE}")
     return ""
 
 
@@ -138,7 +141,8 @@ VERL = Engine(
 
 
 _SEQUENCE_WISE = {kind._prepare for kind in (
-    UpdateRule, Modifier, Combined, Reinforce, Grpo, EntropyBonus, EntropyAdvantage, ReferenceKl)}
+    UpdateRule, Modifier, Combined, Reinforce, Grpo, EntropyBonus, EntropyAdvantage, Entropic,
+    ReferenceKl)}
 """How rules prepare whose sequences do not see each other."""
 
 
@@ -163,7 +167,8 @@ def advantage_options(rule: UpdateRule) -> tuple[str, ...]:
     """Return the rule's options about advantages, which a batch that brings its own overrules."""
     if isinstance(rule, Modifier):
         return ()
-    return ("estimator", "std_ddof", "dynamic_sampling", "overlong_buffer", "group_size", "max_length")
+    return ("estimator", "estimator_parameter", "std_ddof", "dynamic_sampling", "overlong_buffer",
+            "group_size", "max_length")
 
 
 def needs_model_output(rule: UpdateRule) -> bool:

@@ -116,10 +116,7 @@ class Bonus(Modifier):
                                    feedback_horizon=self.feedback_horizon, **options)
 
     def coefficient_controller(self) -> Any | None:
-        own, other = self._own_controller(), self.base.coefficient_controller()
-        if own is not None and other is not None:
-            raise ValueError("at most one of the rules may adapt its coefficient")
-        return own if own is not None else other
+        return self._only_controller(self._own_controller())
 
     def warnings(
         self, *, on_policy: bool, tokens: int | None = None, actions: int | None = None

@@ -16,12 +16,12 @@ from entropy_theory.array_types import TokenColumn
 from entropy_theory.policy import namespace
 from entropy_theory.reads import NOTHING
 from entropy_theory.token_batch import TokenBatch
-from entropy_theory.update_rules.modifier import Modifier
 from entropy_theory.update_rules.rule import Needs, update_rule
+from entropy_theory.update_rules.shaped import Shaped
 
 
 @update_rule("entropy-advantage")
-class EntropyAdvantage(Modifier):
+class EntropyAdvantage(Shaped):
     """The base rule on shaped advantages (ordinary rows)."""
 
     beta: float = 0.4
@@ -47,16 +47,7 @@ class EntropyAdvantage(Modifier):
         return (*self.base.warnings(on_policy=on_policy, tokens=tokens, actions=actions),
                 *("'entropy-advantage' with beta 0 is its base rule: raise it",) * (self.beta == 0))
 
-    def advantages(self, batch: TokenBatch) -> TokenColumn:
-        batch.require(self.name, "entropy")
+    def _shape(self, batch: TokenBatch, advantage: TokenColumn) -> TokenColumn:
         entropy: Any = batch.entropy
-        advantage = self.base.advantages(batch)
-        xp = namespace(advantage)
-        bonus = self.beta * entropy
-        limit = abs(advantage) / self.kappa
-        bonus = xp.where(bonus < limit, bonus, limit)
-        return xp.where(batch.is_ordinary, advantage + bonus, advantage)
-
-    def _prepare(self, batch: TokenBatch) -> TokenBatch:
-        shaped = self.base.prepare(batch.replace(advantage=self.advantages(batch)))
-        return batch.with_prepared(**shaped.prepared)
+        bonus, limit = self.beta * entropy, abs(advantage) / self.kappa
+        return advantage + namespace(advantage).where(bonus < limit, bonus, limit)

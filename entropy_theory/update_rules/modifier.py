@@ -38,6 +38,13 @@ class Modifier(UpdateRule):
     def coefficient_controller(self) -> Any | None:
         return self.base.coefficient_controller()
 
+    def _only_controller(self, own: Any | None) -> Any | None:
+        """Return the rule's own loop, or the base rule's; raise ValueError where there are both."""
+        other = self.base.coefficient_controller()
+        if own is not None and other is not None:
+            raise ValueError("at most one of the rules may adapt its coefficient")
+        return own if own is not None else other
+
     def advantages(self, batch: TokenBatch) -> TokenColumn:
         return self.base.advantages(batch)
 

@@ -34,6 +34,8 @@ class PolicyGradient(UpdateRule):
     """0 takes the standard deviation over G (population), 1 over G - 1 (verl, TRL)."""
     estimator: str = "group-normalized"
     """The estimator of advantages, one of `advantages.ESTIMATORS` ("leave-one-out" is RLOO)."""
+    estimator_parameter: float | None = None
+    """The number that an estimator takes: K of "quantile" (.4), k of "pass-at-k" and "best-of-k" (4)."""
     dynamic_sampling: bool = False
     """Whether groups whose rewards are all equal are left out of the means, instead of diluting them
     (DAPO, which then fills the batch with other prompts: EntropyTrainer's ``resampling_rounds``)."""
@@ -49,7 +51,7 @@ class PolicyGradient(UpdateRule):
 
     def _check(self) -> None:
         check_choice(self.normalization, NORMALIZATIONS, "normalization")
-        check_choice(self.estimator, advantages.ESTIMATORS, "advantage estimator")
+        advantages.check_estimator(self.estimator, self.estimator_parameter)
         if self.std_ddof not in (0, 1):
             raise ValueError(f"std_ddof must be 0 or 1, got {self.std_ddof}")
         if self.overlong_buffer is not None and self.max_length is None:
@@ -75,7 +77,7 @@ class PolicyGradient(UpdateRule):
             every_step: as in `Needs`.
         """
         columns = tuple(name for name in names if name in OPTIONAL_COLUMNS)
-        counts = self.estimator == "leave-one-out" or (self.std_ddof and self.group_size is None)
+        counts = self.estimator in advantages.COUNTING or (self.std_ddof and self.group_size is None)
         refused = (
             f"option group_size of '{self.name}' takes an exact expectation over groups, and cannot be "
             "sampled: leave group_size None, and set the number of samples of each prompt")
@@ -103,10 +105,9 @@ class PolicyGradient(UpdateRule):
 
     def _estimate(self, batch: TokenBatch, rows: Array) -> Array:
         """Return the advantages of ``rows`` from their rewards: [..., sequences, positions]."""
-        if self.estimator == "group-normalized" and self.group_size is None:
-            return advantages.group_normalized(batch, rows, ddof=self.std_ddof)
         if self.group_size is None:
-            return advantages.ESTIMATORS[self.estimator](batch, rows)
+            return advantages.estimate(self.estimator, batch, rows, ddof=self.std_ddof,
+                                       parameter=self.estimator_parameter)
         return advantages.expected_group_normalized(
             batch, rows, group_size=self.group_size, ddof=self.std_ddof
         )

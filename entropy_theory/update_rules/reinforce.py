@@ -27,16 +27,18 @@ class Reinforce(UpdateRule):
     estimator: str = "reward"
     """The estimator of advantages: "reward" (no baseline, the papers' REINFORCE) or another of
     `advantages.ESTIMATORS`; a batch that brings its own ``advantage`` column uses that."""
+    estimator_parameter: float | None = None
+    """The number that an estimator takes, as for GRPO."""
     normalization: str = "sequence-mean"
     """The normalization by length: "sequence-mean", "token-mean" or "dr-grpo"."""
 
     def _check(self) -> None:
-        check_choice(self.estimator, advantages.ESTIMATORS, "advantage estimator")
+        advantages.check_estimator(self.estimator, self.estimator_parameter)
         check_choice(self.normalization, NORMALIZATIONS, "normalization")
 
     @property
     def _needs(self) -> Needs:
-        return Needs(reads={"rows"} if self.estimator == "leave-one-out" else NOTHING)
+        return Needs(reads={"rows"} if self.estimator in advantages.COUNTING else NOTHING)
 
     def _prepare(self, batch: TokenBatch) -> TokenBatch:
         xp = namespace(batch.log_prob)
@@ -49,7 +51,7 @@ class Reinforce(UpdateRule):
     def _advantage(self, batch: TokenBatch, rows: Array) -> Array:
         if batch.advantage is not None:
             return batch.advantage
-        return advantages.ESTIMATORS[self.estimator](batch, rows)
+        return advantages.estimate(self.estimator, batch, rows, parameter=self.estimator_parameter)
 
     def advantages(self, batch: TokenBatch) -> TokenColumn:
         xp = namespace(batch.log_prob)

@@ -1,4 +1,4 @@
-"""Guards advantages.py: groups, weights and roundings of each estimator, by hand."""
+"""Guards advantages/: groups, weights and roundings of each estimator, by hand."""
 
 from __future__ import annotations
 

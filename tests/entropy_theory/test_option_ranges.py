@@ -12,7 +12,8 @@ from entropy_theory import controllers, forecast_coefficient, update_rules
 from entropy_theory.targets import TargetPolicy
 
 GRADIENT = {"normalization": "sequence-mean", "std_ddof": 0, "estimator": "group-normalized",
-            "dynamic_sampling": False, "overlong_buffer": None, "group_size": None, "max_length": None}
+            "estimator_parameter": None, "dynamic_sampling": False, "overlong_buffer": None,
+            "group_size": None, "max_length": None}
 GRPO = {**GRADIENT, "clip_low": 0.2, "clip_high": 0.2, "dual_clip": None}
 TOKENS = {"normalization": "token-mean"}
 HELD = {"target": None, "target_schedule": None, "hold": "integral", "coefficient_low": 0.0,
@@ -20,7 +21,7 @@ HELD = {"target": None, "target_schedule": None, "hold": "integral", "coefficien
         "prompt_gain": 0.0}
 # What the papers print, and where they print nothing what results were computed with.
 DEFAULTS = {
-    "reinforce": {"estimator": "reward", "normalization": "sequence-mean"},
+    "reinforce": {"estimator": "reward", "estimator_parameter": None, "normalization": "sequence-mean"},
     "grpo": GRPO,
     "clip-higher": {**GRPO, "clip_high": 0.28},  # DAPO, section 4.1
     "gspo": {**GRPO, "clip_low": 3e-4, "clip_high": 4e-4},  # GSPO, section 5.1
@@ -63,7 +64,31 @@ DEFAULTS = {
     "aent": {**HELD, "coefficient": 0.002, "normalization": "token-mean", "removed_fraction": 0.33,
              "adaptive": True, "entropy_low": 0.15, "entropy_high": 0.24, "coefficient_step": 0.002,
              "coefficient_low": 6e-4, "coefficient_high": 9e-3, "warm_up_steps": 30},
+    # The authors' code, where there is some; else the papers.
+    "w-reinforce": {"positive_weight": 0.1},
+    "repo": {"log_prob": "old", "beta": 0.01},
+    "repo-r": {"log_prob": "old", "zeta": 0.001},
+    "steer": {"log_prob": "old", "weight_low": 0.8, "weight_high": 1.2, "mapping": "exponential"},
+    "stare": {"log_prob": "old", "share": 0.1, "coefficient": 0.1, "both": False, "target": 0.3,
+              "coefficient_step": 0.0, "coefficient_high": 0.5},
+    "entropic": {"target": 0.1, "coefficient": 0.0, "proportional": 1.0, "integral": 0.01,
+                 "threshold": 0.95},
+    "entrocraft": {"entropy_low": 0.6, "entropy_high": 0.7, "low_schedule": None},
+    "top-entropy": {"share": 0.2},
+    "unlikeliness": {"beta": 0.25},
+    "difficulty": {"weight_low": 0.4, "weight_high": 1.5, "middle": 0.75, "steepness": 10.0,
+                   "positive_reward": 1.0},
+    "lp-reg": {"share": 0.01, "coefficient": 1.0},
 }
+OTHER_BASES = {
+    "kl-cov": ("grpo", {"clip_low": math.inf, "clip_high": math.inf, **TOKENS}),
+    "w-reinforce": ("grpo", {"estimator": "signed", **TOKENS}),
+    "dro": ("reinforce", {"estimator": "group-normalized", **TOKENS}),
+}
+
+
+def test_every_rule_s_defaults_are_listed():
+    assert DEFAULTS.keys() == update_rules.RULES.keys()
 
 
 @pytest.mark.parametrize("name", DEFAULTS)
@@ -75,10 +100,7 @@ def test_defaults_are_those_that_results_were_computed_with(name):
     base = options.pop("base", None)
     assert options == DEFAULTS[name]
     if base is not None:
-        bases = {
-            "kl-cov": ("grpo", {"clip_low": math.inf, "clip_high": math.inf, **TOKENS}),
-            "dro": ("reinforce", {"estimator": "group-normalized", **TOKENS})}
-        base_name, base_options = bases.get(name, ("grpo", {}))
+        base_name, base_options = OTHER_BASES.get(name, ("grpo", {}))
         assert base == update_rules.get(base_name, **base_options)
 
 
@@ -93,6 +115,8 @@ def test_defaults_are_those_that_results_were_computed_with(name):
         "high": 9e-3, "warm_up_steps": 0, "observations": 0}),
     (controllers.TargetEntropyCoefficient, {
         "coefficient": 0.0, "target": 0.2, "step": 5e-3, "low": 0.0, "high": 1.0, "saturated": 0.0}),
+    (controllers.ProportionalIntegral, {
+        "coefficient": 0.0, "target": 0.1, "proportional": 1.0, "integral": 0.01, "error": 0.0}),
     (forecast_coefficient.ForecastCoefficient, {
         "coefficient": 0.0, "target": 0.5, "horizon": 20.0, "smoothing": 0.9, "feedback_horizon": 200.0,
         "low": 0.0, "high": 1.0, "bias": 0.0, "saturated": 0.0, "target_change": 0.0, "held": 0.0}),
@@ -163,6 +187,28 @@ RANGES = [
     ("kl-cov", "ratio", {}, (0.0, 1.0), (-1e-9, -0.5, 1 + 1e-9, 1.5, math.nan)),
     ("clip-cov", "ratio", {}, (0.0, 1.0), (-1e-9, -0.5, 1 + 1e-9, 1.5, math.nan)),
     ("clip-cov", "lower", {"upper": 5.0}, (5.0, -math.inf), (5.0 + 1e-9, math.nan)),
+    ("w-reinforce", "positive_weight", {}, (0.0, 2.0), (-1e-9, math.nan, math.inf)),
+    ("repo", "beta", {}, (-1.0, 0.0, np.array([0.0, 1.0])), (math.nan, math.inf)),
+    ("repo-r", "zeta", {}, (-1.0, 0.0), (math.nan, [0.5, math.inf])),
+    ("steer", "weight_low", {}, (1e-9, 1.0), (0.0, -0.5, 1 + 1e-9, math.nan)),
+    ("steer", "weight_high", {}, (0.8, 2.0), (0.8 - 1e-9, math.inf, math.nan)),
+    ("stare", "share", {}, (0.0, 1.0), (-1e-9, 1 + 1e-9, math.nan)),
+    ("stare", "coefficient", {}, (0.0, 1.0), (-1e-9, 1 + 1e-9, math.nan)),
+    ("stare", "target", {}, (0.0, 2.0), (-1e-9, math.nan, math.inf)),
+    ("stare", "coefficient_step", {}, (0.0, 0.5), (-1e-9, math.nan)),
+    ("entropic", "target", {}, (0.0, 2.0, None), (-1e-9, math.nan)),
+    ("entropic", "coefficient", {}, (-1.0, 0.0), (math.nan, math.inf)),
+    ("entropic", "integral", {}, (0.0, 2.0), (-1e-9, math.inf)),
+    ("entropic", "threshold", {}, (0.0, 1.0), (-1e-9, 1 + 1e-9, math.nan)),
+    ("entrocraft", "entropy_low", {}, (0.0, 0.7), (-1e-9, 0.7 + 1e-9)),
+    ("top-entropy", "share", {}, (0.0, 1.0), (-1e-9, 1 + 1e-9, math.nan)),
+    ("unlikeliness", "beta", {}, (0.0, 1.0), (-1e-9, 1 + 1e-9, math.nan)),
+    ("difficulty", "weight_low", {}, (1e-9, 1.5), (0.0, 1.5 + 1e-9, math.nan)),
+    ("difficulty", "middle", {}, (0.0, 2.0), (math.nan, math.inf)),
+    ("lp-reg", "share", {}, (0.0, 1.0), (-1e-9, 1 + 1e-9, math.nan)),
+    ("lp-reg", "coefficient", {}, (-1.0, 0.0), (math.nan, math.inf)),
+    ("grpo", "estimator_parameter", {"estimator": "quantile"}, (1e-9, 1 - 1e-9, None), (0.0, 1.0)),
+    ("grpo", "estimator_parameter", {"estimator": "best-of-k"}, (2, 3, None), (1, 2.5)),
     ("entropy-advantage", "beta", {}, (0.0, 0.5), (-1e-9, -0.5, math.inf, math.nan)),
     ("entropy-advantage", "kappa", {}, (1 + 1e-9, 2.0), (1.0, 0.5, math.nan)),
 ]

@@ -1,4 +1,4 @@
-"""Guards update_rules/ and advantages.py: the formulas, every rule on both backends, any batch cut."""
+"""Guards update_rules/ and advantages/: the formulas, every rule on both backends, any batch cut."""
 
 import functools
 import itertools
@@ -45,6 +45,31 @@ VARIANTS = [
     ("clip-cov", {"ratio": 0.1, "lower": 0.05}),
     ("clip-cov", {"ratio": 0.2, "lower": -5, "cov_log_prob": "current", "base": "aepo"}),
     ("kl-cov", {"ratio": 0.2, "penalty": "k3", "base": "entropy-advantage"}),
+    ("grpo", {"estimator": "quantile", "std_ddof": 1}),
+    ("gspo", {"estimator": "quantile", "estimator_parameter": 0.6}),
+    ("grpo", {"estimator": "opo"}),
+    ("grpo", {"estimator": "gpg"}),
+    ("grpo", {"estimator": "max-likelihood"}),
+    ("grpo", {"estimator": "best-over-second"}),
+    ("grpo", {"estimator": "pass-at-k", "estimator_parameter": 2}),
+    ("gspo", {"estimator": "best-of-k", "estimator_parameter": 2}),
+    ("w-reinforce", {}),
+    ("w-reinforce", {"positive_weight": 0.0, "base": "grpo"}),
+    ("repo", {"beta": 0.3}),
+    ("repo", {"beta": 0.3, "log_prob": "current", "base": "aepo"}),
+    ("repo-r", {"zeta": 0.2}),
+    ("steer", {}),
+    ("steer", {"mapping": "linear", "log_prob": "current"}),
+    ("stare", {"share": 0.3, "target": 9.0, "both": True}),
+    ("stare", {"share": 0.2, "log_prob": "current", "base": "w-reinforce"}),
+    ("entropic", {"coefficient": 0.4, "target": None, "threshold": 0.3}),
+    ("entropic", {"threshold": 0.0, "base": "aepo"}),
+    ("entrocraft", {"entropy_low": 2.0, "entropy_high": 3.0}),
+    ("top-entropy", {}),
+    ("top-entropy", {"share": 0.6, "base": "entropy-bonus"}),
+    ("unlikeliness", {}),
+    ("difficulty", {}),
+    ("lp-reg", {"share": 0.4}),
     ("aent", {}),
     ("aent", {"adaptive": False, "removed_fraction": 0.2, "prompt_gain": 0.2}),
 ]

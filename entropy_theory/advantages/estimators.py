@@ -1,27 +1,15 @@
-"""Advantage estimators: from the rewards of a batch to one number a sequence.
-
-Each takes the batch and the rows to compute over (ordinary or tempered ones; prompts are never
-mixed across the two) and returns [..., sequences, positions], the sequence's advantage repeated
-over its tokens. Groups are prompts (``group``); within a group the mean counts sequences by their
-``weight``, so that equally weighted samples and an exact listing of a state's actions are the same
-computation. All but `reward` raise ValueError where a reward or a prompt varies within a sequence.
-
-Rewards that differ by rounding alone count as equal, everywhere (`entropy_theory.rounding`): an advantage
-that is rounding alone is 0.
-"""
+"""Advantages that compare a reward with the group's, or the batch's, mean and spread."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from entropy_theory import rounding
+from entropy_theory.advantages.groups import Groups, check_equal_weights, over_sample_deviation
 from entropy_theory.array_types import Array, TokenColumn, TokenMask
 from entropy_theory.policy import namespace, to_numpy
-from entropy_theory.prompt_rows import PromptRows
 from entropy_theory.token_batch import TokenBatch, sequence_value, sequence_weight
 
 
@@ -40,15 +28,8 @@ def group_normalized(batch: TokenBatch, rows: TokenMask, *, ddof: int = 0) -> To
         ddof: 0 divides by G (population), 1 by G - 1 (what verl and TRL do); 1 needs equally
             weighted samples.
     """
-    xp = namespace(batch.reward)
-    group = _Groups(batch, rows)
-    normalized = group.normalized(batch.reward)
-    if ddof:
-        _check_equal_weights(batch, rows, "a standard deviation over G - 1")
-        # In a group of one all rewards are equal, and its advantage is 0 whatever divides it.
-        size = xp.clip(group.size, 1, None)
-        normalized = normalized / xp.sqrt(size / xp.clip(size - ddof, 1, None))
-    return normalized
+    group = Groups(batch, rows)
+    return over_sample_deviation(group.normalized(batch.reward), batch, rows, group, ddof)
 
 
 def leave_one_out(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
@@ -57,8 +38,8 @@ def leave_one_out(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
     Raises ValueError for a group of a single sequence (there are no others) and for unequal weights.
     """
     xp = namespace(batch.reward)
-    _check_equal_weights(batch, rows, "leave-one-out")
-    group = _Groups(batch, rows)
+    check_equal_weights(batch, rows, "leave-one-out")
+    group = Groups(batch, rows)
     if not batch.checked and not bool(xp.all(xp.where(rows, group.size > 1, True))):
         raise ValueError("leave-one-out needs at least two sequences of each prompt, found one")
     return group.centered(batch.reward) * group.size / xp.clip(group.size - 1, 1, None)
@@ -70,22 +51,75 @@ def batch_normalized(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
     0 where all rewards are equal. REINFORCE++ also puts a KL penalty into the reward: combine with
     the rule ``reference-kl`` in placement "reward".
     """
-    return _Groups(batch.replace(group=None), rows).normalized(batch.reward)
+    return Groups(batch.replace(group=None), rows).normalized(batch.reward)
 
 
 def group_centered_batch_normalized(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
     """R minus its group's mean, over the batch's standard deviation (REINFORCE++-baseline)."""
-    return _Groups(batch.replace(group=None), rows).normalized(group_centered(batch, rows))
+    return Groups(batch.replace(group=None), rows).normalized(group_centered(batch, rows))
+
+
+def above_length_weighted(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
+    """R minus the mean of the group's rewards by length (OPO, arXiv 2505.23585).
+
+    The baseline sum |o| R / sum |o| has the least variance where the squared norm of an answer's gradient
+    grows as its length. verl's ``opo``.
+    """
+    xp = namespace(batch.weight)
+    length = xp.sum(xp.astype(rows, batch.weight.dtype), axis=-1, keepdims=True)
+    return Groups(batch.replace(weight=batch.weight * length), rows).centered(batch.reward)
+
+
+def signal_weighted(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
+    """(R - mean) x B / (B - M), M of B answers being in groups of equal rewards (GPG, arXiv 2504.02546).
+
+    GPG takes it without a ratio: ``reinforce`` with this estimator. verl's ``gpg`` has for B - M the
+    number of answers whose reward is not 0, so that its step hangs on how many are right.
+    """
+    xp = namespace(batch.weight)
+    weight = sequence_weight(batch, rows)
+    flat = xp.any(without_signal(batch, rows), axis=-1, keepdims=True)
+    total, live = (xp.sum(column, axis=-2, keepdims=True)
+                   for column in (weight, xp.where(flat, xp.zeros_like(weight), weight)))
+    factor = total / xp.where(live > 0, live, xp.ones_like(live))
+    return group_centered(batch, rows) * factor
+
+
+def max_likelihood(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
+    """(R - mean) / mean within each prompt's group (MaxRL, arXiv 2602.02710).
+
+    With rewards 0 and 1 it is the gradient of the logarithm of the chance of a right answer, but for
+    groups without one, which get 0. The division by the mean is TRL's MaxRLTrainer's.
+
+    Raises:
+        ValueError: a reward below 0.
+    """
+    xp = namespace(batch.reward)
+    if not batch.checked and not bool(xp.all(~rows | (batch.reward >= 0))):
+        raise ValueError("the maximum-likelihood advantage needs rewards of at least 0")
+    group = Groups(batch, rows)
+    mean = group.mean(batch.reward)
+    some = mean > 0
+    advantage = group.centered(batch.reward) / xp.where(some, mean, xp.ones_like(mean))
+    return xp.where(some, advantage, xp.zeros_like(advantage))
+
+
+def signed(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
+    """2 R - 1: 1 at right answers and -1 at wrong ones, no baseline (arXiv 2506.01347).
+
+    With rewards of 1 and -1 take `reward`.
+    """
+    return 2 * batch.reward - 1
 
 
 def group_mean(batch: TokenBatch, rows: TokenMask, column: Array) -> TokenColumn:
     """Mean of a sequence-level column over each row's prompt, by weight: broadcasts to the rows."""
-    return _Groups(batch, rows).mean(column)
+    return Groups(batch, rows).mean(column)
 
 
 def group_largest(batch: TokenBatch, rows: TokenMask, column: Array) -> TokenColumn:
     """Largest value of a sequence-level column in each row's prompt: broadcasts to the rows."""
-    return _Groups(batch, rows).largest(column)
+    return Groups(batch, rows).largest(column)
 
 
 def right_answers(batch: TokenBatch, rows: TokenMask, positive_reward: float) -> Array:
@@ -103,12 +137,12 @@ def group_centered(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
 
     0 exactly where it is rounding alone, and where the group's rewards are all equal.
     """
-    return _Groups(batch, rows).centered(batch.reward)
+    return Groups(batch, rows).centered(batch.reward)
 
 
 def without_signal(batch: TokenBatch, rows: TokenMask) -> TokenMask:
     """Boolean: the rewards of this row's group are all equal (DAPO drops such groups)."""
-    return _Groups(batch, rows).is_flat(batch.reward) & rows
+    return Groups(batch, rows).is_flat(batch.reward) & rows
 
 
 def overlong_penalty(batch: TokenBatch, max_length: int, buffer: int) -> Array:
@@ -162,7 +196,7 @@ def expected_group_normalized(
         "these rows are samples: leave group_size None (the groups are the batch's own), or list every "
         "answer with its probability as weight (tabular.listing)",
     )
-    group = _Groups(batch, rows)
+    group = Groups(batch, rows)
     right, wrong = group.mean(batch.reward), group.mean(1 - batch.reward)
     kappa = group_normalization_gain(right, wrong, group_size=group_size, ddof=ddof)
     return kappa * (batch.reward * wrong - (1 - batch.reward) * right)
@@ -238,7 +272,7 @@ def check_listing(batch: TokenBatch, rows: Array, log_prob: Array, message: str)
         return
     xp = namespace(batch.weight)
     total = xp.sum(xp.where(rows, log_prob, xp.zeros_like(log_prob)), axis=-1, keepdims=True)
-    group = _Groups(batch, rows)
+    group = Groups(batch, rows)
     present = xp.any(rows, axis=-1, keepdims=True)
     # Rounding of a probability from its logarithm, and of a sum over many rows.
     tolerance = max(1e-6, 64 * float(xp.finfo(total.dtype).eps))
@@ -267,128 +301,3 @@ def equal_reward_groups(batch: TokenBatch, rows: TokenMask) -> Array:
     flat = xp.max(xp.where(degenerate, weight, xp.zeros_like(weight)), axis=-1, keepdims=True)
     total = xp.sum(weight, axis=(-2, -1))
     return xp.sum(flat, axis=(-2, -1)) / xp.where(total > 0, total, xp.ones_like(total))
-
-
-ESTIMATORS: dict[str, Callable[..., Array]] = {
-    "reward": reward,
-    "group-normalized": group_normalized,
-    "group-centered": group_centered,
-    "leave-one-out": leave_one_out,
-    "reinforce++": batch_normalized,
-    "reinforce++-baseline": group_centered_batch_normalized,
-}
-
-
-def _check_equal_weights(batch: TokenBatch, rows: Array, what: str) -> None:
-    """Counting rows means nothing where a row stands for a probability, as in an exact listing."""
-    if batch.checked:
-        return
-    xp = namespace(batch.weight)
-    weight = sequence_weight(batch, rows)
-    smallest = xp.min(
-        xp.where(weight > 0, weight, xp.full_like(weight, math.inf)), axis=-2, keepdims=True)
-    # Weights are 1/N each: they differ by rounding at most.
-    if bool(xp.any(weight > smallest * (1 + 64 * float(xp.finfo(weight.dtype).eps)))):
-        raise ValueError(
-            f"{what} needs equally weighted samples, and these rows have different weights: for an "
-            "exact listing use std_ddof=0, or group_size for the expectation over sampled groups"
-        )
-
-
-class _Groups:
-    """Weighted statistics of a sequence-level column over each prompt's group, at its rows.
-
-    Shapes are [..., sequences, 1], or [..., 1, 1] where all rows are one group.
-    """
-
-    def __init__(self, batch: TokenBatch, rows: Array) -> None:
-        xp: Any = namespace(batch.reward)
-        self._xp, self._rows, self._checked = xp, rows, batch.checked
-        self._weight = sequence_weight(batch, rows)
-        # A row of weight 0 (an action never taken) is no member of its group.
-        present = xp.any(rows, axis=-1, keepdims=True) & (self._weight > 0)
-        self._present = present
-        # The prompt id of a row is read at its first token.
-        self._prompts = None if batch.group is None else PromptRows.of(
-            sequence_value(batch.group, batch.mask, "group", checked=batch.checked))
-        total = self._sum(self._weight)
-        self._safe_total = xp.where(total > 0, total, xp.ones_like(total))
-        self.size = self._sum(xp.astype(present, self._weight.dtype))
-
-    def mean(self, column: Array) -> Array:
-        """Weighted mean of each row's group."""
-        value = self._value(column)
-        value = self._xp.where(self._present, value, self._xp.zeros_like(value))
-        return self._sum(self._weight * value) / self._safe_total
-
-    @property
-    def share(self) -> Array:
-        """Each row's share of the weight of its group: [..., sequences, 1]."""
-        return self._weight / self._safe_total
-
-    def largest(self, column: Array) -> Array:
-        """Largest value in each row's group; -inf where the group has no row here."""
-        return self._extreme(self._value(column))
-
-    def is_flat(self, column: Array) -> Array:
-        """Boolean: the values of each row's group are equal but for rounding."""
-        return rounding.equal(*self._range(column))
-
-    def centered(self, column: Array) -> Array:
-        """The column less its group's mean; 0 where that is rounding alone, and in flat groups."""
-        return self._centered(column)[0]
-
-    def _centered(self, column: Array) -> tuple[Array, Array]:
-        """`centered`, and how far apart the values of each row's group are."""
-        xp = self._xp
-        low, high, magnitude = self._range(column)
-        # From the group's smallest, so that a constant that all rewards share costs no digits.
-        above = column - xp.where(xp.isfinite(low), low, xp.zeros_like(low))
-        centered = above - self.mean(above)
-        # Half: two values that are just not equal are half of their difference from their mean.
-        rounded = rounding.tolerance(column) / 2 * magnitude
-        none = rounding.equal(low, high, magnitude) | (abs(centered) < rounded)
-        return xp.where(none, xp.zeros_like(centered), centered), high - low
-
-    def normalized(self, column: Array) -> Array:
-        """`centered` over the standard deviation of its group, whatever the unit of the column."""
-        xp = self._xp
-        centered, spread = self._centered(column)
-        # Squares of very small or large numbers leave the format. Usual ones stay as they are.
-        usual = (spread <= 0) | ((spread > 2.0**-60) & (spread < 2.0**60))
-        centered = centered / xp.where(usual, xp.ones_like(spread), spread)
-        deviation = xp.sqrt(self.mean(centered * centered))
-        some = deviation > 0
-        normalized = centered / xp.where(some, deviation, xp.ones_like(deviation))
-        return xp.where(some, normalized, xp.zeros_like(normalized))
-
-    def _range(self, column: Array) -> tuple[Array, Array, Array]:
-        """Smallest and largest value in each row's group, and the magnitude that rounding is relative to.
-
-        That is theirs, or that of all groups up to 1: terms of size 1 may cancel, as in .1 + .2 - .3, and
-        one group of huge rewards leaves the others as they are.
-        """
-        xp, value = self._xp, self._value(column)
-        low, high = -self._extreme(-value), self._extreme(value)
-        magnitude = xp.maximum(abs(low), abs(high))
-        if self._prompts is None:
-            return low, high, magnitude
-        size = xp.where(self._present, abs(value), xp.zeros_like(value))
-        common = xp.clip(xp.max(size, axis=-2, keepdims=True), None, 1.0)
-        return low, high, xp.maximum(magnitude, common)
-
-    def _extreme(self, value: Array) -> Array:
-        xp = self._xp
-        value = xp.where(self._present, value, xp.full_like(value, -math.inf))
-        if self._prompts is None:
-            return xp.max(value, axis=-2, keepdims=True)
-        return self._prompts.reduced(xp.max, value, -math.inf)
-
-    def _value(self, column: Array) -> Array:
-        return sequence_value(column, self._rows, checked=self._checked)
-
-    def _sum(self, values: Array) -> Array:
-        """Sum of [..., sequences, 1] over each row's group, back at the rows."""
-        if self._prompts is None:
-            return self._xp.sum(values, axis=-2, keepdims=True)
-        return self._prompts.reduced(self._xp.sum, values, 0.0)
