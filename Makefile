@@ -12,7 +12,7 @@ BIN := .venv/bin
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup reproduce docs links prove wheel test test-verl test-skyrl test-vllm test-sharding test-newest deep mutation fuzz lint bench gpu clean
+.PHONY: help setup reproduce docs links prove wheel test test-verl test-skyrl test-losses test-vllm test-sharding test-newest deep mutation fuzz lint bench gpu clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-13s %s\n", $$1, $$2 }'
@@ -70,12 +70,18 @@ test-verl: .venv-verl/ready  ## the verl adapter against verl itself, in an envi
 	.venv-verl/bin/python -m pip install --disable-pip-version-check --no-compile --constraint constraints-verl.txt --editable '.[verl]' pytest beartype fastapi uvicorn
 	touch $@
 
-test-skyrl: .venv-skyrl/ready  ## the SkyRL adapter against SkyRL's own losses, on verl's environment
-	PYTHONPATH=.venv-skyrl .venv-verl/bin/python -m pytest tests/skyrl
+test-skyrl: .venv-losses/ready  ## the SkyRL adapter against SkyRL's own losses, on verl's environment
+	PYTHONPATH=.venv-losses .venv-verl/bin/python -m pytest tests/skyrl
 
-# SkyRL's own requirements are a GPU's; its losses import what verl's environment has.
-.venv-skyrl/ready: .venv-verl/ready
-	.venv-verl/bin/python -m pip install --disable-pip-version-check --no-compile --no-deps --upgrade --target .venv-skyrl skyrl==0.3.0 skyrl-gym==0.4.0 loguru==0.7.3
+test-losses: .venv-losses/ready  ## every rule against the functions of eight engines that are meant to be the same
+	OMP_NUM_THREADS=1 PYTHONPATH=.venv-losses .venv-verl/bin/python -m pytest tests/losses
+
+# The engines' own requirements are a GPU's; their losses import what verl's environment has, and
+# llm_bridge.conformance stands in for the rest. Some bring a folder "tests".
+.venv-losses/ready: .venv-verl/ready
+	rm -rf .venv-losses
+	.venv-verl/bin/python -m pip install --disable-pip-version-check --no-compile --no-deps --target .venv-losses trl==1.16.0 skyrl==0.3.0 skyrl-gym==0.4.0 loguru==0.7.3 openrlhf==0.11.2 areal==1.0.4 colorlog==6.12.0 ms-swift==4.6.0 tinker-cookbook==0.6.1 trinity-rft==0.6.0
+	rm -rf .venv-losses/tests
 	touch $@
 
 test-vllm: .venv-vllm/ready  ## vLLM's path against vLLM for CPUs, in an environment of its own
@@ -112,11 +118,12 @@ test-newest: .venv-newest/ready  ## the bridge's tests on the newest releases of
 	.venv-newest/bin/python -m pip list --disable-pip-version-check
 	touch $@
 
-deep: .venv/ready  ## the main job, the full ledger, all tests but those of verl, SkyRL, vLLM and DeepSpeed, make fuzz, a sample of make mutation: hours
+deep: .venv/ready  ## the main job, the full ledger, all tests but those of verl, SkyRL, vLLM and DeepSpeed, make test-losses, make fuzz, a sample of make mutation: hours
 	$(MAKE) reproduce
 	FUZZ_CASES=$(CASES) $(BIN)/python -m pytest -n 2
 	$(BIN)/python -m entropy_theory verify
 	$(BIN)/python -m entropy_theory prove --refuted
+	$(MAKE) test-losses
 	$(MAKE) mutation SAMPLE=20 JOBS=2
 
 mutation: .venv/ready  ## small bugs put in one at a time, which tests must notice (ONLY='GLOB ...' SAMPLE=0 JOBS=1)

@@ -14,8 +14,9 @@ from entropy_theory.rounding import near
 from entropy_theory.update_rules import UpdateRule, rule_options
 from entropy_theory.update_rules.bonus import tells_prompts_apart
 from entropy_theory.update_rules.combine import Combined
+from entropy_theory.update_rules.difficulty import Difficulty
 from entropy_theory.update_rules.diverse_bonus import DiverseBonus
-from entropy_theory.update_rules.dro import Dro
+from entropy_theory.update_rules.entropic import Entropic
 from entropy_theory.update_rules.entropy_advantage import EntropyAdvantage
 from entropy_theory.update_rules.entropy_bonus import EntropyBonus
 from entropy_theory.update_rules.grpo import Grpo
@@ -23,7 +24,7 @@ from entropy_theory.update_rules.modifier import Modifier
 from entropy_theory.update_rules.reference_kl import ReferenceKl
 from entropy_theory.update_rules.reinforce import Reinforce
 from entropy_theory.update_rules.rule import components, map_options
-from entropy_theory.update_rules.sampler_correction import SamplerCorrection
+from entropy_theory.update_rules.unlikeliness import Unlikeliness
 from llm_bridge.objective.loss import clamped_fraction
 
 PREFIX = "entropy-theory/"
@@ -100,7 +101,7 @@ def make_rule(name: str, options: Mapping[str, Any], engine: Engine | None = Non
                f"sample one: {ELSEWHERE}")
     elif rule.needs.listing:
         why = rule.needs.listing
-    elif any(isinstance(part, DiverseBonus) for _, part in parts):
+    elif any(isinstance(part, (DiverseBonus, Difficulty, Unlikeliness)) for _, part in parts):
         why = ("it reads which answers of a prompt are right, and a policy loss is not shown rewards and "
                f"prompts: {ELSEWHERE}")
     else:
@@ -127,16 +128,10 @@ def _lacking(rule: UpdateRule) -> str:
     if "entropy_effect" in rule.needs.columns:
         return ("covariance 'network' takes passes of its own through the whole mini-batch, which verl's "
                 f"engine does not make before a step: take covariance 'tabular', or {ELSEWHERE}")
-    if unseen := [name for name in ("sampling_log_prob", "old_entropy") if name in rule.needs.columns]:
-        return (f"it reads {', '.join(unseen)}, which verl does not show to a policy loss: correct for "
-                f"the sampler by algorithm.rollout_correction, or {ELSEWHERE}")
-    if any(part.needs.every_step for _, part in components(rule) if not isinstance(part, Modifier)):
-        return ("it looks at ratios of the whole mini-batch before each step, which verl's engine "
-                f"computes in that step: {ELSEWHERE}")
     needing = [part.name for _, part in components(rule) if part.needs.columns]
     if needs_whole_batch(rule) and needing:
-        return ("it selects tokens before the forward pass, when the columns that its base "
-                f"'{needing[-1]}' reads are not there yet: take another base")
+        return ("it compares tokens before the forward pass, when the columns that "
+                f"'{needing[-1]}' reads are not there yet: take another base, or {ELSEWHERE}")
     return ""
 
 
@@ -146,8 +141,8 @@ VERL = Engine(
 
 
 _SEQUENCE_WISE = {kind._prepare for kind in (
-    UpdateRule, Modifier, Combined, Reinforce, Grpo, EntropyBonus, EntropyAdvantage, ReferenceKl,
-    Dro, SamplerCorrection)}
+    UpdateRule, Modifier, Combined, Reinforce, Grpo, EntropyBonus, EntropyAdvantage, Entropic,
+    ReferenceKl)}
 """How rules prepare whose sequences do not see each other."""
 
 

@@ -46,6 +46,8 @@ COMMANDS = {
         ("sweep", "simulations.__main__:sweep", "a grid of simulated runs of your own", True),
         ("train", "llm_bridge.__main__:train", "train a language model with an update rule", True),
         ("audit", "llm_bridge.__main__:audit", "forecast and measured entropy change", True),
+        ("losses", "llm_bridge.conformance.command:losses",
+         "which rule is which engine's loss, and where they differ", False),
         ("evaluate", "llm_bridge.__main__:evaluate", "pass@1 and unbiased pass@k", True),
         ("sample", "llm_bridge.__main__:sample", "draw completions and judge them", True),
         ("compare", "llm_bridge.__main__:compare", "training runs side by side", True),

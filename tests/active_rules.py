@@ -14,7 +14,8 @@ _OPTIONS: dict[str, dict[str, Any]] = {
              "coefficient_high": 0.5},
     "erc": {"beta_low": 0.2, "beta_high": 0.2},
     "repo": {"beta": 0.3}, "repo-r": {"zeta": 0.2}, "stare": {"share": 0.3, "target": 9.0},
-    "entropic": {"target": 0.9, "threshold": 0.3}, "entrocraft": {"entropy_low": 0.8, "entropy_high": 0.9},
+    "entropic": {"target": 0.9, "threshold": 0.3},
+    "entrocraft": {"entropy_low": 0.8, "entropy_high": 0.9},
     "lp-reg": {"share": 0.5}, "top-entropy": {"share": 0.4},
 }
 ACTIVE = {name: _OPTIONS.get(name, {}) for name in RULES}

@@ -62,7 +62,7 @@ class PolicyShaped(Shaped):
 
 
 def need_rewards(rule: str, batch: TokenBatch) -> None:
-    """Raise ValueError where the batch brings its own advantages, which a rule of rewards cannot judge."""
+    """Raise ValueError where the batch brings its own advantages, which no rule of rewards can judge."""
     if batch.advantage is not None:
         raise ValueError(
             f"update rule '{rule}' goes by rewards, and the batch brings its own 'advantage', which it "

@@ -1,4 +1,4 @@
-"""STARE: the least likely tokens of good answers count more while entropy is low (arXiv 2606.19236, section 4).
+"""STARE: the least likely tokens of good answers count more while entropy is low (arXiv 2606.19236).
 
     A <- W A on the share P of tokens with A > 0 that have the largest surprisal,   W = 1 + c
     A <- M A on the same share of those with A < 0 (variant C2),                    M = 1 - c

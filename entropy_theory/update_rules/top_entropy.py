@@ -2,11 +2,11 @@
 
     score x 1[H_t >= tau],  tau the (1 - rho)-quantile of the entropies of the step's tokens
 
-rho = .2 in the paper ("80/20"; TRL's ``top_entropy_quantile``, ms-swift's option of that name). The mean
-stays one over all tokens. tau is that of the whole step; TRL takes one of each micro-batch, over all ranks.
-A token is kept where at most rho (N - 1) of the N tokens have more entropy, as TRL's interpolated quantile
-has it; in a listing of all answers, where those with more have at most the share rho of the weight. Tokens
-of a state have one entropy, and are kept together.
+rho = .2 in the paper ("80/20"; TRL's and ms-swift's ``top_entropy_quantile``). The mean stays one over
+all tokens. tau is that of the whole step; TRL takes one of each micro-batch, over all ranks. A token is
+kept where at most rho (N - 1) of the N tokens have more entropy, as by TRL's interpolated quantile; in
+a listing of all answers, where those with more have at most the share rho of the weight. Tokens of a
+state have one entropy, and are kept together.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 from entropy_theory import rounding
 from entropy_theory.array_types import Array, TokenColumn
 from entropy_theory.policy import namespace
+from entropy_theory.reads import NOTHING
 from entropy_theory.token_batch import TokenBatch, masked_sum
 from entropy_theory.update_rules.clip_cov import fraction
 from entropy_theory.update_rules.modifier import Modifier
@@ -30,7 +31,7 @@ class TopEntropy(Modifier):
     share: float = 0.2
     """The share rho of tokens that keep their gradient."""
 
-    _needs = Needs(columns=("entropy",), reads={"rows"})
+    _needs = Needs(columns=("entropy",), reads=NOTHING)
 
     def _check(self) -> None:
         check_share("share", self.share)
@@ -66,7 +67,8 @@ def _quantile(batch: TokenBatch, rows: Array, share: float) -> Array:
     count = masked_sum(ones, rows)[..., 0]
     weight = xp.where(rows, batch.weight if batch.listed else ones, 0 * ones)
     total = masked_sum(weight, rows)[..., 0]
-    key = xp.reshape(xp.where(rows, -batch.entropy, xp.full_like(ones, math.inf)), flat)
+    entropy: Any = batch.entropy
+    key = xp.reshape(xp.where(rows, -entropy, xp.full_like(ones, math.inf)), flat)
     order = xp.argsort(key, axis=-1, stable=True)
     key = xp.take_along_axis(key, order, axis=-1)
     weight = xp.take_along_axis(xp.reshape(weight, flat), order, axis=-1)

@@ -2,11 +2,11 @@
 
     R <- R (1 - beta rank / G),   rank 0 at the least likely answer of the group, G - 1 at the likeliest
 
-Likely is the mean log-probability of an answer's tokens under the policy that sampled, and beta .25, as in
-the authors' code (AndreHe02/rewarding-unlikely-release, ``lean.rank_penalty``). A wrong answer's reward of 0
-stays 0. A prompt whose answers are all right has a signal by it. Answers that are equally likely share the
-mean of their ranks; in the code chance orders them. In a listing of all answers rank / G is the probability
-of a less likely one.
+Likely is the mean log-probability of an answer's tokens under the policy that sampled, and beta .25, as
+in the authors' code (AndreHe02/rewarding-unlikely-release, ``lean.rank_penalty``). A wrong answer's
+reward of 0 stays 0. A prompt whose answers are all right has a signal by it. Answers that are equally
+likely share the mean of their ranks; in the code chance orders them. In a listing of all answers rank /
+G is the probability of a less likely one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Unlikeliness(Modifier):
     beta: float = 0.25
     """What the likeliest answer of a large group loses of its reward, from 0 to 1."""
 
-    _needs = Needs(reads={"old_log_prob", "rows"})
+    _needs = Needs(reads={"old_log_prob"})
 
     def _check(self) -> None:
         check_share("beta", self.beta)

@@ -2,10 +2,10 @@
 
     A <- lambda A where A > 0
 
-lambda is .1 in W-REINFORCE and 0 in NSR, which learns from wrong answers alone. Rewards are signed and have
-no baseline: 1 at right answers, -1 at wrong ones (estimator "signed"). So it is in the authors' code
-(TianHongZXY/RLVR-Decomposed, ``psr_nsr``), under PPO's clip and averaged over tokens. With another base it
-weighs the positive advantages of that.
+lambda is .1 in W-REINFORCE and 0 in NSR, which learns from wrong answers alone. Rewards are signed and
+have no baseline: 1 at right answers, -1 at wrong ones (estimator "signed"). So it is in the authors'
+code (TianHongZXY/RLVR-Decomposed, ``psr_nsr``), under PPO's clip and averaged over tokens. With another
+base it weighs the positive advantages of that.
 """
 
 from __future__ import annotations

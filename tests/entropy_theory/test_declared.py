@@ -19,10 +19,15 @@ from entropy_theory.update_rules.reinforce import Reinforce
 from entropy_theory.update_rules.rule import Needs, components, map_options
 from entropy_theory.verification.rule_batches import batches_for, random_batch
 from entropy_theory.verification.rule_contract import CONDITIONED, _refusal, check_rule
+from tests.active_rules import ACTIVE
 from tests.adversarial_rules import HONEST, Stateful, Undeclared
 
+SELECTING = {"stare": ACTIVE["stare"], "lp-reg": ACTIVE["lp-reg"],
+             "entropic": {"coefficient": 0.4, "target": None, "threshold": 0.3}}
+"""Options under which a rule reads what it declares on a handful of tokens."""
 RULES = [
-    *(update_rules.get(name) for name in update_rules.RULES if name not in ("clip-cov", "kl-cov")),
+    *(update_rules.get(name, **SELECTING.get(name, {})) for name in update_rules.RULES
+      if name not in ("clip-cov", "kl-cov")),
     update_rules.get("clip-cov", ratio=0.2, lower=-5, cov_log_prob="current"),
     update_rules.get("kl-cov", ratio=0.2, penalty="k3"),
     update_rules.get("reference-kl", estimator="k1", placement="reward"),

@@ -50,7 +50,7 @@ DEFAULTS = {
     "diverse-bonus": {**HELD, "coefficient": 0.05, "normalization": "token-mean",
                       "coefficient_step": 5e-3, "positive_reward": 1.0},
     "entropy-advantage": {"beta": 0.4, "kappa": 2.0},
-    "reference-kl": {"coefficient": 0.01, "estimator": "k2", "placement": "loss"},
+    "reference-kl": {"coefficient": 0.01, "estimator": "k2", "placement": "loss", "normalization": None},
     # Cui et al., section 4.3 and their code.
     "clip-cov": {"ratio": 2e-4, "lower": 1.0, "upper": 5.0, "cov_log_prob": "old",
                  "covariance": "tabular", "at_least_one": False},
@@ -80,6 +80,13 @@ DEFAULTS = {
                    "positive_reward": 1.0},
     "lp-reg": {"share": 0.01, "coefficient": 1.0},
 }
+OTHER_BASES = {
+    "kl-cov": ("grpo", {"clip_low": math.inf, "clip_high": math.inf, **TOKENS}),
+    "w-reinforce": ("grpo", {"estimator": "signed", **TOKENS}),
+    "dro": ("reinforce", {"estimator": "group-normalized", **TOKENS}),
+}
+
+
 def test_every_rule_s_defaults_are_listed():
     assert DEFAULTS.keys() == update_rules.RULES.keys()
 
@@ -93,11 +100,7 @@ def test_defaults_are_those_that_results_were_computed_with(name):
     base = options.pop("base", None)
     assert options == DEFAULTS[name]
     if base is not None:
-        bases = {
-            "kl-cov": ("grpo", {"clip_low": math.inf, "clip_high": math.inf, **TOKENS}),
-            "dro": ("reinforce", {"estimator": "group-normalized", **TOKENS}),
-            "w-reinforce": ("grpo", {"estimator": "signed", **TOKENS})}
-        base_name, base_options = bases.get(name, ("grpo", {}))
+        base_name, base_options = OTHER_BASES.get(name, ("grpo", {}))
         assert base == update_rules.get(base_name, **base_options)
 
 

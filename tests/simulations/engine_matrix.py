@@ -61,6 +61,11 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "erc": {"beta_low": 0.01, "beta_high": 0.01},
     "sampler-correction": {"above": "current", "low": 0.95, "high": 1.05},
     "aent": {"coefficient": 0.1, "removed_fraction": 0.4, "warm_up_steps": 5, "coefficient_high": 0.3},
+    "repo": {"beta": 0.3}, "repo-r": {"zeta": 0.2},
+    "stare": {"share": 0.3, "target": 0.9, "both": True, "coefficient_step": 0.02},
+    "entropic": {"target": 0.9, "threshold": 0.3},
+    "entrocraft": {"entropy_low": 0.8, "entropy_high": 1.2}, "top-entropy": {"share": 0.4},
+    "lp-reg": {"share": 0.5},
 }
 FORECAST: dict[str, Any] = {
     "hold": "forecast", "coefficient_low": -2.0, "coefficient_high": 2.0, "horizon": 5.0,
@@ -71,6 +76,8 @@ RULE_OF: dict[str, UpdateRule] = {
     "entropy-bonus, forecast": get("entropy-bonus", target=0.9, **FORECAST),
     "entropy-bonus, each prompt": get(
         "entropy-bonus", coefficient=0.1, target=0.9, prompt_gain=0.5),
+    "grpo, quantile": get("grpo", estimator="quantile", std_ddof=0),
+    "grpo, best of k": get("grpo", estimator="best-of-k", estimator_parameter=2),
     "diverse-bonus, forecast": get("diverse-bonus", target=0.9, **FORECAST),
     "aepo, proportional": get("aepo", alpha=0.7, target=0.9, control="proportional"),
     **{f"a user's: {kind.name}": kind(steps=30) if kind is Fading else kind(least=0.1)  # type: ignore

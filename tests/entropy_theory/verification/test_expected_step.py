@@ -22,7 +22,8 @@ CLIP = "PPO's clip: the score is 0 where the ratio has moved far enough along th
 OF_PROMPT = ["off-policy too", PROMPT, CLIP]
 FREE = ["no baseline: an answer is compared with no other",
         "no ratio: a score does not change as the policy moves away from the one that sampled"]
-DUAL = f"{CLIP}, and beyond a second bound where the advantage is negative (dual clip)"
+ELSEWHERE = ("on-policy, its expected step is NOT along the gradient of expected reward, of c x entropy, of "
+             "-c x KL to the reference, or of a sum of them ({} of it is something else)")
 SAID = {
     "reinforce": [REWARD, BIASED, *FREE],
     "grpo": [REWARD, *OF_PROMPT], "gspo": [REWARD, *OF_PROMPT], "clip-higher": [REWARD, *OF_PROMPT],
@@ -35,11 +36,14 @@ SAID = {
     "kl-cov": [REWARD, "off-policy too", PROMPT, "no clip"],
     "aepo": [REWARD + " + c x right answers of the second batch", *OF_PROMPT],
     "aent": [REWARD + " + c x clamped entropy", *OF_PROMPT],
-    **{name: [REWARD, "off-policy too", PROMPT, "no clip"] for name in ("cispo", "sapo", "ce-gppo")},
-    **{name: [REWARD, BIASED, PROMPT, "no clip"] for name in ("vespo", "topr", "dro")},
-    **{name: [REWARD, *OF_PROMPT] for name in ("dppo", "gmpo", "erc", "sampler-correction")},
-    **{name: [REWARD, "off-policy too", PROMPT, DUAL] for name in ("bapo", "dcpo")},
-    "aspo": [REWARD, BIASED, PROMPT, CLIP],
+    **dict.fromkeys(("difficulty", "entrocraft", "entropic", "lp-reg", "stare", "top-entropy"),
+                    [REWARD, *OF_PROMPT]),
+    "repo": [REWARD + " + c x entropy", BIASED, *OF_PROMPT[1:]],
+    "repo-r": [REWARD + " + c x entropy +- c x entropy among the right answers (raised in some states, "
+               "lowered in others)", *OF_PROMPT],
+    "steer": [ELSEWHERE.format("7e-03"), *OF_PROMPT[1:]],
+    "unlikeliness": [ELSEWHERE.format("2e-02"), *OF_PROMPT[1:]],
+    "w-reinforce": [REWARD, OF_PROMPT[0], FREE[0], CLIP],
 }
 
 

@@ -1,0 +1,47 @@
+"""AReaL's losses (``areal.utils.functional``)."""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from typing import Any
+
+import torch
+
+from llm_bridge.conformance.batches import Batch
+from llm_bridge.conformance.comparison import Case
+from llm_bridge.conformance.stand_ins import imported
+
+STAND_INS = (
+    "aiofiles", "einops", "flask", "lark", "modelscope", "numba", "openai", "pybase64", "swanlab",
+    "tabulate", "tenacity", "tensorboardX", "trackio", "uvloop")
+
+
+@cache
+def _functional() -> Any:
+    return imported("areal.utils.functional.functional", STAND_INS)
+
+
+def actor_loss(batch: Batch, function: str, options: dict[str, Any]) -> torch.Tensor:
+    """Call ``ppo_actor_loss_fn``."""
+    loss, _ = _functional().ppo_actor_loss_fn(
+        logprobs=batch.log_prob, proximal_logprobs=batch.old_log_prob,
+        old_logprobs=batch.sampling_log_prob, advantages=batch.advantage, loss_mask=batch.mask,
+        **{"eps_clip": 0.2, **options})
+    return loss
+
+
+def rule(name: str, **options: Any) -> dict[str, Any]:
+    """Return the table of a rule that averages over tokens."""
+    return {"name": name, "normalization": "token-mean", **options}
+
+
+loss = partial(Case, function="ppo_actor_loss_fn", call=actor_loss)
+ASYMMETRIC = {"eps_clip": 0.15, "eps_clip_higher": 0.28}
+CLIPS = {"clip_low": 0.15, "clip_high": 0.28}
+
+CASES = (
+    loss(options=ASYMMETRIC, rule=rule("grpo", **CLIPS)),
+    loss(options={"c_clip": 3.0, **ASYMMETRIC}, rule=rule("grpo", dual_clip=3.0, **CLIPS)),
+    loss(options={"importance_sampling_level": "sequence", "eps_clip": 3e-4, "eps_clip_higher": 4e-4},
+         drawn={"drift": 1e-3}, rule=rule("gspo")),
+)

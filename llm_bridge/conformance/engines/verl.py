@@ -1,0 +1,158 @@
+"""verl's policy losses and advantage estimators (``verl.trainer.ppo.core_algos``)."""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from typing import Any
+
+import torch
+
+from llm_bridge.conformance.batches import Batch
+from llm_bridge.conformance.comparison import Case, mean_share
+from llm_bridge.conformance.stand_ins import imported
+
+OWN_OPTIONS = ("clip_cov", "kl_cov", "ppo_kl", "dro")
+"""How those options begin that are of verl's PolicyLossConfig."""
+
+
+@cache
+def _core() -> Any:
+    return imported("verl.trainer.ppo.core_algos", ())
+
+
+def policy_loss(batch: Batch, function: str, options: dict[str, Any]) -> torch.Tensor:
+    """Call a registered policy loss on a batch that is one micro-batch."""
+    from verl.workers.config import ActorConfig, PolicyLossConfig
+
+    mode = options.pop("loss_agg_mode", "token-mean")
+    own = {name: options.pop(name) for name in list(options) if name.startswith(OWN_OPTIONS)}
+    config = ActorConfig(strategy="fsdp", rollout_n=1, ppo_micro_batch_size_per_gpu=1,
+                         policy_loss=PolicyLossConfig(loss_mode=function, **own), **options)
+    loss, _ = _core().get_policy_loss_fn(function)(
+        old_log_prob=batch.old_log_prob, log_prob=batch.log_prob, advantages=batch.advantage,
+        response_mask=batch.mask.double(), loss_agg_mode=mode, config=config)
+    return loss
+
+
+def in_micro_batches(batch: Batch, function: str, options: dict[str, Any]) -> torch.Tensor:
+    """Add the losses of two uneven micro-batches, told of the whole batch as verl's workers tell."""
+    from verl.workers.config import ActorConfig, PolicyLossConfig
+
+    config = ActorConfig(strategy="fsdp", rollout_n=1, ppo_micro_batch_size_per_gpu=1,
+                         policy_loss=PolicyLossConfig(loss_mode=function), **options)
+    config.global_batch_info.update(
+        dp_size=1, batch_num_tokens=int(batch.mask.sum()), global_batch_size=len(batch.mask),
+        loss_scale_factor=None)
+    loss = torch.zeros(())
+    for rows in (slice(0, 5), slice(5, None)):
+        loss = loss + _core().get_policy_loss_fn(function)(
+            old_log_prob=batch.old_log_prob[rows], log_prob=batch.log_prob[rows],
+            advantages=batch.advantage[rows], response_mask=batch.mask[rows].double(),
+            config=config)[0]
+    return loss
+
+
+def aggregated(batch: Batch, function: str, options: dict[str, Any]) -> torch.Tensor:
+    """Aggregate minus log-probability times advantage, as every policy loss of verl is."""
+    return getattr(_core(), function)(
+        -batch.advantage * batch.log_prob, batch.mask.double(), **options)
+
+
+def share(batch: Batch, options: dict[str, Any]) -> torch.Tensor:
+    """Return verl's weights of tokens in SAPO's mean, which has 1e-8 beside a length."""
+    mode = options.get("loss_agg_mode", "seq-mean-token-mean")
+    return mean_share(lambda column: _core().agg_loss(column, batch.mask.double(), mode), batch)
+
+
+def kl(batch: Batch, function: str, options: dict[str, Any]) -> torch.Tensor:
+    """Add an estimator of the reference KL to the loss ``gpg``, as verl's ``ppo_loss`` does."""
+    found = _core().kl_penalty(batch.log_prob, batch.reference_log_prob, options["kl_loss_type"])
+    return policy_loss(batch, "gpg", {}) + _core().agg_loss(found, batch.mask.double(), "token-mean")
+
+
+def advantages(batch: Batch, function: str, options: dict[str, Any]) -> torch.Tensor:
+    """Call a registered estimator of advantages."""
+    from verl.trainer.config import AlgoConfig
+
+    config = AlgoConfig(norm_adv_by_std_in_grpo=options.get("norm_adv_by_std_in_grpo", True))
+    return _core().get_adv_estimator_fn(function)(
+        token_level_rewards=batch.per_token_reward, response_mask=batch.mask.double(),
+        index=batch.group.numpy(), config=config, **options)[0]
+
+
+TOKENS = {"normalization": "token-mean"}
+NEAR = {"drift": 0.1}
+"""Log-ratios at which no engine clamps k3 at 10."""
+ASYMMETRIC = {"clip_ratio_low": 0.15, "clip_ratio_high": 0.28}
+CLIPS = {"clip_low": 0.15, "clip_high": 0.28}
+loss = partial(Case, call=policy_loss)
+estimator = partial(Case, call=advantages, of_advantages=True)
+
+
+def rule(name: str, **options: Any) -> dict[str, Any]:
+    """Return the table of a rule that averages over tokens."""
+    return {"name": name, **TOKENS, **options}
+
+
+def with_kl(estimator: str) -> dict[str, Any]:
+    """Return the table of REINFORCE with a reference KL."""
+    return {"name": "reference-kl", "estimator": estimator, "coefficient": 1.0, "base": rule("reinforce")}
+
+
+def cov_rule(name: str, **options: Any) -> dict[str, Any]:
+    """Return the table of a rule by covariance as the authors' code takes it."""
+    return {"name": name, "cov_log_prob": "current", **options}
+
+
+CASES = (
+    loss(function="vanilla", options=ASYMMETRIC, rule=rule("grpo", dual_clip=3.0, **CLIPS)),
+    loss(function="vanilla", options={"clip_ratio_c": 1e30, **ASYMMETRIC},
+         rule=rule("clip-higher", clip_low=0.15)),
+    loss(function="vanilla", options={"clip_ratio": 0.5}, rule=rule("grpo", clip_low=0.5, clip_high=0.5,
+         dual_clip=3.0), departure="verl-clip-ratio-unread"),
+    loss(function="vanilla", options={"clip_ratio_c": 1e30}, drawn={"farthest": 25.0}, rule=rule("grpo"),
+         departure="log-ratio-clamp"),
+    loss(function="gspo", options={"clip_ratio_low": 3e-4, "clip_ratio_high": 4e-4},
+         drawn={"drift": 1e-3}, rule=rule("gspo")),
+    loss(function="gpg", rule=rule("reinforce")),
+    loss(function="clip_cov", options={"clip_cov_ratio": 1.0, "clip_cov_lb": 0.3, "clip_cov_ub": 2.0},
+         rule=cov_rule("clip-cov", ratio=1.0, lower=0.3, upper=2.0, base=rule("grpo"))),
+    loss(function="kl_cov", options={"kl_cov_ratio": 0.2, "ppo_kl_coef": 0.5},
+         rule=cov_rule("kl-cov", ratio=0.2, coefficient=0.5)),
+    *(Case(function="kl_penalty", call=kl, options={"kl_loss_type": name}, rule=with_kl(own),
+           drawn=NEAR) for name, own in (("k2", "k2"), ("k3", "k3"), ("k1+", "k2"), ("k3+", "k2"))),
+    Case(function="kl_penalty", call=kl, options={"kl_loss_type": "k3"}, rule=with_kl("k3"),
+         departure="k3-clamp"),
+    *(Case(function="agg_loss", call=aggregated, options=options,
+           rule={"name": "reinforce", "normalization": normalization}, departure=departure)
+      for options, normalization, departure in (
+          ({"loss_agg_mode": "token-mean"}, "token-mean", ""),
+          ({"loss_agg_mode": "seq-mean-token-mean"}, "sequence-mean", "constant-beside-count"))),
+    estimator(function="grpo", options={"epsilon": 0.0}, rule={"name": "grpo", "std_ddof": 1}),
+    estimator(function="grpo", rule={"name": "grpo", "std_ddof": 1},
+              departure="constant-beside-deviation"),
+    estimator(function="grpo", options={"norm_adv_by_std_in_grpo": False},
+              rule={"name": "grpo", "estimator": "group-centered"}),
+    estimator(function="grpo", drawn={"masked_rows": 3}, options={"epsilon": 0.0},
+              rule={"name": "grpo", "std_ddof": 1}, departure="masked-rows-in-baseline"),
+    estimator(function="grpo_vectorized", options={"epsilon": 0.0}, rule={"name": "grpo", "std_ddof": 1},
+              departure="float32-advantages"),
+    estimator(function="rloo", rule={"name": "reinforce", "estimator": "leave-one-out"}),
+    estimator(function="rloo_vectorized", rule={"name": "reinforce", "estimator": "leave-one-out"}),
+    estimator(function="reinforce_plus_plus", rule={"name": "reinforce", "estimator": "reinforce++"},
+              departure="means-over-tokens"),
+    estimator(function="reinforce_plus_plus_baseline",
+              rule={"name": "reinforce", "estimator": "reinforce++-baseline"},
+              departure="means-over-tokens"),
+)
+
+WITHOUT_RULE = {
+    "advantages gae": "needs a value model",
+}
+"""What verl registers and no rule is, with the reason."""
+
+
+def registered() -> frozenset[str]:
+    """Return the names of all policy losses and estimators that verl registers."""
+    return frozenset(f"loss {name}" for name in _core().POLICY_LOSS_REGISTRY if "/" not in name) | {
+        f"advantages {name}" for name in _core().ADV_ESTIMATOR_REGISTRY}
