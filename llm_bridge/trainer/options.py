@@ -299,17 +299,28 @@ def from_trl(args: Any) -> UpdateRule:
         raise ValueError(
             "use_bias_correction_kl with importance_sampling_level='sequence' weighs each token's KL by "
             "the ratio of its sequence, which no rule does: set use_bias_correction_kl=False")
+    selects, holds = args.top_entropy_quantile < 1, args.use_adaptive_entropy
+    if selects and (args.entropy_coef or holds):
+        raise ValueError(
+            f"top_entropy_quantile={args.top_entropy_quantile} beside an entropy bonus has TRL give the "
+            "bonus to the selected tokens alone, which no rule does: set entropy_coef=0 and "
+            "use_adaptive_entropy=False, or top_entropy_quantile=1.0")
     rule = update_rules.get(
         "gspo" if by_sequence else "grpo", clip_low=args.epsilon, clip_high=high, dual_clip=args.delta,
         normalization=NORMALIZATIONS[args.loss_type], estimator=ESTIMATORS[args.scale_rewards],
         std_ddof=int(args.scale_rewards == "group"),
         max_length={"dr_grpo": args.max_completion_length, "luspo": 1}.get(args.loss_type),
     )
+    if selects:
+        rule = update_rules.get("top-entropy", base=rule, share=args.top_entropy_quantile)
     if args.beta:
         estimator = "k3-corrected" if args.use_bias_correction_kl else "k3"
         rule = update_rules.get(
             "reference-kl", base=rule, coefficient=args.beta, estimator=estimator)
-    if args.entropy_coef:
+    if args.entropy_coef or holds:
+        loop = {"target": args.entropy_target, "coefficient_step": args.entropy_coef_delta,
+                "coefficient_low": args.entropy_coef_min, "coefficient_high": args.entropy_coef_max}
         rule = update_rules.get(
-            "entropy-bonus", base=rule, coefficient=args.entropy_coef, normalization="token-mean")
+            "entropy-bonus", base=rule, coefficient=args.entropy_coef, normalization="token-mean",
+            **loop if holds else {})
     return rule
