@@ -109,7 +109,8 @@ def signed(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
 
     With rewards of 1 and -1 take `reward`.
     """
-    return 2 * batch.reward - 1
+    reward = sequence_value(batch.reward, rows, checked=batch.checked)
+    return 2 * reward - namespace(reward).ones_like(batch.reward)
 
 
 def group_mean(batch: TokenBatch, rows: TokenMask, column: Array) -> TokenColumn:

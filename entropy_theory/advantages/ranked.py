@@ -9,7 +9,7 @@ from entropy_theory import rounding
 from entropy_theory.advantages.groups import Groups, check_equal_weights, over_sample_deviation
 from entropy_theory.array_types import Array, TokenColumn, TokenMask
 from entropy_theory.policy import namespace
-from entropy_theory.token_batch import TokenBatch
+from entropy_theory.token_batch import TokenBatch, sequence_value
 
 
 def above_quantile(
@@ -85,7 +85,8 @@ def pass_at_k(batch: TokenBatch, rows: TokenMask, *, k: int = 4) -> TokenColumn:
     """
     xp = namespace(batch.reward)
     group = _of_k(batch, rows, "pass-at-k", k)
-    right = xp.astype(rounding.at_least(batch.reward, 1.0), batch.reward.dtype)
+    reward = sequence_value(batch.reward, rows, checked=batch.checked)
+    right = xp.astype(rounding.at_least(reward, 1.0), reward.dtype)
     wrong = 1 - group.mean(right)
     each = _each(batch, group.size)
     others = xp.ones_like(wrong)
@@ -96,7 +97,7 @@ def pass_at_k(batch: TokenBatch, rows: TokenMask, *, k: int = 4) -> TokenColumn:
     some = (spread > 0) & ~rounding.near(wrong, 1.0)
     advantage = right * none - (1 - right) * (1 - wrong) * others
     advantage = advantage / xp.where(some, spread, xp.ones_like(spread))
-    return xp.where(some, advantage, xp.zeros_like(advantage))
+    return xp.where(some, advantage, xp.zeros_like(advantage)) * xp.ones_like(batch.reward)
 
 
 def best_of_k(batch: TokenBatch, rows: TokenMask, *, k: int = 4) -> TokenColumn:

@@ -113,6 +113,8 @@ class Term:
     chosen: tuple[tuple[str, Choice], ...] = ()
     inert: Mapping[str, Any] = field(default_factory=dict)
     """Values of the rule's options with which it does nothing, and is left out."""
+    needs: tuple[str, ...] = ()
+    """Options of the rule that must be set for the term to be written."""
     shares_normalization: bool = False
     """Whether its option ``normalization`` is the loss's."""
     refusal: str = ""
@@ -347,7 +349,8 @@ def _written(
     # A term that averages otherwise is written all the same, and told as lost.
     meant = [(term, part) for term in engine.terms if (part := found.get(term.rule)) is not None
              and all(getattr(part, name) == value for name, value in term.fixed.items()
-                     if name != "normalization")]
+                     if name != "normalization")
+             and all(getattr(part, name) is not None for name in term.needs)]
     for term in engine.terms:
         switches = {} if term.refusal else {name: False for name in term.on if term.on[name] is True}
         made |= switches

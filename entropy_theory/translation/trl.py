@@ -10,6 +10,8 @@ _NORMALIZATIONS = {
     "dr_grpo": ("dr-grpo", "max_completion_length"), "luspo": ("dr-grpo", 1),
     "cispo": ("token-mean", None), "sapo": ("sequence-mean", None), "vespo": ("token-mean", None),
 }
+OWN_LOSSES = ("cispo", "sapo", "vespo")
+"""Values of ``loss_type`` that are losses of their own, and not another normalization of GRPO's."""
 
 
 def _contradiction(options: Options) -> str:
@@ -21,6 +23,16 @@ def _contradiction(options: Options) -> str:
     if by_sequence and options["beta"] and options["use_bias_correction_kl"]:
         return ("use_bias_correction_kl with importance_sampling_level=sequence weighs each token's KL "
                 "by the ratio of its sequence, which no rule does: set use_bias_correction_kl=False")
+    if options["loss_type"] == "vespo" and options["use_vllm"] and options[
+            "vllm_importance_sampling_correction"]:
+        return ("loss_type=vespo limits vLLM's ratio of each token before it multiplies them, which no "
+                "rule does: set vllm_importance_sampling_correction=False, or give the rule vespo with anchor "
+                "'sampling'")
+    quantile = options["top_entropy_quantile"]
+    if quantile < 1 and (options["entropy_coef"] or options["use_adaptive_entropy"]):
+        return (f"top_entropy_quantile={quantile} beside an entropy bonus gives the bonus to the "
+                "selected tokens alone, which no rule does: set entropy_coef=0 and use_adaptive_entropy=False, or "
+                "top_entropy_quantile=1.0")
     return ""
 
 
@@ -45,11 +57,10 @@ TRL = Engine(
         "max_new_tokens": "max_completion_length", "learning_rate": "learning_rate",
     },
     fallback={"epsilon_high": "epsilon"},
-    only={"use_adaptive_entropy": (False,)},
     contradiction=_contradiction,
     loss=Choice(by=("loss_type", "importance_sampling_level"), of={
         (kind, level): Loss(rule=rule, options=_CLIP)
-        for kind in ("grpo", "dapo", "bnpo", "dr_grpo", "luspo")
+        for kind in _NORMALIZATIONS if kind not in OWN_LOSSES
         for level, rule in (("token", "grpo"), ("sequence", "gspo"))} | {
         # An upper bound alone, and on the ratio itself.
         ("cispo", "token"): Loss(rule="cispo", options={"clip_high": Linear("epsilon_high", shift=-1.0)},
@@ -84,6 +95,12 @@ TRL = Engine(
              chosen=(("estimator", Choice(by=("use_bias_correction_kl",),
                                           of={(True,): "k3-corrected", (False,): "k3"})),)),
         Term(rule="entropy-bonus", on={"use_adaptive_entropy": False}, positive="entropy_coef",
-             options={"coefficient": "entropy_coef"}, fixed={"normalization": "token-mean"}),
+             options={"coefficient": "entropy_coef"},
+             fixed={"normalization": "token-mean", "target": None}),
+        Term(rule="entropy-bonus", on={"use_adaptive_entropy": True}, needs=("target",),
+             options={"coefficient": "entropy_coef", "target": "entropy_target",
+                      "coefficient_step": "entropy_coef_delta", "coefficient_low": "entropy_coef_min",
+                      "coefficient_high": "entropy_coef_max"},
+             fixed={"normalization": "token-mean"}),
     ),
 )

@@ -45,7 +45,7 @@ class LpReg(Modifier):
             raise ValueError(f"coefficient must be finite, got {self.coefficient}")
 
     _needs = Needs(columns=("reference_log_prob",),
-                   reads={RATIO, "log_prob", "old_log_prob", "sequence", "rows"})
+                   reads={RATIO, "log_prob", "sequence", "rows"})
 
     def warnings(
         self, *, on_policy: bool, tokens: int | None = None, actions: int | None = None

@@ -11,6 +11,14 @@ from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.clip_cov import COV_COLUMN
 from entropy_theory.update_rules.modifier import Modifier
 
+SHAPED = "shaped.advantage"
+"""A prepared column that is there while rules below are prepared on the advantages of one above them."""
+
+
+def is_shaped(batch: TokenBatch) -> bool:
+    """Whether the batch's advantages are a rule's, which all rules below it have had their part in."""
+    return SHAPED in batch.prepared
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Shaped(Modifier):
@@ -27,6 +35,8 @@ class Shaped(Modifier):
     def advantages(self, batch: TokenBatch) -> TokenColumn:
         batch.require(self.name, *self._needs.columns)
         advantage = self.base.advantages(batch)
+        if is_shaped(batch):
+            return advantage
         xp = namespace(advantage)
         return xp.where(batch.is_ordinary, self._shape(batch, advantage), advantage)
 
@@ -34,8 +44,9 @@ class Shaped(Modifier):
         return self._reshaped(batch)
 
     def _reshaped(self, batch: TokenBatch) -> TokenBatch:
-        shaped = self.base.prepare(batch.replace(advantage=self.advantages(batch)))
-        return batch.with_prepared(**shaped.prepared)
+        given = batch.replace(advantage=self.advantages(batch)).with_prepared(**{SHAPED: batch.mask})
+        prepared = self.base.prepare(given).prepared
+        return batch.with_prepared(**{name: prepared[name] for name in prepared if name != SHAPED})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

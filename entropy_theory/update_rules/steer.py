@@ -19,6 +19,7 @@ from typing import Any
 from entropy_theory import rounding
 from entropy_theory.array_types import TokenColumn
 from entropy_theory.policy import namespace
+from entropy_theory.reads import RATIO
 from entropy_theory.support.user_errors import check_choice
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.clipped_ratio import capped_exp
@@ -52,7 +53,7 @@ class Steer(PolicyShaped):
     def _needs(self) -> Needs:
         current = self.log_prob == "current"
         return Needs(columns=("entropy",), every_step=current,
-                     reads={"old_log_prob", "log_prob"} if current else {"old_log_prob"})
+                     reads={RATIO, "log_prob"} if current else {"old_log_prob"})
 
     def effect(self, batch: TokenBatch, advantage: TokenColumn) -> TokenColumn:
         """Return |Omega| of each ordinary token, 0 elsewhere: [..., sequences, positions], nats."""

@@ -21,7 +21,7 @@ from entropy_theory.rounding import same_log_prob
 from entropy_theory.token_batch import TokenBatch, sequence_mean
 from entropy_theory.update_rules.modifier import Modifier
 from entropy_theory.update_rules.rule import Needs, check_share, update_rule
-from entropy_theory.update_rules.shaped import need_rewards
+from entropy_theory.update_rules.shaped import is_shaped, need_rewards
 
 
 @update_rule("unlikeliness")
@@ -44,6 +44,8 @@ class Unlikeliness(Modifier):
         return batch.with_prepared(**prepared)
 
     def _penalized(self, batch: TokenBatch) -> TokenBatch:
+        if is_shaped(batch):
+            return batch
         need_rewards(self.name, batch)
         xp = namespace(batch.reward)
         penalized = batch.reward * (1 - self.beta * rank(batch))

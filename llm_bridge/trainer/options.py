@@ -17,8 +17,8 @@ from typing import Any
 import datasets
 import torch
 
-from entropy_theory import update_rules
-from entropy_theory.support.user_errors import check_choice
+from entropy_theory.translation.engine import read
+from entropy_theory.translation.trl import OWN_LOSSES, TRL
 from entropy_theory.update_rules import UpdateRule
 from entropy_theory.update_rules.modifier import length_normalization
 from entropy_theory.update_rules.sampler_correction import weighs_sampler
@@ -149,8 +149,9 @@ def _check_objective(args: Any, rule: UpdateRule) -> None:
     }
     if not args.beta:
         asked.pop("use_bias_correction_kl", None)
-    if NORMALIZATIONS.get(asked.get("loss_type", "")) == length_normalization(rule)[0]:
-        asked.pop("loss_type")
+    normalization = TRL.normalization.of[args.loss_type,][0]
+    if args.loss_type not in OWN_LOSSES and normalization == length_normalization(rule)[0]:
+        asked.pop("loss_type", None)
     if asked and from_trl(args) != rule:
         name, value = next(iter(asked.items()))
         raise ValueError(
@@ -269,22 +270,11 @@ def warn_of_inertness(trainer: Any) -> None:
             warnings.warn(message, InertRuleWarning, stacklevel=4)
 
 
-NORMALIZATIONS = {
-    "grpo": "sequence-mean", "dapo": "token-mean", "bnpo": "token-mean", "dr_grpo": "dr-grpo",
-    "luspo": "dr-grpo",
-}
-"""The normalization of each ``loss_type`` that is a rule's. bnpo averages over the tokens of a
-micro-batch in TRL, over those of the whole step here; luspo sums over the tokens of a sequence, which is
-to divide by a length of 1."""
-LOSSES = {"cispo": "token-mean", "sapo": "sequence-mean", "vespo": "token-mean"}
-"""The normalization of each ``loss_type`` that is a rule of its own."""
-ESTIMATORS = {"group": "group-normalized", "none": "group-centered"}
-
-
 def from_trl(args: Any) -> UpdateRule:
     """Return the update rule whose step is that of TRL's loss under these options.
 
-    docs/departures.md says where the two differ, and by how much.
+    docs/departures.md says where the two differ, and by how much. The correction of vLLM's probabilities
+    is no part of the rule: the trainer makes it, as TRL does.
 
     Args:
         args: a GRPOConfig. It may go with the rule: ``EntropyTrainer(..., args, rule=from_trl(args))``.
@@ -292,60 +282,6 @@ def from_trl(args: Any) -> UpdateRule:
     Raises:
         ValueError: an option that no rule expresses.
     """
-    normalizations = NORMALIZATIONS | LOSSES
-    check_choice(args.loss_type, normalizations, "loss_type that a rule expresses,")
-    check_choice(args.scale_rewards, ESTIMATORS, "scale_rewards that a rule expresses,")
-    check_choice(
-        args.importance_sampling_level, ("token", "sequence"), "importance_sampling_level")
-    by_sequence = args.importance_sampling_level == "sequence"
-    if by_sequence and args.beta and args.use_bias_correction_kl:
-        raise ValueError(
-            "use_bias_correction_kl with importance_sampling_level='sequence' weighs each token's KL by "
-            "the ratio of its sequence, which no rule does: set use_bias_correction_kl=False")
-    name, options = _loss_of_ratios(args, by_sequence)
-    rule = update_rules.get(
-        name, **options,
-        normalization=normalizations[args.loss_type], estimator=ESTIMATORS[args.scale_rewards],
-        std_ddof=int(args.scale_rewards == "group"),
-        max_length={"dr_grpo": args.max_completion_length, "luspo": 1}.get(args.loss_type),
-    )
-    if args.off_policy_mask_threshold is not None:
-        rule = update_rules.get("sampler-correction", base=rule, kind="none",
-                                off_policy_threshold=args.off_policy_mask_threshold)
-    if args.beta:
-        estimator = "k3-corrected" if args.use_bias_correction_kl else "k3"
-        rule = update_rules.get(
-            "reference-kl", base=rule, coefficient=args.beta, estimator=estimator)
-    if args.entropy_coef:
-        rule = update_rules.get(
-            "entropy-bonus", base=rule, coefficient=args.entropy_coef, normalization="token-mean")
-    return rule
-
-
-def _loss_of_ratios(args: Any, by_sequence: bool) -> tuple[str, dict[str, Any]]:
-    """Return the rule of a ``loss_type`` by name, with its options of ratios and clips."""
-    high = args.epsilon if args.epsilon_high is None else args.epsilon_high
-    if args.loss_type not in LOSSES:
-        if args.delta is not None and args.delta < 1 + high:
-            raise ValueError(
-                f"delta={args.delta} is below the upper clip 1 + {high}, where TRL clips rising tokens "
-                "by it too, which no rule does: raise it, or lower epsilon_high")
-        return "gspo" if by_sequence else "grpo", {
-            "clip_low": args.epsilon, "clip_high": high, "dual_clip": args.delta}
-    if by_sequence:
-        raise ValueError(
-            f"loss_type={args.loss_type!r} takes ratios of tokens, or makes those of sequences itself: "
-            "leave importance_sampling_level at 'token'")
-    if args.loss_type == "sapo":
-        return "sapo", {
-            "tau_positive": args.sapo_temperature_pos, "tau_negative": args.sapo_temperature_neg}
-    if args.loss_type == "cispo":  # TRL's bound is the ratio itself
-        return "cispo", {"clip_low": 1.0, "clip_high": high - 1}
-    if args.use_vllm and args.vllm_importance_sampling_correction:
-        raise ValueError(
-            "loss_type='vespo' limits vLLM's ratio of each token before it multiplies them, which no "
-            "rule does: set vllm_importance_sampling_correction=False, or give the rule vespo with "
-            "anchor 'sampling'")
-    return "vespo", {
-        "power_positive": args.vespo_k_pos, "decay_positive": args.vespo_lambda_pos,
-        "power_negative": args.vespo_k_neg, "decay_negative": args.vespo_lambda_neg}
+    given = {name: getattr(args, name) for name in TRL.defaults if hasattr(args, name)}
+    read(TRL, given)  # What the correction does not go with is refused.
+    return read(TRL, {**given, "vllm_importance_sampling_correction": False}).rule

@@ -81,13 +81,12 @@ OPTIONS: dict[str, Option] = {
     **_all(TRANSLATED, "beta use_bias_correction_kl",
            "the rule reference-kl with estimator k3, or k3-corrected"),
     **_all(TRANSLATED, "entropy_coef", "the rule entropy-bonus, averaged over the tokens of a step"),
-    **_refused(
-        "its coefficient acts a step later in TRL than it is measured: give the rule entropy-bonus with "
-        "a target, which measures the policy that the step starts from", use_adaptive_entropy=(False,)),
-    **_refused(
-        "leaves tokens out by a quantile of each micro-batch: give a rule that selects (clip-cov, "
-        "kl-cov)",
-        top_entropy_quantile=(1.0,)),
+    **_all(TRANSLATED, "use_adaptive_entropy entropy_coef_min entropy_coef_max entropy_coef_delta "
+           "entropy_target",
+           "the rule entropy-bonus with a target: its coefficient acts on the policy whose entropy was "
+           "measured, TRL's a step later (docs/departures.md)"),
+    **_all(TRANSLATED, "top_entropy_quantile",
+           "the rule top-entropy, by a quantile of the whole step; refused beside an entropy bonus"),
     **_all(TRANSLATED, "off_policy_mask_threshold",
            "the rule sampler-correction of kind none with this off_policy_threshold"),
     **_refused(
@@ -98,8 +97,6 @@ OPTIONS: dict[str, Option] = {
         sync_ref_model=(False,)),
     **_all(SUPPORTED, "router_aux_loss_coef",
            "must come to 0: the router's loss is no part of a rule"),
-    **_all(WITHOUT_EFFECT, "entropy_coef_min entropy_coef_max entropy_coef_delta entropy_target",
-           "belongs to use_adaptive_entropy, which is refused"),
     **_all(TRANSLATED, "sapo_temperature_neg sapo_temperature_pos", "the rule sapo's tau"),
     **_all(TRANSLATED, "vespo_k_pos vespo_lambda_pos vespo_k_neg vespo_lambda_neg",
            "the rule vespo's powers and decays"),

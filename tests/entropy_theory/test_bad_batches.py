@@ -91,7 +91,7 @@ def test_rewards_that_differ_are_a_signal_however_small(estimator, rewards):
         return
     found = advantages.ESTIMATORS[estimator](batch, batch.mask)
     least = 0.0 if estimator in ("quantile", "best-of-k") else -1.0
-    assert (np.sign(found) == np.where(rows, 1.0, least) * np.ones(found.shape))[batch.mask].all()
+    assert (np.sign(found) == np.where(rows, least, 1.0) * np.ones(found.shape))[batch.mask].all()
     assert advantages.equal_reward_groups(batch, batch.mask) == 0
 
 
@@ -112,7 +112,7 @@ def test_a_second_batch_without_right_answers_or_rows_is_a_step_of_the_base_rule
     assert (scores[12:] == 0).all()
     without = {k: v for k, v in options.items() if k != "base"}
     plain = rule.base
-    if name in ("clip-cov", "diverse-bonus"):  # whose base has the second batch
+    if name in ("clip-cov", "diverse-bonus", "repo"):  # whose base has the second batch
         plain = update_rules.get(name, **without, base="grpo")
     ordinary = batch.take_sequences(slice(0, 12))
     # Group sums in another order: a few roundings of terms of order 1.

@@ -29,6 +29,7 @@ def judged_in_part(completion_ids, **_):
                  id="masked rows, sequence mean"),
     pytest.param({"loss_type": "bnpo", **CUT}, None, 0.03, 0.1, id="bnpo in micro-batches"),
     pytest.param({"entropy_coef": 2.0, **CUT}, None, 0.01, 0.04, id="bonus in micro-batches"),
+    pytest.param({"top_entropy_quantile": 0.2, **CUT}, None, 0.3, 0.45, id="quantile of micro-batches"),
 ])
 def test_departures_from_trl_have_their_size(tmp_path, options, reward, low, high):
     found, expected, _ = both(tmp_path, options, *([] if reward is None else [reward]))

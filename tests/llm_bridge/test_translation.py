@@ -89,3 +89,30 @@ def test_a_plain_configuration_is_a_rule(tmp_path):
     """TRL's defaults: DAPO's mean over tokens, and the standard deviation over G - 1."""
     arguments = trl.GRPOConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False)
     assert from_trl(arguments) == update_rules.get("grpo", normalization="token-mean", std_ddof=1)
+
+
+@pytest.mark.parametrize("share", [0.2, 0.6])
+def test_top_entropy_tokens_are_those_of_trl_s_first_step(tmp_path, share):
+    """At a second step on the same completions TRL takes entropies anew, and ours are the sampler's."""
+    found, expected, _ = both(tmp_path, {"top_entropy_quantile": share, "beta": 0.3})
+    plain, _, _ = both(tmp_path / "plain", {"beta": 0.3})
+    assert difference(found[0], expected[0]) <= SAME
+    assert difference(found[0], plain[0]) > 0.1
+
+
+def test_selected_tokens_and_an_adapted_bonus_are_rules(tmp_path):
+    def rule(**options):
+        return from_trl(trl.GRPOConfig(
+            output_dir=str(tmp_path), use_cpu=True, bf16=False, **options))
+
+    base = update_rules.get("grpo", normalization="token-mean", std_ddof=1)
+    assert rule(top_entropy_quantile=0.2) == update_rules.get("top-entropy", share=0.2, base=base)
+    adapted = {"use_adaptive_entropy": True, "entropy_target": 0.7, "entropy_coef": 0.1,
+               "entropy_coef_min": 0.01, "entropy_coef_max": 0.5, "entropy_coef_delta": 0.02}
+    assert rule(**adapted) == update_rules.get(
+        "entropy-bonus", base=base, normalization="token-mean", coefficient=0.1, target=0.7,
+        coefficient_step=0.02, coefficient_low=0.01, coefficient_high=0.5)
+    assert rule(entropy_target=0.7) == base
+    for beside in ({"entropy_coef": 0.1}, adapted):
+        with pytest.raises(ValueError, match=r"top_entropy_quantile=0\.2 beside an entropy bonus"):
+            rule(top_entropy_quantile=0.2, **beside)
