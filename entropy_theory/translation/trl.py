@@ -25,14 +25,16 @@ def _contradiction(options: Options) -> str:
                 "by the ratio of its sequence, which no rule does: set use_bias_correction_kl=False")
     if options["loss_type"] == "vespo" and options["use_vllm"] and options[
             "vllm_importance_sampling_correction"]:
-        return ("loss_type=vespo limits vLLM's ratio of each token before it multiplies them, which no "
-                "rule does: set vllm_importance_sampling_correction=False, or give the rule vespo with anchor "
-                "'sampling'")
+        return (
+            "loss_type=vespo limits vLLM's ratio of each token before it multiplies them, which no rule "
+            "does: set vllm_importance_sampling_correction=False, or give the rule vespo with anchor "
+            "'sampling'")
     quantile = options["top_entropy_quantile"]
     if quantile < 1 and (options["entropy_coef"] or options["use_adaptive_entropy"]):
-        return (f"top_entropy_quantile={quantile} beside an entropy bonus gives the bonus to the "
-                "selected tokens alone, which no rule does: set entropy_coef=0 and use_adaptive_entropy=False, or "
-                "top_entropy_quantile=1.0")
+        return (
+            f"top_entropy_quantile={quantile} beside an entropy bonus gives the bonus to the selected "
+            "tokens alone, which no rule does: set entropy_coef=0 and use_adaptive_entropy=False, or "
+            "top_entropy_quantile=1.0")
     return ""
 
 

@@ -39,7 +39,9 @@ def drawn(engine, rng):
         given |= dict(zip(choice.by, rng.choice(fitting), strict=True)) if fitting else {}
     for name, value in engine.defaults.items():
         if isinstance(value, float) and name not in engine.only and name not in given:
-            given[name] = round(value * rng.uniform(0.5, 1.5), 4)
+            given[name] = round(value * rng.uniform(0.5, 1.0 if "quantile" in name else 1.5), 4)
+            if rng.random() < 0.5:
+                del given[name]
     given[engine.settings["max_new_tokens"]] = rng.choice((64, 100))
     for term in engine.terms:
         if term.refusal:
