@@ -23,7 +23,7 @@ SIMULATIONS: dict[str, tuple[float, float, tuple[str, ...]]] = {
     "covariance": (130, 810, (
         "covariance_identity", "covariance_identity_on_trees", "covariance_sign_map",
         "covariance_table", "intervention_sweeps", "rules_at_equal_reward", "tabular_audit",
-        "response_length", "entropy_accounts",
+        "response_length", "entropy_accounts", "noise_and_entropy",
     )),
     "tempering": (100, 900, (
         "holding_a_target", "aepo_figure_1", "aepo_figure_2", "aepo_figure_3", "aepo_ablations",
