@@ -131,7 +131,7 @@ def of_noise(logits: BroadcastLogits, covariance: Array) -> BroadcastPerState:
 
 
 def of_isotropic_noise(logits: BroadcastLogits) -> BroadcastPerState:
-    """The same for independent noise of variance 1 of each logit: Cov_pi(pi, log pi) - (1 - sum pi^2)/2.
+    """Cov_pi(pi, log pi) - (1 - sum pi^2)/2: `of_noise` where each logit has its own, of variance 1.
 
     1 - sum pi^2 is the probability that two samples differ. The change is above 0 at peaked policies,
     where the covariance is larger than half of it.

@@ -45,7 +45,7 @@ class Config:
     n_actions: tuple[int, ...] = (4, 32)
     features: tuple[float, ...] = (0.0, 0.5, 4.0)
     """The number of shared parameters over that of the actions; 0: every logit is its own."""
-    scales: tuple[float, ...] = (0.5, 1.0, 2.0, 3.0, 5.0)
+    scales: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
     """The standard deviations of starting logits: larger ones are more peaked."""
     step_lengths: tuple[float, ...] = (0.003, 0.03)
     """The root mean square move of the logits a step, nats."""
@@ -62,7 +62,7 @@ PROFILES = {
     "smoke": Config(n_actions=(4,), features=(0.0, 0.5), scales=(0.5, 4.0), n_starts=2, n_pairs=4,
                     steps=30),
     "default": Config(),
-    "full": Config(n_actions=(4, 32, 128), n_starts=32, n_pairs=48, steps=400),
+    "full": Config(n_actions=(4, 32, 128), n_starts=16, n_pairs=32),
 }
 OPTIMIZERS: dict[str, Optimizer] = {"sgd": Sgd(), "momentum": Sgd(momentum=0.9), "adam": Adam()}
 LONG_NAMES = {

@@ -122,6 +122,17 @@ def test_without_correction_the_step_at_a_temperature_is_the_tabular_formula(tem
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-15)
 
 
+def test_tempered_rows_alone_are_the_samplers_temperature():
+    """AEPO's Figure 2 in two ways: a second batch without a first, and a hot engine."""
+    for engine in ("numpy", "compiled"):
+        dynamics = Dynamics(rule=get("reinforce"), learning_rate=RATE, steps=30, engine=engine)
+        found = [simulate(LOGITS, CORRECT, dataclasses.replace(dynamics, **of)).final_logits for of in (
+            {"temperature": 0.6}, {"sampler": Sampler(temperature=0.6)},
+            {"temperature": 0.6, "sampler": Sampler()})]
+        for other in found[1:]:
+            np.testing.assert_allclose(other, found[0], rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize("name", ["temperature", "bfloat16", "int8", "noise", "old"])
 def test_full_importance_weights_give_the_on_policy_run(name):
     """E_mu[pi/mu f] = E_pi[f] wherever mu draws all that pi does."""
@@ -359,7 +370,18 @@ def test_noise_does_not_depend_on_the_other_runs_of_a_block():
     (lambda: simulate(LOGITS, CORRECT, Dynamics(
         rule=get("grpo"), sampler=Sampler(rounding="int8"), precision="float32", steps=1,
         engine="compiled")), "its sampler rounds, which traces do in double precision"),
+    (lambda: simulate(np.zeros((1, 1, 1025)), np.arange(1025) < 1, Dynamics(
+        rule=get("grpo"), sampler=Sampler(top_p=0.9), steps=1, engine="compiled")),
+     "an order of 1025 numbers, which NumPy finds faster above 1024"),
 ])
 def test_what_cannot_be_is_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_jax_refuses_what_it_does_not_know():
+    pytest.importorskip("jax")
+    for options, message in (({"sampler": Sampler()}, "its sampler departs from the policy"),
+                             ({"optimizer": Adam()}, "its optimizer is another than plain")):
+        with pytest.raises(ValueError, match=message):
+            simulate(LOGITS, CORRECT, Dynamics(rule=get("grpo"), steps=1, engine="jax", **options))
