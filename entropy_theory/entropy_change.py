@@ -6,6 +6,7 @@ c_a = pi_a (z_a - E_pi z) = Cov_pi(z, delta_a), C = E_pi[c] = Cov_pi(z, pi), eta
 - exact change:  H(z + d) - H(z) = -Cov_pi(pi'/pi, log pi) - KL(pi' || pi), for any step d;
 - first order:   -Cov_pi(log pi, d)                (Cui et al., Lemma 1; AEPO, Eq. 6);
 - second order:  adds -(1/2) E_pi[(1 + log pi + H)(d - E d)^2];
+- noise of mean 0 and covariance C:  -(1/2) E_pi[(1 + log pi + H)(C_aa - 2 (C pi)_a + pi' C pi)];
 - AEPO, Theorem 4.3: one step of REINFORCE on samples of pi^T, binary reward, moves entropy at rate
   F(T) = -sum_{A*} pi^T_a (c_a - C) per unit learning rate.
 
@@ -17,6 +18,8 @@ from __future__ import annotations
 
 import math
 from typing import Any
+
+import array_api_compat
 
 from entropy_theory.array_types import (
     Array,
@@ -33,6 +36,7 @@ from entropy_theory.array_types import (
 from entropy_theory.policy import (
     as_float_array,
     entropy,
+    log_softmax,
     namespace,
     softmax,
     tilt,
@@ -97,6 +101,75 @@ def second_order(logits: BroadcastLogits, step: BroadcastValues) -> BroadcastPer
     centered = step - xp.sum(probabilities * step, axis=-1, keepdims=True)
     quadratic = -xp.sum(probabilities * (1 + tilt(logits)) * centered * centered, axis=-1)
     return _finite(xp, _first_order(xp, logits, step) + quadratic / 2)
+
+
+def of_noise(logits: BroadcastLogits, covariance: Array) -> BroadcastPerState:
+    """The mean entropy change by a random logit step of mean 0, to second order, in nats.
+
+    It is the mean of `second_order`, and the error is of third order in the step. Covariances add: the
+    change by G independent samples is that of one, over G.
+
+    Args:
+        logits: [..., actions].
+        covariance: [..., actions, actions], of the step, nats squared: `score_covariance`, say.
+
+    Returns:
+        [...].
+
+    Raises:
+        ValueError: as `first_order`; a covariance of another shape.
+    """
+    logits, covariance = as_float_array(logits), as_float_array(covariance)
+    if tuple(covariance.shape[-2:]) != (logits.shape[-1],) * 2:
+        raise ValueError(f"covariance is [..., actions, actions], got shape {tuple(covariance.shape)} "
+                         f"for logits of shape {tuple(logits.shape)}")
+    xp = namespace(logits, covariance)
+    pi = softmax(logits)
+    across = xp.sum(covariance * pi[..., None, :], axis=-1)
+    spread = xp.linalg.diagonal(covariance) - 2 * across + xp.sum(pi * across, axis=-1, keepdims=True)
+    return _finite(xp, -xp.sum(pi * (1 + tilt(logits)) * spread, axis=-1) / 2)
+
+
+def of_isotropic_noise(logits: BroadcastLogits) -> BroadcastPerState:
+    """Cov_pi(pi, log pi) - (1 - sum pi^2)/2: `of_noise` where each logit has its own, of variance 1.
+
+    1 - sum pi^2 is the probability that two samples differ. The change is above 0 at peaked policies,
+    where the covariance is larger than half of it.
+
+    Args, returns, raises: as `of_noise`; nats for each unit of variance.
+    """
+    logits = as_float_array(logits)
+    xp = namespace(logits)
+    pi = softmax(logits)
+    differ = -xp.sum(pi * xp.expm1(log_softmax(logits)), axis=-1)
+    return xp.sum(pi * pi * tilt(logits), axis=-1) - differ / 2
+
+
+def score_covariance(
+    logits: BroadcastLogits, sampler: BroadcastValues | None = None
+) -> Array:
+    """Covariance of A (e_a - pi), a drawn and A apart from it of mean 0 and mean square 1.
+
+    That is a policy-gradient step of one sample whose reward is a coin. Of G samples whose advantages sum
+    to 0 it is the mean square of an advantage over G: drawn apart from actions, they do not interfere.
+
+    Args:
+        logits: [..., actions].
+        sampler: [..., actions], the probabilities with which actions are drawn; by default the policy's.
+
+    Returns:
+        [..., actions, actions].
+
+    Raises:
+        ValueError: as `policy.shift_logits`.
+    """
+    logits = as_float_array(logits)
+    xp = namespace(logits)
+    pi = softmax(logits)
+    mu = pi if sampler is None else as_float_array(sampler)
+    eye = xp.eye(logits.shape[-1], dtype=logits.dtype, device=array_api_compat.device(logits))
+    cross = mu[..., :, None] * pi[..., None, :]
+    return mu[..., None] * eye - cross - xp.matrix_transpose(cross) + pi[..., :, None] * pi[..., None, :]
 
 
 def remainder_bound(n_actions: int, step: Values) -> PerState:

@@ -33,6 +33,7 @@ def listing(
     reward: Array,
     *,
     temperature: Array | None = None,
+    sampling_log_prob: Array | None = None,
     reference_logits: Array | None = None,
     removed_fraction: float = 0.0,
     effects: bool = False,
@@ -43,6 +44,8 @@ def listing(
         logits: [..., states, actions].
         reward: [..., states, actions] (or broadcastable), the reward of each action.
         temperature: None for ordinary rows, else those of a second batch sampled at it (scalar or [...]).
+        sampling_log_prob: [..., states, actions], of what rows are sampled from where that is not the
+            policy (at the temperature), -inf at what is never drawn; weights are its probabilities.
         reference_logits: [..., states, actions] of a reference policy, for ``reference_log_prob``.
         removed_fraction: share of the actions that ``clamped_entropy`` leaves out
             (`Needs.removed_fraction`); with 0 the batch has no such column.
@@ -54,11 +57,8 @@ def listing(
     Raises:
         ValueError: as `policy.shift_logits`; logits without a state axis.
     """
-    logits = as_float_array(logits)
+    logits = _with_states(logits)
     xp = namespace(logits)
-    if logits.ndim < 2 or 0 in logits.shape:
-        raise ValueError(
-            f"logits are [..., states, actions], one of each at least, got shape {tuple(logits.shape)}")
     n_states, n_actions = logits.shape[-2:]
     rows = (*logits.shape[:-2], n_states * n_actions, 1)
 
@@ -66,7 +66,7 @@ def listing(
         return xp.reshape(xp.broadcast_to(values, logits.shape), rows)
 
     log_prob, ones, before = log_softmax(logits), xp.ones_like(logits), entropy(logits)[..., None]
-    sampling_log_prob, per_state = _sampling(logits, temperature)
+    sampling_log_prob, per_state = _sampling(logits, temperature, sampling_log_prob)
     reference = _reference(logits, reference_logits)
     device = array_api_compat.device(logits)
     states, actions = xp.arange(n_states, device=device)[:, None], xp.arange(n_actions, device=device)
@@ -91,14 +91,24 @@ def listing(
     )
 
 
-def _sampling(logits: Array, temperature: Array | None) -> tuple[Array, Array]:
-    """(log-probabilities at the temperature, the temperature of each state); 1 where none is given."""
+def _with_states(logits: Array) -> Array:
+    logits = as_float_array(logits)
+    if logits.ndim < 2 or 0 in logits.shape:
+        raise ValueError(
+            f"logits are [..., states, actions], one of each at least, got shape {tuple(logits.shape)}")
+    return logits
+
+
+def _sampling(
+    logits: Array, temperature: Array | None, given: Array | None
+) -> tuple[Array, Array]:
+    """(log-probabilities, given or at the temperature, and each state's temperature, 1 without one)."""
     xp = namespace(logits)
     if temperature is None:
-        return log_softmax(logits), xp.ones_like(logits[..., 0])
+        return log_softmax(logits) if given is None else given, xp.ones_like(logits[..., 0])
     per_run = xp.asarray(temperature, dtype=logits.dtype)
     per_state = xp.broadcast_to(per_run[..., None] if per_run.ndim else per_run, logits.shape[:-1])
-    return log_softmax(logits, per_state), per_state
+    return log_softmax(logits, per_state) if given is None else given, per_state
 
 
 def _reference(logits: Array, reference_logits: Array | None) -> Array | None:
@@ -138,6 +148,7 @@ def response_batch(
     *,
     tree: TokenTree | None = None,
     temperature: Array | None = None,
+    sampling_log_prob: Array | None = None,
     reference_logits: Array | None = None,
     removed_fraction: float = 0.0,
 ) -> TokenBatch:
@@ -148,8 +159,7 @@ def response_batch(
         reward: [..., prompts, responses] (or broadcastable); without ``tree`` [..., responses].
         tree: None for the complete tree (`token_tree.TokenTree`) of a single prompt.
         temperature: None for ordinary rows, else those of a second batch sampled at it (scalar or [...]).
-        reference_logits: as `listing`.
-        removed_fraction: as `listing`.
+        sampling_log_prob, reference_logits, removed_fraction: as `listing`.
 
     Returns:
         A TokenBatch [..., prompts * responses, horizon]. A token's weight is its response's probability
@@ -169,7 +179,7 @@ def response_batch(
         return xp.broadcast_to(values, shape)
 
     log_prob, before = log_softmax(logits)[..., state, action], entropy(logits)[..., state]
-    sampling, per_state = _sampling(logits, temperature)
+    sampling, per_state = _sampling(logits, temperature, sampling_log_prob)
     reference = _reference(logits, reference_logits)
     taken = sampling[..., state, action]
     per_response = xp.broadcast_to(
@@ -216,7 +226,7 @@ def _response_tokens(logits: Array, tree: TokenTree) -> tuple[int, Array, Array,
 def _token_weights(log_prob: Array, mask: Array) -> Array:
     """The probability of each response, such that its tokens' weights sum to 1 over all responses."""
     xp = namespace(log_prob)
-    chance = xp.exp(xp.sum(xp.where(mask, log_prob, 0 * log_prob), axis=-1, keepdims=True))
+    chance = xp.exp(xp.sum(xp.where(mask, log_prob, xp.zeros_like(log_prob)), axis=-1, keepdims=True))
     counted = xp.where(mask, chance, 0 * chance)
     return chance / xp.sum(counted, axis=(-2, -1), keepdims=True)
 

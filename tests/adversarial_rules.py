@@ -54,6 +54,20 @@ class LogProbSensitive(Modifier):
         return scores * (1 - xp.exp(xp.where(batch.mask, batch.log_prob, zeros)))
 
 
+@update_rule("reweighted")
+class Reweighted(Modifier):
+    """The base rule's scores times pi / mu: full importance weights from the sampler to the policy."""
+
+    _needs = Needs(columns=("sampling_log_prob",), reads={"log_prob", "sampling_log_prob"})
+
+    def _scores(self, batch: TokenBatch) -> Array:
+        xp, scores = namespace(batch.log_prob), self.base.scores(batch)
+        # What the sampler cuts off is never drawn, and has weight 0 in a listing.
+        drawn = batch.sampling_log_prob > -math.inf
+        gap = xp.where(drawn, batch.log_prob - batch.sampling_log_prob, xp.zeros_like(scores))
+        return scores * xp.exp(gap)
+
+
 @update_rule("undeclared")
 class Undeclared(LogProbSensitive):
     """The same rule, which says that it reads nothing: engines may sum rows that are not alike."""

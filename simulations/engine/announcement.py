@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from entropy_theory import entropy_change
+from entropy_theory import entropy_change, forecast
 from entropy_theory.policy import entropy
+from entropy_theory.tabular import sum_by_index
+from simulations.engine.runs import Runs
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -22,6 +24,27 @@ class Announcement:
     """The weights of states in the mean entropy, [runs, states]."""
     coefficients: np.ndarray
     """Forecast (i) times the learning rate, [runs], nats."""
+
+    @classmethod
+    def of(cls, runs: Runs) -> Announcement:
+        """Return the forecast of the next step's batch, which is drawn for it."""
+        runs.draw()
+        rows = runs.rows()
+        at_rows = runs.log_probabilities()[np.arange(runs.n_runs)[:, None, None], rows.state]
+        contributions = forecast.token_contributions(
+            rows,
+            runs.rule.scores(rows),
+            runs.rule.state_terms(rows),
+            forecast.state_statistics(
+                at_rows, rows.action, removed_fraction=runs.rule.needs.removed_fraction
+            ),
+        )
+        by_state = sum_by_index(np, contributions, rows.state, runs.n_states)
+        shares = runs.token_shares().reshape(runs.n_runs, -1) / runs.n_prompts
+        return cls(
+            logits=runs.logits.copy(), entropy=runs.entropy, shares=shares,
+            coefficients=runs.learning_rate[:, 0, 0] * (shares * by_state).sum(axis=-1),
+        )
 
     def compared(self, logits: np.ndarray) -> dict[str, np.ndarray]:
         """Return the columns of `Forecasts` [runs], given the logits after the step."""

@@ -34,8 +34,8 @@ class StepMeasures:
 class Block:
     """The logits, controllers, temperatures and coefficients of some runs.
 
-    ``step`` counts the optimizer steps taken. ``entropy``, ``temperature``, ``coefficient`` and `columns`
-    are up to date after `evaluate`, and stale after `advance`.
+    ``step`` counts the optimizer steps taken. ``entropy``, ``temperature`` and ``coefficient`` are up
+    to date after `evaluate`, and stale after `advance`.
     """
 
     logits: np.ndarray

@@ -15,6 +15,8 @@ from entropy_theory.update_rules.bonus import tells_prompts_apart
 from entropy_theory.update_rules.policy_gradient import PolicyGradient
 from entropy_theory.update_rules.reinforce import Reinforce
 from entropy_theory.update_rules.rule import map_options
+from simulations.engine.optimizer import Adam, Optimizer, Sgd
+from simulations.engine.sampler import Sampler
 from simulations.engine.sampling import Samples
 from simulations.problems.bandits import check_count
 
@@ -56,6 +58,11 @@ class Dynamics:
     "compiled": by machine code (`simulations.engine.engines`), ValueError where it cannot; "jax": by
     `jax.jit` of the rule's code, on a GPU where JAX finds one, ValueError too. They agree to rounding.
     Where "auto" leaves a long run to NumPy, it logs why."""
+    sampler: Sampler | None = None
+    """What responses are drawn from where that is not the policy itself; rules see it as the column
+    ``sampling_log_prob``."""
+    optimizer: Optimizer = dataclasses.field(default_factory=Sgd)
+    """What turns a rule's step into that of the parameters."""
     precision: str = "float64"
     """The precision of the logits, "float64" or "float32"."""
     first_run: int = 0
@@ -104,6 +111,28 @@ class Dynamics:
                 f"'{self.rule.name}' takes an exact expectation and cannot be sampled: leave samples "
                 f"None; {self.rule.needs.listing}"
             )
+        self._check_sampler()
+        if not isinstance(self.optimizer, Optimizer):
+            raise ValueError(f"optimizer is a record such as Adam(), got {self.optimizer!r}")
+        loop = controllers[1]
+        if isinstance(self.optimizer, Adam) and loop is not None and loop.forecasts:
+            raise ValueError(
+                f"'{self.rule.name}' steers by forecasts of steps that are linear in its coefficient, "
+                "and Adam's step is not: take optimizer Sgd, or hold the coefficient without forecasts")
+
+    def _check_sampler(self) -> None:
+        if self.sampler is None:
+            return
+        if not isinstance(self.sampler, Sampler):
+            raise ValueError(f"sampler is a record such as Sampler(top_p=0.95), got {self.sampler!r}")
+        if self.rule.needs.listing:
+            raise ValueError(
+                f"'{self.rule.name}' takes an exact expectation under the policy, which a sampler that "
+                "departs from it does not give: leave sampler None")
+        if self.temperature is not None and self.sampler.temperature != 1:
+            raise ValueError(
+                f"temperature {self.temperature} and the sampler's temperature "
+                f"{self.sampler.temperature} are both given: give one of them")
 
     def take_runs(self, n_runs: int, part: slice) -> Dynamics:
         """Return the dynamics of the runs ``part`` (start and stop) of ``n_runs``, per-run values cut."""

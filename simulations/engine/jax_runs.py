@@ -50,6 +50,8 @@ def of(task: Task) -> JaxEngine:
     for is_met, why in (
             (task.tree is not None or task.features is not None, "it knows no tree and no features"),
             (dynamics.steps_per_batch > 1, "it takes several optimizer steps on the same samples"),
+            (dynamics.sampler is not None, "its sampler departs from the policy"),
+            (not dynamics.optimizer.is_plain, "its optimizer is another than plain gradient steps"),
             (loop is not None and loop.forecasts, "its controller steers by the forecast of each step"),
             (dynamics.precision != "float64", "its steps are of double precision")):
         if is_met:

@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from simulations.engine.announcement import Announcement
 from simulations.engine.block import StepMeasures
+from simulations.engine.columns import Columns
 from simulations.engine.runs import Runs
 from simulations.engine.trajectory import BY_RECORD, FORECASTS, Forecasts, Trajectory
 
@@ -32,7 +34,7 @@ class _Recorder:
     """Collects what `Trajectory` holds of a block."""
 
     def __init__(self, block: Runs) -> None:
-        self.block, self.record = block, block.task.record
+        self.block, self.record, self.measures = block, block.task.record, Columns(block)
         self.columns: dict[str, list[np.ndarray]] = {name: [] for name in BY_RECORD}
         self.steps: list[int] = []
         self.logits: list[np.ndarray] = []
@@ -56,7 +58,7 @@ class _Recorder:
             if step % every == 0:
                 self._policy()
                 if self.record.forecasts:
-                    announced = block.announce()
+                    announced = Announcement.of(block)
                     ends.append(step + 1)
             taken = block.advance(min(ends) - step, measured=in_tail)
             if announced is not None:
@@ -72,7 +74,7 @@ class _Recorder:
         block = self.block
         block.evaluate()
         self.steps.append(block.step)
-        now = block.columns()
+        now = self.measures.now()
         now["temperature"] = _or_nan(block.temperature, block.n_runs)
         now["coefficient"] = _or_nan(block.coefficient, block.n_runs)
         for name, values in now.items():

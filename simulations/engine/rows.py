@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from entropy_theory.policy import clamped_entropy, entropy, log_softmax, namespace
-from entropy_theory.tabular import entropy_effects, exact_batch, listing
+from entropy_theory.tabular import entropy_effects, listing
 from entropy_theory.token_batch import TokenBatch, concatenate
-from simulations.engine.sampling import TEMPERED
+from simulations.engine.sampling import ORDINARY, TEMPERED
 
 
 def token_batch(
@@ -20,10 +21,9 @@ def token_batch(
     ordinary: bool,
     temperature: np.ndarray | None,
     draws: Mapping[int, np.ndarray],
+    sampling: Mapping[int, np.ndarray] = MappingProxyType({}),
     log_prob: np.ndarray | None = None,
-    reference_logits: np.ndarray | None = None,
-    removed_fraction: float = 0.0,
-    effects: bool = False,
+    **columns: Any,
 ) -> TokenBatch:
     """Return the batch of one step as rows, exact where no draws are given.
 
@@ -34,24 +34,21 @@ def token_batch(
         temperature: [runs], that of the second batch; None for no second batch.
         draws: [runs, states, samples], the actions that the rows of each kind took (`sampling.ORDINARY`,
             `sampling.TEMPERED`); without draws of either kind all actions are listed.
+        sampling: [runs, states, actions], the log-probabilities of what the rows of a kind are drawn
+            from where that is not the policy at their temperature.
         log_prob: log softmax of the logits, where the caller has it.
-        reference_logits: logits of the reference policy, where a rule reads it.
-        removed_fraction: share of the actions that the clamped entropy leaves out, where a rule has
-            that term.
-        effects: whether the batch has the column ``entropy_effect``, where a rule reads it.
+        columns: reference_logits, removed_fraction and effects, as in `tabular.listing`.
     """
     if log_prob is None:
         log_prob = log_softmax(logits)
-    columns: dict[str, Any] = {
-        "reference_logits": reference_logits, "removed_fraction": removed_fraction,
-        "effects": effects,
-    }
-    if not draws:
-        if ordinary:
-            return exact_batch(logits, reward, temperature=temperature, **columns)
-        return listing(logits, reward, temperature=temperature, **columns)
-    n_runs, n_states, _ = logits.shape
     parts = []
+    if not draws:
+        kinds = [(ORDINARY, None)] * ordinary + [(TEMPERED, temperature)] * (temperature is not None)
+        parts = [
+            listing(logits, reward, temperature=degree, sampling_log_prob=sampling.get(kind), **columns)
+            for kind, degree in kinds]
+        return parts[0] if len(parts) == 1 else concatenate(parts)
+    n_runs, n_states, _ = logits.shape
     for kind, actions in draws.items():
         rows = (n_runs, n_states * actions.shape[-1], 1)
         state = np.broadcast_to(np.repeat(np.arange(n_states), actions.shape[-1])[:, None], rows)
@@ -61,7 +58,7 @@ def token_batch(
             logits, state, actions.reshape(rows), np.ones(rows, dtype=bool), reward=rewards,
             group=None if n_states == 1 else state,
             temperature=temperature if kind == TEMPERED else None,
-            columns={**columns, "log_prob": log_prob}))
+            columns={**columns, "log_prob": log_prob, "sampling_log_prob": sampling.get(kind)}))
     return concatenate(parts)
 
 
@@ -82,7 +79,8 @@ def sampled_rows(
         logits: [runs, states, actions].
         state, action, mask, reward, group: [runs, rows, positions]; no group: one prompt.
         temperature: [runs], at which rows were drawn; None for ordinary rows.
-        columns: as in `token_batch`: log_prob, reference_logits, removed_fraction and effects.
+        columns: log_prob, and sampling_log_prob, reference_logits, removed_fraction and effects as in
+            `tabular.listing`.
     """
     xp, shape = namespace(logits), mask.shape
     n_runs, _, n_actions = logits.shape
@@ -96,7 +94,10 @@ def sampled_rows(
     taken, before = pick(columns["log_prob"]), pick(entropy(logits)[..., None])
     tempered = temperature is not None
     per_run = np.ones(n_runs) if temperature is None else temperature
-    reference, removed = columns["reference_logits"], columns["removed_fraction"]
+    reference, removed = columns.get("reference_logits"), columns.get("removed_fraction", 0.0)
+    sampling = columns.get("sampling_log_prob")
+    if sampling is None and tempered:
+        sampling = log_softmax(logits, per_run[:, None])
     return TokenBatch(
         log_prob=taken,
         old_log_prob=taken,
@@ -107,10 +108,10 @@ def sampled_rows(
         old_entropy=before,
         clamped_entropy=pick(clamped_entropy(logits, removed)[..., None]) if removed else None,
         reference_log_prob=None if reference is None else pick(log_softmax(reference)),
-        sampling_log_prob=pick(log_softmax(logits, per_run[:, None])) if tempered else taken,
+        sampling_log_prob=taken if sampling is None else pick(sampling),
         sampling_temperature=xp.broadcast_to(per_run[:, None, None], shape),
         tempered=np.full(shape, tempered),
-        entropy_effect=pick(entropy_effects(logits)) if columns["effects"] else None,
+        entropy_effect=pick(entropy_effects(logits)) if columns.get("effects") else None,
         group=group,
         state=state,
         action=action,

@@ -21,15 +21,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from entropy_theory import entropy_change, forecast
+from entropy_theory import entropy_change
 from entropy_theory.controllers import EntropyForecast
-from entropy_theory.policy import entropy, namespace
-from entropy_theory.tabular import logit_step, state_gradient, sum_by_index
+from entropy_theory.policy import namespace
+from entropy_theory.tabular import logit_step, state_gradient
 from entropy_theory.token_batch import TokenBatch
-from simulations.engine.announcement import Announcement
-from simulations.engine.block import Block, StepMeasures, diverged, pass_at, power
+from simulations.engine.block import Block, StepMeasures, diverged
 from simulations.engine.pooled import Levels, Rows, coefficients
 from simulations.engine.rows import token_batch
+from simulations.engine.sampler import noise_lanes, normal
 from simulations.engine.sampling import ORDINARY, TEMPERED, batch_key, count, draw, lanes, uniforms
 from simulations.engine.task import Task
 
@@ -68,6 +68,20 @@ class Runs(Block):
         self.kept: TokenBatch | None = None
         self._drawn = -1
         self._lanes: dict[tuple[int, int], np.ndarray] = {}
+        self.sampling: dict[int, Any] = {}
+        """The log-probabilities of what rows of each kind are drawn from, where a sampler departs from
+        the policy: [runs, states, actions], nats."""
+        self.noise: Any = None
+        """The sampler's normal numbers of this batch, [runs, states, actions]."""
+        sampler, optimizer = self.dynamics.sampler, self.dynamics.optimizer
+        self.past = [self.logits.copy() for _ in range(sampler.steps_old if sampler else 0)]
+        """The logits of the steps before, as many as the sampler lags behind, the latest first."""
+        self.optimizer = None if optimizer.is_plain else optimizer
+        # Shared parameters, of which the logits are a linear function, start at 0.
+        self.parameters: Any = self.logits if self.features is None else np.zeros(
+            (self.n_runs, self.features.shape[1]), dtype=self.dynamics.precision)
+        self.moments = [np.zeros_like(self.parameters) for _ in range(optimizer.n_moments)]
+        self._after: list[Any] = []
         self._shifted, self.probabilities, self._work = (
             np.empty_like(self.logits) for _ in range(3)
         )
@@ -148,74 +162,6 @@ class Runs(Block):
         """The expected reward, [runs, prompts]."""
         return sum_over_actions(self.answers(), self.reward)[..., 0]
 
-    def columns(self) -> dict[str, np.ndarray]:
-        """Return the columns of `Trajectory` for the current policies, without those of controllers."""
-        p = self.probabilities
-        reward = self.reward_by_prompt()
-        log_p = self.log_probabilities()
-        log_p += self.entropy[..., None]  # centered: its mean is 0
-        weighted = self.advantage()
-        weighted *= p
-        covariance = self.by_prompt(sum_over_actions(weighted, log_p)[..., 0])
-        weighted *= p
-        covariance_pg = self.by_prompt(sum_over_actions(weighted, log_p)[..., 0])
-        del log_p, weighted
-        answers = self.answers()
-        wrong = sum_over_actions(answers, self._incorrect)[..., 0]
-        right, alike = self._right
-        seen = 1 - power(1 - answers[..., right], self.task.record.distinct_of)
-        within = self.answer_logits()[..., right]
-        correct = self.correct[..., right]
-        if not alike:
-            seen *= correct
-            within = np.where(correct > 0, within, -np.inf)
-        return {
-            "entropy": self.mean_entropy(),
-            "reward": reward.mean(axis=-1),
-            "entropy_within_correct": entropy(within).mean(axis=-1),
-            "covariance": covariance.mean(axis=-1),
-            "covariance_pg": covariance_pg.mean(axis=-1),
-            "distinct_answers": seen.sum(axis=-1).mean(axis=-1),
-            "response_length": self.response_length(),
-            "pass_at_k": pass_at(wrong, self.task.record.pass_at),
-            "entropy_by_state": self.by_prompt(self.entropy).copy(order="C"),
-            "reward_by_state": reward.copy(order="C"),
-            "covariance_by_state": covariance.copy(order="C"),
-        }
-
-    @cached_property
-    def _incorrect(self) -> np.ndarray:
-        return 1 - self.correct
-
-    @cached_property
-    def _right(self) -> tuple[Any, bool]:
-        """The answers that are right somewhere (a slice where they come first, as in `problems.Bandit`),
-        and whether every run and prompt has the same."""
-        somewhere = self.correct.any(axis=(0, 1))
-        count = int(somewhere.sum())
-        return (slice(0, count) if somewhere[:count].all() else np.flatnonzero(somewhere),
-                bool((self.correct == somewhere).all()))
-
-    def announce(self) -> Announcement:
-        """Return the forecast of the next step's batch."""
-        self.draw()
-        rows = self.rows()
-        at_rows = self.log_probabilities()[np.arange(self.n_runs)[:, None, None], rows.state]
-        contributions = forecast.token_contributions(
-            rows,
-            self.rule.scores(rows),
-            self.rule.state_terms(rows),
-            forecast.state_statistics(
-                at_rows, rows.action, removed_fraction=self.rule.needs.removed_fraction
-            ),
-        )
-        by_state = sum_by_index(np, contributions, rows.state, self.n_states)
-        shares = self.token_shares().reshape(self.n_runs, -1) / self.n_prompts
-        return Announcement(
-            logits=self.logits.copy(), entropy=self.entropy, shares=shares,
-            coefficients=self.learning_rate[:, 0, 0] * (shares * by_state).sum(axis=-1),
-        )
-
     def advance(self, steps: int, *, measured: bool) -> StepMeasures | None:
         """Take ``steps`` steps; with ``measured``, return the measures before each of them.
 
@@ -237,7 +183,9 @@ class Runs(Block):
                 self.draw()
                 if self._foretells:
                     self._add_forecast()
-                self.logits += self.change()
+                change = self.change()
+                self._remember()
+                self.logits += change
                 self.step += 1
         if not math.isfinite(self.logits.sum()):
             raise diverged(self.step)
@@ -246,12 +194,28 @@ class Runs(Block):
 
     def change(self) -> np.ndarray:
         """Return this step's change of all logits: [runs, states, actions]."""
-        change = self.direction()
+        change, rate = self.direction(), self.learning_rate
         if self.features is not None:
-            flat = change.reshape(self.n_runs, -1)
-            change = ((flat @ self.features) @ self.features.T).reshape(change.shape)
-        change *= self.learning_rate
+            change = change.reshape(self.n_runs, -1) @ self.features
+        if self.optimizer is not None:
+            change, self._after = self.optimizer.update(
+                change, self.parameters, self.moments, self.step)
+        if self.features is not None:
+            parameters = self.parameters + rate[..., 0] * change
+            self._after = [*self._after[: len(self.moments)], parameters]
+            change = (change @ self.features.T).reshape(self.logits.shape)
+        if self.moments:  # (Which the change may be one of.)
+            return rate * change
+        change *= rate
         return change
+
+    def _remember(self) -> None:
+        """Keep what later steps need of the one just computed, before the logits move."""
+        kept = self.moments if self.features is None else [*self.moments, self.parameters]
+        for before, after in zip(kept, self._after, strict=True):
+            before[...] = after
+        if self.past:
+            self.past = [self.logits.copy(), *self.past[:-1]]
 
     def _add_forecast(self) -> None:
         """Forecast this step's change of `mean_entropy`, the visits of states kept, and add it to the
@@ -280,6 +244,7 @@ class Runs(Block):
         self._drawn = self.batch_number
         self.draws: dict[int, Any] = {}
         self.pooled: dict[int, Rows] = {}
+        self.noise, self.sampling = self.new_noise(), {}
         for kind, probabilities in self._probabilities_by_kind().items():
             if self.samples is not None:
                 self.draws[kind] = self._draw(probabilities, kind)
@@ -287,16 +252,44 @@ class Runs(Block):
                 self.pooled[kind] = self._pool(probabilities, kind)
         self.kept = self.rule.prepare(self.token_batch()) if self.reuses else None
 
+    def kinds(self) -> list[int]:
+        """Return the kinds of rows of this batch, ordinary ones first."""
+        return [ORDINARY] * self.has_ordinary + [TEMPERED] * (self.temperature is not None)
+
     def _probabilities_by_kind(self) -> dict[int, np.ndarray]:
-        """Return the probabilities of ordinary and of tempered rows, [runs, states, actions]."""
-        kinds = {}
-        if self.has_ordinary:
-            kinds[ORDINARY] = self.probabilities
-        if self.temperature is not None:
-            tempered = np.exp(self._shifted / self.temperature[:, None, None])
-            tempered /= tempered.sum(axis=-1, keepdims=True)
-            kinds[TEMPERED] = tempered
+        """Return what ordinary and tempered rows are drawn from, [runs, states, actions].
+
+        Where a sampler departs from the policy, its log-probabilities are kept in ``sampling``.
+        """
+        kinds: dict[int, Any] = {}
+        for kind in self.kinds():
+            temperature = None if kind == ORDINARY else self.temperature
+            if self.dynamics.sampler is not None:
+                logits: Any = self.past[-1] if self.past else self.logits
+                if self.noise is not None:
+                    logits = logits + self.dynamics.sampler.noise * self.noise
+                self.sampling[kind] = self.dynamics.sampler.log_probabilities(
+                    logits, None if temperature is None else temperature[:, None])
+                kinds[kind] = namespace(logits).exp(self.sampling[kind])
+            elif temperature is None:
+                kinds[kind] = self.probabilities
+            else:
+                tempered = np.exp(self._shifted / temperature[:, None, None])
+                tempered /= tempered.sum(axis=-1, keepdims=True)
+                kinds[kind] = tempered
         return kinds
+
+    def new_noise(self) -> np.ndarray | None:
+        """Return the sampler's normal numbers of this batch; None for a sampler without noise."""
+        if self.dynamics.sampler is None or self.dynamics.sampler.noise == 0:
+            return None
+        key = batch_key(self.dynamics.seed, self.batch_number)
+        return normal(np, *(uniforms(lane, key) for lane in self.noise_lanes))
+
+    @cached_property
+    def noise_lanes(self) -> tuple[Any, Any]:
+        """What the uniforms depend on that the sampler's noise is made of."""
+        return noise_lanes(self.run_numbers, *self.logits.shape[1:])
 
     def _draw(self, probabilities: np.ndarray, kind: int) -> Any:
         """Draw actions, [runs, prompts, samples]."""
@@ -392,8 +385,9 @@ class Runs(Block):
     def _token_batch(self) -> TokenBatch:
         return token_batch(
             self.logits, self.reward, ordinary=self.has_ordinary, temperature=self.temperature,
-            draws=self.draws, log_prob=self.log_probabilities(), reference_logits=self.reference,
-            removed_fraction=self.rule.needs.removed_fraction, effects=self.effects,
+            draws=self.draws, sampling=self.sampling, log_prob=self.log_probabilities(),
+            reference_logits=self.reference, removed_fraction=self.rule.needs.removed_fraction,
+            effects=self.effects,
         )
 
 

@@ -71,6 +71,9 @@ class Task:
         summed = (declared if pools is None else pools) and dynamics.steps_per_batch == 1
         if tree is not None:
             check_tree_dynamics(tree, logits.shape, dynamics, summed)
+        if record is not None and record.forecasts and not dynamics.optimizer.is_plain:
+            raise ValueError("forecasts are of plain gradient steps: leave Record(forecasts=...) False, "
+                             "or take optimizer Sgd()")
         offsets, prompts = dynamics.target_offsets, _prompts(logits.shape[1], tree)
         if offsets is not None and len(offsets) != prompts:
             raise ValueError(f"target_offsets has {len(offsets)} values for {prompts} prompts")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -51,10 +52,8 @@ def sampled_responses(
     paths: Paths,
     response_of_edge: np.ndarray,
     *,
-    log_prob: np.ndarray,
     temperature: np.ndarray | None,
-    reference_logits: np.ndarray | None,
-    removed_fraction: float,
+    columns: Mapping[str, Any],
 ) -> TokenBatch:
     """Return a row for each response, [runs, prompts * samples, horizon], with equal token weights.
 
@@ -64,11 +63,8 @@ def sampled_responses(
         tree: the tree of each prompt.
         paths: [runs, prompts, samples, horizon], from `draw_responses`.
         response_of_edge: `TokenTree.response_of_edge`.
-        log_prob: log softmax of the logits.
         temperature: [runs], at which responses were drawn; None for ordinary rows.
-        reference_logits: logits of the reference policy, where a rule reads it.
-        removed_fraction: share of the tokens that the clamped entropy leaves out, where a rule has that
-            term.
+        columns: as in `rows.sampled_rows`.
     """
     n_runs, n_prompts, samples, horizon = paths.state.shape
     shape = (n_runs, n_prompts * samples, horizon)
@@ -85,5 +81,4 @@ def sampled_responses(
     return sampled_rows(
         logits, state, action, mask, reward=np.broadcast_to(rewards, shape),
         group=None if n_prompts == 1 else np.broadcast_to(prompt, shape), temperature=temperature,
-        columns={"log_prob": log_prob, "reference_logits": reference_logits,
-                 "removed_fraction": removed_fraction, "effects": False})
+        columns=columns)

@@ -23,7 +23,7 @@ from entropy_theory.token_batch import TokenBatch, concatenate
 from entropy_theory.token_tree import Paths, TokenTree
 from simulations.engine.pooled import MOST_LEVELS
 from simulations.engine.runs import Runs
-from simulations.engine.sampling import ORDINARY, TEMPERED
+from simulations.engine.sampling import TEMPERED
 from simulations.engine.task import Task
 from simulations.engine.tree_rows import draw_responses, sampled_responses
 
@@ -167,20 +167,20 @@ class TreeRuns(Runs):
         return self._add_terms(total, terms)
 
     def _token_batch(self) -> TokenBatch:
-        columns: dict[str, Any] = {
-            "reference_logits": self.reference, "removed_fraction": self.rule.needs.removed_fraction,
-        }
-        kinds = [ORDINARY] * self.has_ordinary + [TEMPERED] * (self.temperature is not None)
         parts = []
-        for kind in kinds:
+        for kind in self.kinds():
             temperature = self.temperature if kind == TEMPERED else None
+            columns: dict[str, Any] = {
+                "reference_logits": self.reference, "sampling_log_prob": self.sampling.get(kind),
+                "removed_fraction": self.rule.needs.removed_fraction}
             if self.samples is None:
                 parts.append(response_batch(
                     self.logits, self.reward, tree=self.tree, temperature=temperature, **columns))
             else:
                 parts.append(sampled_responses(
                     self.logits, self.reward, self.tree, self.draws[kind], self._response_of_edge,
-                    log_prob=self.log_probabilities(), temperature=temperature, **columns))
+                    temperature=temperature,
+                    columns={**columns, "log_prob": self.log_probabilities()}))
         return concatenate(parts)
 
 

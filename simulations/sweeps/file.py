@@ -13,6 +13,8 @@ optional, and each may be in the grid too:
     towards = { name = "shorter-responses", per_token = 0.02 }    # entropy_theory.targets
     [dynamics]                        # or { kind = "sine", middle, amplitude, period }
     target_schedule = { kind = "points", points = [[0, 0.5], [1000, 1.5]] }    # (step, nats)
+    sampler = { temperature = 0.8, top_p = 0.95 }      # simulations.engine.sampler
+    optimizer = { kind = "adamw", eps = 1e-6 }         # or "adam", "sgd": simulations.engine.optimizer
 """
 
 from __future__ import annotations
@@ -34,6 +36,8 @@ from entropy_theory.support.typed_values import NO_MATCH, checked, read_toml
 from entropy_theory.support.user_errors import check_choice, lookup
 from entropy_theory.update_rules import rule_options
 from simulations.engine.dynamics import Dynamics
+from simulations.engine.optimizer import OPTIMIZERS, Optimizer
+from simulations.engine.sampler import Sampler
 from simulations.engine.sampling import Samples
 from simulations.engine.task import check_features_rule, check_second_batch, check_tree_dynamics
 from simulations.engine.traced.reads import pools
@@ -60,6 +64,8 @@ _NOT_OPTIONS = {Dynamics: ("rule", "targets", "seed", "first_run"),
 _HINTS = {Dynamics: {"learning_rate": float, "temperature": float | None,
                      "target_schedule": Schedule | None}}
 _WORDS = {Samples: "a table such as { group_size = 8 }",
+          Sampler: "a table such as { temperature = 0.8 }",
+          Optimizer: 'a table such as { kind = "adam" }',
           Schedule: 'a table such as { kind = "points", points = [[0, 0.5], [1000, 1.5]] }'}
 
 
@@ -256,8 +262,12 @@ def _built(kind: Any, table: Mapping[str, Any], name: str, where: str, **given: 
         """What a table describes; NO_MATCH for what is none."""
         if hint is Samples and isinstance(value, dict):
             return _built(Samples, value, f"{name}.samples", where)
+        if hint is Sampler and isinstance(value, dict):
+            return _built(Sampler, value, f"{name}.sampler", where)
         if hint is Schedule and isinstance(value, dict):
             return _chosen(SCHEDULES, value, f"{name}.target_schedule", where)
+        if hint is Optimizer and isinstance(value, dict):
+            return _chosen(OPTIMIZERS, value, f"{name}.optimizer", where)
         return NO_MATCH
 
     options = checked(_hints(kind), table, f"{where}, [{name}]", of_table, _WORDS, LISTS)

@@ -109,8 +109,9 @@ def _runs(sweep: SweepFile) -> Iterator[PlannedRun]:
             for key in path[:-1]:
                 place = place[key]
             place[path[-1]] = None
-        rule = point.dynamics.rule
-        if point.dynamics.samples is None and is_ours(rule) and rule.needs.pools:
+        rule, sampler = point.dynamics.rule, point.dynamics.sampler
+        is_exact = point.dynamics.samples is None and (sampler is None or not sampler.noise)
+        if is_exact and is_ours(rule) and rule.needs.pools:
             found["dynamics"]["seed"] = None  # nothing is random but the starts
         group = json.dumps(found)
         for start in range(sweep.n_starts):

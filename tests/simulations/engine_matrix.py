@@ -340,9 +340,18 @@ that is held by forecasts (`hold="forecast"`), which NumPy makes at every step, 
 summed where the rule allows it. The compiled engine needs llvmlite
 (`pip install 'policy-entropy[fast]'`). Where a long run is left to NumPy, the reason is logged once.
 
+Under a sampler that departs from the policy (`Dynamics(sampler=Sampler(...))`: temperature, top-p,
+top-k, min-p, steps old, rounding, noise) and another optimizer (`Sgd(momentum=...)`, `Adam`, `AdamW`)
+the table holds too. Moments, and logits of steps before, count towards the 1,048,576. Top-p and top-k
+sort states of up to 1,024 actions; a sampler that rounds in single precision is left to NumPy.
+`natural-gradient`, which takes an expectation under the policy, refuses a sampler. Forecasts are linear
+in a coefficient, and Adam's steps are not: `hold="forecast"` refuses Adam. A second batch (AEPO's) has
+its own temperature in place of the sampler's; all else of the sampler acts on it too. Rules see the
+sampler as `sampling_log_prob`, -inf where it never draws.
+
 `engine="jax"` (`pip install 'policy-entropy[jax]'`) takes bandits and prompts by `jax.jit` of the rule's
 own code, in double precision, on a GPU where JAX finds one. A rule that asks for values (`if`, `int`) is
-refused. Compiling takes seconds: "auto" never takes it.
+refused, and so are samplers and optimizers. Compiling takes seconds: "auto" never takes it.
 """
 SPEEDS = """\
 Milliseconds a step of 1,000 runs of 10 actions (`benchmarks/simulator.py`, medians):

@@ -81,8 +81,8 @@ def test_a_drawn_response_is_the_listed_row_of_it(n_prompts, temperature, end_to
     paths = draw_responses(tree, chances.reshape(RUNS, n_prompts, -1, 3), uniforms.__getitem__)
     log_prob = logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True)
     found = sampled_responses(
-        logits, reward, tree, paths, tree.response_of_edge(), log_prob=log_prob,
-        temperature=temperature, **of_rule)
+        logits, reward, tree, paths, tree.response_of_edge(), temperature=temperature,
+        columns={"log_prob": log_prob, **of_rule})
     listed = response_batch(logits, reward, tree=tree, temperature=temperature, **of_rule)
     every = tree.paths()
     same = ((paths.token[..., None, :] == every.token)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,6 +17,8 @@ from simulations.computing.cells import Keeper, outcomes
 from simulations.computing.cluster import dask_cluster
 from simulations.computing.workers import Failure, in_this_process, local_processes
 from simulations.engine import Dynamics, simulate
+from simulations.engine.optimizer import Adam, AdamW, Sgd
+from simulations.engine.sampler import Sampler
 from simulations.problems import Bandit
 from simulations.problems.shared_parameters import coupled_features
 from simulations.sweeps import sweep
@@ -92,6 +95,41 @@ def test_seeds_share_a_call_only_where_nothing_else_is_random(write, tmp_path):
     assert len(exact.cells) == 4
     assert {seed for seed, _ in exact.cells[0].starts} == {0, 1}
     assert all(len({seed for seed, _ in cell.starts}) == 1 for cell in sampled.cells)
+    noisy = text.replace("samples = { group_size = 4 }", "sampler = { noise = 0.1 }")
+    assert all(len({seed for seed, _ in cell.starts}) == 1
+               for cell in plan(read_sweep(write(noisy)), tmp_path).cells)
+
+
+def test_samplers_and_optimizers_are_tables_of_the_dynamics(write, tmp_path):
+    """In the grid too, whole or by option; each is the Python call with the same records."""
+    text = """
+n_starts = 2
+[rule]
+name = "grpo"
+[dynamics]
+steps = 20
+learning_rate = 0.05
+sampler = { top_p = 0.95, rounding = "bfloat16" }
+[grid]
+dynamics.sampler.temperature = [0.7, 1.3]
+dynamics.optimizer = [{ kind = "adam", betas = [0.8, 0.9] }, { kind = "adamw", eps = 1e-6 }, {}]
+"""
+    dataset, lost = sweep.compute(read_sweep(write(text)), tmp_path)
+    assert not lost
+    for k, optimizer in enumerate((Adam(betas=(0.8, 0.9)), AdamW(eps=1e-6), Sgd())):
+        run = simulate(Bandit().starts(2, 0), Bandit().correct, Dynamics(
+            rule=get("grpo"), steps=20, learning_rate=0.05, optimizer=optimizer,
+            sampler=Sampler(top_p=0.95, rounding="bfloat16", temperature=1.3)))
+        np.testing.assert_allclose(
+            dataset.entropy.isel(optimizer=k).sel(dynamics_sampler_temperature=1.3), run.entropy.T,
+            rtol=1e-10)
+    for wrong, message in (
+            ('optimizer = "adam"', 'optimizer must be a table such as { kind = "adam" }'),
+            ('optimizer = { kind = "lion" }', "'lion'"), ("sampler = { top = 1 }", "top_k"),
+            ("sampler = { top_p = 2.0 }", "the sampler's top_p must be above 0, at most 1, got 2.0")):
+        path = write(f'[rule]\nname = "grpo"\n[dynamics]\n{wrong}\n', "wrong")
+        with pytest.raises(ValueError, match=re.escape(message)):
+            read_sweep(path)
 
 
 def test_rules_problems_and_seeds_as_axes(write, tmp_path):

@@ -19,7 +19,8 @@ from entropy_theory.tabular import logit_step
 from entropy_theory.token_batch import OPTIONAL_COLUMNS, REQUIRED_COLUMNS, TokenBatch
 from entropy_theory.update_rules import UpdateRule
 from simulations.engine.runs import Runs
-from simulations.engine.sampling import GOLDEN, MULTIPLIERS, ORDINARY, TEMPERED, lanes, seed_key
+from simulations.engine.sampler import normal
+from simulations.engine.sampling import GOLDEN, MULTIPLIERS, ORDINARY, lanes, seed_key
 from simulations.engine.traced import sums
 from simulations.engine.traced.arrays import Trace, Traced
 from simulations.engine.traced.functions import NAMESPACE
@@ -109,36 +110,65 @@ def _traced(runs: Runs, rule: UpdateRule) -> tuple[Step, dict[int, np.ndarray], 
     trace.graph.rows = _rows(runs)
     if is_along_actions(runs):
         trace.graph.of_sum, trace.graph.of_gather = sums.of_sum, sums.of_gather
-    example = np.ascontiguousarray(runs.logits, dtype=np.float64)
+    example = np.ascontiguousarray(carried(runs), dtype=np.float64)
     unchecked: Any = trace.input("logits.unchecked", example, Interval())
-    logits = trace.input("logits", example, Interval(-LARGEST_LOGIT, LARGEST_LOGIT, False))
+    held = trace.input("logits", example, Interval(-LARGEST_LOGIT, LARGEST_LOGIT, False))
     bool(xp.all(abs(unchecked) < LARGEST_LOGIT))
-    shadow = _shadow(runs, trace, logits)
+    shadow = _shadow(runs, trace, held)
+    logits: Any = shadow.logits
     memory, choices = _control(runs, shadow, trace)
-    shadow.draws = {}
-    if runs.samples is not None:
-        kinds = [ORDINARY] * runs.has_ordinary + [TEMPERED] * (shadow.temperature is not None)
-        shadow.draws = {kind: _draws(runs, shadow, trace, kind) for kind in kinds}
-    if runs.levels is not None and runs.samples is None:
-        change: Any = _pooled_change(shadow, trace, rule)
-    else:
-        batch = _all_traced(trace, shadow.token_batch())
-        change = logit_step(logits, rule.prepare(batch), rule)
-    moved = (logits + runs.learning_rate * change).recorded
-    if moved is None:
+    change = _change(runs, shadow, trace, rule)
+    update, moments = change, list[Any]()
+    if runs.optimizer is not None:
+        update, moments = runs.optimizer.update(change, logits, shadow.moments, shadow.step)
+    moved = logits + runs.learning_rate * update
+    after = [moved, *moments, *[logits, *shadow.past[:-1]][: len(shadow.past)]]
+    new = (moved if len(after) == 1 else xp.concat(after, axis=1)).recorded
+    if new is None:
         raise NotTraceable("its logits do not depend on themselves")
     if runs.dynamics.precision == "float32":
-        moved = trace.graph.elementwise("single", moved)
+        new = trace.graph.elementwise("single", new)
     reward = (shadow.probabilities * runs.reward).sum(axis=-1).mean(axis=-1)
     measured = [shadow.mean_entropy(), reward]
     if shadow.temperature is not None:
         measured.append(shadow.temperature)
     step = Step(
         along_actions=is_along_actions(runs), narrow=runs.dynamics.precision == "float32",
-        graph=trace.graph, n_logits=example[0].size, n_states=len(example[0]), logits=moved,
+        graph=trace.graph, n_logits=example[0].size, n_states=runs.n_states, logits=new,
         memory=tuple(memory), choices=tuple(choices),
         measured=tuple(trace.view(x, 1) for x in measured))
     return step, {kind: drawn.example for kind, drawn in shadow.draws.items()}, change.example
+
+
+def carried(runs: Runs) -> np.ndarray:
+    """Return what a step leaves for the next one, states after states: [runs, n x states, actions].
+
+    That is the logits, the optimizer's moments and the logits before that a sampler asks for.
+    """
+    parts = [runs.logits, *runs.moments, *runs.past]
+    return runs.logits if len(parts) == 1 else np.concatenate(parts, axis=1)
+
+
+def keep_carried(runs: Runs, values: np.ndarray) -> None:
+    """Put back what `carried` gave, after some steps."""
+    parts = [runs.logits, *runs.moments, *runs.past]
+    for place, part in enumerate(parts):
+        part[...] = values[:, place * runs.n_states : (place + 1) * runs.n_states]
+
+
+def _change(runs: Runs, shadow: Any, trace: Trace, rule: UpdateRule) -> Any:
+    """Draw the shadow's batch and return the rule's step of the logits, per unit learning rate."""
+    shadow.draws, shadow.sampling = {}, {}
+    if runs.dynamics.sampler is not None:
+        if runs.dynamics.sampler.noise:
+            shadow.noise = normal(xp, *(_uniforms(shadow, trace, lane) for lane in runs.noise_lanes))
+        shadow._probabilities_by_kind()
+    if runs.samples is not None:
+        shadow.draws = {kind: _draws(runs, shadow, trace, kind) for kind in shadow.kinds()}
+    if runs.levels is not None and runs.samples is None:
+        return _pooled_change(shadow, trace, rule)
+    batch = _all_traced(trace, shadow.token_batch())
+    return logit_step(shadow.logits, rule.prepare(batch), rule)
 
 
 def _rows(runs: Runs) -> dict[int, tuple[int, int]]:
@@ -159,16 +189,22 @@ def _confirm(
     A rule that asks for an array's type, or that catches what an array refuses, takes another branch.
     """
     logits = np.ascontiguousarray(runs.logits, dtype=np.float64)
-    plain = with_policies(runs, logits, draws=draws)
+    plain = with_policies(runs, logits, draws=draws, sampling={})
+    if runs.dynamics.sampler is not None:
+        plain.noise = plain.new_noise()
+        plain._probabilities_by_kind()
     expected = logit_step(logits, rule.prepare(plain.token_batch()), rule)
     accuracy = _ACCURACY * np.abs(expected[np.isfinite(expected)]).max(initial=0.0)
     if not np.allclose(found, expected, rtol=0, atol=accuracy, equal_nan=True):
         raise NotTraceable("it does something else with arrays that are not NumPy's")
 
 
-def _shadow(runs: Runs, trace: Trace, logits: Traced) -> Any:
+def _shadow(runs: Runs, trace: Trace, held: Traced) -> Any:
     """Copy the runs with traced policies, as `Runs.token_batch` and `Runs.mean_entropy` read them."""
-    shadow = with_policies(runs, logits)
+    size, n = runs.n_states, len(runs.moments)
+    others = [held[:, place * size : (place + 1) * size] for place in range(1, 1 + n + len(runs.past))]
+    shadow = with_policies(runs, held[:, :size] if others else held, moments=others[:n],
+                           past=others[n:])
     taken = trace.graph.input("step", (), INTEGER, Interval(0, MOST_STEPS, False))
     shadow.step = _Step(trace, np.asarray(runs.step), taken)
     if runs.temperature is not None:
@@ -205,18 +241,26 @@ def _draws(runs: Runs, shadow: Any, trace: Trace, kind: int) -> Traced:
     """Draw actions by the formula of `simulations.engine.sampling`: [runs, states, samples]."""
     samples: Any = runs.samples
     size = samples.group_size if kind == ORDINARY else samples.tempered
-    lane = trace.constant(lanes(kind, runs.run_numbers, runs.n_prompts, size).view(np.int64))
-    golden, seed = (_signed(word) for word in (GOLDEN, seed_key(runs.dynamics.seed)))
-    key = _mixed((shadow.batch_number + 1) * golden + seed)
-    uniform = xp.astype(_shifted(_mixed(lane + key), 11), np.float64) * 2.0**-53
-    temperature: Any = 1.0 if kind == ORDINARY else shadow.temperature[..., None]
-    weights = shift_logits(shadow.logits, temperature).exponentials
+    uniform = _uniforms(shadow, trace, lanes(kind, runs.run_numbers, runs.n_prompts, size))
+    if kind in shadow.sampling:
+        weights = xp.exp(shadow.sampling[kind])
+    else:
+        temperature: Any = 1.0 if kind == ORDINARY else shadow.temperature[..., None]
+        weights = shift_logits(shadow.logits, temperature).exponentials
     if is_along_actions(runs) and weights.shape[-1] > SEARCHED:
         return _searched(trace, weights, uniform)
     running = xp.cumulative_sum(weights, axis=-1)
     level = uniform * running[..., -1:]
     drawn: Traced = xp.sum(xp.astype(running[..., None, :-1] <= level[..., None], np.int64), axis=-1)
     return drawn
+
+
+def _uniforms(shadow: Any, trace: Trace, lane: Any) -> Any:
+    """Return the uniforms of this batch, of the shape of their lanes."""
+    golden, seed = (_signed(word) for word in (GOLDEN, seed_key(shadow.dynamics.seed)))
+    key = _mixed((shadow.batch_number + 1) * golden + seed)
+    mixed = _mixed(trace.constant(lane.view(np.int64)) + key)
+    return xp.astype(_shifted(mixed, 11), np.float64) * 2.0**-53
 
 
 def _searched(trace: Trace, weights: Traced, uniform: Traced) -> Traced:

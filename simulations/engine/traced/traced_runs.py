@@ -25,7 +25,7 @@ from simulations.engine.runs import Runs
 from simulations.engine.task import Task, is_ours
 from simulations.engine.traced.intervals import Interval
 from simulations.engine.traced.plan import Step
-from simulations.engine.traced.step import loops, state, traced_step
+from simulations.engine.traced.step import carried, keep_carried, loops, state, traced_step
 from simulations.engine.traced.views import NotTraceable
 
 MOST_LOGITS = 2**20
@@ -74,11 +74,15 @@ def of(task: Task) -> TracedEngine:
     loop = task.dynamics.rule.coefficient_controller()
     if loop is not None and loop.forecasts:
         raise RefusedError("its controller steers by the forecast of each step, which traces do not make")
+    sampler = task.dynamics.sampler
+    if sampler is not None and sampler.rounding != "none" and task.dynamics.precision == "float32":
+        raise RefusedError("its sampler rounds, which traces do in double precision")
     n_states, n_actions = task.logits.shape[1:]
-    if n_states * n_actions > MOST_LOGITS:
+    kept = 1 + task.dynamics.optimizer.n_moments + (sampler.steps_old if sampler else 0)
+    if n_states * n_actions * kept > MOST_LOGITS:
         raise RefusedError(
-            f"{n_states} states of {n_actions} actions are more than the {MOST_LOGITS} logits up to "
-            "which runs are traced")
+            f"{n_states} states of {n_actions} actions" + f", {kept} times" * (kept > 1)
+            + f" are more than the {MOST_LOGITS} logits up to which runs are traced")
     at_once = task.logits.size <= _AT_ONCE
     probe = Runs(task if at_once else task.take_runs(slice(0, min(_PROBED, task.n_runs))))
     try:
@@ -154,14 +158,14 @@ class TracedRuns(Runs):
     def _run(self, steps: int, measured: bool) -> tuple[int, StepMeasures | None]:
         """Return how many steps all runs can take; if they can take all, these are taken."""
         code: Any = self._code
-        logits = code.packed(self.logits.reshape(self.n_runs, -1), code.program.dtype)
+        logits = code.packed(carried(self).reshape(self.n_runs, -1), code.program.dtype)
         memory = code.packed(self._memory())
         targets = self._targets(steps)
         stop, out = code(
             logits, memory, targets, steps, self.step, measured, self._evaluated == self.step)
         if stop < steps:
             return stop, None
-        self.logits[...] = code.unpacked(logits).reshape(self.logits.shape)
+        keep_carried(self, code.unpacked(logits).reshape(self.n_runs, -1, self.logits.shape[-1]))
         self._keep(code.unpacked(memory))
         if not measured:
             return steps, None
