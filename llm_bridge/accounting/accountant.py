@@ -7,8 +7,8 @@ leaves in ``trainer.entropy_account``, at each optimizer step that is due, what 
 the mean entropy at its own states before it was taken, and what it did after (`step_accountant`),
 divided
 
-- by the addends of the optimizer's step: this batch's gradient, clipping, momentum, weight decay,
-  rounding;
+- by the addends of the optimizer's step: this batch's gradient, clipping, a router's loss, momentum,
+  weight decay, rounding;
 - by token, and from there by prompt, by right and wrong answers, and by the rules that the update rule is
   made of, a sum of rules included.
 
@@ -176,6 +176,8 @@ def passes_of(trainer: Any) -> list[Pass]:
         inputs = {name: part.inputs[name] for name in (*COLUMNS, "mask")}
         return Pass(
             batch=part.batch, moved=rule_parts.of_step(part),
+            router=(lambda: trainer.router_share * trainer.forward.router_loss(trainer.model, inputs))
+            if trainer.aux_loss_enabled else None,
             statistics=lambda rows: trainer.forward.statistics(
                 trainer.model, {name: column[rows] for name, column in inputs.items()}))
 

@@ -45,7 +45,7 @@ from entropy_theory.update_rules import UpdateRule
 from llm_bridge.accounting import rule_needs
 from llm_bridge.data import rewards
 from llm_bridge.forward import evaluation_mode
-from llm_bridge.forward.policy_forward import Forward
+from llm_bridge.forward.policy_forward import Forward, RouterLosses
 from llm_bridge.objective import micro_batch
 from llm_bridge.objective.batches import token_batch
 from llm_bridge.objective.loss import clamped_fraction
@@ -266,8 +266,9 @@ class EntropyTrainer(GRPOTrainer):
 
     def _get_per_token_logps_and_entropies(
         self, model: Any, input_ids: torch.Tensor, attention_mask: torch.Tensor,
-        logits_to_keep: int, batch_size: int | None = None, compute_entropy: bool = False, **_: Any,
-    ) -> tuple[torch.Tensor, torch.Tensor | None, None]:
+        logits_to_keep: int, batch_size: int | None = None, compute_entropy: bool = False,
+        compute_aux_loss: bool = False, **_: Any,
+    ) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]:
         """Score rows that later steps reuse, and those of an evaluation, by our forward pass."""
         columns = {
             "prompt_ids": input_ids[:, :-logits_to_keep],
@@ -275,18 +276,21 @@ class EntropyTrainer(GRPOTrainer):
             "completion_ids": input_ids[:, -logits_to_keep:],
             "completion_mask": attention_mask[:, -logits_to_keep:],
         }
-        found = self.scoring.statistics(model, columns, batch_size or len(input_ids))
+        router: RouterLosses | None = [] if compute_aux_loss else None
+        found = self.scoring.statistics(model, columns, batch_size or len(input_ids), router)
         if model is self.model:
             self.scoring.keep(found)
-        return found["log_prob"], found["entropy"] if compute_entropy else None, None
+        return (found["log_prob"], found["entropy"] if compute_entropy else None,
+                torch.stack(router).mean() if router else None)
 
     def _compute_loss(self, model: Any, inputs: dict[str, Any]) -> torch.Tensor:
         if not self.model.training:
             return super()._compute_loss(model, inputs)
+        router: RouterLosses | None = [] if self.aux_loss_enabled else None
         with self.same_policy.watching(inputs) as passed:
-            logits = self.logits(model, inputs) if self.keeps_logits() else None
+            logits = self.forward.logits(model, inputs, router) if self.keeps_logits() else None
             statistics = (
-                self.forward.statistics(model, inputs) if logits is None
+                self.forward.statistics(model, inputs, router) if logits is None
                 else self.forward.from_logits(logits, inputs)
             )
             passed.append(statistics)
@@ -304,7 +308,18 @@ class EntropyTrainer(GRPOTrainer):
         loss, seen = micro_batch.loss_of(batch, self.rule, inputs, statistics, logits)
         self.micro_batches.append(seen)
         # Data parallelism averages gradients over ranks, and the weights are those of all ranks.
-        return loss * self.accelerator.num_processes
+        loss = loss * self.accelerator.num_processes
+        if router:
+            # As in TRL it is a mean over the tokens of a micro-batch, averaged over micro-batches.
+            loss = loss + self.router_share * router[0]
+            self._metrics["train"]["aux_loss"].append(
+                float(self.accelerator.gather(router[0].detach()).mean()))
+        return loss
+
+    @property
+    def router_share(self) -> float:
+        """What the load-balancing loss of a micro-batch is multiplied by."""
+        return self.router_aux_loss_coef / self.current_gradient_accumulation_steps
 
     # ---------------------------------------------------------------------- runs and checkpoints
 

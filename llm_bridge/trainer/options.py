@@ -185,8 +185,6 @@ def check_samples_and_loss(trainer: Any) -> None:
         raise ValueError(
             "4-bit layers of bitsandbytes lose their gradient on a CPU once they have sampled: load in 8 "
             "bits (load_in_8bit=True), or train on a GPU")
-    if trainer.aux_loss_enabled:
-        raise ValueError("set router_aux_loss_coef=0: the router's loss is no part of the rule")
     if getattr(trainer.model.config, "rescale_every", 0):
         raise ValueError(
             f"rescale_every={trainer.model.config.rescale_every}: in evaluation mode, in which models "

@@ -13,7 +13,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from entropy_theory.token_batch import TokenBatch
 from llm_bridge.forward import evaluation_mode
-from llm_bridge.forward.policy_forward import COLUMNS, Forward
+from llm_bridge.forward.policy_forward import COLUMNS, Forward, RouterLosses
 from llm_bridge.head.token_statistics import TokenStatistics
 from llm_bridge.running import faults
 
@@ -41,15 +41,19 @@ class Scoring:
         self._step: int | None = None
 
     def statistics(
-        self, model: Any, columns: dict[str, Any], batch_size: int | None = None
+        self, model: Any, columns: dict[str, Any], batch_size: int | None = None,
+        router: RouterLosses | None = None,
     ) -> dict[str, torch.Tensor]:
-        """Return ``log_prob``, ``entropy`` and, where the rule moves it, ``clamped_entropy``."""
+        """Return ``log_prob``, ``entropy`` and, where the rule moves it, ``clamped_entropy``.
+
+        ``router`` as in `Forward.statistics`.
+        """
         size = batch_size or self._batch_size
         found = defaultdict(list)
         with torch.no_grad():
             for start in range(0, len(columns["prompt_ids"]), size):
                 cut = {name: columns[name][start : start + size] for name in COLUMNS}
-                statistics = self._forward.statistics(model, cut)
+                statistics = self._forward.statistics(model, cut, router)
                 found["log_prob"].append(statistics.log_prob)
                 found["entropy"].append(statistics.entropy)
                 if statistics.clamped_entropy is not None:

@@ -97,7 +97,8 @@ OPTIONS: dict[str, Option] = {
         "the reference of a rule is the model that training starts from, and stays that",
         sync_ref_model=(False,)),
     **_all(SUPPORTED, "router_aux_loss_coef",
-           "must come to 0: the router's loss is no part of a rule"),
+           "the load-balancing loss acts as in TRL, on the tokens of each micro-batch, beside the rule; "
+           "its part of the account is load_balancing, and forecast (i) leaves it out"),
     **_all(WITHOUT_EFFECT, "entropy_coef_min entropy_coef_max entropy_coef_delta entropy_target",
            "belongs to use_adaptive_entropy, which is refused"),
     **_all(WITHOUT_EFFECT, "sapo_temperature_neg sapo_temperature_pos vespo_k_pos vespo_lambda_pos "
