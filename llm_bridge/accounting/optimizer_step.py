@@ -6,8 +6,8 @@ The addends are exact. With P the scaling of this very step, this batch in Adam'
 
 - ``gradient``: this batch's gradient as the backward pass left it, before clipping;
 - ``clipping``: (c - 1) times that, where the gradient was scaled by c;
-- ``load_balancing``: the share of a router's loss (mixtures of experts) in this batch's gradient, clipping
-  included; the two above are then of the rest, which is the tokens';
+- ``load_balancing``: the share of a router's loss (mixtures of experts) in this batch's gradient, with
+  clipping; the two above are then of the rest, which is the tokens';
 - ``momentum``: what earlier batches left in the momentum buffer;
 - ``weight_decay``: decoupled (AdamW), or this step's share of what is added to the gradient (SGD, Adam).
 

@@ -178,8 +178,8 @@ class StepAccounts(TrainerCallback, abc.ABC):
         if router:
             told.append(f"one forward and one backward pass of {rows} for the router's loss")
         return (f"entropy: {' and '.join(told)} more than without, and up to "
-                f"{(3 if self._every else 1) + router} x {size:.0f} MiB for gradients and weights, outside "
-                "the training passes")
+                f"{(3 if self._every else 1) + router} x {size:.0f} MiB for gradients and weights, "
+                "outside the training passes")
 
     @abc.abstractmethod
     def passes(self) -> list[Pass]:

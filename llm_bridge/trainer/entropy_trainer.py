@@ -16,8 +16,10 @@ TRL samples, scores rewards, distributes, checkpoints and logs; the loss is ours
 - a generation in which no completion can be used (no reward function could judge any, or all are
   cut off and masked) is a step with gradient zero: no second batch is drawn, no controller observes,
   the optimizer's own momentum and weight decay go on, and the log has ``usable_fraction`` 0;
-- options of TRL that would change the objective or the sampling distribution are refused
-  (`trl_options` has all of them), unless they say what the rule says, as `from_trl` makes it of them;
+- options of TRL that would change the objective are refused (`trl_options` has all of them), unless
+  they say what the rule says, as `from_trl` makes it of them;
+- samples that are cut or penalized (top_p, top_k ...) are trained on as in TRL: all that is computed of
+  the policy is of the whole softmax, and a line at the start tells so;
 - the policy is softmax(logits / T) where ``temperature`` is T: sampling, scores, entropies and forecasts
   are its; a second batch is drawn at the controller's temperature times T;
 - the model trains in evaluation mode, without dropout or a router's noise: what is trained is the policy
@@ -71,8 +73,8 @@ from llm_bridge.trainer.options import (
 from llm_bridge.trainer.records import StepRecords
 from llm_bridge.trainer.sampling_options import (
     check_continuous_batching,
-    check_plain_sampling,
     check_resampling,
+    check_sampling,
     check_second_batch,
     check_tools,
 )
@@ -110,9 +112,9 @@ class EntropyTrainer(GRPOTrainer):
             under a rule that reads it (``covariance="network"``); else None.
 
     Raises:
-        ValueError: an option of TRL that would change the objective or the sampling distribution,
-            what is no rule, one that samples do not allow, or a batch shape that it cannot be
-            computed on; in training, a reward that is neither None nor a finite number.
+        ValueError: an option of TRL that would change the objective, what is no rule, one that samples
+            do not allow, or a batch shape that it cannot be computed on; in training, a reward that is
+            neither None nor a finite number.
 
     Warns:
         InertRuleWarning: options under which the rule would do nothing.
@@ -167,7 +169,7 @@ class EntropyTrainer(GRPOTrainer):
         self.reward_timeout = reward_timeout
         self._take(rule, frozen)
         check_resampling(self)
-        check_plain_sampling(self)
+        check_sampling(self)
         check_continuous_batching(self)
         check_tools(self)
         check_second_batch(self)

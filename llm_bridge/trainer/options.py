@@ -1,7 +1,7 @@
 """Chooses and checks TRL's options for an update rule: the right defaults, and a refusal of others.
 
-Options of TRL that would change the objective or the sampling distribution are refused (`trl_options`
-lists all), and so are rules that samples do not allow.
+Options of TRL that would change the objective are refused (`trl_options` lists all), and so are rules
+that samples do not allow.
 """
 
 from __future__ import annotations

@@ -61,7 +61,6 @@ def _refused(reason: str, **allowed: tuple[Any, ...]) -> dict[str, Option]:
             for name, values in allowed.items()}
 
 
-_BENT = "would bend the samples away from the policy whose entropy is measured"
 _LOSS = "belongs to a loss_type that is refused"
 _GENERATION = (
     "optimizer steps that share a generation see all its rows: steps_per_generation is a multiple of "
@@ -115,10 +114,12 @@ OPTIONS: dict[str, Option] = {
     **_all(SUPPORTED, "temperature",
            "T: the policy is softmax(logits / T), as in TRL; a second batch is drawn at the controller's "
            "temperature times T"),
-    **_refused(_BENT, top_p=(1.0,), top_k=(0, None), min_p=(None, 0.0), repetition_penalty=(1.0,),
-               vllm_structured_outputs_regex=(None,)),
+    **_all(SUPPORTED, "top_p top_k min_p repetition_penalty vllm_structured_outputs_regex",
+           "act on the samples alone, as in TRL: log-probs, entropies and forecasts are those of the "
+           "whole softmax, which is told at the start (docs/departures.md)"),
     **_all(SUPPORTED, "generation_kwargs",
-           "without what bends the samples; with vLLM, only what ends a completion or how it is decoded"),
+           "what acts on each next token's distribution, as top_p; what ends a completion; with vLLM how "
+           "it is decoded; searches, limits of time and numbers of sequences are refused"),
     **_all(SUPPORTED, "num_generations max_completion_length num_iterations"),
     **_all(SUPPORTED, "steps_per_generation generation_batch_size", _GENERATION, free=True),
     **_all(SUPPORTED, "cache_implementation use_transformers_continuous_batching "
