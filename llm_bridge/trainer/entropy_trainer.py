@@ -34,6 +34,7 @@ TRL samples, scores rewards, distributes, checkpoints and logs; the loss is ours
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,8 @@ from llm_bridge.trainer.trl_release import GRPOTrainer, is_async_callable
 __all__ = [
     "EntropyTrainer", "InertRuleWarning", "MicroBatch", "contributions", "from_trl", "grpo_config",
 ]
+
+logger = logging.getLogger(__name__)
 
 
 class EntropyTrainer(GRPOTrainer):
@@ -166,8 +169,10 @@ class EntropyTrainer(GRPOTrainer):
         return_unrounded(self.accelerator)
         check_samples_and_loss(self)
         self.tempered_fraction, self.resampling_rounds = tempered_fraction, resampling_rounds
-        self.reward_timeout = reward_timeout
+        self.reward_timeout, self.follows = reward_timeout, args.sync_ref_model
         self._take(rule, frozen)
+        if self.follows:
+            reference.follow(self)
         check_resampling(self)
         check_sampling(self)
         check_continuous_batching(self)
@@ -341,6 +346,8 @@ class EntropyTrainer(GRPOTrainer):
             checkpoints.check_resumable(Path(str(checkpoint)))
             checkpoints.check_ranks(Path(str(checkpoint)), self.accelerator)
             resuming.check(Path(str(checkpoint)), self)
+            if self.args.ignore_data_skip and self.accelerator.is_main_process:
+                logger.warning("ignore_data_skip: the run reads its data from the beginning again")
         self.same_policy.begin()
         settings = faults.training_settings(self.args, self.generation.rows_at_once)
         with evaluation_mode.kept(self.model), faults.device_errors_named(settings):
@@ -357,6 +364,7 @@ class EntropyTrainer(GRPOTrainer):
                 controllers.save(
                     folder, temperature=self.controller, coefficient=self.coefficient_controller,
                     forecaster=self.entropy_forecast)
+                reference.save(self, folder)
 
         def save() -> None:
             # Sharded weights are saved by all ranks together, who then cannot wait for one that failed.
@@ -375,6 +383,7 @@ class EntropyTrainer(GRPOTrainer):
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
         super()._load_optimizer_and_scheduler(checkpoint)
         if checkpoint is not None:
+            reference.load(self, Path(checkpoint))
             controllers.load(
                 Path(checkpoint), temperature=self.controller,
                 coefficient=self.coefficient_controller, forecaster=self.entropy_forecast)

@@ -30,6 +30,8 @@ logger = logging.getLogger(__name__)
 
 OF_SGD = ("momentum", "dampening", "weight_decay", "nesterov")
 """What transformers reads of ``optim_args`` for ``optim="sgd"``."""
+OF_TORCH = ("adamw_torch", "adamw_torch_fused", "adafactor", "sgd", "adagrad", "rmsprop")
+"""Optimizers of no further package; of ``optim_args`` every release of transformers reads sgd's alone."""
 
 
 class InertRuleWarning(UserWarning):
@@ -109,15 +111,22 @@ def _check_steps_are_whole(args: Any) -> None:
         raise ValueError(
             f"optim={optimizer!r} steps inside the backward pass, before a step's gradient is whole: "
             "give adamw_torch or sgd")
+    own = optimizer in OF_TORCH
     for text in (args.optim_args or "").split(","):
         name = text.partition("=")[0].strip()
-        if not name:
-            continue
-        if optimizer != "sgd" or name not in OF_SGD:
+        if name and own and (optimizer != "sgd" or name not in OF_SGD):
             raise ValueError(
                 f"optim_args {name!r} with optim={optimizer!r}: transformers would leave it out in "
-                f"silence, or give it to an optimizer that no test here has run; sgd takes "
-                f"{', '.join(OF_SGD)}, and AdamW has options of its own (adam_beta1 ...)")
+                f"silence; sgd takes {', '.join(OF_SGD)}, and AdamW has options of its own (adam_beta1 "
+                "...)")
+    if args.optim_target_modules is not None and not optimizer.startswith(("galore", "apollo")):
+        raise ValueError(
+            f"optim_target_modules with optim={optimizer!r}: transformers would leave it out in silence, "
+            "as it belongs to GaLore and APOLLO: leave it out")
+    if getattr(args.parallelism_config, "tp_size", 1) > 1:
+        raise ValueError(
+            f"parallelism_config has tp_size {args.parallelism_config.tp_size}: ranks that share a row "
+            "would each count it. Shard by FSDP or DeepSpeed instead")
     config = args.accelerator_config
     for name, why in (
         ("split_batches", "deals a rank fewer rows than a rule's group and sequence numbers count"),
@@ -155,11 +164,12 @@ def _check_objective(args: Any, rule: UpdateRule) -> None:
 
 
 def without_penalty(args: Any) -> Any:
-    """Return the options without ``beta``, for which TRL would load a reference that the rule has."""
-    if not args.beta:
+    """Return the options without ``beta``, for which TRL would load a reference that the rule has, and
+    without ``sync_ref_model``, which needs TRL's."""
+    if not (args.beta or args.sync_ref_model):
         return args
     found = copy.copy(args)
-    found.beta = 0.0
+    found.beta, found.sync_ref_model = 0.0, False
     return found
 
 

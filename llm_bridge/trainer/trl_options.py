@@ -92,9 +92,9 @@ OPTIONS: dict[str, Option] = {
     **_refused(
         "normalizes each reward before the sum, and a rule sees their sum: normalize inside one reward "
         "function", multi_objective_aggregation=("sum_then_normalize",)),
-    **_refused(
-        "the reference of a rule is the model that training starts from, and stays that",
-        sync_ref_model=(False,)),
+    **_all(SUPPORTED, "sync_ref_model ref_model_mixup_alpha ref_model_sync_steps",
+           "with a rule that has a reference, of whole weights; a checkpoint then holds the reference "
+           "too"),
     **_all(SUPPORTED, "router_aux_loss_coef",
            "the load-balancing loss acts as in TRL, on the tokens of each micro-batch, beside the rule; "
            "its part of the account is load_balancing, and forecast (i) leaves it out"),
@@ -102,8 +102,6 @@ OPTIONS: dict[str, Option] = {
            "belongs to use_adaptive_entropy, which is refused"),
     **_all(WITHOUT_EFFECT, "sapo_temperature_neg sapo_temperature_pos vespo_k_pos vespo_lambda_pos "
            "vespo_k_neg vespo_lambda_neg", _LOSS),
-    **_all(WITHOUT_EFFECT, "ref_model_mixup_alpha ref_model_sync_steps",
-           "belongs to sync_ref_model, which is refused"),
     **_all(WITHOUT_EFFECT, "label_smoothing_factor average_tokens_across_devices",
            "of transformers' own loss, which GRPO does not have"),
     **_all(SUPPORTED, "reward_weights"),
@@ -183,17 +181,21 @@ OPTIONS: dict[str, Option] = {
     **_all(SUPPORTED, "num_train_epochs lr_scheduler_kwargs warmup_steps weight_decay adam_beta1 "
            "adam_beta2 adam_epsilon"),
     **_all(SUPPORTED, "optim_args",
-           "of sgd: momentum, dampening, weight_decay, nesterov; refused for AdamW, where transformers "
-           "leaves it out in silence, and for optimizers of further packages, which no test here ran"),
-    **_refused("belongs to optimizers of further packages (GaLore, APOLLO), which no test here ran, and "
-               "all others leave it out in silence", optim_target_modules=(None,)),
+           "of sgd: momentum, dampening, weight_decay, nesterov; passed on to optimizers of further "
+           "packages, which no test here ran; refused for AdamW and Adafactor, where transformers leaves "
+           "it out in silence"),
+    **_all(PASSED_ON, "optim_target_modules",
+           "belongs to GaLore and APOLLO, which no test here ran; refused for all others, which leave it "
+           "out in silence"),
     **_refused("halves the rows of a step after the rule has seen them: lower "
                "per_device_train_batch_size", auto_find_batch_size=(False,)),
     # ----------------------------------------------------------------------------------- the machines
     **_all(SUPPORTED, "fsdp fsdp_config deepspeed",
            "the configurations of llm_bridge/accelerate_configs", free=True),
-    **_refused("ranks that share a row would each count it: shard by FSDP or DeepSpeed instead",
-               parallelism_config=(None,)),
+    **_all(PASSED_ON, "parallelism_config",
+           "replicas and shards of data reach accelerate, untested; TRL itself refuses cp_size and "
+           "sp_size above 1, and tp_size is refused here: ranks that share a row would each count it",
+           free=True),
     **_all(SUPPORTED, "accelerator_config",
            "without split_batches, dispatch_batches and a num_steps of its own, which are refused",
            free=True),
@@ -237,8 +239,9 @@ OPTIONS: dict[str, Option] = {
     **_all(DEPARTS, "save_only_model",
            "such a checkpoint is never resumed from, which is an error, nor by `llm_bridge train`; in "
            "transformers a run goes on from it with a new optimizer", free=True),
-    **_refused("a resumed run would read its data from the beginning again and not continue exactly",
-               ignore_data_skip=(False,)),
+    **_all(SUPPORTED, "ignore_data_skip",
+           "a run that is resumed with it reads its epoch from the beginning again, and says so: it is "
+           "not the run that was interrupted", free=True),
     **_same("save_on_each_node restore_callback_states_from_checkpoint"),
     **_all(PASSED_ON, "push_to_hub hub_token hub_private_repo hub_model_id hub_strategy hub_always_push "
            "hub_revision log_completions_hub_repo", "needs the hub, which no test here reaches",
