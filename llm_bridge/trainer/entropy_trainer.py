@@ -34,7 +34,6 @@ TRL samples, scores rewards, distributes, checkpoints and logs; the loss is ours
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -86,8 +85,6 @@ __all__ = [
     "EntropyTrainer", "InertRuleWarning", "MicroBatch", "contributions", "from_trl", "grpo_config",
 ]
 
-logger = logging.getLogger(__name__)
-
 
 class EntropyTrainer(GRPOTrainer):
     """GRPOTrainer with an update rule of `entropy_theory` in place of its loss.
@@ -105,6 +102,8 @@ class EntropyTrainer(GRPOTrainer):
         reward_timeout: seconds that the reward functions may take for a rank's completions of one
             generation; 0: any time. One that hangs would hold a run for ever, and ranks until their own
             time-out, which names nobody. A run outside the main thread cannot be interrupted: give 0.
+        rounding: by how much log-probs of two passes of one policy may differ, nats, root mean square;
+            None: as its number format explains (`faults.rounding`), and its routers.
         stop: completions also end after the first token whose text contains this (`Task.stop`).
         on_step: called on the main process with each optimizer step's record.
 
@@ -141,6 +140,7 @@ class EntropyTrainer(GRPOTrainer):
         tempered_fraction: float = 1.0,
         resampling_rounds: int = 0,
         reward_timeout: float = REWARDS,
+        rounding: float | None = None,
         stop: str | None = None,
         on_step: Any = None,
         **kwargs: Any,
@@ -169,7 +169,8 @@ class EntropyTrainer(GRPOTrainer):
         return_unrounded(self.accelerator)
         check_samples_and_loss(self)
         self.tempered_fraction, self.resampling_rounds = tempered_fraction, resampling_rounds
-        self.reward_timeout, self.follows = reward_timeout, args.sync_ref_model
+        self.reward_timeout, self.rounding = reward_timeout, run_numbers.check_rounding(rounding)
+        self.follows = args.sync_ref_model
         self._take(rule, frozen)
         if self.follows:
             reference.follow(self)
@@ -209,7 +210,7 @@ class EntropyTrainer(GRPOTrainer):
         )
         self.scoring = Scoring(
             self.forward, batch_size=args.per_device_train_batch_size,
-            precision=self.accelerator.mixed_precision,
+            precision=self.accelerator.mixed_precision, allowed=self.rounding,
         )
         self.same_policy = SamePolicy(self)
         self.generation = Generation(self)
@@ -346,8 +347,6 @@ class EntropyTrainer(GRPOTrainer):
             checkpoints.check_resumable(Path(str(checkpoint)))
             checkpoints.check_ranks(Path(str(checkpoint)), self.accelerator)
             resuming.check(Path(str(checkpoint)), self)
-            if self.args.ignore_data_skip and self.accelerator.is_main_process:
-                logger.warning("ignore_data_skip: the run reads its data from the beginning again")
         self.same_policy.begin()
         settings = faults.training_settings(self.args, self.generation.rows_at_once)
         with evaluation_mode.kept(self.model), faults.device_errors_named(settings):

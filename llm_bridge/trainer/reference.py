@@ -69,8 +69,8 @@ def follow(trainer: Any) -> None:
             "reference (reference-kl), and no adapter, without which its reference is computed")
     if is_sharded(trainer.accelerator, trainer.model):
         raise ValueError(
-            "sync_ref_model with sharded weights: a checkpoint would not hold the reference. Keep weights "
-            "whole (data parallelism), or leave it out")
+            "sync_ref_model with sharded weights: a checkpoint would not hold the reference. Keep "
+            "weights whole (data parallelism), or leave it out")
     trainer.add_callback(SyncRefModelCallback(trainer.reference_model, trainer.accelerator))
 
 

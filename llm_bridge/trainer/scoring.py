@@ -32,10 +32,15 @@ class Scoring:
         forward: the trainer's forward pass.
         batch_size: number of rows of one forward pass.
         precision: accelerate's mixed precision.
+        allowed: the difference of two passes that is taken for rounding, nats, root mean square; None:
+            `faults.rounding`.
     """
 
-    def __init__(self, forward: Forward, *, batch_size: int, precision: str):
+    def __init__(
+        self, forward: Forward, *, batch_size: int, precision: str, allowed: float | None = None
+    ):
         self._forward, self._batch_size, self._precision = forward, batch_size, precision
+        self._allowed = allowed
         self._rounding: dict[int, float] = {}
         self._known: dict[str, torch.Tensor] | None = None
         self._step: int | None = None
@@ -78,8 +83,10 @@ class Scoring:
         found = self.statistics(model, columns) if self._known is None else self._known
         self._known, self._step = None, step
         # Once: what trains on another policy does so from the start, while rounding grows with a policy.
-        if not self._rounding and faults.rounding(model, self._precision) > faults.TELLING:
-            self._rounding[step] = self.difference_alone(model, columns, found["log_prob"])
+        if not self._rounding and self.rounding(model) > faults.TELLING:
+            measured = self.difference_alone(model, columns, found["log_prob"])
+            self._rounding[step] = faults.with_a_flip(
+                measured, model, int(columns["mask"][:MEASURED_ROWS].sum()))
         columns["old_log_prob"] = found.pop("log_prob")
         columns.update(found)
 
@@ -100,10 +107,15 @@ class Scoring:
         """
         if batch.step == self._step and "old_log_prob" in columns:
             measured = None if holds_logits else self._rounding.get(batch.step)
-            faults.check_ratio(
-                batch, faults.rounding(model, self._precision, measured), step=batch.step)
+            faults.check_ratio(batch, self.rounding(model, measured), step=batch.step)
             return batch.replace(old_log_prob=batch.log_prob.detach())
         return batch
+
+    def rounding(self, model: Any, measured: float | None = None) -> float:
+        """By how much log-probs of two passes may differ, nats: what is allowed, or `faults.rounding`."""
+        if self._allowed is not None:
+            return self._allowed
+        return faults.rounding(model, self._precision, measured)
 
     def difference_alone(
         self, model: Any, columns: dict[str, Any], log_prob: torch.Tensor
@@ -223,7 +235,7 @@ class SamePolicy:
         self, columns: dict[str, Any], log_prob: torch.Tensor, what: str, drawing: set[str]
     ) -> None:
         trainer = self._trainer
-        largest = faults.rounding(trainer.model, trainer.accelerator.mixed_precision)
+        largest = trainer.scoring.rounding(trainer.model)
         # However little it is, noise is no rounding.
         is_noisy = bool(drawing) and not torch.equal(*(
             trainer.scoring.statistics(trainer.model, columns)["log_prob"] for _ in range(2)))
@@ -240,7 +252,8 @@ class SamePolicy:
             "them draw none after eval()" if drawing else
             "its rows or their padding act on one another, or a past is not what was read. Give prompts "
             "of one length where the model knows no position_ids, set gradient_checkpointing=False, or "
-            "switch off what acts across rows, such as an expert's capacity")
+            "switch off what acts across rows, such as an expert's capacity; where it is rounding after "
+            "all, give EntropyTrainer a larger rounding")
         raise ValueError(
             f"the policy that is trained must be the one that draws, but {what} and a pass of "
             f"{self._name} in evaluation mode, row by row, differ by {found:.3g} nats a token (root mean "
