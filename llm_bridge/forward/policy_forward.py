@@ -16,7 +16,7 @@ import torch
 import transformers
 
 from llm_bridge.data.models import cache_argument
-from llm_bridge.forward import fused_forward, shared_prompts
+from llm_bridge.forward import fused_forward, images, shared_prompts
 from llm_bridge.head.per_token import PLAIN, LogitMap
 from llm_bridge.head.token_statistics import TokenStatistics, from_logits
 from llm_bridge.running.sharding import is_sharded
@@ -69,9 +69,9 @@ class Forward:
     ) -> torch.Tensor:
         kept = rows["completion_ids"].shape[1]
         if router is None:
-            tokens, mask = _whole(rows)
-            return self._call(
-                model, tokens[:, :-1], mask[:, :-1], use_cache=False, logits_to_keep=kept).logits
+            tokens, mask = (column[:, :-1] for column in _whole(rows))
+            return self._call(model, tokens, mask, **_images(rows, tokens.shape[1]), use_cache=False,
+                              logits_to_keep=kept).logits
         found = self._routed(model, rows, kept + 1)
         router.append(found.aux_loss)
         return found.logits[:, :-1]
@@ -81,8 +81,9 @@ class Forward:
         return self._routed(model, rows, 1).aux_loss
 
     def _routed(self, model: Any, rows: dict[str, Any], kept: int) -> Any:
-        found = self._call(
-            model, *_whole(rows), use_cache=False, logits_to_keep=kept, output_router_logits=True)
+        tokens, mask = _whole(rows)
+        found = self._call(model, tokens, mask, **_images(rows, tokens.shape[1]), use_cache=False,
+                           logits_to_keep=kept, output_router_logits=True)
         if getattr(found, "aux_loss", None) is None:
             raise ValueError(
                 f"{type(self._accelerator.unwrap_model(model)).__name__} gives no load-balancing loss: "
@@ -96,7 +97,7 @@ class Forward:
 
         Args:
             model: the policy, in whatever data parallelism wraps it.
-            rows: the columns `COLUMNS`.
+            rows: the columns `COLUMNS`, and ``images`` where there are any (`forward.images`).
             router: a list, to be given the load-balancing loss of a mixture of experts over all tokens
                 that the pass reads. As in TRL those are whole rows, each with its copy of the prompt.
 
@@ -105,7 +106,8 @@ class Forward:
         """
         if self._logit_map(model, rows) is None:
             return self.from_logits(self.logits(model, rows, router), rows)
-        if router is None and rows["completion_ids"].shape[1] > 1:  # else prompts alone are read
+        alone = router is None and images.IMAGES not in rows
+        if alone and rows["completion_ids"].shape[1] > 1:  # else prompts alone are read
             first, owner = shared_prompts.distinct(rows["prompt_ids"], rows["prompt_mask"])
             if len(first) < len(owner) and self._shares_prompts(model, rows):
                 return self._with_shared_prompts(model, rows, first, owner)
@@ -118,8 +120,9 @@ class Forward:
 
     def _call(self, model: Any, tokens: torch.Tensor, mask: torch.Tensor, **options: Any) -> Any:
         """Return the model's output; ``mask`` is [rows, past and present positions]."""
-        if self._takes_positions:
-            # As in generation: padding on the left does not shift a sequence.
+        if self._takes_positions and not options.keys() & set(images.ARGUMENTS):
+            # As in generation: padding on the left does not shift a sequence. Beside images a model
+            # counts positions itself.
             positions = (mask.cumsum(-1) - 1).clamp(min=0)
             options["position_ids"] = positions[:, -tokens.shape[1] :]
         with self._accelerator.autocast():
@@ -200,6 +203,13 @@ class Forward:
         mixed = self._accelerator.mixed_precision != "no"
         dtype = torch.bfloat16 if mixed else next(model.parameters()).dtype
         return shared_prompts.agree(plain.log_prob, shared.log_prob, dtype)
+
+
+def _images(rows: dict[str, Any], width: int) -> dict[str, torch.Tensor]:
+    """Return the model's arguments of the rows' images, for so many positions."""
+    if images.IMAGES not in rows:
+        return {}
+    return images.joined(rows[images.IMAGES], rows["prompt_ids"].shape[1], width)
 
 
 def _whole(rows: dict[str, Any]) -> tuple[torch.Tensor, torch.Tensor]:

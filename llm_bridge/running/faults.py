@@ -251,8 +251,8 @@ def rounding(model: Any, mixed_precision: str, measured: float | None = None) ->
 
 def routed_layers(model: Any) -> int:
     """At most how many layers of a model send each token to some of their experts."""
-    config = getattr(getattr(model, "module", model), "config", None)
-    text: Any = config.get_text_config() if hasattr(config, "get_text_config") else config
+    config: Any = getattr(getattr(model, "module", model), "config", None)
+    text = config.get_text_config() if hasattr(config, "get_text_config") else config
     is_routed = any(getattr(text, name, None) for name in EXPERTS_OF_A_TOKEN)
     return int(text.num_hidden_layers) if is_routed else 0
 

@@ -18,8 +18,7 @@ TRL samples, scores rewards, distributes, checkpoints and logs; the loss is ours
   the optimizer's own momentum and weight decay go on, and the log has ``usable_fraction`` 0;
 - options of TRL that would change the objective are refused (`trl_options` has all of them), unless
   they say what the rule says, as `from_trl` makes it of them;
-- samples that are cut or penalized (top_p, top_k ...) are trained on as in TRL: all that is computed of
-  the policy is of the whole softmax, and a line at the start tells so;
+- samples that are cut or penalized (top_p ...) are trained on as in TRL, by the whole softmax, and told;
 - the policy is softmax(logits / T) where ``temperature`` is T: sampling, scores, entropies and forecasts
   are its; a second batch is drawn at the controller's temperature times T;
 - the model trains in evaluation mode, without dropout or a router's noise: what is trained is the policy
@@ -46,7 +45,7 @@ from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import UpdateRule
 from llm_bridge.accounting import rule_needs
 from llm_bridge.data import rewards
-from llm_bridge.forward import evaluation_mode
+from llm_bridge.forward import evaluation_mode, images
 from llm_bridge.forward.policy_forward import Forward, RouterLosses
 from llm_bridge.objective import micro_batch
 from llm_bridge.objective.batches import token_batch
@@ -61,9 +60,9 @@ from llm_bridge.trainer.generation import Generation
 from llm_bridge.trainer.options import (
     InertRuleWarning,
     check_config,
+    check_images,
     check_rule,
     check_samples_and_loss,
-    check_text,
     from_trl,
     grpo_config,
     longest_completion,
@@ -103,7 +102,7 @@ class EntropyTrainer(GRPOTrainer):
             generation; 0: any time. One that hangs would hold a run for ever, and ranks until their own
             time-out, which names nobody. A run outside the main thread cannot be interrupted: give 0.
         rounding: by how much log-probs of two passes of one policy may differ, nats, root mean square;
-            None: as its number format explains (`faults.rounding`), and its routers.
+            None: `faults.rounding`.
         stop: completions also end after the first token whose text contains this (`Task.stop`).
         on_step: called on the main process with each optimizer step's record.
 
@@ -169,8 +168,8 @@ class EntropyTrainer(GRPOTrainer):
         return_unrounded(self.accelerator)
         check_samples_and_loss(self)
         self.tempered_fraction, self.resampling_rounds = tempered_fraction, resampling_rounds
-        self.reward_timeout, self.rounding = reward_timeout, run_numbers.check_rounding(rounding)
-        self.follows = args.sync_ref_model
+        self.reward_timeout, self.follows = reward_timeout, args.sync_ref_model
+        self.rounding = run_numbers.check_rounding(rounding)
         self._take(rule, frozen)
         if self.follows:
             reference.follow(self)
@@ -224,7 +223,7 @@ class EntropyTrainer(GRPOTrainer):
     # ------------------------------------------------------------------------------- generations
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
-        check_text(inputs)  # of a stream, nobody has looked at them before
+        check_images(self, inputs)  # of a stream, nobody has looked at them before
         generate = super()._generate_and_score_completions
         return self.generation.columns(inputs, generate) if self.model.training else generate(inputs)
 
@@ -275,21 +274,26 @@ class EntropyTrainer(GRPOTrainer):
     def _get_per_token_logps_and_entropies(
         self, model: Any, input_ids: torch.Tensor, attention_mask: torch.Tensor,
         logits_to_keep: int, batch_size: int | None = None, compute_entropy: bool = False,
-        compute_aux_loss: bool = False, **_: Any,
+        compute_aux_loss: bool = False, **given: Any,
     ) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]:
         """Score rows that later steps reuse, and those of an evaluation, by our forward pass."""
-        columns = {
+        columns = self.with_row_images({
             "prompt_ids": input_ids[:, :-logits_to_keep],
             "prompt_mask": attention_mask[:, :-logits_to_keep],
             "completion_ids": input_ids[:, -logits_to_keep:],
             "completion_mask": attention_mask[:, -logits_to_keep:],
-        }
+        }, given)
         router: RouterLosses | None = [] if compute_aux_loss else None
         found = self.scoring.statistics(model, columns, batch_size or len(input_ids), router)
         if model is self.model:
             self.scoring.keep(found)
         return (found["log_prob"], found["entropy"] if compute_entropy else None,
                 torch.stack(router).mean() if router else None)
+
+    def with_row_images(self, columns: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+        """Add to columns the images that TRL has ``given``, row by row."""
+        found = images.of_rows(super()._get_per_token_logps_and_entropies, columns, given)
+        return columns if found is None else {**columns, images.IMAGES: found}
 
     def _compute_loss(self, model: Any, inputs: dict[str, Any]) -> torch.Tensor:
         if not self.model.training:
@@ -318,16 +322,10 @@ class EntropyTrainer(GRPOTrainer):
         # Data parallelism averages gradients over ranks, and the weights are those of all ranks.
         loss = loss * self.accelerator.num_processes
         if router:
-            # As in TRL it is a mean over the tokens of a micro-batch, averaged over micro-batches.
-            loss = loss + self.router_share * router[0]
+            loss = loss + micro_batch.router_share(self) * router[0]
             self._metrics["train"]["aux_loss"].append(
                 float(self.accelerator.gather(router[0].detach()).mean()))
         return loss
-
-    @property
-    def router_share(self) -> float:
-        """What the load-balancing loss of a micro-batch is multiplied by."""
-        return self.router_aux_loss_coef / self.current_gradient_accumulation_steps
 
     # ---------------------------------------------------------------------- runs and checkpoints
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import datasets
 import torch
+from transformers import ProcessorMixin
 
 from entropy_theory import update_rules
 from entropy_theory.support.user_errors import check_choice
@@ -177,8 +178,8 @@ def check_samples_and_loss(trainer: Any) -> None:
     """Tell, once for all ranks, what acts otherwise than in TRL.
 
     Raises:
-        ValueError: prompts with images or too long for the model, weights in float16, float16 or 4-bit
-            layers on a CPU, or a model that rescales itself.
+        ValueError: images without a processor, prompts too long for the model, weights in float16,
+            float16 or 4-bit layers on a CPU, or a model that rescales itself.
     """
     for weight in trainer.model.parameters():
         if weight.requires_grad:
@@ -200,16 +201,10 @@ def check_samples_and_loss(trainer: Any) -> None:
             f"rescale_every={trainer.model.config.rescale_every}: in evaluation mode, in which models "
             "train here, RWKV divides its weights in place, and would be saved with them: set it to 0 in "
             "the model's config")
-    columns = getattr(trainer.train_dataset, "column_names", None) or ()
-    for name in ("image", "images"):
-        if name in columns:
-            raise ValueError(
-                f"prompts with images are not supported, and train_dataset has a column '{name}': train "
-                "on text, or remove it")
     if isinstance(trainer.train_dataset, datasets.Dataset) and not isinstance(
         trainer.train_dataset.features.get("prompt"), datasets.Value
     ):
-        check_text(trainer.train_dataset)  # messages, any of which may hold an image
+        check_images(trainer, trainer.train_dataset)  # messages, any of which may hold one
     elif isinstance(trainer.train_dataset, datasets.Dataset):
         prompts = list(dict.fromkeys(trainer.train_dataset["prompt"]))
         sampling.check_room(trainer.model, trainer._tokenizer, prompts, longest_completion(trainer))
@@ -232,16 +227,20 @@ def longest_completion(trainer: Any) -> int:
     return trainer.max_completion_length or 0
 
 
-def check_text(examples: Iterable[dict[str, Any]]) -> None:
-    """Raise ValueError for a prompt whose messages hold an image, which a tokenizer would spell out."""
+def check_images(trainer: Any, examples: Iterable[dict[str, Any]]) -> None:
+    """Raise ValueError for images beside a tokenizer, which would spell them out or leave them away."""
+    if isinstance(trainer.processing_class, ProcessorMixin):
+        return
     for example in examples:
         prompt = example.get("prompt")
-        for message in prompt if isinstance(prompt, list) else ():
-            parts = message.get("content")
-            if isinstance(parts, list) and any(part.get("type") not in (None, "text") for part in parts):
-                raise ValueError(
-                    "prompts with images are not supported, and a message of train_dataset has one "
-                    f"({str(message)[:200]}): train on text, or leave its other parts out")
+        messages = [message.get("content") for message in prompt] if isinstance(prompt, list) else []
+        if any(example.get(name) for name in ("image", "images")) or any(
+            part.get("type") not in (None, "text")
+            for parts in messages if isinstance(parts, list) for part in parts
+        ):
+            raise ValueError(
+                "processing_class is a tokenizer, and a prompt of train_dataset has an image "
+                f"({str(example)[:200]}): give the model's processor, or train on text alone")
 
 
 def check_rule(rule: UpdateRule) -> None:

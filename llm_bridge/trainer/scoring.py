@@ -13,6 +13,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from entropy_theory.token_batch import TokenBatch
 from llm_bridge.forward import evaluation_mode
+from llm_bridge.forward.images import cut
 from llm_bridge.forward.policy_forward import COLUMNS, Forward, RouterLosses
 from llm_bridge.head.token_statistics import TokenStatistics
 from llm_bridge.running import faults
@@ -57,8 +58,8 @@ class Scoring:
         found = defaultdict(list)
         with torch.no_grad():
             for start in range(0, len(columns["prompt_ids"]), size):
-                cut = {name: columns[name][start : start + size] for name in COLUMNS}
-                statistics = self._forward.statistics(model, cut, router)
+                rows = cut(columns, slice(start, start + size), COLUMNS)
+                statistics = self._forward.statistics(model, rows, router)
                 found["log_prob"].append(statistics.log_prob)
                 found["entropy"].append(statistics.entropy)
                 if statistics.clamped_entropy is not None:
@@ -135,7 +136,7 @@ class Scoring:
         """
         differences, counted = [], columns.get("mask", columns["completion_mask"]).bool()
         for row in range(min(MEASURED_ROWS, len(log_prob))):
-            alone = {name: columns[name][row : row + 1] for name in COLUMNS}
+            alone = cut(columns, slice(row, row + 1), COLUMNS)
             for kind in ("prompt", "completion"):
                 place = alone[f"{kind}_mask"][0].nonzero()
                 present = slice(int(place.min()), int(place.max()) + 1) if len(place) else slice(None)
@@ -223,7 +224,7 @@ class SamePolicy:
                 f"{_kinds(seen.cut_off)} of {self._name} would not be trained: in evaluation mode, in "
                 "which completions are drawn, its forward pass calls them without gradients. Let it "
                 "record them there too, or freeze their weights (requires_grad_(False))")
-        first = {name: columns[name][:MEASURED_ROWS] for name in (*COLUMNS, "mask")}
+        first = cut(columns, slice(MEASURED_ROWS), (*COLUMNS, "mask"))
         self._compare(first, found[0].log_prob.detach()[:MEASURED_ROWS], "the pass that is trained",
                       seen.drawing)
 

@@ -256,12 +256,13 @@ RENAMED = {"gradient_checkpointing": "activation_checkpointing",
 """Options that transformers 5.23 has given another name; it keeps the old one, with a warning."""
 
 TRAINER_ARGUMENTS = {
-    "model": ("supported", "a model, a folder or a hub id; with an image processor it sees text alone"),
+    "model": ("supported", "a model, a folder or a hub id; with a processor it sees images too"),
     "reward_funcs": ("supported", "functions, and reward models"),
     "train_dataset": ("supported", "a Dataset or an IterableDataset of texts or conversations; images "
-                      "are refused, of a stream when it is read, and so is resampling from a stream"),
+                      "need a processor, and are not audited; resampling from a stream is refused"),
     "eval_dataset": ("supported", "its loss is TRL's own, under TRL's options"),
-    "processing_class": ("supported", "a tokenizer; a processor is passed on, for text alone"),
+    "processing_class": ("supported", "a tokenizer, or a processor, tested with LLaVA's and Gemma 3's: "
+                         "prompts with images are read again for each sample"),
     "peft_config": ("supported", "LoRA is tested; a reference is the model without the adapter"),
     "callbacks": ("supported", "called as TRL calls them"),
     "optimizers": ("supported", "what is accounted for and forecast knows torch's SGD, Adam and AdamW"),
