@@ -140,13 +140,14 @@ class Diagnostics(TrainerCallback):
         self._reward: float | None = None
         self._learning_rate = 0.0
         self._calls: list[Callable[[Any], TokenStatistics]] = []
+        self._routers: list[Callable[[], torch.Tensor] | None] = []
         self._asks = forecast_every is not None or account_every > 0
         # What is read after a step cannot be forecast before it.
         foretold = {"before": FORECAST_EVERY if forecast_every is None else forecast_every,
                     "after": account_every}[account_reads]
         self._accounts = None if not account_every + foretold else ScoredAccounts(
-            trainer, lambda: zip(self._parts, self._calls, strict=True), every=account_every,
-            forecast_every=foretold, tokens=account_tokens, reads=account_reads,
+            trainer, lambda: zip(self._parts, self._calls, self._routers, strict=True),
+            every=account_every, forecast_every=foretold, tokens=account_tokens, reads=account_reads,
             sequences=quarter if account_sequences is None and not account_every else account_sequences)
         if self._accounts is not None:
             trainer.add_callback(self._accounts)
@@ -201,7 +202,18 @@ class Diagnostics(TrainerCallback):
                 column.register_hook(self._keep(part, f"by_{name}"))
         self._parts.append(part)
         self._calls.append(statistics)
+        self._routers.append(self._router(model, calls[0], *found[2:]))
         return found
+
+    def _router(
+        self, model: Any, call: dict[str, Any], loss: torch.Tensor | None = None
+    ) -> Callable[[], torch.Tensor] | None:
+        """Return what a router's loss adds to that of a pass, by the trainer's own factor."""
+        if loss is None or not loss.requires_grad:
+            return None
+        factors: list[torch.Tensor] = []
+        loss.register_hook(factors.append)
+        return lambda: sum(factors) * self._replayed.router_loss(model, call)
 
     def _modules(self) -> list[torch.nn.Module]:
         """The modules to be looked at: all in the first pass, and then none."""
@@ -292,7 +304,7 @@ class Diagnostics(TrainerCallback):
 
     def on_step_end(self, args: Any, state: Any, *_: Any, **__: Any) -> None:
         """Record the step that was just taken."""
-        parts, self._parts, self._calls = self._parts, [], []
+        parts, self._parts, self._calls, self._routers = self._parts, [], [], []
         self._record(parts)
         self._keep_state(state, {name: list(values) for name, values
                                  in self._trainer._metrics["train"].items() if name.startswith(PREFIX)})

@@ -67,8 +67,8 @@ class Aent(EntropyBonus):
 
     @property
     def _needs(self) -> Needs:
-        return Needs(columns=self._columns_of_prompts, reads=NOTHING, moves=(self._moved,),
-                     removed_fraction=self.removed_fraction)
+        return Needs(columns=self._columns_of_prompts, reads=NOTHING | self._reads_of_schedule,
+                     moves=(self._moved,), removed_fraction=self.removed_fraction)
 
     @property
     def _adapts(self) -> bool:

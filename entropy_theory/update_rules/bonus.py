@@ -1,6 +1,7 @@
 """The base of bonuses: a base rule plus coefficient x a term that moves entropy, held at a target or not.
 
-The coefficient is a constant, or, with a ``target``, adapted by a closed loop of `controllers`:
+The coefficient is a constant, or follows a ``coefficient_schedule``, or, with a ``target``, is adapted by
+a closed loop of `controllers`:
 
 - ``hold="integral"``: up by ``coefficient_step`` while entropy is at or below the target, down and
   without effect while it is above (Skywork-OR1, arXiv 2505.22312; TRL);
@@ -47,6 +48,9 @@ class Bonus(Modifier):
 
     coefficient: Array = 0.015
     """The coefficient, a number or one a run. Where it is adapted, this is its first value."""
+    coefficient_schedule: Schedule | None = None
+    """In place of ``coefficient`` one that moves with the optimizer's steps (`entropy_theory.schedules`),
+    where nothing adapts it."""
     normalization: str = "sequence-mean"
     """How the bonus is averaged over tokens: "sequence-mean", "token-mean" or "dr-grpo"."""
     target: float | None = None
@@ -83,6 +87,10 @@ class Bonus(Modifier):
                 f"prompt_gain must be a finite number of at least 0, got {self.prompt_gain}")
         if self.target is not None and self.target_schedule is not None:
             raise ValueError("target and target_schedule are both given: give one of them")
+        if self.coefficient_schedule is not None and self._adapts:
+            raise ValueError(
+                "coefficient_schedule is given, and the coefficient is adapted: leave out target and "
+                "target_schedule, and give 'aent' adaptive = false")
         self._own_controller()
 
     @property
@@ -92,6 +100,10 @@ class Bonus(Modifier):
     @property
     def _columns_of_prompts(self) -> tuple[str, ...]:
         return ("entropy",) if self._has_gain else ()
+
+    @property
+    def _reads_of_schedule(self) -> frozenset[str]:
+        return frozenset() if self.coefficient_schedule is None else frozenset({"step"})
 
     @property
     def _holds(self) -> bool:
@@ -122,7 +134,7 @@ class Bonus(Modifier):
         self, *, on_policy: bool, tokens: int | None = None, actions: int | None = None
     ) -> tuple[str, ...]:
         inert: tuple[str, ...] = ()
-        acts = self._adapts or self._has_gain
+        acts = self._adapts or self._has_gain or self.coefficient_schedule is not None
         if not acts and np.all(to_numpy(self.coefficient) == 0):
             inert = (f"'{self.name}' has coefficient 0 and does nothing: raise it",)
         return (*self.base.warnings(on_policy=on_policy, tokens=tokens, actions=actions), *inert)
@@ -165,9 +177,11 @@ class Bonus(Modifier):
             f"{self.name}.prompt": per_run(self.prompt_gain, batch.log_prob) * self.shortfall(batch)})
 
     def _strength(self, batch: TokenBatch) -> Array:
-        """The coefficient, as a factor of columns: what the controller chose, or the option, and what is
-        a prompt's own."""
-        common = per_run(self.coefficient, batch.log_prob)
+        """The coefficient, as a factor of columns: what the controller chose, the schedule or the option,
+        and what is a prompt's own."""
+        schedule = self.coefficient_schedule
+        common = per_run(
+            self.coefficient if schedule is None else schedule(batch.step), batch.log_prob)
         if batch.coefficient is not None and self._adapts:
             common = batch.coefficient
         own = batch.prepared.get(f"{self.name}.prompt")

@@ -67,7 +67,8 @@ class DiverseBonus(Bonus):
 
     @property
     def _needs(self) -> Needs:
-        return Needs(columns=self._columns_of_prompts, reads={RATIO, "old_log_prob"})
+        return Needs(columns=self._columns_of_prompts,
+                     reads={RATIO, "old_log_prob"} | self._reads_of_schedule)
 
     def surprise(self, batch: TokenBatch) -> TokenColumn:
         """Return x of each token's answer, [..., sequences, positions], nats; 0 but at right ones."""

@@ -33,7 +33,8 @@ class EntropyBonus(Bonus):
 
     @property
     def _needs(self) -> Needs:
-        return Needs(columns=self._columns_of_prompts, reads=NOTHING, moves=(self._moved,))
+        return Needs(columns=self._columns_of_prompts, reads=NOTHING | self._reads_of_schedule,
+                     moves=(self._moved,))
 
     def _prepare(self, batch: TokenBatch) -> TokenBatch:
         xp = namespace(batch.log_prob)

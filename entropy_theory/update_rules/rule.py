@@ -304,10 +304,17 @@ def _rules_in(name: str, value: Any) -> Iterator[tuple[Path, UpdateRule]]:
             yield (name, place), part
 
 
-def strength(rule: UpdateRule) -> Array | None:
-    """The rule's coefficient for a log: the outermost option ``alpha`` or ``coefficient``, or None."""
-    return next((getattr(part, option) for _, part in components(rule)
-                 for option in ("alpha", "coefficient") if hasattr(part, option)), None)
+def strength(rule: UpdateRule, step: int = 0) -> Array | None:
+    """The rule's coefficient at a step, for a log: that of the outermost part with an option ``alpha`` or
+    ``coefficient``, or with a ``coefficient_schedule``; or None."""
+    for _, part in components(rule):
+        schedule = getattr(part, "coefficient_schedule", None)
+        if schedule is not None:
+            return schedule(step)
+        for option in ("alpha", "coefficient"):
+            if hasattr(part, option):
+                return getattr(part, option)
+    return None
 
 
 def second_batch_options(rule: UpdateRule) -> dict[str, Any]:

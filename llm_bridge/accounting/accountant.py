@@ -7,8 +7,8 @@ leaves in ``trainer.entropy_account``, at each optimizer step that is due, what 
 the mean entropy at its own states before it was taken, and what it did after (`step_accountant`),
 divided
 
-- by the addends of the optimizer's step: this batch's gradient, clipping, momentum, weight decay,
-  rounding;
+- by the addends of the optimizer's step: this batch's gradient, clipping, a router's loss, momentum,
+  weight decay, rounding;
 - by token, and from there by prompt, by right and wrong answers, and by the rules that the update rule is
   made of, a sum of rules included.
 
@@ -32,8 +32,9 @@ from llm_bridge.accounting.entropy_gradient import EntropyGradient
 from llm_bridge.accounting.step_accountant import Accounted, StepAccountant, TokenEffects
 from llm_bridge.accounting.step_accounts import Choice, Pass, StepAccount, StepAccounts
 from llm_bridge.accounting.step_rows import Slope, token_shares
+from llm_bridge.forward.images import cut
 from llm_bridge.forward.policy_forward import COLUMNS
-from llm_bridge.objective.micro_batch import MicroBatch
+from llm_bridge.objective.micro_batch import MicroBatch, router_share
 
 RIGHT, WRONG = "right", "wrong"
 
@@ -173,11 +174,13 @@ def passes_of(trainer: Any) -> list[Pass]:
     """Return the passes of the micro-batches of an EntropyTrainer's step."""
 
     def one(part: MicroBatch) -> Pass:
-        inputs = {name: part.inputs[name] for name in (*COLUMNS, "mask")}
+        inputs = cut(part.inputs, slice(None), (*COLUMNS, "mask"))
         return Pass(
             batch=part.batch, moved=rule_parts.of_step(part),
+            router=(lambda: router_share(trainer) * trainer.forward.router_loss(trainer.model, inputs))
+            if trainer.aux_loss_enabled else None,
             statistics=lambda rows: trainer.forward.statistics(
-                trainer.model, {name: column[rows] for name, column in inputs.items()}))
+                trainer.model, cut(inputs, rows, (*COLUMNS, "mask"))))
 
     return [one(part) for part in trainer.micro_batches]
 

@@ -32,16 +32,16 @@ class ScoredAccounts(StepAccounts):
         """Return the micro-batches of the step."""
         return [
             # The gradients hold all weights and scales; an objective is minus a loss.
-            Pass(batch=as_batch([part]), statistics=call,
+            Pass(batch=as_batch([part]), statistics=call, router=router,
                  moved={name: -part[f"by_{name}"] for name in ("log_prob", "entropy")})
-            for part, call in self._seen_parts()
+            for part, call, router in self._seen_parts()
         ]
 
     def _completed(self, accounted: Accounted, found: StepAccount) -> StepAccount:
         """Add up the tokens of all ranks by the sign of their advantage, nats."""
         if accounted.tokens is None:
             return found
-        signs = [torch.sign(part["advantage"]) for part, _ in self._seen_parts()]
+        signs = [torch.sign(part["advantage"]) for part, *_ in self._seen_parts()]
         return dataclasses.replace(found, tokens=accounted.tokens, by_answer=self._of_all_ranks({
             name: sum(float(effect[sign == wanted].sum(dtype=torch.float64))
                       for effect, sign in zip(accounted.tokens.by_token, signs, strict=True))

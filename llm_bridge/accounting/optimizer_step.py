@@ -6,6 +6,8 @@ The addends are exact. With P the scaling of this very step, this batch in Adam'
 
 - ``gradient``: this batch's gradient as the backward pass left it, before clipping;
 - ``clipping``: (c - 1) times that, where the gradient was scaled by c;
+- ``load_balancing``: the share of a router's loss (mixtures of experts) in this batch's gradient, with
+  clipping; the two above are then of the rest, which is the tokens';
 - ``momentum``: what earlier batches left in the momentum buffer;
 - ``weight_decay``: decoupled (AdamW), or this step's share of what is added to the gradient (SGD, Adam).
 
@@ -28,7 +30,9 @@ from typing import Any
 import torch
 from torch.distributed.tensor import DTensor
 
-ADDENDS = ("gradient", "clipping", "momentum", "weight_decay")
+from llm_bridge.accounting.step_rows import Slope
+
+ADDENDS = ("gradient", "clipping", "load_balancing", "momentum", "weight_decay")
 READABLE = {torch.optim.SGD: "sgd", torch.optim.Adam: "adam", torch.optim.AdamW: "adam"}
 
 
@@ -72,6 +76,7 @@ class Addends:
     """P: this step takes -P times the gradient; above 0, but for ``maximize``."""
     gradient: torch.Tensor
     clipping: torch.Tensor | None
+    load_balancing: torch.Tensor | None
     momentum: torch.Tensor | None
     weight_decay: torch.Tensor | None
 
@@ -91,6 +96,7 @@ class OptimizerStep:
         optimizer: torch's SGD, Adam or AdamW, or accelerate's wrapper around one.
         parameters: the model's trainable parameters.
         clip: the factor c by which gradients were scaled down.
+        router: the gradient of a router's loss before clipping, a part of that at hand; None without one.
 
     Raises:
         UnreadableStepError: any other optimizer, or a gradient that is sparse, named with the remedy.
@@ -98,9 +104,11 @@ class OptimizerStep:
     """
 
     def __init__(
-        self, optimizer: Any, parameters: Sequence[torch.nn.Parameter], *, clip: float = 1.0
+        self, optimizer: Any, parameters: Sequence[torch.nn.Parameter], *, clip: float = 1.0,
+        router: Slope | None = None,
     ):
         plain = readable(optimizer)
+        self._router = router
         place = {id(parameter): at for at, parameter in enumerate(parameters)}
         self._clip = clip
         self._readers: dict[int, _Reader] = {}
@@ -131,9 +139,13 @@ class OptimizerStep:
             before = None if start is None else start[place]
             scale, gradient, carried, decay = reader.read(before)
             unclipped = gradient / self._clip if self._clip > 0 else torch.zeros_like(gradient)
+            router = None if self._router is None else self._router.parts[place]
+            if router is not None:
+                unclipped = unclipped - router
             yield place, Addends(
                 scale=scale, gradient=-scale * unclipped,
                 clipping=(1 - self._clip) * scale * unclipped if self._clip != 1 else None,
+                load_balancing=None if router is None else -self._clip * scale * router,
                 momentum=None if carried is None else -carried,
                 weight_decay=None if decay is None else -decay,
             )

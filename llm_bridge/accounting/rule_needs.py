@@ -27,6 +27,7 @@ from llm_bridge.accounting.accountant import Accountant
 from llm_bridge.accounting.entropy_gradient import EntropyGradient
 from llm_bridge.accounting.optimizer_step import scalings
 from llm_bridge.accounting.step_rows import StepRows, check_accelerator, token_shares
+from llm_bridge.forward.images import cut
 from llm_bridge.forward.policy_forward import COLUMNS
 
 
@@ -70,9 +71,9 @@ def of_generation(trainer: Any, columns: dict[str, Any], batch: TokenBatch) -> t
         return zeros
 
     def rows(start: int, stop: int) -> StepRows:
-        cut = {name: columns[name][start:stop] for name in COLUMNS}
+        own = cut(columns, slice(start, stop), COLUMNS)
         return StepRows(
-            statistics=lambda: trainer.forward.statistics(trainer.model, cut),
+            statistics=lambda: trainer.forward.statistics(trainer.model, own),
             measure=shares[start:stop] / total, moved={"log_prob": zeros[start:stop]},
         )
 

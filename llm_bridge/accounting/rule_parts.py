@@ -80,8 +80,9 @@ def per_unit(rule: UpdateRule, parts: Sequence[MicroBatch]) -> list[Moved] | Non
         return None
 
     def at(value: float) -> UpdateRule:
+        fixed = {"coefficient": value, "coefficient_schedule": None}
         return map_options(rule,
-            lambda part, name, old: value if part is owner and name == "coefficient" else old)
+            lambda part, name, old: fixed.get(name, old) if part is owner else old)
 
     one, none = at(1.0), at(0.0)
     return [_difference(_of_rule(one, part), _of_rule(none, part)) for part in parts]
@@ -93,7 +94,7 @@ def coefficient(rule: UpdateRule, parts: Sequence[MicroBatch]) -> float | None:
         column: Any = part.batch.coefficient
         if column is not None and bool(part.batch.mask.any()):
             return float(column[part.batch.mask][0])
-    found = strength(rule)
+    found = strength(rule, parts[0].batch.step) if parts else None
     return None if found is None else float(found)
 
 

@@ -11,10 +11,10 @@ change of its own log pi (and H) along u. One forward pass with dual numbers giv
 all. It is checked: they must add up to the inner product (`TokenEffects.gap`). That they do is not enough
 where rounding is coarse: errors of single tokens cancel in their sum, as the tokens themselves do.
 
-Memory: the gradient of the entropy, for an accounted step the weights before and after it too. One
-gradient more is held while a forecast of a step that is to be accounted for is divided over tokens, and
-where a path takes more than two points. Training goes on with the weights that the optimizer left, to the
-last bit.
+Memory: the gradient of the entropy, for an accounted step the weights before and after it too, and where
+a router has a loss of its own, the gradient of that. One gradient more is held while a forecast of a step
+that is to be accounted for is divided over tokens, and where a path takes more than two points. Training
+goes on with the weights that the optimizer left, to the last bit.
 """
 
 from __future__ import annotations
@@ -91,6 +91,7 @@ class StepAccountant:
         clip: the factor by which gradients were scaled down.
         measured: those of the rows on which entropy is measured, where they are not all; tokens of all
             rows are told apart.
+        router: the gradient of a router's loss, a part of the step's (`OptimizerStep`).
         seen: mean entropy of the rows and its gradient, where they are known; it becomes this object's.
         keeps_weights: whether `finish` will be called.
 
@@ -101,13 +102,13 @@ class StepAccountant:
 
     def __init__(
         self, gradient: EntropyGradient, rows: Sequence[StepRows], optimizer: Any | None, *,
-        clip: float = 1.0, measured: Sequence[StepRows] | None = None,
+        clip: float = 1.0, measured: Sequence[StepRows] | None = None, router: Slope | None = None,
         seen: tuple[float, Slope] | None = None, keeps_weights: bool = True,
     ):
         self._gradient, self._rows, self._clip = gradient, rows, clip
         self._measured = rows if measured is None else measured
         self._step = None if optimizer is None else OptimizerStep(
-            optimizer, gradient.parameters, clip=clip)
+            optimizer, gradient.parameters, clip=clip, router=router)
         if seen is None:
             seen = gradient.evaluate(self._measured)
         self.entropy, slope = seen

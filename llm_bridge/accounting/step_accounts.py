@@ -100,6 +100,8 @@ class Pass:
     """A function of an index of rows: their statistics under the weights as they are."""
     moved: Mapping[str, torch.Tensor]
     """The coefficients, as in `StepRows.moved`."""
+    router: Callable[[], torch.Tensor] | None = None
+    """What a router's loss adds to that of the pass, a scalar with its graph, from a pass of its own."""
 
 
 def _first(count: int, lengths: torch.Tensor) -> torch.Tensor:
@@ -172,9 +174,12 @@ class StepAccounts(TrainerCallback, abc.ABC):
                 for every, passes in ((self._every, "three forward and two backward passes"),
                                       (self.forecast_every, "one forward and one backward pass"))
                 if every and (every != self._every or passes.startswith("three"))]
+        router = int(getattr(self._trainer, "aux_loss_enabled", False))
+        if router:
+            told.append(f"one forward and one backward pass of {rows} for the router's loss")
         return (f"entropy: {' and '.join(told)} more than without, and up to "
-                f"{3 if self._every else 1} x {size:.0f} MiB for gradients and weights, outside the "
-                "training passes")
+                f"{(3 if self._every else 1) + router} x {size:.0f} MiB for gradients and weights, "
+                "outside the training passes")
 
     @abc.abstractmethod
     def passes(self) -> list[Pass]:
@@ -197,6 +202,7 @@ class StepAccounts(TrainerCallback, abc.ABC):
         self._snapshot = StepAccountant(
             self.gradient, every, trainer.optimizer if reads_before else None,
             clip=self._clipping.factor, keeps_weights=self._is_accounted() or not reads_before,
+            router=self._router_slope() if reads_before else None,
             seen=self._seen(), measured=measured,
         )
         if reads_before:
@@ -215,6 +221,14 @@ class StepAccounts(TrainerCallback, abc.ABC):
             step=self._trainer.state.global_step + 1, entropy=snapshot.entropy,
             forecast=found.account.forecast, forecast_parts=found.account.forecast_parts,
             account=found.account)))
+
+    def _router_slope(self) -> Slope | None:
+        """Return the gradient of the step's router losses, which no token has a part in."""
+        losses = [one.router for one in self.passes() if one.router is not None]
+        if not losses:
+            return None
+        return self.gradient.averaged(self.gradient.left_by(
+            lambda: [loss().backward() for loss in losses]))
 
     def _give(self, found: StepAccount | None) -> None:
         self.current = found

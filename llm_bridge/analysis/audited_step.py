@@ -16,6 +16,7 @@ from llm_bridge.accounting.step_accounts import Choice, StepAccount
 from llm_bridge.analysis import kernel_record
 from llm_bridge.analysis import tokens as audited_tokens
 from llm_bridge.analysis.tangent_kernel import LadderBuilder, LogitJacobian, measure
+from llm_bridge.forward.images import IMAGES
 from llm_bridge.forward.policy_forward import COLUMNS
 from llm_bridge.objective.batches import map_columns
 from llm_bridge.objective.micro_batch import MicroBatch, contributions
@@ -89,6 +90,9 @@ class StepSnapshot:
     ):
         self._trainer, self._details = trainer, details
         parts = trainer.micro_batches
+        if any(IMAGES in part.inputs for part in parts):
+            raise ValueError("an audit lists prompts as texts, and these have images: account for the "
+                             "steps instead (Accountant)")
         batch = map_columns(lambda *columns: torch.cat(columns), *(p.batch for p in parts))
         rows = choose(batch.is_ordinary.sum(-1))
         self._rows = {key: torch.cat([p.inputs[key] for p in parts])[rows] for key in COLUMNS}

@@ -30,6 +30,15 @@ PLAIN_SAMPLING: dict[str, tuple[Any, ...]] = {
 }
 """The settings that act on what is drawn, and the values at which they leave pi^T as it is."""
 
+BY_TOKEN = frozenset((
+    "top_k", "top_p", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff", "top_h", "repetition_penalty",
+    "no_repeat_ngram_size", "encoder_repetition_penalty", "encoder_no_repeat_ngram_size", "bad_words_ids",
+    "min_length", "min_new_tokens", "suppress_tokens", "begin_suppress_tokens", "forced_bos_token_id",
+    "forced_eos_token_id", "sequence_bias", "guidance_scale", "exponential_decay_length_penalty",
+    "watermarking_config",
+))
+"""Those of them that make another distribution of each next token's, from which it is then drawn."""
+
 HARMLESS = frozenset((
     "max_length", "max_new_tokens", "use_cache", "cache_config", "max_cache_len", "early_stopping",
     "length_penalty", "renormalize_logits", "output_attentions", "output_hidden_states",

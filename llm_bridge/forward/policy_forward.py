@@ -16,7 +16,7 @@ import torch
 import transformers
 
 from llm_bridge.data.models import cache_argument
-from llm_bridge.forward import fused_forward, shared_prompts
+from llm_bridge.forward import fused_forward, images, shared_prompts
 from llm_bridge.head.per_token import PLAIN, LogitMap
 from llm_bridge.head.token_statistics import TokenStatistics, from_logits
 from llm_bridge.running.sharding import is_sharded
@@ -25,6 +25,8 @@ logger = logging.getLogger(__name__)
 
 COLUMNS = ("prompt_ids", "prompt_mask", "completion_ids", "completion_mask")
 """The columns of a batch that are read, each [rows, positions]; prompts are padded on the left."""
+RouterLosses = list[torch.Tensor]
+"""The load-balancing losses of passes through a mixture of experts, a scalar each."""
 TRIED_ROWS = 8
 """How many rows shared prompts are compared with the plain pass on."""
 
@@ -52,45 +54,88 @@ class Forward:
         self.trials = fused_forward.Trials()
         self._agrees: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
 
-    def logits(self, model: Any, rows: dict[str, Any]) -> torch.Tensor:
-        """Return the policy's logits [rows, positions, vocabulary], at the completions' tokens."""
-        logits = self._model_logits(model, rows)
+    def logits(
+        self, model: Any, rows: dict[str, Any], router: RouterLosses | None = None
+    ) -> torch.Tensor:
+        """Return the policy's logits [rows, positions, vocabulary], at the completions' tokens.
+
+        ``router`` as in `statistics`.
+        """
+        logits = self._model_logits(model, rows, router)
         return logits if self._temperature == 1 else logits / self._temperature
 
-    def _model_logits(self, model: Any, rows: dict[str, Any]) -> torch.Tensor:
-        tokens = torch.cat([rows["prompt_ids"], rows["completion_ids"]], dim=1)[:, :-1]
-        mask = torch.cat([rows["prompt_mask"], rows["completion_mask"]], dim=1)[:, :-1]
-        return self._call(
-            model, tokens, mask, use_cache=False, logits_to_keep=rows["completion_ids"].shape[1]
-        )
+    def _model_logits(
+        self, model: Any, rows: dict[str, Any], router: RouterLosses | None = None
+    ) -> torch.Tensor:
+        kept = rows["completion_ids"].shape[1]
+        if router is None:
+            tokens, mask = (column[:, :-1] for column in _whole(rows))
+            return self._call(model, tokens, mask, **_images(rows, tokens.shape[1]), use_cache=False,
+                              logits_to_keep=kept).logits
+        found = self._routed(model, rows, kept + 1)
+        router.append(found.aux_loss)
+        return found.logits[:, :-1]
 
-    def statistics(self, model: Any, rows: dict[str, Any]) -> TokenStatistics:
-        """Return statistics of the completions' tokens; ``rows["mask"]`` may leave some of them out."""
+    def router_loss(self, model: Any, rows: dict[str, Any]) -> torch.Tensor:
+        """Return the load-balancing loss alone, a scalar: as `statistics` gives it to ``router``."""
+        return self._routed(model, rows, 1).aux_loss
+
+    def _routed(self, model: Any, rows: dict[str, Any], kept: int) -> Any:
+        tokens, mask = _whole(rows)
+        found = self._call(model, tokens, mask, **_images(rows, tokens.shape[1]), use_cache=False,
+                           logits_to_keep=kept, output_router_logits=True)
+        if getattr(found, "aux_loss", None) is None:
+            raise ValueError(
+                f"{type(self._accelerator.unwrap_model(model)).__name__} gives no load-balancing loss: "
+                "set router_aux_loss_coef=0")
+        return found
+
+    def statistics(
+        self, model: Any, rows: dict[str, Any], router: RouterLosses | None = None
+    ) -> TokenStatistics:
+        """Return statistics of the completions' tokens; ``rows["mask"]`` may leave some of them out.
+
+        Args:
+            model: the policy, in whatever data parallelism wraps it.
+            rows: the columns `COLUMNS`, and ``images`` where there are any (`forward.images`).
+            router: a list, to be given the load-balancing loss of a mixture of experts over all tokens
+                that the pass reads. As in TRL those are whole rows, each with its copy of the prompt.
+
+        Raises:
+            ValueError: a model that gives no load-balancing loss.
+        """
         if self._logit_map(model, rows) is None:
-            return self.from_logits(self.logits(model, rows), rows)
-        if rows["completion_ids"].shape[1] > 1:  # else nothing is read behind the prompt
+            return self.from_logits(self.logits(model, rows, router), rows)
+        alone = router is None and images.IMAGES not in rows
+        if alone and rows["completion_ids"].shape[1] > 1:  # else prompts alone are read
             first, owner = shared_prompts.distinct(rows["prompt_ids"], rows["prompt_mask"])
             if len(first) < len(owner) and self._shares_prompts(model, rows):
                 return self._with_shared_prompts(model, rows, first, owner)
-        return self._fused_statistics(model, rows, lambda: self._model_logits(model, rows))
+        return self._fused_statistics(
+            model, rows, lambda: self._model_logits(model, rows, router), beyond=router is not None)
 
     def from_logits(self, logits: torch.Tensor, rows: dict[str, Any]) -> TokenStatistics:
         """Return the same statistics, computed from logits."""
         return from_logits(logits, rows["completion_ids"], removed_fraction=self._removed_fraction)
 
     def _call(self, model: Any, tokens: torch.Tensor, mask: torch.Tensor, **options: Any) -> Any:
-        """Return the model's logits; ``mask`` is [rows, past and present positions]."""
-        if self._takes_positions:
-            # As in generation: padding on the left does not shift a sequence.
+        """Return the model's output; ``mask`` is [rows, past and present positions]."""
+        if self._takes_positions and not options.keys() & set(images.ARGUMENTS):
+            # As in generation: padding on the left does not shift a sequence. Beside images a model
+            # counts positions itself.
             positions = (mask.cumsum(-1) - 1).clamp(min=0)
             options["position_ids"] = positions[:, -tokens.shape[1] :]
         with self._accelerator.autocast():
-            return model(input_ids=tokens, attention_mask=mask, **options).logits
+            return model(input_ids=tokens, attention_mask=mask, **options)
 
-    def _fused_statistics(self, model: Any, rows: dict[str, Any], forward: Any, **options: Any) -> Any:
-        mask = rows.get("mask", rows["completion_mask"]).bool()
+    def _fused_statistics(
+        self, model: Any, rows: dict[str, Any], forward: Any, *, beyond: bool = False, **options: Any
+    ) -> Any:
+        """Return the statistics; with ``beyond`` the head is asked of one position more, and skips it."""
+        ids, mask = (torch.nn.functional.pad(column, (0, int(beyond))) for column in (
+            rows["completion_ids"], rows.get("mask", rows["completion_mask"]).bool()))
         return fused_forward.statistics(
-            self._accelerator.unwrap_model(model), forward, rows["completion_ids"], mask,
+            self._accelerator.unwrap_model(model), forward, ids, mask,
             logit_map=self._logit_map(model, rows) or PLAIN,
             removed_fraction=self._removed_fraction, temperature=self._temperature, **options,
         )
@@ -105,7 +150,7 @@ class Forward:
         hidden = fused_forward.hidden_states(plain, lambda: self._call(
             plain, rows["prompt_ids"][first], prompt_mask[first], **cache_argument(plain, cache),
             use_cache=True, logits_to_keep=1,
-        ))[owner]
+        ).logits)[owner]
         shared_prompts.check_past(cache, prompt_mask.shape[1])
         cache.batch_select_indices(owner)
         mask = torch.cat([prompt_mask, rows["completion_mask"]], dim=1)[:, :-1]
@@ -113,7 +158,7 @@ class Forward:
             model, rows, first=hidden,
             forward=lambda: self._call(
                 model, ids[:, :-1], mask, **cache_argument(plain, cache), use_cache=True
-            ),
+            ).logits,
         )
 
     def _logit_map(self, model: Any, rows: dict[str, Any]) -> LogitMap | None:
@@ -158,3 +203,16 @@ class Forward:
         mixed = self._accelerator.mixed_precision != "no"
         dtype = torch.bfloat16 if mixed else next(model.parameters()).dtype
         return shared_prompts.agree(plain.log_prob, shared.log_prob, dtype)
+
+
+def _images(rows: dict[str, Any], width: int) -> dict[str, torch.Tensor]:
+    """Return the model's arguments of the rows' images, for so many positions."""
+    if images.IMAGES not in rows:
+        return {}
+    return images.joined(rows[images.IMAGES], rows["prompt_ids"].shape[1], width)
+
+
+def _whole(rows: dict[str, Any]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return tokens and mask of whole rows, [rows, positions]."""
+    return (torch.cat([rows["prompt_ids"], rows["completion_ids"]], dim=1),
+            torch.cat([rows["prompt_mask"], rows["completion_mask"]], dim=1))

@@ -87,6 +87,12 @@ class Replayed:
             plain, forward, ids, mask, logit_map=logit_map, temperature=self._temperature)
         return found.map(lambda column: column[:, :positions])
 
+    def router_loss(self, model: Any, call: dict[str, Any]) -> torch.Tensor:
+        """Compute the load-balancing loss of a call of a mixture of experts, a scalar."""
+        with self._accelerator.autocast():
+            return model(
+                **call, use_cache=False, logits_to_keep=1, output_router_logits=True).aux_loss
+
 
 def _cut(call: dict[str, Any], rows: Any, sequences: int) -> dict[str, Any]:
     """Return a call's arguments for some of its rows."""

@@ -166,7 +166,9 @@ def join(first: dict[str, Any], second: dict[str, Any], *, pad_token: int) -> di
     joined: dict[str, Any] = {}
     for name in (name for name in first if name in second):
         columns = (first[name], second[name])
-        if first[name].ndim < 2:
+        if isinstance(first[name], list):
+            joined[name] = [*first[name], *second[name]]
+        elif first[name].ndim < 2:
             joined[name] = torch.cat(columns) if first[name].ndim else first[name]
         else:
             joined[name] = stacked(name, columns, pad_token=pad_token)

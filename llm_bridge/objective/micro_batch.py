@@ -59,6 +59,12 @@ def loss_of(
     )
 
 
+def router_share(trainer: Any) -> float:
+    """What the load-balancing loss of a micro-batch is multiplied by: as in TRL it is a mean over the
+    tokens of a micro-batch, averaged over the micro-batches of a step."""
+    return trainer.router_aux_loss_coef / trainer.current_gradient_accumulation_steps
+
+
 def contributions(part: MicroBatch) -> torch.Tensor | None:
     """Return forecast (i) of each token, nats per unit learning rate; None for a term without one."""
     if not set(part.state_terms) <= {"entropy", "clamped_entropy"}:

@@ -12,6 +12,7 @@ from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import UpdateRule
 from entropy_theory.update_rules.bonus import tells_prompts_apart
 from llm_bridge.data.task_file import as_nats
+from llm_bridge.forward.images import IMAGES, numbers
 from llm_bridge.objective.batches import (
     OF_A_SEQUENCE,
     PREPARED,
@@ -55,12 +56,7 @@ def with_rule_columns(
         tempered: whether they are the second batch.
         place: place of these rows.
         accelerator: accelerate's accelerator, which counts the tokens of all ranks.
-
-    Raises:
-        ValueError: prompts with images.
     """
-    if "pixel_values" in columns:
-        raise ValueError("prompts with images are not supported: train on text")
     reward = (rewards * reward_weights.to(rewards.device)).nansum(dim=1)
     judged = ~torch.isnan(rewards).all(dim=1)
     mask = columns["completion_mask"].bool() & judged[:, None]
@@ -69,10 +65,12 @@ def with_rule_columns(
     tokens = torch.cat([columns["prompt_ids"], columns["completion_ids"]], dim=1)
     present = torch.cat([columns["prompt_mask"], columns["completion_mask"]], dim=1)
     states = prefix_states(tokens, present)
+    if IMAGES in columns:
+        states = states + numbers(columns[IMAGES]).to(states.device)[:, None]
     count = len(mask)
     row = place.rank * place.rows + torch.arange(count, device=mask.device)
     return {
-        **{name: columns[name] for name in KEPT},
+        **{name: columns[name] for name in (*KEPT, IMAGES) if name in columns},
         "reward": reward,
         "group": row // place.group_size,
         "sequence": row + place.rows * place.ranks * tempered,
@@ -170,9 +168,10 @@ def prepare(rule: UpdateRule, columns: dict[str, Any], world: TokenBatch, *, ran
 def whole(micro_batches: list[dict[str, Any]]) -> dict[str, Any]:
     """Join the rows of all micro-batches of a generation, without prepared columns and scalars."""
     return {
-        name: torch.cat([part[name] for part in micro_batches])
+        name: [row for part in micro_batches for row in part[name]] if isinstance(column, list)
+        else torch.cat([part[name] for part in micro_batches])
         for name, column in micro_batches[0].items()
-        if column.ndim and not name.startswith(PREPARED)
+        if isinstance(column, list) or (column.ndim and not name.startswith(PREPARED))
     }
 
 

@@ -10,6 +10,7 @@ import torch
 
 from entropy_theory import advantages
 from entropy_theory.token_batch import TokenBatch
+from llm_bridge.forward import images
 from llm_bridge.objective.batches import join
 from llm_bridge.trainer.columns import token_weights
 
@@ -56,7 +57,8 @@ def taken(
 ) -> dict[str, Any]:
     """Take the rows at ``source``, with the group and sequence numbers of the rows that they replace."""
     both = join(columns, new, pad_token=pad_token)
-    found = {name: column[source] if column.ndim else column for name, column in both.items()}
+    found = {name: images.taken(column, source) if isinstance(column, list) or column.ndim else column
+             for name, column in both.items()}
     return {**found, "group": columns["group"], "sequence": columns["sequence"]}
 
 

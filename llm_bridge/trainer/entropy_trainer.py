@@ -16,8 +16,9 @@ TRL samples, scores rewards, distributes, checkpoints and logs; the loss is ours
 - a generation in which no completion can be used (no reward function could judge any, or all are
   cut off and masked) is a step with gradient zero: no second batch is drawn, no controller observes,
   the optimizer's own momentum and weight decay go on, and the log has ``usable_fraction`` 0;
-- options of TRL that would change the objective or the sampling distribution are refused
-  (`trl_options` has all of them), unless they say what the rule says, as `from_trl` makes it of them;
+- options of TRL that would change the objective are refused (`trl_options` has all of them), unless
+  they say what the rule says, as `from_trl` makes it of them;
+- samples that are cut or penalized (top_p ...) are trained on as in TRL, by the whole softmax, and told;
 - the policy is softmax(logits / T) where ``temperature`` is T: sampling, scores, entropies and forecasts
   are its; a second batch is drawn at the controller's temperature times T;
 - the model trains in evaluation mode, without dropout or a router's noise: what is trained is the policy
@@ -44,8 +45,8 @@ from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import UpdateRule
 from llm_bridge.accounting import rule_needs
 from llm_bridge.data import rewards
-from llm_bridge.forward import evaluation_mode
-from llm_bridge.forward.policy_forward import Forward
+from llm_bridge.forward import evaluation_mode, images
+from llm_bridge.forward.policy_forward import Forward, RouterLosses
 from llm_bridge.objective import micro_batch
 from llm_bridge.objective.batches import token_batch
 from llm_bridge.objective.loss import clamped_fraction
@@ -59,9 +60,9 @@ from llm_bridge.trainer.generation import Generation
 from llm_bridge.trainer.options import (
     InertRuleWarning,
     check_config,
+    check_images,
     check_rule,
     check_samples_and_loss,
-    check_text,
     from_trl,
     grpo_config,
     longest_completion,
@@ -71,8 +72,8 @@ from llm_bridge.trainer.options import (
 from llm_bridge.trainer.records import StepRecords
 from llm_bridge.trainer.sampling_options import (
     check_continuous_batching,
-    check_plain_sampling,
     check_resampling,
+    check_sampling,
     check_second_batch,
     check_tools,
 )
@@ -100,6 +101,8 @@ class EntropyTrainer(GRPOTrainer):
         reward_timeout: seconds that the reward functions may take for a rank's completions of one
             generation; 0: any time. One that hangs would hold a run for ever, and ranks until their own
             time-out, which names nobody. A run outside the main thread cannot be interrupted: give 0.
+        rounding: by how much log-probs of two passes of one policy may differ, nats, root mean square;
+            None: `faults.rounding`.
         stop: completions also end after the first token whose text contains this (`Task.stop`).
         on_step: called on the main process with each optimizer step's record.
 
@@ -110,9 +113,9 @@ class EntropyTrainer(GRPOTrainer):
             under a rule that reads it (``covariance="network"``); else None.
 
     Raises:
-        ValueError: an option of TRL that would change the objective or the sampling distribution,
-            what is no rule, one that samples do not allow, or a batch shape that it cannot be
-            computed on; in training, a reward that is neither None nor a finite number.
+        ValueError: an option of TRL that would change the objective, what is no rule, one that samples
+            do not allow, or a batch shape that it cannot be computed on; in training, a reward that is
+            neither None nor a finite number.
 
     Warns:
         InertRuleWarning: options under which the rule would do nothing.
@@ -136,6 +139,7 @@ class EntropyTrainer(GRPOTrainer):
         tempered_fraction: float = 1.0,
         resampling_rounds: int = 0,
         reward_timeout: float = REWARDS,
+        rounding: float | None = None,
         stop: str | None = None,
         on_step: Any = None,
         **kwargs: Any,
@@ -164,10 +168,13 @@ class EntropyTrainer(GRPOTrainer):
         return_unrounded(self.accelerator)
         check_samples_and_loss(self)
         self.tempered_fraction, self.resampling_rounds = tempered_fraction, resampling_rounds
-        self.reward_timeout = reward_timeout
+        self.reward_timeout, self.follows = reward_timeout, args.sync_ref_model
+        self.rounding = run_numbers.check_rounding(rounding)
         self._take(rule, frozen)
+        if self.follows:
+            reference.follow(self)
         check_resampling(self)
-        check_plain_sampling(self)
+        check_sampling(self)
         check_continuous_batching(self)
         check_tools(self)
         check_second_batch(self)
@@ -202,7 +209,7 @@ class EntropyTrainer(GRPOTrainer):
         )
         self.scoring = Scoring(
             self.forward, batch_size=args.per_device_train_batch_size,
-            precision=self.accelerator.mixed_precision,
+            precision=self.accelerator.mixed_precision, allowed=self.rounding,
         )
         self.same_policy = SamePolicy(self)
         self.generation = Generation(self)
@@ -216,7 +223,7 @@ class EntropyTrainer(GRPOTrainer):
     # ------------------------------------------------------------------------------- generations
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
-        check_text(inputs)  # of a stream, nobody has looked at them before
+        check_images(self, inputs)  # of a stream, nobody has looked at them before
         generate = super()._generate_and_score_completions
         return self.generation.columns(inputs, generate) if self.model.training else generate(inputs)
 
@@ -266,27 +273,36 @@ class EntropyTrainer(GRPOTrainer):
 
     def _get_per_token_logps_and_entropies(
         self, model: Any, input_ids: torch.Tensor, attention_mask: torch.Tensor,
-        logits_to_keep: int, batch_size: int | None = None, compute_entropy: bool = False, **_: Any,
-    ) -> tuple[torch.Tensor, torch.Tensor | None, None]:
+        logits_to_keep: int, batch_size: int | None = None, compute_entropy: bool = False,
+        compute_aux_loss: bool = False, **given: Any,
+    ) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]:
         """Score rows that later steps reuse, and those of an evaluation, by our forward pass."""
-        columns = {
+        columns = self.with_row_images({
             "prompt_ids": input_ids[:, :-logits_to_keep],
             "prompt_mask": attention_mask[:, :-logits_to_keep],
             "completion_ids": input_ids[:, -logits_to_keep:],
             "completion_mask": attention_mask[:, -logits_to_keep:],
-        }
-        found = self.scoring.statistics(model, columns, batch_size or len(input_ids))
+        }, given)
+        router: RouterLosses | None = [] if compute_aux_loss else None
+        found = self.scoring.statistics(model, columns, batch_size or len(input_ids), router)
         if model is self.model:
             self.scoring.keep(found)
-        return found["log_prob"], found["entropy"] if compute_entropy else None, None
+        return (found["log_prob"], found["entropy"] if compute_entropy else None,
+                torch.stack(router).mean() if router else None)
+
+    def with_row_images(self, columns: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+        """Add to columns the images that TRL has ``given``, row by row."""
+        found = images.of_rows(super()._get_per_token_logps_and_entropies, columns, given)
+        return columns if found is None else {**columns, images.IMAGES: found}
 
     def _compute_loss(self, model: Any, inputs: dict[str, Any]) -> torch.Tensor:
         if not self.model.training:
             return super()._compute_loss(model, inputs)
+        router: RouterLosses | None = [] if self.aux_loss_enabled else None
         with self.same_policy.watching(inputs) as passed:
-            logits = self.logits(model, inputs) if self.keeps_logits() else None
+            logits = self.forward.logits(model, inputs, router) if self.keeps_logits() else None
             statistics = (
-                self.forward.statistics(model, inputs) if logits is None
+                self.forward.statistics(model, inputs, router) if logits is None
                 else self.forward.from_logits(logits, inputs)
             )
             passed.append(statistics)
@@ -304,7 +320,12 @@ class EntropyTrainer(GRPOTrainer):
         loss, seen = micro_batch.loss_of(batch, self.rule, inputs, statistics, logits)
         self.micro_batches.append(seen)
         # Data parallelism averages gradients over ranks, and the weights are those of all ranks.
-        return loss * self.accelerator.num_processes
+        loss = loss * self.accelerator.num_processes
+        if router:
+            loss = loss + micro_batch.router_share(self) * router[0]
+            self._metrics["train"]["aux_loss"].append(
+                float(self.accelerator.gather(router[0].detach()).mean()))
+        return loss
 
     # ---------------------------------------------------------------------- runs and checkpoints
 
@@ -340,6 +361,7 @@ class EntropyTrainer(GRPOTrainer):
                 controllers.save(
                     folder, temperature=self.controller, coefficient=self.coefficient_controller,
                     forecaster=self.entropy_forecast)
+                reference.save(self, folder)
 
         def save() -> None:
             # Sharded weights are saved by all ranks together, who then cannot wait for one that failed.
@@ -358,6 +380,7 @@ class EntropyTrainer(GRPOTrainer):
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
         super()._load_optimizer_and_scheduler(checkpoint)
         if checkpoint is not None:
+            reference.load(self, Path(checkpoint))
             controllers.load(
                 Path(checkpoint), temperature=self.controller,
                 coefficient=self.coefficient_controller, forecaster=self.entropy_forecast)

@@ -161,6 +161,7 @@ class Generation:
         self, columns: Columns, inputs: Examples, temperature: float = 1.0, *, tempered: bool = False
     ) -> Columns:
         trainer, place, count = self._trainer, self._place, len(columns["completion_ids"])
+        columns = trainer.with_row_images(columns, columns)
         offsets = target_offsets(inputs, trainer.rule)
         found = with_rule_columns(
             columns, trainer.rewards[place.rank * count :][:count],

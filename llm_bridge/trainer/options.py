@@ -1,7 +1,7 @@
 """Chooses and checks TRL's options for an update rule: the right defaults, and a refusal of others.
 
-Options of TRL that would change the objective or the sampling distribution are refused (`trl_options`
-lists all), and so are rules that samples do not allow.
+Options of TRL that would change the objective are refused (`trl_options` lists all), and so are rules
+that samples do not allow.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 
 import datasets
 import torch
+from transformers import ProcessorMixin
 
 from entropy_theory.translation.engine import read
 from entropy_theory.translation.trl import OWN_LOSSES, TRL
@@ -31,6 +32,8 @@ logger = logging.getLogger(__name__)
 
 OF_SGD = ("momentum", "dampening", "weight_decay", "nesterov")
 """What transformers reads of ``optim_args`` for ``optim="sgd"``."""
+OF_TORCH = ("adamw_torch", "adamw_torch_fused", "adafactor", "sgd", "adagrad", "rmsprop")
+"""Optimizers of no further package; of ``optim_args`` every release of transformers reads sgd's alone."""
 
 
 class InertRuleWarning(UserWarning):
@@ -110,15 +113,22 @@ def _check_steps_are_whole(args: Any) -> None:
         raise ValueError(
             f"optim={optimizer!r} steps inside the backward pass, before a step's gradient is whole: "
             "give adamw_torch or sgd")
+    own = optimizer in OF_TORCH
     for text in (args.optim_args or "").split(","):
         name = text.partition("=")[0].strip()
-        if not name:
-            continue
-        if optimizer != "sgd" or name not in OF_SGD:
+        if name and own and (optimizer != "sgd" or name not in OF_SGD):
             raise ValueError(
                 f"optim_args {name!r} with optim={optimizer!r}: transformers would leave it out in "
-                f"silence, or give it to an optimizer that no test here has run; sgd takes "
-                f"{', '.join(OF_SGD)}, and AdamW has options of its own (adam_beta1 ...)")
+                f"silence; sgd takes {', '.join(OF_SGD)}, and AdamW has options of its own (adam_beta1 "
+                "...)")
+    if args.optim_target_modules is not None and not optimizer.startswith(("galore", "apollo")):
+        raise ValueError(
+            f"optim_target_modules with optim={optimizer!r}: transformers would leave it out in silence, "
+            "as it belongs to GaLore and APOLLO: leave it out")
+    if getattr(args.parallelism_config, "tp_size", 1) > 1:
+        raise ValueError(
+            f"parallelism_config has tp_size {args.parallelism_config.tp_size}: ranks that share a row "
+            "would each count it. Shard by FSDP or DeepSpeed instead")
     config = args.accelerator_config
     for name, why in (
         ("split_batches", "deals a rank fewer rows than a rule's group and sequence numbers count"),
@@ -161,11 +171,12 @@ def _check_objective(args: Any, rule: UpdateRule) -> None:
 
 
 def without_penalty(args: Any) -> Any:
-    """Return the options without ``beta``, for which TRL would load a reference that the rule has."""
-    if not args.beta:
+    """Return the options without ``beta``, for which TRL would load a reference that the rule has, and
+    without ``sync_ref_model``, which needs TRL's."""
+    if not (args.beta or args.sync_ref_model):
         return args
     found = copy.copy(args)
-    found.beta = 0.0
+    found.beta, found.sync_ref_model = 0.0, False
     return found
 
 
@@ -173,8 +184,8 @@ def check_samples_and_loss(trainer: Any) -> None:
     """Tell, once for all ranks, what acts otherwise than in TRL.
 
     Raises:
-        ValueError: prompts with images or too long for the model, weights in float16, float16 or 4-bit
-            layers on a CPU, or a model that rescales itself.
+        ValueError: images without a processor, prompts too long for the model, weights in float16,
+            float16 or 4-bit layers on a CPU, or a model that rescales itself.
     """
     for weight in trainer.model.parameters():
         if weight.requires_grad:
@@ -191,23 +202,15 @@ def check_samples_and_loss(trainer: Any) -> None:
         raise ValueError(
             "4-bit layers of bitsandbytes lose their gradient on a CPU once they have sampled: load in 8 "
             "bits (load_in_8bit=True), or train on a GPU")
-    if trainer.aux_loss_enabled:
-        raise ValueError("set router_aux_loss_coef=0: the router's loss is no part of the rule")
     if getattr(trainer.model.config, "rescale_every", 0):
         raise ValueError(
             f"rescale_every={trainer.model.config.rescale_every}: in evaluation mode, in which models "
             "train here, RWKV divides its weights in place, and would be saved with them: set it to 0 in "
             "the model's config")
-    columns = getattr(trainer.train_dataset, "column_names", None) or ()
-    for name in ("image", "images"):
-        if name in columns:
-            raise ValueError(
-                f"prompts with images are not supported, and train_dataset has a column '{name}': train "
-                "on text, or remove it")
     if isinstance(trainer.train_dataset, datasets.Dataset) and not isinstance(
         trainer.train_dataset.features.get("prompt"), datasets.Value
     ):
-        check_text(trainer.train_dataset)  # messages, any of which may hold an image
+        check_images(trainer, trainer.train_dataset)  # messages, any of which may hold one
     elif isinstance(trainer.train_dataset, datasets.Dataset):
         prompts = list(dict.fromkeys(trainer.train_dataset["prompt"]))
         sampling.check_room(trainer.model, trainer._tokenizer, prompts, longest_completion(trainer))
@@ -230,16 +233,20 @@ def longest_completion(trainer: Any) -> int:
     return trainer.max_completion_length or 0
 
 
-def check_text(examples: Iterable[dict[str, Any]]) -> None:
-    """Raise ValueError for a prompt whose messages hold an image, which a tokenizer would spell out."""
+def check_images(trainer: Any, examples: Iterable[dict[str, Any]]) -> None:
+    """Raise ValueError for images beside a tokenizer, which would spell them out or leave them away."""
+    if isinstance(trainer.processing_class, ProcessorMixin):
+        return
     for example in examples:
         prompt = example.get("prompt")
-        for message in prompt if isinstance(prompt, list) else ():
-            parts = message.get("content")
-            if isinstance(parts, list) and any(part.get("type") not in (None, "text") for part in parts):
-                raise ValueError(
-                    "prompts with images are not supported, and a message of train_dataset has one "
-                    f"({str(message)[:200]}): train on text, or leave its other parts out")
+        messages = [message.get("content") for message in prompt] if isinstance(prompt, list) else []
+        if any(example.get(name) for name in ("image", "images")) or any(
+            part.get("type") not in (None, "text")
+            for parts in messages if isinstance(parts, list) for part in parts
+        ):
+            raise ValueError(
+                "processing_class is a tokenizer, and a prompt of train_dataset has an image "
+                f"({str(example)[:200]}): give the model's processor, or train on text alone")
 
 
 def check_rule(rule: UpdateRule) -> None:

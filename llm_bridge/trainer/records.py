@@ -69,7 +69,9 @@ class StepRecords(TrainerCallback):
             "step": trainer.state.global_step,
             **measured(parts, trainer.rule, rate, trainer.accelerator),
             "temperature": temperature(parts),
-            "coefficient": coefficient(trainer.rule, trainer.coefficient_controller),
+            # The step that was just taken began one earlier.
+            "coefficient": coefficient(
+                trainer.rule, trainer.coefficient_controller, trainer.state.global_step - 1),
             **controllers.report(trainer.controller),
             **controllers.report(trainer.coefficient_controller),
             "learning_rate": self._learning_rate,
@@ -109,9 +111,9 @@ def temperature(parts: Sequence[MicroBatch]) -> float | None:
     return float(found[0]) if len(found) else None
 
 
-def coefficient(rule: UpdateRule, controller: Any | None) -> float | None:
-    """The rule's coefficient for a log: the adapted one, else its option; None if it has none."""
-    found = strength(rule) if controller is None else controller.coefficient
+def coefficient(rule: UpdateRule, controller: Any | None, step: int) -> float | None:
+    """The rule's coefficient for a log: the adapted one, else its option's; None if it has none."""
+    found = strength(rule, step) if controller is None else controller.coefficient
     return None if found is None else float(found)
 
 

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import copy
+from pathlib import Path
 from typing import Any
 
 import torch
 import torch.distributed as dist
 from transformers.integrations import is_fsdp_enabled
 
-from llm_bridge.trainer.trl_release import create_model_from_path, prepare_deepspeed, prepare_fsdp
+from llm_bridge.running.sharding import is_sharded
+from llm_bridge.trainer.trl_release import (
+    SyncRefModelCallback,
+    create_model_from_path,
+    prepare_deepspeed,
+    prepare_fsdp,
+)
+
+REFERENCE = "reference.pt"
+"""The file, in a checkpoint, of a reference that follows the policy."""
 
 
 def frozen_copy(model: Any, args: Any, quantization_config: Any = None) -> Any:
@@ -45,6 +55,37 @@ def prepare(reference: Any, trainer: Any) -> Any:
     if trainer.is_fsdp_enabled:
         return prepare_fsdp(reference, trainer.accelerator)
     return trainer.accelerator.prepare_model(reference, evaluation_mode=True)
+
+
+def follow(trainer: Any) -> None:
+    """Let the reference follow the policy as TRL's ``sync_ref_model`` does.
+
+    Raises:
+        ValueError: a rule without a reference, or one that is no copy of whole weights.
+    """
+    if trainer.reference_model is None:
+        raise ValueError(
+            "sync_ref_model mixes the policy into a frozen copy, and there is none: give a rule with a "
+            "reference (reference-kl), and no adapter, without which its reference is computed")
+    if is_sharded(trainer.accelerator, trainer.model):
+        raise ValueError(
+            "sync_ref_model with sharded weights: a checkpoint would not hold the reference. Keep "
+            "weights whole (data parallelism), or leave it out")
+    trainer.add_callback(SyncRefModelCallback(trainer.reference_model, trainer.accelerator))
+
+
+def save(trainer: Any, folder: Path) -> None:
+    """Write a reference that follows the policy into a checkpoint."""
+    if trainer.follows:
+        plain = trainer.accelerator.unwrap_model(trainer.reference_model)
+        torch.save(plain.state_dict(), folder / REFERENCE)
+
+
+def load(trainer: Any, folder: Path) -> None:
+    """Restore what `save` wrote."""
+    if trainer.follows:
+        plain = trainer.accelerator.unwrap_model(trainer.reference_model)
+        plain.load_state_dict(torch.load(folder / REFERENCE, map_location="cpu", weights_only=True))
 
 
 def _copy_from_main(model: torch.nn.Module, device: torch.device) -> None:

@@ -74,6 +74,8 @@ def check(folder: Path, trainer: Any) -> None:
         ValueError: options that would change the run, with old and new values and the remedy.
     """
     state = read(folder)
+    if trainer.args.ignore_data_skip and ranks.is_main():
+        logger.warning("ignore_data_skip: the run reads its data from the beginning again")
     if state is None:
         if ranks.is_main():
             logger.warning("%s does not say with which options it was made (an EntropyTrainer's does): "

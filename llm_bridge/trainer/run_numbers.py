@@ -25,6 +25,13 @@ def check_learning_rate(learning_rate: float, max_grad_norm: float | None) -> No
         raise ValueError(f"max_grad_norm must be at least 0, got {max_grad_norm}")
 
 
+def check_rounding(rounding: float | None) -> float | None:
+    """Return it; raise ValueError for a difference of log-probs that is none."""
+    if rounding is not None and not 0 < rounding < math.inf:
+        raise ValueError(f"rounding must be above 0 nats and finite, or None, got {rounding}")
+    return rounding
+
+
 def check_trained_format(name: str) -> None:
     """Raise ValueError for a number format in which trained weights overflow."""
     if name == "float16":

@@ -1,14 +1,17 @@
-"""Checks options of sampling: samples are those of pi^T, groups are whole, no rank waits for ever."""
+"""Checks options of sampling: what is not drawn from pi^T is told, groups are whole, no rank waits."""
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import torch
 
 from entropy_theory.update_rules.rule import second_batch_options
-from llm_bridge.data.generation_settings import PLAIN_SAMPLING, settings_that_bend
+from llm_bridge.data.generation_settings import BY_TOKEN, PLAIN_SAMPLING, settings_that_bend
 from llm_bridge.sampling import logits_processors
+
+logger = logging.getLogger(__name__)
 
 HARMLESS_IN_VLLM = (
     "stop", "stop_token_ids", "include_stop_str_in_output", "detokenize", "skip_special_tokens",
@@ -16,36 +19,70 @@ HARMLESS_IN_VLLM = (
 )
 """What ``generation_kwargs`` may ask of vLLM beside the neutral values of `PLAIN_SAMPLING`: they are its
 last word, over the temperature of a second batch as well."""
+BY_TOKEN_IN_VLLM = BY_TOKEN | {
+    "presence_penalty", "frequency_penalty", "min_tokens", "logit_bias", "allowed_token_ids", "bad_words",
+    "structured_outputs"}
+"""What makes another distribution of each next token's there."""
 
 
-def check_plain_sampling(trainer: Any) -> None:
-    """Raise ValueError unless what is sampled is pi^T: nothing cut, penalized, forced or suppressed.
+def check_sampling(trainer: Any) -> None:
+    """Tell, once, what bends the samples away from pi^T, as TRL lets it; raise as `bent_by_token`.
+
+    TRL scores and trains the whole softmax whatever its samples are cut to, and so is it here; where the
+    sampler returns log-probabilities (vLLM), TRL's correction has the ratio to what it drew from.
+    """
+    bent = bent_by_token(trainer)
+    if bent and trainer.accelerator.is_main_process:
+        corrected = trainer.use_vllm and trainer.vllm_importance_sampling_correction
+        logger.warning(
+            "samples are not drawn from the policy that is trained (%s): as in TRL, log-probs, "
+            "entropies, forecasts and accounts are those of the whole softmax(logits / T), and the "
+            "step's gradient is not that of its mean reward%s (docs/departures.md)",
+            ", ".join(f"{name}={value!r}" for name, value in bent.items()),
+            ", but for TRL's importance weights, up to their bounds" if corrected else "")
+
+
+def bent_by_token(trainer: Any) -> dict[str, Any]:
+    """Return the settings that cut or bend the distribution of each next token, by name.
 
     Generation fills whatever a configuration leaves unset from the checkpoint's own.
+
+    Raises:
+        ValueError: one that does more: searches, stops by the clock, draws other numbers of rows, or is
+            the last word on the temperature.
     """
-    given = trainer.args.generation_kwargs or {}
+    args = trainer.args
+    given = args.generation_kwargs or {}
     if trainer.use_vllm:
-        bent = {name: value for name, value in given.items()
-                if name in PLAIN_SAMPLING and value not in PLAIN_SAMPLING[name]}
+        asked = {name: getattr(args, name) for name in ("top_k", "top_p", "min_p", "repetition_penalty")}
+        if args.vllm_structured_outputs_regex is not None:
+            asked["vllm_structured_outputs_regex"] = args.vllm_structured_outputs_regex
+        asked |= {name: value for name, value in given.items() if name not in HARMLESS_IN_VLLM}
+        bent = {name: value for name, value in asked.items()
+                if value not in PLAIN_SAMPLING.get(name, (None,))}
         for name, value in given.items():
-            if name == "temperature" or name not in (*PLAIN_SAMPLING, *HARMLESS_IN_VLLM):
+            if name == "temperature" or name not in (
+                *PLAIN_SAMPLING, *BY_TOKEN_IN_VLLM, *HARMLESS_IN_VLLM
+            ):
                 raise ValueError(
                     f"generation_kwargs[{name!r}]={value!r} would be the last word on what vLLM samples, "
                     "behind the back of the rule and its second batch: leave it out (for a temperature "
                     "there is the option temperature)")
+        known = BY_TOKEN_IN_VLLM | {"vllm_structured_outputs_regex"}
     else:
         config, _ = trainer.model._prepare_generation_config(trainer.generation_config)
-        bent = settings_that_bend(config)
+        bent, known = settings_that_bend(config), BY_TOKEN
         bent.pop("temperature", None)
         if config.temperature != trainer.temperature:
             raise ValueError(
                 f"generation_kwargs['temperature']={given.get('temperature')!r} is not the policy's, "
                 f"{trainer.temperature}: leave it out, and set the option temperature")
-    for name, value in bent.items():
+    for name in bent.keys() - known:
         raise ValueError(
-            f"generation setting {name}={value!r} would bend the samples away from the policy whose "
-            "entropy is measured, or cut them off: set it to "
-            f"{PLAIN_SAMPLING.get(name, (None,))[0]!r} in the model's generation_config")
+            f"generation setting {name}={bent[name]!r} does not draw token by token from the policy, or "
+            f"cuts completions off: set it to {PLAIN_SAMPLING.get(name, (None,))[0]!r} in the model's "
+            "generation_config")
+    return bent
 
 
 def check_continuous_batching(trainer: Any) -> None:
@@ -146,6 +183,10 @@ def check_second_batch(trainer: Any) -> None:
         else:
             # Of all others, transformers says that it drops them, and samples without.
             known = hasattr(sampler, name) and (not batched or name in ("top_k", "top_p"))
+            if trainer.use_vllm and name in (trainer.args.generation_kwargs or {}):
+                raise ValueError(
+                    f"generation_kwargs[{name!r}] would be vLLM's last word over the target of update "
+                    f"rule '{trainer.rule.name}', which samples with {name}: leave it out")
         if not known:
             kind = "continuous batching" if batched else type(sampler).__name__
             raise ValueError(

@@ -13,7 +13,8 @@ from torch.nn.utils.rnn import pad_sequence
 
 from entropy_theory.token_batch import TokenBatch
 from llm_bridge.forward import evaluation_mode
-from llm_bridge.forward.policy_forward import COLUMNS, Forward
+from llm_bridge.forward.images import cut
+from llm_bridge.forward.policy_forward import COLUMNS, Forward, RouterLosses
 from llm_bridge.head.token_statistics import TokenStatistics
 from llm_bridge.running import faults
 
@@ -33,24 +34,33 @@ class Scoring:
         forward: the trainer's forward pass.
         batch_size: number of rows of one forward pass.
         precision: accelerate's mixed precision.
+        allowed: the difference of two passes that is taken for rounding, nats, root mean square; None:
+            `faults.rounding`.
     """
 
-    def __init__(self, forward: Forward, *, batch_size: int, precision: str):
+    def __init__(
+        self, forward: Forward, *, batch_size: int, precision: str, allowed: float | None = None
+    ):
         self._forward, self._batch_size, self._precision = forward, batch_size, precision
+        self._allowed = allowed
         self._rounding: dict[int, float] = {}
         self._known: dict[str, torch.Tensor] | None = None
         self._step: int | None = None
 
     def statistics(
-        self, model: Any, columns: dict[str, Any], batch_size: int | None = None
+        self, model: Any, columns: dict[str, Any], batch_size: int | None = None,
+        router: RouterLosses | None = None,
     ) -> dict[str, torch.Tensor]:
-        """Return ``log_prob``, ``entropy`` and, where the rule moves it, ``clamped_entropy``."""
+        """Return ``log_prob``, ``entropy`` and, where the rule moves it, ``clamped_entropy``.
+
+        ``router`` as in `Forward.statistics`.
+        """
         size = batch_size or self._batch_size
         found = defaultdict(list)
         with torch.no_grad():
             for start in range(0, len(columns["prompt_ids"]), size):
-                cut = {name: columns[name][start : start + size] for name in COLUMNS}
-                statistics = self._forward.statistics(model, cut)
+                rows = cut(columns, slice(start, start + size), COLUMNS)
+                statistics = self._forward.statistics(model, rows, router)
                 found["log_prob"].append(statistics.log_prob)
                 found["entropy"].append(statistics.entropy)
                 if statistics.clamped_entropy is not None:
@@ -75,8 +85,10 @@ class Scoring:
         found = self.statistics(model, columns) if self._known is None else self._known
         self._known, self._step = None, step
         # Once: what trains on another policy does so from the start, while rounding grows with a policy.
-        if not self._rounding and faults.rounding(model, self._precision) > faults.TELLING:
-            self._rounding[step] = self.difference_alone(model, columns, found["log_prob"])
+        if not self._rounding and self.rounding(model) > faults.TELLING:
+            measured = self.difference_alone(model, columns, found["log_prob"])
+            self._rounding[step] = faults.with_a_flip(
+                measured, model, int(columns["mask"][:MEASURED_ROWS].sum()))
         columns["old_log_prob"] = found.pop("log_prob")
         columns.update(found)
 
@@ -97,10 +109,15 @@ class Scoring:
         """
         if batch.step == self._step and "old_log_prob" in columns:
             measured = None if holds_logits else self._rounding.get(batch.step)
-            faults.check_ratio(
-                batch, faults.rounding(model, self._precision, measured), step=batch.step)
+            faults.check_ratio(batch, self.rounding(model, measured), step=batch.step)
             return batch.replace(old_log_prob=batch.log_prob.detach())
         return batch
+
+    def rounding(self, model: Any, measured: float | None = None) -> float:
+        """By how much log-probs of two passes may differ, nats: what is allowed, or `faults.rounding`."""
+        if self._allowed is not None:
+            return self._allowed
+        return faults.rounding(model, self._precision, measured)
 
     def difference_alone(
         self, model: Any, columns: dict[str, Any], log_prob: torch.Tensor
@@ -120,7 +137,7 @@ class Scoring:
         """
         differences, counted = [], columns.get("mask", columns["completion_mask"]).bool()
         for row in range(min(MEASURED_ROWS, len(log_prob))):
-            alone = {name: columns[name][row : row + 1] for name in COLUMNS}
+            alone = cut(columns, slice(row, row + 1), COLUMNS)
             for kind in ("prompt", "completion"):
                 place = alone[f"{kind}_mask"][0].nonzero()
                 present = slice(int(place.min()), int(place.max()) + 1) if len(place) else slice(None)
@@ -208,7 +225,7 @@ class SamePolicy:
                 f"{_kinds(seen.cut_off)} of {self._name} would not be trained: in evaluation mode, in "
                 "which completions are drawn, its forward pass calls them without gradients. Let it "
                 "record them there too, or freeze their weights (requires_grad_(False))")
-        first = {name: columns[name][:MEASURED_ROWS] for name in (*COLUMNS, "mask")}
+        first = cut(columns, slice(MEASURED_ROWS), (*COLUMNS, "mask"))
         self._compare(first, found[0].log_prob.detach()[:MEASURED_ROWS], "the pass that is trained",
                       seen.drawing)
 
@@ -220,7 +237,7 @@ class SamePolicy:
         self, columns: dict[str, Any], log_prob: torch.Tensor, what: str, drawing: set[str]
     ) -> None:
         trainer = self._trainer
-        largest = faults.rounding(trainer.model, trainer.accelerator.mixed_precision)
+        largest = trainer.scoring.rounding(trainer.model)
         # However little it is, noise is no rounding.
         is_noisy = bool(drawing) and not torch.equal(*(
             trainer.scoring.statistics(trainer.model, columns)["log_prob"] for _ in range(2)))
@@ -237,7 +254,8 @@ class SamePolicy:
             "them draw none after eval()" if drawing else
             "its rows or their padding act on one another, or a past is not what was read. Give prompts "
             "of one length where the model knows no position_ids, set gradient_checkpointing=False, or "
-            "switch off what acts across rows, such as an expert's capacity")
+            "switch off what acts across rows, such as an expert's capacity; where it is rounding after "
+            "all, give EntropyTrainer a larger rounding")
         raise ValueError(
             f"the policy that is trained must be the one that draws, but {what} and a pass of "
             f"{self._name} in evaluation mode, row by row, differ by {found:.3g} nats a token (root mean "

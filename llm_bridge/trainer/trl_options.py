@@ -61,7 +61,6 @@ def _refused(reason: str, **allowed: tuple[Any, ...]) -> dict[str, Option]:
             for name, values in allowed.items()}
 
 
-_BENT = "would bend the samples away from the policy whose entropy is measured"
 _GENERATION = (
     "optimizer steps that share a generation see all its rows: steps_per_generation is a multiple of "
     "gradient_accumulation_steps")
@@ -92,16 +91,15 @@ OPTIONS: dict[str, Option] = {
     **_refused(
         "normalizes each reward before the sum, and a rule sees their sum: normalize inside one reward "
         "function", multi_objective_aggregation=("sum_then_normalize",)),
-    **_refused(
-        "the reference of a rule is the model that training starts from, and stays that",
-        sync_ref_model=(False,)),
+    **_all(SUPPORTED, "sync_ref_model ref_model_mixup_alpha ref_model_sync_steps",
+           "with a rule that has a reference, of whole weights; a checkpoint then holds the reference "
+           "too"),
     **_all(SUPPORTED, "router_aux_loss_coef",
-           "must come to 0: the router's loss is no part of a rule"),
+           "the load-balancing loss acts as in TRL, on the tokens of each micro-batch, beside the rule; "
+           "its part of the account is load_balancing, and forecast (i) leaves it out"),
     **_all(TRANSLATED, "sapo_temperature_neg sapo_temperature_pos", "the rule sapo's tau"),
     **_all(TRANSLATED, "vespo_k_pos vespo_lambda_pos vespo_k_neg vespo_lambda_neg",
            "the rule vespo's powers and decays"),
-    **_all(WITHOUT_EFFECT, "ref_model_mixup_alpha ref_model_sync_steps",
-           "belongs to sync_ref_model, which is refused"),
     **_all(WITHOUT_EFFECT, "label_smoothing_factor average_tokens_across_devices",
            "of transformers' own loss, which GRPO does not have"),
     **_all(SUPPORTED, "reward_weights"),
@@ -112,10 +110,12 @@ OPTIONS: dict[str, Option] = {
     **_all(SUPPORTED, "temperature",
            "T: the policy is softmax(logits / T), as in TRL; a second batch is drawn at the controller's "
            "temperature times T"),
-    **_refused(_BENT, top_p=(1.0,), top_k=(0, None), min_p=(None, 0.0), repetition_penalty=(1.0,),
-               vllm_structured_outputs_regex=(None,)),
+    **_all(SUPPORTED, "top_p top_k min_p repetition_penalty vllm_structured_outputs_regex",
+           "act on the samples alone, as in TRL: log-probs, entropies and forecasts are those of the "
+           "whole softmax, which is told at the start (docs/departures.md)"),
     **_all(SUPPORTED, "generation_kwargs",
-           "without what bends the samples; with vLLM, only what ends a completion or how it is decoded"),
+           "what acts on each next token's distribution, as top_p; what ends a completion; with vLLM how "
+           "it is decoded; searches, limits of time and numbers of sequences are refused"),
     **_all(SUPPORTED, "num_generations max_completion_length num_iterations"),
     **_all(SUPPORTED, "steps_per_generation generation_batch_size", _GENERATION, free=True),
     **_all(SUPPORTED, "cache_implementation use_transformers_continuous_batching "
@@ -179,17 +179,21 @@ OPTIONS: dict[str, Option] = {
     **_all(SUPPORTED, "num_train_epochs lr_scheduler_kwargs warmup_steps weight_decay adam_beta1 "
            "adam_beta2 adam_epsilon"),
     **_all(SUPPORTED, "optim_args",
-           "of sgd: momentum, dampening, weight_decay, nesterov; refused for AdamW, where transformers "
-           "leaves it out in silence, and for optimizers of further packages, which no test here ran"),
-    **_refused("belongs to optimizers of further packages (GaLore, APOLLO), which no test here ran, and "
-               "all others leave it out in silence", optim_target_modules=(None,)),
+           "of sgd: momentum, dampening, weight_decay, nesterov; passed on to optimizers of further "
+           "packages, which no test here ran; refused for AdamW and Adafactor, where transformers leaves "
+           "it out in silence"),
+    **_all(PASSED_ON, "optim_target_modules",
+           "belongs to GaLore and APOLLO, which no test here ran; refused for all others, which leave it "
+           "out in silence"),
     **_refused("halves the rows of a step after the rule has seen them: lower "
                "per_device_train_batch_size", auto_find_batch_size=(False,)),
     # ----------------------------------------------------------------------------------- the machines
     **_all(SUPPORTED, "fsdp fsdp_config deepspeed",
            "the configurations of llm_bridge/accelerate_configs", free=True),
-    **_refused("ranks that share a row would each count it: shard by FSDP or DeepSpeed instead",
-               parallelism_config=(None,)),
+    **_all(PASSED_ON, "parallelism_config",
+           "replicas and shards of data reach accelerate, untested; TRL itself refuses cp_size and "
+           "sp_size above 1, and tp_size is refused here: ranks that share a row would each count it",
+           free=True),
     **_all(SUPPORTED, "accelerator_config",
            "without split_batches, dispatch_batches and a num_steps of its own, which are refused",
            free=True),
@@ -233,8 +237,9 @@ OPTIONS: dict[str, Option] = {
     **_all(DEPARTS, "save_only_model",
            "such a checkpoint is never resumed from, which is an error, nor by `llm_bridge train`; in "
            "transformers a run goes on from it with a new optimizer", free=True),
-    **_refused("a resumed run would read its data from the beginning again and not continue exactly",
-               ignore_data_skip=(False,)),
+    **_all(SUPPORTED, "ignore_data_skip",
+           "a run that is resumed with it reads its epoch from the beginning again, and says so: it is "
+           "not the run that was interrupted", free=True),
     **_same("save_on_each_node restore_callback_states_from_checkpoint"),
     **_all(PASSED_ON, "push_to_hub hub_token hub_private_repo hub_model_id hub_strategy hub_always_push "
            "hub_revision log_completions_hub_repo", "needs the hub, which no test here reaches",
@@ -249,12 +254,13 @@ RENAMED = {"gradient_checkpointing": "activation_checkpointing",
 """Options that transformers 5.23 has given another name; it keeps the old one, with a warning."""
 
 TRAINER_ARGUMENTS = {
-    "model": ("supported", "a model, a folder or a hub id; with an image processor it sees text alone"),
+    "model": ("supported", "a model, a folder or a hub id; with a processor it sees images too"),
     "reward_funcs": ("supported", "functions, and reward models"),
     "train_dataset": ("supported", "a Dataset or an IterableDataset of texts or conversations; images "
-                      "are refused, of a stream when it is read, and so is resampling from a stream"),
+                      "need a processor, and are not audited; resampling from a stream is refused"),
     "eval_dataset": ("supported", "its loss is TRL's own, under TRL's options"),
-    "processing_class": ("supported", "a tokenizer; a processor is passed on, for text alone"),
+    "processing_class": ("supported", "a tokenizer, or a processor, tested with LLaVA's and Gemma 3's: "
+                         "prompts with images are read again for each sample"),
     "peft_config": ("supported", "LoRA is tested; a reference is the model without the adapter"),
     "callbacks": ("supported", "called as TRL calls them"),
     "optimizers": ("supported", "what is accounted for and forecast knows torch's SGD, Adam and AdamW"),

@@ -25,9 +25,10 @@ from trl.models import (  # noqa: E402
     prepare_fsdp,
     unwrap_model_for_generation,
 )
+from trl.trainer.callbacks import SyncRefModelCallback  # noqa: E402
 from trl.trainer.utils import create_model_from_path, is_async_callable  # noqa: E402
 
 __all__ = [
-    "GRPOConfig", "GRPOTrainer", "create_model_from_path", "is_async_callable", "prepare_deepspeed",
-    "prepare_fsdp", "unwrap_model_for_generation",
+    "GRPOConfig", "GRPOTrainer", "SyncRefModelCallback", "create_model_from_path", "is_async_callable",
+    "prepare_deepspeed", "prepare_fsdp", "unwrap_model_for_generation",
 ]

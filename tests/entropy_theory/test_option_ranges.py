@@ -18,7 +18,7 @@ GRPO = {**GRADIENT, "clip_low": 0.2, "clip_high": 0.2, "dual_clip": None}
 TOKENS = {"normalization": "token-mean"}
 HELD = {"target": None, "target_schedule": None, "hold": "integral", "coefficient_low": 0.0,
         "coefficient_high": 1.0, "horizon": 20.0, "smoothing": 0.9, "feedback_horizon": 200.0,
-        "prompt_gain": 0.0}
+        "prompt_gain": 0.0, "coefficient_schedule": None}
 # What the papers print, and where they print nothing what results were computed with.
 DEFAULTS = {
     "reinforce": {"estimator": "reward", "estimator_parameter": None, "normalization": "sequence-mean"},

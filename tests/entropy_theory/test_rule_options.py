@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from entropy_theory.schedules import Points, Sine
+from entropy_theory.schedules import Cosine, Points, Sine
 from entropy_theory.targets import Nucleus, ShorterResponses
 from entropy_theory.update_rules import get
 from entropy_theory.update_rules.rule_options import (
@@ -39,6 +39,8 @@ TABLES = [
                                "target_schedule": {"kind": "sine", "period": 60}}},
      get("aepo", base=get("diverse-bonus", hold="forecast", target_schedule=Sine(period=60.0)))),
     ({"name": "entropy-bonus", "target_schedule": "none"}, get("entropy-bonus")),
+    ({"name": "entropy-bonus", "coefficient_schedule": {"kind": "cosine", "first": 0.02, "steps": 9}},
+     get("entropy-bonus", coefficient_schedule=Cosine(first=0.02, steps=9.0))),
 ]
 
 

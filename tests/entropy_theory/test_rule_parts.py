@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 from entropy_theory import update_rules
 from entropy_theory.controllers import ProportionalTemperature, TemperatureSwitch
-from entropy_theory.schedules import Points
+from entropy_theory.schedules import Cosine, Points
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.rule import strength
 from entropy_theory.verification.rule_batches import random_batch
@@ -23,6 +25,23 @@ def test_the_outermost_coefficient_is_a_rules_strength():
     assert strength(get("clip-cov", base=get("kl-cov", coefficient=0.4))) == 0.4
     assert strength(get("aepo", alpha=0.7)) == 0.7
     assert strength(combine(get("grpo"), get("kl-cov", coefficient=0.4))) == 0.4
+
+
+@pytest.mark.parametrize("name", ["entropy-bonus", "diverse-bonus", "aent"])
+def test_a_scheduled_coefficient_is_the_one_of_its_step(name):
+    """Of its cosine, from the first to the last value and neither before nor after."""
+    fixed = {"adaptive": False} if name == "aent" else {}
+    rule = get(name, coefficient_schedule=Cosine(first=0.3, last=0.1, steps=4.0, start=2.0), **fixed)
+    batch = random_batch(7)
+    assert "step" in rule.needs.reads
+    for step, expected in ((0, 0.3), (2, 0.3), (3, 0.2 + 0.1 * math.sqrt(0.5)), (4, 0.2), (9, 0.1)):
+        assert strength(rule, step) == pytest.approx(expected)
+        plain = get(name, coefficient=expected, **fixed)
+        here = batch.replace(step=step)
+        here, there = rule.prepare(here), plain.prepare(here)
+        np.testing.assert_allclose(rule.scores(here), plain.scores(there), rtol=1e-12)
+        for moved, terms in plain.state_terms(there).items():
+            np.testing.assert_allclose(rule.state_terms(here)[moved], terms, rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["grpo", "gspo", "reinforce"])

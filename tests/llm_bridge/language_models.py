@@ -181,7 +181,6 @@ def drawn_step(
         folder / "run", use_cpu=True, max_steps=1, num_generations=samples, max_completion_length=longest,
         per_device_train_batch_size=len(prompts) * samples // micro_batches,
         gradient_accumulation_steps=micro_batches,
-        router_aux_loss_coef=0.0 if hasattr(model.config, "output_router_logits") else None,
         learning_rate=1e-12, optim="sgd", save_strategy="no", disable_tqdm=True, shuffle_dataset=False,
         **options)
     made = entropy_trainer.EntropyTrainer(

@@ -34,6 +34,24 @@ def llama(**options: Any) -> tuple[Any, Any]:
     return model.double(), tokenizer
 
 
+def experts(family: str = "Qwen3Moe", *, coefficient: float = 0.5) -> tuple[Any, Any]:
+    """A random mixture of four experts of which two are used, in float64, with a router's loss."""
+    tokenizer = llama()[1]
+    own = {"num_experts" if family == "Qwen3Moe" else "num_local_experts": 4,
+           "moe_intermediate_size" if family == "Qwen3Moe" else "intermediate_size": 16}
+    torch.manual_seed(0)
+    config = getattr(transformers, f"{family}Config")(**{
+        "vocab_size": len(tokenizer), "hidden_size": 16, "intermediate_size": 32,
+        "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 2, "head_dim": 8,
+        "max_position_embeddings": 64, "initializer_range": 0.5, "num_experts_per_tok": 2,
+        "router_aux_loss_coef": coefficient, "pad_token_id": tokenizer.pad_token_id,
+        "bos_token_id": tokenizer.bos_token_id, "eos_token_id": tokenizer.eos_token_id, **own})
+    model = getattr(transformers, f"{family}ForCausalLM")(config)
+    model.set_experts_implementation("eager")  # a grouped product does not know float64
+    models.sample_plainly(model, tokenizer)
+    return model.double(), tokenizer
+
+
 def held(*_: Any) -> Any:
     """Stand in for `fused_forward.tried`: every model keeps its logits."""
     raise fused_forward.HeldLogitsError("the test says so")

@@ -92,11 +92,6 @@ def test_a_token_s_state_is_all_that_came_before_it():
         assert columns["answer"][row] == alone[-1]
 
 
-def test_images_are_refused():
-    with pytest.raises(ValueError, match="images are not supported: train on text"):
-        found(columns=trl_columns() | {"pixel_values": torch.zeros(4)})
-
-
 OF_ALL = update_rules.get("entropy-bonus", target=2.0)
 OF_EACH = update_rules.get("entropy-bonus", target=2.0, prompt_gain=1.5)
 

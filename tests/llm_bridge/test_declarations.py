@@ -108,7 +108,7 @@ def test_what_a_checkpoint_declares_arrives(tmp_path, caplog, case):
                 torch.testing.assert_close(
                     column[place, :count].double(), expected, atol=1e-4, rtol=0)
     if case == "settings that bend":
-        with pytest.raises(ValueError, match=r"generation setting .* or cut them off"):
+        with pytest.raises(ValueError, match=r"generation setting max_time.* or cuts completions off"):
             drawn_step(tmp_path, plain, tokenizer, **SIZE)
         plain.generation_config = transformers.GenerationConfig(eos_token_id=[EOS, PLUS])
     for one in (model, plain):

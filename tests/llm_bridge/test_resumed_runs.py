@@ -19,6 +19,7 @@ from tests.llm_bridge.language_models import (
     StopAt,
     grpo_trainer,
     loaded_llama,
+    low_digit,
     tabular,
     tabular_trainer,
 )
@@ -56,6 +57,8 @@ CASES = {
     "coefficient by forecasts of a moving target": (
         "diverse-bonus", {"target_schedule": schedule, "coefficient": 0.1, "hold": "forecast"}, {}),
     "network covariance": ("clip-cov", {**SMALL["clip-cov"], "covariance": "network"}, {}),
+    "a reference that follows": ("reference-kl", {"coefficient": 0.3}, {
+        "sync_ref_model": True, "ref_model_sync_steps": 1}),
     "reference, two steps a generation": (
         "reference-kl", {"coefficient": 0.1, "base": update_rules.get("kl-cov", ratio=0.2)},
         {"num_iterations": 2}),
@@ -111,6 +114,26 @@ def test_a_resumed_run_is_the_uninterrupted_one(tmp_path, case, every):
         return trainer_of(case, folder, logging_steps=every, **options)
 
     assert_same_run(*cut_and_resumed(make, tmp_path / "cut"), whole, expected)
+
+
+def test_data_are_read_from_the_beginning_where_that_is_asked_for(tmp_path, caplog):
+    """As in transformers: another run than the one that was interrupted, which is told."""
+    logging.getLogger("llm_bridge").propagate = True
+    data = datasets.Dataset.from_dict({"prompt": [f"{row}=" for row in range(3 * LONG)]})
+    read = []
+
+    def reward(prompts, completions, **_):
+        read.append(prompts[0])
+        return low_digit(prompts, completions)
+
+    def make(folder, **options):
+        return trainer_of("Adam, decaying rate", folder, train_dataset=data, reward=reward, **options)
+
+    for skips, next_prompt in ((False, f"{3 * CUT}="), (True, "0=")):
+        read.clear()
+        cut_and_resumed(make, tmp_path / str(skips), ignore_data_skip=skips)
+        assert (len(read), read[CUT]) == (LONG, next_prompt)
+        assert ("from the beginning again" in caplog.text) is skips
 
 
 def test_a_watched_run_goes_on_watching(tmp_path):

@@ -4,13 +4,16 @@ import dataclasses
 
 import numpy as np
 import pytest
+import torch
 
 from entropy_theory import update_rules
+from entropy_theory.schedules import Points
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.modifier import Modifier
 from entropy_theory.update_rules.rule import Needs, update_rule
 from simulations.engine import Dynamics, simulate
 from tests.llm_bridge.language_models import tabular_trainer
+from tests.llm_bridge.recorded_steps import recorded
 
 
 @update_rule("spy")
@@ -49,3 +52,17 @@ def test_step_and_seed_are_the_simulators(tmp_path, steps_per_batch, options):
         # declares, on batches of its own.
         simulated, trained = (list(dict.fromkeys(spy.seen[asked])) for spy in spies)
         assert simulated[-len(expected) :] == trained == expected
+
+
+def test_a_scheduled_coefficient_moves_within_a_generation(tmp_path):
+    """At each of two optimizer steps on the same completions, in the step and in its record."""
+    records = []
+    schedule = Points(points=((0, 0.5), (1, 0.1), (2, 0.4)))
+    rule = update_rules.get("entropy-bonus", coefficient_schedule=schedule)
+    made = tabular_trainer(tmp_path, rule, steps=2, num_iterations=2, on_step=records.append)
+    steps = recorded(made)
+    assert [record["coefficient"] for record in records] == [0.5, 0.1]
+    plain = update_rules.get("entropy-bonus", coefficient=1.0)
+    for (part,), coefficient in zip(steps, (0.5, 0.1), strict=True):
+        unit = plain.state_terms(part.batch)["entropy"]
+        torch.testing.assert_close(part.state_terms["entropy"], coefficient * unit)

@@ -39,10 +39,10 @@ def test_what_is_no_rule_is_named_with_what_is_one(tmp_path):
 
 
 @pytest.mark.parametrize("options", [
-    {"beta": 0.04}, {"importance_sampling_level": "sequence"}, {"generation_kwargs": {"top_k": 3}}])
+    {"beta": 0.04}, {"importance_sampling_level": "sequence"}, {"generation_kwargs": {"max_time": 3}}])
 def test_options_that_the_rule_or_the_sampler_overrules_are_refused(tmp_path, options):
     (name, value), = options.items()
-    with pytest.raises(ValueError, match="top_k" if isinstance(value, dict) else name):
+    with pytest.raises(ValueError, match="max_time" if isinstance(value, dict) else name):
         tabular_trainer(tmp_path, update_rules.get("grpo"), **options)
 
 

@@ -79,6 +79,23 @@ def test_the_second_batch_is_sampled_from_the_rules_target(tmp_path):
     assert made.generation_config.top_p == 1.0
 
 
+def test_samples_are_cut_where_trl_cuts_them(tmp_path):
+    """To the head of the policy; what is recorded of it is the entropy of the whole."""
+    records = []
+    made = tabular_trainer(tmp_path, update_rules.get("grpo"), samples=200, learning_rate=1e-12,
+                           on_step=records.append, top_p=0.5)
+    logits = made.model.table.weight.detach().numpy().copy()
+    prob = policy.softmax(logits)
+    ((part,),) = recorded(made)
+    state = part.inputs["prompt_ids"][:, -1].numpy()
+    action = part.inputs["completion_ids"][:, 0].numpy()
+    assert ((prob[state] * (prob[state] > prob[state, action][:, None])).sum(-1) < 0.5).all()
+    whole = policy.entropy(logits[state]).mean()
+    assert records[0]["entropy"] == pytest.approx(whole, abs=1e-6)
+    kept = np.where(np.isin(np.arange(prob.shape[1]), action), logits[state[0]], -np.inf)
+    assert policy.entropy(kept[None])[0] < 0.9 * policy.entropy(logits[state[:1]])[0]
+
+
 class Forbids(transformers.LogitsProcessor):
     def __init__(self, token):
         self.token = token

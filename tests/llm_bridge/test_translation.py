@@ -2,6 +2,8 @@
 own loss. What departs is in test_departures.py.
 """
 
+import logging
+
 import pytest
 import trl
 
@@ -83,6 +85,27 @@ def test_samples_of_vllm_are_corrected_as_in_trl(tmp_path, mode, checkpointing):
     for own, other in zip(found, expected, strict=True):
         assert difference(own, other) <= SAME
     assert difference(found[0], plain[0]) > 0.05
+
+
+def test_a_reference_follows_the_policy_as_in_trl(tmp_path):
+    """The second generation is scored by a reference that the first step has mixed into."""
+    options = {"beta": 0.3, "num_iterations": 1, "sync_ref_model": True, "ref_model_sync_steps": 1}
+    found, expected, _ = both(tmp_path, options)
+    for own, other in zip(found, expected, strict=True):
+        assert difference(own, other) <= SAME
+    rests, _ = trained(tmp_path, EntropyTrainer, {**options, "sync_ref_model": False}, rule=from_trl)
+    assert difference(found[1], rests[1]) > 1e-3
+
+
+@pytest.mark.parametrize("prepare", [lambda _: None, as_by_vllm])
+def test_samples_that_are_cut_are_trained_on_as_in_trl(tmp_path, caplog, prepare):
+    """By the log-probabilities of the whole softmax, and where the sampler gives its own, corrected."""
+    logging.getLogger("llm_bridge").propagate = True
+    options = {"top_p": 0.9, "top_k": 12, "learning_rate": 0.01}
+    found, expected, _ = both(tmp_path, options, prepare=prepare)
+    for own, other in zip(found, expected, strict=True):
+        assert difference(own, other) <= SAME
+    assert "not drawn from the policy that is trained (top_k=12, top_p=0.9)" in caplog.text
 
 
 def test_a_plain_configuration_is_a_rule(tmp_path):

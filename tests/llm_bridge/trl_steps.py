@@ -75,24 +75,26 @@ def as_by_vllm(made: Any) -> None:
 
 
 def both(
-    folder: Path, options: dict[str, Any], reward: Any = judge, prepare: Any = lambda _: None
+    folder: Path, options: dict[str, Any], reward: Any = judge, prepare: Any = lambda _: None,
+    make: Any = llama,
 ) -> tuple[Any, Any, Any]:
     """The steps of our trainer under the rule that the options describe, those of TRL's, and that one."""
-    expected, theirs = trained(folder, trl.GRPOTrainer, options, reward, prepare)
-    found, _ = trained(folder, EntropyTrainer, options, reward, prepare, rule=from_trl)
+    expected, theirs = trained(folder, trl.GRPOTrainer, options, reward, prepare, make)
+    found, _ = trained(folder, EntropyTrainer, options, reward, prepare, make, rule=from_trl)
     return found, expected, theirs
 
 
-def trained(folder, kind, options, reward=judge, prepare=lambda _: None, **more):
+def trained(folder, kind, options, reward=judge, prepare=lambda _: None, make=llama, **more):
     """The changes of the weights at two steps on one generation, and the trainer, after ``prepare``."""
-    model, tokenizer = llama()
+    model, tokenizer = make()
     # Both load the reference that the model names.
     path = folder / "start"
     if not path.exists():
         model.save_pretrained(path)
         tokenizer.save_pretrained(path)
-    model = type(model).from_pretrained(path, dtype=torch.float64)
-    model.generation_config = llama()[0].generation_config
+    # Grouped products of experts do not know float64.
+    model = type(model).from_pretrained(path, dtype=torch.float64, experts_implementation="eager")
+    model.generation_config = make()[0].generation_config
     arguments = trl.GRPOConfig(**{
         "output_dir": str(folder / "run"), "use_cpu": True, "bf16": False, "logging_steps": 1,
         "per_device_train_batch_size": ROWS, "num_generations": GROUP,
