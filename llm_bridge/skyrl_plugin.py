@@ -62,7 +62,11 @@ def make_rule(name: str, options: Mapping[str, Any]) -> UpdateRule:
 
 def _lacking(rule: UpdateRule) -> str:
     why = ""
-    if columns := sorted({*rule.needs.columns, *rule.needs.moves}):
+    if rule.controller() is not None:
+        why = "it learns from a second batch, sampled at another temperature, and SkyRL's trainer samples one"
+    elif verl_rules.compares_answers(rule):
+        why = "it reads rewards and prompts, which SkyRL does not show to a policy loss"
+    elif columns := sorted({*rule.needs.columns, *rule.needs.moves}):
         why = f"it reads {', '.join(columns)}, which SkyRL does not show to a policy loss"
     elif verl_rules.needs_whole_batch(rule):
         why = ("it takes statistics over the whole mini-batch, and SkyRL shows a policy loss one "
@@ -97,8 +101,8 @@ def rule_of(config: Any, name: str) -> UpdateRule:
     """Return a rule by name, with the options that SkyRL's configuration of the algorithm has for it.
 
     Raises:
-        ValueError: as `make_rule`, a sampling temperature other than 1, an option of SkyRL that the
-            rule does not read, or one that would add a second term to the rule's objective.
+        ValueError: as `make_rule`, an option of SkyRL that the rule does not read, or one that would add
+            a second term to the rule's objective.
     """
     rule = make_rule(name, verl_rules.plain(getattr(config, "rule_options", {})))
     for path, default in _UNREAD.items():
@@ -111,10 +115,6 @@ def rule_of(config: Any, name: str) -> UpdateRule:
         if getattr(config, f"use_{term}") and getattr(config, f"{term}_coef") != 0:
             raise ValueError(
                 f"use_{term}=true would add a term to '{name}': set trainer.algorithm.use_{term}=false")
-    if config.temperature not in (None, 1):
-        raise ValueError(
-            f"SkyRL scores at the sampling temperature ({config.temperature:g}), and rules read "
-            "log-probabilities at temperature 1: set generator.sampling_params.temperature=1")
     return rule
 
 

@@ -36,7 +36,7 @@ import functools
 import importlib.util
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -48,11 +48,12 @@ from llm_bridge.objective.loss import clamped_fraction
 from llm_bridge.verl_batches import (
     clamped_entropy_of,
     objective_and_metrics,
-    of_all_ranks,
     prepared_columns,
+    sequence_ids,
     shown_clamped_entropy,
     token_batch,
 )
+from llm_bridge.verl_columns import KINDS, add_batch_columns, add_columns, carried, names_of
 from llm_bridge.verl_rules import (
     COEFFICIENT,
     PREFIX,
@@ -60,8 +61,8 @@ from llm_bridge.verl_rules import (
     WORKER,
     cached_rule,
     check_actor,
-    check_temperature,
     check_unread,
+    compares_answers,
     known_coefficient,
     known_step,
     make_rule,
@@ -71,7 +72,10 @@ from llm_bridge.verl_rules import (
     rule_of,
 )
 
-__all__ = ["add_columns", "make_rule", "policy_loss_config", "policy_loss_for", "register", "rule_loss"]
+__all__ = [
+    "add_batch_columns", "add_columns", "make_rule", "policy_loss_config", "policy_loss_for", "register",
+    "rule_loss", "unit_loss",
+]
 
 Loss = tuple[torch.Tensor, dict[str, Any]]
 
@@ -133,10 +137,10 @@ def policy_loss_for(name: str) -> Callable[..., Loss]:
         options = plain(config.policy_loss.get("rule_options") or {})
         rule = cached_rule(PREFIX + name, json.dumps(options, sort_keys=True))
         check_unread(config, rule)
-        if needs_model_output(rule):
+        if needs_model_output(rule) or compares_answers(rule):
             raise ValueError(
-                f"'{PREFIX}{name}' needs entropies or reference log-probabilities, which verl does "
-                f"not show to a policy loss: set {WORKER}"
+                f"'{PREFIX}{name}' needs entropies, reference log-probabilities, rewards or a second batch, "
+                f"which verl does not show to a policy loss: set {WORKER}"
             )
         if config.policy_loss.get("forecast_every"):
             raise ValueError(f"policy_loss.forecast_every is read by the worker alone: set {WORKER}")
@@ -150,6 +154,8 @@ def policy_loss_for(name: str) -> Callable[..., Loss]:
         )
         if needs_whole_batch(rule):
             _check_whole(batch, rule, config.global_batch_info)
+            ids = sequence_ids(old_log_prob, response_mask)
+            batch = batch.replace(sequence=ids.expand(batch.mask.shape))
             if bool(batch.mask.any()):
                 batch = batch.with_prepared(**prepared_columns(batch, rule))
         return _loss_and_metrics(
@@ -194,7 +200,8 @@ def rule_loss(
         info[name] = data[name]
     info["loss_scale_factor"] = config.loss_scale_factor
     batch, correction = _micro_batch(config, rule, model_output, data)
-    loss, metrics = _loss_and_metrics(batch, rule, config.loss_agg_mode, info, correction)
+    kinds = data[KINDS] if KINDS in names_of(data) else None
+    loss, metrics = _loss_and_metrics(batch, rule, config.loss_agg_mode, info, correction, kinds)
     # Shares of tokens become those of the mini-batch: summed over micro-batches, averaged over ranks.
     share = info["dp_size"] * float(batch.mask.sum()) / info["batch_num_tokens"]
     found = {
@@ -206,6 +213,28 @@ def rule_loss(
         found["actor/coefficient"] = Metric(
             value=float(batch.coefficient[0, 0]), aggregation=AggregationType.MEAN)
     return loss, found
+
+
+def unit_loss(
+    config: Any, model_output: Any = None, data: Any = None, dp_group: Any = None, *,
+    student_logits: torch.Tensor | None = None,
+) -> Any:
+    """Compute what a unit of the coefficient that the rule adapts adds to the loss of `rule_loss`.
+
+    A rule is affine in it, so that this is the difference of the losses at 1 and at 0. Arguments are those
+    of `rule_loss`, after which it is called, on the same micro-batches.
+    """
+    if student_logits is not None:
+        return rule_loss(config, data=data, student_logits=student_logits)
+    rule = rule_of(config.policy_loss)
+    batch, correction = _micro_batch(config, rule, model_output, data)
+    kinds = data[KINDS] if KINDS in names_of(data) else None
+    info = {**config.global_batch_info,
+            **{name: data[name] for name in ("dp_size", "batch_num_tokens", "global_batch_size")}}
+    one, none = (
+        _loss_and_metrics(batch.replace(coefficient=torch.full_like(batch.weight, value)), rule,
+                          config.loss_agg_mode, info, correction, kinds)[0] for value in (1.0, 0.0))
+    return one - none, {}
 
 
 def _micro_batch(
@@ -221,95 +250,26 @@ def _micro_batch(
     clamped = (
         None if clamped_fraction(rule) is None else shown_clamped_entropy(model_output, data, rule)
     )
-    present = [str(name) for name in data.keys()]  # noqa: SIM118, a TensorDict iterates over rows
-    columns = {name: data[name] for name in present if name.startswith(PREFIX)}
-    fields = ["response_mask", "old_log_probs", "advantages"]
-    fields += [name for name in ("rollout_is_weights", "ref_log_prob") if name in present]
-    padded = data.select(*fields).to_padded_tensor()
+    present = names_of(data)
+    names = ["response_mask", "old_log_probs", "advantages"]
+    names += [name for name in ("rollout_is_weights", "ref_log_prob") if name in present]
+    padded = data.select(*names).to_padded_tensor()
+    further, prepared = carried(data, log_prob)
     batch = token_batch(
         padded["old_log_probs"], log_prob, padded["advantages"], padded["response_mask"],
         entropy=entropy, clamped_entropy=clamped,
         reference_log_prob=padded.get("ref_log_prob", None),
         coefficient=known_coefficient(rule, data[COEFFICIENT] if COEFFICIENT in present else None),
         step=known_step(rule, data[STEP] if STEP in present else None),
-        seed=config.data_loader_seed,
+        seed=config.data_loader_seed, **further,
     )
-    width = batch.mask.shape[1]
-    batch = batch.with_prepared(**{
-        name.removeprefix(PREFIX): torch.nn.functional.pad(
-            column, (0, max(width - column.shape[1], 0)))[:, :width].to(log_prob.device)
-        for name, column in columns.items()
-    })
-    if needs_whole_batch(rule) and not columns:
+    if needs_whole_batch(rule) and not prepared:
         raise ValueError(
             f"'{PREFIX}{rule.name}' selects tokens over the whole mini-batch, and this micro-batch "
             f"lacks the columns that say which: set {WORKER}"
         )
+    batch = batch.with_prepared(**prepared)
     return batch, padded.get("rollout_is_weights", None)
-
-
-def add_columns(
-    data: Any, config: Any, *, step: int | None, coefficient: float | None = None, group: Any = None,
-    on_policy: bool = False,
-) -> None:
-    """Let the rule see the mini-batch of all ranks, before it is cut, and add what it found.
-
-    Args:
-        data: this rank's part of a mini-batch; columns [sequences, positions] are added to it, which
-            are cut with it.
-        config: the actor's configuration.
-        step: number of optimizer steps that the run has taken before this one; None if not known.
-        coefficient: what the rule's controller chose for the batch; None if it has none.
-        group: data-parallel process group; None for one rank.
-        on_policy: whether the samples of the mini-batch are used for this step only.
-
-    Raises:
-        ValueError: as `check_actor` and `check_temperature`, and an unknown step or coefficient where
-            the rule reads it.
-    """
-    rule = rule_of(config.policy_loss)
-    check_actor(config, rule)
-    counted = known_step(rule, step)
-    coefficient = known_coefficient(rule, coefficient)
-    check_temperature(data)
-    padded = data.select("response_mask", "old_log_probs", "advantages").to_padded_tensor()
-    names = ("old_log_probs", "advantages", "response_mask")
-    own = [padded[name].detach().cpu() for name in names]
-    world, rank = of_all_ranks(own, group)
-    tokens = sum(int(columns[2].bool().sum()) for columns in world)
-    for warning in rule.warnings(on_policy=on_policy, tokens=tokens):
-        _warn_once(warning)
-    from verl.utils import tensordict_utils
-
-    if step is not None:
-        tensordict_utils.assign_non_tensor(data, **{STEP: step})
-    if coefficient is not None:
-        tensordict_utils.assign_non_tensor(data, **{COEFFICIENT: coefficient})
-    if clamped_fraction(rule) is not None:
-        tensordict_utils.assign_non_tensor(data, distillation_use_topk=True)
-    if not needs_whole_batch(rule):
-        return
-    width = max(columns[0].shape[1] for columns in world)
-    old_log_prob, advantages, mask = (
-        torch.cat([torch.nn.functional.pad(c, (0, width - c.shape[1])) for c in parts_])
-        for parts_ in zip(*world, strict=True)
-    )
-    batch = token_batch(
-        old_log_prob.double(), old_log_prob.double(), advantages.double(), mask,
-        step=counted, seed=config.data_loader_seed,
-    )
-    start = sum(len(columns[0]) for columns in world[:rank])
-    rows, positions = own[0].shape
-    for name, column in prepared_columns(batch, rule).items():
-        column = column[start : start + rows, :positions]
-        if column.is_floating_point():
-            column = column.to(own[0].dtype)
-        data[PREFIX + name] = column.contiguous().to(padded["advantages"].device)
-
-
-@functools.lru_cache(maxsize=64)
-def _warn_once(warning: str) -> None:
-    logging.getLogger(__name__).warning(warning)
 
 
 def _check_whole(batch: TokenBatch, rule: UpdateRule, info: Mapping[str, Any]) -> None:
@@ -325,19 +285,30 @@ def _check_whole(batch: TokenBatch, rule: UpdateRule, info: Mapping[str, Any]) -
 
 def _loss_and_metrics(
     batch: TokenBatch, rule: UpdateRule, loss_agg_mode: str, info: Mapping[str, Any],
-    correction: torch.Tensor | None,
+    correction: torch.Tensor | None, kinds: Sequence[int] | None = None,
 ) -> Loss:
     """Return the loss in verl's aggregation, and what a log should show of this micro-batch.
 
     Its gradient is minus the rule's step, as `llm_bridge.objective.loss.policy_loss`; its value, minus
     the mean score. A correction (verl's rollout_is_weights) multiplies all of a token's terms.
+
+    Args:
+        kinds: the numbers of ordinary and of tempered tokens in the mini-batch; None without a second
+            batch. verl aggregates the ordinary rows, as if they were all. The rule averages the others
+            over their tokens, and nobody corrects them: that would undo what they are drawn for.
     """
     from verl.trainer.ppo.core_algos import agg_loss
 
     by_token, shown = objective_and_metrics(batch, rule)
+    info, second = dict(info), torch.zeros((), device=by_token.device)
+    if kinds is not None:
+        info["batch_num_tokens"] = max(kinds[0], 1)
+        if kinds[1]:
+            second = torch.where(batch.is_tempered, -by_token, 0.0).sum() * info["dp_size"] / kinds[1]
     if correction is not None:
         by_token = by_token * correction.detach()
-    loss = agg_loss(loss_mat=-by_token, loss_mask=batch.mask, loss_agg_mode=loss_agg_mode, **info)
+    loss = agg_loss(
+        loss_mat=-by_token, loss_mask=batch.is_ordinary, loss_agg_mode=loss_agg_mode, **info) + second
     return loss, {f"actor/{name}": value for name, value in shown.items()}
 
 

@@ -99,13 +99,3 @@ def test_the_hook_names_what_it_does_not_see(name, options):
 def test_the_worker_refuses_what_would_change_the_rule(config, message):
     with pytest.raises(ValueError, match=message):
         verl_plugin.add_columns(engine_data(random_batch()), config, step=0)
-
-
-def test_another_sampling_temperature_is_refused():
-    """verl scores at it, and then nothing is what the rules mean by a log-probability."""
-    data = engine_data(random_batch())
-    from verl.utils import tensordict_utils
-
-    tensordict_utils.assign_non_tensor(data, temperature=0.7)
-    with pytest.raises(ValueError, match=r"temperature \(0.7\).*rollout.temperature=1"):
-        verl_plugin.add_columns(data, ours("kl-cov"), step=0)
