@@ -45,6 +45,7 @@ from entropy_theory import update_rules
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import UpdateRule
 from llm_bridge.objective.loss import clamped_fraction
+from llm_bridge.trainer.run_numbers import check_tempered_fraction
 from llm_bridge.verl_batches import (
     clamped_entropy_of,
     objective_and_metrics,
@@ -84,7 +85,8 @@ Loss = tuple[torch.Tensor, dict[str, Any]]
 
 
 def policy_loss_config(
-    rule_options: Mapping[str, Any] | None = None, forecast_every: int = 0, **fields: Any
+    rule_options: Mapping[str, Any] | None = None, forecast_every: int = 0,
+    tempered_fraction: float = 1.0, **fields: Any,
 ) -> Any:
     """Make verl's PolicyLossConfig with the options of a rule, as a ``_target_`` of its configuration.
 
@@ -92,12 +94,13 @@ def policy_loss_config(
         rule_options: the rule's.
         forecast_every: distance between optimizer steps whose change of the entropy is forecast and
             measured (`verl_forecast`); 0: none is.
+        tempered_fraction: share of the prompts that a rule with a second batch has answered again.
         fields: PolicyLossConfig's own.
 
     Raises:
         ImportError: no verl is installed.
         ValueError: an unknown rule, options that it cannot have under verl, a distance that is no whole
-            number of at least 0, or one with a loss of verl's own.
+            number of at least 0, or one with a loss of verl's own; a share that is none, or of no batch.
     """
     _need_verl()
     from verl.workers.config import PolicyLossConfig
@@ -111,9 +114,9 @@ def policy_loss_config(
             f"policy_loss.loss_mode={PREFIX}..., or leave it at 0")
     config = PolicyLossConfig(**fields)
     config.rule_options = plain(rule_options or {})
-    config.forecast_every = forecast_every
+    config.forecast_every, config.tempered_fraction = forecast_every, tempered_fraction
     if config.loss_mode.startswith(PREFIX):
-        rule_of(config)
+        check_tempered_fraction(tempered_fraction, rule_of(config))
     return config
 
 

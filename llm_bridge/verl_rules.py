@@ -89,7 +89,7 @@ def make_rule(name: str, options: Mapping[str, Any], engine: Engine | None = Non
     """
     engine = VERL if engine is None else engine
     table = {"name": name, **options}
-    rule = rule_options.from_table(table)
+    rule = rule_options.from_table(_with_normalization(table))
     parts = components(rule)
     for path, part in parts:
         for option in options_of(table, path):
@@ -103,6 +103,15 @@ def make_rule(name: str, options: Mapping[str, Any], engine: Engine | None = Non
     # Without length factors: the engine puts them in.
     return map_options(rule,
         lambda part, option, value: "token-mean" if option == "normalization" else value)
+
+
+def _with_normalization(table: dict[str, Any]) -> dict[str, Any]:
+    """Give the base of AEPO's form 'code' the only normalization that it takes."""
+    if table.get("form") != "code":
+        return table
+    base = table.get("base", "grpo")
+    base = dict(base) if isinstance(base, Mapping) else {"name": base}
+    return {**table, "base": {"normalization": "token-mean", **base}}
 
 
 def _lacking(rule: UpdateRule) -> str:
@@ -218,6 +227,12 @@ def check_actor(config: Any, rule: UpdateRule) -> None:
         raise ValueError(
             f"kl_loss_coef={config.kl_loss_coef} would add a term to '{PREFIX}{rule.name}': set it to "
             "0 and use 'entropy-theory/reference-kl' with the rule as its base"
+        )
+    if config.loss_agg_mode != "token-mean" and any(
+            isinstance(part, Aepo) and part.form == "code" for _, part in components(rule)):
+        raise ValueError(
+            f"form 'code' of '{PREFIX}{rule.name}' averages both batches over tokens: set "
+            "actor_rollout_ref.actor.loss_agg_mode=token-mean"
         )
     if rule.controller() is not None and config.shuffle:
         raise ValueError(

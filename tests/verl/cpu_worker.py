@@ -29,3 +29,7 @@ class CpuWorker(ActorRolloutRefWorker):
         """All weights, put together from the shards of all ranks."""
         return {name: weight.full_tensor().detach().clone()
                 for name, weight in self.actor.engine.module.named_parameters()}
+
+    @register(dispatch_mode=Dispatch.ONE_TO_ALL, blocking=False)
+    async def update_weights(self, global_steps: int | None = None, mode: str = "auto") -> None:
+        """There are no servers to hand weights to."""
