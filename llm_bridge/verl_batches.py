@@ -14,7 +14,6 @@ from llm_bridge.objective.batches import prefix_states
 from llm_bridge.objective.loss import clamped_fraction, detached, objective
 from llm_bridge.verl_rules import PREFIX, WORKER
 
-
 OF_ANSWERS = ("groups_without_signal", "right_answer_spread", "prompt_shortfall", "tempered_sequences",
               "tempered_positive_share")
 """The metrics of rules that are statistics of sequences and not of tokens."""
@@ -27,9 +26,9 @@ def token_batch(
 ) -> TokenBatch:
     """Return verl's columns [sequences, positions] as update rules read them.
 
-    The run's seed is ``actor.data_loader_seed``, the only one that verl shows to a worker. Further columns
-    have the names of a TokenBatch's. Without ``reward`` that of a sequence is not known, and its place is
-    taken by the advantage, for rules that read none.
+    The run's seed is ``actor.data_loader_seed``, the only one that verl shows to a worker. Further
+    columns have the names of a TokenBatch's. Without ``reward`` that of a sequence is not known, and its
+    place is taken by the advantage, for rules that read none.
     """
     mask, tempered = response_mask.bool(), further.get("tempered")
     tokens = mask.sum() if tempered is None else torch.where(

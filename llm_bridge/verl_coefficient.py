@@ -5,8 +5,8 @@ Mean entropies of the response tokens, per sequence and then over the sequences 
 - a controller that reads the entropy takes the one that verl's trainer puts into the batch with the old
   log-probabilities;
 - one that reads the clamped entropy (``aent``) has verl's engine make a forward pass over the batch;
-- one that holds its target by forecasts is also shown the sums of what `verl_forecast` said of the steps on
-  the batch before.
+- one that holds its target by forecasts is also shown the sums of the forecasts (`verl_forecast`) of
+  the steps on the batch before.
 
 A second batch (`verl_second_batch`) is not observed. Where prompts have targets of their own, means are
 those of entropies less the prompts' offsets.

@@ -1,11 +1,11 @@
 """What a rule sees of verl's batches before they are cut, and leaves in them as columns.
 
-- Of a batch, `add_batch_columns`: reward, prompt, target and kind of its sequences, and what rules prepare
-  that compare the answers of a prompt: verl cuts a batch into mini-batches across prompts.
+- Of a batch, `add_batch_columns`: reward, prompt, target and kind of its sequences, and what rules
+  prepare that compare the answers of a prompt: verl cuts a batch into mini-batches across prompts.
 - Of a mini-batch of all ranks, `add_columns`: the rest of what rules prepare.
 
-Columns travel with verl's batch: those of a `TokenBatch`, [sequences, 1], under COLUMN, and prepared ones,
-[sequences, positions], under PREPARED.
+Columns travel with verl's batch: those of a `TokenBatch`, [sequences, 1], under COLUMN, and prepared
+ones, [sequences, positions], under PREPARED.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ def add_batch_columns(
         data[COLUMN + "group"] = torch.tensor(ids, device=scores.device)[:, None]
     elif compares_answers(rule) or rule.controller() is not None:
         raise ValueError(
-            f"'{PREFIX}{rule.name}' reads rewards and prompts, which verl's trainer did not put into this "
-            "batch: set trainer.use_v1=true")
+            f"'{PREFIX}{rule.name}' reads rewards and prompts, which verl's trainer did not put into "
+            "this batch: set trainer.use_v1=true")
     if TEMPERED in present:
         for name in (TEMPERATURE, TEMPERED):
             data[COLUMN + name] = data[name].reshape(-1, 1)
@@ -141,8 +141,8 @@ def add_columns(
     present = names_of(data)
     if compares_answers(rule) and not any(_compares(name, rule) for name in present):
         raise ValueError(
-            f"'{PREFIX}{rule.name}' compares the answers of a prompt, of which a mini-batch may hold a part: "
-            "train by train_mini_batch")
+            f"'{PREFIX}{rule.name}' compares the answers of a prompt, of which a mini-batch may hold a "
+            "part: train by train_mini_batch")
     if "sequence" in rule.needs.reads:
         padded = data.select("old_log_probs").to_padded_tensor()["old_log_probs"]
         data[COLUMN + "sequence"] = sequence_ids(padded, own_mask)
@@ -153,7 +153,8 @@ def add_columns(
     if not tokens:
         return {}
     prepared = prepared_columns(batch, rule)
-    _keep(data, {name: column for name, column in prepared.items() if PREPARED + name not in present}, own)
+    new = {name: column for name, column in prepared.items() if PREPARED + name not in present}
+    _keep(data, new, own)
     return {} if rule.controller() is None else _metrics(batch.with_prepared(**prepared), rule)
 
 
@@ -176,7 +177,7 @@ def carried(data: Any, like: torch.Tensor) -> tuple[dict[str, Any], dict[str, to
 
 
 def ordinary(data: Any) -> torch.Tensor:
-    """Return the mask of the ordinary rows' response tokens, [sequences, positions]: no second batch's."""
+    """Return the mask of the ordinary rows' response tokens, [sequences, positions]."""
     mask = data.select("response_mask").to_padded_tensor()["response_mask"].bool()
     tempered = COLUMN + TEMPERED
     return mask & ~data[tempered].to(mask.device) if tempered in names_of(data) else mask
@@ -190,7 +191,7 @@ def names_of(data: Any) -> list[str]:
 def _of_all_ranks(
     data: Any, rule: UpdateRule, config: Any, *, step: int, group: Any
 ) -> tuple[TokenBatch, tuple[slice, int]]:
-    """Return the rows of all ranks as the rule reads them, and which of them are this rank's, and how wide.
+    """Return the rows of all ranks as the rule reads them, which are this rank's, and their width.
 
     Raises ValueError where the rule reads entropies and nobody has scored them.
     """
@@ -198,9 +199,9 @@ def _of_all_ranks(
     if tells_prompts_apart(rule):
         if "entropy" not in names_of(data):
             raise ValueError(
-                f"prompt_gain of '{PREFIX}{rule.name}' reads the entropies that verl's trainer scores with "
-                "the old log-probabilities, and this batch has none: set trainer.use_v1=true, and leave "
-                "algorithm.rollout_correction.bypass_mode at false")
+                f"prompt_gain of '{PREFIX}{rule.name}' reads the entropies that verl's trainer scores "
+                "with the old log-probabilities, and this batch has none: set trainer.use_v1=true, and "
+                "leave algorithm.rollout_correction.bypass_mode at false")
         names.append("entropy")
     padded = data.select(*names).to_padded_tensor()
     own = {name: padded[name].detach().cpu() for name in names}
@@ -242,7 +243,7 @@ def _id_of(uid: Any) -> int:
 
 
 def _compares(column: str, rule: UpdateRule) -> bool:
-    """Whether a prepared column compares the answers of prompts: a surprise, or a prompt's coefficient."""
+    """Whether a prepared column compares answers: it is a surprise, or a prompt's coefficient."""
     return compares_answers(rule) and column.endswith(("diverse-bonus.gain", ".prompt"))
 
 

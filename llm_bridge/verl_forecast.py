@@ -12,8 +12,8 @@ A rule that holds its target by forecasts (``hold=forecast``) has every step for
 pass after it, and with a second forward and backward pass: of what a unit of its coefficient adds to the
 loss (`verl_plugin.unit_loss`), whose gradient under the optimizer's scaling says what it does to entropy.
 
-The mean is over the response tokens of a sequence, then over the sequences of all ranks, those of a second
-batch left out.
+The mean is over the response tokens of a sequence, then over the sequences of all ranks. Those of a
+second batch are left out.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def check_engine(engine: Any) -> None:
         try:
             readable(engine.optimizer)
         except UnreadableStepError:
-            lacking = (f"it cannot read the step of {type(engine.optimizer).__name__} before it is taken: "
-                       "set actor_rollout_ref.actor.optim.optimizer_impl=torch.optim and "
+            lacking = (f"it cannot read the step of {type(engine.optimizer).__name__} before it is "
+                       "taken: set actor_rollout_ref.actor.optim.optimizer_impl=torch.optim and "
                        "optimizer=AdamW, Adam or SGD")
     if lacking:
         raise ValueError(f"no step can be forecast, as forecast_every or hold=forecast asks: {lacking}")
@@ -153,7 +153,7 @@ class StepForecast:
             lambda: self._engine.forward_backward_batch(data, loss, forward_only=False))
 
     def _along(self, gradient: Slope, slope: Slope) -> float:
-        """Return what a step of the optimizer's by this part of its gradient does to the entropy, nats."""
+        """Return what the optimizer's step by this part of its gradient does to the entropy, nats."""
         step = OptimizerStep(self._engine.optimizer, self._gradient.parameters)
         return -self._gradient.sum_over_ranks([sum(
             self._gradient.products({"": addends.scale * gradient.parts[place]}, slope, place)[""]

@@ -17,13 +17,14 @@ What each side decides:
 
 verl shows a policy loss one micro-batch at a time, without entropies. That is enough for
 ``reinforce``, ``grpo``, ``gspo`` and ``clip-higher``. The last line above puts `rule_loss` in the
-place of verl's loss and lets a rule see the mini-batch of all ranks before it is cut; ``clip-cov``,
-``kl-cov``, ``entropy-bonus``, ``entropy-advantage``, ``reference-kl`` and ``aent`` need it, and so does
-what adapts a coefficient (`verl_coefficient`). ``aent`` gets the logits for its clamped entropy from
-verl's FSDP engine, which hands them to the loss where top-k distillation is asked for. ``aepo``,
-``natural-gradient``, ``diverse-bonus`` and coefficients held by forecasts are refused, with the reason.
-With ``+actor_rollout_ref.actor.policy_loss.forecast_every=10`` the worker logs what every tenth step is
-to do to the entropy, and what it did (`verl_forecast`).
+place of verl's loss and lets a rule see the batch and the mini-batch of all ranks before they are cut
+(`verl_columns`): all other rules need it, and so does what adapts a coefficient (`verl_coefficient`).
+``aent`` gets the logits for its clamped entropy from verl's FSDP engine, which hands them to the loss
+where top-k distillation is asked for. ``aepo`` needs the trainer of `verl_second_batch` too.
+``natural-gradient`` is refused, with the reason. The policy is softmax(logits / T), where
+``actor_rollout_ref.rollout.temperature`` is T: verl samples and scores it. With
+``+actor_rollout_ref.actor.policy_loss.forecast_every=10`` the worker logs what every tenth step is to do
+to the entropy, and what it did (`verl_forecast`).
 
 The optimizer step that a rule sees (`TokenBatch.step`) is counted by the worker, over verl's checkpoints
 too; without it, and where a checkpoint lacks the count, a rule that reads the step is refused. The seed
@@ -32,7 +33,6 @@ is ``actor.data_loader_seed``, the only one that verl shows to a worker.
 
 from __future__ import annotations
 
-import functools
 import importlib.util
 import json
 import logging
@@ -142,8 +142,8 @@ def policy_loss_for(name: str) -> Callable[..., Loss]:
         check_unread(config, rule)
         if needs_model_output(rule) or compares_answers(rule):
             raise ValueError(
-                f"'{PREFIX}{name}' needs entropies, reference log-probabilities, rewards or a second batch, "
-                f"which verl does not show to a policy loss: set {WORKER}"
+                f"'{PREFIX}{name}' needs entropies, reference log-probabilities, rewards or a second "
+                f"batch, which verl does not show to a policy loss: set {WORKER}"
             )
         if config.policy_loss.get("forecast_every"):
             raise ValueError(f"policy_loss.forecast_every is read by the worker alone: set {WORKER}")
@@ -224,8 +224,8 @@ def unit_loss(
 ) -> Any:
     """Compute what a unit of the coefficient that the rule adapts adds to the loss of `rule_loss`.
 
-    A rule is affine in it, so that this is the difference of the losses at 1 and at 0. Arguments are those
-    of `rule_loss`, after which it is called, on the same micro-batches.
+    A rule is affine in it, so that this is the difference of the losses at 1 and at 0. Arguments are
+    those of `rule_loss`, after which it is called, on the same micro-batches.
     """
     if student_logits is not None:
         return rule_loss(config, data=data, student_logits=student_logits)

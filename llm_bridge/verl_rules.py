@@ -8,8 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-
 from entropy_theory.update_rules import UpdateRule, rule_options
 from entropy_theory.update_rules.aepo import Aepo
 from entropy_theory.update_rules.bonus import Bonus, tells_prompts_apart
@@ -163,7 +161,8 @@ def needs_whole_batch(rule: UpdateRule) -> bool:
 
 def compares_answers(rule: UpdateRule) -> bool:
     """Whether the rule reads which sequences answer one prompt, and what they were rewarded with."""
-    return tells_prompts_apart(rule) or any(isinstance(part, DiverseBonus) for _, part in components(rule))
+    return tells_prompts_apart(rule) or any(
+        isinstance(part, DiverseBonus) for _, part in components(rule))
 
 
 def advantage_options(rule: UpdateRule) -> tuple[str, ...]:

@@ -30,7 +30,12 @@ from omegaconf import open_dict
 from tensordict import TensorDict
 from transfer_queue import KVBatchMeta
 from verl.trainer.ppo.padding_utils import upsample_batch_to_divisible_size
-from verl.trainer.ppo.v1 import AgentLoopManagerTQ, AgentLoopWorkerTQ, PPOTrainerSync, register_trainer
+from verl.trainer.ppo.v1 import (
+    AgentLoopManagerTQ,
+    AgentLoopWorkerTQ,
+    PPOTrainerSync,
+    register_trainer,
+)
 from verl.utils import tensordict_utils
 from verl.utils.config import omega_conf_to_dataclass
 from verl.utils.debug import marked_timer
@@ -49,7 +54,9 @@ STATE = "second_batch.json"
 class TemperedAgentLoopWorker(AgentLoopWorkerTQ.__ray_actor_class__):
     """verl's agent loops, any of them, with the options of sampling that a prompt brings."""
 
-    async def _run_agent_loop(self, sampling_params: dict[str, Any], *arguments: Any, **columns: Any) -> Any:
+    async def _run_agent_loop(
+        self, sampling_params: dict[str, Any], *arguments: Any, **columns: Any
+    ) -> Any:
         own = columns.pop(SAMPLING, None)
         options = sampling_params if own is None else {**sampling_params, **json.loads(own)}
         return await super()._run_agent_loop(options, *arguments, **columns)
@@ -82,13 +89,13 @@ class SecondBatchTrainer(PPOTrainerSync):
         agent = config.actor_rollout_ref.rollout.agent
         if rule is None or self._controller is None:
             raise ValueError(
-                f"trainer_mode=entropy-theory draws a second batch, which loss_mode={loss.loss_mode} does "
-                "not learn from: set trainer.v1.trainer_mode=sync")
+                f"trainer_mode=entropy-theory draws a second batch, which loss_mode={loss.loss_mode} "
+                "does not learn from: set trainer.v1.trainer_mode=sync")
         if agent.get("agent_loop_manager_class") not in (None, "", MANAGER):
             raise ValueError(
-                f"agent_loop_manager_class={agent.agent_loop_manager_class} would not sample a second batch "
-                f"at its temperature: leave it out, or subclass {MANAGER} and its worker in a trainer of "
-                "your own")
+                f"agent_loop_manager_class={agent.agent_loop_manager_class} would not sample a second "
+                f"batch at its temperature: leave it out, or subclass {MANAGER} and its worker "
+                "in a trainer of your own")
         if (config.algorithm.get("rollout_correction") or {}).get("bypass_mode"):
             raise ValueError(
                 "bypass_mode=true takes the sampler's log-probabilities for the policy's, and a second "
@@ -216,7 +223,7 @@ class SecondBatchTrainer(PPOTrainerSync):
         return int(max(group._dispatch_info.get("actor") or group._query_dispatch_info("actor"))) + 1
 
     def _in_mini_batches(self, second: KVBatchMeta, uids: list[str], minis: int) -> KVBatchMeta:
-        """Sort rows by prompt, and fill each mini-batch's part up to one length, as verl fills batches up."""
+        """Sort rows by prompt, and fill mini-batches' parts up to one length, as verl fills batches."""
         each, place = len(uids) // minis, {uid: at for at, uid in enumerate(uids)}
         parts: list[list[int]] = [[] for _ in range(minis)]
         for row in sorted(range(len(second)), key=lambda row: place[second.keys[row].split("_")[0]]):
@@ -230,7 +237,7 @@ class SecondBatchTrainer(PPOTrainerSync):
         return second
 
     def _advantages_of_second(self, second: KVBatchMeta, first: KVBatchMeta) -> KVBatchMeta:
-        """Give a second batch the columns that the first has; nobody corrects its sampler's probabilities."""
+        """Give a second batch the columns that the first has, without a correction of its sampler."""
         algorithm = self.config.algorithm
         with open_dict(algorithm):
             correction = algorithm.get("rollout_correction")

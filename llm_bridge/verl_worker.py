@@ -34,8 +34,8 @@ class RuleTrainingWorker(TrainingWorker):
     """verl's TrainingWorker with `rule_loss` for its ``ppo_loss``, and the rule's columns before it.
 
     It counts optimizer steps, which verl does not, and runs the controller of a rule that adapts its
-    coefficient, with the forecasts that it may hold a target by; verl's checkpoints keep the state of all.
-    Every ``policy_loss.forecast_every``-th step
+    coefficient, with the forecasts that it may hold a target by; verl's checkpoints keep the state of
+    all. Every ``policy_loss.forecast_every``-th step
     it forecasts and measures what the step does to the entropy (`verl_forecast`).
     """
 
@@ -50,8 +50,8 @@ class RuleTrainingWorker(TrainingWorker):
     _forecast_every = 0
     """The distance between steps that are forecast; 0: none is."""
     _forecasts: tuple[float, float] | None = None
-    """The sums, over the steps since the controller was last asked, of forecasts without the coefficient's
-    part and of those of a unit of it; None before the first."""
+    """The sums, over the steps since the controller was last asked, of forecasts without the
+    coefficient's part and of those of a unit of it; None before the first."""
     _batch_metrics: dict[str, float] | None = None
     """What the log says of the batch at hand, which no part of it has."""
 
@@ -88,7 +88,8 @@ class RuleTrainingWorker(TrainingWorker):
         size = tensordict_utils.get(data, key="mini_batch_size", default=None)
         count = tensordict_utils.get(data, key="num_mini_batch", default=None)
         if count is None and size is not None:
-            rows = int((~data[TEMPERED].bool()).sum()) if TEMPERED in verl_columns.names_of(data) else len(data)
+            has_second = TEMPERED in verl_columns.names_of(data)
+            rows = int((~data[TEMPERED].bool()).sum()) if has_second else len(data)
             count = rows * self.engine.get_data_parallel_size() // size
             if rows < len(data):
                 tensordict_utils.pop(data, key="mini_batch_size")

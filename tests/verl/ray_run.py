@@ -1,17 +1,19 @@
-"""Run by test_ray: verl's own trainer under Ray, on processes without an accelerator, from prompts to weights.
+"""Run by test_ray: verl's own trainer under Ray, without an accelerator, from prompts to weights.
 
     python -m tests.verl.ray_run FOLDER RANKS...
 
-The trainer, its dataset, agent loops, reward workers, replay buffer and TransferQueue are verl's, and so are
-the RayWorkerGroup and its workers' engines. Ray is told of GPUs that are not there. Servers of completions
-are missing (verl's are vLLM's and SGLang's, on GPUs): `Client` answers in their place, the same whatever the
-weights, so that runs on one rank and on two learn from the same completions.
+The trainer, its dataset, agent loops, reward workers, replay buffer and TransferQueue are verl's, and so
+are the RayWorkerGroup and its workers' engines. Ray is told of GPUs that are not there. Servers of
+completions are missing (verl's are vLLM's and SGLang's, on GPUs): `Client` answers in their place,
+whatever the weights, so that runs on one rank and on two learn from the same completions.
 """
 
 import asyncio
+import contextlib
 import os
 import random
 import signal
+import socket
 import sys
 from pathlib import Path
 from typing import Any
@@ -25,15 +27,18 @@ import transfer_queue as tq
 import transformers
 import verl
 from omegaconf import OmegaConf
+from ray._private.parameter import RayParams
 from verl.trainer.ppo.v1 import get_trainer_cls
 from verl.utils.import_utils import load_class_from_fqn
-from verl.workers.rollout.replica import TokenOutput
+from verl.workers.rollout.replica import RolloutReplicaRegistry, TokenOutput
 
 import llm_bridge.verl_second_batch  # noqa: F401, as VERL_USE_EXTERNAL_MODULES does
 from tests.verl.worker_ranks import ENVIRONMENT, LIMIT, llama
 
 # Ray looks for the devices that it is told of where this names them.
-ON_RAY = {name: value for name, value in ENVIRONMENT.items() if name != "CUDA_VISIBLE_DEVICES"}
+ON_RAY = {name: value for name, value in ENVIRONMENT.items() if name != "CUDA_VISIBLE_DEVICES"} | {
+    "RAY_AUTH_MODE": "disabled", "RAY_raylet_start_wait_time_s": "300",
+    "RAY_worker_register_timeout_seconds": "300"}
 PROMPTS, ANSWERS, STEPS = 4, 2, 2
 """Prompts of a step, answers to each, and steps."""
 WORDS = ["<pad>", "<bos>", "<eos>", *(f"w{number}" for number in range(17))]
@@ -80,8 +85,9 @@ def prepare(folder: Path) -> None:
         tokenizer_object=tokenizer, pad_token="<pad>", bos_token="<bos>", eos_token="<eos>",
         chat_template="{% for message in messages %}{{ message['content'] + ' ' }}{% endfor %}",
     ).save_pretrained(folder / "model")
-    rows = [{"prompt": [{"role": "user", "content": f"w{3 * number} w{number + 1}"}], "data_source": "words",
-             "reward_model": {"style": "rule", "ground_truth": ""}, "extra_info": {"index": number}}
+    rows = [{"prompt": [{"role": "user", "content": f"w{3 * number} w{number + 1}"}],
+             "data_source": "words", "extra_info": {"index": number},
+             "reward_model": {"style": "rule", "ground_truth": ""}}
             for number in range(PROMPTS)]
     pandas.DataFrame(rows).to_parquet(folder / "prompts.parquet")
 
@@ -120,7 +126,7 @@ def configuration(folder: Path, ranks: int, mode: str, *options: str) -> Any:
 
 
 def run(config: Any) -> dict[str, Any]:
-    """What verl's task runner does: a trainer, its agent loops, and all steps; returns weights and logs."""
+    """What verl's task runner does: a trainer, its agent loops, all steps; returns weights and logs."""
     trainer = on_cpu(get_trainer_cls(config.trainer.v1.trainer_mode))(config)
     logs: list[dict[str, Any]] = []
     compute = trainer._compute_metrics
@@ -138,7 +144,7 @@ def run(config: Any) -> dict[str, Any]:
                             reward_loop_worker_handles=trainer.get_reward_handles())
     trainer.fit(agents)
     return {"weights": trainer.actor_rollout_wg.weights(), "logs": logs,
-            "left": sorted(tq.kv_list() or {}) and [key for part in tq.kv_list().values() for key in part]}
+            "left": [key for part in (tq.kv_list() or {}).values() for key in part]}
 
 
 RULE = (
@@ -149,9 +155,27 @@ RULE = (
 )
 
 
+def patiently() -> None:
+    """Give Ray's helpers ports: its node waits 30 s at most for those that choose their own."""
+    made = RayParams.__init__
+
+    def with_ports(params: Any, *arguments: Any, **options: Any) -> None:
+        made(params, *arguments, **options)
+        with contextlib.ExitStack() as stack:
+            for name in ("metrics_agent_port", "metrics_export_port", "dashboard_agent_listen_port",
+                         "runtime_env_agent_port"):
+                free = stack.enter_context(socket.socket())
+                free.bind(("127.0.0.1", 0))
+                setattr(params, name, free.getsockname()[1])
+
+    RayParams.__init__ = with_ports
+
+
 def main(folder: Path, *ranks: int) -> None:
     signal.alarm(LIMIT)
     prepare(folder)
+    patiently()
+    RolloutReplicaRegistry.register("vllm", lambda: None)  # of which there will be none
     ray.init(num_cpus=32, num_gpus=2, include_dashboard=False, runtime_env={"env_vars": ON_RAY})
     tq.init(configuration(folder, 1, "entropy-theory").transfer_queue)
     found = {count: run(configuration(folder, count, "entropy-theory", *RULE)) for count in ranks}

@@ -41,8 +41,8 @@ RULES = {
     "diverse-bonus": ("diverse-bonus", {"coefficient": 0.3}, {}),
     "diverse-bonus, prompts": ("diverse-bonus", {"coefficient": 0.3, "prompt_gain": 2.0}, ENTROPY),
     "entropy-bonus, prompts, on kl-cov": (
-        "entropy-bonus", {"coefficient": 0.1, "prompt_gain": 0.5, "base": {"name": "kl-cov", "ratio": 0.1}},
-        ENTROPY),
+        "entropy-bonus",
+        {"coefficient": 0.1, "prompt_gain": 0.5, "base": {"name": "kl-cov", "ratio": 0.1}}, ENTROPY),
     "aepo": ("aepo", {"alpha": 0.7}, {}),
     "aepo, positives": ("aepo", {"normalize": "positives", "towards": "shorter-responses"}, {}),
     "aepo, code": ("aepo", {"form": "code", "replaced_rows": 2}, {}),
@@ -81,7 +81,8 @@ class Uneven:
         lengths = self.batch.mask.sum(1)
         last = torch.arange(POSITIONS) == lengths[:, None] - 1
         data["rm_scores"] = jagged(torch.where(last, self.reward[:, None], 0.0), self.batch.mask)
-        tensordict_utils.assign_non_tensor_stack(data, "uid", [f"prompt {g}" for g in self.group.tolist()])
+        prompts = [f"prompt {group}" for group in self.group.tolist()]
+        tensordict_utils.assign_non_tensor_stack(data, "uid", prompts)
         if offsets:
             tensordict_utils.assign_non_tensor_stack(data, "target_offset", self.offset.tolist())
         if self.second:
@@ -111,7 +112,7 @@ class Uneven:
 
 
 def adapter(case: str, uneven: Uneven, size: int, mode: str = "token-mean", group=None):
-    """Gradients by log-probabilities and entropies, of verl's worker in micro-batches of ``size`` rows."""
+    """Gradients by log-probabilities and entropies, of verl's worker in micro-batches of some rows."""
     name, options, of_actor = RULES[case]
     config = ours(name, options, loss_agg_mode=mode, loss_scale_factor=POSITIONS, **of_actor)
     worker = make_worker(uneven.batch, config, group)

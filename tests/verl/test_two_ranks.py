@@ -83,7 +83,7 @@ def padded(rows: list[torch.Tensor]) -> torch.Tensor:
 
 
 def statistics(model, rows, case):
-    """Of the responses' tokens, [rows, positions], each row read by itself, in float64 from plain logits."""
+    """Of the responses' tokens, [rows, positions], each row read by itself, from plain logits."""
     prompts, responses, _ = worker_ranks.completions()
     read = []
     for row in rows:
@@ -103,7 +103,7 @@ def rule_of(case):
 
 
 def accounted(model, rows, case, mask, optimizer) -> tuple[dict[str, float], float]:
-    """Clip gradients, and take the step: what verl's worker should log of it; and the clipping's factor."""
+    """Clip gradients, and take the step: what verl's worker should log, and the clipping's factor."""
     measure = mask / mask.sum(1, keepdim=True) / len(mask)
     gradient = EntropyGradient(model, Accelerator(cpu=True))
 
@@ -134,7 +134,8 @@ def of_unit(model, batch, rule, rows, case) -> float:
     unit = torch.autograd.grad(losses[0] - losses[1], parameters, retain_graph=True, allow_unused=True)
     mask = batch.is_ordinary[: len(rows)]
     entropy = statistics(model, rows, case).entropy
-    slope = torch.autograd.grad((mask / mask.sum(1, keepdim=True) / len(mask) * entropy).sum(), parameters)
+    measure = mask / mask.sum(1, keepdim=True) / len(mask)
+    slope = torch.autograd.grad((measure * entropy).sum(), parameters)
     return -RATE * sum(float((g * u).sum()) for g, u in zip(slope, unit, strict=True) if u is not None)
 
 
@@ -198,7 +199,8 @@ class OneProcess:
         own, each = len(self.order) // RANKS, MINI_BATCH // RANKS * len(self.order) // ROWS
         accounts, sums = [], [0.0, 0.0]
         for step in range(ROWS // MINI_BATCH):
-            rows = [self.order[rank * own + step * each + at] for rank in range(RANKS) for at in range(each)]
+            rows = [self.order[rank * own + step * each + at]
+                    for rank in range(RANKS) for at in range(each)]
             now = statistics(self.model, rows, self.case)
             width = now.log_prob.shape[1]
             log_prob, old_now = now.log_prob, old[rows][:, :width]

@@ -43,7 +43,8 @@ ENVIRONMENT = {
 ENTROPY = ["calculate_entropy=true"]
 AENT = {"coefficient": 0.1, "coefficient_high": 0.5, "coefficient_step": 0.3, "warm_up_steps": 0,
         "removed_fraction": 0.4}
-HOLDS = {"hold": "forecast", "coefficient_low": -100.0, "coefficient_high": 100.0, "feedback_horizon": 5.0}
+HOLDS = {"hold": "forecast", "coefficient_low": -100.0, "coefficient_high": 100.0,
+         "feedback_horizon": 5.0}
 FORECAST, EVERY_SECOND = "policy_loss.forecast_every=1", "policy_loss.forecast_every=2"
 CASES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     "grpo": ("grpo", {}, []),
@@ -116,7 +117,8 @@ def order(case: str) -> list[int]:
     own, tempered = MINI_BATCH // RANKS, TEMPERED_ROWS // (ROWS // (MINI_BATCH // RANKS))
     blocks = [range(at * own, (at + 1) * own) for at in range(ROWS // own)]
     # A group of the second batch is within a mini-batch, and on both ranks.
-    second = [ROWS + RANKS * tempered * (at % RANKS) + tempered * (at // RANKS) for at in range(len(blocks))]
+    second = [ROWS + RANKS * tempered * (at % RANKS) + tempered * (at // RANKS)
+              for at in range(len(blocks))]
     return [row for block, start in zip(blocks, second, strict=True)
             for row in (*block, *range(start, start + tempered))]
 
