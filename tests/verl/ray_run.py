@@ -10,6 +10,7 @@ whatever the weights, so that runs on one rank and on two learn from the same co
 
 import asyncio
 import contextlib
+import inspect
 import os
 import random
 import signal
@@ -27,6 +28,7 @@ import transfer_queue as tq
 import transformers
 import verl
 from omegaconf import OmegaConf
+from ray._private import services
 from ray._private.parameter import RayParams
 from verl.trainer.ppo.v1 import get_trainer_cls
 from verl.utils.import_utils import load_class_from_fqn
@@ -156,19 +158,26 @@ RULE = (
 
 
 def patiently() -> None:
-    """Give Ray's helpers ports: its node waits 30 s at most for those that choose their own."""
-    made = RayParams.__init__
+    """Give Ray's helpers ports, and tell its node of them, which waits 15 s at most until they say."""
+    made, started = RayParams.__init__, services.start_raylet
+    names = ("metrics_agent_port", "metrics_export_port", "dashboard_agent_listen_port",
+             "runtime_env_agent_port")
 
     def with_ports(params: Any, *arguments: Any, **options: Any) -> None:
         made(params, *arguments, **options)
         with contextlib.ExitStack() as stack:
-            for name in ("metrics_agent_port", "metrics_export_port", "dashboard_agent_listen_port",
-                         "runtime_env_agent_port"):
+            for name in names:
                 free = stack.enter_context(socket.socket())
                 free.bind(("127.0.0.1", 0))
                 setattr(params, name, free.getsockname()[1])
 
-    RayParams.__init__ = with_ports
+    def start(*arguments: Any, **options: Any) -> Any:
+        given = inspect.signature(started).bind(*arguments, **options).arguments
+        for name in names:
+            Path(given["session_dir"], f"{name}_{given['node_id']}").write_text(str(given[name]))
+        return started(*arguments, **options)
+
+    RayParams.__init__, services.start_raylet = with_ports, start
 
 
 def main(folder: Path, *ranks: int) -> None:

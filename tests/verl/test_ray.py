@@ -63,7 +63,7 @@ def test_two_ranks_end_where_one_does(found):
 
 @pytest.mark.deep
 def test_a_second_batch_was_drawn_and_learned_from(found):
-    """Two prompts of four, two answers each, at the switch's temperature; nothing of it is left behind."""
+    """Two prompts of four, two answers each, at the switch's temperature; none of it is left behind."""
     for ranks in (1, RANKS):
         run = found[0][ranks]
         assert len(run["logs"]) == STEPS
