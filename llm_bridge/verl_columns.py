@@ -213,8 +213,9 @@ def _of_all_ranks(
         _to_width(columns[name], width) if name in names else columns[name].expand(-1, width)
         for columns in world]) for name in own}
     old_log_prob, advantages, mask = (joined.pop(name) for name in names[:3])
-    further = {name.removeprefix(COLUMN): column.double() if column.is_floating_point() else column
-               for name, column in joined.items()}
+    further: dict[str, Any] = {
+        name.removeprefix(COLUMN): column.double() if column.is_floating_point() else column
+        for name, column in joined.items()}
     old = old_log_prob.double()
     batch = token_batch(
         old, old, advantages.double(), mask, step=step, seed=config.data_loader_seed, **further)

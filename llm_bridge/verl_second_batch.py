@@ -54,6 +54,10 @@ STATE = "second_batch.json"
 class TemperedAgentLoopWorker(AgentLoopWorkerTQ.__ray_actor_class__):
     """verl's agent loops, any of them, with the options of sampling that a prompt brings."""
 
+    def __init__(self, *arguments: Any, **options: Any):
+        # Ray sends a class with its constructor. verl's would go as a copy, of a copy of verl's class.
+        super().__init__(*arguments, **options)
+
     async def _run_agent_loop(
         self, sampling_params: dict[str, Any], *arguments: Any, **columns: Any
     ) -> Any:
@@ -85,7 +89,7 @@ class SecondBatchTrainer(PPOTrainerSync):
     def __init__(self, config: Any):
         loss = omega_conf_to_dataclass(config.actor_rollout_ref.actor.policy_loss)
         rule = rule_of(loss) if loss.loss_mode.startswith(PREFIX) else None
-        self._controller = None if rule is None else rule.controller()
+        self._controller: Any = None if rule is None else rule.controller()
         agent = config.actor_rollout_ref.rollout.agent
         if rule is None or self._controller is None:
             raise ValueError(

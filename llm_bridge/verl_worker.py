@@ -104,7 +104,7 @@ class RuleTrainingWorker(TrainingWorker):
         return TrainingWorker.train_mini_batch(self, data)
 
     @property
-    def _config(self) -> Any | None:
+    def _config(self) -> Any:
         """The actor's configuration, where its loss is a rule's."""
         is_ours = getattr(self.loss_fn, "func", None) is rule_loss
         return self.loss_fn.keywords["config"] if is_ours else None
@@ -155,7 +155,7 @@ class RuleTrainingWorker(TrainingWorker):
         metrics = {} if found is None else tensordict_utils.get(found, "metrics")
         if is_due and forecast is not None:
             metrics.update(forecast.metrics(metrics["grad_norm"]))
-        if self._holds_by_forecasts:
+        if self._holds_by_forecasts and forecast is not None and self._coefficient is not None:
             self._remember(forecast.of_coefficient(metrics["grad_norm"], self._coefficient))
         if self._controller is not None:
             shown |= {f"actor/{name}": number

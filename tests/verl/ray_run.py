@@ -181,7 +181,7 @@ def patiently() -> None:
 
 
 def main(folder: Path, *ranks: int) -> None:
-    signal.alarm(LIMIT)
+    signal.alarm(2 * LIMIT)
     prepare(folder)
     patiently()
     RolloutReplicaRegistry.register("vllm", lambda: None)  # of which there will be none
