@@ -62,16 +62,26 @@ test: .venv/ready  ## the fast tests, shuffled within each file (SEED=N: as then
 test-verl: .venv-verl/ready  ## the verl adapter against verl itself, in an environment of its own
 	.venv-verl/bin/python -m pytest tests/verl
 
-# verl wants another transformers than training has; its worker imports fastapi and uvicorn.
+# verl wants another transformers than training has; its worker imports fastapi and uvicorn, its trainers
+# TransferQueue and cachetools.
 .venv-verl/ready: pyproject.toml constraints-verl.txt
 	@if [ -e $@ ]; then rm $@; else rm -rf .venv-verl; fi
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or 3.12 is needed, this is " + sys.version.split()[0]) if not (3, 11) <= sys.version_info < (3, 13) else None'
 	$(PYTHON) -m venv .venv-verl
-	.venv-verl/bin/python -m pip install --disable-pip-version-check --no-compile --constraint constraints-verl.txt --editable '.[verl]' pytest beartype fastapi uvicorn
+	.venv-verl/bin/python -m pip install --disable-pip-version-check --no-compile --constraint constraints-verl.txt --editable '.[verl]' pytest beartype fastapi uvicorn TransferQueue cachetools
 	touch $@
 
-test-skyrl: .venv-losses/ready  ## the SkyRL adapter against SkyRL's own losses, on verl's environment
-	PYTHONPATH=.venv-losses .venv-verl/bin/python -m pytest tests/skyrl
+test-skyrl: .venv-skyrl/ready  ## the SkyRL adapter against the losses of two SkyRLs, on verl's environment
+	PYTHONPATH=.venv-skyrl/0.3 .venv-verl/bin/python -m pytest tests/skyrl
+	PYTHONPATH=.venv-skyrl/0.4 .venv-verl/bin/python -m pytest tests/skyrl
+
+# SkyRL's own requirements are a GPU's; its losses import what verl's environment has, and little else. 0.4
+# wants Python 3.12, of which its losses use one name.
+.venv-skyrl/ready: .venv-verl/ready
+	rm -rf .venv-skyrl
+	.venv-verl/bin/python -m pip install --disable-pip-version-check --no-compile --no-deps --target .venv-skyrl/0.3 skyrl==0.3.0 skyrl-gym==0.4.0 loguru==0.7.3
+	.venv-verl/bin/python -m pip install --disable-pip-version-check --no-compile --no-deps --ignore-requires-python --target .venv-skyrl/0.4 skyrl==0.4.0 skyrl-gym==0.4.0 loguru==0.7.3 cloudpathlib==0.26.0 pybase64==1.5.1 zstandard==0.25.0
+	touch $@
 
 test-losses: .venv-losses/ready  ## every rule against the functions of eight engines that are meant to be the same
 	OMP_NUM_THREADS=1 PYTHONPATH=.venv-losses .venv-verl/bin/python -m pytest tests/losses

@@ -1,4 +1,4 @@
-"""The update rules as policy losses of SkyRL (0.3), selected by name in SkyRL's own configuration.
+"""The update rules as policy losses of SkyRL (0.3, 0.4), selected by name in SkyRL's own configuration.
 
     python -m skyrl.train.entrypoints.main_base trainer.override_entrypoint=llm_bridge.skyrl_plugin \\
         trainer.algorithm.policy_loss_type=entropy-theory/clip-higher \\
@@ -13,7 +13,8 @@ probabilities; the rule, each token's score. What one would not read of the othe
 A policy loss of SkyRL sees log-probabilities, advantages and the mask of one micro-batch, and the
 advantages come divided by the size of the mini-batch already. That is enough for ``reinforce``, ``grpo``,
 ``gspo`` and ``clip-higher``: rules of one token or sequence whose score is proportional to the advantage.
-The others are refused, with what they lack.
+The others are refused, with what they lack, and where SkyRL's issues are about it. Any sampling
+temperature will do: SkyRL's workers score the policy at it.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def algorithm_config() -> type[Any]:
         from skyrl.train.config import AlgorithmConfig
     except ModuleNotFoundError as error:
         raise ImportError(
-            f"SkyRL is not installed ({error}): pip install 'skyrl[fsdp]==0.3.0'") from error
+            f"SkyRL is not installed ({error}): pip install 'skyrl[fsdp]>=0.3,<0.5'") from error
     options: Any = ("rule_options", dict[str, Any], dataclasses.field(default_factory=dict))
     return dataclasses.make_dataclass("RuleAlgorithmConfig", [options], bases=(AlgorithmConfig,))
 
@@ -62,16 +63,22 @@ def make_rule(name: str, options: Mapping[str, Any]) -> UpdateRule:
 
 def _lacking(rule: UpdateRule) -> str:
     why = ""
-    if columns := sorted({*rule.needs.columns, *rule.needs.moves}):
-        why = f"it reads {', '.join(columns)}, which SkyRL does not show to a policy loss"
+    if rule.controller() is not None:
+        why = ("it learns from a second batch, sampled at another temperature, and SkyRL's generator has "
+               "one set of sampling parameters for a batch")
+    elif verl_rules.compares_answers(rule):
+        why = "it reads rewards and prompts, which SkyRL does not show to a policy loss"
+    elif columns := sorted({*rule.needs.columns, *rule.needs.moves}):
+        why = (f"it reads {', '.join(columns)}, which SkyRL does not show to a policy loss (its pull "
+               "request 622 adds entropies to the loss behind it)")
     elif verl_rules.needs_whole_batch(rule):
         why = ("it takes statistics over the whole mini-batch, and SkyRL shows a policy loss one "
-               "micro-batch of one rank")
+               "micro-batch of one rank (as to its own Clip-Cov and KL-Cov, pull request 251)")
     elif "step" in rule.needs.reads:
         why = "it reads the number of the optimizer step, which SkyRL does not tell a policy loss"
     elif not _is_proportional(rule):
         why = ("its score is not proportional to the advantage, which SkyRL divides by the size of the "
-               "mini-batch before it shows it to a policy loss, without the size")
+               "mini-batch before it shows it to a policy loss, without the size (its pull request 1296)")
     return why and f"{why}: {verl_rules.ELSEWHERE}, or in verl if it runs there"
 
 
@@ -97,8 +104,8 @@ def rule_of(config: Any, name: str) -> UpdateRule:
     """Return a rule by name, with the options that SkyRL's configuration of the algorithm has for it.
 
     Raises:
-        ValueError: as `make_rule`, a sampling temperature other than 1, an option of SkyRL that the
-            rule does not read, or one that would add a second term to the rule's objective.
+        ValueError: as `make_rule`, an option of SkyRL that the rule does not read, or one that would add
+            a second term to the rule's objective.
     """
     rule = make_rule(name, verl_rules.plain(getattr(config, "rule_options", {})))
     for path, default in _UNREAD.items():
@@ -111,10 +118,6 @@ def rule_of(config: Any, name: str) -> UpdateRule:
         if getattr(config, f"use_{term}") and getattr(config, f"{term}_coef") != 0:
             raise ValueError(
                 f"use_{term}=true would add a term to '{name}': set trainer.algorithm.use_{term}=false")
-    if config.temperature not in (None, 1):
-        raise ValueError(
-            f"SkyRL scores at the sampling temperature ({config.temperature:g}), and rules read "
-            "log-probabilities at temperature 1: set generator.sampling_params.temperature=1")
     return rule
 
 

@@ -14,6 +14,10 @@ from llm_bridge.objective.batches import prefix_states
 from llm_bridge.objective.loss import clamped_fraction, detached, objective
 from llm_bridge.verl_rules import PREFIX, WORKER
 
+OF_ANSWERS = ("groups_without_signal", "right_answer_spread", "prompt_shortfall", "tempered_sequences",
+              "tempered_positive_share")
+"""The metrics of rules that are statistics of sequences and not of tokens."""
+
 
 def token_batch(
     old_log_prob: torch.Tensor, log_prob: torch.Tensor, advantages: torch.Tensor,
@@ -22,22 +26,30 @@ def token_batch(
 ) -> TokenBatch:
     """Return verl's columns [sequences, positions] as update rules read them.
 
-    A sequence's id comes from its old log-probabilities: the same in any order, on any rank, in any
-    cut. Rewards are not shown by verl; no rule that runs here reads them. The run's seed is
-    ``actor.data_loader_seed``, the only one that verl shows to a worker. Further columns have the names
-    of a TokenBatch's.
+    The run's seed is ``actor.data_loader_seed``, the only one that verl shows to a worker. Further
+    columns have the names of a TokenBatch's. Without ``reward`` that of a sequence is not known, and its
+    place is taken by the advantage, for rules that read none.
     """
-    mask = response_mask.bool()
-    bits = old_log_prob.detach().double().contiguous().view(torch.int64)
-    weight = mask.to(log_prob.dtype) / mask.sum().clamp(min=1)
+    mask, tempered = response_mask.bool(), further.get("tempered")
+    tokens = mask.sum() if tempered is None else torch.where(
+        tempered, (mask & tempered).sum(), (mask & ~tempered).sum())
+    weight = mask.to(log_prob.dtype) / tokens.clamp(min=1)
     advantages = advantages.expand(log_prob.shape).to(log_prob.dtype)
     return TokenBatch(
-        log_prob=log_prob, old_log_prob=old_log_prob.detach(), reward=advantages, advantage=advantages,
+        log_prob=log_prob, old_log_prob=old_log_prob.detach(), advantage=advantages,
         mask=mask, weight=weight, step=step, seed=seed,
         coefficient=None if coefficient is None else torch.full_like(weight, coefficient),
-        sequence=prefix_states(bits, mask)[:, -1:].expand(mask.shape),
-        **further,
+        **{"reward": advantages, **further},
     )
+
+
+def sequence_ids(old_log_prob: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """Return an id of each sequence, [sequences, 1]: the same in any order, on any rank, in any cut.
+
+    It comes from the old log-probabilities.
+    """
+    bits = old_log_prob.detach().double().contiguous().view(torch.int64)
+    return prefix_states(bits, mask)[:, -1:]
 
 
 def prepared_columns(batch: TokenBatch, rule: UpdateRule) -> Mapping[str, torch.Tensor]:
@@ -71,9 +83,14 @@ def objective_and_metrics(
     shift = found.scores * (1 - torch.where(counts, batch.log_prob.detach(), 1.0))
     change = torch.where(batch.mask, seen.old_log_prob - seen.log_prob, 0.0)
     shown = {"ppo_kl": change.sum() / batch.mask.sum().clamp(min=1), **rule.metrics(seen)}
-    shown.pop("groups_without_signal", None)  # of rewards, which engines do not show
     return found.by_token + shift, {
-        name: 0.0 if empty else float(value) for name, value in shown.items()}
+        name: 0.0 if empty else float(value) for name, value in shown.items()
+        if not is_of_answers(name)}
+
+
+def is_of_answers(metric: str) -> bool:
+    """Whether a metric compares sequences, so that a micro-batch's is no part of the batch's."""
+    return metric.rpartition(".")[2] in OF_ANSWERS
 
 
 def shown_clamped_entropy(model_output: Any, data: Any, rule: UpdateRule) -> torch.Tensor:

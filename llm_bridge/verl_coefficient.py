@@ -4,7 +4,12 @@ Mean entropies of the response tokens, per sequence and then over the sequences 
 
 - a controller that reads the entropy takes the one that verl's trainer puts into the batch with the old
   log-probabilities;
-- one that reads the clamped entropy (``aent``) has verl's engine make a forward pass over the batch.
+- one that reads the clamped entropy (``aent``) has verl's engine make a forward pass over the batch;
+- one that holds its target by forecasts is also shown the sums of the forecasts (`verl_forecast`) of
+  the steps on the batch before.
+
+A second batch (`verl_second_batch`) is not observed. Where prompts have targets of their own, means are
+those of entropies less the prompts' offsets.
 """
 
 from __future__ import annotations
@@ -14,8 +19,11 @@ from typing import Any
 import numpy as np
 import torch
 
+from entropy_theory.controllers import EntropyForecast
 from entropy_theory.update_rules import UpdateRule
+from llm_bridge.trainer.columns import OFFSET
 from llm_bridge.verl_batches import clamped_entropy_of, of_all_ranks, shown_clamped_entropy
+from llm_bridge.verl_columns import COLUMN, names_of, ordinary
 from llm_bridge.verl_rules import PREFIX
 
 
@@ -38,14 +46,16 @@ def entropies(data: Any, rule: UpdateRule) -> list[float]:
     Raises:
         ValueError: a trainer that put no entropies into the batch.
     """
-    if "entropy" not in [str(name) for name in data.keys()]:  # noqa: SIM118, as in verl_plugin
+    if "entropy" not in names_of(data):
         raise ValueError(
             f"the coefficient of '{PREFIX}{rule.name}' adapts to the entropies that verl's trainer "
             "scores with the old log-probabilities, and this batch has none: set trainer.use_v1=true, "
             "and leave algorithm.rollout_correction.bypass_mode at false"
         )
-    padded = data.select("entropy", "response_mask").to_padded_tensor()
-    return sequence_means(padded["entropy"], padded["response_mask"])
+    entropy = data.select("entropy").to_padded_tensor()["entropy"]
+    if COLUMN + OFFSET in names_of(data):
+        entropy = entropy - data[COLUMN + OFFSET].to(entropy.device)
+    return sequence_means(entropy, ordinary(data))
 
 
 class ClampedEntropies:
@@ -66,13 +76,13 @@ class ClampedEntropies:
         if student_logits is not None:
             return {"clamped_entropy": clamped_entropy_of(student_logits, data, self._rule)}
         column = shown_clamped_entropy(model_output, data, self._rule)
-        mask = data.select("response_mask").to_padded_tensor()["response_mask"]
-        self.means += sequence_means(column, mask)
+        self.means += sequence_means(column, ordinary(data))
         return column.new_zeros(()), {}
 
 
 def chosen(
-    controller: Any, own_means: list[float], *, step: int, ahead: int, group: Any = None
+    controller: Any, own_means: list[float], forecast: EntropyForecast | None = None, *, step: int,
+    ahead: int, group: Any = None,
 ) -> float:
     """Show a controller the mean over the sequences of all ranks; return the coefficient for the batch.
 
@@ -81,6 +91,7 @@ def chosen(
     Args:
         controller: a coefficient's, with the same state on all ranks.
         own_means: a number for each sequence of this rank.
+        forecast: of the steps on the batch before, summed; None before the first.
         step: the number of optimizer steps taken.
         ahead: how many are taken on this batch.
         group: data-parallel process group; None for one rank.
@@ -89,4 +100,4 @@ def chosen(
     if not means:
         return 0.0
     controller.aim(step, ahead)
-    return float(controller.observe(np.asarray(np.mean(means))))
+    return float(controller.observe(np.asarray(np.mean(means)), forecast))

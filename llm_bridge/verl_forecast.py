@@ -8,7 +8,12 @@ makes a forward and a backward pass of its own over the mini-batch, with the mea
 whose gradient is multiplied with the step that the optimizer is about to take (`step_accountant`). In
 the second a forward pass says what the step did. Held beside what training holds: one gradient.
 
-The mean is over the response tokens of a sequence, then over the sequences of all ranks.
+A rule that holds its target by forecasts (``hold=forecast``) has every step forecast, without the forward
+pass after it, and with a second forward and backward pass: of what a unit of its coefficient adds to the
+loss (`verl_plugin.unit_loss`), whose gradient under the optimizer's scaling says what it does to entropy.
+
+The mean is over the response tokens of a sequence, then over the sequences of all ranks. Those of a
+second batch are left out.
 """
 
 from __future__ import annotations
@@ -16,39 +21,43 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import torch
 from accelerate import DistributedType
 
+from entropy_theory.controllers import EntropyForecast
 from llm_bridge.accounting.entropy_gradient import EntropyGradient
-from llm_bridge.accounting.optimizer_step import UnreadableStepError, readable
+from llm_bridge.accounting.optimizer_step import OptimizerStep, UnreadableStepError, readable
 from llm_bridge.accounting.step_accountant import StepAccountant
+from llm_bridge.accounting.step_rows import Slope
 from llm_bridge.verl_batches import of_all_ranks
+from llm_bridge.verl_columns import ordinary
 
 
 def check_engine(engine: Any) -> None:
-    """Raise ValueError for an engine of verl's whose steps cannot be forecast."""
-    strategy = engine.engine_config.strategy
+    """Raise ValueError for an engine of verl's whose steps cannot be forecast.
+
+    Forecasts are asked for by ``forecast_every``, or by a rule with ``hold=forecast``.
+    """
+    lacking, strategy = "", engine.engine_config.strategy
     if strategy != "fsdp2":
-        raise ValueError(
-            f"forecast_every reads the step of verl's FSDP2 engine, and strategy={strategy} is another: "
-            "set actor_rollout_ref.actor.strategy=fsdp2, or leave forecast_every at 0")
-    try:
-        readable(engine.optimizer)
-    except UnreadableStepError as error:
-        raise ValueError(
-            f"forecast_every cannot read the step of {type(engine.optimizer).__name__} before it is "
-            "taken: set actor_rollout_ref.actor.optim.optimizer_impl=torch.optim and optimizer=AdamW, "
-            "Adam or SGD, or leave forecast_every at 0") from error
-    if engine.scaler is not None:
-        raise ValueError(
-            "forecast_every cannot follow float16, which scales the loss and may skip a step: set "
-            "actor_rollout_ref.actor.fsdp_config.mixed_precision.param_dtype=bf16, or leave "
-            "forecast_every at 0")
-    if engine.get_data_parallel_size() != torch.distributed.get_world_size():
-        raise ValueError(
-            "forecast_every sums over ranks that have sequences of their own: set "
-            "actor_rollout_ref.actor.fsdp_config.ulysses_sequence_parallel_size=1, or leave "
-            "forecast_every at 0")
+        lacking = (f"it reads the step of verl's FSDP2 engine, and strategy={strategy} is another: set "
+                   "actor_rollout_ref.actor.strategy=fsdp2")
+    elif engine.scaler is not None:
+        lacking = ("it cannot follow float16, which scales the loss and may skip a step: set "
+                   "actor_rollout_ref.actor.fsdp_config.mixed_precision.param_dtype=bf16")
+    elif engine.get_data_parallel_size() != torch.distributed.get_world_size():
+        lacking = ("it sums over ranks that have sequences of their own: set "
+                   "actor_rollout_ref.actor.fsdp_config.ulysses_sequence_parallel_size=1")
+    else:
+        try:
+            readable(engine.optimizer)
+        except UnreadableStepError:
+            lacking = (f"it cannot read the step of {type(engine.optimizer).__name__} before it is "
+                       "taken: set actor_rollout_ref.actor.optim.optimizer_impl=torch.optim and "
+                       "optimizer=AdamW, Adam or SGD")
+    if lacking:
+        raise ValueError(f"no step can be forecast, as forecast_every or hold=forecast asks: {lacking}")
 
 
 class StepForecast:
@@ -59,11 +68,14 @@ class StepForecast:
     Args:
         engine: verl's FSDP2 engine.
         data: this rank's part of the mini-batch, as the engine's ``train_batch`` will have it.
+        unit: a loss of verl's of what a unit of the rule's coefficient adds; None if it is not asked for.
+        measures: whether what the step did is measured.
     """
 
-    def __init__(self, engine: Any, data: Any):
-        self._engine, self._data = engine, data
+    def __init__(self, engine: Any, data: Any, *, unit: Any = None, measures: bool = True):
+        self._engine, self._data, self._unit, self._measures = engine, data, unit, measures
         self._parts: dict[str, float] = {}
+        self._per_unit = 0.0
         self._entropy = self._measured = math.nan
 
     def __enter__(self) -> StepForecast:
@@ -84,9 +96,7 @@ class StepForecast:
         """
         if not self._parts:
             return {}
-        parts = dict(self._parts)
-        # torch.nn.utils.clip_grad_norm_: the same formula.
-        clip = min(1.0, self._engine.optimizer_config.clip_grad / (norm + 1e-6))
+        parts, clip = dict(self._parts), self._clip(norm)
         if 0 < clip < 1:
             clipped = parts["gradient"]
             parts["gradient"] = clipped / clip
@@ -96,31 +106,61 @@ class StepForecast:
                  "measured_entropy_change": self._measured}
         return {f"actor/{name}": value for name, value in found.items()}
 
+    def of_coefficient(self, norm: float, coefficient: float) -> EntropyForecast | None:
+        """Return the forecast without the coefficient's part, and that of a unit of it.
+
+        Args:
+            norm: as `metrics`.
+            coefficient: the one that acted.
+        """
+        if not self._parts:
+            return None
+        per_unit = self._clip(norm) * self._per_unit
+        return EntropyForecast(
+            base=np.asarray(math.fsum(self._parts.values()) - coefficient * per_unit),
+            per_unit=np.asarray(per_unit))
+
+    def _clip(self, norm: float) -> float:
+        """The factor by which verl scaled gradients down: that of torch.nn.utils.clip_grad_norm_."""
+        return min(1.0, self._engine.optimizer_config.clip_grad / (norm + 1e-6))
+
     def _forecast(self) -> None:
         from verl.utils import tensordict_utils
         from verl.utils.device import get_device_id
 
-        mask = self._data.select("response_mask").to_padded_tensor()["response_mask"]
         ranks, _ = of_all_ranks(
-            int(mask.bool().any(1).sum()), self._engine.get_data_parallel_group())
+            int(ordinary(self._data).any(1).sum()), self._engine.get_data_parallel_group())
         self._sequences = sum(ranks)
         if not self._sequences:
             return
         self._gradient = EntropyGradient(self._engine.module, _Processes(get_device_id()))
         # A copy: the mini-batch goes on with what its loss reads.
-        self._data = self._data.copy()
+        shown, self._data = self._data, self._data.copy()
         tensordict_utils.assign_non_tensor(
             self._data, calculate_entropy=True, distillation_use_topk=False, distillation_only=False)
         mean = _MeanEntropy(self._sequences, self._engine.get_data_parallel_size())
-        slope = self._gradient.left_by(
-            lambda: self._engine.forward_backward_batch(self._data, mean, forward_only=False))
+        slope = self._left_by(mean, self._data)
         self._entropy = mean.of_all_ranks(self._gradient)
+        if self._unit is not None:
+            self._per_unit = self._along(self._left_by(self._unit, shown), slope)
         self._parts = StepAccountant(
             self._gradient, [], self._engine.optimizer, seen=(self._entropy, slope),
             keeps_weights=False).forecast_parts
 
+    def _left_by(self, loss: Any, data: Any) -> Slope:
+        """Return the gradient of a loss of verl's over a mini-batch."""
+        return self._gradient.left_by(
+            lambda: self._engine.forward_backward_batch(data, loss, forward_only=False))
+
+    def _along(self, gradient: Slope, slope: Slope) -> float:
+        """Return what the optimizer's step by this part of its gradient does to the entropy, nats."""
+        step = OptimizerStep(self._engine.optimizer, self._gradient.parameters)
+        return -self._gradient.sum_over_ranks([sum(
+            self._gradient.products({"": addends.scale * gradient.parts[place]}, slope, place)[""]
+            for place, addends in step.addends())])[0]
+
     def _measure(self) -> None:
-        if not self._parts:
+        if not self._parts or not self._measures:
             return
         mean = _MeanEntropy(self._sequences, self._engine.get_data_parallel_size())
         with self._gradient.own_passes():
@@ -142,7 +182,7 @@ class _MeanEntropy:
         from verl.workers.utils.padding import no_padding_2_padding
 
         entropy = no_padding_2_padding(model_output["entropy"], data).double()
-        mask = data.select("response_mask").to_padded_tensor()["response_mask"].bool()
+        mask = ordinary(data)
         length = mask.sum(1, keepdim=True).clamp(min=1)
         mean = torch.where(mask, entropy / length, 0.0).sum() / self._sequences
         self.value += float(mean.detach())

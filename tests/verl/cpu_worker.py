@@ -20,7 +20,7 @@ class CpuWorker(ActorRolloutRefWorker):
     def start_again(self, actor: Any) -> str:
         """The initial weights and a loss of another configuration; returns the actor's class."""
         self.actor.reset()
-        self.actor._steps_taken = 0
+        self.actor._steps_taken, self.actor._coefficient, self.actor._forecasts = 0, None, None
         self.actor.set_loss_fn(functools.partial(ppo_loss, config=omega_conf_to_dataclass(actor)))
         return f"{type(self.actor).__module__}.{type(self.actor).__name__}"
 
@@ -29,3 +29,7 @@ class CpuWorker(ActorRolloutRefWorker):
         """All weights, put together from the shards of all ranks."""
         return {name: weight.full_tensor().detach().clone()
                 for name, weight in self.actor.engine.module.named_parameters()}
+
+    @register(dispatch_mode=Dispatch.ONE_TO_ALL, blocking=False)
+    async def update_weights(self, global_steps: int | None = None, mode: str = "auto") -> None:
+        """There are no servers to hand weights to."""

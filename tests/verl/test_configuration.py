@@ -21,13 +21,17 @@ from tests.verl.verl_batches import engine_data, hook, ours, random_batch
 ACTOR = "actor_rollout_ref.actor."
 
 
-def configured(*overrides: str):
-    """The actor's configuration as verl's trainer makes it from a command line."""
+def composed(*overrides: str):
+    """verl's configuration, of its files and a command line."""
     folder = str(Path(verl.__file__).parent / "trainer" / "config")
     with hydra.initialize_config_dir(folder, version_base=None):
-        config = hydra.compose("ppo_trainer", overrides=[
+        return hydra.compose("ppo_trainer", overrides=[
             ACTOR + "ppo_micro_batch_size_per_gpu=4", *overrides])
-    return omega_conf_to_dataclass(config.actor_rollout_ref.actor)
+
+
+def configured(*overrides: str):
+    """The actor's configuration as verl's trainer makes it from a command line."""
+    return omega_conf_to_dataclass(composed(*overrides).actor_rollout_ref.actor)
 
 
 def test_all_rules_are_registered():
@@ -101,11 +105,40 @@ def test_the_worker_refuses_what_would_change_the_rule(config, message):
         verl_plugin.add_columns(engine_data(random_batch()), config, step=0)
 
 
-def test_another_sampling_temperature_is_refused():
-    """verl scores at it, and then nothing is what the rules mean by a log-probability."""
-    data = engine_data(random_batch())
-    from verl.utils import tensordict_utils
+AEPO = [ACTOR + "policy_loss.loss_mode=entropy-theory/aepo",
+        ACTOR + "policy_loss._target_=llm_bridge.verl_plugin.policy_loss_config"]
 
-    tensordict_utils.assign_non_tensor(data, temperature=0.7)
-    with pytest.raises(ValueError, match=r"temperature \(0.7\).*rollout.temperature=1"):
-        verl_plugin.add_columns(data, ours("kl-cov"), step=0)
+
+def test_verl_knows_the_trainer_of_a_second_batch():
+    """In a fresh process, as that of verl's task runner."""
+    pytest.importorskip("transfer_queue", reason="verl's trainers want TransferQueue")
+    code = ("import verl; from verl.trainer.ppo.v1 import get_trainer_cls as get; "
+            "print(get('entropy-theory').__name__)")
+    ran = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True,
+        env={**os.environ, "VERL_USE_EXTERNAL_MODULES": "llm_bridge.verl_second_batch"})
+    assert ran.stdout.split()[-1] == "SecondBatchTrainer"
+
+
+@pytest.mark.parametrize(("overrides", "message"), [
+    (["+" + ACTOR + "policy_loss.tempered_fraction=0.5", AEPO[1],
+      ACTOR + "policy_loss.loss_mode=entropy-theory/grpo"], "draws none"),
+    (["+" + ACTOR + "policy_loss.tempered_fraction=1.5", *AEPO], r"must be in \(0, 1\]"),
+])
+def test_a_share_of_no_second_batch_is_refused(overrides, message):
+    with pytest.raises(Exception, match=message):
+        configured(*overrides)
+
+
+@pytest.mark.parametrize(("overrides", "message"), [
+    ([], r"loss_mode=vanilla does not learn from: set trainer.v1.trainer_mode=sync"),
+    ([*AEPO, "algorithm.rollout_correction.bypass_mode=true"], r"bypass_mode=false"),
+    ([*AEPO, "+actor_rollout_ref.rollout.agent.agent_loop_manager_class=a.b"],
+     r"agent_loop_manager_class=a\.b would not sample"),
+])
+def test_what_a_second_batch_cannot_go_with_is_refused(overrides, message):
+    pytest.importorskip("transfer_queue", reason="verl's trainers want TransferQueue")
+    from llm_bridge.verl_second_batch import SecondBatchTrainer
+
+    with pytest.raises(ValueError, match=message):
+        SecondBatchTrainer(composed(*overrides))

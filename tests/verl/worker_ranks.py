@@ -26,6 +26,8 @@ from verl.workers.utils.padding import response_from_nested
 from llm_bridge.verl_plugin import PREFIX
 
 RANKS, ROWS, MINI_BATCH, MICRO_BATCH = 2, 16, 8, 2
+TEMPERED_ROWS = 8
+"""Of a second batch, which comes after the first here and is dealt out to its mini-batches."""
 RATE, MOMENTUM, DECAY, CLIP, SEED = 0.1, 0.9, 0.2, 0.5, 42
 LIMIT = 900
 """Seconds after which a process that was started here is ended, whoever waits for it."""
@@ -41,6 +43,8 @@ ENVIRONMENT = {
 ENTROPY = ["calculate_entropy=true"]
 AENT = {"coefficient": 0.1, "coefficient_high": 0.5, "coefficient_step": 0.3, "warm_up_steps": 0,
         "removed_fraction": 0.4}
+HOLDS = {"hold": "forecast", "coefficient_low": -100.0, "coefficient_high": 100.0,
+         "feedback_horizon": 5.0}
 FORECAST, EVERY_SECOND = "policy_loss.forecast_every=1", "policy_loss.forecast_every=2"
 CASES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     "grpo": ("grpo", {}, []),
@@ -53,7 +57,17 @@ CASES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     "entropy-bonus, target": (
         "entropy-bonus", {"target": 9.0, "coefficient": 0.1, "coefficient_step": 0.2}, ENTROPY),
     "aent, adaptive, forecast": ("aent", AENT, [*ENTROPY, EVERY_SECOND]),
+    "aent, temperature": ("aent", {**AENT, "adaptive": False}, ENTROPY),
+    "kl-cov, temperature, forecast": ("kl-cov", {"ratio": 0.2}, [FORECAST]),
+    "diverse-bonus": ("diverse-bonus", {"coefficient": 0.2}, []),
+    "entropy-bonus, prompts": ("entropy-bonus", {"coefficient": 0.1, "prompt_gain": 0.3}, ENTROPY),
+    "entropy-bonus, holds": (
+        "entropy-bonus", {"target": 1.5, "coefficient": 0.1, **HOLDS, "prompt_gain": 0.1}, ENTROPY),
+    "diverse-bonus, holds": ("diverse-bonus", {"target": 2.0, "coefficient": 0.1, **HOLDS}, [FORECAST]),
+    "aepo, temperature, forecast": ("aepo", {"alpha": 0.7}, [FORECAST]),
 }
+TEMPERATURE = 0.7
+"""Of the cases that are called so, 1 of the others."""
 
 
 def llama(folder: Path) -> None:
@@ -66,7 +80,7 @@ def llama(folder: Path) -> None:
 
 
 def completions() -> tuple[list[torch.Tensor], list[torch.Tensor], list[float]]:
-    """Prompts, responses and advantages; those of the second rank are shorter."""
+    """Prompts, responses and advantages, a second batch's last; those of the second rank are shorter."""
     generator = torch.Generator().manual_seed(3)
 
     def drawn(low: int, high: int) -> torch.Tensor:
@@ -75,17 +89,53 @@ def completions() -> tuple[list[torch.Tensor], list[torch.Tensor], list[float]]:
 
     prompts = [drawn(1, 4) for _ in range(ROWS)]
     responses = [drawn(1, 7 if row < ROWS // RANKS else 3) for row in range(ROWS)]
-    return prompts, responses, torch.randn(ROWS, generator=generator).tolist()
+    advantages = torch.randn(ROWS + TEMPERED_ROWS, generator=generator).tolist()
+    prompts += [drawn(1, 4) for _ in range(TEMPERED_ROWS)]
+    responses += [drawn(1, 5) for _ in range(TEMPERED_ROWS)]
+    return prompts, responses, advantages
+
+
+def rewards() -> list[float]:
+    """Right and wrong answers, both in most groups."""
+    return [float(advantage > -0.3) for advantage in completions()[2]]
+
+
+def groups() -> list[int]:
+    """The prompts of the rows: groups of uneven sizes, parts of which are on both ranks and in each
+    mini-batch, and the second batch's of four."""
+    return [row % 3 for row in range(ROWS)] + [3 + row // 4 for row in range(TEMPERED_ROWS)]
+
+
+def offsets() -> list[float]:
+    return [0.2 * (group - 1) for group in groups()]
+
+
+def order(case: str) -> list[int]:
+    """The rows as a trainer hands them on: a rank's are together, and a mini-batch's of a rank."""
+    if not case.startswith("aepo"):
+        return list(range(ROWS))
+    own, tempered = MINI_BATCH // RANKS, TEMPERED_ROWS // (ROWS // (MINI_BATCH // RANKS))
+    blocks = [range(at * own, (at + 1) * own) for at in range(ROWS // own)]
+    # A group of the second batch is within a mini-batch, and on both ranks.
+    second = [ROWS + RANKS * tempered * (at % RANKS) + tempered * (at // RANKS)
+              for at in range(len(blocks))]
+    return [row for block, start in zip(blocks, second, strict=True)
+            for row in (*block, *range(start, start + tempered))]
+
+
+def temperature(case: str) -> float:
+    return TEMPERATURE if "temperature" in case else 1.0
 
 
 def jagged(rows: list[torch.Tensor]) -> torch.Tensor:
     return torch.nested.as_nested_tensor(rows, layout=torch.jagged)
 
 
-def batch() -> TensorDict:
+def batch(case: str) -> TensorDict:
     """What verl's trainer has of completions that it has sampled and judged."""
-    prompts, responses, advantages = completions()
-    data = tensordict_utils.get_tensordict({
+    chosen = order(case)
+    prompts, responses, advantages = ([column[row] for row in chosen] for column in completions())
+    columns = {
         "prompts": jagged(prompts),
         "responses": jagged(responses),
         "input_ids": jagged([torch.cat(both) for both in zip(prompts, responses, strict=True)]),
@@ -95,8 +145,17 @@ def batch() -> TensorDict:
         "loss_mask": jagged([torch.ones_like(r) for r in responses]),
         "advantages": jagged([torch.full((len(r),), a)
                               for r, a in zip(responses, advantages, strict=True)]),
-    }, {})
-    tensordict_utils.assign_non_tensor(data, temperature=1.0)
+        "rm_scores": jagged([torch.eye(len(r))[-1] * rewards()[row]
+                             for row, r in zip(chosen, responses, strict=True)]),
+        "uid": [f"prompt-{groups()[row]}" for row in chosen],
+    }
+    if CASES[case][1].get("prompt_gain"):
+        columns["target_offset"] = [offsets()[row] for row in chosen]
+    if case.startswith("aepo"):
+        columns["tempered"] = torch.tensor([row >= ROWS for row in chosen])
+        columns["sampling_temperature"] = torch.where(columns["tempered"], 1.2, 1.0)
+    data = tensordict_utils.get_tensordict(columns, {})
+    tensordict_utils.assign_non_tensor(data, temperature=temperature(case))
     return data
 
 
@@ -134,9 +193,9 @@ def configuration(model: Path, case: str) -> Any:
             *given, *(f"++{actor}{option}" for option in options)])
 
 
-def step(workers: Any, config: Any) -> dict[str, Any]:
+def step(workers: Any, config: Any, case: str) -> dict[str, Any]:
     """One step of verl's trainer: old log-probabilities, then the actor's update in two mini-batches."""
-    data, actor = batch(), config.actor_rollout_ref.actor
+    data, actor = batch(case), config.actor_rollout_ref.actor
     tensordict_utils.assign_non_tensor(data, calculate_entropy=True, compute_loss=False)
     scored = workers.compute_log_prob(data.copy())
     mask = data["response_mask"]
@@ -183,7 +242,9 @@ def on_workers(workers: Any, model: Path) -> dict[str, Any]:
         config = configuration(model, case)
         found[case] = {
             "classes": workers.start_again(config.actor_rollout_ref.actor),
-            "before": workers.weights()[0], **step(workers, config), "after": workers.weights()}
+            "before": workers.weights()[0],
+            "steps": [step(workers, config, case) for _ in range(3 if "holds" in case else 1)],
+            "after": workers.weights()}
     return found
 
 
