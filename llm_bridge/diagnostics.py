@@ -8,10 +8,12 @@ adds to TRL's log, at every optimizer step,
 
 - the covariance table of Cui et al. (Table 1): the mean of the largest token covariances
   (log pi - mean)(A - mean);
-- where the law R = b - a e^H holds so far, the performance that it announces at zero entropy;
+- at every tenth generation, where the law R = b - a e^H holds so far, the performance that it announces
+  at zero entropy;
 - with ``forecast_every``, at every N-th step, forecast (i'): what the step will do to the mean entropy,
   from the entropy's gradient and the optimizer's state. It costs one forward and one backward pass more,
-  on a quarter of the rows, and holds one more gradient while it lasts;
+  on a quarter of the rows, and holds the entropy's gradient by one parameter at a time (that by all where
+  the trainer checkpoints layers or shards weights);
 - with ``account_every``, at every N-th step, the account of `llm_bridge.accounting` too, both sums so
   far and their correlation. Such a step costs three forward and two backward passes more, on the rows
   of ``account_sequences``, and with ``account_tokens`` a forward pass with dual numbers (about three
@@ -30,7 +32,6 @@ out are the same to the last bit.
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import logging
 import math
@@ -59,7 +60,7 @@ PREFIX = "diagnostics/"
 STATE = "llm_bridge.diagnostics"
 """Under which name a checkpoint's trainer_state.json has the state."""
 HOOKS = ("_compute_loss", "_get_per_token_logps_and_entropies", "_calculate_rewards")
-FORECAST_EVERY = 10
+FORECAST_EVERY = LAW_EVERY = 10
 STATISTICS = ("sum_squared_prob", "sum_squared_prob_log_prob", "sum_squared_prob_squared_log_prob")
 
 
@@ -155,8 +156,15 @@ class Diagnostics(TrainerCallback):
         """Forecast (i') and measured change of each accounted step, nats."""
         self.entropy: list[float] = []
         self.reward: list[float] = []
-        """One point of the law a generation."""
-        self.law: performance.Report | None = None
+        """One point of the law per generation."""
+
+    @property
+    def law(self) -> performance.Report | None:
+        """The law of all points so far; None of too few, or of an entropy that rests."""
+        try:
+            return performance.forecast(self.entropy, self.reward)
+        except ValueError:
+            return None
 
     # ------------------------------------------------------------------ around the trainer's methods
 
@@ -310,13 +318,14 @@ class Diagnostics(TrainerCallback):
         }
         table = mean_covariances(batch, batch.log_prob, batch.advantage)
         record |= {f"covariance_{name}": value for name, value in table.items()}
+        law = None
         if self._reward is not None:  # the first step on a generation
             self.entropy.append(entropy)
             self.reward.append(self._reward)
             record["reward"], self._reward = self._reward, None
-        with contextlib.suppress(ValueError):  # too few points, or an entropy that rests
-            self.law = performance.forecast(self.entropy, self.reward)
-        end = None if self.law is None else self.law.ceiling
+            if len(self.entropy) % LAW_EVERY == 0:
+                law = self.law
+        end = None if law is None else law.ceiling
         record |= {"ceiling": end and end.value, "ceiling_low": end and end.low,
                    "ceiling_high": end and end.high}
         record |= self._account()
@@ -324,7 +333,7 @@ class Diagnostics(TrainerCallback):
             if value is not None and name != "step":
                 self._trainer._metrics["train"][PREFIX + name].append(float(value))
         if self._on_step is not None and self._trainer.accelerator.is_main_process:
-            self._on_step({**record, "law": None if self.law is None else self.law.verdict})
+            self._on_step({**record, "law": None if law is None else law.verdict})
 
     def on_log(self, args: Any, state: Any, *_: Any, **__: Any) -> None:
         """Forget the numbers that this log has averaged."""
