@@ -47,7 +47,9 @@ from entropy_theory.forecast import StateStatistics
 from entropy_theory.performance_law import forecast as performance
 from entropy_theory.token_batch import TokenBatch, mean_entropy
 from llm_bridge.accounting.any_loss import ScoredAccounts, as_batch, quarter
+from llm_bridge.accounting.optimizer_step import learning_rate
 from llm_bridge.analysis.tokens import mean_covariances
+from llm_bridge.data.private_names import JUDGE, LOSS, SCORE, training_log
 from llm_bridge.forward import evaluation_mode
 from llm_bridge.forward.replayed import Replayed
 from llm_bridge.head.token_statistics import TokenStatistics
@@ -59,7 +61,7 @@ logger = logging.getLogger(__name__)
 PREFIX = "diagnostics/"
 STATE = "llm_bridge.diagnostics"
 """Under which name a checkpoint's trainer_state.json has the state."""
-HOOKS = ("_compute_loss", "_get_per_token_logps_and_entropies", "_calculate_rewards")
+HOOKS = (LOSS, SCORE, JUDGE)
 FORECAST_EVERY = LAW_EVERY = 10
 STATISTICS = ("sum_squared_prob", "sum_squared_prob_log_prob", "sum_squared_prob_squared_log_prob")
 
@@ -126,7 +128,7 @@ class Diagnostics(TrainerCallback):
                     f"{type(trainer).__name__} has no {hook}: diagnostics need a TRL GRPOTrainer or "
                     "RLOOTrainer"
                 )
-        if isinstance(getattr(trainer._compute_loss, "__self__", None), Diagnostics):
+        if isinstance(getattr(getattr(trainer, LOSS), "__self__", None), Diagnostics):
             raise ValueError(
                 "this trainer is watched already: make a new one to watch it with other options")
         self._trainer, self._every, self._on_step = trainer, coefficients_every, on_step
@@ -249,7 +251,7 @@ class Diagnostics(TrainerCallback):
         if len(self._parts) != before + 1:
             raise ValueError(
                 f"the loss of {type(self._trainer).__name__} does not score its tokens by one call of "
-                "_get_per_token_logps_and_entropies, where diagnostics read them: train without them"
+                f"{SCORE}, where diagnostics read them: train without them"
             )
         part, mask, advantage = self._parts[-1], inputs["completion_mask"], inputs["advantages"]
         mask = mask.bool()
@@ -273,7 +275,7 @@ class Diagnostics(TrainerCallback):
             kept.get(name, []) for name in ("forecasts", "measured", "entropy", "reward"))
         self._reward = kept.get("last_reward")
         # TRL logs means over the steps since its last log, and its checkpoint has none of them.
-        self._trainer._metrics["train"].update(kept.get("pending", {}))
+        training_log(self._trainer).update(kept.get("pending", {}))
         self._check_accounts(args)
 
     def _check_accounts(self, args: Any) -> None:
@@ -296,14 +298,14 @@ class Diagnostics(TrainerCallback):
 
     def on_pre_optimizer_step(self, *_: Any, **__: Any) -> None:
         """Note the learning rate of the step about to be taken."""
-        self._learning_rate = self._trainer._get_learning_rate()
+        self._learning_rate = learning_rate(self._trainer.optimizer)
 
     def on_step_end(self, args: Any, state: Any, *_: Any, **__: Any) -> None:
         """Record the step that was just taken."""
         parts, self._parts, self._calls = self._parts, [], []
         self._record(parts)
         self._keep_state(state, {name: list(values) for name, values
-                                 in self._trainer._metrics["train"].items() if name.startswith(PREFIX)})
+                                 in training_log(self._trainer).items() if name.startswith(PREFIX)})
 
     def _record(self, parts: list[dict[str, torch.Tensor]]) -> None:
         batch = gathered(self._trainer.accelerator, as_batch(parts))
@@ -331,7 +333,7 @@ class Diagnostics(TrainerCallback):
         record |= self._account()
         for name, value in record.items():
             if value is not None and name != "step":
-                self._trainer._metrics["train"][PREFIX + name].append(float(value))
+                training_log(self._trainer)[PREFIX + name].append(float(value))
         if self._on_step is not None and self._trainer.accelerator.is_main_process:
             self._on_step({**record, "law": None if law is None else law.verdict})
 

@@ -153,7 +153,9 @@ class OptimizerStep:
     ) -> Iterator[tuple[Rows, Addends]]:
         """Yield the same of the parameter at a place; nothing of one that does not move."""
         reader = self._readers.get(place)
-        for rows in () if reader is None else reader.rows():
+        if reader is None:
+            return
+        for rows in reader.rows():
             scale, gradient, carried, decay = reader.read(start, rows)
             unclipped = gradient / self._clip if self._clip > 0 else torch.zeros_like(gradient)
             yield rows, Addends(
@@ -162,6 +164,11 @@ class OptimizerStep:
                 momentum=None if carried is None else -carried,
                 weight_decay=None if decay is None else -decay,
             )
+
+
+def learning_rate(optimizer: Any) -> float:
+    """Return the rate of the step about to be taken, by the first group of parameters."""
+    return float(optimizer.param_groups[0]["lr"])
 
 
 def readable(optimizer: Any) -> Any:

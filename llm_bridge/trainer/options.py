@@ -21,6 +21,7 @@ from entropy_theory import update_rules
 from entropy_theory.support.user_errors import check_choice
 from entropy_theory.update_rules import UpdateRule
 from entropy_theory.update_rules.modifier import length_normalization
+from llm_bridge.data import models
 from llm_bridge.forward.evaluation_mode import declared_noise
 from llm_bridge.sampling import sampling
 from llm_bridge.trainer import run_numbers, trl_options
@@ -204,7 +205,8 @@ def check_samples_and_loss(trainer: Any) -> None:
         check_text(trainer.train_dataset)  # messages, any of which may hold an image
     elif isinstance(trainer.train_dataset, datasets.Dataset):
         prompts = list(dict.fromkeys(trainer.train_dataset["prompt"]))
-        sampling.check_room(trainer.model, trainer._tokenizer, prompts, longest_completion(trainer))
+        sampling.check_room(
+            trainer.model, models.tokenizer_of(trainer), prompts, longest_completion(trainer))
     if not trainer.accelerator.is_main_process:
         return
     noise = declared_noise(trainer.model)

@@ -8,6 +8,7 @@ import torch
 
 from entropy_theory.update_rules.rule import second_batch_options
 from llm_bridge.data.generation_settings import PLAIN_SAMPLING, settings_that_bend
+from llm_bridge.data.private_names import generation_settings
 from llm_bridge.sampling import logits_processors
 
 HARMLESS_IN_VLLM = (
@@ -34,7 +35,7 @@ def check_plain_sampling(trainer: Any) -> None:
                     "behind the back of the rule and its second batch: leave it out (for a temperature "
                     "there is the option temperature)")
     else:
-        config, _ = trainer.model._prepare_generation_config(trainer.generation_config)
+        config = generation_settings(trainer.model, trainer.generation_config)
         bent = settings_that_bend(config)
         bent.pop("temperature", None)
         if config.temperature != trainer.temperature:
@@ -110,7 +111,7 @@ def samples_plainly(trainer: Any) -> bool:
         return False
     if logits_processors.in_use(trainer.generating_model):
         return False
-    config, _ = trainer.model._prepare_generation_config(trainer.generation_config)
+    config = generation_settings(trainer.model, trainer.generation_config)
     stops = config.eos_token_id
     stops = stops if isinstance(stops, (list, tuple)) else [stops]
     bent = settings_that_bend(config).keys() - {"temperature"}

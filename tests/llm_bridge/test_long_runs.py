@@ -53,7 +53,7 @@ def test_thousands_of_steps_hold_no_more_than_the_first(tmp_path, kind):
     made.add_callback(footprint)
     made.train()
     print(footprint.seen)  # for a test that fails
-    (tensors, objects, resident), (middle, *_), (last, more, mib) = footprint.seen
+    (tensors, objects, resident), (middle, more, _), (last, _, mib) = footprint.seen
     assert tensors == middle == last
-    assert more - objects < 500
+    assert more - objects < 250
     assert mib - resident < 3
