@@ -1,7 +1,7 @@
 """Holds every name that TRL and transformers keep to themselves, and that this package touches.
 
 Another release may move any of them. A test holds each to the installed releases and keeps them out of
-all other modules; ``make test-versions`` runs it on all releases that are taken (docs/versions.md).
+all other modules; ``make test-versions`` runs it on all releases that are taken (docs/install.md).
 """
 
 from __future__ import annotations

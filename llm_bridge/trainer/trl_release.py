@@ -32,10 +32,11 @@ from trl.models import (  # noqa: E402
 )
 from trl.trainer.utils import create_model_from_path  # noqa: E402
 
+is_async_callable: Any
 try:
     from trl.trainer.utils import is_async_callable
 except ImportError:  # before 1.14, which asks so itself
-    from inspect import iscoroutinefunction as is_async_callable
+    is_async_callable = inspect.iscoroutinefunction
 
 __all__ = [
     "GRPOConfig", "GRPOTrainer", "check_end_tokens", "create_model_from_path", "is_async_callable",
