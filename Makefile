@@ -12,7 +12,7 @@ BIN := .venv/bin
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup reproduce docs links prove wheel test test-verl test-skyrl test-losses test-vllm test-sharding test-newest deep mutation fuzz lint bench gpu clean
+.PHONY: help setup reproduce docs links prove wheel test test-verl test-skyrl test-losses test-vllm test-sharding test-newest test-versions deep mutation fuzz lint bench gpu clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-13s %s\n", $$1, $$2 }'
@@ -128,13 +128,30 @@ test-newest: .venv-newest/ready  ## the bridge's tests on the newest releases of
 	.venv-newest/bin/python -m pip list --disable-pip-version-check
 	touch $@
 
-deep: .venv/ready  ## the main job, the full ledger, all tests but those of verl, SkyRL, vLLM and DeepSpeed, make test-losses, make fuzz, a sample of make mutation: hours
+# Releases of TRL and transformers, a pair for each environment. The tests are those of what they promise to nobody.
+VERSIONS := 1.13.0-5.10.4 1.14.2-5.17.0 1.15.0-5.21.1 1.16.0-5.24.0
+VERSION_TESTS := $(addprefix tests/llm_bridge/test_,trl_contract.py diagnostics.py trainer.py translation.py resumed_runs.py)
+
+test-versions: $(VERSIONS:%=.venv-versions/%/ready)  ## training and watching with each release of TRL that is taken, in environments of their own
+	for pair in $(VERSIONS); do OMP_NUM_THREADS=1 .venv-versions/$$pair/bin/python -m pytest -m 'not deep' $(VERSION_TESTS) || exit 1; done
+
+# They stand before .venv, whose packages they share but for these two, what these ask for, and Triton, which TRL
+# 1.15 launches on a CPU too.
+.venv-versions/%/ready: .venv/ready
+	rm -rf $(@D)
+	$(BIN)/python -m venv --without-pip $(@D)
+	$(BIN)/python -c 'import sys, sysconfig; open(sys.argv[1] + "/parent.pth", "w").write("import site, sys; site.addsitedir(%r); sys.modules[\"triton\"] = None" % sysconfig.get_path("purelib"))' $(@D)/lib/python3.*/site-packages
+	$(BIN)/python -m pip --python $(@D)/bin/python install --disable-pip-version-check --no-compile trl==$(firstword $(subst -, ,$*)) transformers==$(lastword $(subst -, ,$*))
+	touch $@
+
+deep: .venv/ready  ## the main job, the full ledger, all tests but those of verl, SkyRL, vLLM and DeepSpeed, make test-losses, make test-versions, make fuzz, a sample of make mutation: hours
 	$(MAKE) reproduce
 	FUZZ_CASES=$(CASES) $(BIN)/python -m pytest -n 2
 	$(BIN)/python -m entropy_theory verify
 	$(BIN)/python -m entropy_theory prove --refuted
 	$(MAKE) test-losses
 	$(MAKE) mutation SAMPLE=20 JOBS=2
+	$(MAKE) test-versions
 
 mutation: .venv/ready  ## small bugs put in one at a time, which tests must notice (ONLY='GLOB ...' SAMPLE=0 JOBS=1)
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --constraint constraints.txt --editable '.[mutation]'

@@ -1,11 +1,12 @@
 """A whole optimizer step beside stock TRL: sampling, rewards, scoring, forward, backward, optimizer.
 
 Stock is `trl.GRPOTrainer` as shipped, with its fused head, alone and watched by `diagnostics.attach`.
-Ours is `EntropyTrainer` with the rule ``grpo``, alone, and with forecasts or accounts of every tenth
-step. All have the same model, prompts, samples per prompt, longest completion and dtype. They run in
-one process, ten steps of one, then of the next, and so on, so that a busy machine slows all alike. On a
-CPU the time is the process's CPU time. The mean step of a round is printed (the median round, the
-fastest and the slowest), where its time goes, and the peak memory of a process of its own.
+Ours is `EntropyTrainer` with the rule ``grpo``, alone, and with forecasts (on a quarter of the rows, as
+`attach` makes them) or accounts (of all rows) of every tenth step. All have the same model, prompts,
+samples per prompt, longest completion and dtype. They run in one process, ten steps of one, then of the
+next, and so on, so that a busy machine slows all alike. On a CPU the time is the process's CPU time. The
+mean step of a round is printed (the median round, the fastest and the slowest), where its time goes, and
+the peak memory of a process of its own.
 
     python benchmarks/training_step.py
     python benchmarks/training_step.py --methods TRL "TRL, attach()"
@@ -38,6 +39,7 @@ from entropy_theory import update_rules
 from entropy_theory.support.results import kept_records, provenance, write_json
 from llm_bridge import diagnostics
 from llm_bridge.accounting.accountant import Accountant
+from llm_bridge.accounting.any_loss import quarter
 from llm_bridge.data import models, tasks
 from llm_bridge.trainer import EntropyTrainer, grpo_config
 
@@ -47,7 +49,7 @@ METHODS: dict[str, Callable[[Any], Any] | None] = {
     STOCK: None, "TRL, attach()": diagnostics.attach,
     "TRL, account": lambda made: diagnostics.attach(made, account_every=10),
     "ours": None, "ours, forecast": lambda made: made.add_callback(
-        Accountant(made, every=0, forecast_every=10)),
+        Accountant(made, every=0, forecast_every=10, sequences=quarter)),
     "ours, account": lambda made: made.add_callback(Accountant(made, every=10, tokens=False)),
     "ours, tokens": lambda made: made.add_callback(Accountant(made, every=10)),
 }

@@ -8,10 +8,12 @@ adds to TRL's log, at every optimizer step,
 
 - the covariance table of Cui et al. (Table 1): the mean of the largest token covariances
   (log pi - mean)(A - mean);
-- where the law R = b - a e^H holds so far, the performance that it announces at zero entropy;
+- at every tenth generation, where the law R = b - a e^H holds so far, the performance that it announces
+  at zero entropy;
 - with ``forecast_every``, at every N-th step, forecast (i'): what the step will do to the mean entropy,
   from the entropy's gradient and the optimizer's state. It costs one forward and one backward pass more,
-  on a quarter of the rows, and holds one more gradient while it lasts;
+  on a quarter of the rows, and holds the entropy's gradient by one parameter at a time (that by all where
+  the trainer checkpoints layers or shards weights);
 - with ``account_every``, at every N-th step, the account of `llm_bridge.accounting` too, both sums so
   far and their correlation. Such a step costs three forward and two backward passes more, on the rows
   of ``account_sequences``, and with ``account_tokens`` a forward pass with dual numbers (about three
@@ -30,7 +32,6 @@ out are the same to the last bit.
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import logging
 import math
@@ -46,7 +47,9 @@ from entropy_theory.forecast import StateStatistics
 from entropy_theory.performance_law import forecast as performance
 from entropy_theory.token_batch import TokenBatch, mean_entropy
 from llm_bridge.accounting.any_loss import ScoredAccounts, as_batch, quarter
+from llm_bridge.accounting.optimizer_step import learning_rate
 from llm_bridge.analysis.tokens import mean_covariances
+from llm_bridge.data.private_names import JUDGE, LOSS, SCORE, training_log
 from llm_bridge.forward import evaluation_mode
 from llm_bridge.forward.replayed import Replayed
 from llm_bridge.head.token_statistics import TokenStatistics
@@ -58,8 +61,8 @@ logger = logging.getLogger(__name__)
 PREFIX = "diagnostics/"
 STATE = "llm_bridge.diagnostics"
 """Under which name a checkpoint's trainer_state.json has the state."""
-HOOKS = ("_compute_loss", "_get_per_token_logps_and_entropies", "_calculate_rewards")
-FORECAST_EVERY = 10
+HOOKS = (LOSS, SCORE, JUDGE)
+FORECAST_EVERY = LAW_EVERY = 10
 STATISTICS = ("sum_squared_prob", "sum_squared_prob_log_prob", "sum_squared_prob_squared_log_prob")
 
 
@@ -125,7 +128,7 @@ class Diagnostics(TrainerCallback):
                     f"{type(trainer).__name__} has no {hook}: diagnostics need a TRL GRPOTrainer or "
                     "RLOOTrainer"
                 )
-        if isinstance(getattr(trainer._compute_loss, "__self__", None), Diagnostics):
+        if isinstance(getattr(getattr(trainer, LOSS), "__self__", None), Diagnostics):
             raise ValueError(
                 "this trainer is watched already: make a new one to watch it with other options")
         self._trainer, self._every, self._on_step = trainer, coefficients_every, on_step
@@ -156,8 +159,15 @@ class Diagnostics(TrainerCallback):
         """Forecast (i') and measured change of each accounted step, nats."""
         self.entropy: list[float] = []
         self.reward: list[float] = []
-        """One point of the law a generation."""
-        self.law: performance.Report | None = None
+        """One point of the law per generation."""
+
+    @property
+    def law(self) -> performance.Report | None:
+        """The law of all points so far; None of too few, or of an entropy that rests."""
+        try:
+            return performance.forecast(self.entropy, self.reward)
+        except ValueError:
+            return None
 
     # ------------------------------------------------------------------ around the trainer's methods
 
@@ -253,7 +263,7 @@ class Diagnostics(TrainerCallback):
         if len(self._parts) != before + 1:
             raise ValueError(
                 f"the loss of {type(self._trainer).__name__} does not score its tokens by one call of "
-                "_get_per_token_logps_and_entropies, where diagnostics read them: train without them"
+                f"{SCORE}, where diagnostics read them: train without them"
             )
         part, mask, advantage = self._parts[-1], inputs["completion_mask"], inputs["advantages"]
         mask = mask.bool()
@@ -277,7 +287,7 @@ class Diagnostics(TrainerCallback):
             kept.get(name, []) for name in ("forecasts", "measured", "entropy", "reward"))
         self._reward = kept.get("last_reward")
         # TRL logs means over the steps since its last log, and its checkpoint has none of them.
-        self._trainer._metrics["train"].update(kept.get("pending", {}))
+        training_log(self._trainer).update(kept.get("pending", {}))
         self._check_accounts(args)
 
     def _check_accounts(self, args: Any) -> None:
@@ -300,14 +310,14 @@ class Diagnostics(TrainerCallback):
 
     def on_pre_optimizer_step(self, *_: Any, **__: Any) -> None:
         """Note the learning rate of the step about to be taken."""
-        self._learning_rate = self._trainer._get_learning_rate()
+        self._learning_rate = learning_rate(self._trainer.optimizer)
 
     def on_step_end(self, args: Any, state: Any, *_: Any, **__: Any) -> None:
         """Record the step that was just taken."""
         parts, self._parts, self._calls, self._routers = self._parts, [], [], []
         self._record(parts)
         self._keep_state(state, {name: list(values) for name, values
-                                 in self._trainer._metrics["train"].items() if name.startswith(PREFIX)})
+                                 in training_log(self._trainer).items() if name.startswith(PREFIX)})
 
     def _record(self, parts: list[dict[str, torch.Tensor]]) -> None:
         batch = gathered(self._trainer.accelerator, as_batch(parts))
@@ -322,21 +332,22 @@ class Diagnostics(TrainerCallback):
         }
         table = mean_covariances(batch, batch.log_prob, batch.advantage)
         record |= {f"covariance_{name}": value for name, value in table.items()}
+        law = None
         if self._reward is not None:  # the first step on a generation
             self.entropy.append(entropy)
             self.reward.append(self._reward)
             record["reward"], self._reward = self._reward, None
-        with contextlib.suppress(ValueError):  # too few points, or an entropy that rests
-            self.law = performance.forecast(self.entropy, self.reward)
-        end = None if self.law is None else self.law.ceiling
+            if len(self.entropy) % LAW_EVERY == 0:
+                law = self.law
+        end = None if law is None else law.ceiling
         record |= {"ceiling": end and end.value, "ceiling_low": end and end.low,
                    "ceiling_high": end and end.high}
         record |= self._account()
         for name, value in record.items():
             if value is not None and name != "step":
-                self._trainer._metrics["train"][PREFIX + name].append(float(value))
+                training_log(self._trainer)[PREFIX + name].append(float(value))
         if self._on_step is not None and self._trainer.accelerator.is_main_process:
-            self._on_step({**record, "law": None if self.law is None else self.law.verdict})
+            self._on_step({**record, "law": None if law is None else law.verdict})
 
     def on_log(self, args: Any, state: Any, *_: Any, **__: Any) -> None:
         """Forget the numbers that this log has averaged."""

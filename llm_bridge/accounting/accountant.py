@@ -97,6 +97,10 @@ class Accountant(StepAccounts):
         at_hand, self._at_hand = self._at_hand, None
         return None if at_hand is None else at_hand.whole(self.gradient)
 
+    @property
+    def _announces_more(self) -> bool:
+        return self._forecast_unit
+
     def _announced(self, snapshot: StepAccountant, found: StepAccount) -> StepAccount:
         return dataclasses.replace(
             found, coefficient=rule_parts.coefficient(self._trainer.rule, self._trainer.micro_batches),

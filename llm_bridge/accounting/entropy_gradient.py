@@ -22,18 +22,16 @@ import functools
 import logging
 import math
 import operator
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
-from torch.autograd import forward_ad
 from torch.distributed.fsdp import FSDPModule
 from torch.distributed.tensor import DTensor
-from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from entropy_theory.rounding import FORWARD_ROUNDINGS
-from llm_bridge.accounting.optimizer_step import local, working
+from llm_bridge.accounting import dual_numbers
+from llm_bridge.accounting.optimizer_step import OptimizerStep, Rows, local, working
 from llm_bridge.accounting.step_rows import Slope, StepRows, sum_over_ranks
 from llm_bridge.forward import evaluation_mode
 from llm_bridge.head.token_statistics import TokenStatistics
@@ -125,7 +123,7 @@ class EntropyGradient:
         Raises:
             ValueError: an entropy without gradient.
         """
-        self._add_gradient(total, _mean(entropy, measure), retain_graph=True)
+        self._take_gradient(_mean(entropy, measure), self._adding_to(total), retain_graph=True)
 
     @contextlib.contextmanager
     def own_passes(self) -> Iterator[None]:
@@ -169,7 +167,6 @@ class EntropyGradient:
         Raises:
             ValueError: an entropy without gradient.
         """
-        by_backward, value = self.needs_backward, 0.0
         summed = not self._is_sharded
         if onto is None:
             total = self.zero()
@@ -178,6 +175,42 @@ class EntropyGradient:
             if summed:
                 # Each rank holds all of it, and below all ranks' are added up.
                 total *= 1 / self._accelerator.num_processes
+        value = self._differentiate(rows, self._adding_to(total))
+        if summed:
+            total = self.whole(total)
+        return value, total
+
+    def evaluate_along(
+        self, rows: Sequence[StepRows], step: OptimizerStep
+    ) -> tuple[float, dict[str, float]]:
+        """Take the mean entropy of the rows, nats, and the product of its gradient with each addend.
+
+        Passes as `evaluate`'s. No gradient is held: each parameter's is multiplied as it comes, once per
+        pass, and with several passes the addends are read as often.
+        """
+        found = dict.fromkeys(step.names, 0.0)
+
+        def multiply(place: int, gradient: torch.Tensor) -> None:
+            # Ranks' gradients add up, and each of them has the addends; shards are what sums are of.
+            share = 1 / _copies(
+                self.parameters[place], self._accelerator.num_processes if self._is_sharded else 1)
+            gradient = local(gradient)
+            for part, addends in step.addends_of(place):
+                for name, addend in addends.named().items():
+                    found[name] += share * _inner(working(gradient[part]), addend)
+
+        value = self._differentiate(rows, multiply)
+        return value, dict(zip(found, self.sum_over_ranks(list(found.values())), strict=True))
+
+    def _differentiate(
+        self, rows: Sequence[StepRows], take: Callable[[int, torch.Tensor], None]
+    ) -> float:
+        """Return the mean entropy, nats; its gradient is given away by the parameter's place.
+
+        A parameter may come several times, with addends of its gradient; a rank's are those of its rows,
+        but for sharded weights, whose ranks each have their shard of the whole.
+        """
+        by_backward, value = self.needs_backward, 0.0
         # FSDP2 averages over ranks, where the mean is a sum over them.
         scale = self._accelerator.num_processes if self._is_sharded else 1
         with (
@@ -190,13 +223,11 @@ class EntropyGradient:
                 value += float(mean.detach())
                 if by_backward:
                     (scale * mean).backward()
-                    self._take_grads(total)
+                    self._take_grads(take)
                 else:
-                    self._add_gradient(total, mean)
+                    self._take_gradient(mean, take)
         self._reshard()
-        if summed:
-            total = self.whole(total)
-        return self.sum_over_ranks([value])[0], total
+        return self.sum_over_ranks([value])[0]
 
     def mean_entropy(self, rows: Sequence[StepRows]) -> float:
         """Take the mean entropy of the rows: a forward pass alone."""
@@ -217,15 +248,13 @@ class EntropyGradient:
             for place, parameter in enumerate(self.parameters):
                 local(parameter).copy_(weights(place))
 
-    def products(self, tensors: Mapping[str, torch.Tensor], slope: Slope, place: int) -> dict[str, float]:
-        """Inner products of the slope by one parameter with tensors of its shape, this rank's share."""
-        part = slope.parts[place]
+    def products(
+        self, tensors: Mapping[str, torch.Tensor], slope: Slope, place: int, rows: Rows = ...
+    ) -> dict[str, float]:
+        """Inner products of the slope by rows of a parameter with tensors, this rank's share."""
+        part = slope.parts[place][rows]
         share = 1 / _copies(self.parameters[place], self._accelerator.num_processes)
-        # Products of float32 are summed in float64 without a copy in it.
-        return {
-            name: share * float((part * tensor).sum(dtype=torch.float64))
-            for name, tensor in tensors.items()
-        }
+        return {name: share * _inner(part, tensor) for name, tensor in tensors.items()}
 
     def derivatives(
         self, rows: Sequence[StepRows], direction: Slope, power: float
@@ -249,7 +278,8 @@ class EntropyGradient:
                 {name: torch.zeros_like(part.measure) for name in part.moved} for part in rows]
         if not self._has_no_forward_mode:
             try:
-                return self._by_dual_numbers(rows, direction)
+                return dual_numbers.derivatives(
+                    self.model, self._modules, self.parameters, rows, direction)
             except (NotImplementedError, RuntimeError) as error:
                 if isinstance(error, torch.OutOfMemoryError):
                     raise
@@ -264,37 +294,6 @@ class EntropyGradient:
             {name: (getattr(up, name) - getattr(down, name)) / (2 * width) for name in part.moved}
             for part, up, down in zip(rows, *found, strict=True)
         ]
-
-    def _by_dual_numbers(
-        self, rows: Sequence[StepRows], direction: Slope
-    ) -> list[dict[str, torch.Tensor]]:
-        place = {id(parameter): at for at, parameter in enumerate(self.parameters)}
-        passes = _Passes(self.model)
-        modes = [(module, module.training) for module in self._modules]
-        try:
-            # Nothing is kept for a backward pass, so that checkpointed layers need not be.
-            self.model.eval()
-            # Fused attention has no forward mode.
-            with (
-                torch.no_grad(), forward_ad.dual_level(), sdpa_kernel(SDPBackend.MATH),
-                warnings.catch_warnings(),
-            ):
-                # torch's own formulas for some operations are scripts, which it warns of.
-                warnings.filterwarnings("ignore", ".*torch.jit.script", DeprecationWarning)
-                weights = {
-                    name: forward_ad.make_dual(
-                        parameter.detach(), direction.parts[place[id(parameter)]].to(parameter.dtype))
-                    for name, parameter in passes.named_parameters() if id(parameter) in place
-                }
-                found = torch.func.functional_call(
-                    passes, weights, ([part.statistics for part in rows],), tie_weights=True)
-                return [
-                    {name: _tangent(getattr(seen, name)) for name in part.moved}
-                    for part, seen in zip(rows, found, strict=True)
-                ]
-        finally:
-            for module, training in modes:
-                module.training = training
 
     def _seen_along(
         self, direction: Slope, rows: Sequence[StepRows], width: float
@@ -311,33 +310,39 @@ class EntropyGradient:
         """Sum each number over all ranks, in one operation."""
         return sum_over_ranks(self._accelerator, numbers)
 
-    def _add_gradient(
-        self, total: Slope, value: torch.Tensor, *, retain_graph: bool = False
+    def _adding_to(self, total: Slope) -> Callable[[int, torch.Tensor], None]:
+        def add(place: int, gradient: torch.Tensor) -> None:
+            total.parts[place].add_(working(gradient))
+
+        return add
+
+    def _take_gradient(
+        self, value: torch.Tensor, take: Callable[[int, torch.Tensor], None], *,
+        retain_graph: bool = False,
     ) -> None:
-        """Add the gradient of ``value``, a parameter at a time: a second one is never held."""
-        def adding(mine: torch.Tensor) -> Callable[[torch.Tensor | None], torch.Tensor | None]:
-            def add(gradient: torch.Tensor | None) -> torch.Tensor | None:
+        """Give away the gradient of ``value``, a parameter at a time: a whole one is never held."""
+        def giving(place: int) -> Callable[[torch.Tensor | None], torch.Tensor | None]:
+            def give(gradient: torch.Tensor | None) -> torch.Tensor | None:
                 if gradient is None:  # of an operation that gives none
                     return None
-                mine.add_(working(gradient))
+                take(place, gradient)
                 # The pass would keep what is returned until all parameters have theirs.
                 return gradient.new_zeros((), layout=torch.strided).expand(gradient.shape)
-            return add
+            return give
 
-        hooks = [
-            parameter.register_hook(adding(mine))
-            for parameter, mine in zip(self.parameters, total.parts, strict=True)]
+        hooks = [parameter.register_hook(giving(place))
+                 for place, parameter in enumerate(self.parameters)]
         try:
             torch.autograd.grad(value, self.parameters, retain_graph=retain_graph, allow_unused=True)
         finally:
             for hook in hooks:
                 hook.remove()
 
-    def _take_grads(self, total: Slope) -> None:
-        """Move what is in ``.grad`` to a sum."""
-        for parameter, mine in zip(self.parameters, total.parts, strict=True):
+    def _take_grads(self, take: Callable[[int, torch.Tensor], None]) -> None:
+        """Give away what is in ``.grad``."""
+        for place, parameter in enumerate(self.parameters):
             if parameter.grad is not None:
-                mine.add_(working(parameter.grad))
+                take(place, parameter.grad)
                 parameter.grad = None
 
     def _reshard(self) -> None:
@@ -363,25 +368,6 @@ class EntropyGradient:
                 parameter.grad = grad
 
 
-class _Passes(torch.nn.Module):
-    """A model whose weights can be put in place of its own for several passes."""
-
-    def __init__(self, model: torch.nn.Module):
-        super().__init__()
-        self.model = model
-
-    def forward(self, passes: Sequence[Callable[[], TokenStatistics]]) -> list[TokenStatistics]:
-        """Make passes through the model."""
-        return [one() for one in passes]
-
-
-def _tangent(column: torch.Tensor) -> torch.Tensor:
-    found = forward_ad.unpack_dual(column).tangent
-    if found is None:
-        raise NotImplementedError("its statistics carry no derivative")
-    return found
-
-
 def _mean(entropy: torch.Tensor, measure: torch.Tensor) -> torch.Tensor:
     if not entropy.requires_grad:
         raise ValueError(
@@ -395,8 +381,13 @@ def _sum(entropy: torch.Tensor, measure: torch.Tensor) -> torch.Tensor:
     return torch.where(measure != 0, measure * entropy, 0.0).sum()
 
 
+def _inner(part: torch.Tensor, tensor: torch.Tensor) -> float:
+    """The inner product; products of float32 are summed in float64 without a copy in it."""
+    return float((part * tensor).sum(dtype=torch.float64))
+
+
 def _copies(parameter: torch.Tensor, ranks: int) -> int:
-    """On how many ranks each number of a parameter is held."""
+    """On how many ranks each number of a parameter is held; ``ranks`` of one that is not sharded."""
     if not isinstance(parameter, DTensor):
         return ranks
     mesh = parameter.device_mesh

@@ -16,8 +16,8 @@ under the P of the step taken do the addends add up to it, and how much this bat
 about another step, which was not taken. What the weights' number format rounds away is seen once the step
 is taken, as the difference of theta' - theta and the addends.
 
-Nothing is held for more than a parameter at a time. With sharded weights (FSDP2) all of it is the rank's
-own shard.
+Nothing is held for more than some rows of a parameter at a time. With sharded weights (FSDP2) all of it
+is the rank's own shard.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from types import EllipsisType
 from typing import Any
 
 import torch
@@ -34,6 +35,11 @@ from llm_bridge.accounting.step_rows import Slope
 
 ADDENDS = ("gradient", "clipping", "load_balancing", "momentum", "weight_decay")
 READABLE = {torch.optim.SGD: "sgd", torch.optim.Adam: "adam", torch.optim.AdamW: "adam"}
+CACHED, LAUNCHED = 2**16, 2**26
+"""How many numbers are read at a time, on a CPU and on a GPU: few enough for a CPU's cache, and so many
+that a GPU's kernels are long."""
+Rows = slice | EllipsisType
+"""An index of some rows of a parameter, or of all of a parameter without rows."""
 
 
 class Clipping:
@@ -70,7 +76,7 @@ def working(tensor: torch.Tensor) -> torch.Tensor:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Addends:
-    """The addends of one parameter's step, each of its shape; None where there is none."""
+    """The addends of some rows of a parameter's step, each of their shape; None where there is none."""
 
     scale: torch.Tensor | float
     """P: this step takes -P times the gradient; above 0, but for ``maximize``."""
@@ -129,26 +135,52 @@ class OptimizerStep:
                 "the model's trainable parameters (a rule without scores and state terms?)"
             )
 
-    def addends(self, start: Sequence[torch.Tensor] | None = None) -> Iterator[tuple[int, Addends]]:
-        """Yield the place of each parameter that moves, with its addends.
+    @property
+    def names(self) -> list[str]:
+        """The names of the step's addends, in the order of `ADDENDS`."""
+        readers = self._readers.values()
+        missing = {
+            "clipping": self._clip == 1, "momentum": not any(reader.carries for reader in readers),
+            "weight_decay": not any(reader.decay for reader in readers)}
+        return [name for name in ADDENDS if not missing.get(name, False)]
+
+    def addends(
+        self, start: Sequence[torch.Tensor] | None = None
+    ) -> Iterator[tuple[int, Rows, Addends]]:
+        """Yield the place of each parameter that moves, an index of some of its rows, and their addends.
 
         Args:
             start: the weights before the step, once it is taken; None before it is.
         """
-        for place, reader in self._readers.items():
-            before = None if start is None else start[place]
-            scale, gradient, carried, decay = reader.read(before)
+        for place in self._readers:
+            for rows, addends in self.addends_of(place, None if start is None else start[place]):
+                yield place, rows, addends
+
+    def addends_of(
+        self, place: int, start: torch.Tensor | None = None
+    ) -> Iterator[tuple[Rows, Addends]]:
+        """Yield the same of the parameter at a place; nothing of one that does not move."""
+        reader = self._readers.get(place)
+        if reader is None:
+            return
+        for rows in reader.rows():
+            scale, gradient, carried, decay = reader.read(start, rows)
             unclipped = gradient / self._clip if self._clip > 0 else torch.zeros_like(gradient)
-            router = None if self._router is None else self._router.parts[place]
+            router = None if self._router is None else self._router.parts[place][rows]
             if router is not None:
                 unclipped = unclipped - router
-            yield place, Addends(
+            yield rows, Addends(
                 scale=scale, gradient=-scale * unclipped,
                 clipping=(1 - self._clip) * scale * unclipped if self._clip != 1 else None,
                 load_balancing=None if router is None else -self._clip * scale * router,
                 momentum=None if carried is None else -carried,
                 weight_decay=None if decay is None else -decay,
             )
+
+
+def learning_rate(optimizer: Any) -> float:
+    """Return the rate of the step about to be taken, by the first group of parameters."""
+    return float(optimizer.param_groups[0]["lr"])
 
 
 def readable(optimizer: Any) -> Any:
@@ -204,31 +236,48 @@ class _Reader(ABC):
     def __init__(self, optimizer: Any, group: dict[str, Any], parameter: torch.nn.Parameter):
         assert parameter.grad is not None
         self._optimizer, self._parameter = optimizer, parameter
-        self._version = local(parameter.grad)._version
-        self._rate, self._decay = float(group["lr"]), float(group["weight_decay"])
+        # Passes of others may set ``.grad`` aside for their time.
+        self._grad = local(parameter.grad)
+        self._version = self._grad._version
+        self._rate, self.decay = float(group["lr"]), float(group["weight_decay"])
         self._sign = -1.0 if group["maximize"] else 1.0
+        self.carries = False
+        """Whether there is momentum of earlier steps."""
 
     @abstractmethod
-    def read(self, start: torch.Tensor | None) -> _Parts:
-        """Return the parts of the step; ``start`` are the weights before it, if it has been taken."""
+    def read(self, start: torch.Tensor | None, rows: Rows) -> _Parts:
+        """Return the parts of the step of some rows.
+
+        Args:
+            start: the parameter's weights before the step, if it has been taken.
+            rows: an index of the rows.
+        """
+
+    def rows(self) -> Iterator[Rows]:
+        """Yield indices that cut the parameter into parts that are read at a time; one at least."""
+        whole = self._grad
+        if not whole.ndim:
+            yield ...
+            return
+        size = CACHED if whole.device.type == "cpu" else LAUNCHED
+        count = max(1, size * len(whole) // max(1, whole.numel()))
+        for first in range(0, max(1, len(whole)), count):
+            yield slice(first, first + count)
 
     @property
     def _state(self) -> dict[str, Any]:
         return self._optimizer.state.get(self._parameter, {})
 
-    @property
-    def _gradient(self) -> torch.Tensor:
-        assert self._parameter.grad is not None
-        return working(self._parameter.grad)
+    def _gradient(self, rows: Rows) -> torch.Tensor:
+        return working(self._grad[rows])
 
     @property
     def _is_overwritten(self) -> bool:
         """Whether the optimizer has changed the gradient in place."""
-        assert self._parameter.grad is not None
-        return local(self._parameter.grad)._version != self._version
+        return self._grad._version != self._version
 
-    def _weights(self, start: torch.Tensor | None) -> torch.Tensor:
-        return working(self._parameter if start is None else start)
+    def _weights(self, start: torch.Tensor | None, rows: Rows) -> torch.Tensor:
+        return working(local(self._parameter if start is None else start)[rows])
 
 
 _Parts = tuple[torch.Tensor | float, torch.Tensor, torch.Tensor | None, torch.Tensor | None]
@@ -239,31 +288,35 @@ class _Sgd(_Reader):
     def __init__(self, optimizer: Any, group: dict[str, Any], parameter: torch.nn.Parameter):
         super().__init__(optimizer, group, parameter)
         self._momentum, self._nesterov = float(group["momentum"]), bool(group["nesterov"])
-        self._carries = bool(self._momentum) and self._state.get("momentum_buffer") is not None
+        self.carries = bool(self._momentum) and self._state.get("momentum_buffer") is not None
         # The buffer's first value is the gradient itself, whatever the dampening.
-        self._kept = 1 - float(group["dampening"]) if self._carries else 1.0
+        self._kept = 1 - float(group["dampening"]) if self.carries else 1.0
 
-    def read(self, start: torch.Tensor | None) -> _Parts:
-        gradient, weights = self._gradient, self._weights(start)
+    def read(self, start: torch.Tensor | None, rows: Rows) -> _Parts:
+        """See `_Reader.read`."""
+        gradient, weights = self._gradient(rows), self._weights(start, rows)
         if not self._momentum:
-            decay = self._rate * self._decay * weights if self._decay else None
+            decay = self._rate * self.decay * weights if self.decay else None
             return self._sign * self._rate, gradient, None, decay
         if start is not None and self._is_overwritten:
             # torch's foreach form of Nesterov's momentum adds the buffer to the gradient itself.
-            gradient = gradient - self._momentum * working(self._state["momentum_buffer"])
+            gradient = gradient - self._momentum * self._buffer(rows)
         # The step takes the buffer, or with Nesterov's momentum the gradient and momentum x buffer.
         share, ahead = (self._momentum, 1.0) if self._nesterov else (1.0, 0.0)
         scale = self._rate * (ahead + share * self._kept)
         carried = None
-        if self._carries:
-            buffer = working(self._state["momentum_buffer"])
+        if self.carries:
+            buffer = self._buffer(rows)
             if start is None:
                 earlier = self._momentum * buffer
             else:
-                earlier = buffer - self._kept * (self._sign * gradient + self._decay * weights)
+                earlier = buffer - self._kept * (self._sign * gradient + self.decay * weights)
             carried = self._rate * share * earlier
-        decay = scale * self._decay * weights if self._decay else None
+        decay = scale * self.decay * weights if self.decay else None
         return self._sign * scale, gradient, carried, decay
+
+    def _buffer(self, rows: Rows) -> torch.Tensor:
+        return working(local(self._state["momentum_buffer"])[rows])
 
 
 class _Adam(_Reader):
@@ -272,29 +325,33 @@ class _Adam(_Reader):
         self._first, self._second = (float(beta) for beta in group["betas"])
         self._eps, self._amsgrad = float(group["eps"]), bool(group["amsgrad"])
         self._decoupled = bool(group["decoupled_weight_decay"])
-        self._carries = bool(self._state)
-        self._steps = (float(self._state["step"]) if self._carries else 0.0) + 1
+        self.carries = bool(self._state)
+        self._steps = (float(self._state["step"]) if self.carries else 0.0) + 1
 
-    def read(self, start: torch.Tensor | None) -> _Parts:
-        gradient, weights = self._gradient, self._weights(start)
+    def read(self, start: torch.Tensor | None, rows: Rows) -> _Parts:
+        """See `_Reader.read`."""
+        gradient, weights = self._gradient(rows), self._weights(start, rows)
         whole = self._sign * gradient
-        if self._decay and not self._decoupled:
-            whole = whole + self._decay * weights
-        moment, square = self._moment("exp_avg", whole), self._moment("exp_avg_sq", whole)
+        if self.decay and not self._decoupled:
+            whole = whole + self.decay * weights
+        moment, square = (
+            self._moment(name, rows, whole) for name in ("exp_avg", "exp_avg_sq"))
         if start is None:
             square = self._second * square + (1 - self._second) * whole * whole
             earlier = self._first * moment
         else:
             earlier = moment - (1 - self._first) * whole
         if self._amsgrad:
-            square = torch.maximum(square, self._moment("max_exp_avg_sq", whole))
+            square = torch.maximum(square, self._moment("max_exp_avg_sq", rows, whole))
         spread = square.sqrt() / (1 - self._second**self._steps) ** 0.5
         scaling = self._rate / (1 - self._first**self._steps) / (spread + self._eps)
         scale = (1 - self._first) * scaling
         decay = None
-        if self._decay:
-            decay = (self._rate if self._decoupled else scale) * self._decay * weights
-        return self._sign * scale, gradient, scaling * earlier if self._carries else None, decay
+        if self.decay:
+            decay = (self._rate if self._decoupled else scale) * self.decay * weights
+        return self._sign * scale, gradient, scaling * earlier if self.carries else None, decay
 
-    def _moment(self, name: str, like: torch.Tensor) -> torch.Tensor:
-        return working(self._state[name]) if self._state else torch.zeros_like(like)
+    def _moment(self, name: str, rows: Rows, like: torch.Tensor) -> torch.Tensor:
+        if not self._state:
+            return torch.zeros_like(like)
+        return working(local(self._state[name])[rows])

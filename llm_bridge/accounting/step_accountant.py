@@ -11,16 +11,16 @@ change of its own log pi (and H) along u. One forward pass with dual numbers giv
 all. It is checked: they must add up to the inner product (`TokenEffects.gap`). That they do is not enough
 where rounding is coarse: errors of single tokens cancel in their sum, as the tokens themselves do.
 
-Memory: the gradient of the entropy, for an accounted step the weights before and after it too, and where
-a router has a loss of its own, the gradient of that. One gradient more is held while a forecast of a step
-that is to be accounted for is divided over tokens, and where a path takes more than two points. Training
-goes on with the weights that the optimizer left, to the last bit.
+Memory: for a forecast alone the gradient of the entropy by one parameter at a time; else all of it, and
+for an accounted step the weights before and after it too. Where a router has a loss of its own, the
+gradient of that. One gradient more is held while a forecast of a step that is to be accounted for is
+divided over tokens, and where a path takes more than two points. Training goes on with the weights that
+the optimizer left, to the last bit.
 """
 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -94,6 +94,7 @@ class StepAccountant:
         router: the gradient of a router's loss, a part of the step's (`OptimizerStep`).
         seen: mean entropy of the rows and its gradient, where they are known; it becomes this object's.
         keeps_weights: whether `finish` will be called.
+        keeps_slope: whether anything will be, beside ``forecast_parts``.
 
     Raises:
         UnreadableStepError: another optimizer.
@@ -103,23 +104,27 @@ class StepAccountant:
     def __init__(
         self, gradient: EntropyGradient, rows: Sequence[StepRows], optimizer: Any | None, *,
         clip: float = 1.0, measured: Sequence[StepRows] | None = None, router: Slope | None = None,
-        seen: tuple[float, Slope] | None = None, keeps_weights: bool = True,
+        seen: tuple[float, Slope] | None = None, keeps_weights: bool = True, keeps_slope: bool = True,
     ):
         self._gradient, self._rows, self._clip = gradient, rows, clip
         self._measured = rows if measured is None else measured
         self._step = None if optimizer is None else OptimizerStep(
             optimizer, gradient.parameters, clip=clip, router=router)
-        if seen is None:
-            seen = gradient.evaluate(self._measured)
-        self.entropy, slope = seen
-        # Taken out by what changes it in place, and so held no longer than it is the entropy's.
-        self._slope = [slope]
         self.keeps_weights = keeps_weights
         self._start = None
         if keeps_weights:
             self._start = [local(p).clone() for p in gradient.parameters]
-        self.forecast_parts = {} if self._step is None else self._parts(self._slope[0], None)
+        self._slope: list[Slope] = []
+        """Taken out by what changes it in place, and so held no longer than it is the entropy's."""
+        self.forecast_parts: dict[str, float] = {}
         """The forecast of each addend, nats; none where the step is not read before it is taken."""
+        if seen is None and self._step is not None and not (keeps_weights or keeps_slope):
+            self.entropy, self.forecast_parts = gradient.evaluate_along(self._measured, self._step)
+            return
+        self.entropy, slope = gradient.evaluate(self._measured) if seen is None else seen
+        self._slope.append(slope)
+        if self._step is not None:
+            self.forecast_parts = self._parts(slope, None)
 
     def announced_tokens(self) -> TokenEffects:
         """What tokens will do to first order, asked for once.
@@ -156,19 +161,22 @@ class StepAccountant:
         if rest > 8 * rounding * abs(factor) * size:
             return None
         power = sum(
-            gradient.products({WHOLE: addends.scale * self._slope[0].parts[place]},
-                              self._slope[0], place)[WHOLE]
-            for place, addends in self._step.addends(None))
+            gradient.products({WHOLE: addends.scale * self._slope[0].parts[place][rows]},
+                              self._slope[0], place, rows)[WHOLE]
+            for place, rows, addends in self._step.addends(None))
         return self._clip * factor * gradient.sum_over_ranks([power])[0]
 
-    def finish(self, *, tokens: bool = True, **along: Any) -> Accounted:
+    def finish(
+        self, *, tokens: bool = True, share: float = accounting.SHARE,
+        most_points: int = accounting.MOST_POINTS,
+    ) -> Accounted:
         """Account for the step, once it is taken; asked for once.
 
         Weights of 16 bits have no points between those before and after a step: their path has these two.
 
         Args:
             tokens: whether tokens are told apart, where the step was read before it was taken.
-            along: ``share`` and ``most_points`` of `accounting.along_path`.
+            share, most_points: as `accounting.along_path`.
         """
         gradient, start = self._gradient, self._start
         parameters = gradient.parameters
@@ -196,9 +204,10 @@ class StepAccountant:
         if self._step is None:
             self.forecast_parts = {WHOLE: project(self._slope[0])}
         try:
+            # Not by **options: Python would hold the slope in a tuple for the time of the call.
             path = accounting.along_path(
                 self._slope.pop(), add_slope, project, measured, rounding=self._rounding(),
-                ends_only=ends_only, **along)
+                ends_only=ends_only, share=share, most_points=most_points)
             if self._step is None:
                 parts = {WHOLE: path.change}
             else:
@@ -232,9 +241,9 @@ class StepAccountant:
     def _parts(self, slope: Slope, start: Sequence[torch.Tensor] | None) -> dict[str, float]:
         """Return <slope, addend> for each addend of the step."""
         assert self._step is not None
-        found: dict[str, float] = defaultdict(float)
-        for place, addends in self._step.addends(start):
-            for name, product in self._gradient.products(addends.named(), slope, place).items():
+        found = dict.fromkeys(self._step.names, 0.0)
+        for place, rows, addends in self._step.addends(start):
+            for name, product in self._gradient.products(addends.named(), slope, place, rows).items():
                 found[name] += product
         return dict(zip(found, self._gradient.sum_over_ranks(list(found.values())), strict=True))
 
@@ -246,11 +255,11 @@ class StepAccountant:
             raise ValueError("tokens are told apart only where the optimizer's step is read before it")
         gradient, power = self._gradient, 0.0
         at_rest = set(range(len(slope.parts)))
-        for place, addends in self._step.addends(start):
-            scaled = addends.scale * slope.parts[place]
-            power += gradient.products({WHOLE: scaled}, slope, place)[WHOLE]
-            slope.parts[place] = scaled
-            at_rest.remove(place)
+        for place, rows, addends in self._step.addends(start):
+            scaled = addends.scale * slope.parts[place][rows]
+            power += gradient.products({WHOLE: scaled}, slope, place, rows)[WHOLE]
+            slope.parts[place][rows] = scaled
+            at_rest.discard(place)
         for place in at_rest:
             slope.parts[place].zero_()
         (power,) = gradient.sum_over_ranks([power])

@@ -177,9 +177,11 @@ class StepAccounts(TrainerCallback, abc.ABC):
         router = int(getattr(self._trainer, "aux_loss_enabled", False))
         if router:
             told.append(f"one forward and one backward pass of {rows} for the router's loss")
-        return (f"entropy: {' and '.join(told)} more than without, and up to "
-                f"{(3 if self._every else 1) + router} x {size:.0f} MiB for gradients and weights, "
-                "outside the training passes")
+        held = 3 if self._every else int(self.gradient.needs_backward or self._announces_more)
+        held += router
+        memory = f"up to {held} x {size:.0f} MiB for gradients and weights" if held else "no copy of them"
+        return (f"entropy: {' and '.join(told)} more than without, and {memory}, outside the training "
+                "passes")
 
     @abc.abstractmethod
     def passes(self) -> list[Pass]:
@@ -203,7 +205,7 @@ class StepAccounts(TrainerCallback, abc.ABC):
             self.gradient, every, trainer.optimizer if reads_before else None,
             clip=self._clipping.factor, keeps_weights=self._is_accounted() or not reads_before,
             router=self._router_slope() if reads_before else None,
-            seen=self._seen(), measured=measured,
+            keeps_slope=self._announces_more, seen=self._seen(), measured=measured,
         )
         if reads_before:
             self._give(self._announced(self._snapshot, StepAccount(
@@ -244,6 +246,11 @@ class StepAccounts(TrainerCallback, abc.ABC):
     def _seen(self) -> tuple[float, Slope] | None:
         """Return the mean entropy and its gradient, where the step's own passes gave them."""
         return None
+
+    @property
+    def _announces_more(self) -> bool:
+        """Whether `_announced` needs the entropy's gradient."""
+        return False
 
     def _announced(self, snapshot: StepAccountant, found: StepAccount) -> StepAccount:
         return found

@@ -12,6 +12,7 @@ import torch
 
 from entropy_theory import entropy_change, policy, tabular
 from entropy_theory.token_batch import TokenBatch
+from llm_bridge.accounting.optimizer_step import learning_rate
 from llm_bridge.accounting.step_accounts import Choice, StepAccount
 from llm_bridge.analysis import kernel_record
 from llm_bridge.analysis import tokens as audited_tokens
@@ -102,7 +103,7 @@ class StepSnapshot:
         states: Any = batch.state
         self._state = policy.to_numpy(states[rows][self._mask])
         self._tokens = _step_tokens(parts)
-        self._learning_rate = trainer._get_learning_rate()
+        self._learning_rate = learning_rate(trainer.optimizer)
         # The step's own forward pass saw these logits: only the states after it cost another one.
         logits = torch.cat([part.logits for part in parts if part.logits is not None])
         self._before = _log_probabilities([logits[rows][self._mask]])

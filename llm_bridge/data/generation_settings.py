@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from llm_bridge.data.private_names import default_settings
+
 PLAIN_SAMPLING: dict[str, tuple[Any, ...]] = {
     "do_sample": (True,), "temperature": (1.0, None), "top_k": (0, None),
     "top_p": (1.0, None), "min_p": (0.0, None),
@@ -59,7 +61,7 @@ def settings_that_bend(config: Any) -> dict[str, Any]:
     at its default. Settings that transformers has no name for are read by nobody.
     """
     plain = type(config)()
-    defaults = vars(plain) | plain._get_default_generation_params()
+    defaults = vars(plain) | default_settings(plain)
     return {
         name: value for name in vars(plain)
         if name[0] != "_" and name not in HARMLESS

@@ -198,6 +198,11 @@ def end_token_ids(model: Any, tokenizer: Any) -> list[int]:
     return ends
 
 
+def tokenizer_of(trainer: Any) -> Any:
+    """Return the tokenizer of a trainer, which may be that of a processor."""
+    return getattr(trainer.processing_class, "tokenizer", trainer.processing_class)
+
+
 def stop_token_ids(model: Any, tokenizer: Any, stop: str | None = None) -> list[int]:
     """Return the tokens that end a completion: `end_token_ids`, and all whose text contains ``stop``.
 

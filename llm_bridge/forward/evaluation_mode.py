@@ -17,6 +17,8 @@ import torch
 from torch.nn.modules.dropout import _DropoutNd
 from transformers.modeling_layers import GradientCheckpointingLayer
 
+from llm_bridge.data.private_names import CHECKPOINT
+
 NOISE = ("drop", "jitter", "noise")
 """Parts of the names under which models keep rates of dropout, of layer drop, and of a router's noise."""
 
@@ -85,7 +87,7 @@ def _evaluating(module: torch.nn.Module) -> tuple[Any, Any]:
         name = "training"
         if _checkpoints_its_forward_pass(module):
             # It decides by its mode once it is called, and leaves it within what is checkpointed.
-            name = "_gradient_checkpointing_func"
+            name = CHECKPOINT
         own: Any = getattr(module, name)
         undo.append(functools.partial(setattr, module, name, own))
         setattr(module, name, name != "training" and functools.partial(_checkpointed, module, own))

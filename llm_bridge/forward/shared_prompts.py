@@ -14,6 +14,8 @@ import torch
 import transformers
 from transformers.cache_utils import DynamicLayer
 
+from llm_bridge.data.private_names import keeps_a_state
+
 LARGEST_DIFFERENCE = {torch.float64: 1e-8, torch.float32: 1e-3}
 """The largest mean difference of log-probs between the two ways: rounding is far below it, and a wrong
 position, mask or past changes them by tenths."""
@@ -42,7 +44,7 @@ def obstacle(model: Any) -> str | None:
     """Why a model cannot read its prompts once; None where nothing speaks against it."""
     if any(getattr(module, "gradient_checkpointing", False) for module in model.modules()):
         return "gradient checkpointing keeps no keys and values"
-    if getattr(model, "_is_stateful", False):
+    if keeps_a_state(model):
         return "its past is a state, not keys and values"
     peft_config = getattr(model, "active_peft_config", None)
     if getattr(peft_config, "is_prompt_learning", False):

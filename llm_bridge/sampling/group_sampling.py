@@ -15,6 +15,7 @@ import transformers
 from torch.nn.utils.rnn import pad_sequence
 
 from llm_bridge.data.models import cache_argument
+from llm_bridge.data.private_names import keeps_a_state
 
 KEPT_SHARE = 0.8
 """Ended rows are dropped once the others are fewer than this share: dropping copies the cache."""
@@ -38,7 +39,7 @@ def sample_groups(
         Token ids of each completion; None for a model that keeps no cache of keys and values, from
         which nothing was drawn.
     """
-    if getattr(model, "_is_stateful", False):
+    if keeps_a_state(model):
         return None
     device = model.device
     distinct = [(ids, len(list(same))) for ids, same in itertools.groupby(map(tuple, prompts))]

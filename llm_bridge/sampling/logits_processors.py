@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from transformers import LogitsProcessorList
+
+from llm_bridge.data import private_names
 
 
 @contextlib.contextmanager
@@ -20,19 +22,20 @@ def applied(model: Any, processors: Sequence[Any]) -> Iterator[None]:
     if not processors:
         yield
         return
-    build = model._get_logits_processor
+    def around(build: Callable[..., Any]) -> Callable[..., Any]:
+        def extended(*arguments: Any, logits_processor: Any = None, **options: Any) -> Any:
+            both = LogitsProcessorList([*(logits_processor or []), *processors])
+            return build(*arguments, logits_processor=both, **options)
 
-    def extended(*arguments: Any, logits_processor: Any = None, **options: Any) -> Any:
-        both = LogitsProcessorList([*(logits_processor or []), *processors])
-        return build(*arguments, logits_processor=both, **options)
+        return extended
 
-    model._get_logits_processor = extended
+    private_names.go_around_processors(model, around)
     try:
         yield
     finally:
-        del model._get_logits_processor
+        private_names.leave_processors(model)
 
 
 def in_use(model: Any) -> bool:
     """Whether processors are being applied to what the model generates."""
-    return "_get_logits_processor" in vars(model)
+    return private_names.has_other_processors(model)

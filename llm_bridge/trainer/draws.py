@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import math
-from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,7 +16,7 @@ from llm_bridge.running.sharding import is_sharded
 from llm_bridge.sampling import logits_processors
 from llm_bridge.sampling.group_sampling import sample_groups
 from llm_bridge.trainer.sampling_options import samples_plainly
-from llm_bridge.trainer.trl_release import unwrap_model_for_generation
+from llm_bridge.trainer.trl_release import check_end_tokens, unwrapped_for_generation
 
 
 def plain_groups(trainer: Any, prompt_ids: Any, images: Any, multimodal_fields: Any) -> Any | None:
@@ -39,10 +37,7 @@ def plain_groups(trainer: Any, prompt_ids: Any, images: Any, multimodal_fields: 
         or not samples_plainly(trainer)
     ):
         return None
-    with unwrap_model_for_generation(
-        trainer.model_wrapped, trainer.accelerator,
-        gradient_checkpointing_kwargs=trainer.args.gradient_checkpointing_kwargs,
-    ) as model:
+    with unwrapped_for_generation(trainer) as model:
         log_prob: list[list[float]] | None = [] if trainer.same_policy.looks_at_draws else None
         with evaluation_mode.watched([] if log_prob is None else list(model.modules())) as seen:
             found = sample_groups(
@@ -65,8 +60,9 @@ def set_end_tokens(trainer: Any, stop: str | None) -> None:
     given = trainer.args.generation_kwargs or {}
     name = "stop_token_ids" if trainer.use_vllm else "eos_token_id"
     own = given.get(name) or []
-    found = models.stop_token_ids(trainer.generating_model, trainer._tokenizer, stop)
+    found = models.stop_token_ids(trainer.generating_model, models.tokenizer_of(trainer), stop)
     found = list(dict.fromkeys([*found, *(own if isinstance(own, (list, tuple)) else [own])]))
+    check_end_tokens(found)
     trainer.eos_token_ids = found
     if trainer.use_vllm:
         trainer.vllm_generation.generation_kwargs[name] = found
@@ -126,28 +122,6 @@ def count_tempered_rows(fraction: float, *, rows: int, splits: int, group_size: 
     wanted = math.ceil(fraction * rows / group_size)
     counts = (n * group_size for n in range(wanted, rows // group_size + 1))
     return next(count for count in counts if count % splits == 0)
-
-
-class TrainingLog:
-    """TRL's log of what it samples, which further samples of a step must not enter.
-
-    Args:
-        trainer: the trainer whose log it is, which is still empty.
-    """
-
-    def __init__(self, trainer: Any):
-        self._trainer, self._empty = trainer, copy.deepcopy(trainer._logs)
-
-    @contextlib.contextmanager
-    def spared(self) -> Iterator[dict[str, list[float]]]:
-        """Keep what TRL measures and logs inside the block out of its log, and yield it."""
-        trainer = self._trainer
-        mode_metrics, logs = trainer._metrics["train"], trainer._logs
-        trainer._metrics["train"], trainer._logs = defaultdict(list), copy.deepcopy(self._empty)
-        try:
-            yield trainer._metrics["train"]
-        finally:
-            trainer._metrics["train"], trainer._logs = mode_metrics, logs
 
 
 @contextlib.contextmanager

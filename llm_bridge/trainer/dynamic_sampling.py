@@ -10,6 +10,7 @@ import torch
 
 from entropy_theory import advantages
 from entropy_theory.token_batch import TokenBatch
+from llm_bridge.data import models
 from llm_bridge.forward import images
 from llm_bridge.objective.batches import join
 from llm_bridge.trainer.columns import token_weights
@@ -90,7 +91,7 @@ def resampled(
         new = draw(others)
         live = ~without_signal(new, size)
         source = sources(dead, live, size)
-        columns = taken(columns, new, source, pad_token=trainer._tokenizer.pad_token_id)
+        columns = taken(columns, new, source, pad_token=models.tokenizer_of(trainer).pad_token_id)
         inputs = [[*inputs, *others][index] for index in source.tolist()]
         replaced += int(accelerator.gather((source >= len(others)).sum()).sum()) // size
     return {**columns, **token_weights(columns["mask"], accelerator)}, inputs, replaced

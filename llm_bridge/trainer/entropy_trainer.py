@@ -45,6 +45,7 @@ from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import UpdateRule
 from llm_bridge.accounting import rule_needs
 from llm_bridge.data import rewards
+from llm_bridge.data.private_names import SCORE, Hooks, log_state, training_log
 from llm_bridge.forward import evaluation_mode, images
 from llm_bridge.forward.policy_forward import Forward, RouterLosses
 from llm_bridge.objective import micro_batch
@@ -85,7 +86,7 @@ __all__ = [
 ]
 
 
-class EntropyTrainer(GRPOTrainer):
+class EntropyTrainer(Hooks, GRPOTrainer):
     """GRPOTrainer with an update rule of `entropy_theory` in place of its loss.
 
     Args (beside GRPOTrainer's):
@@ -127,7 +128,6 @@ class EntropyTrainer(GRPOTrainer):
     args: Any
     num_generations: Any
     reward_funcs: Any
-    _buffered_inputs: Any
 
     def __init__(
         self,
@@ -222,13 +222,13 @@ class EntropyTrainer(GRPOTrainer):
 
     # ------------------------------------------------------------------------------- generations
 
-    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+    def make_generation(self, inputs: list[dict[str, Any]], generate: Any) -> dict[str, Any]:
+        """Return the columns of a generation; those of an evaluation are TRL's own."""
         check_images(self, inputs)  # of a stream, nobody has looked at them before
-        generate = super()._generate_and_score_completions
         return self.generation.columns(inputs, generate) if self.model.training else generate(inputs)
 
-    def _generate_single_turn(
-        self, prompt_ids: Any, images: Any, multimodal_fields: Any, *rest: Any, **options: Any
+    def draw_completions(
+        self, prompt_ids: Any, images: Any, multimodal_fields: Any, draw: Callable[[], Any]
     ) -> Any:
         """Sample as TRL does, but faster where weights are whole and samples plain."""
         if not self.tools:  # whose later turns TRL cuts to the room that is left
@@ -238,31 +238,29 @@ class EntropyTrainer(GRPOTrainer):
         if found is not None:
             return found, None
         with draws.handing_over(), faults.sampling_server_named(self.args):
-            return super()._generate_single_turn(
-                prompt_ids, images, multimodal_fields, *rest, **options
-            )
+            return draw()
 
-    def _calculate_rewards(
-        self, inputs: Any, prompts: Any, completions: Any, completion_ids_list: Any
+    def judge_completions(
+        self, prompts: Any, completions: Any, judge: Callable[[], torch.Tensor]
     ) -> torch.Tensor:
+        """Let the reward functions judge, for as long as they may."""
         with time_limit(self.reward_timeout, (
             f"reward function {' or '.join(map(repr, self.reward_func_names))} has not judged "
             f"{len(completions)} completions within {self.reward_timeout:g} s (reward_timeout) at step "
             f"{self.state.global_step + 1}, on rank {self.accelerator.process_index}; the first prompt "
             f"is {prompts[0]!r}: mend it, or give it more time"
         )):
-            self.rewards = super()._calculate_rewards(
-                inputs, prompts, completions, completion_ids_list)
+            self.rewards = judge()
         return self.rewards
 
-    def _prepare_inputs(self, generation_batch: Any) -> Any:
-        inputs = super()._prepare_inputs(generation_batch)
+    def look_at_inputs(self, inputs: dict[str, Any]) -> dict[str, Any]:
+        """Prepare a rule that wants it again before each step of a generation, and return the inputs."""
         usable = self.model.training and bool(inputs["usable_tokens"])
         if usable and self.rule.needs.every_step:
-            place = self._step % (self.args.steps_per_generation * self.num_iterations)
+            place = self.micro_steps % (self.args.steps_per_generation * self.num_iterations)
             # The first step on a generation is prepared with it: its policy is the one that sampled.
             if place > 0 and place % self.args.gradient_accumulation_steps == 0:
-                self.generation.prepare_again(self._buffered_inputs)
+                self.generation.prepare_again(self.generation_at_hand)
         return inputs
 
     # ---------------------------------------------------------------------------------- the loss
@@ -271,33 +269,31 @@ class EntropyTrainer(GRPOTrainer):
         """Return the logits [sequences, positions, vocabulary] from which completions were drawn."""
         return self.forward.logits(model, columns)
 
-    def _get_per_token_logps_and_entropies(
-        self, model: Any, input_ids: torch.Tensor, attention_mask: torch.Tensor,
-        logits_to_keep: int, batch_size: int | None = None, compute_entropy: bool = False,
-        compute_aux_loss: bool = False, **given: Any,
-    ) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]:
-        """Score rows that later steps reuse, and those of an evaluation, by our forward pass."""
-        columns = self.with_row_images({
-            "prompt_ids": input_ids[:, :-logits_to_keep],
-            "prompt_mask": attention_mask[:, :-logits_to_keep],
-            "completion_ids": input_ids[:, -logits_to_keep:],
-            "completion_mask": attention_mask[:, -logits_to_keep:],
-        }, given)
-        router: RouterLosses | None = [] if compute_aux_loss else None
-        found = self.scoring.statistics(model, columns, batch_size or len(input_ids), router)
+    def score_tokens(
+        self, model: Any, columns: dict[str, Any], batch_size: int, router: RouterLosses | None,
+        given: dict[str, Any],
+    ) -> dict[str, torch.Tensor]:
+        """Score rows that later steps reuse, and those of an evaluation, by our forward pass.
+
+        Args:
+            model: of the trainer, or its reference.
+            columns: prompts and completions with their masks.
+            batch_size: rows at once.
+            router: the list that a router's losses are added to; None where they are not asked for.
+            given: the images that TRL has, if any.
+        """
+        found = self.scoring.statistics(model, self.with_row_images(columns, given), batch_size, router)
         if model is self.model:
             self.scoring.keep(found)
-        return (found["log_prob"], found["entropy"] if compute_entropy else None,
-                torch.stack(router).mean() if router else None)
+        return found
 
     def with_row_images(self, columns: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
         """Add to columns the images that TRL has ``given``, row by row."""
-        found = images.of_rows(super()._get_per_token_logps_and_entropies, columns, given)
+        found = images.of_rows(getattr(self.theirs, SCORE), columns, given)
         return columns if found is None else {**columns, images.IMAGES: found}
 
-    def _compute_loss(self, model: Any, inputs: dict[str, Any]) -> torch.Tensor:
-        if not self.model.training:
-            return super()._compute_loss(model, inputs)
+    def step_loss(self, model: Any, inputs: dict[str, Any]) -> torch.Tensor:
+        """Return the rule's loss of a micro-batch."""
         router: RouterLosses | None = [] if self.aux_loss_enabled else None
         with self.same_policy.watching(inputs) as passed:
             logits = self.forward.logits(model, inputs, router) if self.keeps_logits() else None
@@ -323,7 +319,7 @@ class EntropyTrainer(GRPOTrainer):
         loss = loss * self.accelerator.num_processes
         if router:
             loss = loss + micro_batch.router_share(self) * router[0]
-            self._metrics["train"]["aux_loss"].append(
+            training_log(self)["aux_loss"].append(
                 float(self.accelerator.gather(router[0].detach()).mean()))
         return loss
 
@@ -350,10 +346,9 @@ class EntropyTrainer(GRPOTrainer):
         with evaluation_mode.kept(self.model), faults.device_errors_named(settings):
             return super().train(resume_from_checkpoint, *arguments, **options)
 
-    def _save_checkpoint(self, model: Any, trial: Any) -> None:
-        folder = Path(self._get_output_dir(trial=trial), f"checkpoint-{self.state.global_step}")
-
-        state = {"made_with": self.made_with, "log": resuming.log_state(self)}
+    def write_checkpoint(self, folder: Path, model: Any, save: Callable[[], None]) -> None:
+        """Write a checkpoint, whole or not at all, with what TRL's own has not."""
+        state = {"made_with": self.made_with, "log": log_state(self)}
 
         def save_state() -> None:
             if self.args.should_save:
@@ -363,11 +358,8 @@ class EntropyTrainer(GRPOTrainer):
                     forecaster=self.entropy_forecast)
                 reference.save(self, folder)
 
-        def save() -> None:
-            # Sharded weights are saved by all ranks together, who then cannot wait for one that failed.
-            super(EntropyTrainer, self)._save_checkpoint(model, trial)
-
         with checkpoints.whole_or_not_at_all(folder):
+            # Sharded weights are saved by all ranks together, who then cannot wait for one that failed.
             if is_sharded(self.accelerator, self.model):
                 save()
                 self.accelerator.wait_for_everyone()
@@ -377,19 +369,11 @@ class EntropyTrainer(GRPOTrainer):
             if not self.args.save_only_model:
                 checkpoints.seal(folder)
 
-    def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
-        super()._load_optimizer_and_scheduler(checkpoint)
-        if checkpoint is not None:
-            reference.load(self, Path(checkpoint))
-            controllers.load(
-                Path(checkpoint), temperature=self.controller,
-                coefficient=self.coefficient_controller, forecaster=self.entropy_forecast)
-            if (state := resuming.read(Path(checkpoint))) is not None:
-                self.log_to_restore = state["log"]
-
-    def _get_train_sampler(self, *arguments: Any) -> Any:
-        self.train_sampler = super()._get_train_sampler(*arguments)
-        return self.train_sampler
-
-    def _send_telemetry(self) -> None:
-        """Send nothing: training reports to nothing but its own logs."""
+    def read_checkpoint(self, folder: Path) -> None:
+        """Take up what `write_checkpoint` wrote beside TRL's own."""
+        reference.load(self, folder)
+        controllers.load(
+            folder, temperature=self.controller, coefficient=self.coefficient_controller,
+            forecaster=self.entropy_forecast)
+        if (state := resuming.read(folder)) is not None:
+            self.log_to_restore = state["log"]

@@ -8,6 +8,8 @@ from typing import Any
 import torch
 
 from entropy_theory.token_batch import TokenBatch
+from llm_bridge.data import models
+from llm_bridge.data.private_names import TrainingLog, training_log
 from llm_bridge.objective.batches import join
 from llm_bridge.objective.loss import detached
 from llm_bridge.trainer import columns as made_columns
@@ -38,7 +40,7 @@ class Generation:
             trainer.tempered_fraction, rows=self._place.rows, splits=args.steps_per_generation,
             group_size=trainer.num_generations,
         )
-        self._log = draws.TrainingLog(trainer)
+        self._log = TrainingLog(trainer)
         self._corrects = trainer.use_vllm and trainer.vllm_importance_sampling_correction
         on_policy = trainer.steps_per_batch * args.num_iterations == 1
         self._needs_effects = "entropy_effect" in trainer.rule.needs.columns
@@ -75,7 +77,7 @@ class Generation:
         if trainer.resampling_rounds:
             columns, inputs, replaced = dynamic_sampling.resampled(
                 trainer, columns, inputs, lambda others: self._drawn_apart(others, generate))
-            trainer._metrics["train"]["resampled_prompts"].append(replaced)
+            training_log(trainer)["resampled_prompts"].append(replaced)
         if not bool(columns["usable_tokens"]):
             return columns
         if trainer.controller is None and self._single_forward:
@@ -91,7 +93,7 @@ class Generation:
             ordinary = self._world(columns)
             temperature = self._observed(trainer.controller, ordinary)
             second = self._second_batch(inputs[: self._tempered_rows], temperature, generate)
-            columns = join(columns, second, pad_token=trainer._tokenizer.pad_token_id)
+            columns = join(columns, second, pad_token=models.tokenizer_of(trainer).pad_token_id)
             if self._single_forward:
                 return columns
             world = self._complete(columns)
@@ -150,7 +152,7 @@ class Generation:
         trainer = self._trainer
         with self._log.spared() as measured, draws.sampling_at(trainer, temperature):
             columns = self._drawn(inputs, generate)
-        trainer._metrics["train"]["tempered/reward"].extend(measured["reward"])
+        training_log(trainer)["tempered/reward"].extend(measured["reward"])
         columns.pop("importance_sampling_ratio", None)
         columns = self._with_rule_columns(columns, inputs, temperature, tempered=True)
         if not self._single_forward:

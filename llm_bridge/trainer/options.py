@@ -23,6 +23,7 @@ from entropy_theory.translation.trl import OWN_LOSSES, TRL
 from entropy_theory.update_rules import UpdateRule
 from entropy_theory.update_rules.modifier import length_normalization
 from entropy_theory.update_rules.sampler_correction import weighs_sampler
+from llm_bridge.data import models
 from llm_bridge.forward.evaluation_mode import declared_noise
 from llm_bridge.sampling import sampling
 from llm_bridge.trainer import run_numbers, trl_options
@@ -213,7 +214,8 @@ def check_samples_and_loss(trainer: Any) -> None:
         check_images(trainer, trainer.train_dataset)  # messages, any of which may hold one
     elif isinstance(trainer.train_dataset, datasets.Dataset):
         prompts = list(dict.fromkeys(trainer.train_dataset["prompt"]))
-        sampling.check_room(trainer.model, trainer._tokenizer, prompts, longest_completion(trainer))
+        sampling.check_room(
+            trainer.model, models.tokenizer_of(trainer), prompts, longest_completion(trainer))
     if not trainer.accelerator.is_main_process:
         return
     noise = declared_noise(trainer.model)

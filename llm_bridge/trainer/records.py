@@ -21,6 +21,8 @@ from entropy_theory.token_batch import (
 from entropy_theory.update_rules import UpdateRule
 from entropy_theory.update_rules.rule import strength
 from entropy_theory.update_rules.selection import token_covariance
+from llm_bridge.accounting.optimizer_step import learning_rate
+from llm_bridge.data import private_names
 from llm_bridge.objective.batches import OF_A_SEQUENCE, gathered, map_columns
 from llm_bridge.objective.micro_batch import MicroBatch, contributions
 from llm_bridge.running import faults
@@ -42,7 +44,7 @@ class StepRecords(TrainerCallback):
     def on_train_begin(self, args: Any, state: Any, *_: Any, **__: Any) -> None:
         """Go on where a resumed run was interrupted: in its log, and in the order of its prompts."""
         if self._trainer.log_to_restore is not None:
-            resuming.restore_log(self._trainer, self._trainer.log_to_restore)
+            private_names.restore_log(self._trainer, self._trainer.log_to_restore)
         if state.global_step:
             resuming.skip_epochs(self._trainer, int(state.epoch))
 
@@ -53,7 +55,7 @@ class StepRecords(TrainerCallback):
     def on_pre_optimizer_step(self, *_: Any, **__: Any) -> None:
         """Refuse the step about to be taken if its gradient is not finite."""
         trainer = self._trainer
-        self._learning_rate = trainer._get_learning_rate()
+        self._learning_rate = learning_rate(trainer.optimizer)
         faults.check_gradient(
             trainer.model, trainer.accelerator, folder=Path(trainer.args.output_dir),
             step=trainer.state.global_step, rows=[part.inputs for part in trainer.micro_batches],
@@ -82,7 +84,7 @@ class StepRecords(TrainerCallback):
             record |= trainer.entropy_account.metrics()
         for name, value in record.items():
             if value is not None and name not in ("step", "learning_rate"):
-                trainer._metrics["train"][name].append(value)
+                private_names.training_log(trainer)[name].append(value)
         if self._on_step is not None and trainer.accelerator.is_main_process:
             self._on_step(record)
 

@@ -197,32 +197,6 @@ def _short(value: Any) -> str:
     return said if len(said) <= 120 else f"{said[:117]}..."
 
 
-# ----------------------------------------------------------------------------------------- the log
-
-
-def log_state(trainer: Any) -> dict[str, Any]:
-    """The numbers that the next line of the log averages; to be called on all ranks."""
-    metrics = {name: [value if isinstance(value, int) else float(value) for value in values]
-               for name, values in trainer._metrics["train"].items()}
-    losses = trainer.accelerator.gather(trainer._tr_loss.reshape(1)).tolist()
-    return {"metrics": metrics, "losses": losses, "logged_loss": trainer._total_loss_scalar,
-            "logged_step": trainer._globalstep_last_logged}
-
-
-def restore_log(trainer: Any, state: dict[str, Any]) -> None:
-    """Go on averaging where `log_state` was called, once transformers has begun with nothing."""
-    trainer._metrics["train"].update({name: list(values) for name, values in state["metrics"].items()})
-    losses, rank = state["losses"], trainer.accelerator.process_index
-    # On another number of processes, each goes on from the mean.
-    same = len(losses) == trainer.accelerator.num_processes
-    mean = sum(losses) / len(losses)
-    trainer._tr_loss.fill_(losses[rank] if same else mean)
-    # The last line's train_loss: of the whole run, and from transformers 5.23 on of this call of `train`.
-    of_this_call = hasattr(trainer, "_initial_global_step")
-    trainer._total_loss_scalar = -mean if of_this_call else state["logged_loss"]
-    trainer._globalstep_last_logged = state["logged_step"]
-
-
 def skip_epochs(trainer: Any, epochs: int) -> None:
     """Draw the orders of the epochs behind, from which TRL's sampler would begin again."""
     sampler = trainer.train_sampler

@@ -9,6 +9,7 @@ import torch
 
 from entropy_theory.update_rules.rule import second_batch_options
 from llm_bridge.data.generation_settings import BY_TOKEN, PLAIN_SAMPLING, settings_that_bend
+from llm_bridge.data.private_names import generation_settings
 from llm_bridge.sampling import logits_processors
 
 logger = logging.getLogger(__name__)
@@ -70,7 +71,7 @@ def bent_by_token(trainer: Any) -> dict[str, Any]:
                     "there is the option temperature)")
         known = BY_TOKEN_IN_VLLM | {"vllm_structured_outputs_regex"}
     else:
-        config, _ = trainer.model._prepare_generation_config(trainer.generation_config)
+        config = generation_settings(trainer.model, trainer.generation_config)
         bent, known = settings_that_bend(config), BY_TOKEN
         bent.pop("temperature", None)
         if config.temperature != trainer.temperature:
@@ -147,7 +148,7 @@ def samples_plainly(trainer: Any) -> bool:
         return False
     if logits_processors.in_use(trainer.generating_model):
         return False
-    config, _ = trainer.model._prepare_generation_config(trainer.generation_config)
+    config = generation_settings(trainer.model, trainer.generation_config)
     stops = config.eos_token_id
     stops = stops if isinstance(stops, (list, tuple)) else [stops]
     bent = settings_that_bend(config).keys() - {"temperature"}

@@ -247,7 +247,7 @@ OPTIONS: dict[str, Option] = {
     **_all(WITHOUT_EFFECT, "do_train do_eval do_predict resume_from_checkpoint",
            "read by scripts, not by a trainer"),
 }
-"""What becomes of each option, by its name in TRL 1.16 with transformers 5.10 to 5.24."""
+"""What becomes of each option, by its name in TRL 1.13 to 1.16 with transformers 5.10 to 5.24."""
 
 RENAMED = {"gradient_checkpointing": "activation_checkpointing",
            "gradient_checkpointing_kwargs": "activation_checkpointing_kwargs"}
@@ -339,8 +339,8 @@ def page(config: type) -> str:
         "`EntropyTrainer` takes a `GRPOConfig` of TRL. This table is made by `python -m "
         "llm_bridge.trainer.trl_options` with the pinned releases, and a test holds it to those that are "
         "installed: an option of a later one fails it until it is listed. At run time such an option is "
-        "named in a warning, and refused unless it has its default value. TRL is 1.16, the only one that "
-        "the package takes; transformers has been 5.10 to 5.24.",
+        "named in a warning, and refused unless it has its default value. TRL has been "
+        "1.13 to 1.16, transformers 5.10 to 5.24.",
         "", *(f"- **{fate}**: {meaning}." for fate, meaning in MEANING.items()), "",
         "Options of other trainers are refused: " + OTHER_TRAINERS + " (what lateness does to a held "
         "entropy: [measured](holding_an_entropy_measured.md#samples-that-are-late)).", "",

@@ -112,8 +112,9 @@ def tabular_trainer(
         folder, use_cpu=True, learning_rate=learning_rate,
         per_device_train_batch_size=rows // micro_batches, num_generations=samples,
         gradient_accumulation_steps=options.pop("gradient_accumulation_steps", micro_batches),
-        max_completion_length=1, disable_tqdm=True,
-        **{"optim": "sgd", "max_grad_norm": 0.0, "max_steps": steps, "save_strategy": "no", **options},
+        disable_tqdm=True,
+        **{"optim": "sgd", "max_grad_norm": 0.0, "max_steps": steps, "save_strategy": "no",
+           "max_completion_length": 1, **options},
     )
     made = entropy_trainer.EntropyTrainer(
         model or own, [reward], arguments, rule=rule, tempered_fraction=fraction, on_step=on_step,

@@ -217,8 +217,8 @@ def test_mean_covariances():
 def test_the_ceiling_is_told_where_the_law_holds(tmp_path, learned):
     """The law's own, of all points so far; with rewards shuffled there is none, and the log has why."""
     random = np.random.default_rng(0)
-    entropy = np.linspace(1.0, 0.05, 400)
-    reward = 0.8 - 0.2 * np.exp(entropy) + 0.02 * random.normal(size=400)
+    entropy = np.linspace(1.0, 0.05, 399)  # the second step's is the 400th
+    reward = 0.8 - 0.2 * np.exp(entropy) + 0.02 * random.normal(size=399)
     records = []
     made = grpo_trainer(tmp_path / "run", *tabular(), kind=ScoringFromLogits, steps=2)
 

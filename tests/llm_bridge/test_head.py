@@ -450,7 +450,10 @@ def test_a_clamp_may_keep_another_of_the_largest_logits_than_a_search_finds():
     pytest.param({}, marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device"))],
     ids=["interpreted", "on a GPU"])
 def test_the_kernels_are_the_torch_rows(environment):
-    """In a process of its own: Triton must know of its interpreter before it is imported."""
+    """In a process of its own: Triton must know of its interpreter before it is imported.
+
+    Each is launched while the GPU of its tensors is the current one.
+    """
     code = "import tests.llm_bridge.triton_rows_check as check; check.main()"
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code], env=os.environ | environment, capture_output=True,

@@ -1,5 +1,6 @@
 """Guards llm_bridge/sampling/sampling.py: what is drawn is pi^T, and recorded is what was drawn."""
 
+import contextlib
 import copy
 import dataclasses
 import itertools
@@ -246,6 +247,33 @@ def test_auto_takes_generate_on_a_cpu_and_names_are_checked(small):
     tabular, _ = tabular_model()
     with pytest.raises(ValueError, match="static cannot be used: TabularLanguageModel does not work"):
         samplers.choose("static", tabular)
+
+
+def test_a_graph_is_captured_and_replayed_on_the_gpu_of_its_tensors(monkeypatch):
+    """The current one is another where the model lies on the second: the graph would be of nothing."""
+    current = []
+
+    @contextlib.contextmanager
+    def on_device(tensor):
+        current.append(tensor.device)
+        yield
+        current.pop()
+
+    class Decoder:
+        def __init__(self, model, batch):
+            assert current == [batch.ids.device]
+
+        def run(self, batch):
+            self.__init__(None, batch)
+
+    monkeypatch.setattr(static_cache, "on_device", on_device)
+    monkeypatch.setattr(static_cache, "_Decoder", Decoder)
+    batch = types.SimpleNamespace(
+        ids=torch.zeros(2, 3), copies=1, length=3, max_new_tokens=2, temperature=1.0)
+    kept = {}
+    for _ in range(2):
+        static_cache.draw(None, batch, kept)
+    assert current == []
 
 
 def test_a_graph_that_captured_nothing_is_no_sample(small, monkeypatch):

@@ -1,13 +1,16 @@
 """The Triton rows against the torch rows: run by test_head.py under TRITON_INTERPRET=1 on a CPU, and as
 it is on a GPU (``python -m tests.llm_bridge.triton_rows_check``)."""
 
+import contextlib
 import math
 import warnings
+from collections.abc import Iterator
+from unittest import mock
 
 import pytest
 import torch
 
-from llm_bridge.head import row_statistics, triton_rows
+from llm_bridge.head import per_token, row_statistics, token_statistics, triton_rows
 from tests.llm_bridge.test_head import collapsed_rows, exact_entropy
 
 
@@ -23,6 +26,60 @@ def rows() -> torch.Tensor:
     logits[5] = -0.0
     logits[5, ::3] = 0.0
     return logits
+
+
+@contextlib.contextmanager
+def second_gpu() -> Iterator[set[str]]:
+    """Let both heads take their tensors for those of a second GPU; gives the names of what they launch.
+
+    A kernel that is launched while another GPU is the current one is an error.
+    """
+    current, launched = [0], set()
+
+    @contextlib.contextmanager
+    def on_device(_):
+        current.append(1)
+        yield
+        current.pop()
+
+    def guarded(name, kernel):
+        class Launcher:
+            def __getitem__(self, grid):
+                assert current[-1] == 1, f"{name} is launched on the current GPU, not on its tensors'"
+                launched.add(name)
+                return kernel[grid]
+
+        return Launcher()
+
+    kernels = {name: guarded(name, kernel) for name, kernel in vars(triton_rows).items()
+               if name.endswith("_kernel")}
+    with mock.patch.multiple(triton_rows, **kernels), contextlib.ExitStack() as patches:
+        for head in (per_token, token_statistics):
+            patches.enter_context(mock.patch.multiple(
+                head, on_device=on_device, rows_on=lambda _: triton_rows))
+        yield launched
+    assert launched == kernels.keys()
+
+
+def check_second_gpu(device: str) -> None:
+    """Raise AssertionError where a pass of either head launches a kernel without its GPU's guard."""
+    generator = torch.Generator().manual_seed(2)
+    hidden, weight = (torch.randn(size, 8, generator=generator).to(device).requires_grad_()
+                      for size in (3, 301))
+    ids = torch.tensor([1, 7, 300], device=device)
+    with second_gpu() as launched:
+        for head in (
+            lambda fraction: per_token.per_token_statistics(
+                hidden, weight, ids, removed_fraction=fraction or 0.0),
+            lambda fraction: token_statistics.from_logits(
+                hidden @ weight.T, ids, removed_fraction=fraction),
+        ):
+            for fraction in (None, 0.2):
+                found = head(fraction)
+                (found.entropy if fraction is None else found.clamped_entropy).sum().backward()
+            assert "_gradient_kernel" in launched
+            launched.discard("_gradient_kernel")
+        launched.add("_gradient_kernel")
 
 
 def main() -> None:
@@ -64,6 +121,7 @@ def main() -> None:
         with warnings.catch_warnings(), pytest.raises(ValueError, match="action 300 of state 0"):
             warnings.simplefilter("ignore")
             triton_rows.row_statistics(broken[2:3].repeat(3, 1), ids[:3])
+    check_second_gpu(device)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import transformers
 
 from entropy_theory import policy
 from llm_bridge.data.models import cache_argument
+from llm_bridge.data.private_names import keeps_a_state
 from llm_bridge.sampling.samplers.batch import PromptBatch, Tokens, positions
 
 GENERATION = transformers.GenerationMixin.prepare_inputs_for_generation
@@ -86,7 +87,7 @@ def _prefill(model: Any, batch: PromptBatch) -> transformers.Cache | None:
     generate would compute them for every sample, which for a few-shot prompt is most of the work.
     Returns None where there is nothing to gain, or where the model keeps a state that is not a cache.
     """
-    if batch.copies == 1 or batch.ids.shape[1] == 1 or getattr(model, "_is_stateful", False):
+    if batch.copies == 1 or batch.ids.shape[1] == 1 or keeps_a_state(model):
         return None
     cache = transformers.DynamicCache(config=model.config)
     model.base_model(

@@ -19,6 +19,7 @@ from transformers.cache_utils import StaticLayer
 
 from entropy_theory import policy
 from llm_bridge.data.models import cache_argument
+from llm_bridge.data.private_names import attention_of
 from llm_bridge.head.token_statistics import on_device
 from llm_bridge.sampling.samplers.batch import PromptBatch, Tokens, positions
 
@@ -54,7 +55,7 @@ def obstacle(model: Any) -> str | None:
     layers = transformers.StaticCache(config=model.config, max_cache_len=2).layers
     if any(type(layer) is not StaticLayer for layer in layers):
         return f"{name} has layers without a full cache (sliding windows, recurrent states)"
-    attention = model.config._attn_implementation
+    attention = attention_of(model)
     if attention not in ("sdpa", "eager"):
         return f"attention '{attention}' takes no mask of ours: load the model with 'sdpa'"
     return None

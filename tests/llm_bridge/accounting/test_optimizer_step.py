@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from llm_bridge.accounting import optimizer_step
 from llm_bridge.accounting.optimizer_step import OptimizerStep, UnreadableStepError
 from tests.tolerances import FLOAT32, FLOAT64
 
@@ -38,6 +39,15 @@ def clipped_gradients(parameters, size, *, limit):
     return min(1.0, limit / (float(norm) + 1e-6))
 
 
+def whole(addends):
+    """By parameter: the addends of all its rows, in their order."""
+    found = {}
+    for at, _, some in addends:
+        for name, addend in some.named().items():
+            found.setdefault(at, {}).setdefault(name, []).append(addend)
+    return {at: {name: torch.cat(parts) for name, parts in named.items()} for at, named in found.items()}
+
+
 FORMS = [{"foreach": False}, {"fused": True}, {"foreach": True}]
 """By turns: the formulas are one. torch takes a rate that is a tensor in its foreach form only together
 with capturable, so on a GPU."""
@@ -46,15 +56,19 @@ with capturable, so on a GPU."""
 @pytest.mark.parametrize(("kind", "options", "form"), [
     (kind, options, FORMS[place % (2 if "lr" in options else 3)])
     for place, (kind, options) in enumerate(OPTIMIZERS)], ids=lambda v: getattr(v, "__name__", str(v)))
-def test_the_addends_are_the_step_before_it_and_after_it(kind, options, form):
+def test_the_addends_are_the_step_before_it_and_after_it(monkeypatch, kind, options, form):
+    """Read two rows at a time."""
+    monkeypatch.setattr(optimizer_step, "CACHED", 6)
     parameters, optimizer = problem(kind, options, form)
     for size, limit in ((1.0, 1e9), (3.0, 1.0), (0.5, 2.0)):
         clip = clipped_gradients(parameters, size, limit=limit)
         step = OptimizerStep(optimizer, parameters, clip=clip)
         start = [parameter.detach().clone() for parameter in parameters]
-        announced = {at: addends.named() for at, addends in step.addends()}
+        announced = whole(step.addends())
         optimizer.step()
-        found = {at: addends.named() for at, addends in step.addends(start)}
+        found = whole(step.addends(start))
+        assert set(step.names) == set(found[0]) == set(announced[0])
+        assert [len(some.gradient) for at, _, some in step.addends(start) if at == 0] == [2, 2, 1]
         assert announced.keys() == found.keys() == {0, 1}
         for at, addends in found.items():
             moved = parameters[at].detach() - start[at]
@@ -72,7 +86,7 @@ def test_each_addend_is_what_its_name_says(kind):
     options = {"momentum": 0.9} if kind is torch.optim.SGD else {}
     parameters, optimizer = problem(kind, {**options, "weight_decay": 0.1}, {})
     clip = clipped_gradients(parameters, 3.0, limit=1.0)
-    (_, first), _ = OptimizerStep(optimizer, parameters, clip=clip).addends()
+    (_, _, first), _ = OptimizerStep(optimizer, parameters, clip=clip).addends()
     assert first.momentum is None
     torch.testing.assert_close(first.clipping, (clip - 1) * first.gradient)
     torch.testing.assert_close(first.gradient, -first.scale * parameters[0].grad / clip)
@@ -81,7 +95,7 @@ def test_each_addend_is_what_its_name_says(kind):
     for parameter in parameters[:2]:
         parameter.grad.zero_()
     start = parameters[0].detach().clone()
-    (_, dead), _ = OptimizerStep(optimizer, parameters).addends()
+    (_, _, dead), _ = OptimizerStep(optimizer, parameters).addends()
     assert not dead.gradient.any()
     assert dead.clipping is None
     optimizer.step()
@@ -99,8 +113,8 @@ def test_16_bit_weights_leave_a_rounding(kind, options):
         step = OptimizerStep(optimizer, parameters, clip=clip)
         start = [parameter.detach().clone() for parameter in parameters]
         optimizer.step()
-        for at, addends in step.addends(start):
-            total = sum(addends.named().values())
+        for at, addends in whole(step.addends(start)).items():
+            total = sum(addends.values())
             assert total.dtype == torch.float32
             allowed = 2**-8 * start[at].float().abs() + 4 * 2**-8 * total.abs() + FLOAT32
             assert ((parameters[at].float() - start[at].float() - total).abs() <= allowed).all()
