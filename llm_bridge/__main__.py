@@ -200,25 +200,38 @@ def _in_one_line(show: Any, kind: type[Warning]) -> Any:
 
 def evaluate(arguments: list[str], prog: str = "python -m llm_bridge evaluate") -> None:
     """Evaluate a model on a task."""
+    from llm_bridge.running.launched import main_speaks
     from llm_bridge.sampling.drawing_options import EvaluateConfig
 
-    config = command_line.parse(EvaluateConfig, arguments, prog=prog)
-    config.check()
-    need(f"'{prog}'", "torch", "transformers", "trl")
+    with main_speaks():
+        config = command_line.parse(EvaluateConfig, arguments, prog=prog)
+        config.check()
+        need(f"'{prog}'", "torch", "transformers", "trl")
+        if config.json is not None and str(config.json) != "-":
+            check_writable(config.json)
     from llm_bridge import evaluation
+    from llm_bridge.running import ranks
 
     kept = config.output and "finished prompts are kept, and the same command goes on from them"
-    with command_line.json_output(config.json) as write, command_line.keeping(kept or ""):
-        write(evaluation.evaluate_command(config))
+    with (command_line.json_output(config.json) as write, ranks.report_once(),
+          command_line.keeping(kept or "")):
+        found = evaluation.evaluate_command(config)
+        if ranks.is_main():
+            write(found)
+        ranks.leave()
 
 
 def sample(arguments: list[str], prog: str = "python -m llm_bridge sample") -> None:
     """Draw completions."""
+    from llm_bridge.running.launched import main_speaks, world_size
     from llm_bridge.sampling.drawing_options import SampleConfig
 
-    config = command_line.parse(SampleConfig, arguments, prog=prog)
-    config.check()
-    need(f"'{prog}'", "torch", "transformers", "trl")
+    with main_speaks():
+        config = command_line.parse(SampleConfig, arguments, prog=prog)
+        if world_size() > 1:
+            raise ValueError("sample runs in one process: start it without a launcher")
+        config.check()
+        need(f"'{prog}'", "torch", "transformers", "trl")
     from llm_bridge.sampling import sampling
 
     with command_line.json_output(config.json) as write:

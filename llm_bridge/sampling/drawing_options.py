@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from entropy_theory.support.user_errors import check_choice
 from llm_bridge.data import benchmarks, models, rewards, tasks
+from llm_bridge.running.devices import Device
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,8 +77,8 @@ class DrawingOptions:
     """Seed of everything that is drawn: prompts, samples, an evaluation's bootstrap."""
     dtype: str = "float32"
     """Number format of the weights: float32, bfloat16 or float16."""
-    device: str = "cpu"
-    """Where the model runs: cpu or cuda."""
+    device: Device = "auto"
+    """Where the model runs. auto: a GPU where there is one; cuda: a GPU, or an error."""
     batch_size: int = 32
     """Sequences generated at once."""
     sampler: Literal["auto", "generate", "static", "trl", "vllm"] = "auto"

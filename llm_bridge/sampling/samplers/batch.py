@@ -20,6 +20,7 @@ class PromptBatch:
         stop_ids: tokens that end a completion; they belong to it.
         pad_id: token that fills the positions after the end.
         length: largest number of positions that prompt and completion take together.
+        capacity: number of rows of the largest batch, of which this is one.
         seed: seed for samplers that do not draw from torch's global random state.
     """
 
@@ -31,6 +32,7 @@ class PromptBatch:
     stop_ids: list[int]
     pad_id: int
     length: int
+    capacity: int
     seed: int
 
     def rows(self) -> tuple[torch.Tensor, torch.Tensor]:
