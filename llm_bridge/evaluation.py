@@ -35,8 +35,12 @@ from llm_bridge.sampling.drawing_options import Drawing, EvaluateConfig, ks_of
 BATCHES_A_CHUNK = 4
 """The number of batches between two writes of the samples, which a kill may cost."""
 ENGINE_CHUNK = 4096
-"""The number of completions between two writes for a sampler that makes its own batches: enough to keep
-its engine full, which runs some hundred sequences at once."""
+"""The largest number of completions between two writes for a sampler that makes its own batches."""
+ENGINE_TOKENS, ENGINE_LEAST = 2**23, 512
+"""They are fewer where they may have more tokens than this, an hour of a kill's; and enough to keep an
+engine full, which runs some hundred sequences at once."""
+LONGEST_COMPLETION = 2048
+"""The longest completion to a benchmark's problem, in tokens, where neither options nor protocol say."""
 LONGEST_CHUNK = timedelta(days=7)
 """How long ranks wait for one that draws; a launcher ends them where one is gone."""
 PACKAGES = ("torch", "transformers", "trl", "reasoning-gym", "math-verify", "numpy")
@@ -197,7 +201,7 @@ def chunks_of(prompts: int, how: Drawing) -> list[list[tuple[int, int]]]:
     """Return the (prompt, sample) places drawn at once: whole prompts, or as many of one as fit."""
     num_samples, most = how.num_samples, BATCHES_A_CHUNK * how.batch_size
     if how.sampler in samplers.SAMPLERS and samplers.SAMPLERS[how.sampler].engine:
-        most = ENGINE_CHUNK
+        most = min(ENGINE_CHUNK, max(ENGINE_LEAST, ENGINE_TOKENS // how.max_new_tokens))
     if num_samples > most:
         return [
             [(prompt, sample) for sample in range(start, min(start + most, num_samples))]
@@ -222,7 +226,7 @@ def _shared(
 ) -> dict[Any, Any]:
     """Return what all chunks share (``shared`` of `sampling.sample`), with an engine if it ``starts``."""
     longest = max(map(len, tokenizer(list(task.prompts)).input_ids)) + how.max_new_tokens
-    chosen = samplers.choose("generate" if how.is_cut else how.sampler, model)
+    chosen = samplers.choose(how.named_sampler, model)
     shared: dict[Any, Any] = {
         "length": longest,
         "capacity": sampling.largest_batch(len(task.prompts), how.num_samples, how.batch_size)}
@@ -316,7 +320,7 @@ def task_of(config: EvaluateConfig, protocol: benchmarks.Protocol | None) -> tas
     return benchmarks.load(
         config.task, folder=config.benchmark_folder, size=config.num_prompts, seed=config.seed,
         prompt=benchmarks.STEP_BY_STEP if protocol is None else protocol.prompt,
-        max_new_tokens=config.max_new_tokens or 2048,
+        max_new_tokens=config.max_new_tokens or LONGEST_COMPLETION,
     )
 
 

@@ -88,7 +88,7 @@ def sample(
         raise ValueError("no prompts to sample from: give at least one")
     stop_ids = models.stop_token_ids(model, tokenizer, how.stop)
     check_room(model, tokenizer, prompts, how.max_new_tokens)
-    chosen = samplers.choose("generate" if how.is_cut else how.sampler, model)
+    chosen = samplers.choose(how.named_sampler, model)
     config = models.plain_generation(tokenizer, stop_ids)
     config.max_new_tokens, config.top_p, config.top_k = how.max_new_tokens, how.top_p, how.top_k
     encoded = tokenizer(prompts, return_tensors="pt", padding=True, padding_side="left")
@@ -114,8 +114,8 @@ def sample(
             ):
                 ids, mask = _cut(encoded, rows, model.device)
                 batch = samplers.PromptBatch(
-                    ids=ids, mask=mask, copies=copies, temperature=how.temperature,
-                    max_new_tokens=how.max_new_tokens, stop_ids=stop_ids,
+                    ids=ids, mask=mask, copies=copies, temperature=how.temperature, top_p=how.top_p,
+                    top_k=how.top_k, max_new_tokens=how.max_new_tokens, stop_ids=stop_ids,
                     pad_id=tokenizer.pad_token_id, length=length, capacity=capacity, seed=how.seed)
                 parts.append(_sample_batch(model, tokenizer, chosen, batch, kept, how.batch_size) | {
                     "prompts": [prompt for prompt in prompts[rows] for _ in range(copies)]})
@@ -200,8 +200,8 @@ def _sample_batch(
     # The sequence that is longest ends the batch.
     mask = mask[:, : int(mask.sum(-1).max())]
     token_ids = token_ids[:, : mask.shape[1]].masked_fill(~mask, batch.pad_id)
-    if tokens.log_prob is None:
-        drawn_log_prob = tokens.sampling_log_prob
+    if tokens.entropy is None:
+        drawn_log_prob = tokens.log_prob
         scorer = kept.setdefault("scorer", Scorer(model))
         tokens = scorer.score(
             (prompt_ids, prompt_mask), token_ids, mask, batch.temperature, batch_size)
@@ -230,8 +230,8 @@ in bfloat16 differ by some 0.01."""
 def _check_same_model(
     drawn: torch.Tensor, scored: samplers.Tokens, mask: torch.Tensor, model: Any
 ) -> None:
-    assert scored.sampling_log_prob is not None
-    difference = (drawn - scored.sampling_log_prob)[mask].abs().mean().item()
+    assert scored.log_prob is not None
+    difference = (drawn - scored.log_prob)[mask].abs().mean().item()
     if not difference <= SAME_MODEL:
         raise ValueError(
             f"vLLM's log-probabilities are {difference:.2g} nats a token off those of the model in "

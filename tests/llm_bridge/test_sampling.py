@@ -309,8 +309,9 @@ class Engine:
         ids, tables = [], []
         for _ in range(options.max_tokens):
             logits = self.model(torch.tensor([prompt + ids])).logits[0, -1]
-            log_prob = (logits / options.temperature).log_softmax(-1)
-            ids.append(int(torch.multinomial(log_prob.exp(), 1)))
+            log_prob = logits.log_softmax(-1)
+            tempered = (logits / options.temperature).softmax(-1)
+            ids.append(int(torch.multinomial(tempered, 1)))
             tables.append({ids[-1]: types.SimpleNamespace(logprob=float(log_prob[ids[-1]]))})
             if ids[-1] in options.stop_token_ids:
                 break
@@ -368,7 +369,7 @@ def test_vllm_on_other_weights_than_those_in_memory_is_noticed(small, monkeypatc
     """Samples of the checkpoint scored as samples of the model that was trained since."""
     def off(*arguments):
         own = samplers.SAMPLERS["generate"].draw(*arguments)
-        return samplers.Tokens(ids=own.ids, sampling_log_prob=own.sampling_log_prob - 0.5)
+        return samplers.Tokens(ids=own.ids, log_prob=own.log_prob - 0.5)
 
     monkeypatch.setitem(samplers.SAMPLERS, "vllm", samplers.Sampler(draw=off, obstacle=lambda _: None))
     with pytest.raises(ValueError, match=r"0\.5 nats a token off those of the model in memory"):

@@ -62,17 +62,28 @@ def test_one_engine_draws_what_the_seed_decides_resumed_too(folder, engines, tmp
         json.loads(line)["completion"] for line in lines[1:]]
 
 
-@pytest.mark.parametrize("temperature", [1.0, 0.7])
-def test_the_scores_are_the_engines_own_log_probabilities(folder, tmp_path, monkeypatch, temperature):
-    """Of another position, another temperature, or rounded."""
+@pytest.mark.parametrize("options", [{}, {"temperature": 0.7}, {"top_p": 0.8, "top_k": 3}], ids=str)
+def test_the_scores_are_the_engines_own_log_probabilities(folder, tmp_path, monkeypatch, options):
+    """Of another position, at another temperature, of a part of the vocabulary, or rounded."""
     seen, check = [], sampling._check_same_model
     monkeypatch.setattr(sampling, "_check_same_model", lambda drawn, scored, mask, model: seen.append(
-        (drawn[mask], scored.sampling_log_prob[mask])) or check(drawn, scored, mask, model))
-    evaluate(models.load(folder), tmp_path / "samples.jsonl", temperature=temperature)
+        (drawn[mask], scored.log_prob[mask])) or check(drawn, scored, mask, model))
+    evaluate(models.load(folder), tmp_path / "samples.jsonl", **options)
     ((drawn, scored),) = seen
     assert len(drawn) > 200
     assert rms(drawn - scored) < IN_FLOAT32
     assert rms(drawn - scored / 1.01) > 4 * IN_FLOAT32  # the test would see it
+
+
+def test_a_nucleus_is_what_generate_draws_from(folder):
+    """Left to vLLM's defaults, top-p and top-k would cut nothing."""
+    model, tokenizer = models.load(folder)
+    for options in ({"top_p": 0.5}, {"top_k": 2}):
+        heads = [set(sampling.sample(
+            model, tokenizer, ["57="], num_samples=200, max_new_tokens=1, sampler=sampler, **options,
+        ).token_ids[:, 0].tolist()) for sampler in ("vllm", "generate")]
+        assert heads[0] == heads[1]
+        assert len(heads[0]) < 10
 
 
 @pytest.mark.deep

@@ -32,7 +32,7 @@ def engine(model: Any, length: int) -> Any:
     return vllm.LLM(
         model=model.name_or_path, dtype=str(model.dtype).removeprefix("torch."), max_model_len=length,
         gpu_memory_utilization=MEMORY_SHARE, generation_config="vllm",
-        logprobs_mode="processed_logprobs",
+        logprobs_mode="raw_logprobs",  # of pi, whatever temperature and top-p make of it
         # On each rank's own GPU.
         distributed_executor_backend="external_launcher" if ranks.count() > 1 else None,
     )
@@ -47,8 +47,8 @@ def draw(model: Any, batch: PromptBatch, kept: dict[Any, Any]) -> Tokens:
     kept["engine"].reset_prefix_cache()
     transformers.set_seed(batch.seed % 2**31)  # Python's, NumPy's and torch's: engines differ in which
     options = vllm.SamplingParams(
-        n=batch.copies, temperature=batch.temperature, top_p=1.0, top_k=0, min_p=0.0, logprobs=0,
-        max_tokens=batch.max_new_tokens, stop_token_ids=batch.stop_ids, detokenize=False,
+        n=batch.copies, temperature=batch.temperature, top_p=batch.top_p, top_k=batch.top_k, min_p=0.0,
+        logprobs=0, max_tokens=batch.max_new_tokens, stop_token_ids=batch.stop_ids, detokenize=False,
     )
     outputs = kept["engine"].generate(
         [{"prompt_token_ids": ids} for ids in batch.plain_prompts()], options, use_tqdm=False
@@ -62,7 +62,7 @@ def draw(model: Any, batch: PromptBatch, kept: dict[Any, Any]) -> Tokens:
     device = batch.ids.device
     width = max(map(len, found))
     log_prob = torch.tensor([row + [0.0] * (width - len(row)) for row in likely], device=device)
-    return Tokens(ids=padded(found, batch.pad_id, device), sampling_log_prob=log_prob)
+    return Tokens(ids=padded(found, batch.pad_id, device), log_prob=log_prob)
 
 
 def obstacle(model: Any) -> str | None:
