@@ -13,7 +13,9 @@ error follows from that is seen rung by rung (`RUNGS`):
 5. ``first order``: the measured dz, entropy to first order: forecast (ii).
 
 Each is turned into an entropy change by -Cov_pi(log pi, dz) and compared with the measured one. No
-kernel is ever held whole: K c is a vector-Jacobian product followed by a Jacobian-vector product.
+kernel is ever held whole: K c is a vector-Jacobian product followed by a Jacobian-vector product. Both
+are of the logits themselves, one vector over the vocabulary for each chosen state: tables here are
+[states, vocabulary], of the states' last positions alone, and no fused head could spare them.
 A part of K that moves all logits of a state alike is in its entries, but moves no entropy.
 """
 

@@ -67,16 +67,13 @@ class Forward:
     def statistics(self, model: Any, rows: dict[str, Any]) -> TokenStatistics:
         """Return statistics of the completions' tokens; ``rows["mask"]`` may leave some of them out."""
         if self._logit_map(model, rows) is None:
-            return self.from_logits(self.logits(model, rows), rows)
+            return from_logits(
+                self.logits(model, rows), rows["completion_ids"], removed_fraction=self._removed_fraction)
         if rows["completion_ids"].shape[1] > 1:  # else nothing is read behind the prompt
             first, owner = shared_prompts.distinct(rows["prompt_ids"], rows["prompt_mask"])
             if len(first) < len(owner) and self._shares_prompts(model, rows):
                 return self._with_shared_prompts(model, rows, first, owner)
         return self._fused_statistics(model, rows, lambda: self._model_logits(model, rows))
-
-    def from_logits(self, logits: torch.Tensor, rows: dict[str, Any]) -> TokenStatistics:
-        """Return the same statistics, computed from logits."""
-        return from_logits(logits, rows["completion_ids"], removed_fraction=self._removed_fraction)
 
     def _call(self, model: Any, tokens: torch.Tensor, mask: torch.Tensor, **options: Any) -> Any:
         """Return the model's logits; ``mask`` is [rows, past and present positions]."""
