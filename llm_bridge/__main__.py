@@ -47,8 +47,9 @@ examples:
 EVALUATE = """\
 {what}
 
-Processes of a launcher, one for each GPU, divide the completions, each with the whole model; how many they
-are changes no number. A killed command goes on from the samples beside its output, on any number of them.
+Processes of a launcher, one for each GPU, divide the completions, each with the whole model. How many
+they are changes no number. A killed command goes on from the samples beside its output, on any number of
+processes.
 
 examples:
   {prog} --model runs/aepo/model --task split --output found.json

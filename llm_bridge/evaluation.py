@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import hashlib
 import itertools
 import os
@@ -165,7 +166,7 @@ def evaluate(
         console=rich.console.Console(stderr=True), disable=not (progress and ranks.is_main()),
     ):
         drawn = ranks.dealt_out(left[start : start + together], draw, everywhere=True)
-        ranks.on_main(lambda drawn=drawn: store.append([*itertools.chain(*drawn)]))
+        ranks.on_main(functools.partial(store.append, [*itertools.chain(*drawn)]))
     return ranks.on_main(lambda: {
         "task": task.name, "prompts": len(task.prompts), "num_samples": count,
         **{name: getattr(how, name) for name in ("temperature", "top_p", "top_k")},
@@ -310,6 +311,7 @@ def _report(found: dict[str, Any], output: Path | None) -> None:
 
 
 def task_of(config: EvaluateConfig, protocol: benchmarks.Protocol | None) -> tasks.Task:
+    """Load the task of a config that its protocol has filled up. Raises ValueError as what loads it."""
     if config.task not in benchmarks.BENCHMARKS:
         return tasks.load(
             config.task, split=config.split, size=config.num_prompts, seed=config.seed,

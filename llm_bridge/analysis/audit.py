@@ -42,8 +42,8 @@ from llm_bridge.trainer.entropy_trainer import EntropyTrainer
 __all__ = ["DIVISIONS", "AuditedStep", "Auditor", "Details", "read", "summary", "write"]
 
 TABLE_ELEMENTS = 2**24
-"""The largest table of log-probabilities [tokens, vocabulary], 128 MiB in float64: before the step and after
-it each audited token has its whole distribution in one."""
+"""The largest table of log-probabilities [tokens, vocabulary], 128 MiB in float64: before the step and
+after it each audited token has its whole distribution in one."""
 
 
 class Auditor(TrainerCallback):

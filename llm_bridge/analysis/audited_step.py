@@ -1,9 +1,10 @@
 """One audited optimizer step: the distributions at its states before and after it, and the forecasts.
 
-Forecasts (ii), (iii) and the exact (i) are functions of a state's two distributions at once, not of a few
-statistics of each: no fused head has them. The distributions are therefore tables [tokens, vocabulary], of
-as many tokens as the auditor chose (`audit.TABLE_ELEMENTS`). They are read before the step and after it by
-passes of their own over the audited rows, few at a time; the step itself holds no logits.
+Forecasts (ii), (iii) and the exact (i) are functions of a state's two distributions at once, not of a
+few statistics of each: no fused head has them. The distributions are therefore tables [tokens,
+vocabulary], of as many tokens as the auditor chose (`audit.TABLE_ELEMENTS`). They are read before the
+step and after it by passes of their own over the audited rows, few at a time. The step itself holds no
+logits.
 """
 
 from __future__ import annotations

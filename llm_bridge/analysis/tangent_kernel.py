@@ -296,8 +296,8 @@ def _wide(logits: torch.Tensor) -> np.ndarray:
 
 @contextlib.contextmanager
 def _joined(model: Any) -> Iterator[None]:
-    """Give the head its input in one piece; of one in strides torch.matmul multiplies each state by a copy
-    of the whole weight."""
+    """Give the head its input in one piece: of one in strides torch multiplies each state by a copy of
+    the whole weight."""
     head = model.get_output_embeddings()
     if head is None:
         yield

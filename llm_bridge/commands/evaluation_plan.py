@@ -1,4 +1,4 @@
-"""Says what an evaluation will take before it is begun: completions, chunks, memory, and the longest time.
+"""Says what an evaluation will take before it is begun: completions, chunks, memory, the longest time.
 
     python -m llm_bridge evaluate --dry-run ...                its plan
     python -m llm_bridge evaluate --dry-run --probe ...        the same, with the time of a measured rate
@@ -35,8 +35,8 @@ def plan(config: EvaluateConfig, *, world: int = 1) -> str:
     """
     config, protocol = config.resolved()
     asked = _prompts(config)
-    task = None if asked else evaluation.task_of(config, protocol)
-    prompts = asked or len(task.prompts)
+    task = evaluation.task_of(config, protocol) if asked is None else None
+    prompts = len(task.prompts) if task else asked or 0
     new = config.max_new_tokens or (task.max_new_tokens if task else evaluation.LONGEST_COMPLETION)
     how = config.drawing(max_new_tokens=new)
     chunks = evaluation.chunks_of(prompts, how)
@@ -106,8 +106,9 @@ def _memory(config: EvaluateConfig, how: Drawing, prompts: int, prompt: int | No
              f"  weights      {_gib(held)}"]
     if not _engine(how):
         rows = sampling.largest_batch(prompts, how.num_samples, how.batch_size)
-        lines.append(f"  drawing      {_gib(peak_memory.drawing(shape, dtype, rows=rows, **given))} more, "
-                     f"{rows} rows at once, keys and values among it")
+        drawn = peak_memory.drawing(shape, dtype, rows=rows, **given)
+        lines.append(
+            f"  drawing      {_gib(drawn)} more, {rows} rows at once, keys and values among it")
     if _engine(how) or how.sampler == "trl":
         rows = rows_of_pass(how.batch_size, sum(given.values()))
         table = how.batch_size * how.max_new_tokens * shape.get_text_config().vocab_size
@@ -143,7 +144,8 @@ def _probed(config: EvaluateConfig, task: Any, how: Drawing) -> tuple[float, str
     size = evaluation.ENGINE_LEAST if _engine(how) else how.batch_size
     short = dataclasses.replace(
         how, max_new_tokens=min(PROBED, how.max_new_tokens), num_samples=min(size, how.num_samples))
-    prompts, shared = list(task.prompts[: max(1, size // short.num_samples)]), {}
+    prompts = list(task.prompts[: max(1, size // short.num_samples)])
+    shared: dict[Any, Any] = {}
     for seed in range(2):  # the first starts an engine, or captures a graph
         started = time.monotonic()
         drawn = sampling.sample(model, tokenizer, prompts, shared=shared, **{

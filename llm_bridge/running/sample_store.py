@@ -2,8 +2,8 @@
 
 The first line holds all that the samples depend on; samples of anything else are refused. A chunk of
 completions is drawn from a seed of its own and appended by one write. If a kill cuts a chunk short, its
-remains are dropped, and drawing it again gives the same completions. A kill can spoil the file's end only:
-a line that cannot be read among others that can is an error.
+remains are dropped, and drawing it again gives the same completions. A kill can spoil the file's end
+only: a line that cannot be read, with lines behind it that can, is an error.
 """
 
 from __future__ import annotations
@@ -116,8 +116,8 @@ class SampleStore:
         for number, line in enumerate(lines, start=2):
             if line is None:
                 raise ValueError(
-                    f"{path}, line {number}: not a sample, and samples follow it: mend the line, or delete "
-                    "the lines from there on, whose samples are then drawn again")
+                    f"{path}, line {number}: not a sample, and samples follow it: mend the line, or "
+                    "delete the lines from there on, whose samples are then drawn again")
             self._lines[line.prompt, line.sample] = line
 
 

@@ -32,7 +32,7 @@ class Alive(TorchDispatchMode):
     """
 
     def __init__(self, model: Any) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.now = self.peak = 0
         self._seen = {tensor.untyped_storage()._cdata
                       for tensor in (*model.parameters(), *model.buffers())}
@@ -90,7 +90,7 @@ def scoring(
     """
     rows = rows_of_pass(rows, prompt + new)
     with _without_data(shape, dtype) as model, Alive(model) as alive:
-        prompts = (torch.zeros(rows, prompt, dtype=torch.long), torch.ones(rows, prompt, dtype=torch.long))
+        prompts = tuple(make(rows, prompt, dtype=torch.long) for make in (torch.zeros, torch.ones))
         ids = torch.zeros(rows, new, dtype=torch.long)
         mask = torch.ones(rows, new, dtype=torch.bool)
         scorer = Scorer(model)

@@ -37,7 +37,7 @@ class Scorer:
         self, prompts: tuple[torch.Tensor, torch.Tensor], token_ids: torch.Tensor, mask: torch.Tensor,
         temperature: float, batch_size: int,
     ) -> Tokens:
-        """Score tokens [rows, positions] after prompts (ids, mask), at most ``batch_size`` rows a pass."""
+        """Score tokens [rows, positions] after prompts (ids, mask), up to ``batch_size`` rows a pass."""
         short = self.call(*(c[:1] for c in (*prompts, token_ids[:, :2], mask[:, :2])))
         logit_map = self._trials(self._model, short, (1, min(2, mask.shape[1])))
         size = rows_of_pass(batch_size, prompts[0].shape[1] + token_ids.shape[1])

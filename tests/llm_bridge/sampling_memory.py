@@ -1,4 +1,4 @@
-"""Run by test_peak_memory: MiB that sampling takes, that are computed of it, and a table of the logits."""
+"""Run by test_peak_memory: MiB that sampling takes, that are computed of it, and of a table of logits."""
 
 import dataclasses
 import sys

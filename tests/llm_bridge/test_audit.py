@@ -145,14 +145,6 @@ def test_no_table_is_larger_than_the_audited_tokens(tmp_path, monkeypatch):
     auditor = audit.Auditor(made, details=audit.Details(
         folder=tmp_path / "audit", kernel_states=2, kernel_actions=2))
     made.add_callback(auditor)
-    draw = made._generate_single_turn
-
-    def drawn(*arguments, **options):
-        # Of what a step computes alone: its answers are drawn as always.
-        with torch.utils._python_dispatch._disable_current_modes():
-            return draw(*arguments, **options)
-
-    made._generate_single_turn = drawn
     with Tables(vocabulary) as seen:
         made.train()
     (step,) = auditor.steps

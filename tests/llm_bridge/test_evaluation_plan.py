@@ -1,4 +1,4 @@
-"""Guards llm_bridge/commands/evaluation_plan.py: a paper's protocol, planned before anything is loaded."""
+"""Guards llm_bridge/commands/evaluation_plan.py: a paper's protocol, planned before a model is loaded."""
 
 import json
 
@@ -91,7 +91,7 @@ def test_an_engines_chunk_is_whole_prompts_of_bounded_tokens(new, samples, large
 @pytest.mark.parametrize(("options", "message"), [
     ({"probe": True}, "--probe goes with --dry-run"),
     ({"tokens_per_second": 5.0}, "--tokens-per-second goes with --dry-run"),
-    ({"tokens_per_second": 0.0, "dry_run": True}, "tokens_per_second must be above 0 and finite, got 0.0"),
+    ({"tokens_per_second": 0.0, "dry_run": True}, "tokens_per_second must be above 0 and finite, got 0"),
     ({"num_samples": 0, "dry_run": True}, "num_samples must be at least 1, got 0"),
 ])
 def test_bad_options_are_one_line(options, message):

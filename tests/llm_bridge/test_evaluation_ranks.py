@@ -1,4 +1,4 @@
-"""Guards llm_bridge/evaluation.py on two ranks: the numbers of one process, whatever is killed on the way."""
+"""Guards llm_bridge/evaluation.py on ranks: the numbers of one process, whatever is killed on the way."""
 
 import json
 
@@ -19,7 +19,8 @@ def ends_low(prompts, completions, **columns):
     return [float(text[-1:] in "01234") for text in completions]
 '''
 """Of its second chunk rank $FAIL_ON makes an error or, as $FAIL_HOW says, an end."""
-TASK = "\n".join(json.dumps({"prompt": f"{a}+{a + 3}=", "answer": f"{2 * a + 3:03d}"}) for a in range(20, 29))
+TASK = "\n".join(
+    json.dumps({"prompt": f"{a}+{a + 3}=", "answer": f"{2 * a + 3:03d}"}) for a in range(20, 29))
 OPTIONS = ("--num-samples", "4", "--batch-size", "2", "--max-new-tokens", "6", "--device", "cpu")
 
 
@@ -33,7 +34,8 @@ def evaluate(tmp_path):
         output = tmp_path / f"{name}.json"
         shown = forked_ranks.run(
             "llm_bridge", "evaluate", "--task", str(tmp_path / "task.jsonl"), "--reward",
-            f"{tmp_path / 'judge.py'}:ends_low", *OPTIONS, *options, "--output", str(output), ranks=ranks, **environment)
+            f"{tmp_path / 'judge.py'}:ends_low", *OPTIONS, *options, "--output", str(output),
+            ranks=ranks, **environment)
         return shown, output
 
     return run

@@ -23,7 +23,7 @@ One more tensor of the MLP would be .28 of the scoring, and the cache without ke
 
 @pytest.mark.parametrize(("rows", "new"), [(32, 3072), (32, 8192)])
 def test_an_evaluation_by_an_engine_takes_less_than_a_table_of_logits(rows, new):
-    """Of 32 completions in bfloat16, weights included: 19.1 GiB where 27.8 are a table of 3,072 tokens."""
+    """Of 32 completions in bfloat16, weights included: 19.1 GiB, where 27.8 are one of 3,072 tokens."""
     sizes = {"prompt": 512, "new": new}
     taken = peak_memory.scoring(QWEN, torch.bfloat16, rows=rows, device="cuda", **sizes)
     held = peak_memory.weights(peak_memory.meta_model(QWEN, torch.bfloat16))

@@ -285,8 +285,8 @@ def test_sliding_windows_are_not_taken_for_full_caches():
 
 
 class Engine:
-    """Stands for vLLM's in this process: draws by the bundled model in memory, and counts. With what it
-    has in its cache of prefixes its random numbers come otherwise, as they do where a batch is another."""
+    """Stands for vLLM's in this process: draws by the bundled model in memory, and counts. With something
+    in its cache of prefixes its random numbers come otherwise, as they do where a batch is another."""
 
     made: ClassVar[list[dict]] = []
     model: ClassVar[Any] = None
@@ -346,7 +346,7 @@ def test_an_evaluation_by_vllm_starts_one_engine_and_resumed_draws_the_same(smal
 
 
 @pytest.mark.parametrize(("prompts", "samples"), [(5, 4), (2, 13)])
-def test_an_evaluation_by_the_static_sampler_has_one_graph(small, monkeypatch, tmp_path, prompts, samples):
+def test_an_evaluation_by_static_captures_one_graph(small, monkeypatch, tmp_path, prompts, samples):
     """Batches that are not full, which are of another shape: each would be a capture. Resumed from the
     last, which is none of the large ones, the draws are the same."""
     made, init = [], static_cache._Decoder.__init__

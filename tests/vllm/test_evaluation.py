@@ -94,9 +94,10 @@ def test_two_ranks_with_an_engine_each_give_the_numbers_of_one(folder, tmp_path)
     for ranks in (1, 2):
         output = tmp_path / f"on-{ranks}.json"
         shown = subprocess.run(
-            [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks),
-             "-m", "tests.vllm.evaluating_rank", str(CHUNK), "evaluate", "--model", folder, "--task", "sum",
-             "--num-prompts", "16", "--num-samples", "4", "--sampler", "vllm", "--output", str(output)],
+            [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node",
+             str(ranks), "-m", "tests.vllm.evaluating_rank", str(CHUNK), "evaluate", "--model", folder,
+             "--task", "sum", "--num-prompts", "16", "--num-samples", "4", "--sampler", "vllm",
+             "--output", str(output)],
             cwd=Path(__file__).parents[2], env={**os.environ, "OMP_NUM_THREADS": "1"}, check=False,
             capture_output=True, text=True, timeout=600)
         assert shown.returncode == 0, shown.stderr[-3000:]
