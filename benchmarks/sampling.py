@@ -66,7 +66,8 @@ def batch_of(model: Any, batch: int, context: int, new: int) -> samplers.PromptB
     ids = ids.to(model.device)
     return samplers.PromptBatch(
         ids=ids, mask=torch.ones_like(ids), copies=batch // prompts, temperature=1.0,
-        max_new_tokens=new, stop_ids=[-1], pad_id=0, length=context, seed=0,
+        top_p=1.0, top_k=0, max_new_tokens=new, stop_ids=[-1], pad_id=0, length=context,
+        capacity=batch, seed=0,
     )
 
 

@@ -44,6 +44,18 @@ examples:
   {prog} --config mine.toml --seed 3
   {prog} --recipe gpu-small/grpo:split-grpo-seed0 --steps 100
 """
+EVALUATE = """\
+{what}
+
+Processes of a launcher, one for each GPU, divide the completions, each with the whole model. How many
+they are changes no number. A killed command goes on from the samples beside its output, on any number of
+processes.
+
+examples:
+  {prog} --model runs/aepo/model --task split --output found.json
+  {prog} --model owner/name --task aime24 --protocol aepo-pass-at-k --sampler vllm --dry-run
+  torchrun --nproc-per-node 8 -m llm_bridge evaluate --model owner/name --task aime24 --output found.json
+"""
 KEPT = "steps up to the last checkpoint are kept, and the same command goes on from there"
 
 
@@ -71,8 +83,6 @@ def audit(arguments: list[str], prog: str = "python -m llm_bridge audit") -> Non
 
 def _complete_audit(found: dict[str, Any]) -> None:
     """Make the tables and the page of a finished audit, and print where it lies."""
-    from pathlib import Path
-
     import transformers
 
     from llm_bridge.analysis import audit_pages
@@ -119,10 +129,7 @@ def _train(
         if config.dry_run:
             from llm_bridge.commands import dry_run
 
-            with command_line.json_output(config.json) as write:
-                plan = dry_run.plan(run)
-                print(plan)
-                write({"plan": plan.splitlines()})
+            _show_plan(dry_run.plan(run), config.json)
             return
         if config.json is not None and str(config.json) != "-":
             check_writable(config.json)
@@ -142,6 +149,12 @@ def _train(
             complete(found)
             write(found)
         ranks.leave()
+
+
+def _show_plan(plan: str, json: Path | None) -> None:
+    with command_line.json_output(json) as write:
+        print(plan)
+        write({"plan": plan.splitlines()})
 
 
 def _config(kind: Any, arguments: list[str], prog: str) -> Any:
@@ -216,25 +229,44 @@ def _in_one_line(show: Any, kind: type[Warning]) -> Any:
 
 def evaluate(arguments: list[str], prog: str = "python -m llm_bridge evaluate") -> None:
     """Evaluate a model on a task."""
+    from llm_bridge.running.launched import main_speaks, world_size
     from llm_bridge.sampling.drawing_options import EvaluateConfig
 
-    config = command_line.parse(EvaluateConfig, arguments, prog=prog)
-    config.check()
-    need(f"'{prog}'", "torch", "transformers", "trl")
+    with main_speaks():
+        described = EVALUATE.format(what=EvaluateConfig.__doc__, prog=prog)
+        config = command_line.parse(EvaluateConfig, arguments, prog=prog, description=described)
+        config.check()
+        need(f"'{prog}'", "torch", "transformers", "trl")
+        if config.dry_run:
+            from llm_bridge.commands import evaluation_plan
+
+            _show_plan(evaluation_plan.plan(config, world=world_size()), config.json)
+            return
+        if config.json is not None and str(config.json) != "-":
+            check_writable(config.json)
     from llm_bridge import evaluation
+    from llm_bridge.running import ranks
 
     kept = config.output and "finished prompts are kept, and the same command goes on from them"
-    with command_line.json_output(config.json) as write, command_line.keeping(kept or ""):
-        write(evaluation.evaluate_command(config))
+    with (command_line.json_output(config.json) as write, ranks.report_once(),
+          command_line.keeping(kept or "")):
+        found = evaluation.evaluate_command(config)
+        if ranks.is_main():
+            write(found)
+        ranks.leave()
 
 
 def sample(arguments: list[str], prog: str = "python -m llm_bridge sample") -> None:
     """Draw completions."""
+    from llm_bridge.running.launched import main_speaks, world_size
     from llm_bridge.sampling.drawing_options import SampleConfig
 
-    config = command_line.parse(SampleConfig, arguments, prog=prog)
-    config.check()
-    need(f"'{prog}'", "torch", "transformers", "trl")
+    with main_speaks():
+        config = command_line.parse(SampleConfig, arguments, prog=prog)
+        if world_size() > 1:
+            raise ValueError("sample runs in one process: start it without a launcher")
+        config.check()
+        need(f"'{prog}'", "torch", "transformers", "trl")
     from llm_bridge.sampling import sampling
 
     with command_line.json_output(config.json) as write:

@@ -1,12 +1,21 @@
-"""Evaluation: pass@1, unbiased pass@k, avg@n, entropy, and what a constant answer would score."""
+"""Evaluation: pass@1, unbiased pass@k, avg@n, entropy, and what a constant answer would score.
+
+Completions are drawn and judged in chunks, each from a seed of its own: neither the number of processes
+(ranks) that chunks are dealt out over, nor a kill, changes a number.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import functools
 import hashlib
+import itertools
 import os
+import sys
 import time
 from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +28,7 @@ import transformers
 from entropy_theory.rounding import at_least, near
 from entropy_theory.support import locks, results
 from llm_bridge.data import benchmarks, models, tasks
+from llm_bridge.running import devices, ranks
 from llm_bridge.running.sample_store import Line, SampleStore
 from llm_bridge.sampling import samplers, sampling
 from llm_bridge.sampling.drawing_options import Drawing, EvaluateConfig, ks_of
@@ -26,8 +36,14 @@ from llm_bridge.sampling.drawing_options import Drawing, EvaluateConfig, ks_of
 BATCHES_A_CHUNK = 4
 """The number of batches between two writes of the samples, which a kill may cost."""
 ENGINE_CHUNK = 4096
-"""The number of completions between two writes for a sampler that makes its own batches: enough to keep
-its engine full, which runs some hundred sequences at once."""
+"""The largest number of completions between two writes for a sampler that makes its own batches."""
+ENGINE_TOKENS, ENGINE_LEAST = 2**23, 512
+"""They are fewer where they may have more tokens than this, an hour of a kill's; and enough to keep an
+engine full, which runs some hundred sequences at once."""
+LONGEST_COMPLETION = 2048
+"""The longest completion to a benchmark's problem, in tokens, where neither options nor protocol say."""
+LONGEST_CHUNK = timedelta(days=7)
+"""How long ranks wait for one that draws; a launcher ends them where one is gone."""
 PACKAGES = ("torch", "transformers", "trl", "reasoning-gym", "math-verify", "numpy")
 
 
@@ -97,13 +113,14 @@ def evaluate(
     """Sample every prompt of a task and judge the completions.
 
     A completion counts as right where its reward is 1 (or more, up to rounding): pass@k is about being
-    right, avg@n about the reward.
+    right, avg@n about the reward. Ranks call this together with the same arguments, each with the model
+    on its own device, and get the same result.
 
     Args:
         ks: the k of pass@k; default the powers of two up to ``num_samples``.
         progress: whether to show a progress bar on standard error.
-        keep: a JSONL file of judged completions (`sample_store`); a killed evaluation goes on from
-            it, to the same numbers. vLLM, which has one random stream per engine, then draws others.
+        keep: a JSONL file of judged completions (`sample_store`), the main rank's; a killed evaluation
+            goes on from it, to the same numbers.
         model_identity: JSON-like data that distinguish this model from others in that file.
         options: of `Drawing`, with 8 samples of each prompt by default; the task has its own length
             limit and stop text.
@@ -127,28 +144,35 @@ def evaluate(
     started = time.monotonic()
     identity = dataclasses.asdict(how)
     del identity["stop"]  # the task's, with its prompts
-    store = SampleStore(keep, {
+    store = ranks.agreed(lambda: SampleStore(keep if ranks.is_main() else None, {
         "model": model_identity, "task": task.name, "reward": task.reward.__name__,
         "prompts": results.config_key([task.prompts, task.answers, task.stop]),
         "ends": models.end_token_ids(model, tokenizer), **identity,
-    })
-    has_engine = how.sampler != "auto" and samplers.choose(how.sampler, model).takes_all
-    chunks = _chunks(
-        len(task.prompts), count, ENGINE_CHUNK if has_engine else BATCHES_A_CHUNK * how.batch_size)
-    longest = max(map(len, tokenizer(list(task.prompts)).input_ids))
-    shared: dict[Any, Any] = {"length": longest + how.max_new_tokens}
-    for i in rich.progress.track(
-        list(store.keep_whole(chunks)), description="sampling",
-        console=rich.console.Console(stderr=True), disable=not progress,
+    }))
+    chunks = chunks_of(len(task.prompts), how)
+    left = ranks.on_main(lambda: store.keep_whole(chunks))
+    if progress and ranks.is_main() and len(left) < len(chunks):
+        print(f"{keep} has {len(store.lines())} of {len(task.prompts) * count} completions already",
+              file=sys.stderr)
+    shared = ranks.agreed(lambda: _shared(model, tokenizer, task, how, starts=bool(left)))
+
+    def draw(i: int) -> list[Line]:
+        return _draw_chunk(model, tokenizer, task, chunks[i], dataclasses.replace(
+            how, seed=chunk_seed(how.seed, i)), shared)
+
+    together = ranks.count()
+    for start in rich.progress.track(
+        range(0, len(left), together), description="sampling",
+        console=rich.console.Console(stderr=True), disable=not (progress and ranks.is_main()),
     ):
-        store.append(_draw_chunk(model, tokenizer, task, chunks[i], dataclasses.replace(
-            how, seed=chunk_seed(how.seed, i)), shared))
-    return {
+        drawn = ranks.dealt_out(left[start : start + together], draw, everywhere=True)
+        ranks.on_main(functools.partial(store.append, [*itertools.chain(*drawn)]))
+    return ranks.on_main(lambda: {
         "task": task.name, "prompts": len(task.prompts), "num_samples": count,
         **{name: getattr(how, name) for name in ("temperature", "top_p", "top_k")},
         **_measured(store.lines(), task, how, ks),
         "seconds": round(time.monotonic() - started, 2),
-    }
+    })
 
 
 def _measured(
@@ -174,8 +198,11 @@ def _measured(
     }
 
 
-def _chunks(prompts: int, num_samples: int, most: int) -> list[list[tuple[int, int]]]:
-    """Yield the (prompt, sample) places drawn at once: whole prompts, or as many of one as fit."""
+def chunks_of(prompts: int, how: Drawing) -> list[list[tuple[int, int]]]:
+    """Return the (prompt, sample) places drawn at once: whole prompts, or as many of one as fit."""
+    num_samples, most = how.num_samples, BATCHES_A_CHUNK * how.batch_size
+    if how.sampler in samplers.SAMPLERS and samplers.SAMPLERS[how.sampler].engine:
+        most = min(ENGINE_CHUNK, max(ENGINE_LEAST, ENGINE_TOKENS // how.max_new_tokens))
     if num_samples > most:
         return [
             [(prompt, sample) for sample in range(start, min(start + most, num_samples))]
@@ -193,6 +220,20 @@ def chunk_seed(seed: int, chunk: int) -> int:
     """Return a seed for one chunk, far from those of other chunks and of other seeds."""
     digest = hashlib.sha256(f"{seed}/{chunk}".encode()).digest()
     return int.from_bytes(digest[:6])
+
+
+def _shared(
+    model: Any, tokenizer: Any, task: tasks.Task, how: Drawing, *, starts: bool
+) -> dict[Any, Any]:
+    """Return what all chunks share (``shared`` of `sampling.sample`), with an engine if it ``starts``."""
+    longest = max(map(len, tokenizer(list(task.prompts)).input_ids)) + how.max_new_tokens
+    chosen = samplers.choose(how.named_sampler, model)
+    shared: dict[Any, Any] = {
+        "length": longest,
+        "capacity": sampling.largest_batch(len(task.prompts), how.num_samples, how.batch_size)}
+    if chosen.engine and starts:
+        shared["engine"] = chosen.engine(model, longest)
+    return shared
 
 
 def _draw_chunk(
@@ -220,26 +261,35 @@ def _draw_chunk(
 def evaluate_command(config: EvaluateConfig) -> dict[str, Any]:
     """Evaluate as ``config`` says; return the result of `evaluate` with the model and provenance.
 
-    A second process with the same output waits, and then reads what the first has drawn.
+    Processes that a launcher started share the work; the files are the main one's. A second command with
+    the same output waits, and then reads what the first has drawn.
     """
     config, protocol = config.resolved()
-    if config.output is None:
+    ranks.join(cpu=True, timeout=LONGEST_CHUNK)  # what ranks exchange is text
+    with contextlib.ExitStack() as held:
+        ranks.agreed(lambda: _claim(config.output, held) if config.output and ranks.is_main() else None)
         return _evaluated(config, protocol)
-    results.check_writable(config.output)
-    with locks.exclusive(config.output):
-        return _evaluated(config, protocol)
+
+
+def _claim(output: Path, held: contextlib.ExitStack) -> None:
+    results.check_writable(output)
+    held.enter_context(locks.exclusive(output))
 
 
 def _evaluated(config: EvaluateConfig, protocol: benchmarks.Protocol | None) -> dict[str, Any]:
-    task = _task(config, protocol)
     transformers.utils.logging.disable_progress_bar()
-    model, tokenizer = models.load(config.model, dtype=config.dtype, device=config.device)
+    # The first of each machine fetches; the others find it done.
+    ranks.agreed(lambda: (task_of(config, protocol), models.locate(config.model))
+                 if ranks.is_main_of_node() else None)
+    task, (model, tokenizer) = ranks.agreed(lambda: (task_of(config, protocol), models.load(
+        config.model, dtype=config.dtype, device=devices.of_rank(config.device))))
     if config.chat_template:
         task = tasks.with_chat_template(task, tokenizer)
     measured = evaluate(
         model, tokenizer, task, ks=config.k, progress=True,
         keep=config.output.with_suffix(".samples.jsonl") if config.output else None,
-        model_identity=[config.model, config.dtype, config.device, _weights(config.model)],
+        model_identity=[
+            config.model, config.dtype, devices.kind(config.device), _weights(config.model)],
         **dataclasses.asdict(config.drawing()),
     )
     found = {
@@ -247,16 +297,21 @@ def _evaluated(config: EvaluateConfig, protocol: benchmarks.Protocol | None) -> 
         **measured,
         **({} if protocol is None else {"protocol": config.protocol, "source": protocol.source}),
         "provenance": results.provenance(
-            config=config, seed=config.seed, device=config.device, packages=PACKAGES
+            config=config, seed=config.seed, device=devices.product(config.device), packages=PACKAGES
         ),
     }
-    print(summary(found))
-    if config.output is not None:
-        results.write_json(config.output, found)
+    ranks.on_main(lambda: _report(found, config.output))
     return found
 
 
-def _task(config: EvaluateConfig, protocol: benchmarks.Protocol | None) -> tasks.Task:
+def _report(found: dict[str, Any], output: Path | None) -> None:
+    print(summary(found))
+    if output is not None:
+        results.write_json(output, found)
+
+
+def task_of(config: EvaluateConfig, protocol: benchmarks.Protocol | None) -> tasks.Task:
+    """Load the task of a config that its protocol has filled up. Raises ValueError as what loads it."""
     if config.task not in benchmarks.BENCHMARKS:
         return tasks.load(
             config.task, split=config.split, size=config.num_prompts, seed=config.seed,
@@ -267,7 +322,7 @@ def _task(config: EvaluateConfig, protocol: benchmarks.Protocol | None) -> tasks
     return benchmarks.load(
         config.task, folder=config.benchmark_folder, size=config.num_prompts, seed=config.seed,
         prompt=benchmarks.STEP_BY_STEP if protocol is None else protocol.prompt,
-        max_new_tokens=config.max_new_tokens or 2048,
+        max_new_tokens=config.max_new_tokens or LONGEST_COMPLETION,
     )
 
 

@@ -42,7 +42,8 @@ from llm_bridge.trainer.entropy_trainer import EntropyTrainer
 __all__ = ["DIVISIONS", "AuditedStep", "Auditor", "Details", "read", "summary", "write"]
 
 TABLE_ELEMENTS = 2**24
-"""The largest table of log-probabilities [tokens, vocabulary], 128 MiB in float64."""
+"""The largest table of log-probabilities [tokens, vocabulary], 128 MiB in float64: before the step and
+after it each audited token has its whole distribution in one."""
 
 
 class Auditor(TrainerCallback):
@@ -74,7 +75,6 @@ class Auditor(TrainerCallback):
                 f"{trainer.temperature}")
         self._trainer, self._every, self._on_audit = trainer, every, on_audit
         self._details = details
-        trainer.keeps_logits = self._is_due
         self._snapshot: StepSnapshot | None = None
         self._accountant: Accountant | None = None
         self.steps = list(earlier or [])

@@ -1,4 +1,11 @@
-"""One audited optimizer step: the distributions at its states before and after it, and the forecasts."""
+"""One audited optimizer step: the distributions at its states before and after it, and the forecasts.
+
+Forecasts (ii), (iii) and the exact (i) are functions of a state's two distributions at once, not of a
+few statistics of each: no fused head has them. The distributions are therefore tables [tokens,
+vocabulary], of as many tokens as the auditor chose (`audit.TABLE_ELEMENTS`). They are read before the
+step and after it by passes of their own over the audited rows, few at a time. The step itself holds no
+logits.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +30,8 @@ from llm_bridge.objective.batches import map_columns
 from llm_bridge.objective.micro_batch import MicroBatch, contributions
 
 CHUNK_ELEMENTS = 2**21
+PASS_ELEMENTS = 2**24
+"""The number of logits of a pass over audited rows, if more than one row has."""
 KEPT_TOKENS = 400
 """How many tokens of a step have their forecasts written down, for scatter plots."""
 
@@ -104,9 +113,7 @@ class StepSnapshot:
         self._state = policy.to_numpy(states[rows][self._mask])
         self._tokens = _step_tokens(parts)
         self._learning_rate = learning_rate(trainer.optimizer)
-        # The step's own forward pass saw these logits: only the states after it cost another one.
-        logits = torch.cat([part.logits for part in parts if part.logits is not None])
-        self._before = _log_probabilities([logits[rows][self._mask]])
+        self._before = self._distributions()
         self._kernel: Callable[[], kernel_record.KernelRecord] | None = None
         if details is not None:
             contribution = torch.cat([c for p in parts if (c := contributions(p)) is not None])
@@ -125,7 +132,7 @@ class StepSnapshot:
         """Return the audited step, once the optimizer has taken it, with what was accounted for."""
         assert found is not None
         assert found.account is not None
-        change = self._after() - self._before
+        change = self._distributions() - self._before
         by_token = {
             "coefficients": self._by_coefficients(),
             "coefficients_exact": self._by_exact_coefficients(),
@@ -160,14 +167,20 @@ class StepSnapshot:
             by_answer=None if tokens is None else found.by_answer,
         )
 
-    def _after(self) -> np.ndarray:
-        size = self._trainer.args.per_device_train_batch_size
+    def _distributions(self) -> np.ndarray:
+        """Return log-probabilities [tokens, vocabulary] at the audited tokens as the model is now."""
+        width = int(self._mask.any(0).nonzero().max()) + 1
+        vocabulary = self._trainer.generating_model.config.get_text_config().vocab_size
+        size = min(self._trainer.args.per_device_train_batch_size,
+                   max(1, PASS_ELEMENTS // (width * vocabulary)))
         parts = []
         with torch.no_grad():
-            for start in range(0, len(self._mask), size):
-                cut = {name: column[start : start + size] for name, column in self._rows.items()}
+            for some in torch.arange(len(self._mask), device=self._mask.device).split(size):
+                cut = {name: column[some] for name, column in self._rows.items()}
+                for name in ("completion_ids", "completion_mask"):
+                    cut[name] = cut[name][:, :width]
                 logits = self._trainer.logits(self._trainer.model, cut)
-                parts.append(logits[self._mask[start : start + size]])
+                parts.append(logits[self._mask[some, :width]])
         return _log_probabilities(parts)
 
     def _by_coefficients(self) -> np.ndarray:

@@ -13,7 +13,9 @@ error follows from that is seen rung by rung (`RUNGS`):
 5. ``first order``: the measured dz, entropy to first order: forecast (ii).
 
 Each is turned into an entropy change by -Cov_pi(log pi, dz) and compared with the measured one. No
-kernel is ever held whole: K c is a vector-Jacobian product followed by a Jacobian-vector product.
+kernel is ever held whole: K c is a vector-Jacobian product followed by a Jacobian-vector product. Both
+are of the logits themselves, one vector over the vocabulary for each chosen state: tables here are
+[states, vocabulary], of the states' last positions alone, and no fused head could spare them.
 A part of K that moves all logits of a state alike is in its entries, but moves no entropy.
 """
 
@@ -178,7 +180,7 @@ class LogitJacobian:
         if self._takes_positions:
             inputs["position_ids"] = (mask.cumsum(-1) - 1).clamp(min=0)
         # The fused attention kernels have no forward-mode derivative.
-        with _evaluating(self._model), sdpa_kernel(SDPBackend.MATH):
+        with _evaluating(self._model), sdpa_kernel(SDPBackend.MATH), _joined(self._model):
             found = torch.func.functional_call(
                 self._model, parameters, (), {**inputs, "use_cache": False}
             )
@@ -290,6 +292,18 @@ def _rung(foretold: np.ndarray, measured: np.ndarray) -> Rung:
 
 def _wide(logits: torch.Tensor) -> np.ndarray:
     return policy.to_numpy(logits.double())
+
+
+@contextlib.contextmanager
+def _joined(model: Any) -> Iterator[None]:
+    """Give the head its input in one piece: of one in strides torch multiplies each state by a copy of
+    the whole weight."""
+    head = model.get_output_embeddings()
+    if head is None:
+        yield
+        return
+    with head.register_forward_pre_hook(lambda _, inputs: (inputs[0].contiguous(), *inputs[1:])):
+        yield
 
 
 @contextlib.contextmanager

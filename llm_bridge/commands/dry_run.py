@@ -18,6 +18,7 @@ import transformers
 from llm_bridge.commands.train import options_of_trl, task_of
 from llm_bridge.commands.train_config import Run
 from llm_bridge.data import models, tasks
+from llm_bridge.sampling import peak_memory
 from llm_bridge.trainer.options import check_config, check_rule, grpo_config
 
 
@@ -30,11 +31,9 @@ def memory(shape: Any, *, dtype: torch.dtype, adamw: bool, reference: bool) -> i
         adamw: whether the optimizer keeps two moments, and a counter for each tensor.
         reference: whether a frozen copy of the starting model is kept.
     """
-    with torch.device("meta"):  # shapes without data
-        model = transformers.AutoModelForCausalLM.from_config(shape, dtype=dtype)
-    tensors = list(model.parameters())
-    weights = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
-    return (2 + 2 * adamw + reference) * weights + 4 * len(tensors) * adamw
+    model = peak_memory.meta_model(shape, dtype)
+    counters = 4 * len(list(model.parameters())) * adamw
+    return (2 + 2 * adamw + reference) * peak_memory.weights(model) + counters
 
 
 def plan(run: Run) -> str:

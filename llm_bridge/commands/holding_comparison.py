@@ -29,8 +29,9 @@ from entropy_theory import tracking
 from entropy_theory.schedules import SCHEDULES, Points, Schedule, Sine
 from entropy_theory.support import results
 from entropy_theory.support.user_errors import run_command
-from llm_bridge.commands.train_config import LEARNING_RATES, TrainConfig, device_name, resolved
+from llm_bridge.commands.train_config import LEARNING_RATES, TrainConfig, resolved
 from llm_bridge.data import tasks
+from llm_bridge.running import devices
 
 CONTROLLERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "AEPO": ("aepo", ()),
@@ -79,7 +80,6 @@ LAST = 20
 """The number of last steps over which the final reward is averaged."""
 SEEDS = range(5)
 PACKAGES = ("torch", "transformers", "trl", "numpy")
-Device: TypeAlias = Literal["cpu", "cuda"]
 Task: TypeAlias = Literal["split", "sum", "chain-sum"]
 MODELS: dict[Task, str] = {
     "split": "small-sums", "sum": "small-sums", "chain-sum": "smollm2-135m-instruct"}
@@ -193,7 +193,7 @@ def design(name: Design) -> list[HeldRun]:
     return [*design("small"), *runs] if name == "medium" else runs
 
 
-def run(held: HeldRun, size: Size, folder: Path, device: Device = "cpu") -> dict[str, Any]:
+def run(held: HeldRun, size: Size, folder: Path, device: devices.Device = "cpu") -> dict[str, Any]:
     """Train one run on a device and return its record, JSON-like."""
     from llm_bridge import evaluation
     from llm_bridge.commands.train import build_trainer, model_and_task
@@ -328,7 +328,7 @@ class ComparisonConfig:
     """Which runs: one of each main controller (3 minutes of a core), five seeds of it (14 minutes), many
     settings (3 hours), two targets at once (15 minutes), or those of a pretrained model:
     one target (3 hours, with 32 steps of 4 prompts), many settings (for a GPU)."""
-    device: Device = "cpu"
+    device: devices.Device = "cpu"
     """Where the model is trained; cuda without a GPU is an error."""
     seeds: tuple[int, ...] = tuple(SEEDS)
     """Only the runs of these seeds: processes with seeds and files of their own share the work."""
@@ -354,7 +354,7 @@ def compare(config: ComparisonConfig) -> None:
     results.check_writable(config.output)
     torch.set_num_threads(1)
     size = Size(steps=config.steps, prompts=config.prompts, samples=config.samples)
-    device = device_name(resolved(TrainConfig(device=config.device)).config)
+    device = devices.product(config.device)
     origin = results.provenance(config=size, seed=0, device=device, packages=PACKAGES)
     records = results.kept_records(config.output, origin)
     done = {record["name"] for record in records}

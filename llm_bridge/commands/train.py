@@ -29,13 +29,12 @@ from llm_bridge.commands.train_config import (
     AuditConfig,
     Run,
     TrainConfig,
-    device_name,
     parse_trl_options,
     resolved,
     round_up,
 )
 from llm_bridge.data import models, rewards, tasks
-from llm_bridge.running import checkpoints, ranks
+from llm_bridge.running import checkpoints, devices, ranks
 from llm_bridge.running.faults import full_disk_named, tracker_named
 from llm_bridge.running.run_folder import FINISHED
 from llm_bridge.running.step_log import StepProgress
@@ -84,7 +83,7 @@ def _continued(run: Run, found: dict[str, Any]) -> dict[str, Any]:
     ranks.agreed(lambda: models.locate(config.model) if ranks.is_main_of_node() else None)
     model, tokenizer, task = ranks.agreed(lambda: model_and_task(run))
     provenance = results.provenance(
-        config=config, seed=config.seed, device=device_name(config), packages=PACKAGES
+        config=config, seed=config.seed, device=devices.product(config.device), packages=PACKAGES
     )
 
     checkpoint = checkpoints.last_whole(folder.checkpoints)
@@ -227,7 +226,7 @@ def _claim(run: Run, code: dict[str, str]) -> dict[str, Any]:
     }
     return run.folder.claim(
         options, defaults={field.name: field.default for field in dataclasses.fields(run.config)},
-        code=code, world_size=run.world, device=device_name(run.config),
+        code=code, world_size=run.world, device=devices.product(run.config.device),
         steady_rate=resuming.is_steady(**run.trl_options),
     )
 

@@ -25,6 +25,7 @@ from entropy_theory.support.user_errors import (
 )
 from entropy_theory.update_rules import UpdateRule, rule_options
 from llm_bridge.data import models, rewards, tasks
+from llm_bridge.running import devices
 from llm_bridge.running.run_folder import RunFolder
 from llm_bridge.running.time_limit import REWARDS, check_reward_timeout
 from llm_bridge.trainer import run_numbers
@@ -124,7 +125,7 @@ class TrainConfig:
     """Number format of the weights: float32 or bfloat16."""
     trl_options: tuple[str, ...] = ()
     """Further options of TRL's GRPOConfig as name=value, such as use_vllm=true warmup_steps=10."""
-    device: Literal["auto", "cuda", "cpu"] = "auto"
+    device: devices.Device = "auto"
     """Where the model is trained. auto: a GPU where there is one; cuda: a GPU, or an error."""
     log_to: str | tuple[str, ...] = "tensorboard"
     """Trackers that get the metrics too, with spaces or commas between them, by the names of
@@ -215,11 +216,8 @@ def resolved(config: TrainConfig, *, world: int = 1) -> Run:
     run_numbers.check_learning_rate(filled["learning_rate"], config.max_grad_norm)
     if config.audit_every and world > 1:
         raise ValueError("an audit runs in one process: start it without a launcher")
-    if config.device == "cuda" and not config.dry_run and not _has_gpu():
-        raise ValueError(
-            "device cuda asks for a GPU, and torch finds none: see that `nvidia-smi` lists it, or give "
-            "device auto or cpu"
-        )
+    if config.device == "cuda" and not config.dry_run:
+        devices.kind(config.device)
     trl_options = parse_trl_options(config.trl_options)
     if trl_options.get("use_vllm") and importlib.util.find_spec("vllm") is None:
         raise ValueError(
@@ -272,21 +270,6 @@ def trackers(config: TrainConfig) -> list[str]:
 def round_up(number: int, multiple: int) -> int:
     """Round ``number`` up to the next multiple of ``multiple``."""
     return -(-number // multiple) * multiple
-
-
-def device_name(config: TrainConfig) -> str:
-    """Name the device that the run trains on: "cpu", or the GPU's product name."""
-    if config.device == "cpu" or not _has_gpu():
-        return "cpu"
-    import torch
-
-    return torch.cuda.get_device_name(0)
-
-
-def _has_gpu() -> bool:
-    import torch
-
-    return torch.cuda.is_available()
 
 
 def parse_trl_options(options: tuple[str, ...]) -> dict[str, Any]:

@@ -105,7 +105,8 @@ class Forward:
             ValueError: a model that gives no load-balancing loss.
         """
         if self._logit_map(model, rows) is None:
-            return self.from_logits(self.logits(model, rows, router), rows)
+            return from_logits(self.logits(model, rows, router), rows["completion_ids"],
+                               removed_fraction=self._removed_fraction)
         alone = router is None and images.IMAGES not in rows
         if alone and rows["completion_ids"].shape[1] > 1:  # else prompts alone are read
             first, owner = shared_prompts.distinct(rows["prompt_ids"], rows["prompt_mask"])
@@ -113,10 +114,6 @@ class Forward:
                 return self._with_shared_prompts(model, rows, first, owner)
         return self._fused_statistics(
             model, rows, lambda: self._model_logits(model, rows, router), beyond=router is not None)
-
-    def from_logits(self, logits: torch.Tensor, rows: dict[str, Any]) -> TokenStatistics:
-        """Return the same statistics, computed from logits."""
-        return from_logits(logits, rows["completion_ids"], removed_fraction=self._removed_fraction)
 
     def _call(self, model: Any, tokens: torch.Tensor, mask: torch.Tensor, **options: Any) -> Any:
         """Return the model's output; ``mask`` is [rows, past and present positions]."""

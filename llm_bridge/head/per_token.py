@@ -351,12 +351,16 @@ def _add_product(total: torch.Tensor, left: torch.Tensor, right: torch.Tensor) -
             total[cut].addmm_(left[cut].to(total.dtype), right.to(total.dtype))
 
 
+def rows_of_chunk(device: str, vocabulary: int) -> int:
+    """Return the number of tokens whose logits are in memory at once, on a "cpu" or on "cuda"."""
+    return max(LEAST_ROWS, CHUNK_ELEMENTS["cuda" if device == "cuda" else "cpu"] // vocabulary)
+
+
 def _chunks(
     token_ids: torch.Tensor, mask: torch.Tensor | None, vocabulary: int
 ) -> Iterator[slice | torch.Tensor]:
     """Return the places of each chunk's tokens, without those that the mask leaves out."""
-    elements = CHUNK_ELEMENTS["cuda" if token_ids.is_cuda else "cpu"]
-    size = max(LEAST_ROWS, elements // vocabulary)
+    size = rows_of_chunk(token_ids.device.type, vocabulary)
     if mask is not None:
         yield from mask.flatten().nonzero()[:, 0].split(size)
         return

@@ -25,13 +25,10 @@ class MicroBatch:
     statistics: StateStatistics
     scores: torch.Tensor
     state_terms: dict[str, torch.Tensor]
-    logits: torch.Tensor | None
-    """The logits [sequences, positions, vocabulary], kept where an audit asks for them."""
 
 
 def loss_of(
     batch: TokenBatch, rule: UpdateRule, inputs: dict[str, Any], statistics: TokenStatistics,
-    logits: torch.Tensor | None,
 ) -> tuple[torch.Tensor, MicroBatch]:
     """Return the loss of a micro-batch, and what is kept of it.
 
@@ -41,7 +38,6 @@ def loss_of(
         rule: the update rule.
         inputs: the columns of the rows, ``correction`` among them where there is one.
         statistics: the statistics of the forward pass.
-        logits: the logits of the forward pass, where they are to be kept.
     """
     if bool(inputs["usable_tokens"]):
         found = loss.objective(batch, rule)
@@ -55,7 +51,6 @@ def loss_of(
     return value, MicroBatch(
         inputs=inputs, batch=loss.detached(batch), statistics=statistics.state,
         scores=scores.detach(), state_terms=state_terms,
-        logits=None if logits is None else logits.detach(),
     )
 
 

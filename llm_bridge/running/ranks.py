@@ -31,17 +31,18 @@ class FailedElsewhereError(ValueError):
     """Raised where another rank failed; the error of that rank is the one to read."""
 
 
-def join(*, cpu: bool) -> None:
+def join(*, cpu: bool, timeout: timedelta = SETUP_TIMEOUT) -> None:
     """Form the process group that a launcher announced; without a launcher do nothing.
 
     Args:
         cpu: whether to communicate between CPUs (gloo) even where there is a GPU.
+        timeout: how long ranks wait for one another.
     """
     if world_size() > 1:
         from accelerate import PartialState
 
         _watch_launcher()
-        device = PartialState(cpu=cpu, timeout=SETUP_TIMEOUT).device
+        device = PartialState(cpu=cpu, timeout=timeout).device
         if device.type == "cpu":
             # transformers would restore an optimizer to "cpu:0", a device that torch does not know.
             os.environ["ACCELERATE_TORCH_DEVICE"] = "cpu"
@@ -100,15 +101,24 @@ def on_main(function: Callable[[], Value]) -> Value:
     return box[0]
 
 
-def dealt_out(items: Sequence[Item], function: Callable[[Item], Value]) -> list[Value]:
-    """Call ``function`` on each item once, on one rank or another of the main rank's machine.
+def dealt_out(
+    items: Sequence[Item], function: Callable[[Item], Value], *, everywhere: bool = False
+) -> list[Value]:
+    """Call ``function`` on each item once, on one rank or another.
 
     All ranks call this together, with the same items, and get all results, in the order of the items. It
     raises as `agreed` does.
+
+    Args:
+        items: what is dealt out.
+        function: what is done with an item.
+        everywhere: whether to ranks of all machines, and not of the main rank's alone.
     """
     if count() == 1:
         return [function(item) for item in items]
-    near = min(count(), int(os.environ.get("LOCAL_WORLD_SIZE", count())))
+    near = count()
+    if not everywhere:
+        near = min(near, int(os.environ.get("LOCAL_WORLD_SIZE", near)))
     rank = dist.get_rank()
     own = items[rank::near] if rank < near else []
     shares: list[list[Value]] = [[] for _ in range(count())]

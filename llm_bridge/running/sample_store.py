@@ -2,7 +2,8 @@
 
 The first line holds all that the samples depend on; samples of anything else are refused. A chunk of
 completions is drawn from a seed of its own and appended by one write. If a kill cuts a chunk short, its
-remains are dropped, and drawing it again gives the same completions.
+remains are dropped, and drawing it again gives the same completions. A kill can spoil the file's end
+only: a line that cannot be read, with lines behind it that can, is an error.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import dataclasses
 import json
 import os
 import typing
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,7 @@ class SampleStore:
         identity: JSON-like data, all that the samples depend on.
 
     Raises:
-        ValueError: a file of other samples, or one that is no file of samples.
+        ValueError: a file of other samples, one that is no file of samples, or a damaged one.
     """
 
     def __init__(self, path: Path | None, identity: dict[str, Any]):
@@ -64,7 +65,7 @@ class SampleStore:
         """Return all completions, ordered by prompt and sample."""
         return [self._lines[place] for place in sorted(self._lines)]
 
-    def keep_whole(self, chunks: Sequence[Sequence[tuple[int, int]]]) -> Iterator[int]:
+    def keep_whole(self, chunks: Sequence[Sequence[tuple[int, int]]]) -> list[int]:
         """Drop all but whole chunks of (prompt, sample) places; return the chunks still to be drawn."""
         whole = [all(place in self._lines for place in chunk) for chunk in chunks]
         kept = {place for chunk, is_whole in zip(chunks, whole, strict=True) if is_whole
@@ -73,7 +74,7 @@ class SampleStore:
         if self._path is not None:
             text = "".join(_text(line) for line in self.lines())
             results.write_text(self._path, self._head + text)
-        return (i for i, is_whole in enumerate(whole) if not is_whole)
+        return [i for i, is_whole in enumerate(whole) if not is_whole]
 
     def append(self, lines: Sequence[Line]) -> None:
         """Add a chunk. Raises OSError, naming the file, when it cannot be written."""
@@ -109,14 +110,25 @@ class SampleStore:
                 f"({', '.join(map(one_line, differ))} differ): choose another "
                 "output, or delete it"
             )
-        for text in rest:
-            try:
-                found = parsed(text)
-                check_form(found, LINE)
-                line = Line(**found)
-            except (ValueError, TypeError):
-                break  # cut short by a kill
+        lines = [_line(text) for text in rest]
+        while lines and lines[-1] is None:
+            lines.pop()  # cut short by a kill
+        for number, line in enumerate(lines, start=2):
+            if line is None:
+                raise ValueError(
+                    f"{path}, line {number}: not a sample, and samples follow it: mend the line, or "
+                    "delete the lines from there on, whose samples are then drawn again")
             self._lines[line.prompt, line.sample] = line
+
+
+def _line(text: str) -> Line | None:
+    """Read a line; return None for what is no sample."""
+    try:
+        found = parsed(text)
+        check_form(found, LINE)
+        return Line(**found)
+    except (ValueError, TypeError):
+        return None
 
 
 def _text(line: Line) -> str:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from entropy_theory.support.user_errors import check_choice
 from llm_bridge.data import benchmarks, models, rewards, tasks
+from llm_bridge.running.devices import Device
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -22,7 +23,8 @@ class Drawing:
     """T of pi^T = softmax(logits / T), finite and above 0."""
     top_p: float = 1.0
     """Draw from the smallest set of tokens that holds this much of pi^T; 1: from all. With this or
-    ``top_k`` the sampler is "generate", and log-probabilities stay those of pi and of all of pi^T."""
+    ``top_k`` the sampler is "generate" or "vllm", and log-probabilities stay those of pi and of all of
+    pi^T."""
     top_k: int = 0
     """Draw from the so many most probable tokens; 0: from all, 1: the most probable."""
     max_new_tokens: int = 64
@@ -49,13 +51,19 @@ class Drawing:
         for name in ("num_samples", "max_new_tokens", "batch_size"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if self.is_cut and self.sampler not in ("auto", "generate"):
-            raise ValueError(f"sampler '{self.sampler}' knows no top-p or top-k: use 'generate'")
+        if self.is_cut and self.sampler not in ("auto", "generate", "vllm"):
+            raise ValueError(
+                f"sampler '{self.sampler}' knows no top-p or top-k: use 'generate' or 'vllm'")
 
     @property
     def is_cut(self) -> bool:
         """Whether tokens come from a part of pi^T."""
         return self.top_p != 1 or self.top_k != 0
+
+    @property
+    def named_sampler(self) -> str:
+        """The sampler, of which "auto" is one that can draw so."""
+        return "generate" if self.is_cut and self.sampler == "auto" else self.sampler
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,12 +84,13 @@ class DrawingOptions:
     """Seed of everything that is drawn: prompts, samples, an evaluation's bootstrap."""
     dtype: str = "float32"
     """Number format of the weights: float32, bfloat16 or float16."""
-    device: str = "cpu"
-    """Where the model runs: cpu or cuda."""
+    device: Device = "auto"
+    """Where the model runs. auto: a GPU where there is one; cuda: a GPU, or an error."""
     batch_size: int = 32
     """Sequences generated at once."""
     sampler: Literal["auto", "generate", "static", "trl", "vllm"] = "auto"
-    """How to sample; auto: static on a GPU, else generate; with top-p or top-k, generate."""
+    """How to sample; auto: static on a GPU, else generate; with top-p or top-k, generate. trl and
+    static know neither."""
 
     def drawing(self, **also: Any) -> Drawing:
         """Return how to draw, of those options that are given. Raises ValueError as `Drawing`."""
@@ -160,10 +169,24 @@ class EvaluateConfig(DrawingOptions):
     """JSON file to write, the completions beside it as .samples.jsonl, from which a killed command goes
     on; a summary is printed in any case."""
     json: Path | None = None
-    """Write the same to this file, without completions; "-" prints it."""
+    """Write the same, or the plan of a dry run, to this file, without completions; "-" prints it."""
+    dry_run: bool = False
+    """Print the plan (completions, chunks, memory, time) and stop: nothing is downloaded, loaded or
+    written. WORLD_SIZE=8 in front of the command plans for eight processes."""
+    tokens_per_second: float | None = None
+    """With --dry-run: tokens that a process draws in a second, from which the time follows."""
+    probe: bool = False
+    """With --dry-run: load the model, and measure that on a batch."""
 
     def check(self) -> None:
         """Check names and numbers before torch is imported. Raises ValueError for one that is wrong."""
+        for name in ("tokens_per_second", "probe"):
+            if getattr(self, name) and not self.dry_run:
+                option = name.replace("_", "-")
+                raise ValueError(f"--{option} goes with --dry-run: give that too, or leave it out")
+        if self.tokens_per_second is not None and not 0 < self.tokens_per_second < math.inf:
+            raise ValueError(
+                f"tokens_per_second must be above 0 and finite, got {self.tokens_per_second}")
         self.check_names(self.task, benchmarks.BENCHMARKS)
         filled, _ = self.resolved()
         _check_prompts(filled.num_prompts)

@@ -17,7 +17,7 @@ import transformers
 from entropy_theory.support import results
 from llm_bridge.data import models, tasks
 from llm_bridge.objective.batches import stacked
-from llm_bridge.running import faults
+from llm_bridge.running import devices, faults
 from llm_bridge.sampling import samplers
 from llm_bridge.sampling.drawing_options import Drawing, SampleConfig
 from llm_bridge.sampling.scorer import Scorer
@@ -74,7 +74,8 @@ def sample(
         prompts: texts, tokenized as the tokenizer does by itself, special tokens included.
         progress: whether to show a progress bar.
         shared: keeps an engine or a graph between calls with one model and options; its "length":
-            positions of the longest prompt of all and its completion.
+            positions of the longest prompt of all and its completion; its "capacity": rows of the largest
+            batch of all.
         options: of `Drawing`: ``num_samples``, ``temperature`` and so on.
 
     Raises:
@@ -87,14 +88,15 @@ def sample(
         raise ValueError("no prompts to sample from: give at least one")
     stop_ids = models.stop_token_ids(model, tokenizer, how.stop)
     check_room(model, tokenizer, prompts, how.max_new_tokens)
-    chosen = samplers.choose("generate" if how.is_cut else how.sampler, model)
+    chosen = samplers.choose(how.named_sampler, model)
     config = models.plain_generation(tokenizer, stop_ids)
     config.max_new_tokens, config.top_p, config.top_k = how.max_new_tokens, how.top_p, how.top_k
     encoded = tokenizer(prompts, return_tensors="pt", padding=True, padding_side="left")
-    at_once = len(prompts) * how.num_samples if chosen.takes_all else how.batch_size
+    at_once = len(prompts) * how.num_samples if chosen.engine else how.batch_size
     own_config, was_training = model.generation_config, model.training
     kept = shared if shared is not None else {}
     length = max(kept.get("length", 0), encoded.input_ids.shape[1] + how.max_new_tokens)
+    capacity = max(kept.get("capacity", 0), largest_batch(len(prompts), how.num_samples, at_once))
     parts = []
     with (
         faults.device_errors_named(faults.sampling_settings(at_once, how.max_new_tokens)),
@@ -112,9 +114,9 @@ def sample(
             ):
                 ids, mask = _cut(encoded, rows, model.device)
                 batch = samplers.PromptBatch(
-                    ids=ids, mask=mask, copies=copies, temperature=how.temperature,
-                    max_new_tokens=how.max_new_tokens, stop_ids=stop_ids,
-                    pad_id=tokenizer.pad_token_id, length=length, seed=how.seed)
+                    ids=ids, mask=mask, copies=copies, temperature=how.temperature, top_p=how.top_p,
+                    top_k=how.top_k, max_new_tokens=how.max_new_tokens, stop_ids=stop_ids,
+                    pad_id=tokenizer.pad_token_id, length=length, capacity=capacity, seed=how.seed)
                 parts.append(_sample_batch(model, tokenizer, chosen, batch, kept, how.batch_size) | {
                     "prompts": [prompt for prompt in prompts[rows] for _ in range(copies)]})
         finally:
@@ -136,7 +138,8 @@ def sample_command(config: SampleConfig) -> list[dict[str, Any]]:
         reward=config.reward, max_new_tokens=config.max_new_tokens,
     )
     transformers.utils.logging.disable_progress_bar()
-    model, tokenizer = models.load(config.model, dtype=config.dtype, device=config.device)
+    model, tokenizer = models.load(
+        config.model, dtype=config.dtype, device=devices.of_rank(config.device))
     if config.chat_template:
         task = tasks.with_chat_template(task, tokenizer)
     how = config.drawing(max_new_tokens=task.max_new_tokens, stop=task.stop)
@@ -156,7 +159,7 @@ def sample_command(config: SampleConfig) -> list[dict[str, Any]]:
     results.write_json(
         config.output.with_suffix(".provenance.json"),
         results.provenance(
-            config=config, seed=config.seed, device=config.device,
+            config=config, seed=config.seed, device=devices.product(config.device),
             packages=("torch", "transformers", "reasoning-gym"),
         ),
     )
@@ -170,6 +173,12 @@ def _batches(prompts: int, num_samples: int, batch_size: int) -> Iterator[tuple[
     for start in range(0, prompts, together):
         for done in range(0, num_samples, batch_size):
             yield slice(start, start + together), min(batch_size, num_samples - done)
+
+
+def largest_batch(prompts: int, num_samples: int, batch_size: int) -> int:
+    """Return the number of rows of the largest batch, the first."""
+    rows, copies = next(_batches(prompts, num_samples, batch_size))
+    return len(range(prompts)[rows]) * copies
 
 
 def _cut(encoded: Any, rows: slice, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
@@ -191,8 +200,8 @@ def _sample_batch(
     # The sequence that is longest ends the batch.
     mask = mask[:, : int(mask.sum(-1).max())]
     token_ids = token_ids[:, : mask.shape[1]].masked_fill(~mask, batch.pad_id)
-    if tokens.log_prob is None:
-        drawn_log_prob = tokens.sampling_log_prob
+    if tokens.entropy is None:
+        drawn_log_prob = tokens.log_prob
         scorer = kept.setdefault("scorer", Scorer(model))
         tokens = scorer.score(
             (prompt_ids, prompt_mask), token_ids, mask, batch.temperature, batch_size)
@@ -221,8 +230,8 @@ in bfloat16 differ by some 0.01."""
 def _check_same_model(
     drawn: torch.Tensor, scored: samplers.Tokens, mask: torch.Tensor, model: Any
 ) -> None:
-    assert scored.sampling_log_prob is not None
-    difference = (drawn - scored.sampling_log_prob)[mask].abs().mean().item()
+    assert scored.log_prob is not None
+    difference = (drawn - scored.log_prob)[mask].abs().mean().item()
     if not difference <= SAME_MODEL:
         raise ValueError(
             f"vLLM's log-probabilities are {difference:.2g} nats a token off those of the model in "

@@ -27,8 +27,8 @@ TRL samples, scores rewards, distributes, checkpoints and logs; the loss is ours
   else (vLLM, continuous batching, sharded weights, a target's nucleus) is sampled by TRL;
 - before the first step on a generation the policy is the one that scored it: a ratio other than 1
   beyond rounding means that the two passes computed different things, and ends the run;
-- logits are never held, and a prompt is read once for all its samples (`forward`), unless an audit
-  asks for the logits, or the model does not allow it, which is told once.
+- logits are never held, and a prompt is read once for all its samples (`forward`), unless the model does
+  not allow it, which is told once.
 """
 
 from __future__ import annotations
@@ -191,7 +191,6 @@ class EntropyTrainer(Hooks, GRPOTrainer):
         self.entropy_effects: Callable[[dict[str, Any], TokenBatch], torch.Tensor] | None = None
         self.reference_model = None if frozen is None else reference.prepare(frozen, self)
         self.micro_batches: list[MicroBatch] = []
-        self.keeps_logits: Callable[[], bool] = lambda: False
         self.before_backward: list[Callable[[TokenBatch], None]] = []
         self.entropy_account: Any = None
         adapted = hasattr(self.accelerator.unwrap_model(self.model), "peft_config")
@@ -296,24 +295,20 @@ class EntropyTrainer(Hooks, GRPOTrainer):
         """Return the rule's loss of a micro-batch."""
         router: RouterLosses | None = [] if self.aux_loss_enabled else None
         with self.same_policy.watching(inputs) as passed:
-            logits = self.forward.logits(model, inputs, router) if self.keeps_logits() else None
-            statistics = (
-                self.forward.statistics(model, inputs, router) if logits is None
-                else self.forward.from_logits(logits, inputs)
-            )
+            statistics = self.forward.statistics(model, inputs, router)
             passed.append(statistics)
         batch = token_batch(
             inputs, statistics.log_prob, statistics.entropy, statistics.clamped_entropy,
             step=self.state.global_step, seed=self.args.seed,
         )
-        batch = self.scoring.check_ratio(batch, inputs, model, holds_logits=logits is not None)
+        batch = self.scoring.check_ratio(batch, inputs, model)
         if bool(inputs["usable_tokens"]) and not batch.prepared:
             batch = self.generation.prepared(batch)
         # A generation's weights sum to 1, and each of its optimizer steps takes a part of the rows.
         batch = batch.replace(weight=batch.weight * self.steps_per_batch)
         for look in self.before_backward:
             look(batch)
-        loss, seen = micro_batch.loss_of(batch, self.rule, inputs, statistics, logits)
+        loss, seen = micro_batch.loss_of(batch, self.rule, inputs, statistics)
         self.micro_batches.append(seen)
         # Data parallelism averages gradients over ranks, and the weights are those of all ranks.
         loss = loss * self.accelerator.num_processes

@@ -93,7 +93,7 @@ class Scoring:
         columns.update(found)
 
     def check_ratio(
-        self, batch: TokenBatch, columns: dict[str, Any], model: Any, *, holds_logits: bool
+        self, batch: TokenBatch, columns: dict[str, Any], model: Any
     ) -> TokenBatch:
         """Check ratios as `faults.check_ratio`, at a step that starts from the policy that scored.
 
@@ -104,11 +104,9 @@ class Scoring:
             batch: as there.
             columns: the rows', with those of `score` if they were scored.
             model: the policy.
-            holds_logits: whether the step's statistics come from logits, which the model rounds; those
-                of a fused head are not, and rounding was measured on these.
         """
         if batch.step == self._step and "old_log_prob" in columns:
-            measured = None if holds_logits else self._rounding.get(batch.step)
+            measured = self._rounding.get(batch.step)
             faults.check_ratio(batch, self.rounding(model, measured), step=batch.step)
             return batch.replace(old_log_prob=batch.log_prob.detach())
         return batch

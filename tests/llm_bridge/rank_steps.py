@@ -195,7 +195,7 @@ def made_ready(folder: Path, case: str, *, on_step: Any = None, **more: Any) -> 
         folder / case, update_rules.get(rule, **rule_options), model=model, prompts=PROMPTS,
         peft_config=peft_config, on_step=on_step, **options)
     if logits:
-        made.keeps_logits = lambda: True
+        made.forward._logit_map = lambda *_: None
     if deals:
         made._generate_single_turn = dealt(int(os.environ["RANK"]), tokenizer.eos_token_id)
     if reward is not None:

@@ -7,8 +7,11 @@ import transformers
 
 from entropy_theory import update_rules
 from entropy_theory.support import results
-from llm_bridge.analysis import audit
+from llm_bridge.analysis import audit, audited_step
+from llm_bridge.head import per_token
 from tests.llm_bridge.language_models import tabular_trainer
+from tests.llm_bridge.llama_steps import llama_trainer
+from tests.llm_bridge.memory import Tables
 
 IDENTITY = 1e-10
 """Nats; the promise of the three forecasts: (iii) is the measured entropy change."""
@@ -125,3 +128,26 @@ def test_measured_changes_are_those_of_the_model(tmp_path, monkeypatch):
     assert step.measured == pytest.approx(watch.after - watch.before, abs=1e-12)
     # The account is of the audited rows alone.
     assert step.entropy_gradient == pytest.approx(step.first_order, abs=1e-12)
+
+
+def test_no_table_is_larger_than_the_audited_tokens(tmp_path, monkeypatch):
+    """Logits of the whole step, of whole rows of it at once, or a kernel's over more than its states: of
+    24 completions with six tokens, 40 tokens are audited."""
+    vocabulary, audited = 1009, 40
+    monkeypatch.setattr(per_token, "CHUNK_ELEMENTS", {"cpu": 16 * vocabulary})
+    monkeypatch.setattr(audit, "TABLE_ELEMENTS", audited * vocabulary)
+    monkeypatch.setattr(audited_step, "PASS_ELEMENTS", 12 * vocabulary)
+    torch.manual_seed(0)
+    model = transformers.LlamaForCausalLM(transformers.LlamaConfig(
+        vocab_size=vocabulary, hidden_size=16, intermediate_size=32, num_hidden_layers=1,
+        num_attention_heads=2, num_key_value_heads=2, max_position_embeddings=64))
+    made = llama_trainer(tmp_path, update_rules.get("grpo"), model=model, max_completion_length=6)
+    auditor = audit.Auditor(made, details=audit.Details(
+        folder=tmp_path / "audit", kernel_states=2, kernel_actions=2))
+    made.add_callback(auditor)
+    with Tables(vocabulary) as seen:
+        made.train()
+    (step,) = auditor.steps
+    assert 24 < step.tokens <= audited
+    assert not {rows: n for rows, n in seen.made.items() if n and rows > audited}
+    assert step.exact == pytest.approx(step.measured, rel=0, abs=IDENTITY)

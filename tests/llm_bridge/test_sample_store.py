@@ -66,6 +66,11 @@ def test_a_file_of_something_else_is_refused_and_not_overwritten(small, tmp_path
     with pytest.raises(ValueError, match=r"something else \(temperature differ"):
         evaluate(small, path, temperature=0.5)
     assert path.read_bytes() == before
+    lines = before.split(b"\n")
+    path.write_bytes(b"\n".join([*lines[:2], lines[2][:-20], *lines[3:]]))
+    with pytest.raises(ValueError, match=r"kept.jsonl, line 3: not a sample, and samples follow it"):
+        evaluate(small, path)
+    assert len(path.read_bytes().split(b"\n")) == len(lines)
     path.write_text("my notes\n")
     with pytest.raises(ValueError, match="not a file of samples"):
         SampleStore(path, {})

@@ -313,16 +313,22 @@ def test_sliding_windows_are_not_taken_for_full_caches():
 
 
 class Engine:
-    """Stands for vLLM's: draws by the bundled model in memory, and counts."""
+    """Stands for vLLM's in this process: draws by the bundled model in memory, and counts. With something
+    in its cache of prefixes its random numbers come otherwise, as they do where a batch is another."""
 
     made: ClassVar[list[dict]] = []
     model: ClassVar[Any] = None
 
     def __init__(self, **options):
         self.made.append(options)
-        self.generator = torch.Generator().manual_seed(options["seed"])
+        self.cached = 0
+
+    def reset_prefix_cache(self):
+        self.cached = 0
 
     def generate(self, prompts, options, use_tqdm):
+        torch.rand(self.cached)
+        self.cached = len(prompts)
         return [types.SimpleNamespace(outputs=[
             self.one(i, prompt["prompt_token_ids"], options) for i in reversed(range(options.n))
         ]) for prompt in prompts]
@@ -331,16 +337,17 @@ class Engine:
         ids, tables = [], []
         for _ in range(options.max_tokens):
             logits = self.model(torch.tensor([prompt + ids])).logits[0, -1]
-            log_prob = (logits / options.temperature).log_softmax(-1)
-            ids.append(int(torch.multinomial(log_prob.exp(), 1, generator=self.generator)))
+            log_prob = logits.log_softmax(-1)
+            tempered = (logits / options.temperature).softmax(-1)
+            ids.append(int(torch.multinomial(tempered, 1)))
             tables.append({ids[-1]: types.SimpleNamespace(logprob=float(log_prob[ids[-1]]))})
             if ids[-1] in options.stop_token_ids:
                 break
         return types.SimpleNamespace(index=index, token_ids=ids, logprobs=tables)
 
 
-def test_an_evaluation_by_vllm_starts_one_engine(small, monkeypatch, tmp_path):
-    """Resumed too, then seeded by the first chunk that is left; its completions are scored in memory."""
+def test_an_evaluation_by_vllm_starts_one_engine_and_resumed_draws_the_same(small, monkeypatch, tmp_path):
+    """Each chunk from a seed of its own, whatever was drawn before it; scored in memory."""
     vllm = types.ModuleType("vllm")
     vllm.LLM, vllm.SamplingParams = Engine, lambda **options: types.SimpleNamespace(**options)
     monkeypatch.setitem(sys.modules, "vllm", vllm)
@@ -357,17 +364,40 @@ def test_an_evaluation_by_vllm_starts_one_engine(small, monkeypatch, tmp_path):
     assert Engine.made[0]["max_model_len"] == longest + task.max_new_tokens
     assert found["pass@1"] > 0.3
     lines = keep.read_text().splitlines()
+    assert len(set(lines[1:])) > 12
     keep.write_text("\n".join(lines[:9]) + "\n")
     evaluation.evaluate(*small, task, num_samples=4, sampler="vllm", keep=keep)
-    assert Engine.made[1]["seed"] == evaluation.chunk_seed(0, 1) % 2**31 != Engine.made[0]["seed"]
-    assert keep.read_text().splitlines()[:9] == lines[:9]
+    assert len(Engine.made) == 2
+    assert keep.read_text().splitlines() == lines
+    evaluation.evaluate(*small, task, num_samples=4, sampler="vllm", keep=keep)
+    assert len(Engine.made) == 2  # nothing is left to draw
+
+
+@pytest.mark.parametrize(("prompts", "samples"), [(5, 4), (2, 13)])
+def test_an_evaluation_by_static_captures_one_graph(small, monkeypatch, tmp_path, prompts, samples):
+    """Batches that are not full, which are of another shape: each would be a capture. Resumed from the
+    last, which is none of the large ones, the draws are the same."""
+    made, init = [], static_cache._Decoder.__init__
+    monkeypatch.setattr(static_cache._Decoder, "__init__",
+                        lambda *arguments: made.append(arguments[2].capacity) or init(*arguments))
+    task, keep = tasks.load("sum", split="held-out", size=prompts), tmp_path / "samples.jsonl"
+    monkeypatch.setattr(evaluation, "BATCHES_A_CHUNK", 1)
+    options = {"num_samples": samples, "batch_size": 8, "sampler": "static", "keep": keep}
+    evaluation.evaluate(*small, task, **options)
+    assert made == [8]
+    lines = keep.read_text().splitlines()
+    assert len({json.loads(line)["completion"] for line in lines[-5:]}) > 1
+    keep.write_text("\n".join(lines[:-4]) + "\n")
+    evaluation.evaluate(*small, task, **options)
+    assert made == [8, 8]
+    assert keep.read_text().splitlines() == lines
 
 
 def test_vllm_on_other_weights_than_those_in_memory_is_noticed(small, monkeypatch):
     """Samples of the checkpoint scored as samples of the model that was trained since."""
     def off(*arguments):
         own = samplers.SAMPLERS["generate"].draw(*arguments)
-        return samplers.Tokens(ids=own.ids, sampling_log_prob=own.sampling_log_prob - 0.5)
+        return samplers.Tokens(ids=own.ids, log_prob=own.log_prob - 0.5)
 
     monkeypatch.setitem(samplers.SAMPLERS, "vllm", samplers.Sampler(draw=off, obstacle=lambda _: None))
     with pytest.raises(ValueError, match=r"0\.5 nats a token off those of the model in memory"):

@@ -30,19 +30,21 @@ class Sampler:
         draw: function of (model, batch, kept) that returns Tokens; ``kept`` is a dictionary for what
             batches share (``shared`` of `sampling.sample`).
         obstacle: function that says why it cannot serve a model here, or returns None.
-        takes_all: whether it does its own batching, and gets all prompts at once.
+        engine: function of (model, length) that makes what draws, for prompts and completions of so many
+            positions; all ranks call it together. It does its own batching, and gets all prompts at once.
     """
 
     draw: Callable[[Any, PromptBatch, dict[Any, Any]], Tokens]
     obstacle: Callable[[Any], str | None]
-    takes_all: bool = False
+    engine: Callable[[Any, int], Any] | None = None
 
 
 SAMPLERS: dict[str, Sampler] = {
     "generate": Sampler(draw=hf_generate.draw, obstacle=lambda model: None),
     "static": Sampler(draw=static_cache.draw, obstacle=static_cache.obstacle),
     "trl": Sampler(draw=hf_generate.draw_as_trl, obstacle=lambda model: None),
-    "vllm": Sampler(draw=vllm_engine.draw, obstacle=vllm_engine.obstacle, takes_all=True),
+    "vllm": Sampler(draw=vllm_engine.draw, obstacle=vllm_engine.obstacle,
+                    engine=vllm_engine.engine),
 }
 
 

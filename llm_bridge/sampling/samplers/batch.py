@@ -16,10 +16,12 @@ class PromptBatch:
         mask: the same shape, 0 on padding.
         copies: number of completions of each prompt; rows are all copies of a prompt, then the next.
         temperature: T, above 0.
+        top_p, top_k: as of `drawing_options.Drawing`; only samplers that know them get others than 1, 0.
         max_new_tokens: largest number of tokens of a completion.
         stop_ids: tokens that end a completion; they belong to it.
         pad_id: token that fills the positions after the end.
         length: largest number of positions that prompt and completion take together.
+        capacity: number of rows of the largest batch, of which this is one.
         seed: seed for samplers that do not draw from torch's global random state.
     """
 
@@ -27,10 +29,13 @@ class PromptBatch:
     mask: torch.Tensor
     copies: int
     temperature: float
+    top_p: float
+    top_k: int
     max_new_tokens: int
     stop_ids: list[int]
     pad_id: int
     length: int
+    capacity: int
     seed: int
 
     def rows(self) -> tuple[torch.Tensor, torch.Tensor]:
@@ -50,8 +55,8 @@ class Tokens:
 
     Attributes:
         ids: [rows, positions].
-        log_prob, sampling_log_prob, entropy: the same shape, nats, under pi, under pi^T, of pi; None
-            if they are still to be computed (`sampling.scorer`).
+        log_prob, sampling_log_prob, entropy: the same shape, nats, under pi, under pi^T, of pi. Without
+            an entropy all are still to be computed (`sampling.scorer`), and a ``log_prob`` is compared.
     """
 
     ids: torch.Tensor

@@ -11,6 +11,7 @@ synchronization; torch's random state, captured with the graph, moves on with ev
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import torch
@@ -29,20 +30,31 @@ LOOK_EVERY = {"cuda": 16, "cpu": 1}
 
 
 def draw(model: Any, batch: PromptBatch, kept: dict[Any, Any]) -> Tokens:
-    """Draw all completions of a batch; buffers and graph are kept for batches of the same shape.
+    """Draw all completions of a batch; buffers and graph are kept, and are as large as the largest batch.
 
     Raises:
         ValueError: NaN or +inf logits.
         RuntimeError: a captured graph that does nothing.
     """
-    rows = len(batch.ids) * batch.copies
-    key = (rows, batch.length, batch.max_new_tokens, batch.temperature)
+    rows, filled = len(batch.ids) * batch.copies, _filled(batch)
+    key = (batch.capacity, batch.length, batch.max_new_tokens, batch.temperature)
     with on_device(batch.ids):
         if kept.get("shape") != key:
             # The cache of another shape would stay in memory beside this one.
             kept.pop("decoder", None)
-            kept |= {"shape": key, "decoder": _Decoder(model, batch)}
-        return kept["decoder"].run(batch)
+            kept |= {"shape": key, "decoder": _Decoder(model, filled)}
+        drawn = kept["decoder"].run(filled)
+    return Tokens(**{field.name: getattr(drawn, field.name)[:rows]
+                     for field in dataclasses.fields(drawn)})
+
+
+def _filled(batch: PromptBatch) -> PromptBatch:
+    """Return a batch with as many rows as the largest: more of its last prompt, to be dropped."""
+    prompts = len(batch.ids)
+    if prompts == 1:
+        return dataclasses.replace(batch, copies=batch.capacity)
+    place = torch.arange(batch.capacity // batch.copies, device=batch.ids.device).clamp(max=prompts - 1)
+    return dataclasses.replace(batch, ids=batch.ids[place], mask=batch.mask[place])
 
 
 def obstacle(model: Any) -> str | None:

