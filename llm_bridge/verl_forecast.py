@@ -156,8 +156,9 @@ class StepForecast:
         """Return what the optimizer's step by this part of its gradient does to the entropy, nats."""
         step = OptimizerStep(self._engine.optimizer, self._gradient.parameters)
         return -self._gradient.sum_over_ranks([sum(
-            self._gradient.products({"": addends.scale * gradient.parts[place]}, slope, place)[""]
-            for place, addends in step.addends())])[0]
+            self._gradient.products(
+                {"": addends.scale * gradient.parts[place][rows]}, slope, place, rows)[""]
+            for place, rows, addends in step.addends())])[0]
 
     def _measure(self) -> None:
         if not self._parts or not self._measures:
