@@ -10,6 +10,8 @@ from types import ModuleType
 from entropy_theory.update_rules import RULES, UpdateRule, described
 from entropy_theory.verification.rule_contract import entropy_effect
 from llm_bridge import skyrl_plugin, verl_plugin
+from llm_bridge.conformance import record
+from paper_figures.site import loss_pictures
 from paper_figures.site.markup import docstring, fenced, link, source, table, text
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,19 +27,53 @@ def pages(names: Iterable[str] = tuple(RULES)) -> dict[str, str]:
     """Return the pages of update rules and their index, by name."""
     chosen = list(names)
     written = {page_name(name): _page(name) for name in chosen}
-    rows = [(link(name, page_name(name)), text(described.headline(RULES[name])),
-             *_effect_cells(RULES[name])) for name in chosen]
+    engines = _engines_by_rule()
+    rows = [(link(name, page_name(name)), _picture(name), text(described.headline(RULES[name])),
+             *_effect_cells(RULES[name]), _asked_of_ratios(name), ", ".join(engines.get(name, ())) or "–")
+            for name in chosen]
     hidden = "\n".join(chosen)
     index = "\n".join([
-        "# Update rules", "",
-        "Each is one class that turns a batch of tokens into one coefficient a token, the same in the "
-        "simulator and in the loss of a language model. `update_rules.get(NAME, option=value)` makes "
-        "one; `combine` adds them. To first order, after the expected step of each entropy falls at this "
-        "share of random policies; its mean change is so many times that of plain GRPO.", "",
-        table(("rule", "what it is", "falls", "× GRPO"), rows, (3, 6, 1, 1), css="filterable"),
+        "# Map of losses", "",
+        "Every loss here is one update rule, which turns a batch of tokens into one coefficient per token. "
+        "The same code runs in the simulator and in the loss of a language model. "
+        "`update_rules.get(NAME, option=value)` makes a rule, and `combine` adds rules. Columns:", "",
+        f"- picture: {' '.join(loss_pictures.legend())} Both are drawn from the rule's own code. Rules that "
+        "judge rewards or whole listings have none.",
+        "- falls: the share of random policies at which the rule's expected step lowers entropy, to first "
+        "order.",
+        "- × GRPO: the mean change of entropy over that of plain GRPO.",
+        "- off policy: whether the loss reads by how much a token's probability has moved since it was "
+        "sampled. Without such a ratio every step is taken as the first one on its samples.",
+        "- engines: those whose own function was compared with the rule "
+        f"({link('how, and what departs', 'losses')}).", "",
+        table(("rule", "picture", "what it is", "falls", "× GRPO", "off policy", "engines"), rows,
+              (3, 4, 6, 1, 1, 2, 3), css="filterable"),
         fenced(f":hidden:\n\n{hidden}", "{toctree}"),
     ])
     return {**written, "rules/index": index}
+
+
+def _picture(name: str) -> str:
+    drawn = loss_pictures.picture(RULES[name]())
+    return fenced(drawn, "{raw} html") if drawn else "–"
+
+
+def _asked_of_ratios(name: str) -> str:
+    reads = RULES[name]().needs.reads
+    found = [shown for names, shown in (
+        ({"ratio", "old_log_prob"}, "ratio to the old policy"), ({"sampling_log_prob"}, "sampler"))
+        if names & reads]
+    return ", ".join(found) or "–"
+
+
+def _engines_by_rule() -> dict[str, list[str]]:
+    """Return the engines of each rule's functions in the record of comparisons, in its order."""
+    found: dict[str, list[str]] = {}
+    for row in record.rows():
+        for name in row.names:
+            if row.engine not in found.setdefault(name, []):
+                found[name].append(row.engine)
+    return found
 
 
 def _effect_cells(kind: type[UpdateRule]) -> tuple[str, str]:
@@ -67,7 +103,7 @@ def _page(name: str) -> str:
             for option in described.options(kind)]
     required = sorted(kind().needs.columns)
     parts = [
-        f"# {name}", "", docstring(inspect.getdoc(kind) or ""), "",
+        f"# {name}", "", docstring(inspect.getdoc(kind) or ""), "", _picture(name), "",
         fenced(f'update_rules.get("{name}")\npolicy-entropy train --rule {name}', "text"),
         "## The formula, and where it comes from", "", docstring(inspect.getdoc(module) or ""),
         "## Options", "",
