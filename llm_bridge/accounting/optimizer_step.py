@@ -140,7 +140,8 @@ class OptimizerStep:
         """The names of the step's addends, in the order of `ADDENDS`."""
         readers = self._readers.values()
         missing = {
-            "clipping": self._clip == 1, "momentum": not any(reader.carries for reader in readers),
+            "clipping": self._clip == 1, "load_balancing": self._router is None,
+            "momentum": not any(reader.carries for reader in readers),
             "weight_decay": not any(reader.decay for reader in readers)}
         return [name for name in ADDENDS if not missing.get(name, False)]
 
