@@ -8,7 +8,9 @@ from entropy_theory.token_batch import TokenBatch
 from tests.llm_bridge.language_models import low_digit
 
 SMALL = {"clip-cov": {"ratio": 0.2, "lower": 0.05}, "kl-cov": {"ratio": 0.2},
-         "gspo": {"clip_low": 0.1, "clip_high": 0.1}}
+         "gspo": {"clip_low": 0.1, "clip_high": 0.1}, "dppo": {"delta_low": 0.05, "delta_high": 0.05},
+         "erc": {"beta_low": 0.1, "beta_high": 0.1}, "bapo": {"target": 1.1},
+         "sampler-correction": {"above": "current", "high": 1.1, "off_policy_threshold": 0.1}}
 """Options with which a rule acts on 24 tokens, and at a second large step on them."""
 
 
@@ -57,6 +59,8 @@ def rebuilt_batch(parts, logits, made, rule=None, *, start=None, step=0) -> Toke
         log_prob=policy.log_softmax(logits)[state, action],
         old_log_prob=policy.log_softmax(start)[state, action],
         reference_log_prob=policy.log_softmax(start)[state, action],
+        sampling_log_prob=policy.log_softmax(start)[state, action],
+        old_entropy=policy.entropy(start)[state],
         mask=np.ones(state.shape, bool), reward=np.array(low_digit(None, texts))[:, None],
         weight=1.0 / count, entropy=policy.entropy(logits)[state],
         sampling_temperature=column("sampling_temperature"), tempered=tempered, group=state,

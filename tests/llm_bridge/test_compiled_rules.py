@@ -37,7 +37,7 @@ def columns(sequences: int = 6, positions: int = 4) -> dict[str, torch.Tensor]:
     log_prob = -drawn()
     return {
         "log_prob": log_prob, "old_log_prob": log_prob - 0.2 * drawn(), "entropy": drawn(),
-        "clamped_entropy": drawn(), "reference_log_prob": -drawn(), "mask": mask,
+        "clamped_entropy": drawn(), "old_entropy": drawn(), "reference_log_prob": -drawn(), "mask": mask,
         "reward": (per_row % 2).double(), "weight": mask.double() / mask.sum(),
         "group": per_row // 3, "sequence": per_row,
         "tempered": per_row >= 3,

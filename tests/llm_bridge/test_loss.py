@@ -101,7 +101,9 @@ def sampled_batch(logits: np.ndarray, rule: update_rules.UpdateRule) -> TokenBat
 def off_policy(batch: TokenBatch, rule: update_rules.UpdateRule) -> TokenBatch:
     """Ratios spread widely around 1, so that some tokens are clipped on either side."""
     drift = np.random.default_rng(10).normal(scale=0.3, size=batch.log_prob.shape)
-    batch = batch.replace(old_log_prob=batch.log_prob - drift)
+    assert batch.entropy is not None
+    batch = batch.replace(old_log_prob=batch.log_prob - drift, sampling_log_prob=batch.log_prob + drift,
+                          old_entropy=batch.entropy * np.exp(0.3 * drift))
     if rule.coefficient_controller() is None:
         return batch
     return batch.replace(coefficient=np.full(batch.log_prob.shape, COEFFICIENT))
@@ -115,7 +117,7 @@ def as_torch(
         name: torch.tensor(np.ascontiguousarray(getattr(batch, name)))
         for name in ("old_log_prob", "reward", "mask", "weight", "sampling_temperature",
                      "tempered", "group", "state", "action", "sequence", "coefficient",
-                     "reference_log_prob")
+                     "reference_log_prob", "sampling_log_prob", "old_entropy")
         if getattr(batch, name) is not None
     }
     statistics = token_statistics.from_logits(
