@@ -70,8 +70,8 @@ def gap(case: Case, batches: int = BATCHES, rule: Options | None = None) -> floa
         rule: the table of another rule in place of the case's.
 
     Raises:
-        ValueError: the engine's function is not finite, or is 0 everywhere on a quarter of the batches, on
-            which nothing would be compared.
+        ValueError: the engine's function is not finite, or is 0 everywhere on a quarter of the batches,
+            on which nothing would be compared.
     """
     worst, silent = 0.0, 0
     with in_float64():

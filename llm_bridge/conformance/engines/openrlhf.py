@@ -87,7 +87,8 @@ CASES = (
     loss(drawn={"farthest": 25.0}, rule=rule("grpo"), departure="log-ratio-clamp"),
     loss(options=GSPO, drawn={"drift": 1e-3}, share=share, rule=rule("gspo")),
     *(loss(options={f"is_correction_{key}": value for key, value in options.items()},
-           rule={"name": "sampler-correction", "base": rule("grpo"), **own}) for options, own in CORRECTIONS),
+           rule={"name": "sampler-correction", "base": rule("grpo"), **own})
+      for options, own in CORRECTIONS),
     loss(options={**GSPO, "is_correction_level": "token"}, drawn={"drift": 1e-3, "mismatch": 1e-3},
          share=share, rule=rule("gspo"), departure="openrlhf-gspo-of-sampler"),
     *(Case(function="compute_approx_kl", call=kl, options={"kl_estimator": name},
@@ -101,8 +102,8 @@ CASES = (
               departure="constant-beside-deviation"),
     estimator(function="reinforce", rule={"name": "reinforce", "estimator": "reinforce++"},
               departure="means-over-tokens"),
-    estimator(function="reinforce_baseline",
-              rule={"name": "reinforce", "estimator": "reinforce++-baseline"}, departure="means-over-tokens"),
+    estimator(function="reinforce_baseline", departure="means-over-tokens",
+              rule={"name": "reinforce", "estimator": "reinforce++-baseline"}),
 )
 
 WITHOUT_RULE = {

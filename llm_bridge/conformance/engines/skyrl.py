@@ -111,8 +111,8 @@ CASES = (
     loss(function="importance_sampling", options={"loss_reduction": "seq_mean_token_sum_norm"},
          rule={**UNCLIPPED, "normalization": "dr-grpo", "max_length": 9}),
     loss(function="sapo", options={"loss_reduction": "sequence_mean"}, rule={"name": "sapo"}),
-    in_float32(function="cispo", options={"cispo": {"cispo_eps_clip_low": 1.0, "cispo_eps_clip_high": 0.5}},
-               rule=rule("cispo", clip_high=0.5)),
+    in_float32(function="cispo", rule=rule("cispo", clip_high=0.5),
+               options={"cispo": {"cispo_eps_clip_low": 1.0, "cispo_eps_clip_high": 0.5}}),
     loss(function="cispo", rule=rule("cispo", clip_high=5.0), departure="skyrl-cispo-floor"),
     *(in_float32(function="dppo", rule=rule(
         "dppo", kind=kind, delta_low=0.05, delta_high=0.1, truncation=1e9, anchor="sampling"), options={
@@ -139,7 +139,7 @@ CASES = (
          rule={"name": "kl-cov", "cov_log_prob": "current", "ratio": 0.2, "coefficient": 0.5},
          departure="covariance-of-divided-advantages"),
     *(Case(function="compute_approx_kl", call=kl, options={"kl_estimator_type": name},
-           drawn={"drift": 0.1}, rule=kl_rule(name)) for name in ("k2", "k3")),
+           drawn={"drift": 0.1}, rule=kl_rule(name)) for name in ("abs", "k2", "k3")),
     Case(function="compute_approx_kl", call=kl, options={"kl_estimator_type": "k3"},
          rule=kl_rule("k3"), departure="k3-clamp"),
     estimator(function="grpo", options={"epsilon": 0.0}, rule={"name": "grpo", "std_ddof": 1}),

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from llm_bridge.conformance.batches import Batch
-from llm_bridge.conformance.comparison import Case
+from llm_bridge.conformance.comparison import Case, Options
 from llm_bridge.conformance.engines.trl import LONGEST, Accelerator
 from llm_bridge.conformance.stand_ins import imported
 
@@ -58,7 +58,7 @@ estimator = partial(Case, function="compute_advantages", call=advantages, of_adv
 CLIPS = {"clip_low": 0.15, "clip_high": 0.28}
 ASYMMETRIC = {"epsilon_low": 0.15, "epsilon_high": 0.28}
 SEQUENCE = {"importance_sampling_level": "sequence", "epsilon_low": 3e-4, "epsilon_high": 4e-4}
-CORRECTIONS = (
+CORRECTIONS: tuple[tuple[str, Options, str], ...] = (
     ("token_truncate", {"kind": "token-truncate", "high": 1.1}, ""),
     ("token_mask", {"kind": "token-mask", "high": 1.1}, ""),
     ("sequence_truncate", {"kind": "sequence-truncate", "high": 1.1}, "geometric-sequence-weight"),
@@ -66,9 +66,10 @@ CORRECTIONS = (
      ""),
 )
 """ms-swift's modes of its correction for the sampler, the rule's options, and how they differ."""
-MEANS = {"grpo": {"normalization": "sequence-mean"}, "dapo": {"normalization": "token-mean"},
-         "bnpo": {"normalization": "token-mean"},
-         "dr_grpo": {"normalization": "dr-grpo", "max_length": LONGEST}}
+MEANS: dict[str, Options] = {
+    "grpo": {"normalization": "sequence-mean"}, "dapo": {"normalization": "token-mean"},
+    "bnpo": {"normalization": "token-mean"},
+    "dr_grpo": {"normalization": "dr-grpo", "max_length": LONGEST}}
 
 CASES = (
     *(loss(function=name, options=ASYMMETRIC, rule={"name": "grpo", **CLIPS, **mean})

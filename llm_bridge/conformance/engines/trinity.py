@@ -94,9 +94,9 @@ CASES = (
     loss(function="rec", rule=rule("reinforce")),
     Case(function="aggregate_loss", call=aggregated, options={"loss_agg_mode": "seq-mean-token-mean"},
          rule={"name": "reinforce"}, departure="constant-beside-count"),
-    *(Case(function=name, call=kl, share=share, rule={
-        "name": "reference-kl", "estimator": name, "coefficient": 0.3, "base": rule("reinforce")})
-      for name in ("k2", "k3")),
+    *(Case(function=name, call=kl, share=share, drawn={"drift": 0.05}, rule={
+        "name": "reference-kl", "estimator": own, "coefficient": 0.3, "base": rule("reinforce")})
+      for name, own in (("k2", "k2"), ("k3", "k3"), ("abs", "abs"), ("corrected_k3", "k3-corrected"))),
     estimator(function="grpo", rule={"name": "grpo", "std_ddof": 1},
               departure="constant-beside-deviation"),
     estimator(function="grpo", options={"rank_penalty": 0.25, "epsilon": 0.0},

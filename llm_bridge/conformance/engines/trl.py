@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from llm_bridge.conformance.batches import Batch
-from llm_bridge.conformance.comparison import Case
+from llm_bridge.conformance.comparison import Case, Options
 from llm_bridge.conformance.stand_ins import imported
 
 LONGEST = 9
@@ -102,9 +102,10 @@ def in_micro_batches(batch: Batch, function: str, options: dict[str, Any]) -> to
 loss = partial(Case, call=grpo_loss)
 CLIPS = {"clip_low": 0.15, "clip_high": 0.28}
 ASYMMETRIC = {"epsilon": 0.15, "epsilon_high": 0.28}
-MEANS = {"grpo": {"normalization": "sequence-mean"}, "dapo": {"normalization": "token-mean"},
-         "bnpo": {"normalization": "token-mean"},
-         "dr_grpo": {"normalization": "dr-grpo", "max_length": LONGEST}}
+MEANS: dict[str, Options] = {
+    "grpo": {"normalization": "sequence-mean"}, "dapo": {"normalization": "token-mean"},
+    "bnpo": {"normalization": "token-mean"},
+    "dr_grpo": {"normalization": "dr-grpo", "max_length": LONGEST}}
 SEQUENCE = {"importance_sampling_level": "sequence", "epsilon": 3e-4, "epsilon_high": 4e-4}
 KL = {"name": "reference-kl", "coefficient": 0.3}
 

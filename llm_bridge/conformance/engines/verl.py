@@ -179,7 +179,9 @@ CASES = (
          rule={**SAMPLER, "kind": "none", "reject": "token", "reject_low": 0.9, "reject_high": 1.25},
          departure="verl-rejection-bounds"),
     *(Case(function="kl_penalty", call=kl, options={"kl_loss_type": name}, rule=with_kl(own),
-           drawn=NEAR) for name, own in (("k2", "k2"), ("k3", "k3"), ("k1+", "k2"), ("k3+", "k2"))),
+           drawn=NEAR)
+      for name, own in (("mse", "k2"), ("low_var_kl", "k3"), ("abs", "abs"), ("k1+", "k1+"),
+                        ("abs+", "abs+"), ("k3+", "k3+"))),
     Case(function="kl_penalty", call=kl, options={"kl_loss_type": "k3"}, rule=with_kl("k3"),
          departure="k3-clamp"),
     *(Case(function="agg_loss", call=aggregated, options=options,
