@@ -11,12 +11,13 @@ HEAD = """\
 # Losses, and the engines that have them
 
 A rule of this package is a coefficient of each token. Here its coefficients are compared with those of
-the engines' own functions: {functions} functions of {engines}, in {rows} comparisons. The batches are random,
-in float64, with uneven lengths, masked tokens, groups without signal, stale ratios and a sampler apart.
-Losses are compared by their gradients at log-probabilities and entropies, advantages by their values.
+the engines' own functions: {functions} functions of {engines}, in {rows} comparisons. The batches are
+random, in float64, with uneven lengths, masked tokens, groups without signal, stale ratios and a sampler
+apart. Losses are compared by their gradients at log-probabilities and entropies, advantages by values.
 
-*Equal* are {equal} of them: the largest difference is below 1e-10 of the largest number (found: {gap:.0e}). The
-others differ for a reason that is named, with whose number is to be had and lines that show it.
+*Equal* are {equal} of them: the largest difference is below 1e-10 of the largest number (found:
+{gap:.0e}). The others differ for a reason that is named, with whose number is to be had and lines that
+show it.
 
     policy-entropy losses            # every comparison, with the options of rule and engine
     policy-entropy losses gmpo       # of one rule or one engine
@@ -26,9 +27,9 @@ others differ for a reason that is named, with whose number is to be had and lin
 
 The engines are {versions}.
 `policy-entropy losses --update-record` makes what is found the record, and
-`python -m llm_bridge.conformance.page > docs/losses.md` writes this page from it. prime-rl, slime, NeMo-RL
-and ROLL are on no package index. They were read, not called. What differs by choice between a training step
-here and one of TRL or verl is in [departures](departures.md).
+`python -m llm_bridge.conformance.page > docs/losses.md` writes this page from it. prime-rl, slime,
+NeMo-RL and ROLL are on no package index. They were read, not called. What differs by choice between a
+training step here and one of TRL or verl is in [departures](departures.md).
 
 | rule | equal to | departs from |
 |---|---|---|
@@ -51,8 +52,8 @@ def page() -> str:
     for key, each in known.items():
         found = [row for row in rows if row.departure == key]
         lines.append(
-            f"\n### {key}\n\n{_functions(found)} {each.what}. Right: {each.right}, since {each.why}. Largest "
-            f"gap: {max(row.gap for row in found):.0e} of the largest number.\n\n"
+            f"\n### {key}\n\n{_functions(found)} {each.what}. Right: {each.right}, since {each.why}. "
+            f"Largest gap: {max(row.gap for row in found):.0e} of the largest number.\n\n"
             f"```python\n{each.reproduction.strip()}\n```\n")
     lines.append("\n## Functions that no rule is\n\n")
     lines += [f"- {engine}, {function}: {why}\n" for engine, found in record.without_rule().items()
@@ -71,8 +72,8 @@ def _functions(rows: Iterable[Row]) -> str:
 
 
 def _departing(rows: Iterable[Row]) -> str:
-    return "; ".join(_by_engine(
-        (row.engine, f"{row.function} ([{row.departure}](#{row.departure}))") for row in rows if row.departure))
+    return "; ".join(_by_engine((row.engine, f"{row.function} ([{row.departure}](#{row.departure}))")
+                                for row in rows if row.departure))
 
 
 def _by_engine(named: Iterable[tuple[str, str]]) -> Iterator[str]:

@@ -2,18 +2,22 @@
 
 import dataclasses
 import json
+from pathlib import Path
 
 import pytest
 
 from entropy_theory.update_rules import RULES
-from llm_bridge.conformance import command, engines, record, verification
+from llm_bridge.conformance import command, engines, page, record, verification
 
+PAGE = Path(__file__).parents[2] / "docs" / "losses.md"
 REMEDY = "run policy-entropy losses --update-record in the environment of make test-losses"
 WITHOUT_ENGINE = {
-    "aent": "no engine of the record has it (AReaL merged it after 1.0.4)",
-    "aepo": "its second batch is sampled by the trainer",
+    **dict.fromkeys((
+        "aspo", "bapo", "ce-gppo", "dcpo", "difficulty", "entrocraft", "entropic", "entropy-advantage",
+        "erc", "lp-reg", "repo", "repo-r", "stare", "steer", "w-reinforce"), "in its authors' code alone"),
+    "aent": "AReaL merged it after 1.0.4",
+    "aepo": "its second batch is drawn by a trainer",
     "diverse-bonus": "of this package",
-    "entropy-advantage": "in its authors' code alone",
     "natural-gradient": "takes an exact expectation",
 }
 
@@ -39,6 +43,11 @@ def test_the_record_has_the_cases_of_today():
              for name in engines.PACKAGES for case in engines.module(name).CASES]
     plain = [record.Row(**json.loads(json.dumps(dataclasses.asdict(case)))) for case in cases]
     assert verification.differences(plain, record.rows()) == [], REMEDY
+
+
+def test_the_page_is_that_of_the_record():
+    assert PAGE.read_text(encoding="utf-8") == page.page(), (
+        "run python -m llm_bridge.conformance.page > docs/losses.md")
 
 
 def test_gaps_are_those_of_equals_or_of_a_known_departure():

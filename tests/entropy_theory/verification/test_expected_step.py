@@ -22,8 +22,8 @@ CLIP = "PPO's clip: the score is 0 where the ratio has moved far enough along th
 OF_PROMPT = ["off-policy too", PROMPT, CLIP]
 FREE = ["no baseline: an answer is compared with no other",
         "no ratio: a score does not change as the policy moves away from the one that sampled"]
-ELSEWHERE = ("on-policy, its expected step is NOT along the gradient of expected reward, of c x entropy, of "
-             "-c x KL to the reference, or of a sum of them ({} of it is something else)")
+ELSEWHERE = ("on-policy, its expected step is NOT along the gradient of expected reward, of c x entropy, "
+             "of -c x KL to the reference, or of a sum of them ({} of it is something else)")
 SAID = {
     "reinforce": [REWARD, BIASED, *FREE],
     "grpo": [REWARD, *OF_PROMPT], "gspo": [REWARD, *OF_PROMPT], "clip-higher": [REWARD, *OF_PROMPT],
@@ -36,8 +36,8 @@ SAID = {
     "kl-cov": [REWARD, "off-policy too", PROMPT, "no clip"],
     "aepo": [REWARD + " + c x right answers of the second batch", *OF_PROMPT],
     "aent": [REWARD + " + c x clamped entropy", *OF_PROMPT],
-    **dict.fromkeys(("difficulty", "entrocraft", "entropic", "lp-reg", "stare", "top-entropy"),
-                    [REWARD, *OF_PROMPT]),
+    **{name: [REWARD, *OF_PROMPT] for name in (
+        "difficulty", "entrocraft", "entropic", "lp-reg", "stare", "top-entropy")},
     "repo": [REWARD + " + c x entropy", BIASED, *OF_PROMPT[1:]],
     "repo-r": [REWARD + " + c x entropy +- c x entropy among the right answers (raised in some states, "
                "lowered in others)", *OF_PROMPT],
