@@ -76,8 +76,7 @@ def listing(
         reward=column(xp.asarray(reward, dtype=logits.dtype)),
         mask=column(ones > 0),
         weight=column(xp.exp(sampling_log_prob) / n_states),
-        entropy=column(before),
-        old_entropy=column(before),
+        entropy=column(before), old_entropy=column(before),
         clamped_entropy=(
             column(clamped_entropy(logits, removed_fraction)[..., None]) if removed_fraction else None),
         reference_log_prob=None if reference is None else column(reference),
@@ -190,8 +189,7 @@ def response_batch(
         reward=column(xp.reshape(per_response, (*shape[:-1], 1))),
         mask=column(mask),
         weight=column(_token_weights(taken, mask)),
-        entropy=before,
-        old_entropy=before,
+        entropy=before, old_entropy=before,
         clamped_entropy=(
             clamped_entropy(logits, removed_fraction)[..., state] if removed_fraction else None),
         reference_log_prob=None if reference is None else reference[..., state, action],

@@ -3,9 +3,10 @@
     J = E 1/sum_i |o_i| sum_it sg[ clip(r_it, 1 - eps_low, 1 + eps_high) ] A_i log pi(o_it)
 
 MiniMax-M1 prints no value of eps_high and sets no lower bound. Defaults of engines, as (1 - eps_low, 1
-+ eps_high): SkyRL and ScaleRL (0, 5), which are taken here; verl (.8, 1.2); slime (.8, 1.2); ROLL (.9,
-1.1), and its ``tis`` (0, 1). TRL and ms-swift have an upper bound alone, ``epsilon_high`` itself and
-not 1 + ``epsilon_high``. SkyRL's ``cispo_anchor="rollout"`` is anchor "sampling".
++ eps_high): ScaleRL (0, 5), which are taken here; verl and slime (.8, 1.2); ROLL (.9, 1.1), and its
+``tis`` (0, 1); SkyRL 0.3 (1, 6), so that no ratio weighs less than 1. TRL and ms-swift have an upper
+bound alone, ``epsilon_high`` itself and not 1 + ``epsilon_high``. SkyRL's ``cispo_anchor="rollout"`` is
+anchor "sampling".
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Estimators of the KL at a sampled token, with d = log pi - log pi_ref (Schulman's names):
 
-    k1 = d,    k2 = d^2 / 2,    k3 = exp(-d) - 1 + d,    k3-corrected = r k3,
+    k1 = d,    abs = |d|,    k2 = d^2 / 2,    k3 = exp(-d) - 1 + d,    k3-corrected = r k3,
 
 r = pi / pi_old being the token's ratio, which is differentiated too (DeepSeek-V3.2; TRL's default).
 
@@ -11,7 +11,13 @@ In placement "loss" the estimator is differentiated. Its expected gradient on sa
 - k2: grad KL(pi || pi_ref), exactly;
 - k3: grad KL(pi_ref || pi), the other direction (the usual GRPO penalty);
 - k3-corrected: grad KL(pi || pi_ref), on samples of pi_old too: its slope is r d, on-policy that of k2;
-- k1: zero, since E[grad log pi] = 0: noise and no penalty. Refused.
+- k1: zero, since E[grad log pi] = 0: noise and no penalty. Refused;
+- abs: grad sum |pi - pi_ref|, twice the total variation, which is no KL.
+
+k1+, abs+ and k3+ are verl's straight-through forms, whose value is logged and whose gradient is that of
+k2: they are k2 here. verl calls k1, k2 and k3 ``kl``, ``mse`` and ``low_var_kl`` too (k3 limited to 10,
+d to 20), and takes low_var_kl by default. TRL, ms-swift and ROLL take k3. slime has
+``--use-unbiased-kl`` for the corrected form; its default in the loss, k1, penalizes nothing.
 
 In placement "reward" the sequence's sum of k1 under the sampling policy is taken off its reward before
 advantages are estimated, which is unbiased for the penalized objective; k2 and k3 there are not
@@ -32,7 +38,7 @@ from entropy_theory.update_rules.clipped_ratio import NORMALIZATIONS, capped_exp
 from entropy_theory.update_rules.modifier import Modifier, penalty_factor
 from entropy_theory.update_rules.rule import Needs, per_run, update_rule
 
-ESTIMATORS = ("k1", "k2", "k3", "k3-corrected")
+ESTIMATORS = ("k1", "abs", "k2", "k3", "k3-corrected", "k1+", "abs+", "k3+")
 PLACEMENTS = ("loss", "reward")
 
 
@@ -43,8 +49,8 @@ class ReferenceKl(Modifier):
     coefficient: Array = 0.01
     """The coefficient, a number or one a run; Cui et al., Figure 10, have .001 to .1."""
     estimator: str = "k2"
-    """The estimator: "k1" (placement "reward" only); "k2", "k3" or "k3-corrected" (placement "loss"
-    only)."""
+    """The estimator: "k1" (placement "reward" only); "k2", "k3", "k3-corrected", "abs", or "k1+", "abs+"
+    and "k3+", which are "k2" (placement "loss" only)."""
     placement: str = "loss"
     """Where the KL is subtracted, "loss" or "reward"."""
     normalization: str | None = None
@@ -116,11 +122,13 @@ class ReferenceKl(Modifier):
         if self.placement == "reward":
             return scores
         difference = log_ratio(batch, "reference_log_prob")
+        xp = namespace(difference)
         if self.estimator == "k3":
             slope = 1 - capped_exp(-difference)
+        elif self.estimator == "abs":
+            slope = xp.where(same_log_prob(difference), 0 * difference, xp.sign(difference))
         else:
-            slope = difference if self.estimator == "k2" else ratio(batch) * difference
-        xp = namespace(slope)
+            slope = ratio(batch) * difference if self.estimator == "k3-corrected" else difference
         # Where the weight is 0 columns may hold anything, and a product with it must still be 0.
         slope = xp.where(xp.isfinite(slope), slope, xp.zeros_like(slope))
         factor = batch.prepared["reference-kl.factor"]

@@ -106,7 +106,9 @@ def random_batch(
         return torch.where(mask, values, 0.0)
 
     return Batch(
-        log_prob=column(new).requires_grad_(), entropy=column(normal(*shape).abs()).requires_grad_(),
+        log_prob=column(new).requires_grad_(),
+        # Engines select tokens by entropies in float32, whatever these are in.
+        entropy=column(normal(*shape).abs().float().double()).requires_grad_(),
         old_log_prob=column(old), mask=mask, group=group, reward=reward,
         reference_log_prob=column(old + 0.3 * normal(*shape)),
         sampling_log_prob=column((old + mismatch * normal(*shape)).clamp(max=CERTAIN)),

@@ -46,7 +46,10 @@ def losses(
         return _verified(name, json, update_record)
     rows = [row for row in record.rows()
             if name in ("", row.engine, row.departure) or name in row.names]
-    command_line.print_list(COLUMNS, map(_cells, rows), json)
+    without = [("-", f"{engine} {engines.PACKAGES[engine].version}", function, "", f"no rule: {why}", "")
+               for engine, found in record.without_rule().items() if name in ("", engine)
+               for function, why in found.items()]
+    command_line.print_list(COLUMNS, [*map(_cells, rows), *without], json)
     if name in known and str(json) != "-":
         found = known[name]
         print(f"\nThe engine {found.what}.\nRight: {found.right}, since {found.why}.\n"

@@ -15,7 +15,7 @@ from llm_bridge.conformance.batches import Batch, random_batch
 EQUAL = 1e-10
 """The largest gap of functions that are called equal. In float64 a coefficient is a handful of factors,
 and a mean over a batch has some hundred terms: rounding is below 1e-13."""
-BATCHES = 20
+BATCHES = 12
 Call = Callable[..., torch.Tensor]
 Options = Mapping[str, Any]
 
@@ -70,20 +70,23 @@ def gap(case: Case, batches: int = BATCHES, rule: Options | None = None) -> floa
         rule: the table of another rule in place of the case's.
 
     Raises:
-        ValueError: a batch on which the engine's function is 0 everywhere, or not finite: nothing would
-            be compared.
+        ValueError: the engine's function is not finite, or is 0 everywhere on a quarter of the batches,
+            on which nothing would be compared.
     """
-    worst = 0.0
+    worst, silent = 0.0, 0
     with in_float64():
         for seed in range(batches):
             batch = random_batch(seed, **case.drawn)
             expected, found = _theirs(case, batch), _ours(case, batch, rule or case.rule)
             size, largest = (max(float(column.abs().max()) for column in columns)
                              for columns in (expected, (*found, *expected)))
-            if not 0 < size < float("inf"):
-                raise ValueError(f"{case.function} gives {size} at most on batch {seed}")
-            worst = max(worst, *(float((own - other).abs().max()) / largest
+            if not size < float("inf"):
+                raise ValueError(f"{case.function} is not finite on batch {seed}")
+            silent += size == 0
+            worst = max(worst, *(float((own - other).abs().max()) / max(largest, 1e-300)
                                  for own, other in zip(found, expected, strict=True)))
+    if silent > batches / 4:
+        raise ValueError(f"{case.function} is 0 everywhere on {silent} of {batches} batches")
     return worst
 
 

@@ -81,6 +81,11 @@ def rows() -> tuple[Row, ...]:
     return tuple(Row(**row) for row in read_json(PATH)["rows"])
 
 
+def without_rule() -> dict[str, dict[str, str]]:
+    """Return, of each engine, the losses and estimators that no rule is, with the reason."""
+    return dict(read_json(PATH)["without_rule"])
+
+
 def digests() -> dict[str, str]:
     """Return the digest of the formulas that each rule in the record had, by its name."""
     return dict(read_json(PATH)["rules"])

@@ -17,7 +17,9 @@ from unittest import mock
 
 
 class _Module(types.ModuleType):
-    __path__ = ()
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.__path__: list[str] = []
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

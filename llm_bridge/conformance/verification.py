@@ -42,6 +42,8 @@ def as_record(found: Sequence[Row]) -> dict[str, Any]:
     """Return the record of a whole comparison, with a digest of the formulas of each rule in it."""
     names = sorted({name for row in found for name in row.names})
     return {"batches": comparison.BATCHES, "equal": comparison.EQUAL,
+            "without_rule": {name: dict(getattr(engines.module(name), "WITHOUT_RULE", {}))
+                             for name in engines.PACKAGES},
             "rules": {name: record.digest(RULES[name]) for name in names},
             "rows": [plain(row) for row in found]}
 

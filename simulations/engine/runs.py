@@ -356,14 +356,12 @@ class Runs(Block):
         log_prob = np.take_along_axis(flat, index.reshape(self.n_runs, -1), axis=1)
         columns: dict[str, Any] = {"log_prob": log_prob.reshape(index.shape), "step": self.step}
         if "old_entropy" in self.rule.needs.columns:
-            runs = np.arange(self.n_runs)[:, None, None]
-            columns["entropy"] = self.entropy[runs, self.kept.state]
+            columns["entropy"] = self.entropy[np.arange(self.n_runs)[:, None, None], self.kept.state]
         if self.coefficient is not None:
             columns["coefficient"] = np.broadcast_to(self.coefficient[:, None, None], index.shape)
         batch = self.kept.replace(**columns)
-        if self.rule.needs.every_step:
-            batch = self.rule.prepare(batch.replace(prepared={}))
-        return batch
+        again = self.rule.needs.every_step
+        return self.rule.prepare(batch.replace(prepared={})) if again else batch
 
     def token_batch(self) -> TokenBatch:
         """Return this step's batch as rows, as the update rules read it."""

@@ -79,10 +79,10 @@ def kl(p, q):
     return (p * np.log(p / q)).sum(-1)
 
 
-@pytest.mark.parametrize("estimator", ["k2", "k3", "k3-corrected"])
+@pytest.mark.parametrize("estimator", ["k2", "k3", "k3-corrected", "abs"])
 def test_reference_kl_in_the_loss_is_the_gradient_of_a_kl(estimator):
     """k2: of KL(pi || ref); k3: of KL(ref || pi); corrected, of the former on samples of an older policy
-    too. In exact expectation, against finite differences."""
+    too; abs: of sum |pi - ref|. In exact expectation, against finite differences."""
     rng = np.random.default_rng(37)
     logits, reference, old = rng.normal(size=(3, 3, 5))
     if estimator != "k3-corrected":
@@ -95,6 +95,8 @@ def test_reference_kl_in_the_loss_is_the_gradient_of_a_kl(estimator):
 
     def divergence(z):
         p, q = policy.softmax(z), policy.softmax(reference)
+        if estimator == "abs":
+            return np.abs(p - q).sum(-1).mean()
         return (kl(q, p) if estimator == "k3" else kl(p, q)).mean()
 
     slope = np.empty_like(logits)
@@ -108,7 +110,19 @@ def test_reference_kl_in_the_loss_is_the_gradient_of_a_kl(estimator):
     np.testing.assert_allclose(step, -slope, atol=1e-9)
 
 
-@pytest.mark.parametrize("estimator", ["k2", "k3", "k3-corrected"])
+def test_other_forms_of_the_reference_kl_by_hand():
+    """verl's straight-through forms have the gradient of k2, and an absolute value that of its sign."""
+    batch = random_batch(39, second_batch=False)
+    of = {name: update_rules.get("reference-kl", coefficient=1.0, estimator=name, base=update_rules.get(
+        "grpo", normalization="token-mean")) for name in ("k2", "k1+", "abs+", "k3+", "abs")}
+    for name in ("k1+", "abs+", "k3+"):
+        np.testing.assert_array_equal(of[name].scores(batch), of["k2"].scores(batch))
+    penalty = of["abs"].base.scores(batch) - of["abs"].scores(batch)
+    np.testing.assert_allclose(
+        penalty, np.sign(batch.log_prob - batch.reference_log_prob) * batch.mask, atol=1e-15)
+
+
+@pytest.mark.parametrize("estimator", ["k2", "k3", "k3-corrected", "abs"])
 def test_a_policy_at_its_reference_is_not_penalized(estimator):
     """A constant in every score has no expected gradient, and on samples it is noise."""
     batch = on_policy(39)

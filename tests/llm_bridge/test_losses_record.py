@@ -2,18 +2,22 @@
 
 import dataclasses
 import json
+from pathlib import Path
 
 import pytest
 
 from entropy_theory.update_rules import RULES
-from llm_bridge.conformance import command, engines, record, verification
+from llm_bridge.conformance import command, engines, page, record, verification
 
+PAGE = Path(__file__).parents[2] / "docs" / "losses.md"
 REMEDY = "run policy-entropy losses --update-record in the environment of make test-losses"
 WITHOUT_ENGINE = {
-    "aent": "no engine of the record has it (AReaL merged it after 1.0.4)",
-    "aepo": "its second batch is sampled by the trainer",
+    **dict.fromkeys((
+        "aspo", "bapo", "ce-gppo", "dcpo", "difficulty", "entrocraft", "entropic", "entropy-advantage",
+        "erc", "lp-reg", "repo", "repo-r", "stare", "steer", "w-reinforce"), "in its authors' code alone"),
+    "aent": "AReaL merged it after 1.0.4",
+    "aepo": "its second batch is drawn by a trainer",
     "diverse-bonus": "of this package",
-    "entropy-advantage": "in its authors' code alone",
     "natural-gradient": "takes an exact expectation",
 }
 
@@ -41,6 +45,11 @@ def test_the_record_has_the_cases_of_today():
     assert verification.differences(plain, record.rows()) == [], REMEDY
 
 
+def test_the_page_is_that_of_the_record():
+    assert PAGE.read_text(encoding="utf-8") == page.page(), (
+        "run python -m llm_bridge.conformance.page > docs/losses.md")
+
+
 def test_gaps_are_those_of_equals_or_of_a_known_departure():
     known = record.departures()
     used = {row.departure for row in record.rows()} - {""}
@@ -66,7 +75,7 @@ def test_a_changed_formula_changes_the_digest_and_a_comment_does_not(monkeypatch
 def test_the_command_shows_the_record(capsys):
     assert command.losses() == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == len(record.rows())
+    assert len(lines) == len(record.rows()) + sum(map(len, record.without_rule().values()))
     assert command.losses("verl") == 0
     assert "clip-cov" in capsys.readouterr().out
     assert command.losses("k3-clamp") == 0

@@ -9,6 +9,7 @@ import trl
 
 from entropy_theory import update_rules
 from llm_bridge.trainer import EntropyTrainer, from_trl
+from llm_bridge.trainer.options import check_config
 from tests.llm_bridge.trl_steps import CUT, as_by_vllm, both, difference, trained
 
 SAME = 1e-5
@@ -106,6 +107,31 @@ def test_samples_that_are_cut_are_trained_on_as_in_trl(tmp_path, caplog, prepare
     for own, other in zip(found, expected, strict=True):
         assert difference(own, other) <= SAME
     assert "not drawn from the policy that is trained (top_k=12, top_p=0.9)" in caplog.text
+
+
+@pytest.mark.parametrize(("mode", "kind"), [
+    ("sequence_mask", "sequence-mask"), pytest.param("token_truncate", "token-truncate",
+                                                     marks=pytest.mark.deep)])
+def test_a_sampler_correction_is_trl_s_factor(tmp_path, mode, kind):
+    """The rule reads vLLM's log-probabilities by itself, and TRL's factor on top of it is refused."""
+    limit = {"vllm_importance_sampling_mode": mode, "vllm_importance_sampling_clip_max": 1.5}
+    rule = update_rules.get("sampler-correction", kind=kind, high=1.5, base=update_rules.get(
+        "grpo", normalization="token-mean", std_ddof=1))
+
+    def uncorrected(made):
+        as_by_vllm(made)
+        made.vllm_importance_sampling_correction = made.generation._corrects = False
+
+    expected, _ = trained(tmp_path, trl.GRPOTrainer, {**limit, "learning_rate": 0.01}, prepare=as_by_vllm)
+    found, _ = trained(tmp_path, EntropyTrainer, {"learning_rate": 0.01}, prepare=uncorrected,
+                       rule=lambda _: rule)
+    for own, other in zip(found, expected, strict=True):
+        assert difference(own, other) <= SAME
+    corrected = trl.GRPOConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False, use_vllm=True)
+    for doubled in (rule, update_rules.get("cispo", anchor="sampling")):
+        with pytest.raises(ValueError, match="would come on top"):
+            check_config(corrected, doubled)
+    check_config(corrected, update_rules.get("sampler-correction", kind="none", off_policy_threshold=0.1))
 
 
 def test_a_plain_configuration_is_a_rule(tmp_path):

@@ -30,6 +30,22 @@ def actor_loss(batch: Batch, function: str, options: dict[str, Any]) -> torch.Te
     return loss
 
 
+def sapo_loss(batch: Batch, function: str, options: dict[str, Any]) -> torch.Tensor:
+    """Call ``sapo_loss_fn``."""
+    loss, _ = _functional().sapo_loss_fn(
+        logprobs=batch.log_prob, old_logprobs=batch.old_log_prob, advantages=batch.advantage,
+        loss_mask=batch.mask, tau_pos=1.0, tau_neg=1.05)
+    return loss
+
+
+def corrected(batch: Batch, function: str, options: dict[str, Any]) -> torch.Tensor:
+    """Call ``ppo_actor_loss_fn`` with AReaL's correction for the sampler."""
+    _functional()
+    from areal.api.cli_args import RejectionSamplingConfig
+
+    return actor_loss(batch, function, {"rejection_sampling": RejectionSamplingConfig(**options)})
+
+
 def rule(name: str, **options: Any) -> dict[str, Any]:
     """Return the table of a rule that averages over tokens."""
     return {"name": name, "normalization": "token-mean", **options}
@@ -37,6 +53,15 @@ def rule(name: str, **options: Any) -> dict[str, Any]:
 
 loss = partial(Case, function="ppo_actor_loss_fn", call=actor_loss)
 ASYMMETRIC = {"eps_clip": 0.15, "eps_clip_higher": 0.28}
+CORRECTIONS = (
+    ({"level": "token", "action": "clamp", "upper": 1.2}, {"kind": "token-truncate", "high": 1.2},
+     "float32-ratio"),
+    ({"level": "token", "action": "mask", "lower": 0.8, "upper": 1.2},
+     {"kind": "token-mask", "low": 0.8, "high": 1.2}, "float32-ratio"),
+    ({"level": "sequence", "action": "clamp", "agg": "sum", "upper": 1.2},
+     {"kind": "sequence-truncate", "high": 1.2}, "geometric-sequence-weight"),
+)
+"""AReaL's options of its correction for the sampler, the rule's, and how they differ."""
 CLIPS = {"clip_low": 0.15, "clip_high": 0.28}
 
 CASES = (
@@ -44,4 +69,13 @@ CASES = (
     loss(options={"c_clip": 3.0, **ASYMMETRIC}, rule=rule("grpo", dual_clip=3.0, **CLIPS)),
     loss(options={"importance_sampling_level": "sequence", "eps_clip": 3e-4, "eps_clip_higher": 4e-4},
          drawn={"drift": 1e-3}, rule=rule("gspo")),
+    Case(function="sapo_loss_fn", call=sapo_loss, rule=rule("sapo")),
+    *(loss(call=corrected, options={"metric": "ratio", **options}, departure=departure,
+           rule={"name": "sampler-correction", "base": rule("grpo"), **own})
+      for options, own, departure in CORRECTIONS),
 )
+
+WITHOUT_RULE = {
+    "loss _apply_m2po_masking": "drops tokens until the mean squared log-ratio to the sampler is low",
+}
+"""AReaL's losses that no rule is, with the reason."""

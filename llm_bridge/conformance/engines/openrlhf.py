@@ -69,6 +69,14 @@ ASYMMETRIC = {"clip_eps_low": 0.15, "clip_eps_high": 0.28}
 CLIPS = {"clip_low": 0.15, "clip_high": 0.28}
 GSPO = {"policy_loss_type": "gspo", "clip_eps_low": 3e-4, "clip_eps_high": 4e-4}
 estimator = partial(Case, call=advantages, of_advantages=True)
+CORRECTIONS = (
+    ({"level": "token", "threshold": [0.8, 1.2]}, {"kind": "token-mask", "low": 0.8, "high": 1.2}),
+    ({"level": "token", "mode": "clip", "threshold": [0.8, 1.2]},
+     {"kind": "token-truncate", "low": 0.8, "high": 1.2}),
+    ({"level": "seq", "threshold": [0.95, 1.1]},
+     {"kind": "token", "reject": "geometric", "reject_low": 0.95, "reject_high": 1.1}),
+)
+"""OpenRLHF's options of its correction for the sampler, and the rule's: IcePop, TIS, seq-mask-tis."""
 
 CASES = (
     loss(options=ASYMMETRIC, rule=rule("grpo", **CLIPS)),
@@ -78,6 +86,11 @@ CASES = (
          departure="constant-beside-count"),
     loss(drawn={"farthest": 25.0}, rule=rule("grpo"), departure="log-ratio-clamp"),
     loss(options=GSPO, drawn={"drift": 1e-3}, share=share, rule=rule("gspo")),
+    *(loss(options={f"is_correction_{key}": value for key, value in options.items()},
+           rule={"name": "sampler-correction", "base": rule("grpo"), **own})
+      for options, own in CORRECTIONS),
+    loss(options={**GSPO, "is_correction_level": "token"}, drawn={"drift": 1e-3, "mismatch": 1e-3},
+         share=share, rule=rule("gspo"), departure="openrlhf-gspo-of-sampler"),
     *(Case(function="compute_approx_kl", call=kl, options={"kl_estimator": name},
            rule={"name": "reference-kl", "estimator": name, "coefficient": 1.0, "base": rule("grpo")},
            drawn={"drift": 0.1}, departure="float32-kl") for name in ("k2", "k3")),
@@ -89,6 +102,13 @@ CASES = (
               departure="constant-beside-deviation"),
     estimator(function="reinforce", rule={"name": "reinforce", "estimator": "reinforce++"},
               departure="means-over-tokens"),
-    estimator(function="reinforce_baseline",
-              rule={"name": "reinforce", "estimator": "reinforce++-baseline"}, departure="means-over-tokens"),
+    estimator(function="reinforce_baseline", departure="means-over-tokens",
+              rule={"name": "reinforce", "estimator": "reinforce++-baseline"}),
 )
+
+WITHOUT_RULE = {
+    "advantages gae": "needs a value model",
+    "advantages flash_reinforce": "its baseline is the mean over all prompts",
+    "loss PolicyLoss, gating binary_kl or tv": "rejects by a divergence from the sampler",
+}
+"""OpenRLHF's losses and estimators that no rule is, with the reason."""

@@ -13,7 +13,7 @@ from llm_bridge.conformance.batches import Batch
 from llm_bridge.conformance.comparison import Case
 from llm_bridge.conformance.stand_ins import imported
 
-NESTED = ("sapo", "cispo", "dppo", "clip_cov", "kl_cov")
+NESTED = ("sapo", "cispo", "dppo", "clip_cov", "kl_cov", "off_policy_correction")
 """Tables of SkyRL's algorithm that have options of their own."""
 
 
@@ -78,6 +78,19 @@ estimator = partial(Case, call=advantages, of_advantages=True)
 ASYMMETRIC = {"eps_clip_low": 0.15, "eps_clip_high": 0.28}
 CLIPS = {"clip_low": 0.15, "clip_high": 0.28}
 UNCLIPPED = rule("grpo", clip_low=1e9, clip_high=1e9)
+CORRECTIONS = (
+    ({"tis_ratio_type": "token", "token_tis_ratio_clip_high": 1.2},
+     {"kind": "token-truncate", "high": 1.2}),
+    ({"tis_ratio_type": "sequence", "sequence_tis_ratio_clip_high": 1.2},
+     {"kind": "sequence-truncate", "high": 1.2}),
+    ({"token_mask_is_threshold_low": 0.9, "token_mask_is_threshold_high": 1.2},
+     {"kind": "none", "reject": "token", "reject_low": 0.9, "reject_high": 1.2}),
+    ({"sequence_mask_metric": "geometric", "geo_mask_low": 0.95, "geo_mask_high": 1.1},
+     {"kind": "none", "reject": "geometric", "reject_low": 0.95, "reject_high": 1.1}),
+    ({"sequence_mask_metric": "product", "product_mask_low": 0.8, "product_mask_high": 1.5},
+     {"kind": "none", "reject": "sequence", "reject_low": 0.8, "reject_high": 1.5}),
+)
+"""SkyRL's options of its correction for the sampler, and the rule's."""
 
 
 
@@ -97,6 +110,20 @@ CASES = (
          rule={"name": "gspo"}),
     loss(function="importance_sampling", options={"loss_reduction": "seq_mean_token_sum_norm"},
          rule={**UNCLIPPED, "normalization": "dr-grpo", "max_length": 9}),
+    loss(function="sapo", options={"loss_reduction": "sequence_mean"}, rule={"name": "sapo"}),
+    in_float32(function="cispo", rule=rule("cispo", clip_high=0.5),
+               options={"cispo": {"cispo_eps_clip_low": 1.0, "cispo_eps_clip_high": 0.5}}),
+    loss(function="cispo", rule=rule("cispo", clip_high=5.0), departure="skyrl-cispo-floor"),
+    *(in_float32(function="dppo", rule=rule(
+        "dppo", kind=kind, delta_low=0.05, delta_high=0.1, truncation=1e9, anchor="sampling"), options={
+            "dppo": {"dppo_type": name, "delta_low": 0.05, "delta_high": 0.1}})
+      for name, kind in (("binary_tv", "total-variation"), ("binary_kl", "kl"))),
+    in_float32(function="rollout_is", rule={
+        "name": "sampler-correction", "kind": "token-mask", "low": 0.8, "high": 1.2, "above": "current",
+        "base": rule("reinforce")}),
+    *(in_float32(function="regular", options={"off_policy_correction": options},
+                 rule={"name": "sampler-correction", "base": rule("grpo"), **own})
+      for options, own in CORRECTIONS),
     loss(function="clip_cov", share=whole_share, options={"loss_reduction": None, "clip_cov": {
         "clip_ratio": 1.0, "clip_cov_lb": 0.3, "clip_cov_ub": 2.0}},
         rule={"name": "clip-cov", "cov_log_prob": "current", "ratio": 1.0, "lower": 0.3, "upper": 2.0,
@@ -112,7 +139,7 @@ CASES = (
          rule={"name": "kl-cov", "cov_log_prob": "current", "ratio": 0.2, "coefficient": 0.5},
          departure="covariance-of-divided-advantages"),
     *(Case(function="compute_approx_kl", call=kl, options={"kl_estimator_type": name},
-           drawn={"drift": 0.1}, rule=kl_rule(name)) for name in ("k2", "k3")),
+           drawn={"drift": 0.1}, rule=kl_rule(name)) for name in ("abs", "k2", "k3")),
     Case(function="compute_approx_kl", call=kl, options={"kl_estimator_type": "k3"},
          rule=kl_rule("k3"), departure="k3-clamp"),
     estimator(function="grpo", options={"epsilon": 0.0}, rule={"name": "grpo", "std_ddof": 1}),
@@ -120,6 +147,8 @@ CASES = (
               departure="constant-beside-deviation"),
     estimator(function="grpo", options={"grpo_norm_by_std": False},
               rule={"name": "grpo", "estimator": "group-centered"}),
+    estimator(function="maxrl", options={"epsilon": 0.0},
+              rule={"name": "reinforce", "estimator": "max-likelihood"}),
     estimator(function="rloo", rule={"name": "reinforce", "estimator": "leave-one-out"}),
     estimator(function="reinforce++", rule={"name": "reinforce", "estimator": "reinforce++"},
               drawn={"holes": 0.0}, departure="means-over-tokens"),

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from llm_bridge.conformance.batches import Batch
-from llm_bridge.conformance.comparison import Case
+from llm_bridge.conformance.comparison import Case, Options
 from llm_bridge.conformance.engines.trl import LONGEST, Accelerator
 from llm_bridge.conformance.stand_ins import imported
 
@@ -58,9 +58,18 @@ estimator = partial(Case, function="compute_advantages", call=advantages, of_adv
 CLIPS = {"clip_low": 0.15, "clip_high": 0.28}
 ASYMMETRIC = {"epsilon_low": 0.15, "epsilon_high": 0.28}
 SEQUENCE = {"importance_sampling_level": "sequence", "epsilon_low": 3e-4, "epsilon_high": 4e-4}
-MEANS = {"grpo": {"normalization": "sequence-mean"}, "dapo": {"normalization": "token-mean"},
-         "bnpo": {"normalization": "token-mean"},
-         "dr_grpo": {"normalization": "dr-grpo", "max_length": LONGEST}}
+CORRECTIONS: tuple[tuple[str, Options, str], ...] = (
+    ("token_truncate", {"kind": "token-truncate", "high": 1.1}, ""),
+    ("token_mask", {"kind": "token-mask", "high": 1.1}, ""),
+    ("sequence_truncate", {"kind": "sequence-truncate", "high": 1.1}, "geometric-sequence-weight"),
+    ("sequence_mask", {"kind": "token", "reject": "geometric", "reject_low": 0.0, "reject_high": 1.1},
+     ""),
+)
+"""ms-swift's modes of its correction for the sampler, the rule's options, and how they differ."""
+MEANS: dict[str, Options] = {
+    "grpo": {"normalization": "sequence-mean"}, "dapo": {"normalization": "token-mean"},
+    "bnpo": {"normalization": "token-mean"},
+    "dr_grpo": {"normalization": "dr-grpo", "max_length": LONGEST}}
 
 CASES = (
     *(loss(function=name, options=ASYMMETRIC, rule={"name": "grpo", **CLIPS, **mean})
@@ -70,8 +79,27 @@ CASES = (
     loss(function="dapo", options={"beta": 0.3}, drawn={"drift": 0.1},
          rule={"name": "reference-kl", "estimator": "k3", "coefficient": 0.3,
                "base": {"name": "grpo", **MEANS["dapo"]}}),
+    loss(function="cispo", options={"epsilon_high": 1.5}, rule={"name": "cispo", "clip_high": 0.5}),
+    loss(function="sapo", rule={"name": "sapo"}),
+    loss(function="grpo", options={**SEQUENCE, "importance_sampling_level": "sequence_token"},
+         drawn={"drift": 1e-3}, rule={"name": "gspo"}),
+    loss(function="dapo", options={"top_entropy_quantile": 0.25},
+         rule={"name": "top-entropy", "share": 0.25, "base": {"name": "grpo", **MEANS["dapo"]}}),
+    loss(function="dapo", options={"off_policy_sequence_mask_delta": 0.05},
+         rule={"name": "sampler-correction", "kind": "none", "off_policy_threshold": 0.05,
+               "base": {"name": "grpo", **MEANS["dapo"]}}),
+    *(loss(function="dapo", departure=departure, options={
+        "rollout_importance_sampling_mode": mode, "rollout_importance_sampling_threshold": 1.1},
+        rule={"name": "sampler-correction", **own, "base": {"name": "grpo", **MEANS["dapo"]}})
+      for mode, own, departure in CORRECTIONS),
     estimator(options={"advantage_estimator": "rloo", "scale_rewards": "none"},
               rule={"name": "reinforce", "estimator": "leave-one-out"}),
     estimator(options={"scale_rewards": "none"}, rule={"name": "grpo", "estimator": "group-centered"}),
     estimator(rule={"name": "grpo", "std_ddof": 1}, departure="constant-beside-deviation"),
 )
+
+WITHOUT_RULE = {
+    "loss fipo": "weighs tokens by the log-ratios of those that follow",
+    "loss real": "a classification loss over a group's answers",
+}
+"""ms-swift's losses that no rule is, with the reason."""

@@ -56,6 +56,7 @@ def advantages(batch: Batch, function: str, options: dict[str, Any]) -> torch.Te
     for prompt in batch.group.unique():
         rows = (batch.group == prompt).nonzero()[:, 0].tolist()
         answers = [types.SimpleNamespace(reward=float(batch.reward[row]), row=row,
+                                         logprobs=batch.old_log_prob[row][batch.mask[row]],
                                          action_mask=batch.mask[row].double()) for row in rows]
         for answer in made.calculate_group_advantage(str(int(prompt)), answers)[0]:
             found[answer.row] = answer.advantages
@@ -78,17 +79,29 @@ CASES = (
     loss(function="ppo", options={"fallback_to_policy_gradient": True}, rule=rule("reinforce")),
     loss(function="gspo", drawn={"drift": 1e-3}, share=by_sequence, rule=rule("gspo")),
     loss(function="importance_sampling", rule=UNCLIPPED),
+    loss(function="cispo", rule=rule("cispo", clip_high=0.28)),
+    loss(function="topr", rule=rule("topr", level="token")),
+    loss(function="sapo", rule=rule("sapo"), departure="trinity-sapo-gate"),
+    loss(function="ppo", drawn={"mismatch": 0.0},
+         options={"enable_sequence_masking": True, "delta_sequence_masking": 0.05},
+         rule={"name": "sampler-correction", "kind": "none", "off_policy_threshold": 0.05,
+               "base": rule("grpo", dual_clip=3.0)}),
+    loss(function="rec", options={"regularizer": "k2", "regularizer_coef": 0.15},
+         rule={"name": "dro", "beta": 0.3, "base": rule("reinforce")}),
     loss(function="opmd", options={"tau": 0.0}, rule=rule("reinforce")),
     loss(function="rec", options={"clip_mode": "one-side", "weight": "importance_sampling"},
          rule=rule("grpo")),
     loss(function="rec", rule=rule("reinforce")),
     Case(function="aggregate_loss", call=aggregated, options={"loss_agg_mode": "seq-mean-token-mean"},
          rule={"name": "reinforce"}, departure="constant-beside-count"),
-    *(Case(function=name, call=kl, share=share, rule={
-        "name": "reference-kl", "estimator": name, "coefficient": 0.3, "base": rule("reinforce")})
-      for name in ("k2", "k3")),
+    *(Case(function=name, call=kl, share=share, drawn={"drift": 0.05}, rule={
+        "name": "reference-kl", "estimator": own, "coefficient": 0.3, "base": rule("reinforce")})
+      for name, own in (("k2", "k2"), ("k3", "k3"), ("abs", "abs"), ("corrected_k3", "k3-corrected"))),
     estimator(function="grpo", rule={"name": "grpo", "std_ddof": 1},
               departure="constant-beside-deviation"),
+    estimator(function="grpo", options={"rank_penalty": 0.25, "epsilon": 0.0},
+              rule={"name": "unlikeliness", "base": {"name": "grpo", "std_ddof": 1}},
+              departure="trinity-rank-penalty"),
     estimator(function="reinforce", rule={"name": "reinforce"},
               departure="float32-advantages"),
     estimator(function="opmd", rule={"name": "grpo", "estimator": "group-centered"},

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from llm_bridge.conformance.batches import Batch
-from llm_bridge.conformance.comparison import Case
+from llm_bridge.conformance.comparison import Case, Options
 from llm_bridge.conformance.stand_ins import imported
 
 LONGEST = 9
@@ -79,7 +79,10 @@ def grpo_loss(batch: Batch, function: str, options: dict[str, Any]) -> torch.Ten
     """Call TRL's loss of the type ``function``."""
     module = _trainers()
     made = trainer(module.GRPOTrainer, module.GRPOConfig, batch, {"loss_type": function, **options})
-    return type(made)._compute_loss(made, made.model, inputs(batch))
+    shown = inputs(batch)
+    if made.use_vllm:
+        shown["importance_sampling_ratio"] = (batch.old_log_prob - batch.sampling_log_prob).exp()
+    return type(made)._compute_loss(made, made.model, shown)
 
 
 def gmpo_loss(batch: Batch, function: str, options: dict[str, Any]) -> torch.Tensor:
@@ -99,9 +102,10 @@ def in_micro_batches(batch: Batch, function: str, options: dict[str, Any]) -> to
 loss = partial(Case, call=grpo_loss)
 CLIPS = {"clip_low": 0.15, "clip_high": 0.28}
 ASYMMETRIC = {"epsilon": 0.15, "epsilon_high": 0.28}
-MEANS = {"grpo": {"normalization": "sequence-mean"}, "dapo": {"normalization": "token-mean"},
-         "bnpo": {"normalization": "token-mean"},
-         "dr_grpo": {"normalization": "dr-grpo", "max_length": LONGEST}}
+MEANS: dict[str, Options] = {
+    "grpo": {"normalization": "sequence-mean"}, "dapo": {"normalization": "token-mean"},
+    "bnpo": {"normalization": "token-mean"},
+    "dr_grpo": {"normalization": "dr-grpo", "max_length": LONGEST}}
 SEQUENCE = {"importance_sampling_level": "sequence", "epsilon": 3e-4, "epsilon_high": 4e-4}
 KL = {"name": "reference-kl", "coefficient": 0.3}
 
@@ -118,6 +122,21 @@ CASES = (
     loss(function="dapo", options={"entropy_coef": 0.2},
          rule={"name": "entropy-bonus", "coefficient": 0.2, "normalization": "token-mean",
                "base": {"name": "grpo", **MEANS["dapo"]}}),
+    loss(function="luspo", options=SEQUENCE, drawn={"drift": 1e-3},
+         rule={"name": "gspo", "normalization": "dr-grpo", "max_length": 1}),
+    loss(function="cispo", options={"epsilon_high": 1.5}, rule={"name": "cispo", "clip_high": 0.5}),
+    loss(function="sapo", rule={"name": "sapo"}),
+    loss(function="vespo", rule={"name": "vespo"}),
+    loss(function="vespo", options={"use_vllm": True}, rule={"name": "vespo", "anchor": "sampling"}),
+    loss(function="dapo", options={"top_entropy_quantile": 0.25},
+         rule={"name": "top-entropy", "share": 0.25, "base": {"name": "grpo", **MEANS["dapo"]}}),
+    loss(function="dapo", options={"off_policy_mask_threshold": 0.05},
+         rule={"name": "sampler-correction", "kind": "none", "off_policy_threshold": 0.05,
+               "base": {"name": "grpo", **MEANS["dapo"]}}),
+    loss(function="dapo", options={"use_vllm": True, "beta": 0.3, "use_bias_correction_kl": False},
+         rule={**KL, "estimator": "k3", "base": {
+             "name": "sampler-correction", "kind": "token", "base": {"name": "grpo", **MEANS["dapo"]}}}),
+    Case(function="gmpo", call=gmpo_loss, rule={"name": "gmpo"}),
     loss(function="grpo", drawn={"masked_rows": 3}, rule={"name": "grpo"},
          departure="masked-rows-in-mean"),
     Case(function="bnpo", call=in_micro_batches, rule={"name": "grpo", **MEANS["bnpo"]},

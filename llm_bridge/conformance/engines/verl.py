@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache, partial
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -11,7 +12,7 @@ from llm_bridge.conformance.batches import Batch
 from llm_bridge.conformance.comparison import Case, mean_share
 from llm_bridge.conformance.stand_ins import imported
 
-OWN_OPTIONS = ("clip_cov", "kl_cov", "ppo_kl", "dro")
+OWN_OPTIONS = ("clip_cov", "kl_cov", "ppo_kl", "dro", "rollout_correction")
 """How those options begin that are of verl's PolicyLossConfig."""
 
 
@@ -20,36 +21,55 @@ def _core() -> Any:
     return imported("verl.trainer.ppo.core_algos", ())
 
 
-def policy_loss(batch: Batch, function: str, options: dict[str, Any]) -> torch.Tensor:
-    """Call a registered policy loss on a batch that is one micro-batch."""
+def policy_loss(
+    batch: Batch, function: str, options: dict[str, Any], *, cuts: tuple[int, ...] = (),
+    weights: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """Call a registered policy loss, told of the whole batch as verl's workers tell.
+
+    Args:
+        batch: the mini-batch.
+        function: the name that the loss is registered under.
+        options: of ActorConfig and PolicyLossConfig, and ``loss_agg_mode``.
+        cuts: the rows at which micro-batches begin, whose losses are added.
+        weights: verl's ``rollout_is_weights``.
+    """
     from verl.workers.config import ActorConfig, PolicyLossConfig
 
     mode = options.pop("loss_agg_mode", "token-mean")
     own = {name: options.pop(name) for name in list(options) if name.startswith(OWN_OPTIONS)}
     config = ActorConfig(strategy="fsdp", rollout_n=1, ppo_micro_batch_size_per_gpu=1,
                          policy_loss=PolicyLossConfig(loss_mode=function, **own), **options)
-    loss, _ = _core().get_policy_loss_fn(function)(
-        old_log_prob=batch.old_log_prob, log_prob=batch.log_prob, advantages=batch.advantage,
-        response_mask=batch.mask.double(), loss_agg_mode=mode, config=config)
-    return loss
-
-
-def in_micro_batches(batch: Batch, function: str, options: dict[str, Any]) -> torch.Tensor:
-    """Add the losses of two uneven micro-batches, told of the whole batch as verl's workers tell."""
-    from verl.workers.config import ActorConfig, PolicyLossConfig
-
-    config = ActorConfig(strategy="fsdp", rollout_n=1, ppo_micro_batch_size_per_gpu=1,
-                         policy_loss=PolicyLossConfig(loss_mode=function), **options)
     config.global_batch_info.update(
         dp_size=1, batch_num_tokens=int(batch.mask.sum()), global_batch_size=len(batch.mask),
         loss_scale_factor=None)
     loss = torch.zeros(())
-    for rows in (slice(0, 5), slice(5, None)):
+    for first, end in pairwise((0, *cuts, len(batch.mask))):
+        rows = slice(first, end)
         loss = loss + _core().get_policy_loss_fn(function)(
             old_log_prob=batch.old_log_prob[rows], log_prob=batch.log_prob[rows],
             advantages=batch.advantage[rows], response_mask=batch.mask[rows].double(),
-            config=config)[0]
+            loss_agg_mode=mode, config=config,
+            rollout_is_weights=None if weights is None else weights[rows])[0]
     return loss
+
+
+def corrected(batch: Batch, function: str, options: dict[str, Any]) -> torch.Tensor:
+    """Call ``vanilla`` with verl's weights of the sampler, or on what verl's rejection leaves."""
+    helper = imported("verl.trainer.ppo.rollout_corr_helper", ())
+    change, mask = batch.old_log_prob - batch.sampling_log_prob, batch.mask.double()
+    if "rollout_rs" in options:
+        weights = helper.compute_rollout_rejection_mask(change, mask, **options)[0]
+    else:
+        weights = helper.compute_rollout_correction_weights(change, mask, **options)[0]
+    return policy_loss(batch, "vanilla", {}, weights=weights)
+
+
+def bypassed(batch: Batch, function: str, options: dict[str, Any]) -> torch.Tensor:
+    """Call ``bypass_mode``, for which the old policy is the sampler."""
+    from verl.trainer.config.algorithm import RolloutCorrectionConfig
+
+    return policy_loss(batch, function, {"rollout_correction": RolloutCorrectionConfig(**options)})
 
 
 def aggregated(batch: Batch, function: str, options: dict[str, Any]) -> torch.Tensor:
@@ -104,6 +124,9 @@ def cov_rule(name: str, **options: Any) -> dict[str, Any]:
     return {"name": name, "cov_log_prob": "current", **options}
 
 
+SAMPLER = {"name": "sampler-correction", "base": rule("grpo", dual_clip=3.0)}
+GROUPS = {"name": "grpo", "std_ddof": 1}
+
 CASES = (
     loss(function="vanilla", options=ASYMMETRIC, rule=rule("grpo", dual_clip=3.0, **CLIPS)),
     loss(function="vanilla", options={"clip_ratio_c": 1e30, **ASYMMETRIC},
@@ -119,8 +142,46 @@ CASES = (
          rule=cov_rule("clip-cov", ratio=1.0, lower=0.3, upper=2.0, base=rule("grpo"))),
     loss(function="kl_cov", options={"kl_cov_ratio": 0.2, "ppo_kl_coef": 0.5},
          rule=cov_rule("kl-cov", ratio=0.2, coefficient=0.5)),
+    loss(function="cispo", options=ASYMMETRIC, rule=rule("cispo", **CLIPS)),
+    loss(function="sapo", share=share, rule=rule("sapo")),
+    loss(function="sapo", options={"loss_agg_mode": "token-mean"}, rule=rule("sapo"),
+         departure="verl-sapo-mean-unread"),
+    *(loss(function=name, options={"clip_ratio_low": 0.05, "clip_ratio_high": 0.1},
+           rule=rule("dppo", kind=kind, delta_low=0.05, delta_high=0.1, truncation=3.0))
+      for name, kind in (("dppo_tv", "total-variation"), ("dppo_kl", "kl"))),
+    loss(function="dppo_tv", rule=rule("dppo"), departure="verl-dppo-truncation"),
+    loss(function="geo_mean", options=ASYMMETRIC, rule={"name": "gmpo", **CLIPS},
+         departure="constant-beside-count"),
+    Case(function="geo_mean", call=partial(policy_loss, cuts=(5,)), rule={"name": "gmpo",
+         "clip_low": 0.2, "clip_high": 0.2}, departure="verl-geo-mean-of-micro-batches"),
+    Case(function="vanilla", call=partial(policy_loss, cuts=(5, 11)), rule=rule("grpo", dual_clip=3.0)),
+    loss(function="dro", options={"dro_beta": 0.3}, rule={"name": "dro", "beta": 0.3,
+         "base": rule("reinforce")}),
+    Case(function="bypass_mode", call=bypassed, drawn={"mismatch": 0.0},
+         rule=rule("grpo", dual_clip=3.0)),
+    Case(function="bypass_mode", call=bypassed, drawn={"mismatch": 0.0},
+         options={"loss_type": "reinforce", "rollout_is": "token", "rollout_is_threshold": 1.2},
+         rule={"name": "sampler-correction", "above": "current", "high": 1.2,
+               "base": rule("reinforce")}),
+    *(Case(function="compute_rollout_correction_weights", call=corrected,
+           options={"rollout_is": level, "rollout_is_threshold": bounds},
+           rule={**SAMPLER, "kind": f"{level}-{kind}", **limits})
+      for level in ("token", "sequence") for bounds, kind, limits in (
+          (1.2, "truncate", {"high": 1.2}), ("0.8_1.3", "mask", {"low": 0.8, "high": 1.3}))),
+    *(Case(function="compute_rollout_rejection_mask", call=corrected,
+           options={"rollout_rs": mode, "rollout_rs_threshold": "0.9_1.25"},
+           rule={**SAMPLER, "kind": "none", "reject": level, "reject_low": 1 / 1.25,
+                 "reject_high": 1 / 0.9})
+      for mode, level in (("token_k1", "token"), ("seq_sum_k1", "sequence"),
+                          ("seq_mean_k1", "geometric"))),
+    Case(function="compute_rollout_rejection_mask", call=corrected,
+         options={"rollout_rs": "token_k1", "rollout_rs_threshold": "0.9_1.25"},
+         rule={**SAMPLER, "kind": "none", "reject": "token", "reject_low": 0.9, "reject_high": 1.25},
+         departure="verl-rejection-bounds"),
     *(Case(function="kl_penalty", call=kl, options={"kl_loss_type": name}, rule=with_kl(own),
-           drawn=NEAR) for name, own in (("k2", "k2"), ("k3", "k3"), ("k1+", "k2"), ("k3+", "k2"))),
+           drawn=NEAR)
+      for name, own in (("mse", "k2"), ("low_var_kl", "k3"), ("abs", "abs"), ("k1+", "k1+"),
+                        ("abs+", "abs+"), ("k3+", "k3+"))),
     Case(function="kl_penalty", call=kl, options={"kl_loss_type": "k3"}, rule=with_kl("k3"),
          departure="k3-clamp"),
     *(Case(function="agg_loss", call=aggregated, options=options,
@@ -128,17 +189,22 @@ CASES = (
       for options, normalization, departure in (
           ({"loss_agg_mode": "token-mean"}, "token-mean", ""),
           ({"loss_agg_mode": "seq-mean-token-mean"}, "sequence-mean", "constant-beside-count"))),
-    estimator(function="grpo", options={"epsilon": 0.0}, rule={"name": "grpo", "std_ddof": 1}),
-    estimator(function="grpo", rule={"name": "grpo", "std_ddof": 1},
+    estimator(function="grpo", options={"epsilon": 0.0}, rule=GROUPS),
+    estimator(function="grpo", rule=GROUPS,
               departure="constant-beside-deviation"),
     estimator(function="grpo", options={"norm_adv_by_std_in_grpo": False},
               rule={"name": "grpo", "estimator": "group-centered"}),
     estimator(function="grpo", drawn={"masked_rows": 3}, options={"epsilon": 0.0},
-              rule={"name": "grpo", "std_ddof": 1}, departure="masked-rows-in-baseline"),
-    estimator(function="grpo_vectorized", options={"epsilon": 0.0}, rule={"name": "grpo", "std_ddof": 1},
+              rule=GROUPS, departure="masked-rows-in-baseline"),
+    estimator(function="grpo_vectorized", options={"epsilon": 0.0}, rule=GROUPS,
               departure="float32-advantages"),
     estimator(function="rloo", rule={"name": "reinforce", "estimator": "leave-one-out"}),
     estimator(function="rloo_vectorized", rule={"name": "reinforce", "estimator": "leave-one-out"}),
+    estimator(function="opo", rule={"name": "grpo", "estimator": "opo"}),
+    estimator(function="gpg", rule={"name": "reinforce", "estimator": "gpg"},
+              departure="verl-gpg-count"),
+    estimator(function="grpo_passk", options={"epsilon": 0.0},
+              rule={**GROUPS, "estimator": "best-over-second"}),
     estimator(function="reinforce_plus_plus", rule={"name": "reinforce", "estimator": "reinforce++"},
               departure="means-over-tokens"),
     estimator(function="reinforce_plus_plus_baseline",
@@ -148,6 +214,11 @@ CASES = (
 
 WITHOUT_RULE = {
     "advantages gae": "needs a value model",
+    "advantages gdpo": "normalizes several rewards apart, and a batch has one; of one reward it is GRPO "
+                       "and REINFORCE++'s whitening",
+    "advantages remax": "its baseline is the reward of a greedy answer, which no batch has",
+    "advantages optimal_token_baseline": "reads the sum of squared probabilities, which no batch has",
+    "advantages tir_optimal_token_baseline": "as optimal_token_baseline",
 }
 """What verl registers and no rule is, with the reason."""
 
