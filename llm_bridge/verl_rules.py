@@ -18,6 +18,7 @@ from entropy_theory.update_rules.diverse_bonus import DiverseBonus
 from entropy_theory.update_rules.dro import Dro
 from entropy_theory.update_rules.entropy_advantage import EntropyAdvantage
 from entropy_theory.update_rules.entropy_bonus import EntropyBonus
+from entropy_theory.update_rules.fipo import Fipo
 from entropy_theory.update_rules.grpo import Grpo
 from entropy_theory.update_rules.modifier import Modifier
 from entropy_theory.update_rules.reference_kl import ReferenceKl
@@ -147,7 +148,7 @@ VERL = Engine(
 
 _SEQUENCE_WISE = {kind._prepare for kind in (
     UpdateRule, Modifier, Combined, Reinforce, Grpo, EntropyBonus, EntropyAdvantage, ReferenceKl,
-    Dro, SamplerCorrection)}
+    Dro, Fipo, SamplerCorrection)}
 """How rules prepare whose sequences do not see each other."""
 
 

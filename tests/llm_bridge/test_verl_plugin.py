@@ -49,7 +49,7 @@ def test_what_verl_does_not_show_a_policy_loss_is_refused(name, message):
 def test_a_rule_that_prepares_something_new_is_taken_to_need_the_whole_batch():
     """Scores are elementwise by the contract; what is prepared may see other sequences."""
     whole = {name for name in update_rules.RULES if verl_plugin.needs_whole_batch(update_rules.get(name))}
-    assert whole == {"bapo", "clip-cov", "kl-cov", "aepo", "natural-gradient", "diverse-bonus"}
+    assert whole == {"bapo", "m2po", "clip-cov", "kl-cov", "aepo", "natural-gradient", "diverse-bonus"}
 
     class Half(Grpo):
         def _scores(self, batch):

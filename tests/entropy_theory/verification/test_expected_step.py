@@ -37,9 +37,9 @@ SAID = {
     "aent": [REWARD + " + c x clamped entropy", *OF_PROMPT],
     **{name: [REWARD, "off-policy too", PROMPT, "no clip"] for name in ("cispo", "sapo", "ce-gppo")},
     **{name: [REWARD, BIASED, PROMPT, "no clip"] for name in ("vespo", "topr", "dro")},
-    **{name: [REWARD, *OF_PROMPT] for name in ("dppo", "gmpo", "erc", "sampler-correction")},
+    **{name: [REWARD, *OF_PROMPT] for name in ("dppo", "gmpo", "erc", "m2po", "sampler-correction")},
     **{name: [REWARD, "off-policy too", PROMPT, DUAL] for name in ("bapo", "dcpo")},
-    "aspo": [REWARD, BIASED, PROMPT, CLIP],
+    **{name: [REWARD, BIASED, PROMPT, CLIP] for name in ("aspo", "fipo")},
 }
 
 
