@@ -202,13 +202,17 @@ def token_batches(
         reference = np.minimum(old + table(st.floats(-1, 1, allow_subnormal=False), *shape), 0.0)
         ids = np.arange(sequences)[:, None]
         temperature = draw(temperatures(0.5, 2.0)) if tempered else 1.0
+        reward = table(token_reward, sequences, 1)
+        entropy = table(st.floats(0, 5, allow_subnormal=False), *shape)
         return TokenBatch(
             log_prob=np.minimum(old + ratio, 0.0),
             old_log_prob=old,
-            reward=np.broadcast_to(table(token_reward, sequences, 1), shape),
+            sampling_log_prob=old,
+            reward=np.broadcast_to(reward, shape),
             mask=mask,
             weight=np.where(mask, 1 / mask.sum(), 0.0),
-            entropy=table(st.floats(0, 5, allow_subnormal=False), *shape),
+            entropy=entropy,
+            old_entropy=entropy,
             reference_log_prob=reference,
             sampling_temperature=np.full(shape, temperature),
             tempered=np.full(shape, tempered),

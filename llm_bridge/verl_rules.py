@@ -14,14 +14,17 @@ from entropy_theory.update_rules.bonus import Bonus, tells_prompts_apart
 from entropy_theory.update_rules.combine import Combined
 from entropy_theory.update_rules.difficulty import Difficulty
 from entropy_theory.update_rules.diverse_bonus import DiverseBonus
+from entropy_theory.update_rules.dro import Dro
 from entropy_theory.update_rules.entropic import Entropic
 from entropy_theory.update_rules.entropy_advantage import EntropyAdvantage
 from entropy_theory.update_rules.entropy_bonus import EntropyBonus
+from entropy_theory.update_rules.fipo import Fipo
 from entropy_theory.update_rules.grpo import Grpo
 from entropy_theory.update_rules.modifier import Modifier
 from entropy_theory.update_rules.reference_kl import ReferenceKl
 from entropy_theory.update_rules.reinforce import Reinforce
 from entropy_theory.update_rules.rule import components, map_options, second_batch_options
+from entropy_theory.update_rules.sampler_correction import SamplerCorrection
 from entropy_theory.update_rules.unlikeliness import Unlikeliness
 from llm_bridge.objective.loss import clamped_fraction
 
@@ -146,7 +149,7 @@ VERL = Engine(
 
 _SEQUENCE_WISE = {kind._prepare for kind in (
     UpdateRule, Modifier, Combined, Reinforce, Grpo, EntropyBonus, EntropyAdvantage, Entropic,
-    ReferenceKl)}
+    ReferenceKl, Dro, Fipo, SamplerCorrection)}
 """How rules prepare whose sequences do not see each other."""
 
 

@@ -88,4 +88,5 @@ class Dppo(RatioLoss):
 def _probability(batch: TokenBatch, log_prob: Array) -> Array:
     """The probabilities of the tokens; 1 outside the mask and where a log-probability is not finite."""
     xp = namespace(log_prob)
-    return xp.exp(xp.where(batch.mask & xp.isfinite(log_prob), log_prob, xp.zeros_like(log_prob)))
+    known = xp.where(batch.mask & xp.isfinite(log_prob), log_prob, xp.zeros_like(log_prob))
+    return xp.exp(xp.clip(known, None, 0.0))

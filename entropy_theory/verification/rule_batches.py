@@ -56,7 +56,8 @@ def batches_for(rule: UpdateRule, repeats: int, seed: int) -> Iterator[TokenBatc
 
 
 def _rounded(batch: TokenBatch) -> TokenBatch:
-    columns = ("log_prob", "old_log_prob", "entropy", "reference_log_prob")
+    columns = ("log_prob", "old_log_prob", "entropy", "reference_log_prob", "sampling_log_prob",
+               "old_entropy")
     return batch.replace(**{name: np.round(4 * getattr(batch, name)) / 4 for name in columns})
 
 
@@ -74,7 +75,7 @@ def random_batch(
         reward = rng.integers(0, 2, size=(sequences, 1)) * np.ones(mask.shape)
         group = np.repeat(np.arange(prompts), group_size)[:, None] * np.ones(mask.shape, dtype=int)
         sequence = np.arange(sequences)[:, None] + sequences * tempered + np.zeros(mask.shape, int)
-        return TokenBatch(
+        batch = TokenBatch(
             log_prob=old + 0.3 * rng.normal(size=mask.shape),
             old_log_prob=old,
             reward=reward,
@@ -89,6 +90,9 @@ def random_batch(
             entropy_effect=0.1 * rng.normal(size=mask.shape),
             target_offset=0.1 * (group - 1.0),
         )
+        drift = batch.log_prob - old
+        # Near enough for some tokens to be within bounds, and far enough for others not to be.
+        return batch.replace(sampling_log_prob=old - drift, old_entropy=batch.entropy * np.exp(drift))
 
     return concatenate([rows(False), rows(True)]) if second_batch else rows(False)
 
@@ -125,9 +129,6 @@ def _filled(batch: TokenBatch, rule: UpdateRule) -> TokenBatch:
     entropy = batch.entropy
     known: dict[str, Callable[[], Any]] = {
         "clamped_entropy": lambda: entropy / 2,
-        # Near enough for some tokens to be within bounds, and far enough for others not to be.
-        "old_entropy": lambda: entropy * np.exp(batch.log_prob - batch.old_log_prob),
-        "sampling_log_prob": lambda: 2 * batch.old_log_prob - batch.log_prob,
         "state": lambda: np.arange(batch.mask.size).reshape(shape),
         "action": lambda: np.zeros(shape, dtype=int),
         "advantage": lambda: batch.reward - 0.5,

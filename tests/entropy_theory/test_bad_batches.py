@@ -112,7 +112,7 @@ def test_a_second_batch_without_right_answers_or_rows_is_a_step_of_the_base_rule
     assert (scores[12:] == 0).all()
     without = {k: v for k, v in options.items() if k != "base"}
     plain = rule.base
-    if name in ("clip-cov", "diverse-bonus", "repo"):  # whose base has the second batch
+    if name in ("clip-cov", "diverse-bonus", "repo", "sampler-correction"):  # whose base has the second
         plain = update_rules.get(name, **without, base="grpo")
     ordinary = batch.take_sequences(slice(0, 12))
     # Group sums in another order: a few roundings of terms of order 1.

@@ -19,7 +19,7 @@ def far_batch(seed):
     old = -0.02 - batch.old_log_prob ** 2
     return batch.replace(
         old_log_prob=old, log_prob=np.minimum(old + change, -1e-3),
-        sampling_log_prob=old + 0.3 * rng.normal(size=batch.mask.shape),
+        sampling_log_prob=np.minimum(old + 0.3 * rng.normal(size=batch.mask.shape), -1e-3),
         old_entropy=batch.entropy * np.exp(0.2 * rng.normal(size=batch.mask.shape)))
 
 
@@ -104,6 +104,24 @@ def bapo(p, target):
     return ppo(p, 1 - low, high - 1, dual=3.0)
 
 
+def fipo(p):
+    counted = torch.where(p.r > 4.0, 0.0, p.sg(p.d)) * p.mask
+    future = torch.zeros_like(counted)
+    for t in range(counted.shape[1]):
+        for k in range(t, counted.shape[1]):
+            future[:, t] += 0.5 ** ((k - t) / 2) * counted[:, k]
+    weight = future.exp().clamp(0.9, 1.2)
+    return torch.where(~p.up & (p.r > 1.5), weight.clamp(0.8, 1.0), weight) * ppo(p)
+
+
+def m2po(p, change, objective=None):
+    squares, kept = (p.sg(change) ** 2)[p.mask].sort().values, 0
+    while kept < len(squares) and squares[: kept + 1].mean() <= 0.04:
+        kept += 1
+    cutoff = squares[kept - 1] * (1 + 1e-9)
+    return (p.sg(change) ** 2 <= cutoff) * (ppo(p) if objective is None else objective)
+
+
 def corrected(weight):
     return lambda p: p.sg(weight(p)) * ppo(p)
 
@@ -151,6 +169,10 @@ PRINTED = {
     "dro": ("dro", {"beta": 0.3}, lambda p: p.a * p.log_pi - 0.15 * p.d ** 2),
     "erc": ("erc", {"beta_low": 0.1, "beta_high": 0.2},
             lambda p: torch.where((p.h / p.h_old > 0.9) & (p.h / p.h_old < 1.2), ppo(p), 0.0)),
+    "fipo": ("fipo", {"half_life": 2.0, "clip_low": 0.1, "safe_ratio": 1.5, "limit": 4.0}, fipo),
+    "m2po": ("m2po", {}, lambda p: m2po(p, p.old - p.mu)),
+    "m2po-current": ("m2po", {"above": "current", "base": update_rules.get(
+        "grpo", clip_low=np.inf, clip_high=np.inf)}, lambda p: m2po(p, p.d_mu, ppo(p, np.inf, np.inf))),
     "tis": ("sampler-correction", {"high": 1.2}, corrected(lambda p: p.rho.clamp(max=1.2))),
     "tis-current": ("sampler-correction", {"low": 0.8, "above": "current"},
                     corrected(lambda p: p.r_mu.clamp(0.8, 2))),

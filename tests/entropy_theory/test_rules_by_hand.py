@@ -11,7 +11,7 @@ from entropy_theory.verification.rule_batches import random_batch
 from tests.tolerances import SAME_STEP
 
 OFF_POLICY = ("cispo", "sapo", "dppo", "vespo", "gmpo", "ce-gppo", "bapo", "topr", "aspo", "dcpo", "dro",
-              "erc")
+              "erc", "fipo")
 
 
 def on_policy(seed):
@@ -178,7 +178,9 @@ def test_what_would_do_nothing_is_said():
         (get("kl-cov", ratio=0.0), "selects nothing"),
         (get("kl-cov", coefficient=0.0), "is its base rule"),
         (get("clip-higher"), "never clips"), (get("dro"), "no penalty"), (get("erc"), "never clips"),
-        *((get(name), "is GRPO where") for name in OFF_POLICY if name not in ("dro", "erc")),
+        (get("fipo"), "weighs all tokens alike"),
+        *((get(name), "is GRPO where") for name in OFF_POLICY
+          if name not in ("dro", "erc", "fipo")),
         (get("gspo", dual_clip=3.0), "dual_clip of 'gspo' never binds"),
         (get("entropy-bonus", base=get("clip-higher", dual_clip=3.0)), "dual_clip"),
         (get("aepo", temperature_high=1.0), "cannot raise entropy"),

@@ -72,6 +72,18 @@ VARIANTS = [
     ("lp-reg", {"share": 0.4}),
     ("aent", {}),
     ("aent", {"adaptive": False, "removed_fraction": 0.2, "prompt_gain": 0.2}),
+    ("reference-kl", {"estimator": "abs"}),
+    ("cispo", {"clip_low": 0.2, "clip_high": 0.2, "anchor": "sampling"}),
+    ("sapo", {}),
+    ("dppo", {"kind": "kl", "delta_low": 0.05, "delta_high": 0.05}),
+    ("dppo", {"two_sided": True, "delta_low": 0.1, "delta_high": 0.1, "anchor": "sampling"}),
+    ("vespo", {}), ("gmpo", {}), ("ce-gppo", {}), ("bapo", {"target": 1.5}), ("topr", {}),
+    ("topr", {"level": "token", "anchor": "sampling"}), ("aspo", {}), ("dcpo", {}), ("dro", {}),
+    ("erc", {"beta_low": 0.2, "beta_high": 0.2}), ("fipo", {"half_life": 2.0, "limit": 1.5}),
+    ("m2po", {}), ("m2po", {"above": "current", "threshold": 0.02}),
+    ("sampler-correction", {"kind": "token-mask"}),
+    ("sampler-correction", {"kind": "sequence-truncate", "reject": "geometric"}),
+    ("sampler-correction", {"kind": "none", "off_policy_threshold": 0.1, "base": "aepo"}),
 ]
 
 

@@ -99,7 +99,8 @@ DAILY: Cases = {
 }
 OPTIONS = {"aent": {"warm_up_steps": 0, "removed_fraction": 0.4},
            "clip-cov": {"ratio": 0.2, "lower": 0.05},
-           "kl-cov": {"ratio": 0.2}, "entropy-bonus": {"target": 2.0}, "aepo": CONTROLLED}
+           "kl-cov": {"ratio": 0.2}, "entropy-bonus": {"target": 2.0}, "aepo": CONTROLLED,
+           "erc": {"beta_low": 0.2, "beta_high": 0.2}}
 """With which rules do something on a handful of tokens."""
 CASES: Cases = {
     **{name: (name, OPTIONS.get(name, {}), TWICE) for name in update_rules.RULES

@@ -10,6 +10,7 @@ from tests.llm_bridge.language_models import low_digit
 SMALL = {"clip-cov": {"ratio": 0.2, "lower": 0.05}, "kl-cov": {"ratio": 0.2},
          "gspo": {"clip_low": 0.1, "clip_high": 0.1}, "dppo": {"delta_low": 0.05, "delta_high": 0.05},
          "erc": {"beta_low": 0.1, "beta_high": 0.1}, "bapo": {"target": 1.1},
+         "m2po": {"above": "current", "threshold": 0.01},
          "sampler-correction": {"above": "current", "high": 1.1, "off_policy_threshold": 0.1}}
 """Options with which a rule acts on 24 tokens, and at a second large step on them."""
 

@@ -59,6 +59,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
              "target": 1.0},
     "dcpo": {"clip_low": 0.01, "clip_high": 0.01}, "dro": {"beta": 2.0},
     "erc": {"beta_low": 0.01, "beta_high": 0.01},
+    "fipo": {"clip_low": 0.5, "clip_high": 0.5}, "m2po": {"above": "current", "threshold": 1e-4},
     "sampler-correction": {"above": "current", "low": 0.95, "high": 1.05},
     "aent": {"coefficient": 0.1, "removed_fraction": 0.4, "warm_up_steps": 5, "coefficient_high": 0.3},
     "repo": {"beta": 0.3}, "repo-r": {"zeta": 0.2},

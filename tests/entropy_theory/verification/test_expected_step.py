@@ -44,6 +44,11 @@ SAID = {
     "steer": [ELSEWHERE.format("7e-03"), *OF_PROMPT[1:]],
     "unlikeliness": [ELSEWHERE.format("2e-02"), *OF_PROMPT[1:]],
     "w-reinforce": [REWARD, OF_PROMPT[0], FREE[0], CLIP],
+    **{name: [REWARD, "off-policy too", PROMPT, "no clip"] for name in ("cispo", "sapo", "ce-gppo")},
+    **{name: [REWARD, BIASED, PROMPT, "no clip"] for name in ("vespo", "topr", "dro")},
+    **{name: [REWARD, *OF_PROMPT] for name in ("dppo", "gmpo", "erc", "m2po", "sampler-correction")},
+    **{name: [REWARD, "off-policy too", PROMPT, DUAL] for name in ("bapo", "dcpo")},
+    **{name: [REWARD, BIASED, PROMPT, CLIP] for name in ("aspo", "fipo")},
 }
 
 
