@@ -86,7 +86,7 @@ OPTIONS: dict[str, Option] = {
            "the rule entropy-bonus with a target: its coefficient acts on the policy whose entropy was "
            "measured, TRL's a step later (docs/departures.md)"),
     **_all(TRANSLATED, "top_entropy_quantile",
-           "the rule top-entropy, by a quantile of the whole step; beside an entropy bonus it is refused"),
+           "the rule top-entropy, by a quantile of the whole step; refused beside an entropy bonus"),
     **_refused("drops sequences behind the rule's back: write a rule that does",
                off_policy_mask_threshold=(None,)),
     **_refused(
