@@ -8,7 +8,10 @@ from entropy_theory.token_batch import TokenBatch
 from tests.llm_bridge.language_models import low_digit
 
 SMALL = {"clip-cov": {"ratio": 0.2, "lower": 0.05}, "kl-cov": {"ratio": 0.2},
-         "gspo": {"clip_low": 0.1, "clip_high": 0.1}}
+         "gspo": {"clip_low": 0.1, "clip_high": 0.1}, "lp-reg": {"share": 0.5},
+         "stare": {"share": 0.3, "target": 9.0}, "repo": {"beta": 0.3}, "repo-r": {"zeta": 0.2},
+         "entropic": {"target": 0.5, "threshold": 0.3}, "entrocraft": {"entropy_high": 0.61},
+         "top-entropy": {"share": 0.5}}
 """Options with which a rule acts on 24 tokens, and at a second large step on them."""
 
 
