@@ -74,6 +74,8 @@ def _lacking(rule: UpdateRule) -> str:
     elif verl_rules.needs_whole_batch(rule):
         why = ("it takes statistics over the whole mini-batch, and SkyRL shows a policy loss one "
                "micro-batch of one rank (as to its own Clip-Cov and KL-Cov, pull request 251)")
+    elif rule.coefficient_controller() is not None:
+        why = "its coefficient is adapted by entropies, which SkyRL does not show to a policy loss"
     elif "step" in rule.needs.reads:
         why = "it reads the number of the optimizer step, which SkyRL does not tell a policy loss"
     elif not _is_proportional(rule):

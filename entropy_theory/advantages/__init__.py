@@ -36,6 +36,12 @@ from entropy_theory.advantages.estimators import (
     signed,
     without_signal,
 )
+from entropy_theory.advantages.given import (
+    above_greedy,
+    decoupled,
+    generalized,
+    optimal_token_baseline,
+)
 from entropy_theory.advantages.ranked import above_quantile, best_of_k, best_over_second, pass_at_k
 from entropy_theory.array_types import Array, TokenColumn, TokenMask
 from entropy_theory.support.user_errors import check_choice
@@ -45,6 +51,7 @@ __all__ = [
     "COUNTING",
     "ESTIMATORS",
     "PARAMETERS",
+    "above_greedy",
     "above_length_weighted",
     "above_quantile",
     "batch_normalized",
@@ -52,9 +59,11 @@ __all__ = [
     "best_over_second",
     "check_estimator",
     "check_listing",
+    "decoupled",
     "equal_reward_groups",
     "estimate",
     "expected_group_normalized",
+    "generalized",
     "group_centered",
     "group_centered_batch_normalized",
     "group_largest",
@@ -63,6 +72,7 @@ __all__ = [
     "group_normalized",
     "leave_one_out",
     "max_likelihood",
+    "optimal_token_baseline",
     "overlong_penalty",
     "pass_at_k",
     "reward",

@@ -65,6 +65,10 @@ class Groups:
         self._safe_total = xp.where(total > 0, total, xp.ones_like(total))
         self.size = self._sum(xp.astype(present, self._weight.dtype))
 
+    def total(self, column: Array) -> Array:
+        """Sum of [..., sequences, 1] over the rows of each row's group, each counted once."""
+        return self._sum(self._xp.where(self._present, column, self._xp.zeros_like(column)))
+
     def mean(self, column: Array) -> Array:
         """Weighted mean of each row's group."""
         value = self._value(column)

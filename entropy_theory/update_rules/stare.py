@@ -1,7 +1,7 @@
 """STARE: the least likely tokens of good answers count more while entropy is low (arXiv 2606.19236).
 
-    A <- W A on the share P of tokens with A > 0 that have the largest surprisal,   W = 1 + c
-    A <- M A on the same share of those with A < 0 (variant C2),                    M = 1 - c
+    score x W on the share P of tokens with A > 0 that have the largest surprisal,   W = 1 + c
+    score x M on the same share of those with A < 0 (variant C2),                    M = 1 - c
 
 while the mean entropy is below the target; at or above it the rule is its base. The authors' code
 (hp-luo/STARE) has P .1, c .1, target .3 and, adapted, W + .01 sign(target - H) within [1, 1.5]: option
@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from entropy_theory import rounding
-from entropy_theory.array_types import Array, TokenColumn
+from entropy_theory.array_types import TokenColumn
 from entropy_theory.controllers import TargetEntropyCoefficient, check_finite
 from entropy_theory.policy import namespace
 from entropy_theory.token_batch import TokenBatch, masked_sum, mean_entropy
@@ -60,27 +60,28 @@ class Stare(PolicyShaped):
     def coefficient_controller(self) -> Any | None:
         return self._only_controller(self._loop() if self.coefficient_step else None)
 
-    def _shape(self, batch: TokenBatch, advantage: TokenColumn) -> TokenColumn:
-        xp = namespace(advantage)
+    def advantages(self, batch: TokenBatch) -> TokenColumn:
+        """Return the base rule's: a token's whole score is reweighted, not its advantage."""
+        return self.base.advantages(batch)
+
+    def _prepare(self, batch: TokenBatch) -> TokenBatch:
+        xp, advantage = namespace(batch.log_prob), self.base.advantages(batch)
         log_prob = self._log_prob(batch)
         clear = selection.rounding_of(batch, advantage)
         rounded = selection.rounding_of(batch, log_prob) * xp.ones_like(log_prob)
-        strength = self._strength(batch)
-        for sign in (1, -1) if self.both else (1,):
+        signs = xp.zeros_like(log_prob)
+        for sign in (1.0, -1.0) if self.both else (1.0,):
             candidates = batch.is_ordinary & (sign * advantage > clear)
             count = masked_sum(xp.ones_like(log_prob), candidates)
             chosen = selection.largest(
                 batch, -log_prob, candidates, xp.ceil(self.share * count - 1e-9), rounded)
-            advantage = xp.where(chosen, (1 + sign * strength) * advantage, advantage)
-        return advantage
+            signs = xp.where(chosen, xp.full_like(signs, sign), signs)
+        below = ~rounding.at_least(mean_entropy(batch)[..., None, None], self.target)
+        gate = xp.where(below & batch.mask, xp.ones_like(signs), xp.zeros_like(signs))
+        return self.base.prepare(batch).with_prepared(**{"stare.sign": signs, "stare.gate": gate})
 
-    def _strength(self, batch: TokenBatch) -> Array:
+    def _scores(self, batch: TokenBatch) -> TokenColumn:
+        strength: Any = self.coefficient * batch.prepared["stare.gate"]
         if batch.coefficient is not None and self.coefficient_step:
-            return batch.coefficient
-        entropy = mean_entropy(batch)[..., None, None]
-        xp = namespace(entropy)
-        below = ~rounding.at_least(entropy, self.target)
-        return xp.where(below, xp.full_like(entropy, self.coefficient), xp.zeros_like(entropy))
-
-    def _prepare(self, batch: TokenBatch) -> TokenBatch:
-        return self._reshaped(batch)
+            strength = batch.coefficient
+        return self.base.scores(batch) * (1 + strength * batch.prepared["stare.sign"])

@@ -90,6 +90,6 @@ def _panel(
 
 def legend() -> Iterable[str]:
     """Yield sentences that say how to read the pictures."""
-    yield ("The picture has the coefficient of a token, from -3 to 3, against its ratio (0 to 3) and against "
-           "its probability (0 to 1).")
+    yield ("The picture has the coefficient of a token, from -3 to 3, against its ratio (0 to 3) and "
+           "against its probability (0 to 1).")
     yield "A full line is of advantage 1, a dashed one of advantage -1."

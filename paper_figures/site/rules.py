@@ -34,11 +34,12 @@ def pages(names: Iterable[str] = tuple(RULES)) -> dict[str, str]:
     hidden = "\n".join(chosen)
     index = "\n".join([
         "# Map of losses", "",
-        "Every loss here is one update rule, which turns a batch of tokens into one coefficient per token. "
+        "Every loss here is one update rule, which turns a batch of tokens into one coefficient per "
+        "token. "
         "The same code runs in the simulator and in the loss of a language model. "
         "`update_rules.get(NAME, option=value)` makes a rule, and `combine` adds rules. Columns:", "",
-        f"- picture: {' '.join(loss_pictures.legend())} Both are drawn from the rule's own code. Rules that "
-        "judge rewards or whole listings have none.",
+        f"- picture: {' '.join(loss_pictures.legend())} Both are drawn from the rule's own code. Rules "
+        "that judge rewards or whole listings have none.",
         "- falls: the share of random policies at which the rule's expected step lowers entropy, to first "
         "order.",
         "- × GRPO: the mean change of entropy over that of plain GRPO.",

@@ -189,3 +189,59 @@ def test_what_an_estimator_cannot_do_is_refused():
             ("pass-at-k", 1, "at least 2"), ("best-of-k", 2.5, "at least 2")):
         with pytest.raises(ValueError, match=message):
             update_rules.get("grpo", estimator=name, estimator_parameter=parameter)
+
+
+def rows_of(mask, reward, **columns):
+    mask = np.array(mask, dtype=bool)
+    ones = np.ones(mask.shape)
+    return TokenBatch(**{
+        "log_prob": -ones, "old_log_prob": -ones, "mask": mask, "weight": ones / mask.sum(),
+        "reward": column_of(reward) * ones, **columns})
+
+
+def column_of(values):
+    return np.array(values, dtype=float)[:, None]
+
+
+def test_a_critic_s_advantages_go_back_from_the_last_token():
+    """Tokens 1, 2 and 4 of a row whose third is none of the policy's; the reward comes with the last."""
+    batch = rows_of([[1, 1, 0, 1]], [2.0])
+    values = np.array([[0.5, 0.2, 9.0, 1.0]])
+    deltas = [0.9 * 0.2 - 0.5, 0.9 * 1.0 - 0.2, 2.0 - 1.0]
+    expected = [deltas[0] + 0.72 * (deltas[1] + 0.72 * deltas[2]), deltas[1] + 0.72 * deltas[2], 0,
+                deltas[2]]
+    for rows in (batch, to_torch(batch)):
+        found = advantages.generalized(
+            rows, rows.mask, values=values if rows is batch else to_torch(rows_of(
+                [[1, 1, 0, 1]], [2.0], advantage=values)).advantage, discount=0.9, decay=0.8)
+        np.testing.assert_allclose(found, [expected], rtol=ROUNDING)
+
+
+def test_a_greedy_answer_is_a_baseline():
+    batch = rows_of([[1, 1], [1, 0]], [1.0, 0.3])
+    found = advantages.above_greedy(batch, batch.mask, greedy=0 * batch.reward + 0.3)
+    np.testing.assert_allclose(found, [[0.7, 0.7], [0.0, 0.0]], atol=ROUNDING)
+
+
+def test_the_optimal_baseline_weighs_by_the_gradients_so_far():
+    """The second answer's tokens begin at the second place; the third of the first has no partner."""
+    log_prob = np.log([[0.5, 0.5, 0.5], [1.0, 0.2, 0.6]])
+    batch = rows_of([[1, 1, 1], [0, 1, 1]], [1.0, 0.0], old_log_prob=log_prob)
+    squares = np.array([[0.3, 0.4, 0.3], [0.0, 0.2, 0.5]])
+    first = [0.3, 0.7]
+    second = [1 - 0.4 + 0.2, 1 - 0.4 + 0.2 + 1 - 1.2 + 0.5]
+    base = [first[0] / (first[0] + second[0]), first[1] / (first[1] + second[1])]
+    found = advantages.optimal_token_baseline(batch, batch.mask, squares=squares)
+    expected = [[1 - base[0], 1 - base[1], 1], [0, -base[0], -base[1]]]
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_rewards_are_normalized_one_by_one_before_they_are_added():
+    batch = batch_of(drawn(0))
+    several = [batch_of(drawn(seed)).reward for seed in (1, 2)]
+    found = advantages.decoupled(batch, batch.mask, rewards=several, weights=[1.0, 0.5])
+    parts = [advantages.group_normalized(batch.replace(reward=reward), batch.mask) for reward in several]
+    total = parts[0] + 0.5 * parts[1]
+    np.testing.assert_allclose(found, (total - total.mean()) / total.std(), rtol=1e-12)
+    with pytest.raises(ValueError, match="2 rewards and 1 weights"):
+        advantages.decoupled(batch, batch.mask, rewards=several, weights=[1.0])

@@ -11,7 +11,10 @@ SMALL = {"clip-cov": {"ratio": 0.2, "lower": 0.05}, "kl-cov": {"ratio": 0.2},
          "gspo": {"clip_low": 0.1, "clip_high": 0.1}, "dppo": {"delta_low": 0.05, "delta_high": 0.05},
          "erc": {"beta_low": 0.1, "beta_high": 0.1}, "bapo": {"target": 1.1},
          "m2po": {"above": "current", "threshold": 0.01},
-         "sampler-correction": {"above": "current", "high": 1.1, "off_policy_threshold": 0.1}}
+         "sampler-correction": {"above": "current", "high": 1.1, "off_policy_threshold": 0.1},
+         "lp-reg": {"share": 0.5}, "stare": {"share": 0.3, "target": 9.0}, "repo": {"beta": 0.3},
+         "repo-r": {"zeta": 0.2}, "entropic": {"target": 0.5, "threshold": 0.3},
+         "entrocraft": {"entropy_high": 0.61}, "top-entropy": {"share": 0.5}}
 """Options with which a rule acts on 24 tokens, and at a second large step on them."""
 
 

@@ -17,6 +17,7 @@ pytest.importorskip("verl")
 import torch
 from verl.trainer.config import AlgoConfig
 from verl.trainer.ppo.core_algos import get_adv_estimator_fn
+from verl.utils.torch_functional import masked_whiten
 
 from entropy_theory import advantages
 from entropy_theory.token_batch import TokenBatch
@@ -73,7 +74,7 @@ def completions(seed: int, *, sizes=SIZES, lengths=None, masked: int = 0) -> Com
 def theirs(name: str, batch: Completions, **options) -> torch.Tensor:
     """verl's advantages, [sequences, positions]; the reward is at the last position, as a trainer's."""
     rewards = torch.zeros(batch.mask.shape, dtype=torch.float64)
-    last = (batch.mask.sum(1) - 1).clamp(min=0)
+    last = (batch.mask * torch.arange(POSITIONS)).amax(1)
     rewards[torch.arange(len(last)), last] = batch.reward
     return get_adv_estimator_fn(name)(
         token_level_rewards=rewards, response_mask=batch.mask.double(), index=batch.group.numpy(),
@@ -155,7 +156,98 @@ def whitening(variance: torch.Tensor, tokens: int) -> torch.Tensor:
     return torch.sqrt(variance / (variance * tokens / (tokens - 1) + WHITENING_CONSTANT))
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_opo_is_verl_s(seed):
+    batch = completions(seed)
+    same(ours("opo", batch), theirs("opo", batch))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_margin_of_the_best_is_verl_s_but_for_its_constant(seed):
+    batch = completions(seed)
+    deviation = torch.stack([batch.reward[batch.group == group].std() for group in batch.group])
+    expected = ours("best-over-second", batch, ddof=1) * (deviation / (deviation + CONSTANT))[:, None]
+    found = theirs("grpo_passk", batch)
+    torch.testing.assert_close(found, expected, rtol=0, atol=ROUNDING / batch.smallest_deviation()**2)
+
+
+def given(name: str, batch: Completions, **columns) -> torch.Tensor:
+    """The advantages of `advantages.given`, [sequences, positions], 0 outside the mask."""
+    shape = batch.mask.shape
+    log_prob = columns.pop("log_prob", torch.zeros(shape, dtype=torch.float64))
+    rows = TokenBatch(
+        log_prob=log_prob, old_log_prob=log_prob, mask=batch.mask,
+        reward=batch.reward[:, None].expand(shape).contiguous(),
+        weight=torch.full(shape, 1 / ROWS, dtype=torch.float64),
+        group=batch.group[:, None].expand(shape).contiguous())
+    return torch.where(batch.mask, getattr(advantages, name)(rows, batch.mask, **columns), 0.0)
+
+
+@pytest.mark.parametrize("name", ["optimal_token_baseline", "tir_optimal_token_baseline"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_optimal_token_baseline_is_verl_s_but_for_its_constant(name, seed):
+    """1e-8 beside the sum of norms, the least of which is .01 here. The second estimator counts the
+    answer's own tokens: of one with holes in its mask, those that are left."""
+    batch = completions(seed)
+    generator = torch.Generator().manual_seed(seed)
+    probability = 0.1 + 0.8 * torch.rand(batch.mask.shape, generator=generator, dtype=torch.float64)
+    squares = probability**2 + (1 - probability) ** 2 / 9
+    if name.startswith("tir"):
+        batch.mask[:, 1] = False
+        batch = dataclasses.replace(batch, mask=batch.mask | (torch.arange(POSITIONS) == 0))
+    found = theirs(name, batch, old_log_probs=probability.log(), sum_pi_squared=squares)
+    found = found[0] if isinstance(found, tuple) else found
+    expected = given("optimal_token_baseline", batch, squares=squares, log_prob=probability.log())
+    torch.testing.assert_close(found, expected, rtol=0, atol=2e-6)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_remax_is_verl_s(seed):
+    batch = completions(seed)
+    greedy = torch.linspace(0, 1, ROWS, dtype=torch.float64)
+    rewards = torch.zeros(batch.mask.shape, dtype=torch.float64)
+    rewards[torch.arange(ROWS), batch.mask.sum(1) - 1] = batch.reward
+    found = get_adv_estimator_fn("remax")(
+        token_level_rewards=rewards, reward_baselines=greedy, response_mask=batch.mask.double())[0]
+    same(given("above_greedy", batch, greedy=greedy[:, None].expand(batch.mask.shape)), found)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_generalized_advantages_are_verl_s_before_it_whitens_them(seed):
+    batch = completions(seed)
+    values = torch.rand(
+        batch.mask.shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    rewards = torch.zeros(batch.mask.shape, dtype=torch.float64)
+    rewards[torch.arange(ROWS), batch.mask.sum(1) - 1] = batch.reward
+    found = get_adv_estimator_fn("gae")(
+        token_level_rewards=rewards, values=values, response_mask=batch.mask.double(), gamma=0.9,
+        lam=0.7)[0]
+    mine = given("generalized", batch, values=values, discount=0.9, decay=0.7)
+    expected = masked_whiten(mine, batch.mask.double())
+    same(found[batch.mask], expected[batch.mask], divided_by=float(mine[batch.mask].std()))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_gdpo_of_one_reward_and_equal_lengths_is_verl_s(seed):
+    """But for its two constants, 1e-6 beside a group's deviation and N - 1 under the batch's."""
+    batch = completions(seed, lengths=torch.full((ROWS, 1), 4))
+    reward = batch.reward[:, None].expand(batch.mask.shape)
+    mine = given("decoupled", batch, rewards=[reward], ddof=1)
+    torch.testing.assert_close(
+        theirs("gdpo", batch), mine * (1 - 1 / (4 * ROWS)) ** 0.5, rtol=0, atol=1e-4)
+
+
 # ------------------------------------------------------------------------------------- departures
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_gpg_there_counts_answers_with_a_reward(seed):
+    """B / (B - M) here; there B over the number of rewards that are not 0, a quotient in float32."""
+    batch = completions(seed)
+    batch.reward[batch.group == 0] = 1.0
+    live, right = int((batch.group != 0).sum()), int(batch.reward.count_nonzero())
+    same(theirs("gpg", batch), ours("gpg", batch) * (live / right), beside=2.0**-22)
+    assert live != right or seed == 4  # where as many have a reward, by chance
 
 
 @pytest.mark.parametrize(("name", "estimator", "options", "masked", "low", "high"), [

@@ -24,6 +24,7 @@ FREE = ["no baseline: an answer is compared with no other",
         "no ratio: a score does not change as the policy moves away from the one that sampled"]
 ELSEWHERE = ("on-policy, its expected step is NOT along the gradient of expected reward, of c x entropy, "
              "of -c x KL to the reference, or of a sum of them ({} of it is something else)")
+DUAL = f"{CLIP}, and beyond a second bound where the advantage is negative (dual clip)"
 SAID = {
     "reinforce": [REWARD, BIASED, *FREE],
     "grpo": [REWARD, *OF_PROMPT], "gspo": [REWARD, *OF_PROMPT], "clip-higher": [REWARD, *OF_PROMPT],
