@@ -14,7 +14,8 @@ REMEDY = "run policy-entropy losses --update-record in the environment of make t
 WITHOUT_ENGINE = {
     **dict.fromkeys((
         "aspo", "bapo", "ce-gppo", "dcpo", "difficulty", "entrocraft", "entropic", "entropy-advantage",
-        "erc", "lp-reg", "repo", "repo-r", "stare", "steer", "w-reinforce"), "in its authors' code alone"),
+        "erc", "lp-reg", "repo", "repo-r", "stare", "steer", "w-reinforce"),
+        "in its authors' code alone"),
     "aent": "AReaL merged it after 1.0.4",
     "aepo": "its second batch is drawn by a trainer",
     "diverse-bonus": "of this package",
