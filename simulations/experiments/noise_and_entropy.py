@@ -160,7 +160,7 @@ def _pilot(
 
 def _trained(
     config: Config, seed: int, optimizer: str, starts: np.ndarray, features: np.ndarray,
-    rates: np.ndarray, progress: Progress, **lengths: int,
+    rates: np.ndarray, progress: Progress, **lengths: Any,
 ) -> np.ndarray:
     """The logits while training on coins and on the opposite ones: [2, records, *shape of starts].
 
