@@ -11,9 +11,10 @@ that results do not depend on how runs are blocked, over processes or in memory.
 
 where ``batch`` counts batches from 1, ``kind`` is 0 for ordinary and 1 for tempered rows (2 for a
 sampler's noise: `simulations.engine.sampler`), ``run`` the run's number (``Dynamics.first_run`` + its
-place), ``position`` the token's place in its response (0 for a bandit). The action drawn is the number of actions a with c_a <= u c_last, c being the running
-sum of the probabilities in the order of actions, added one by one: an action of probability 0 is
-never drawn, and a compiled loop that adds in the same order draws the same.
+place), ``position`` the token's place in its response (0 for a bandit). The action drawn is the number
+of actions a with c_a <= u c_last, c being the running sum of the probabilities in the order of actions,
+added one by one: an action of probability 0 is never drawn, and a compiled loop that adds in the same
+order draws the same.
 """
 
 from __future__ import annotations

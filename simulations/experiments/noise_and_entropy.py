@@ -45,8 +45,8 @@ class Config:
     n_actions: tuple[int, ...] = (4, 32)
     features: tuple[float, ...] = (0.0, 0.5, 4.0)
     """The number of shared parameters over that of the actions; 0: every logit is its own."""
-    scales: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
-    """The standard deviations of starting logits: larger ones are more peaked."""
+    relative_entropies: tuple[float, ...] = (0.05, 0.1, 0.2, 0.4, 0.7, 0.95)
+    """The entropies at the start, over log of the number of actions: smaller ones are more peaked."""
     step_lengths: tuple[float, ...] = (0.003, 0.03)
     """The root mean square move of the logits a step, nats."""
     n_starts: int = 8
@@ -59,14 +59,14 @@ class Config:
 
 
 PROFILES = {
-    "smoke": Config(n_actions=(4,), features=(0.0, 0.5), scales=(0.5, 4.0), n_starts=2, n_pairs=4,
-                    steps=30),
+    "smoke": Config(
+        n_actions=(4,), features=(0.0, 0.5), relative_entropies=(0.1, 0.95), n_starts=2, n_pairs=4,
+        steps=30),
     "default": Config(),
     "full": Config(n_actions=(4, 32, 128), n_starts=16, n_pairs=32),
 }
 OPTIMIZERS: dict[str, Optimizer] = {"sgd": Sgd(), "momentum": Sgd(momentum=0.9), "adam": Adam()}
 LONG_NAMES = {
-    "peakedness": "entropy at the start over log of the number of actions",
     "displacement": "mean square move of the centered logits over the run, nats squared",
     "change": "mean change of entropy over the run, nats",
     "error": "standard error of the change, over pairs of runs, nats",
@@ -84,12 +84,11 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
 def _cell(cell: tuple[Config, int, str, int, float], progress: Progress) -> xr.Dataset:
     config, seed, optimizer, n_actions, size = cell
     rng = np.random.default_rng((seed, n_actions))
-    shape = (len(config.scales), config.n_starts)
-    starts = np.array(config.scales)[:, None, None] * rng.normal(size=(*shape, n_actions))
+    starts = _starts(rng.normal(size=(config.n_starts, n_actions)), np.array(config.relative_entropies))
     parameters = np.eye(n_actions) if size == 0 else rng.normal(
         scale=(size * n_actions) ** -0.5, size=(n_actions, round(size * n_actions)))
     rates = config.step_lengths / _pilot(config, seed, optimizer, starts, parameters, progress)[..., None]
-    shape = (*shape, len(config.step_lengths), config.n_pairs)
+    shape = (*starts.shape[:2], len(config.step_lengths), config.n_pairs)
     before = np.broadcast_to(starts[:, :, None, None], (*shape, n_actions))
     after = _trained(
         config, seed, optimizer, before, parameters, np.broadcast_to(rates[..., None], shape), progress,
@@ -102,12 +101,22 @@ def _cell(cell: tuple[Config, int, str, int, float], progress: Progress) -> xr.D
     expected = entropy_change.of_noise(starts, noise)[..., None] * square
     by_start = changes.mean(axis=-1)
     names: dict[str, Any] = {
-        "scale": config.scales, "step_length": config.step_lengths}
+        "relative_entropy": config.relative_entropies, "step_length": config.step_lengths}
     return gridded(
         names, change=by_start.mean(axis=1), raised=(by_start > 0).mean(axis=1),
         error=np.sqrt(changes.var(axis=-1, ddof=1).mean(axis=1) / (config.n_starts * config.n_pairs)),
-        expected=expected.mean(axis=1), displacement=square.mean(axis=1),
-        peakedness=("scale", (entropy(starts) / np.log(n_actions)).mean(axis=1)))
+        expected=expected.mean(axis=1), displacement=square.mean(axis=1))
+
+
+def _starts(logits: np.ndarray, relative: np.ndarray) -> np.ndarray:
+    """Scale logits [starts, actions] to each entropy over log actions: [entropies, starts, actions]."""
+    low, high = np.full((2, len(relative), len(logits)), [[[-7.0]], [[7.0]]])  # of log scale
+    for _ in range(60):
+        middle = (low + high) / 2
+        found = entropy(np.exp(middle)[..., None] * logits) / np.log(logits.shape[-1])
+        is_flat = found > relative[:, None]
+        low, high = np.where(is_flat, middle, low), np.where(is_flat, high, middle)
+    return np.exp(low)[..., None] * logits
 
 
 def noise_of(optimizer: str, logits: np.ndarray, features: np.ndarray) -> np.ndarray:
@@ -135,7 +144,7 @@ def _pilot(
     config: Config, seed: int, optimizer: str, starts: np.ndarray, features: np.ndarray,
     progress: Progress,
 ) -> np.ndarray:
-    """The root mean square move of the centered logits a step, per unit learning rate: [scales, starts].
+    """The root mean square move of centered logits a step, per unit learning rate: [entropies, starts].
 
     That is of the later half of a few steps, too short to leave the start.
     """
@@ -151,7 +160,7 @@ def _pilot(
 
 def _trained(
     config: Config, seed: int, optimizer: str, starts: np.ndarray, features: np.ndarray,
-    rates: np.ndarray, progress: Progress, **lengths: int,
+    rates: np.ndarray, progress: Progress, **lengths: Any,
 ) -> np.ndarray:
     """The logits while training on coins and on the opposite ones: [2, records, *shape of starts].
 

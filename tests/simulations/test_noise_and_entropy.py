@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from entropy_theory import entropy_change
+from entropy_theory.policy import entropy
 from simulations.experiments import noise_and_entropy as experiment
 
 CONFIG = experiment.Config(
-    n_actions=(6,), features=(0.0, 0.5), scales=(0.5, 4.0), step_lengths=(0.002,), n_starts=3,
-    n_pairs=100, steps=60)
+    n_actions=(6,), features=(0.0, 0.5), relative_entropies=(0.2, 0.95), step_lengths=(0.002,),
+    n_starts=3, n_pairs=100, steps=60)
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +22,7 @@ def test_the_second_order_is_what_coins_do(found):
     mean square is that of its first steps. At every optimizer, alone and with shared parameters."""
     gap = np.abs(found.change - found.expected)
     assert (gap <= 4 * found.error + 0.1 * np.abs(found.expected)).all()
-    flat = found.sel(scale=0.5)
+    flat = found.sel(relative_entropy=0.95)
     assert (flat.change < -4 * flat.error).all(), "flat policies fall, whatever the optimizer"
     assert (flat.raised == 0).all()
 
@@ -44,6 +45,11 @@ def test_the_noise_of_each_optimizer_has_the_size_of_one():
     center = np.eye(4) - 1 / 4
     for shape in shapes.values():
         assert np.trace(center @ shape @ center) / 4 == pytest.approx(1)
+
+
+def test_starts_have_the_entropy_that_was_asked_for():
+    starts = experiment._starts(np.random.default_rng(0).normal(size=(3, 8)), np.array([0.05, 0.9]))
+    np.testing.assert_allclose(entropy(starts) / np.log(8), [[0.05] * 3, [0.9] * 3], rtol=1e-9)
 
 
 def test_opposite_coins_are_opposite_steps():
