@@ -185,7 +185,7 @@ def main(folder: Path, *ranks: int) -> None:
     prepare(folder)
     patiently()
     RolloutReplicaRegistry.register("vllm", lambda: None)  # of which there will be none
-    ray.init(num_cpus=32, num_gpus=2, include_dashboard=False, runtime_env={"env_vars": ON_RAY})
+    ray.init(num_cpus=32, num_gpus=sum(ranks), include_dashboard=False, runtime_env={"env_vars": ON_RAY})
     tq.init(configuration(folder, 1, "entropy-theory").transfer_queue)
     found = {count: run(configuration(folder, count, "entropy-theory", *RULE)) for count in ranks}
     torch.save(found, folder / "found.pt")
