@@ -145,8 +145,11 @@ def run(config: Any) -> dict[str, Any]:
     agents = manager.create(config=config, llm_client=Client(), teacher_client=None,
                             reward_loop_worker_handles=trainer.get_reward_handles())
     trainer.fit(agents)
-    return {"weights": trainer.actor_rollout_wg.weights(), "logs": logs,
-            "left": [key for part in (tq.kv_list() or {}).values() for key in part]}
+    found = {"weights": trainer.actor_rollout_wg.weights(), "logs": logs,
+             "left": [key for part in (tq.kv_list() or {}).values() for key in part]}
+    for worker in trainer.get_reward_handles():  # whose names the next run will want
+        ray.kill(worker)
+    return found
 
 
 RULE = (
