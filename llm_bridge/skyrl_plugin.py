@@ -69,8 +69,9 @@ def _lacking(rule: UpdateRule) -> str:
     elif verl_rules.compares_answers(rule):
         why = "it reads rewards and prompts, which SkyRL does not show to a policy loss"
     elif columns := sorted({*rule.needs.columns, *rule.needs.moves}):
-        why = (f"it reads {', '.join(columns)}, which SkyRL does not show to a policy loss (its pull "
-               "request 622 adds entropies to the loss behind it)")
+        why = f"it reads {', '.join(columns)}, which SkyRL does not show to a policy loss"
+        if "entropy" in columns:
+            why += " (its pull request 622 adds entropies to the loss behind it)"
     elif verl_rules.needs_whole_batch(rule):
         why = ("it takes statistics over the whole mini-batch, and SkyRL shows a policy loss one "
                "micro-batch of one rank (as to its own Clip-Cov and KL-Cov, pull request 251)")

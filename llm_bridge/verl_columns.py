@@ -71,7 +71,7 @@ def add_batch_columns(
     if {"rm_scores", "uid"}.issubset(present):
         scores = data.select("rm_scores").to_padded_tensor()["rm_scores"]
         data[COLUMN + "reward"] = scores.double().sum(1, keepdim=True)
-        ids = [_id_of(uid) for uid in data["uid"]]
+        ids = [_id_of(uid) for uid in listed(data["uid"])]
         data[COLUMN + "group"] = torch.tensor(ids, device=scores.device)[:, None]
     elif compares_answers(rule) or rule.controller() is not None:
         raise ValueError(
@@ -85,7 +85,7 @@ def add_batch_columns(
             f"'{PREFIX}{rule.name}' learns from a second batch, and this one has none: set {TRAINER}")
     if OFFSET in present:
         examples = [{OFFSET: offset, "prompt": uid}
-                    for offset, uid in zip(data[OFFSET], data["uid"], strict=True)]
+                    for offset, uid in zip(listed(data[OFFSET]), listed(data["uid"]), strict=True)]
         offsets = target_offsets(examples, rule)
         if offsets is not None:
             data[COLUMN + OFFSET] = offsets.to(data["advantages"].device)[:, None]
@@ -186,6 +186,11 @@ def ordinary(data: Any) -> torch.Tensor:
 def names_of(data: Any) -> list[str]:
     """Return the names of what a batch of verl holds; iterating over it would give rows."""
     return [str(name) for name in data.keys()]  # noqa: SIM118
+
+
+def listed(values: Any) -> list[Any]:
+    """Return what a batch of verl holds of each sequence, in whichever of its containers."""
+    return list(values.tolist() if hasattr(values, "tolist") else values)
 
 
 def _of_all_ranks(

@@ -44,6 +44,7 @@ from entropy_theory.support import results
 from entropy_theory.update_rules.rule import second_batch_options
 from llm_bridge import verl_coefficient
 from llm_bridge.trainer.columns import OFFSET
+from llm_bridge.verl_columns import listed
 from llm_bridge.verl_rules import PREFIX, TEMPERATURE, TEMPERED, rule_of
 
 SAMPLING = "second_batch_sampling"
@@ -201,9 +202,9 @@ class SecondBatchTrainer(PPOTrainerSync):
         names = ["entropy", "response_mask"]
         names += [OFFSET] * (self._controller.takes_target and OFFSET in (first.fields or ()))
         data = tq.kv_batch_get(keys=first.keys, partition_id=first.partition_id, select_fields=names)
-        offsets = torch.tensor([offset or 0.0 for offset in data.pop(OFFSET)]) if len(names) > 2 else None
+        offsets = listed(data.pop(OFFSET)) if OFFSET in names else [0.0] * len(first)
         padded = data.to_padded_tensor()
-        entropy = padded["entropy"] if offsets is None else padded["entropy"] - offsets[:, None]
+        entropy = padded["entropy"] - torch.tensor([offset or 0.0 for offset in offsets])[:, None]
         means = verl_coefficient.sequence_means(entropy, padded["response_mask"])
         ahead = minis * self.config.actor_rollout_ref.actor.ppo_epochs
         return verl_coefficient.chosen(

@@ -212,7 +212,8 @@ class RuleTrainingWorker(TrainingWorker):
                     f"was written with {WORKER} and the same rule, or start a new run"
                 )
             self._controller.load_state_dict(kept["coefficient"])
-            self._forecasts = kept.get("forecasts")
+            sums = kept.get("forecasts")
+            self._forecasts = None if sums is None else (sums[0], sums[1])
         return TrainingWorker.load_checkpoint(self, local_path, *arguments, **options)
 
     def _count_file(self, folder: str) -> Path:

@@ -145,8 +145,11 @@ def run(config: Any) -> dict[str, Any]:
     agents = manager.create(config=config, llm_client=Client(), teacher_client=None,
                             reward_loop_worker_handles=trainer.get_reward_handles())
     trainer.fit(agents)
-    return {"weights": trainer.actor_rollout_wg.weights(), "logs": logs,
-            "left": [key for part in (tq.kv_list() or {}).values() for key in part]}
+    found = {"weights": trainer.actor_rollout_wg.weights(), "logs": logs,
+             "left": [key for part in (tq.kv_list() or {}).values() for key in part]}
+    for worker in trainer.get_reward_handles():  # whose names the next run will want
+        ray.kill(worker)
+    return found
 
 
 RULE = (
@@ -185,7 +188,7 @@ def main(folder: Path, *ranks: int) -> None:
     prepare(folder)
     patiently()
     RolloutReplicaRegistry.register("vllm", lambda: None)  # of which there will be none
-    ray.init(num_cpus=32, num_gpus=2, include_dashboard=False, runtime_env={"env_vars": ON_RAY})
+    ray.init(num_cpus=32, num_gpus=sum(ranks), include_dashboard=False, runtime_env={"env_vars": ON_RAY})
     tq.init(configuration(folder, 1, "entropy-theory").transfer_queue)
     found = {count: run(configuration(folder, count, "entropy-theory", *RULE)) for count in ranks}
     torch.save(found, folder / "found.pt")

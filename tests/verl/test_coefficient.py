@@ -10,7 +10,7 @@ import torch
 from verl.utils import tensordict_utils
 
 import llm_bridge.verl_worker  # noqa: F401, as actor_rollout_ref.model.external_lib does
-from llm_bridge import verl_coefficient, verl_plugin
+from llm_bridge import verl_coefficient, verl_forecast, verl_plugin
 from llm_bridge.trainer import controllers
 from tests.verl.test_mini_batches import CLOSE, accumulate, make_worker
 from tests.verl.verl_batches import ROWS, engine_data, jagged, ours, random_batch
@@ -89,6 +89,25 @@ def test_a_resumed_run_goes_on_with_the_controller_s_state(group, tmp_path):
         with pytest.raises(ValueError, match=r"no state of the adapted coefficient.*start a new run"):
             make_worker(batches()[0], config, group).load_checkpoint(
                 str(tmp_path / folder), None, False)
+
+
+def test_forecasts_of_the_steps_before_a_checkpoint_reach_the_batch_after_it(
+        group, tmp_path, monkeypatch):
+    """A resumed run shows its controller what the uninterrupted one would."""
+    monkeypatch.setattr(verl_forecast, "check_engine", lambda engine: None)
+    config = ours("entropy-bonus", {"target": 0.8, "coefficient": 0.3, "hold": "forecast"},
+                  calculate_entropy=True)
+    worker, resumed = (make_worker(batches()[0], config, group) for _ in range(2))
+    worker._forecasts = (-0.01, 0.05)
+    worker.save_checkpoint(str(tmp_path), None, 2, None)
+    resumed.load_checkpoint(str(tmp_path), None, False)
+    assert resumed._forecasts == (-0.01, 0.05)
+    data = engine_data(batches()[0])
+    data["entropy"] = jagged(batches()[0].entropy, batches()[0].mask)
+    for one in (worker, resumed):
+        one._adapt(data.copy(), 1)
+        assert one._forecasts is None
+    assert worker._coefficient == resumed._coefficient != 0.3
 
 
 def test_sequences_without_a_response_token_are_not_observed(group):

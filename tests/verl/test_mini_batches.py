@@ -16,7 +16,7 @@ from verl.workers.engine_workers import ActorRolloutRefWorker, TrainingWorker
 from verl.workers.utils.losses import ppo_loss
 
 from entropy_theory.update_rules.clip_cov import ClipCov
-from llm_bridge import verl_plugin
+from llm_bridge import verl_columns, verl_plugin
 from tests.verl.verl_batches import (
     ROWS,
     Batch,
@@ -257,7 +257,7 @@ def test_the_worker_warns_of_a_rule_that_would_do_nothing(group, caplog):
     """KL-Cov with one optimizer step a batch: its penalty is flat at ratio 1."""
     import llm_bridge.verl_worker  # noqa: F401
 
-    verl_plugin._warn_once.cache_clear()
+    verl_columns._warn_once.cache_clear()
     batch = random_batch(5)
     for name, expected in (("kl-cov", True), ("clip-cov", False)):
         caplog.clear()

@@ -64,6 +64,9 @@ CASES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     "entropy-bonus, holds": (
         "entropy-bonus", {"target": 1.5, "coefficient": 0.1, **HOLDS, "prompt_gain": 0.1}, ENTROPY),
     "diverse-bonus, holds": ("diverse-bonus", {"target": 2.0, "coefficient": 0.1, **HOLDS}, [FORECAST]),
+    "aent, holds": (
+        "aent", {"adaptive": False, "target": 1.5, "coefficient": 0.1, "removed_fraction": 0.4, **HOLDS},
+        ENTROPY),
     "aepo, temperature, forecast": ("aepo", {"alpha": 0.7}, [FORECAST]),
 }
 TEMPERATURE = 0.7
