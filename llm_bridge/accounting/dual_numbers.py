@@ -3,35 +3,34 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
 from torch.autograd import forward_ad
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from llm_bridge.accounting.step_rows import Slope, StepRows
-from llm_bridge.head.token_statistics import TokenStatistics
-
 
 def derivatives(
     model: Any, modules: Sequence[torch.nn.Module], parameters: Sequence[torch.nn.Parameter],
-    rows: Sequence[StepRows], direction: Slope,
+    direction: Sequence[torch.Tensor], passes: Sequence[Callable[[], Any]],
+    names: Sequence[Iterable[str]],
 ) -> list[dict[str, torch.Tensor]]:
-    """Return the derivatives of the statistics named in ``StepRows.moved``, in evaluation mode.
+    """Return for each pass the derivatives of the statistics that are named, in evaluation mode.
 
     Args:
         model: the model in training.
         modules: all of its modules, whose modes are as they were after.
         parameters: those that the direction moves.
-        rows: rows of a step.
-        direction: one tensor for each of the parameters.
+        direction: a tensor for each of the parameters, of its shape.
+        passes: functions that make a forward pass and return its statistics.
+        names: the statistics' names, for each pass.
 
     Raises:
         NotImplementedError, RuntimeError: an operation of the model's has no forward mode.
     """
     place = {id(parameter): at for at, parameter in enumerate(parameters)}
-    passes = _Passes(model)
+    whole = _Passes(model)
     modes = [(module, module.training) for module in modules]
     try:
         # Nothing is kept for a backward pass, so that checkpointed layers need not be.
@@ -42,17 +41,16 @@ def derivatives(
             warnings.catch_warnings(),
         ):
             # torch's own formulas for some operations are scripts, which it warns of.
-            warnings.filterwarnings("ignore", ".*torch.jit.script", DeprecationWarning)
+            warnings.filterwarnings("ignore", ".*torch.jit.script")
             weights = {
                 name: forward_ad.make_dual(
-                    parameter.detach(), direction.parts[place[id(parameter)]].to(parameter.dtype))
-                for name, parameter in passes.named_parameters() if id(parameter) in place
+                    parameter.detach(), direction[place[id(parameter)]].to(parameter.dtype))
+                for name, parameter in whole.named_parameters() if id(parameter) in place
             }
-            found = torch.func.functional_call(
-                passes, weights, ([part.statistics for part in rows],), tie_weights=True)
+            found = torch.func.functional_call(whole, weights, (passes,), tie_weights=True)
             return [
-                {name: _tangent(getattr(seen, name)) for name in part.moved}
-                for part, seen in zip(rows, found, strict=True)
+                {name: _tangent(getattr(seen, name)) for name in named}
+                for named, seen in zip(names, found, strict=True)
             ]
     finally:
         for module, training in modes:
@@ -66,7 +64,7 @@ class _Passes(torch.nn.Module):
         super().__init__()
         self.model = model
 
-    def forward(self, passes: Sequence[Callable[[], TokenStatistics]]) -> list[TokenStatistics]:
+    def forward(self, passes: Sequence[Callable[[], Any]]) -> list[Any]:
         """Make passes through the model."""
         return [one() for one in passes]
 

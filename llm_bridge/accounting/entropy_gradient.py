@@ -279,7 +279,8 @@ class EntropyGradient:
         if not self._has_no_forward_mode:
             try:
                 return dual_numbers.derivatives(
-                    self.model, self._modules, self.parameters, rows, direction)
+                    self.model, self._modules, self.parameters, direction.parts,
+                    [part.statistics for part in rows], [part.moved for part in rows])
             except (NotImplementedError, RuntimeError) as error:
                 if isinstance(error, torch.OutOfMemoryError):
                     raise
