@@ -14,7 +14,7 @@ import itertools
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -142,16 +142,13 @@ def evaluate(
         "num_samples": 8, **options, "max_new_tokens": task.max_new_tokens, "stop": task.stop})
     ks, count = ks_of(ks, how.num_samples), how.num_samples
     started = time.monotonic()
-    identity = dataclasses.asdict(how)
-    del identity["stop"]  # the task's, with its prompts
-    store = ranks.agreed(lambda: SampleStore(keep if ranks.is_main() else None, {
-        "model": model_identity, "task": task.name, "reward": task.reward.__name__,
-        "prompts": results.config_key([task.prompts, task.answers, task.stop]),
-        "ends": models.end_token_ids(model, tokenizer), **identity,
-    }))
+    identity = {"model": model_identity, "ends": models.end_token_ids(model, tokenizer),
+                **_identity(task, how)}
+    store = ranks.agreed(lambda: SampleStore(keep if ranks.is_main() else None, identity))
     chunks = chunks_of(len(task.prompts), how)
     left = ranks.on_main(lambda: store.keep_whole(chunks))
-    if progress and ranks.is_main() and len(left) < len(chunks):
+    shown = progress and ranks.is_main()
+    if shown and len(left) < len(chunks):
         print(f"{keep} has {len(store.lines())} of {len(task.prompts) * count} completions already",
               file=sys.stderr)
     shared = ranks.agreed(lambda: _shared(model, tokenizer, task, how, starts=bool(left)))
@@ -160,19 +157,36 @@ def evaluate(
         return _draw_chunk(model, tokenizer, task, chunks[i], dataclasses.replace(
             how, seed=chunk_seed(how.seed, i)), shared)
 
-    together = ranks.count()
-    for start in rich.progress.track(
-        range(0, len(left), together), description="sampling",
-        console=rich.console.Console(stderr=True), disable=not (progress and ranks.is_main()),
-    ):
-        drawn = ranks.dealt_out(left[start : start + together], draw, everywhere=True)
-        ranks.on_main(functools.partial(store.append, [*itertools.chain(*drawn)]))
+    _draw_together(left, draw, store, shown=shown)
     return ranks.on_main(lambda: {
         "task": task.name, "prompts": len(task.prompts), "num_samples": count,
         **{name: getattr(how, name) for name in ("temperature", "top_p", "top_k")},
         **_measured(store.lines(), task, how, ks),
         "seconds": round(time.monotonic() - started, 2),
     })
+
+
+def _identity(task: tasks.Task, how: Drawing) -> dict[str, Any]:
+    """Return what samples depend on, beside the model."""
+    drawing = dataclasses.asdict(how)
+    del drawing["stop"]  # the task's, with its prompts
+    return {
+        "task": task.name, "reward": task.reward.__name__,
+        "prompts": results.config_key([task.prompts, task.answers, task.stop]), **drawing,
+    }
+
+
+def _draw_together(
+    left: Sequence[int], draw: Callable[[int], list[Line]], store: SampleStore, *, shown: bool
+) -> None:
+    """Draw the chunks, one a rank at a time, and have the main rank keep them."""
+    together = ranks.count()
+    for start in rich.progress.track(
+        range(0, len(left), together), description="sampling",
+        console=rich.console.Console(stderr=True), disable=not shown,
+    ):
+        drawn = ranks.dealt_out(left[start : start + together], draw, everywhere=True)
+        ranks.on_main(functools.partial(store.append, [*itertools.chain(*drawn)]))
 
 
 def _measured(

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
-import transformers
 
 from llm_bridge.commands.train import options_of_trl, task_of
 from llm_bridge.commands.train_config import Run
@@ -54,7 +53,7 @@ def plan(run: Run) -> str:
     second = config.tempered_fraction if rule.controller() is not None else 0.0
     completions = round(run.prompts * config.samples * (1 + second))
     rows = -(-completions // (world * config.micro_batches))
-    shape = shape_of(config.model)
+    shape = peak_memory.shape_of(config.model)
     estimate = f"not estimated, since no config.json of {config.model} is on this machine"
     if shape is not None:
         held = memory(
@@ -93,16 +92,6 @@ def _step_lines(run: Run, task: tasks.Task, completions: int, second: float) -> 
         if every:
             lines.append(f"  {name}: every {every} steps")
     return lines
-
-
-def shape_of(name: str) -> Any:
-    """Return the configuration of a model, or None where none is on this machine; nothing is fetched."""
-    if name in models.BUNDLED and name != "small-sums" and not (models.cache_folder() / name).is_dir():
-        return None
-    try:
-        return transformers.AutoConfig.from_pretrained(models.locate(name), local_files_only=True)
-    except OSError:
-        return None
 
 
 @contextlib.contextmanager

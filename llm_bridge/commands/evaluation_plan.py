@@ -13,7 +13,6 @@ import time
 from typing import Any
 
 from llm_bridge import evaluation
-from llm_bridge.commands.dry_run import shape_of
 from llm_bridge.data import benchmarks, models
 from llm_bridge.running import devices
 from llm_bridge.sampling import peak_memory, samplers, sampling
@@ -71,7 +70,7 @@ def _longest_prompt(config: EvaluateConfig, task: Any) -> int | None:
     """Return the tokens of the longest prompt, or None where prompts or tokenizer are not here."""
     import transformers
 
-    if task is None or shape_of(config.model) is None:
+    if task is None or peak_memory.shape_of(config.model) is None:
         return None
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(
@@ -94,7 +93,7 @@ def _engine(how: Drawing) -> bool:
 
 
 def _memory(config: EvaluateConfig, how: Drawing, prompts: int, prompt: int | None) -> str:
-    shape = shape_of(config.model)
+    shape = peak_memory.shape_of(config.model)
     if shape is None:
         return f"not computed, since no config.json of {config.model} is on this machine"
     device = "cpu" if config.device == "cpu" else "cuda"

@@ -6,7 +6,7 @@ import os
 from typing import Literal
 
 Device = Literal["auto", "cuda", "cpu"]
-"""auto: a GPU where there is one; cuda: a GPU, or an error."""
+"""Where something runs: auto is a GPU where there is one, cuda a GPU or an error."""
 
 
 def kind(asked: Device) -> str:

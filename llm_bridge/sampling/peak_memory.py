@@ -17,6 +17,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from llm_bridge.data import models
 from llm_bridge.data.models import cache_argument
 from llm_bridge.head import per_token
 from llm_bridge.sampling.samplers import static_cache
@@ -60,6 +61,16 @@ class Alive(TorchDispatchMode):
     def _freed(self, key: int, size: int) -> None:
         self._seen.discard(key)
         self.now -= size
+
+
+def shape_of(name: str) -> Any:
+    """Return the configuration of a model, or None where none is on this machine; nothing is fetched."""
+    if name in models.BUNDLED and name != "small-sums" and not (models.cache_folder() / name).is_dir():
+        return None
+    try:
+        return transformers.AutoConfig.from_pretrained(models.locate(name), local_files_only=True)
+    except OSError:
+        return None
 
 
 def meta_model(shape: Any, dtype: torch.dtype) -> Any:

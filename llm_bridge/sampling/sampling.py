@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import inspect
 import json
@@ -68,7 +69,8 @@ def sample(
     """Draw completions from pi^T = softmax(logits / T), token by token.
 
     Completions end at the model's end tokens (`models.end_token_ids`). Its other generation settings are
-    ignored; they and torch's global random state are left as they were.
+    ignored; they and torch's global random state are left as they were. The sampler vllm seeds Python's
+    and NumPy's random numbers too.
 
     Args:
         prompts: texts, tokenized as the tokenizer does by itself, special tokens included.
@@ -93,7 +95,6 @@ def sample(
     config.max_new_tokens, config.top_p, config.top_k = how.max_new_tokens, how.top_p, how.top_k
     encoded = tokenizer(prompts, return_tensors="pt", padding=True, padding_side="left")
     at_once = len(prompts) * how.num_samples if chosen.engine else how.batch_size
-    own_config, was_training = model.generation_config, model.training
     kept = shared if shared is not None else {}
     length = max(kept.get("length", 0), encoded.input_ids.shape[1] + how.max_new_tokens)
     capacity = max(kept.get("capacity", 0), largest_batch(len(prompts), how.num_samples, at_once))
@@ -101,28 +102,36 @@ def sample(
     with (
         faults.device_errors_named(faults.sampling_settings(at_once, how.max_new_tokens)),
         torch.random.fork_rng([model.device] if model.device.type == "cuda" else []), torch.no_grad(),
+        _generating(model, config),
     ):
         torch.manual_seed(how.seed)
-        # generate fills what a config leaves unset from the model's own.
-        model.generation_config = config
-        model.eval()
-        try:
-            _check_padding(model, encoded)
-            for rows, copies in rich.progress.track(
-                list(_batches(len(prompts), how.num_samples, at_once)), description="sampling",
-                console=rich.console.Console(stderr=True), disable=not progress,
-            ):
-                ids, mask = _cut(encoded, rows, model.device)
-                batch = samplers.PromptBatch(
-                    ids=ids, mask=mask, copies=copies, temperature=how.temperature, top_p=how.top_p,
-                    top_k=how.top_k, max_new_tokens=how.max_new_tokens, stop_ids=stop_ids,
-                    pad_id=tokenizer.pad_token_id, length=length, capacity=capacity, seed=how.seed)
-                parts.append(_sample_batch(model, tokenizer, chosen, batch, kept, how.batch_size) | {
-                    "prompts": [prompt for prompt in prompts[rows] for _ in range(copies)]})
-        finally:
-            model.generation_config = own_config
-            model.train(was_training)
+        _check_padding(model, encoded)
+        for rows, copies in rich.progress.track(
+            list(_batches(len(prompts), how.num_samples, at_once)), description="sampling",
+            console=rich.console.Console(stderr=True), disable=not progress,
+        ):
+            ids, mask = _cut(encoded, rows, model.device)
+            batch = samplers.PromptBatch(
+                ids=ids, mask=mask, copies=copies, temperature=how.temperature, top_p=how.top_p,
+                top_k=how.top_k, max_new_tokens=how.max_new_tokens, stop_ids=stop_ids,
+                pad_id=tokenizer.pad_token_id, length=length, capacity=capacity, seed=how.seed)
+            parts.append(_sample_batch(model, tokenizer, chosen, batch, kept, how.batch_size) | {
+                "prompts": [prompt for prompt in prompts[rows] for _ in range(copies)]})
     return _join(parts, tokenizer, how.temperature)
+
+
+@contextlib.contextmanager
+def _generating(model: Any, config: Any) -> Iterator[None]:
+    """Have a model in evaluation mode generate as ``config`` says, and leave it as it was."""
+    own_config, was_training = model.generation_config, model.training
+    # generate fills what a config leaves unset from the model's own.
+    model.generation_config = config
+    model.eval()
+    try:
+        yield
+    finally:
+        model.generation_config = own_config
+        model.train(was_training)
 
 
 def sample_command(config: SampleConfig) -> list[dict[str, Any]]:
