@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -74,7 +75,8 @@ def gap(case: Case, batches: int = BATCHES, rule: Options | None = None) -> floa
             on which nothing would be compared.
     """
     worst, silent = 0.0, 0
-    with in_float64():
+    with in_float64(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # engines warn as they are imported
         for seed in range(batches):
             batch = random_batch(seed, **case.drawn)
             expected, found = _theirs(case, batch), _ours(case, batch, rule or case.rule)
