@@ -21,7 +21,8 @@ place of verl's loss and lets a rule see the mini-batch of all ranks before it i
 ``kl-cov``, ``entropy-bonus``, ``entropy-advantage``, ``reference-kl`` and ``aent`` need it, and so does
 what adapts a coefficient (`verl_coefficient`). ``aent`` gets the logits for its clamped entropy from
 verl's FSDP engine, which hands them to the loss where top-k distillation is asked for. ``aepo``,
-``natural-gradient``, ``diverse-bonus`` and coefficients held by forecasts are refused, with the reason.
+``natural-gradient``, ``diverse-bonus``, coefficients held by forecasts and what compares the entropies of
+a whole mini-batch are refused, with the reason.
 With ``+actor_rollout_ref.actor.policy_loss.forecast_every=10`` the worker logs what every tenth step is
 to do to the entropy, and what it did (`verl_forecast`).
 
