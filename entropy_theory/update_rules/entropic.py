@@ -33,7 +33,7 @@ class Entropic(Modifier):
     target: float | None = 0.1
     """Mean token entropy to hold, nats; with None alpha is the constant ``coefficient``."""
     coefficient: float = 0.0
-    """alpha where there is no target."""
+    """The constant alpha where there is no target."""
     proportional: float = 1.0
     """K_p, per nat."""
     integral: float = 0.01
