@@ -40,8 +40,8 @@ def pages(names: Iterable[str] = tuple(RULES)) -> dict[str, str]:
         "`update_rules.get(NAME, option=value)` makes a rule, and `combine` adds rules. Columns:", "",
         f"- picture: {' '.join(loss_pictures.legend())} Both are drawn from the rule's own code. Rules "
         "that judge rewards or whole listings have none.",
-        "- falls: the share of random policies at which the rule's expected step lowers entropy, to first "
-        "order.",
+        "- falls: the share of random policies at which the rule's expected step lowers entropy, to "
+        "first order.",
         "- × GRPO: the mean change of entropy over that of plain GRPO.",
         "- off policy: whether the loss reads by how much a token's probability has moved since it was "
         "sampled. Without such a ratio every step is taken as the first one on its samples.",
