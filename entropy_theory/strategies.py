@@ -190,7 +190,6 @@ def token_batches(
     has_second = draw(st.booleans()) if second_batch is None else second_batch
     sequences = n_prompts * size
     token_reward = _graded_reward() if graded else st.sampled_from((0.0, 1.0))
-
     table = functools.partial(_drawn, draw)
 
     def rows(tempered: bool, first: int) -> TokenBatch:
@@ -202,17 +201,13 @@ def token_batches(
         reference = np.minimum(old + table(st.floats(-1, 1, allow_subnormal=False), *shape), 0.0)
         ids = np.arange(sequences)[:, None]
         temperature = draw(temperatures(0.5, 2.0)) if tempered else 1.0
-        reward = table(token_reward, sequences, 1)
-        entropy = table(st.floats(0, 5, allow_subnormal=False), *shape)
         return TokenBatch(
             log_prob=np.minimum(old + ratio, 0.0),
             old_log_prob=old,
-            sampling_log_prob=old,
-            reward=np.broadcast_to(reward, shape),
+            reward=np.broadcast_to(table(token_reward, sequences, 1), shape),
             mask=mask,
             weight=np.where(mask, 1 / mask.sum(), 0.0),
-            entropy=entropy,
-            old_entropy=entropy,
+            entropy=table(st.floats(0, 5, allow_subnormal=False), *shape),
             reference_log_prob=reference,
             sampling_temperature=np.full(shape, temperature),
             tempered=np.full(shape, tempered),
@@ -220,7 +215,8 @@ def token_batches(
             sequence=np.broadcast_to(first + ids, shape),
         )
 
-    return concatenate([rows(False, 0), rows(True, sequences)]) if has_second else rows(False, 0)
+    batch = concatenate([rows(False, 0), rows(True, sequences)]) if has_second else rows(False, 0)
+    return batch.replace(sampling_log_prob=batch.old_log_prob, old_entropy=batch.entropy)
 
 
 def _drawn(draw: DrawFn, entry: SearchStrategy[Any], *shape: int) -> np.ndarray:

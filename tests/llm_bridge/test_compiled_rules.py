@@ -18,6 +18,9 @@ CASES = {
     **{name: (name, SMALL.get(name, {})) for name in update_rules.RULES},
     "entropy-bonus, integral": ("entropy-bonus", {"target": 0.5}),
     "diverse-bonus, forecast": ("diverse-bonus", {"target": 0.5, "hold": "forecast"}),
+    # The old policy is drawn, and far from the model.
+    "erc": ("erc", {"beta_low": 1.0, "beta_high": 9.0}),
+    "vespo": ("vespo", {"power_positive": 0.1, "power_negative": 0.1}),
     "aent, forecast": ("aent", {"adaptive": False, "target": 0.5, "hold": "forecast"}),
 }
 del CASES["natural-gradient"]
