@@ -132,7 +132,9 @@ def noise_of(optimizer: str, logits: np.ndarray, features: np.ndarray) -> np.nda
     """
     covariance = features.T @ entropy_change.score_covariance(logits) @ features
     if optimizer == "adam":
-        root = np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1))
+        # (Parameters of actions that are never drawn do not move.)
+        square = np.maximum(np.diagonal(covariance, axis1=-2, axis2=-1), 0)
+        root = np.sqrt(square) + Adam().eps
         covariance = covariance / (root[..., :, None] * root[..., None, :])
     covariance = features @ covariance @ features.T
     n = logits.shape[-1]
