@@ -6,7 +6,9 @@ the optimizer makes of that of the scores (`score_covariance`, S):
 
 - *sgd* and *momentum* move shared parameters by F' S F, that is logits by K S K with K = F F';
 - *adam* divides each parameter by the root of its own mean square first, which makes the noise of rare
-  actions as large as that of likely ones: nearly isotropic.
+  actions as large as that of likely ones: nearly isotropic. That is of mean squares that have settled;
+  with actions that are drawn a few times a run they have not, and the forecast misses by up to half a nat
+  for each squared nat of displacement (32 actions, 200 steps).
 
 Two optimizers are compared at one length of steps: each run's learning rate is set so that its logits
 move by ``step_length`` a step, root mean square over actions, measured on a pilot of the same start. Runs
@@ -132,7 +134,9 @@ def noise_of(optimizer: str, logits: np.ndarray, features: np.ndarray) -> np.nda
     """
     covariance = features.T @ entropy_change.score_covariance(logits) @ features
     if optimizer == "adam":
-        root = np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1))
+        # (Parameters of actions that are never drawn do not move.)
+        square = np.maximum(np.diagonal(covariance, axis1=-2, axis2=-1), 0)
+        root = np.sqrt(square) + Adam().eps
         covariance = covariance / (root[..., :, None] * root[..., None, :])
     covariance = features @ covariance @ features.T
     n = logits.shape[-1]
