@@ -93,8 +93,11 @@ def test_what_another_engine_does_not_carry_is_told_and_all_else_is_there(here, 
         assert all("None" not in line for line in lost)
 
 
-# prime-rl has neither GRPO's clip nor its deviation.
-@pytest.mark.parametrize(("here", "there"), [*itertools.permutations([name for name in ENGINES if name != "prime-rl"], 2)])
+CLIPPING = [name for name in ENGINES if name != "prime-rl"]
+"""Engines with GRPO's clip and deviation."""
+
+
+@pytest.mark.parametrize(("here", "there"), [*itertools.permutations(CLIPPING, 2)])
 def test_a_recipe_that_all_have_goes_over_whole(here, there):
     rule = rule_options.from_table({
         "name": "sampler-correction", "kind": "token-truncate", "high": 4.0, "base": {
