@@ -30,8 +30,6 @@ from typing import Any
 import torch
 from torch.distributed.tensor import DTensor
 
-from llm_bridge.accounting.step_rows import Slope
-
 ADDENDS = ("gradient", "clipping", "load_balancing", "momentum", "weight_decay")
 READABLE = {torch.optim.SGD: "sgd", torch.optim.Adam: "adam", torch.optim.AdamW: "adam"}
 
@@ -105,7 +103,7 @@ class OptimizerStep:
 
     def __init__(
         self, optimizer: Any, parameters: Sequence[torch.nn.Parameter], *, clip: float = 1.0,
-        router: Slope | None = None,
+        router: Sequence[torch.Tensor] | None = None,
     ):
         plain = readable(optimizer)
         self._router = router
@@ -139,7 +137,7 @@ class OptimizerStep:
             before = None if start is None else start[place]
             scale, gradient, carried, decay = reader.read(before)
             unclipped = gradient / self._clip if self._clip > 0 else torch.zeros_like(gradient)
-            router = None if self._router is None else self._router.parts[place]
+            router = None if self._router is None else self._router[place]
             if router is not None:
                 unclipped = unclipped - router
             yield place, Addends(
