@@ -135,10 +135,9 @@ class Diagnostics(TrainerCallback):
         for hook, around in zip(HOOKS, (self._around_loss, self._around_score, self._around_rewards),
                                 strict=True):
             setattr(trainer, hook, around)
-        self._is_first = True
+        self._is_first, self._learning_rate = True, 0.0
         self._parts: list[dict[str, torch.Tensor]] = []
         self._reward: float | None = None
-        self._learning_rate = 0.0
         self._calls: list[Any] = []
         self._routers: list[Any] = []
         self._asks = forecast_every is not None or account_every > 0
