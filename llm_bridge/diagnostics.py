@@ -35,7 +35,7 @@ from __future__ import annotations
 import copy
 import logging
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 import numpy as np
@@ -138,19 +138,18 @@ class Diagnostics(TrainerCallback):
         for hook, around in zip(HOOKS, (self._around_loss, self._around_score, self._around_rewards),
                                 strict=True):
             setattr(trainer, hook, around)
-        self._is_first = True
+        self._is_first, self._learning_rate = True, 0.0
         self._parts: list[dict[str, torch.Tensor]] = []
         self._reward: float | None = None
-        self._learning_rate = 0.0
-        self._calls: list[Callable[[Any], TokenStatistics]] = []
-        self._routers: list[Callable[[], torch.Tensor] | None] = []
+        self._calls: list[Any] = []
+        self._routers: list[Any] = []
         self._asks = forecast_every is not None or account_every > 0
         # What is read after a step cannot be forecast before it.
         foretold = {"before": FORECAST_EVERY if forecast_every is None else forecast_every,
                     "after": account_every}[account_reads]
         self._accounts = None if not account_every + foretold else ScoredAccounts(
-            trainer, lambda: zip(self._parts, self._calls, self._routers, strict=True),
-            every=account_every, forecast_every=foretold, tokens=account_tokens, reads=account_reads,
+            trainer, self._seen, every=account_every, forecast_every=foretold, tokens=account_tokens,
+            reads=account_reads,
             sequences=quarter if account_sequences is None and not account_every else account_sequences)
         if self._accounts is not None:
             trainer.add_callback(self._accounts)
@@ -168,6 +167,9 @@ class Diagnostics(TrainerCallback):
             return performance.forecast(self.entropy, self.reward)
         except ValueError:
             return None
+
+    def _seen(self) -> Iterable[Any]:
+        return zip(self._parts, self._calls, self._routers, strict=True)
 
     # ------------------------------------------------------------------ around the trainer's methods
 

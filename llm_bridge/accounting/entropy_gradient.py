@@ -140,13 +140,6 @@ class EntropyGradient:
                 torch.zeros_like(working(p)) if p.grad is None else working(p.grad)
                 for p in self.parameters])
 
-    def averaged(self, total: Slope) -> Slope:
-        """Average over ranks what `left_by` found, as a step's gradient is; sharded, it is already."""
-        if not self._is_sharded:
-            total = self.whole(total)
-            total *= 1 / self._accelerator.num_processes
-        return total
-
     def whole(self, total: Slope) -> Slope:
         """Sum over ranks what `add_backward_pass` added up on each of them."""
         if self._accelerator.num_processes > 1:

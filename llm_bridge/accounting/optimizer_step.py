@@ -31,8 +31,6 @@ from typing import Any
 import torch
 from torch.distributed.tensor import DTensor
 
-from llm_bridge.accounting.step_rows import Slope
-
 ADDENDS = ("gradient", "clipping", "load_balancing", "momentum", "weight_decay")
 READABLE = {torch.optim.SGD: "sgd", torch.optim.Adam: "adam", torch.optim.AdamW: "adam"}
 CACHED, LAUNCHED = 2**16, 2**26
@@ -111,7 +109,7 @@ class OptimizerStep:
 
     def __init__(
         self, optimizer: Any, parameters: Sequence[torch.nn.Parameter], *, clip: float = 1.0,
-        router: Slope | None = None,
+        router: Sequence[torch.Tensor] | None = None,
     ):
         plain = readable(optimizer)
         self._router = router
@@ -167,7 +165,7 @@ class OptimizerStep:
         for rows in reader.rows():
             scale, gradient, carried, decay = reader.read(start, rows)
             unclipped = gradient / self._clip if self._clip > 0 else torch.zeros_like(gradient)
-            router = None if self._router is None else self._router.parts[place][rows]
+            router = None if self._router is None else self._router[place][rows]
             if router is not None:
                 unclipped = unclipped - router
             yield rows, Addends(

@@ -109,7 +109,8 @@ class StepAccountant:
         self._gradient, self._rows, self._clip = gradient, rows, clip
         self._measured = rows if measured is None else measured
         self._step = None if optimizer is None else OptimizerStep(
-            optimizer, gradient.parameters, clip=clip, router=router)
+            optimizer, gradient.parameters, clip=clip,
+            router=None if router is None else router.parts)
         self.keeps_weights = keeps_weights
         self._start = None
         if keeps_weights:

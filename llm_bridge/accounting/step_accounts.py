@@ -30,6 +30,7 @@ from llm_bridge.accounting.step_rows import (
     token_shares,
 )
 from llm_bridge.head.token_statistics import TokenStatistics
+from llm_bridge.running.sharding import is_sharded
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -229,8 +230,12 @@ class StepAccounts(TrainerCallback, abc.ABC):
         losses = [one.router for one in self.passes() if one.router is not None]
         if not losses:
             return None
-        return self.gradient.averaged(self.gradient.left_by(
-            lambda: [loss().backward() for loss in losses]))
+        found = self.gradient.left_by(lambda: [loss().backward() for loss in losses])
+        accelerator = self._trainer.accelerator
+        if not is_sharded(accelerator, self._trainer.model):  # else it is averaged over ranks already
+            found = self.gradient.whole(found)
+            found *= 1 / accelerator.num_processes
+        return found
 
     def _give(self, found: StepAccount | None) -> None:
         self.current = found
