@@ -194,9 +194,9 @@ def _config(kind: Any, arguments: list[str], prog: str) -> Any:
 
 def _like(path: Path) -> dict[str, Any]:
     """Return the options of a run that trains as another engine's recipe does, and print what that is."""
-    from entropy_theory import translation
-    from entropy_theory.translation.command import train_command, train_options
-    from entropy_theory.translation.files import options_of
+    from llm_bridge import translation
+    from llm_bridge.translation.command import train_command, train_options
+    from llm_bridge.translation.files import options_of
 
     given = options_of(path)
     found = translation.read(translation.recognized(given), given)

@@ -12,8 +12,7 @@ adds to TRL's log, at every optimizer step,
   at zero entropy;
 - with ``forecast_every``, at every N-th step, forecast (i'): what the step will do to the mean entropy,
   from the entropy's gradient and the optimizer's state. It costs one forward and one backward pass more,
-  on a quarter of the rows, and holds the entropy's gradient by one parameter at a time (that by all where
-  the trainer checkpoints layers or shards weights);
+  on a quarter of the rows, and mostly holds the entropy's gradient by one parameter at a time;
 - with ``account_every``, at every N-th step, the account of `llm_bridge.accounting` too, both sums so
   far and their correlation. Such a step costs three forward and two backward passes more, on the rows
   of ``account_sequences``, and with ``account_tokens`` a forward pass with dual numbers (about three
@@ -395,8 +394,7 @@ class Diagnostics(TrainerCallback):
                             **{name: columns[name] for name in STATISTICS}),
         )
         length = batch.mask.double().sum(-1, keepdim=True)
-        sequences = (length > 0).sum()
-        measure = torch.where(batch.mask, 1 / (length.clamp(min=1) * sequences), 0.0)
+        measure = torch.where(batch.mask, 1 / (length.clamp(min=1) * (length > 0).sum()), 0.0)
         change = forecast.mean_entropy_forecast(batch.state, contributions, measure)
         # Logits are divided by the temperature once in the gradient and once in the entropy.
         return float(change) * self._learning_rate / self._trainer.temperature**2

@@ -145,7 +145,7 @@ class StepForecast:
             self._per_unit = self._along(self._left_by(self._unit, shown), slope)
         self._parts = StepAccountant(
             self._gradient, [], self._engine.optimizer, seen=(self._entropy, slope),
-            keeps_weights=False).forecast_parts
+            keeps="slope").forecast_parts
 
     def _left_by(self, loss: Any, data: Any) -> Slope:
         """Return the gradient of a loss of verl's over a mini-batch."""

@@ -40,7 +40,7 @@ COMMANDS = {
         ("fit", "entropy_theory.performance_law.command:fit",
          "the law R = b - a exp(H) on your training log", False),
         ("rules", "entropy_theory.__main__:rules", "the update rules, or one with its options", False),
-        ("translate", "entropy_theory.translation.command:translate",
+        ("translate", "llm_bridge.translation.command:translate",
          "the loss of a training recipe, and the recipe for another engine", False),
         ("losses", "llm_bridge.conformance.command:losses",
          "which rule is which engine's loss, and where they differ", False),

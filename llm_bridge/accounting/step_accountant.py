@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
@@ -81,6 +81,9 @@ class Accounted:
     tokens: TokenEffects | None
 
 
+Kept = Literal["weights", "slope", "nothing"]
+
+
 class StepAccountant:
     """Holds what is known of a step before it is taken.
 
@@ -93,8 +96,8 @@ class StepAccountant:
             rows are told apart.
         router: the gradient of a router's loss, a part of the step's (`OptimizerStep`).
         seen: mean entropy of the rows and its gradient, where they are known; it becomes this object's.
-        keeps_weights: whether `finish` will be called.
-        keeps_slope: whether anything will be, beside ``forecast_parts``.
+        keeps: what is kept beside ``forecast_parts``: "weights", where `finish` will be called; "slope",
+            where anything else will be; "nothing".
 
     Raises:
         UnreadableStepError: another optimizer.
@@ -104,22 +107,22 @@ class StepAccountant:
     def __init__(
         self, gradient: EntropyGradient, rows: Sequence[StepRows], optimizer: Any | None, *,
         clip: float = 1.0, measured: Sequence[StepRows] | None = None, router: Slope | None = None,
-        seen: tuple[float, Slope] | None = None, keeps_weights: bool = True, keeps_slope: bool = True,
+        seen: tuple[float, Slope] | None = None, keeps: Kept = "weights",
     ):
         self._gradient, self._rows, self._clip = gradient, rows, clip
         self._measured = rows if measured is None else measured
         self._step = None if optimizer is None else OptimizerStep(
             optimizer, gradient.parameters, clip=clip,
             router=None if router is None else router.parts)
-        self.keeps_weights = keeps_weights
+        self.keeps_weights = keeps == "weights"
         self._start = None
-        if keeps_weights:
+        if self.keeps_weights:
             self._start = [local(p).clone() for p in gradient.parameters]
         self._slope: list[Slope] = []
         """Taken out by what changes it in place, and so held no longer than it is the entropy's."""
         self.forecast_parts: dict[str, float] = {}
         """The forecast of each addend, nats; none where the step is not read before it is taken."""
-        if seen is None and self._step is not None and not (keeps_weights or keeps_slope):
+        if seen is None and self._step is not None and keeps == "nothing":
             self.entropy, self.forecast_parts = gradient.evaluate_along(self._measured, self._step)
             return
         self.entropy, slope = gradient.evaluate(self._measured) if seen is None else seen

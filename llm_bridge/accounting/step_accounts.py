@@ -204,9 +204,11 @@ class StepAccounts(TrainerCallback, abc.ABC):
         every, measured = rows
         self._snapshot = StepAccountant(
             self.gradient, every, trainer.optimizer if reads_before else None,
-            clip=self._clipping.factor, keeps_weights=self._is_accounted() or not reads_before,
+            clip=self._clipping.factor,
+            keeps="weights" if self._is_accounted() or not reads_before
+            else "slope" if self._announces_more else "nothing",
             router=self._router_slope() if reads_before else None,
-            keeps_slope=self._announces_more, seen=self._seen(), measured=measured,
+            seen=self._seen(), measured=measured,
         )
         if reads_before:
             self._give(self._announced(self._snapshot, StepAccount(

@@ -54,7 +54,7 @@ def page() -> str:
         lines.append(
             f"\n### {key}\n\n{_functions(found)} {each.what}. Right: {each.right}, since {each.why}. "
             f"Largest gap: {max(row.gap for row in found):.0e} of the largest number.\n\n"
-            f"```python\n{each.reproduction.strip()}\n```\n")
+            f"```text\n{each.reproduction.strip()}\n```\n")
     lines.append("\n## Functions that no rule is\n\n")
     lines += [f"- {engine}, {function}: {why}\n" for engine, found in record.without_rule().items()
               for function, why in found.items()]

@@ -18,8 +18,6 @@ import datasets
 import torch
 from transformers import ProcessorMixin
 
-from entropy_theory.translation.engine import read
-from entropy_theory.translation.trl import OWN_LOSSES, TRL
 from entropy_theory.update_rules import UpdateRule
 from entropy_theory.update_rules.modifier import length_normalization
 from entropy_theory.update_rules.sampler_correction import weighs_sampler
@@ -28,6 +26,8 @@ from llm_bridge.forward.evaluation_mode import declared_noise
 from llm_bridge.sampling import sampling
 from llm_bridge.trainer import run_numbers, trl_options
 from llm_bridge.trainer.trl_release import GRPOConfig
+from llm_bridge.translation.engine import read
+from llm_bridge.translation.trl import OWN_LOSSES, TRL
 
 logger = logging.getLogger(__name__)
 

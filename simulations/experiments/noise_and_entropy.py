@@ -65,7 +65,7 @@ PROFILES = {
         n_actions=(4,), features=(0.0, 0.5), relative_entropies=(0.1, 0.95), n_starts=2, n_pairs=4,
         steps=30),
     "default": Config(),
-    "full": Config(n_actions=(4, 32, 128), n_starts=16, n_pairs=32),
+    "full": Config(n_actions=(4, 32, 128)),
 }
 OPTIMIZERS: dict[str, Optimizer] = {"sgd": Sgd(), "momentum": Sgd(momentum=0.9), "adam": Adam()}
 LONG_NAMES = {

@@ -21,6 +21,7 @@ from llm_bridge import evaluation
 from llm_bridge.data import models, tasks
 from llm_bridge.sampling import samplers, sampling
 from llm_bridge.sampling.samplers import static_cache
+from llm_bridge.sampling.samplers.batch import PromptBatch, Tokens
 from tests.llm_bridge.language_models import tabular as tabular_model
 
 HERE = ("generate", "static", "trl")
@@ -265,11 +266,13 @@ def test_a_graph_is_captured_and_replayed_on_the_gpu_of_its_tensors(monkeypatch)
 
         def run(self, batch):
             self.__init__(None, batch)
+            return Tokens(**{field.name: torch.zeros(2, 2) for field in dataclasses.fields(Tokens)})
 
     monkeypatch.setattr(static_cache, "on_device", on_device)
     monkeypatch.setattr(static_cache, "_Decoder", Decoder)
-    batch = types.SimpleNamespace(
-        ids=torch.zeros(2, 3), copies=1, length=3, max_new_tokens=2, temperature=1.0)
+    batch = PromptBatch(
+        ids=torch.zeros(2, 3), mask=torch.ones(2, 3), copies=1, temperature=1.0, top_p=1.0, top_k=0,
+        max_new_tokens=2, stop_ids=[0], pad_id=0, length=3, capacity=2, seed=0)
     kept = {}
     for _ in range(2):
         static_cache.draw(None, batch, kept)

@@ -91,7 +91,7 @@ def command(monkeypatch, capfd):
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
-    (["train", "--rule", "aepoo"], "unknown update rule 'aepoo': did you mean aepo, repo, repo-r?"),
+    (["train", "--rule", "aepoo"], "unknown update rule 'aepoo': did you mean aepo, sapo, repo?"),
     (["figures", "aepo-figur-4"], "unknown figure 'aepo-figur-4': did you mean aepo-figure-4"),
     (["simulate", "aepo-figur-1"], "unknown experiment 'aepo-figur-1': did you mean aepo-figure-1"),
     (["sweep", "nothere.toml"], "nothere.toml: name a sweep file"),
@@ -107,7 +107,7 @@ def test_a_mistyped_name_is_answered_before_torch_is_imported(arguments, message
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
-    (["trian"], "unknown command 'trian': did you mean train?"),
+    (["trian"], "unknown command 'trian': did you mean train, translate?"),
     (["train", "--stesp", "3"], "unrecognized options: --stesp, 3: did you mean --steps? "
                                 "(policy-entropy train --help lists the options)"),
     (["train", "--steps", "x"], "--steps must be a whole number, got 'x' (policy-entropy train --help"),
@@ -330,4 +330,4 @@ def test_under_a_launcher_one_process_says_what_is_wrong(monkeypatch, capsys):
     monkeypatch.setenv("RANK", "0")
     with pytest.raises(SystemExit):
         user_errors.run_command(lambda: llm_bridge_commands.train(["--rule", "aepoo"]))
-    assert "did you mean aepo, repo, repo-r?" in capsys.readouterr().err
+    assert "did you mean aepo, sapo, repo?" in capsys.readouterr().err

@@ -35,9 +35,9 @@ def test_rules_of_the_package_are_what_they_declare():
 
 @pytest.mark.parametrize("rule", RULE_OF)
 def test_a_trace_finds_what_rules_declare(rule, monkeypatch):
-    """KL-Cov declares more: its penalty has no slope where every ratio is 1."""
+    """Three declare more: what they read beside has no effect where every ratio is 1."""
     monkeypatch.setattr(reads, "is_ours", lambda rule: False)
-    assert pools(RULE_OF[rule], 2) == (RULE_OF[rule].needs.pools or rule == "kl-cov")
+    assert pools(RULE_OF[rule], 2) == (RULE_OF[rule].needs.pools or rule in ("kl-cov", "dppo", "dcpo"))
 
 
 def count(batch):

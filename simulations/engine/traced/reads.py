@@ -51,7 +51,8 @@ def pools(rule: UpdateRule, n_runs: int) -> bool:
         split = split.replace(weight=split.weight * share, sequence=ids, listed=True)
         # Of a copy: what a rule keeps for itself shall not be what a trace left behind.
         own = copy.deepcopy(rule)
-        (found, reads), (again, _), (of_parts, _) = (_asked(own, b) for b in (whole, whole, split))
+        (found, reads), (again, _), (of_parts, _), (of_samples, _) = (
+            _asked(own, b) for b in (whole, whole, split, whole.replace(listed=False)))
     except Exception:  # (The rule's own code runs here, on arrays that are not NumPy's.)
         return False
     if not _alike(found, again):
@@ -59,7 +60,8 @@ def pools(rule: UpdateRule, n_runs: int) -> bool:
             f"update rule '{rule.name}' answers differently when it is asked again: a rule keeps nothing "
             "from call to call, and draws nothing; read batch.step and batch.seed")
     summed = {name: value[..., twice, :] for name, value in found.items()}
-    return not reads and _alike(summed, of_parts, _ACCURACY)
+    # What counts samples is another number of a listing, for which sums of rows stand.
+    return not reads and _alike(summed, of_parts, _ACCURACY) and _alike(found, of_samples, _ACCURACY)
 
 
 def _asked(rule: UpdateRule, batch: TokenBatch) -> tuple[dict[str, np.ndarray], set[str]]:

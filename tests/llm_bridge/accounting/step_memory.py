@@ -50,7 +50,7 @@ def main() -> None:
     del seen
 
     def forecast(*, tokens: bool) -> None:
-        made = StepAccountant(gradient, rows, optimizer, keeps_weights=False, keeps_slope=tokens)
+        made = StepAccountant(gradient, rows, optimizer, keeps="slope" if tokens else "nothing")
         if tokens:
             made.announced_tokens()
 

@@ -114,7 +114,7 @@ def test_a_unit_of_the_coefficient_is_what_its_tokens_add_up_to(tmp_path, rule, 
             every, measured = rows_of(passes_of(made), made.accelerator, accountant._choose)
             own = step_accountant.StepAccountant(
                 accountant.gradient, every, made.optimizer, clip=accountant._clipping.factor,
-                measured=measured, keeps_weights=False)
+                measured=measured, keeps="slope")
             effects = own.announced_tokens().of(rule_parts.per_unit(made.rule, list(made.micro_batches)))
             seen.append((made.entropy_account.change_per_coefficient,
                          math.fsum(float(e.sum(dtype=torch.float64)) for e in effects)))

@@ -53,7 +53,7 @@ class Formats(transformers.TrainerCallback):
         for parameter, gradient in zip(parameters, gradients or [], strict=False):
             parameter.grad = gradient.to(dtype)
         step = StepAccountant(EntropyGradient(model, made.accelerator), rows,
-                              self.optimizer(parameters, lr=1e-3), keeps_weights=False)
+                              self.optimizer(parameters, lr=1e-3), keeps="slope")
         return step.announced_tokens(), [parameter.grad for parameter in parameters]
 
 

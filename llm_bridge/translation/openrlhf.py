@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from entropy_theory.translation.engine import Choice, Engine, Loss, Options, Term
+from llm_bridge.translation.engine import Choice, Engine, Loss, Options, Term
 
 _CLIP = {"clip_low": "actor.eps_clip_low_high[0]", "clip_high": "actor.eps_clip_low_high[1]",
          "dual_clip": "actor.dual_clip"}

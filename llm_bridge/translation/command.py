@@ -10,12 +10,12 @@ from typing import Any
 
 import tyro
 
-from entropy_theory import translation
 from entropy_theory.support import command_line
 from entropy_theory.support.user_errors import lookup
-from entropy_theory.translation import files
-from entropy_theory.translation.recipe import SETTINGS, Recipe, as_table, parts
 from entropy_theory.update_rules import rule_options
+from llm_bridge import translation
+from llm_bridge.translation import files
+from llm_bridge.translation.recipe import SETTINGS, Recipe, as_table, parts
 
 OURS = "policy-entropy"
 TRAIN = {"model": "model", "samples_per_prompt": "samples", "max_new_tokens": "max_new_tokens",
@@ -54,7 +54,8 @@ def translate(
     found = translation.read(name, given)
     engine = translation.ENGINES[name]
     with command_line.json_output(json) as write:
-        print("\n".join(_described(f"{' '.join(recipe)} ({engine.name} {engine.version})", found, given)))
+        title = recipe[0] + " ..." * (len(recipe) > 1)
+        print("\n".join(_described(f"{title} ({engine.name} {engine.version})", found, given)))
         record: dict[str, Any] = {
             "source": name, "rule": as_table(found.rule), "settings": found.settings,
             "by_default": found.by_default, "without_effect": found.without_effect}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from entropy_theory.translation.engine import Choice, Engine, Loss, Term
+from llm_bridge.translation.engine import Choice, Engine, Loss, Term
 
 A, S = "trainer.algorithm.", "generator.sampling_params."
 _CLIP = {"clip_low": A + "eps_clip_low", "clip_high": A + "eps_clip_high"}

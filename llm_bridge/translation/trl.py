@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from entropy_theory.translation.engine import Choice, Engine, Linear, Loss, Options, Term
+from llm_bridge.translation.engine import Choice, Engine, Linear, Loss, Options, Term
 
 _CLIP = {"clip_low": "epsilon", "clip_high": "epsilon_high", "dual_clip": "delta"}
 _NORMALIZATIONS = {

@@ -17,14 +17,14 @@ from typing import Any
 
 from entropy_theory import update_rules
 from entropy_theory.support.user_errors import lookup
-from entropy_theory.translation.recipe import (
+from entropy_theory.update_rules import UpdateRule
+from llm_bridge.translation.recipe import (
     SETTINGS,
     Recipe,
     UntranslatableError,
     differences,
     parts,
 )
-from entropy_theory.update_rules import UpdateRule
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

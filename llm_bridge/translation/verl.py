@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from entropy_theory.translation.engine import Choice, Engine, Loss, Term
+from llm_bridge.translation.engine import Choice, Engine, Loss, Term
 
 A, G, R = "actor_rollout_ref.actor.", "algorithm.", "actor_rollout_ref.rollout."
 _P = A + "policy_loss."

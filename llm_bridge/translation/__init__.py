@@ -1,6 +1,6 @@
 """Translates training recipes between engines, through the update rule that a recipe describes.
 
->>> from entropy_theory import translation
+>>> from llm_bridge import translation
 >>> recipe = translation.read("trl", {"epsilon_high": 0.28, "beta": 0.04})
 >>> recipe.rule.name
 'reference-kl'
@@ -13,15 +13,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from entropy_theory.support.user_errors import lookup
-from entropy_theory.translation import engine as _engine
-from entropy_theory.translation.engine import Engine
-from entropy_theory.translation.openrlhf import OPENRLHF
-from entropy_theory.translation.prime_rl import PRIME_RL
-from entropy_theory.translation.recipe import Recipe, UntranslatableError
-from entropy_theory.translation.skyrl import SKYRL
-from entropy_theory.translation.slime import SLIME
-from entropy_theory.translation.trl import TRL
-from entropy_theory.translation.verl import VERL
+from llm_bridge.translation import engine as _engine
+from llm_bridge.translation.engine import Engine
+from llm_bridge.translation.openrlhf import OPENRLHF
+from llm_bridge.translation.prime_rl import PRIME_RL
+from llm_bridge.translation.recipe import Recipe, UntranslatableError
+from llm_bridge.translation.skyrl import SKYRL
+from llm_bridge.translation.slime import SLIME
+from llm_bridge.translation.trl import TRL
+from llm_bridge.translation.verl import VERL
 
 ENGINES: dict[str, Engine] = {each.name: each for each in (
     TRL, VERL, SKYRL, OPENRLHF, SLIME, PRIME_RL)}

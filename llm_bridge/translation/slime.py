@@ -1,8 +1,8 @@
-"""slime's options: flags of ``train.py`` (slime/utils/arguments.py, backends/megatron_utils/loss.py)."""
+"""Options of slime: flags of ``train.py`` (slime/utils/arguments.py, backends/megatron_utils/loss.py)."""
 
 from __future__ import annotations
 
-from entropy_theory.translation.engine import Choice, Engine, Loss, Term
+from llm_bridge.translation.engine import Choice, Engine, Loss, Term
 
 _CLIP = {"clip_low": "eps_clip", "clip_high": "eps_clip_high", "dual_clip": "eps_clip_c"}
 _GROUPED = ("grpo", "gspo", "cispo")

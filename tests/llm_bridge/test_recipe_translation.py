@@ -7,11 +7,11 @@ import random
 
 import pytest
 
-from entropy_theory import translation
-from entropy_theory.translation import ENGINES, UntranslatableError, files
-from entropy_theory.translation.command import as_options, train_options, translate
-from entropy_theory.translation.recipe import SETTINGS, Recipe, as_table, differences
 from entropy_theory.update_rules import rule_options
+from llm_bridge import translation
+from llm_bridge.translation import ENGINES, UntranslatableError, files
+from llm_bridge.translation.command import as_options, train_options, translate
+from llm_bridge.translation.recipe import SETTINGS, Recipe, as_table, differences
 
 VERL = """
 # DAPO as verl's users run it

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from entropy_theory.translation.engine import Choice, Engine, Linear, Loss, Term
+from llm_bridge.translation.engine import Choice, Engine, Linear, Loss, Term
 
 L, S = "trainer.loss.", "orchestrator.train.sampling."
 _ANCHORED = {"anchor": "sampling", "truncation": math.inf, "kind": "total-variation"}
