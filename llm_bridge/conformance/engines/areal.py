@@ -76,6 +76,6 @@ CASES = (
 )
 
 WITHOUT_RULE = {
-    "loss _apply_m2po_masking": "drops tokens until the mean squared log-ratio to the sampler is low",
+    "loss _apply_m2po_masking": "the rule m2po was written from it, and is not compared yet",
 }
 """AReaL's losses that no rule is, with the reason."""

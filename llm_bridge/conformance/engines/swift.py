@@ -99,7 +99,7 @@ CASES = (
 )
 
 WITHOUT_RULE = {
-    "loss fipo": "weighs tokens by the log-ratios of those that follow",
+    "loss fipo": "the rule fipo was written from it, and is not compared yet",
     "loss real": "a classification loss over a group's answers",
 }
 """ms-swift's losses that no rule is, with the reason."""
