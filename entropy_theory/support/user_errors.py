@@ -19,7 +19,8 @@ EXTRA_OF = {
     "jinja2": "figures", "matplotlib": "figures",
     "accelerate": "llm", "datasets": "llm", "gguf": "llm", "math_verify": "llm", "reasoning_gym": "llm",
     "tensorboard": "llm", "torch": "llm", "transformers": "llm", "trl": "llm",
-    "verl": "verl", "llvmlite": "fast", "distributed": "cluster", "triton": "kernels",
+    "yaml": "llm", "verl": "verl", "ray": "verl", "llvmlite": "fast", "distributed": "cluster",
+    "triton": "kernels",
     "nbclient": "notebooks", "myst_parser": "docs", "sphinx": "docs", "pytest": "dev",
 }
 """The extra of this package (``pip install 'policy-entropy[EXTRA]'``) that brings a module."""

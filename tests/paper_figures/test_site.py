@@ -17,6 +17,7 @@ from types import SimpleNamespace
 from unittest import mock
 from urllib.parse import unquote
 
+import numpy as np
 import pytest
 from packaging.requirements import Requirement
 
@@ -30,6 +31,7 @@ from paper_figures.site import (
     docstrings,
     figures,
     found,
+    loss_pictures,
     markup,
     notebooks,
     pages,
@@ -383,3 +385,20 @@ def test_the_bandit_lives(opened):
     panel.locator("#more").click()
     page.wait_for_function(
         "before => document.querySelector('.readout').innerText !== before", arg=before)
+
+
+def test_a_picture_of_a_loss_is_its_rule_s_coefficient():
+    """Clipped above 1.2 and below 0.8 by the sign of the advantage; a curve of both for SAPO."""
+    ratios = np.array([0.5, 1.0, 1.1, 1.5])
+    before = np.full(4, loss_pictures.BEFORE)
+    up, down = loss_pictures.coefficients(RULES["grpo"](), before * ratios, before)
+    assert np.allclose(up, [0.5, 1.0, 1.1, 0.0])
+    assert np.allclose(down, [0.0, -1.0, -1.1, -1.5])
+    assert loss_pictures.picture(RULES["sapo"]()).count("<polyline") == 4
+    assert not loss_pictures.picture(RULES["natural-gradient"]())
+
+
+def test_the_map_of_losses_names_engines_whose_own_function_was_compared():
+    page = rules.pages(["sapo", "aepo"])["rules/index"]
+    row = page[page.index("[sapo]"):page.index("[aepo]")]
+    assert {"trl", "verl", "areal"} <= set(re.findall(r"\w+", row.split("\n  - ")[-1]))
