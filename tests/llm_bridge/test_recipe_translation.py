@@ -9,6 +9,7 @@ import pytest
 
 from entropy_theory.update_rules import rule_options
 from llm_bridge import translation
+from llm_bridge.conformance import record
 from llm_bridge.translation import ENGINES, UntranslatableError, files
 from llm_bridge.translation.command import as_options, train_options, translate
 from llm_bridge.translation.recipe import SETTINGS, Recipe, as_table, differences
@@ -130,6 +131,44 @@ def test_a_script_is_read_with_its_variables_and_its_defaults_are_told(tmp_path,
     shown = capsys.readouterr().out
     assert "--rule-options clip_high=0.28" in shown.replace("normalization=token-mean std_ddof=1 ", "")
     assert "--samples 16" in shown
+
+
+ASKED = {
+    "trl": lambda function, options: {"loss_type": function, **options},
+    "verl": lambda function, options: {
+        "algorithm.adv_estimator": "grpo", "algorithm.norm_adv_by_std_in_grpo": False,
+        "actor_rollout_ref.actor.policy_loss.loss_mode": function,
+        **{f"actor_rollout_ref.actor.{'policy_loss.' * ('cov' in name or name in INNER)}{name}": value
+           for name, value in options.items()}},
+    "skyrl": lambda function, options: {
+        f"trainer.algorithm.{name}": value for name, value in files.flat({
+            "use_kl_loss": False, "policy_loss_type": function, **options}).items() if value is not None},
+}
+"""Whole options for those that a comparison called an engine's function with."""
+INNER = ("ppo_kl_coef", "dro_beta")
+OF_ADVANTAGES = {"estimator", "std_ddof", "at_least_one"}
+"""What a loss function is not called with: advantages are given, and a quota is above one token."""
+CALLED = [row for row in record.rows() if row.engine in ASKED and not row.departure
+          and not {"use_vllm", "loss_type"} & row.options.keys()
+          and (row.function,) in {key[:1] for key in ENGINES[row.engine].loss.of}]
+
+
+@pytest.mark.parametrize("row", CALLED, ids=lambda row: f"{row.engine}-{row.function}-{len(row.options)}")
+def test_a_recipe_is_the_rule_that_the_engine_s_own_function_was_found_equal_to(row):
+    """By way of the record of `policy-entropy losses`: a table that reads an option wrongly departs."""
+    found = translation.read(row.engine, ASKED[row.engine](row.function, row.options))
+    apart = {place.rpartition(".")[2] for place, *_ in differences(
+        rule_options.from_table(row.rule), found.rule)}
+    unread = {"max_length"} if row.function == "dr_grpo" else set()
+    unread |= {"high"} if row.rule.get("kind") == "none" else set()
+    assert apart <= OF_ADVANTAGES | unread
+
+
+def test_most_losses_of_engines_are_among_those_called():
+    assert {(row.engine, row.function) for row in CALLED} >= {
+        *(("trl", name) for name in ("grpo", "dapo", "dr_grpo", "luspo", "cispo", "sapo", "vespo")),
+        *(("verl", name) for name in ("vanilla", "gspo", "clip_cov", "kl_cov", "cispo", "dppo_tv")),
+        *(("skyrl", name) for name in ("gspo", "sapo", "clip_cov", "kl_cov"))}
 
 
 @pytest.mark.parametrize(("engine", "given", "without"), [
