@@ -35,7 +35,7 @@ def check_equal_weights(batch: TokenBatch, rows: Array, what: str) -> None:
 def over_sample_deviation(
     normalized: Array, batch: TokenBatch, rows: Array, group: Groups, ddof: int
 ) -> Array:
-    """What is over a deviation over G, over one over G - ddof instead."""
+    """Return advantages that were divided by a deviation over G, divided by one over G - ddof."""
     if not ddof:
         return normalized
     check_equal_weights(batch, rows, "a standard deviation over G - 1")
@@ -55,7 +55,7 @@ class Groups:
         xp: Any = namespace(batch.reward)
         self._xp, self._rows, self._checked = xp, rows, batch.checked
         self._weight = sequence_weight(batch, rows)
-        # A row of weight 0 (an action never taken) is no member of its group.
+        # An action that is never taken has weight 0, and does not count in its group.
         present = xp.any(rows, axis=-1, keepdims=True) & (self._weight > 0)
         self._present = present
         # The prompt id of a row is read at its first token.

@@ -57,7 +57,7 @@ def best_over_second(batch: TokenBatch, rows: TokenMask, *, ddof: int = 0,
         normalized: whether to divide by the standard deviation.
 
     Raises:
-        ValueError: a group of one answer, or rows that are no samples of equal weight.
+        ValueError: a group of one answer, or rows of unequal weight.
     """
     group = _sampled(batch, rows, "best-over-second", 2)
     margin = group.margin(batch.reward)
@@ -81,7 +81,7 @@ def pass_at_k(batch: TokenBatch, rows: TokenMask, *, k: int = 4) -> TokenColumn:
         k: the number of answers in a set, 2 or more.
 
     Raises:
-        ValueError: a group of fewer than k answers, or rows that are no samples of equal weight.
+        ValueError: a group of fewer than k answers, or rows of unequal weight.
     """
     xp = namespace(batch.reward)
     group = _of_k(batch, rows, "pass-at-k", k)
@@ -111,7 +111,7 @@ def best_of_k(batch: TokenBatch, rows: TokenMask, *, k: int = 4) -> TokenColumn:
         k: the number of answers of which the best counts, 2 or more.
 
     Raises:
-        ValueError: a group of fewer than k answers, or rows that are no samples of equal weight.
+        ValueError: a group of fewer than k answers, or rows of unequal weight.
     """
     xp = namespace(batch.reward)
     group = _of_k(batch, rows, "best-of-k", k)

@@ -68,7 +68,7 @@ class Bapo(Grpo):
         batch = Grpo._prepare(self, batch)
         xp, r = namespace(batch.log_prob), self._ratio(batch)
         size, rows = batch.weight * batch.prepared[SCALED], batch.is_ordinary
-        # What is looked for is met from some step of the search on: halve what is left of the steps.
+        # Bounds reach the target from some step of the search on: bisect for that step.
         first = masked_sum(xp.zeros_like(r), rows)
         last = first + sum(self._steps())
         for _ in range(sum(self._steps()).bit_length()):

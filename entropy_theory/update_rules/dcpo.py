@@ -4,8 +4,8 @@
 
 q the probability of the token under the policy that sampled: the bounds of |(r - 1) p| <= eps, which
 limit what a ratio adds to the variance. The upper bound is at most 10, and a ratio above 10 has no
-gradient with a negative advantage either. The authors' eps are .16 and .2. Their smoothed advantages,
-over a prompt's rewards in former steps, are no part of this rule.
+gradient with a negative advantage either. The authors' eps are .16 and .2. This
+rule leaves out their advantages that are smoothed over a prompt's rewards in former steps.
 """
 
 from __future__ import annotations
