@@ -1,11 +1,12 @@
 """A whole optimizer step beside stock TRL: sampling, rewards, scoring, forward, backward, optimizer.
 
 Stock is `trl.GRPOTrainer` as shipped, with its fused head, alone and watched by `diagnostics.attach`.
-Ours is `EntropyTrainer` with the rule ``grpo``, alone, and with forecasts (on a quarter of the rows, as
-`attach` makes them) or accounts (of all rows) of every tenth step. All have the same model, prompts,
-samples per prompt, longest completion and dtype. They run in one process, ten steps of one, then of the
-next, and so on, so that a busy machine slows all alike. On a CPU the time is the process's CPU time. The
-mean step of a round is printed (the median round, the fastest and the slowest), where its time goes, and
+Ours is `EntropyTrainer` with the rule ``grpo``, alone, and with forecasts or accounts of every tenth step,
+whose entropy is that of a quarter of the rows, as in forecasts by `attach`, or of all rows. All have the
+same model, prompts, samples per prompt, longest completion and dtype. They run in one process, ten steps
+of one, then of the next, and so on, so that a busy machine slows all alike. On a CPU the time is the
+process's CPU time, with one thread: threads that wait for each other spin, and on a busy machine that
+counts as up to twice the work. The mean step of a round is printed (the median round, the fastest and the slowest), where its time goes, and
 the peak memory of a process of its own.
 
     python benchmarks/training_step.py
@@ -50,7 +51,9 @@ METHODS: dict[str, Callable[[Any], Any] | None] = {
     "TRL, account": lambda made: diagnostics.attach(made, account_every=10),
     "ours": None, "ours, forecast": lambda made: made.add_callback(
         Accountant(made, every=0, forecast_every=10, sequences=quarter)),
-    "ours, account": lambda made: made.add_callback(Accountant(made, every=10, tokens=False)),
+    "ours, account": lambda made: made.add_callback(
+        Accountant(made, every=10, tokens=False, sequences=quarter)),
+    "ours, account of all": lambda made: made.add_callback(Accountant(made, every=10, tokens=False)),
     "ours, tokens": lambda made: made.add_callback(Accountant(made, every=10)),
 }
 """The methods timed, each with the function that attaches to its trainer; stock's begin with TRL."""
@@ -232,12 +235,14 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
     parser.add_argument("--steps", type=int, default=10, help="timed steps per round")
+    parser.add_argument("--threads", type=int, default=1, help="threads on a CPU")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     quiet()
-    threads = torch.get_num_threads()
+    torch.set_num_threads(options.threads)
     origin = provenance(
-        config={"rounds": options.rounds, "steps": options.steps, "methods": options.methods}, seed=0,
+        config={"rounds": options.rounds, "steps": options.steps, "methods": options.methods,
+                "threads": options.threads}, seed=0,
         device=torch.cuda.get_device_name(0) if torch.cuda.is_available() else "cpu",
         packages=("torch", "transformers", "trl"),
     )
@@ -250,7 +255,7 @@ def main() -> None:
         case = CASES[label]
         found = timed(options.methods, case, options.rounds, options.steps)
         print(f"\n{label}: {case.prompts} prompts x {case.samples}, up to {case.tokens} tokens")
-        print(f"  {'':<15}{'step':>9}  {'(fastest to slowest)':<22}"
+        print(f"  {'':<21}{'step':>9}  {'(fastest to slowest)':<22}"
               + "".join(f"{part:>11}" for part in (*PARTS, "rest", "peak MiB")))
         medians = {}
         for name, steps in found.items():
@@ -259,8 +264,8 @@ def main() -> None:
             parts = {p: statistics.median(s[p] for s in steps) for p in PARTS}
             parts["rest"] = medians[name] - sum(parts.values())
             with context.Pool(1) as pool:
-                mib = pool.apply(peak, (name, case, threads))
-            print(f"  {name:<15}{medians[name]:8.3f}s  {f'({total[0]:.3f} to {total[-1]:.3f})':<22}"
+                mib = pool.apply(peak, (name, case, options.threads))
+            print(f"  {name:<21}{medians[name]:8.3f}s  {f'({total[0]:.3f} to {total[-1]:.3f})':<22}"
                   + "".join(f"{value:10.3f}s" for value in parts.values()) + f"{mib:11.0f}")
             records.append({"case": label, "method": name, "seconds": total, "parts": parts,
                             "peak_mib": mib})

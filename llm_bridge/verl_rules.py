@@ -22,7 +22,6 @@ from entropy_theory.update_rules.fipo import Fipo
 from entropy_theory.update_rules.grpo import Grpo
 from entropy_theory.update_rules.modifier import Modifier
 from entropy_theory.update_rules.reference_kl import ReferenceKl
-from entropy_theory.update_rules.reinforce import Reinforce
 from entropy_theory.update_rules.rule import components, map_options, second_batch_options
 from entropy_theory.update_rules.sampler_correction import SamplerCorrection
 from entropy_theory.update_rules.unlikeliness import Unlikeliness
@@ -148,7 +147,7 @@ VERL = Engine(
 
 
 _SEQUENCE_WISE = {kind._prepare for kind in (
-    UpdateRule, Modifier, Combined, Reinforce, Grpo, EntropyBonus, EntropyAdvantage, Entropic,
+    UpdateRule, Modifier, Combined, Grpo, EntropyBonus, EntropyAdvantage, Entropic,
     ReferenceKl, Dro, Fipo, SamplerCorrection)}
 """How rules prepare whose sequences do not see each other."""
 

@@ -201,8 +201,9 @@ class Aepo(Modifier):
         return xp.where(batch.is_tempered, second, ordinary)
 
     def _grpo(self) -> PolicyGradient:
-        """Return the rule that gives the advantages of ablation (3): the base if that is GRPO itself."""
-        grpo = self.base if isinstance(self.base, PolicyGradient) else Grpo()
+        """Return the rule that gives the advantages of ablation (3): the base if it has a baseline."""
+        has_baseline = isinstance(self.base, PolicyGradient) and self.base.estimator != "reward"
+        grpo = self.base if has_baseline else Grpo()
         return dataclasses.replace(grpo, normalization="sequence-mean")
 
     def _scores(self, batch: TokenBatch) -> TokenColumn:

@@ -13,7 +13,6 @@ from entropy_theory.policy import check_temperature
 from entropy_theory.update_rules import UpdateRule
 from entropy_theory.update_rules.bonus import tells_prompts_apart
 from entropy_theory.update_rules.policy_gradient import PolicyGradient
-from entropy_theory.update_rules.reinforce import Reinforce
 from entropy_theory.update_rules.rule import map_options
 from simulations.engine.optimizer import Adam, Optimizer, Sgd
 from simulations.engine.sampler import Sampler
@@ -85,7 +84,7 @@ class Dynamics:
         if self.temperature is not None:
             if self.rule.controller() is not None:
                 raise ValueError(f"'{self.rule.name}' chooses the temperature: leave it None")
-            if not isinstance(self.rule, (PolicyGradient, Reinforce)):
+            if not isinstance(self.rule, PolicyGradient):
                 raise ValueError(
                     "a run on tempered samples alone needs a rule such as 'reinforce' or 'grpo': "
                     f"'{self.rule.name}' acts on ordinary rows, of which there are none"

@@ -21,7 +21,7 @@ HELD = {"target": None, "target_schedule": None, "hold": "integral", "coefficien
         "prompt_gain": 0.0, "coefficient_schedule": None}
 # What the papers print, and where they print nothing what results were computed with.
 DEFAULTS = {
-    "reinforce": {"estimator": "reward", "estimator_parameter": None, "normalization": "sequence-mean"},
+    "reinforce": {**GRADIENT, "estimator": "reward"},
     "grpo": GRPO,
     "clip-higher": {**GRPO, "clip_high": 0.28},  # DAPO, section 4.1
     "gspo": {**GRPO, "clip_low": 3e-4, "clip_high": 4e-4},  # GSPO, section 5.1
