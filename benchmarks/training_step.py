@@ -1,13 +1,15 @@
 """A whole optimizer step beside stock TRL: sampling, rewards, scoring, forward, backward, optimizer.
 
 Stock is `trl.GRPOTrainer` as shipped, with its fused head, alone and watched by `diagnostics.attach`.
-Ours is `EntropyTrainer` with the rule ``grpo``, alone, and with forecasts or accounts of every tenth step,
+Ours is `EntropyTrainer` with the rule ``grpo``, alone, and with forecasts or accounts of each tenth step,
 whose entropy is that of a quarter of the rows, as in forecasts by `attach`, or of all rows. All have the
 same model, prompts, samples per prompt, longest completion and dtype. They run in one process, ten steps
 of one, then of the next, and so on, so that a busy machine slows all alike. On a CPU the time is the
 process's CPU time, with one thread: threads that wait for each other spin, and on a busy machine that
-counts as up to twice the work. The mean step of a round is printed (the median round, the fastest and the slowest), where its time goes, and
-the peak memory of a process of its own.
+counts as up to twice the work. A step of a run is as long as in the fastest of the rounds, which do the
+same work, and the mean of these is printed, beside the fastest and the slowest round, where the time goes
+in the median round, and the peak memory of a process of its own. Ratios are of these means; beside them
+stand those of the odd rounds alone and of the even ones.
 
     python benchmarks/training_step.py
     python benchmarks/training_step.py --methods TRL "TRL, attach()"
@@ -192,9 +194,9 @@ def quiet() -> None:
 
 def timed(
     methods: Sequence[str], case: Case, rounds: int, steps: int
-) -> dict[str, list[dict[str, float]]]:
-    """The mean step of each round of each method; the first step of each call of train is warming up."""
-    found: dict[str, list[dict[str, float]]] = {name: [] for name in methods}
+) -> dict[str, list[list[dict[str, float]]]]:
+    """The steps of each round of each method, but the first of each, which is warming up."""
+    found: dict[str, list[list[dict[str, float]]]] = {name: [] for name in methods}
     with tempfile.TemporaryDirectory() as folder:
         made = {name: trainer(name, case, steps + 1, folder) for name in found}
         clocks = {name: Clock(one) for name, one in made.items()}
@@ -202,10 +204,17 @@ def timed(
             for name, one in made.items():
                 clocks[name].steps.clear()
                 one.train()
-                taken = clocks[name].steps[1:]
-                found[name].append({part: statistics.fmean(one.get(part, 0.0) for one in taken)
-                                    for part in (*PARTS, "step")})
+                found[name].append(clocks[name].steps[1:])
     return found
+
+
+def mean(steps: Sequence[dict[str, float]], part: str = "step") -> float:
+    return statistics.fmean(step.get(part, 0.0) for step in steps)
+
+
+def fastest(rounds: Sequence[Sequence[dict[str, float]]]) -> float:
+    """The mean step, each as in the round that was fastest at it."""
+    return statistics.fmean(min(same["step"] for same in steps) for steps in zip(*rounds, strict=True))
 
 
 def peak(name: str, case: Case, threads: int) -> float:
@@ -232,7 +241,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES))
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=6)
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
     parser.add_argument("--steps", type=int, default=10, help="timed steps per round")
     parser.add_argument("--threads", type=int, default=1, help="threads on a CPU")
@@ -257,24 +266,21 @@ def main() -> None:
         print(f"\n{label}: {case.prompts} prompts x {case.samples}, up to {case.tokens} tokens")
         print(f"  {'':<21}{'step':>9}  {'(fastest to slowest)':<22}"
               + "".join(f"{part:>11}" for part in (*PARTS, "rest", "peak MiB")))
-        medians = {}
-        for name, steps in found.items():
-            total = sorted(step["step"] for step in steps)
-            medians[name] = statistics.median(total)
-            parts = {p: statistics.median(s[p] for s in steps) for p in PARTS}
-            parts["rest"] = medians[name] - sum(parts.values())
+        for name, rounds in found.items():
+            total, step = sorted(map(mean, rounds)), fastest(rounds)
+            parts = {p: statistics.median(mean(steps, p) for steps in rounds) for p in PARTS}
+            parts["rest"] = statistics.median(total) - sum(parts.values())
             with context.Pool(1) as pool:
                 mib = pool.apply(peak, (name, case, options.threads))
-            print(f"  {name:<21}{medians[name]:8.3f}s  {f'({total[0]:.3f} to {total[-1]:.3f})':<22}"
+            print(f"  {name:<21}{step:8.3f}s  {f'({total[0]:.3f} to {total[-1]:.3f})':<22}"
                   + "".join(f"{value:10.3f}s" for value in parts.values()) + f"{mib:11.0f}")
-            records.append({"case": label, "method": name, "seconds": total, "parts": parts,
+            records.append({"case": label, "method": name, "step": step, "rounds": total, "parts": parts,
                             "peak_mib": mib})
-        for name in options.methods:
-            if STOCK in found:
-                ratios = sorted(one["step"] / stock["step"]
-                                for one, stock in zip(found[name], found[STOCK], strict=True))
-                print(f"  {name}: {statistics.median(ratios):.3f} of stock TRL's step "
-                      f"({ratios[0]:.3f} to {ratios[-1]:.3f})")
+        if stock := found.get(STOCK):
+            for name, rounds in found.items():
+                halves = ", ".join(f"{fastest(rounds[k::2]) / fastest(stock[k::2]):.3f}"
+                                   for k in range(min(2, len(rounds))))
+                print(f"  {name}: {fastest(rounds) / fastest(stock):.3f} of stock TRL's step ({halves})")
         if options.json:
             write_json(options.json, {"provenance": origin, "records": records})
 

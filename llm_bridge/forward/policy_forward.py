@@ -7,6 +7,7 @@ on: holding the logits (`fused_forward`), and reading a prompt again for each of
 
 from __future__ import annotations
 
+import functools
 import inspect
 import logging
 from typing import Any
@@ -48,6 +49,8 @@ class Forward:
         """
         self._temperature = temperature
         self._accelerator = accelerator
+        # What accelerate looks for, in all modules and among all packages, does not change.
+        self._plain = functools.cache(accelerator.unwrap_model)
         self._removed_fraction = removed_fraction
         signature = inspect.signature(type(model).forward)
         self._takes_positions = "position_ids" in signature.parameters
@@ -86,7 +89,7 @@ class Forward:
                            logits_to_keep=kept, output_router_logits=True)
         if getattr(found, "aux_loss", None) is None:
             raise ValueError(
-                f"{type(self._accelerator.unwrap_model(model)).__name__} gives no load-balancing loss: "
+                f"{type(self._plain(model)).__name__} gives no load-balancing loss: "
                 "set router_aux_loss_coef=0")
         return found
 
@@ -132,7 +135,7 @@ class Forward:
         ids, mask = (torch.nn.functional.pad(column, (0, int(beyond))) for column in (
             rows["completion_ids"], rows.get("mask", rows["completion_mask"]).bool()))
         return fused_forward.statistics(
-            self._accelerator.unwrap_model(model), forward, ids, mask,
+            self._plain(model), forward, ids, mask,
             logit_map=self._logit_map(model, rows) or PLAIN,
             removed_fraction=self._removed_fraction, temperature=self._temperature, **options,
         )
@@ -142,7 +145,7 @@ class Forward:
     ) -> TokenStatistics:
         ids, prompt_mask = rows["completion_ids"], rows["prompt_mask"]
         # Data parallelism expects one call a step, the one whose graph holds the other's.
-        plain = self._accelerator.unwrap_model(model)
+        plain = self._plain(model)
         cache = transformers.DynamicCache(config=plain.config)
         hidden = fused_forward.hidden_states(plain, lambda: self._call(
             plain, rows["prompt_ids"][first], prompt_mask[first], **cache_argument(plain, cache),
@@ -162,7 +165,7 @@ class Forward:
         """Return what a model's fused head applies, or None for none; tried at its first pass."""
         short = {name: rows[name][:1, :2] for name in COLUMNS}
         return self.trials(
-            self._accelerator.unwrap_model(model), lambda: self._model_logits(model, short),
+            self._plain(model), lambda: self._model_logits(model, short),
             tuple(short["completion_ids"].shape), tells=self._accelerator.is_main_process)
 
     def _shares_prompts(self, model: Any, rows: dict[str, Any]) -> bool:
@@ -171,7 +174,7 @@ class Forward:
         Asked at every pass: TRL turns gradient checkpointing off to score and on again to train. Only
         the trial, which compares the two ways, is made once.
         """
-        plain = self._accelerator.unwrap_model(model)
+        plain = self._plain(model)
         if model is not plain and not isinstance(model, torch.nn.parallel.DistributedDataParallel):
             return False
         if not self._takes_positions or is_sharded(self._accelerator, model):

@@ -7,6 +7,7 @@ the same distributions. What the first call asked of its head is left out.
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 from collections.abc import Iterator
 from typing import Any
@@ -27,6 +28,7 @@ class Replayed:
 
     def __init__(self, accelerator: Any, temperature: float):
         self._accelerator, self._temperature = accelerator, temperature
+        self._plain = functools.cache(accelerator.unwrap_model)
         self._trials = fused_forward.Trials()
 
     @contextlib.contextmanager
@@ -34,7 +36,7 @@ class Replayed:
         """Give a list that has the keyword arguments of each call of the model in the context."""
         calls: list[dict[str, Any]] = []
 
-        plain = self._accelerator.unwrap_model(model)
+        plain = self._plain(model)
         names = list(inspect.signature(type(plain).forward).parameters)[1:]
 
         def note(_: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -69,7 +71,7 @@ class Replayed:
         call, token_ids = _cut(call, rows, len(input_ids)), input_ids[rows, -positions:]
         # Where the call has the last token, its head is asked what follows that too.
         beyond = int(call["input_ids"].shape[1] == input_ids.shape[1])
-        plain = self._accelerator.unwrap_model(model)
+        plain = self._plain(model)
 
         def forward(call: dict[str, Any] = call, kept: int = positions + beyond) -> torch.Tensor:
             with self._accelerator.autocast():
