@@ -19,7 +19,7 @@ import transformers
 from llm_bridge.data.models import cache_argument
 from llm_bridge.forward import fused_forward, images, shared_prompts
 from llm_bridge.head.per_token import PLAIN, LogitMap
-from llm_bridge.head.token_statistics import TokenStatistics, from_logits
+from llm_bridge.head.token_statistics import TokenStatistics, from_logits, joined
 from llm_bridge.running.sharding import is_sharded
 
 logger = logging.getLogger(__name__)
@@ -143,23 +143,31 @@ class Forward:
     def _with_shared_prompts(
         self, model: Any, rows: dict[str, Any], first: torch.Tensor, owner: torch.Tensor
     ) -> TokenStatistics:
-        ids, prompt_mask = rows["completion_ids"], rows["prompt_mask"]
-        # Data parallelism expects one call a step, the one whose graph holds the other's.
+        prompt_mask = rows["prompt_mask"]
         plain = self._plain(model)
         cache = transformers.DynamicCache(config=plain.config)
         hidden = fused_forward.hidden_states(plain, lambda: self._call(
             plain, rows["prompt_ids"][first], prompt_mask[first], **cache_argument(plain, cache),
             use_cache=True, logits_to_keep=1,
-        ).logits)[owner]
+        ).logits)
         shared_prompts.check_past(cache, prompt_mask.shape[1])
-        cache.batch_select_indices(owner)
-        mask = torch.cat([prompt_mask, rows["completion_mask"]], dim=1)[:, :-1]
-        return self._fused_statistics(
-            model, rows, first=hidden,
-            forward=lambda: self._call(
-                model, ids[:, :-1], mask, **cache_argument(plain, cache), use_cache=True
-            ).logits,
-        )
+
+        def of(places: shared_prompts.Places, width: int) -> TokenStatistics:
+            part = {name: rows[name][places] for name in (*COLUMNS, "mask") if name in rows}
+            part = {name: column if name.startswith("prompt") else column[:, :width]
+                    for name, column in part.items()}
+            past = shared_prompts.past_of(cache, owner[places])
+            mask = torch.cat([part["prompt_mask"], part["completion_mask"]], dim=1)[:, :-1]
+            return self._fused_statistics(
+                model, part, first=hidden[owner[places]],
+                forward=lambda: self._call(
+                    model, part["completion_ids"][:, :-1], mask, **cache_argument(plain, past),
+                    use_cache=True).logits)
+
+        # Data parallelism expects one call a step, the one whose graph holds the other's.
+        parts = shared_prompts.parts_by_length(rows["completion_mask"], cuts=model is plain)
+        return joined([of(*part) for part in parts], [places for places, _ in parts],
+                      rows["completion_ids"].shape[1])
 
     def _logit_map(self, model: Any, rows: dict[str, Any]) -> LogitMap | None:
         """Return what a model's fused head applies, or None for none; tried at its first pass."""

@@ -8,6 +8,7 @@ packing a group into one row under a mask of its own costs attention over all it
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import torch
@@ -20,6 +21,11 @@ LARGEST_DIFFERENCE = {torch.float64: 1e-8, torch.float32: 1e-3}
 """The largest mean difference of log-probs between the two ways: rounding is far below it, and a wrong
 position, mask or past changes them by tenths."""
 LARGEST_DIFFERENCE_IN_16_BITS = 0.05
+Places = torch.Tensor | slice
+"""Rows by their numbers, or all of them."""
+LEAST_SPARED = 1 / 8
+"""The share of a batch's positions that a call more has to spare: a small model's layers take half as
+long to call as to compute."""
 
 
 def distinct(
@@ -38,6 +44,37 @@ def distinct(
     rows = torch.arange(len(keys), device=keys.device)
     first = rows.new_full((len(values),), len(keys))
     return first.scatter_reduce(0, owner, rows, "amin"), owner
+
+
+def past_of(prompts: transformers.DynamicCache, owner: torch.Tensor) -> transformers.DynamicCache:
+    """Return the past of rows whose prompts are ``owner`` [rows] of those that were read."""
+    past = copy.copy(prompts)
+    past.layers = [copy.copy(layer) for layer in prompts.layers]
+    past.batch_select_indices(owner)
+    return past
+
+
+def parts_by_length(mask: torch.Tensor, *, cuts: bool) -> list[tuple[Places, int]]:
+    """Divide completions into short and long ones, where that spares many positions of padding.
+
+    Args:
+        mask: of the completions' tokens, [rows, positions], padded on the right.
+        cuts: whether rows may be read in two calls.
+
+    Returns:
+        For each part its rows and its width, at least 2.
+    """
+    numbers = torch.arange(1, mask.shape[1] + 1, device=mask.device)
+    length, places = (mask.long() * numbers).amax(1).sort()
+    read = (length - 1).clamp(min=1)  # nothing follows the last token
+    rows, longest = len(read), int(read[-1])
+    count = torch.arange(1, rows, device=mask.device)
+    if cuts and rows > 1:
+        positions, best = (count * read[:-1] + (rows - count) * longest).min(0)
+        if positions < (1 - LEAST_SPARED) * rows * longest:
+            short, long = places.split([int(best) + 1, rows - int(best) - 1])
+            return [(short, int(read[best]) + 1), (long, longest + 1)]
+    return [(slice(None), longest + 1)]
 
 
 def obstacle(model: Any) -> str | None:

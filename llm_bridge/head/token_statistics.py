@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -88,6 +88,25 @@ def from_columns(columns: list[PerToken]) -> TokenStatistics:
     found: dict[str, Any] = dict(zip(COLUMNS + CLAMPED_COLUMNS, columns, strict=False))
     found.setdefault("clamped_entropy", None)
     return TokenStatistics(**found)
+
+
+def joined(
+    parts: Sequence[TokenStatistics], places: Sequence[torch.Tensor | slice], width: int
+) -> TokenStatistics:
+    """Put rows together that were divided, their columns filled up with zeros to [rows, width].
+
+    Args:
+        parts: statistics [rows of the part, positions].
+        places: the numbers of each part's rows in the whole; a slice, if there is one part, of all.
+    """
+    back = torch.argsort(torch.cat([*places])) if len(parts) > 1 else slice(None)
+
+    def join(name: str) -> Any:
+        columns = [getattr(part, name) for part in parts]
+        return None if columns[0] is None else torch.cat([
+            torch.nn.functional.pad(column, (0, width - column.shape[-1])) for column in columns])[back]
+
+    return TokenStatistics(**{each.name: join(each.name) for each in dataclasses.fields(TokenStatistics)})
 
 
 def working_precision(logits: torch.Tensor) -> torch.Tensor:

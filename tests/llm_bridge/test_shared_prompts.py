@@ -7,6 +7,7 @@ import logging
 import pytest
 import torch
 import transformers
+from accelerate import Accelerator
 
 from entropy_theory import update_rules
 from llm_bridge.forward import fused_forward, shared_prompts
@@ -87,6 +88,55 @@ def test_rows_find_their_prompt_in_any_order():
     mask = torch.tensor([[0, 1, 1], [1, 1, 1], [0, 1, 1], [1, 1, 1]])
     first, owner = shared_prompts.distinct(ids, mask)
     assert first[owner].tolist() == [0, 1, 0, 1]
+
+
+UNEVEN = [9, 2, 3, 3, 1, 2, 3, 3]
+"""Lengths of completions: with the long one alone 27 of 64 positions are read."""
+
+
+def test_short_completions_are_read_apart_from_long_ones(monkeypatch):
+    """Rows that are put back in another order, a width that cuts a row off, a past of other rows."""
+    torch.manual_seed(0)
+    model = llama()[0].train()
+    prompts = torch.randint(3, 12, (3, 4))[torch.tensor([0, 1, 0, 2, 1, 2, 2, 0])]
+    mask = torch.arange(9) < torch.tensor(UNEVEN)[:, None]
+    rows = {"prompt_ids": prompts, "prompt_mask": torch.ones_like(prompts),
+            "completion_ids": torch.randint(3, 12, mask.shape), "completion_mask": mask.long()}
+    (short, width), (long, whole) = shared_prompts.parts_by_length(rows["completion_mask"], cuts=True)
+    assert (sorted(short.tolist()), long.tolist(), width, whole) == ([1, 2, 3, 4, 5, 6, 7], [0], 3, 9)
+    widths = []
+    original = Forward._call
+
+    def call(self, model, tokens, *arguments, **more):
+        widths.append(tuple(tokens.shape))
+        return original(self, model, tokens, *arguments, **more)
+
+    monkeypatch.setattr(Forward, "_call", call)
+    weight = torch.rand(mask.shape, dtype=torch.float64)
+
+    def of(passes):
+        found = passes.statistics(model, rows)
+        value = (weight * (found.log_prob + found.entropy)).sum()
+        return found, torch.autograd.grad(value, list(model.parameters()))
+
+    found, gradient = of(Forward(Accelerator(cpu=True), model, removed_fraction=0.2))
+    assert widths[-3:] == [(3, 4), (7, 2), (1, 8)]
+    monkeypatch.setattr(shared_prompts, "LEAST_SPARED", 1.0)
+    expected, whole_gradient = of(Forward(Accelerator(cpu=True), model, removed_fraction=0.2))
+    assert widths[-2:] == [(3, 4), (8, 8)]
+    for each in dataclasses.fields(found):
+        torch.testing.assert_close(
+            getattr(found, each.name), getattr(expected, each.name), rtol=0, atol=ROUNDING)
+    for one, other in zip(gradient, whole_gradient, strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=ROUNDING * float(other.abs().max()))
+
+
+def test_rows_of_nearly_one_length_are_read_together():
+    mask = (torch.arange(8) < torch.tensor([8, 8, 8, 7])[:, None]).long()
+    assert shared_prompts.parts_by_length(mask, cuts=True) == [(slice(None), 8)]
+    assert shared_prompts.parts_by_length(mask[:1], cuts=True) == [(slice(None), 8)]
+    assert shared_prompts.parts_by_length(mask[3:], cuts=True) == [(slice(None), 7)]
+    assert shared_prompts.parts_by_length(mask * (torch.arange(8) < 1), cuts=True) == [(slice(None), 2)]
 
 
 def test_a_model_whose_past_is_wrong_is_found_out(tmp_path, monkeypatch, caplog):
