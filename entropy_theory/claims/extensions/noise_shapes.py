@@ -40,7 +40,6 @@ from entropy_theory.claims.extensions.noise import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.formula.limits import (
     after,
-    at_every_step,
     for_every,
     number_of,
     tends_to,
@@ -246,5 +245,59 @@ score_noise = vf.Claim(
             - isotropic_effect(dominated(i.gap, i.correct)) * ar.total(
                 ar.softmax(dominated(i.gap, i.correct))
                 * (1 - ar.softmax(dominated(i.gap, i.correct))))], axis=-1)),
+    ),
+)
+
+# ---------------------------------------------------------------- one gap
+
+def _turned(i: vf.Cases, same: bool = False) -> ar.Reals:
+    """The second orders at a larger gap, where they are not below zero at the smaller one."""
+    one, larger = 0 * i.gap + ar.constant(1, like=i.gap), i.gap * i.factor
+
+    def at(effect: Any, gap: ar.Reals) -> ar.Reals:
+        return effect(likely(gap, i.others), rare(gap, i.others), gap, i.others)
+
+    return np.stack([
+        np.where(ar.less(at(isotropic_closed if same else effect, i.gap), 0 * one), one, at(effect, larger))
+        for effect in (isotropic_closed, score_closed)], axis=-1)
+
+
+def _among_many(i: Any) -> tuple[vf.Term, ...]:
+    """Second orders over log m for a fixed p, as the number m of other actions grows."""
+    def per(effect: Any, p: Any) -> Any:
+        def at(k: vf.Term) -> Any:
+            others = number_of(after(after(k)))
+            q = (1 - p) / others
+            return effect(p, q, np.log(p / q), others) / np.log(others)
+        return at
+
+    def limits(p: Any) -> Any:
+        e = 1 - p
+        return (tends_to(per(isotropic_closed, p), e * (p * p))
+                & tends_to(per(score_closed, p), e * e * (p * p) * (2 * p - 1) / 2))
+
+    return (for_every("p", (), limits, given=lambda p: (p > 0) & (p < 1)),)
+
+
+noise_level = vf.Claim(
+    id="extension.noise-level",
+    source=SOURCE,
+    title="Under noise the entropy of a policy with one likely action has one stationary level; among "
+          "many actions it is far from peaked",
+    scope="one tabular state with one likely action and m equal others, m any number from 1 on, coins as "
+          "rewards, second order",
+    statement=vf.Statement(
+        latex=r"With $p = e^D/(e^D + m)$ of one action and $q = 1/(e^D + m)$ of each of $m$ others, the "
+              r"second orders under isotropic noise and SGD's, where they are at least 0 at a gap $D$, "
+              r"are above 0 at every larger one. For a fixed $p$, as $m$ grows, they are "
+              r"$(1-p)\,p^2\log m$ and $\frac12(1-p)^2p^2(2p-1)\log m$ in the limit.",
+        margin=_turned,
+        relation=">",
+        beyond=_among_many,
+    ),
+    instances=vf.bandit_instances(OTHERS, GAP, FACTOR, actions=(2, 2), correct=False),
+    mutants=(
+        vf.mutant("SGD's noise raises entropy wherever isotropic noise does",
+                  margin=lambda i: _turned(i, same=True)),
     ),
 )
