@@ -25,6 +25,7 @@ Adam's at every p, for SGD's at every p above 1/2; and H/log n is 1 - p.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,6 @@ from entropy_theory.claims.extensions.noise import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.formula.limits import (
     after,
-    for_every,
     number_of,
     tends_to,
 )
@@ -48,6 +48,9 @@ from entropy_theory.verification.formula.limits import (
 GAP = vf.Scalar(name="gap", low=0.05, high=12.0, grid=(1, 2, 4), range=vf.POSITIVE)
 OTHERS = vf.Scalar(name="others", low=1, high=1e4, grid=(1, 2, 9), range=vf.Range(low=1))
 FACTOR = vf.Scalar(name="factor", low=1.01, high=8.0, grid=(2,), range=vf.Range(low=1, open_low=True))
+PEAK = vf.Scalar(name="peak", low=0.01, high=0.99, grid=(Fraction(1, 2),),
+                 range=vf.Range(low=0, open_low=True, high=1, open_high=True))
+"""The probability of the likely action, where the number of others grows."""
 
 
 @vf.definition
@@ -264,19 +267,16 @@ def _turned(i: vf.Cases, same: bool = False) -> ar.Reals:
 
 def _among_many(i: Any) -> tuple[vf.Term, ...]:
     """Second orders over log m for a fixed p, as the number m of other actions grows."""
-    def per(effect: Any, p: Any) -> Any:
+    def per(effect: Any) -> Any:
         def at(k: vf.Term) -> Any:
             others = number_of(after(after(k)))
-            q = (1 - p) / others
+            q = e / others
             return effect(p, q, np.log(p / q), others) / np.log(others)
         return at
 
-    def limits(p: Any) -> Any:
-        e = 1 - p
-        return (tends_to(per(isotropic_closed, p), e * (p * p))
-                & tends_to(per(score_closed, p), e * e * (p * p) * (2 * p - 1) / 2))
-
-    return (for_every("p", (), limits, given=lambda p: (p > 0) & (p < 1)),)
+    p, e = i.peak, 1 - i.peak
+    return (tends_to(per(isotropic_closed), e * (p * p)),
+            tends_to(per(score_closed), e * e * (p * p) * (2 * p - 1) / 2))
 
 
 noise_level = vf.Claim(
@@ -295,7 +295,7 @@ noise_level = vf.Claim(
         relation=">",
         beyond=_among_many,
     ),
-    instances=vf.bandit_instances(OTHERS, GAP, FACTOR, actions=(2, 2), correct=False),
+    instances=vf.bandit_instances(OTHERS, GAP, FACTOR, PEAK, actions=(2, 2), correct=False),
     mutants=(
         vf.mutant("SGD's noise raises entropy wherever isotropic noise does",
                   margin=lambda i: _turned(i, same=True)),

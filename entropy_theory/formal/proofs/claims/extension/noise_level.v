@@ -88,31 +88,29 @@ End ManyActions.
 
 Theorem proved : Statements.extension.noise_level.statement.
 Proof.
-  intros m D factor least ahead larger; assert (D < D * factor) as more by nra; split; [split|].
+  intros m D factor p least ahead larger above below; assert (D < D * factor) as more by nra.
+  split; [split|split; apply tends_to_limit].
   - match goal with |- 0 < (if less ?x 0 then _ else _) => destruct (less x 0) eqn:falls end; [lra|].
     apply less_false in falls; apply (isotropic_turns_once m D (D * factor) least ahead more falls).
   - match goal with |- 0 < (if less ?x 0 then _ else _) => destruct (less x 0) eqn:falls end; [lra|].
     apply less_false in falls; apply (score_turns_once m D (D * factor) least ahead more falls).
-  - intros p inside; split; apply tends_to_limit; [apply isotropic_among_many|apply score_among_many]; exact inside.
+  - exact (isotropic_among_many p (conj above below)).
+  - exact (score_among_many p (conj above below)).
 Qed.
 
 From PolicyEntropy.library Require Import Witnesses Domains.
 
 Theorem witness : Statements.extension.noise_level.witness.
-Proof. exists 1, 1, 2; witnessed. Qed.
-
-Theorem witness_1 : Statements.extension.noise_level.witness_1.
-Proof. exists 1, 1, 2; repeat split; try lra; exists (1 / 2); lra. Qed.
+Proof. exists 1, 1, 2, (1 / 2); witnessed. Qed.
 
 Theorem defined : Statements.extension.noise_level.defined.
 Proof.
-  intros m D factor least ahead larger.
-  assert (forall gap, 1 + m * exp (- gap) <> 0) as below by (intros; apply Rgt_not_eq, below_pos; lra).
+  intros m D factor p least ahead larger above below.
+  assert (forall gap, 1 + m * exp (- gap) <> 0) as fills by (intros; apply Rgt_not_eq, below_pos; lra).
   assert (forall k, 0 < INR (S (S k))) as counted by (intros; apply lt_0_INR; lia).
   assert (forall k, 0 < ln (INR (S (S k)))) as logs by (intros; apply log_pos).
-  assert (forall p, 0 < p < 1 -> forall k, 0 < (1 - p) / INR (S (S k))) as each.
-  { intros p inside k; apply Rdiv_lt_0_compat; [lra|apply counted]. }
-  repeat split; intros; try apply below; try apply counted; try (apply Rgt_not_eq, counted);
-    try (apply Rgt_not_eq, logs); try (apply Rgt_not_eq, each; assumption);
-    apply Rdiv_lt_0_compat; try apply each; tauto.
+  assert (forall k, 0 < (1 - p) / INR (S (S k))) as each by (intros; apply Rdiv_lt_0_compat; [lra|apply counted]).
+  assert (forall k, 0 < p / ((1 - p) / INR (S (S k)))) as odds by (intros; apply Rdiv_lt_0_compat; [lra|apply each]).
+  repeat split; intros; try apply fills; try apply counted; try apply odds;
+    apply Rgt_not_eq; (apply counted || apply logs || apply each).
 Qed.
