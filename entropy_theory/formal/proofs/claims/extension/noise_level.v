@@ -53,8 +53,15 @@ Proof.
 Qed.
 
 Ltac limit :=
-  repeat first [ apply is_lim_seq_const | apply inverse_of_log | apply q_vanishes
-               | apply is_lim_seq_minus' | apply is_lim_seq_plus' | apply is_lim_seq_mult' ].
+  repeat lazymatch goal with
+  | |- is_lim_seq (fun k => @?u k - @?v k) _ => apply is_lim_seq_minus'
+  | |- is_lim_seq (fun k => @?u k + @?v k) _ => apply is_lim_seq_plus'
+  | |- is_lim_seq (fun k => / ln (m k)) _ => apply inverse_of_log
+  | |- is_lim_seq (fun k => @?u k * @?v k) _ => apply is_lim_seq_mult'
+  | |- is_lim_seq (fun k => q k) _ => apply q_vanishes
+  | |- is_lim_seq q _ => apply q_vanishes
+  | |- _ => apply is_lim_seq_const
+  end.
 
 Lemma isotropic_among_many :
   is_lim_seq (fun k => isotropic_closed p (q k) (D k) (m k) / ln (m k)) (e * (p * p)).
