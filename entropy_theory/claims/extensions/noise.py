@@ -16,11 +16,12 @@ of the least one.
 
 With noise of its own at each logit, of variance 1, the change is
 
-    Cov_pi(pi, log pi) - (1 - sum pi^2)/2 = sum_{a < b} pi_a pi_b [(pi_a - pi_b) log(pi_a/pi_b) - 1].
+    Cov_pi(pi, log pi) - (1 - sum pi^2)/2
+        = sum_{a < b} pi_a pi_b [(pi_a - pi_b) log(pi_a/pi_b) - 1].
 
-It is not below zero where (2 p1 - 1) log(p1/(1 - p1)) >= 1, p1 > 1/2 (p1 >= .8240), and not above it where
-D tanh(D/2) <= 1 for the range D of the logits (D <= 1.5434). With two actions these are one and the same
-threshold. Entropy itself decides nothing: two equally likely actions and any number of rare ones have the
+It is not below zero where (2 p1 - 1) log(p1/(1 - p1)) >= 1, p1 > 1/2 (p1 >= .8240), and not above it
+where D tanh(D/2) <= 1 for the range D of the logits (D <= 1.5434). With two actions these are one and the
+same threshold. Entropy itself decides nothing: two equally likely actions and any number of rare ones have the
 least entropy over log n that one likes, and noise lowers it.
 """
 
@@ -91,8 +92,8 @@ noise_second_order = vf.Claim(
     id="extension.noise-second-order",
     source=SOURCE,
     title="The mean change of entropy by a random step of mean zero is its covariance's, to second order",
-    scope="one softmax policy, a logit step that is drawn from as many as there are actions, and as often "
-          "with the other sign, of any size, with its remainder",
+    scope="one softmax policy, a logit step that is drawn from as many as there are actions, and as "
+          "often with the other sign, of any size, with its remainder",
     statement=vf.Statement(
         latex=r"If $d_k$ and $-d_k$ are drawn with probability $\mu_k/2$ each, $C = \sum_k \mu_k d_k "
               r"d_k^\top$, then $\mathbb E[H(z + d)] - H(z) = -\frac12\mathbb E_\pi[(1 + \log\pi + H)"

@@ -18,7 +18,7 @@ raises a peaked policy's entropy more: (n + 2)/4 times as much as D grows, eight
 step of one learning rate it raises it less, because SGD's steps are short there. Per displacement of the
 policy, Var_pi(d), all shapes are within the bounds of ``extension.noise-any-shape``.
 
-Each of the first two second orders turns from - to + at one gap: the entropy that is stationary under
+The first two second orders turn from - to + at one gap at most: the entropy that is stationary under
 noise. With many actions that is far from peaked: for fixed p it is above zero for isotropic noise and for
 Adam's at every p, for SGD's at every p above 1/2; and H/log n is 1 - p.
 """
@@ -260,9 +260,11 @@ def _turned(i: vf.Cases, same: bool = False) -> ar.Reals:
     def at(effect: Any, gap: ar.Reals) -> ar.Reals:
         return effect(likely(gap, i.others), rare(gap, i.others), gap, i.others)
 
-    return np.stack([
-        np.where(ar.less(at(isotropic_closed if same else effect, i.gap), 0 * one), one, at(effect, larger))
-        for effect in (isotropic_closed, score_closed)], axis=-1)
+    rows = []
+    for effect in (isotropic_closed, score_closed):
+        now = at(isotropic_closed if same else effect, i.gap)
+        rows.append(np.where(ar.less(now, 0 * one), one, at(effect, larger)))
+    return np.stack(rows, axis=-1)
 
 
 def _among_many(i: Any) -> tuple[vf.Term, ...]:
@@ -282,8 +284,8 @@ def _among_many(i: Any) -> tuple[vf.Term, ...]:
 noise_level = vf.Claim(
     id="extension.noise-level",
     source=SOURCE,
-    title="Under noise the entropy of a policy with one likely action has one stationary level; among "
-          "many actions it is far from peaked",
+    title="With one likely action entropy has at most one stationary level under isotropic noise and "
+          "under SGD's; among many actions it is far from peaked",
     scope="one tabular state with one likely action and m equal others, m any number from 1 on, coins as "
           "rewards, second order",
     statement=vf.Statement(

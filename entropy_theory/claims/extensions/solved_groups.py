@@ -1,4 +1,4 @@
-r"""Extension of AEPO, section 3.1: no group sharpens less than nothing once the right answer is likeliest.
+r"""Extension of AEPO, section 3.1: no sampled group raises entropy once the right answer is likeliest.
 
 One state, one right action, and it is a likeliest one. In a group of any size the advantages sum to zero,
 that of the right action is not negative and those of wrong ones are not positive: rewards less their
@@ -39,8 +39,8 @@ solved_groups = vf.Claim(
     source="Extension of AEPO, section 3.1 (a group's advantages)",
     title="No sampled group raises entropy where the only right action is a likeliest one, at any "
           "learning rate",
-    scope="one tabular state, one right action, any one group whose advantages sum to zero, a step of any "
-          "size",
+    scope="one tabular state, one right action, any one group whose advantages sum to zero, a step of "
+          "any size",
     statement=vf.Statement(
         latex=r"If the only right action $r$ is a likeliest one, no step $\sum_a v_a (e_r - e_a)$ with "
               r"$v \ge 0$ raises entropy.",
