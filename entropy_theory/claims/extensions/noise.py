@@ -21,8 +21,8 @@ With noise of its own at each logit, of variance 1, the change is
 
 It is not below zero where (2 p1 - 1) log(p1/(1 - p1)) >= 1, p1 > 1/2 (p1 >= .8240), and not above it
 where D tanh(D/2) <= 1 for the range D of the logits (D <= 1.5434). With two actions these are one and the
-same threshold. Entropy itself decides nothing: two equally likely actions and any number of rare ones have the
-least entropy over log n that one likes, and noise lowers it.
+same threshold. Entropy itself decides nothing: two equally likely actions and any number of rare ones have
+as small an entropy over log n as one likes, and noise lowers it.
 """
 
 from __future__ import annotations
