@@ -22,6 +22,7 @@ from entropy_theory.claims.entropy_mechanism import tree_rates as rates
 from entropy_theory.claims.entropy_mechanism.sign_rules import natural_covariance, plain_covariance
 from entropy_theory.claims.extensions import (
     global_slope,
+    isotropic_noise,
     noise,
     noise_shapes,
     score_forecast,
@@ -68,8 +69,8 @@ def test_effects_of_noise_are_those_of_the_package():
         # Sums of 6^3 products, each below the largest covariance times what logits are apart.
         size = np.abs(covariance_).max() * (1 + np.ptp(logits, axis=-1).max())
         np.testing.assert_allclose(formula, found, rtol=0, atol=size * 6**3 * ROUNDING)
-    np.testing.assert_allclose(
-        noise.isotropic_effect(logits), entropy_change.of_isotropic_noise(logits), rtol=0, atol=ROUNDING)
+    np.testing.assert_allclose(isotropic_noise.isotropic_effect(logits),
+                               entropy_change.of_isotropic_noise(logits), rtol=0, atol=ROUNDING)
 
 
 def one_state_batch(generator, n, tokens):
