@@ -14,7 +14,6 @@ any number of rare ones have as small an entropy over log n as one likes, and no
 import numpy as np
 
 from entropy_theory import verification as vf
-from entropy_theory.claims.extensions.noise import SOURCE
 from entropy_theory.verification import arithmetic as ar
 
 
@@ -45,7 +44,7 @@ def _by_entropy(i: vf.Cases) -> ar.Reals:
 
 isotropic_noise = vf.Claim(
     id="extension.isotropic-noise",
-    source=SOURCE,
+    source="Extension of Entropy Mechanism, Lemma 1 (noise of mean zero)",
     title="Noise of its own at each logit raises the entropy of peaked policies and lowers that of flat "
           "ones; with two actions the two thresholds are one",
     scope="one softmax policy, noise of mean zero and one variance at each logit, independent, second "
