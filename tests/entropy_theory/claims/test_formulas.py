@@ -22,6 +22,9 @@ from entropy_theory.claims.entropy_mechanism import tree_rates as rates
 from entropy_theory.claims.entropy_mechanism.sign_rules import natural_covariance, plain_covariance
 from entropy_theory.claims.extensions import (
     global_slope,
+    isotropic_noise,
+    noise,
+    noise_shapes,
     score_forecast,
     second_order,
 )
@@ -49,6 +52,25 @@ def test_second_order_is_the_package_function():
     size = np.square(step).max() * (1 + np.ptp(logits, axis=-1).max())
     np.testing.assert_allclose(
         claimed, entropy_change.second_order(logits, step), rtol=0, atol=size * ROUNDING)
+
+
+def test_effects_of_noise_are_those_of_the_package():
+    """Noise of any covariance, of the logits and of samples: formulas of claims and package functions."""
+    generator, logits = random_policies(2, 6)
+    noise_of_each = generator.standard_normal((len(logits), 6, 6))
+    any_covariance = noise.noise_covariance(logits, noise_of_each)
+    of_samples = noise_shapes.score_covariance(logits)
+    np.testing.assert_allclose(of_samples, entropy_change.score_covariance(logits), rtol=0, atol=ROUNDING)
+    for covariance_, formula in (
+            (any_covariance, noise.noise_effect(logits, any_covariance)),
+            (of_samples, noise_shapes.score_effect(logits)),
+            (np.broadcast_to(np.eye(6), of_samples.shape), entropy_change.of_isotropic_noise(logits))):
+        found = entropy_change.of_noise(logits, covariance_)
+        # Sums of 6^3 products, each below the largest covariance times what logits are apart.
+        size = np.abs(covariance_).max() * (1 + np.ptp(logits, axis=-1).max())
+        np.testing.assert_allclose(formula, found, rtol=0, atol=size * 6**3 * ROUNDING)
+    np.testing.assert_allclose(isotropic_noise.isotropic_effect(logits),
+                               entropy_change.of_isotropic_noise(logits), rtol=0, atol=ROUNDING)
 
 
 def one_state_batch(generator, n, tokens):

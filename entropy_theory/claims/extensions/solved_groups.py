@@ -1,0 +1,54 @@
+r"""Extension of AEPO, section 3.1: no sampled group raises entropy once the right answer is likeliest.
+
+One state, one right action, and it is a likeliest one. In a group of any size the advantages sum to zero,
+that of the right action is not negative and those of wrong ones are not positive: rewards less their
+mean, divided by their deviation or not, or less the mean of the others. The group's step is
+
+    d = sum_{a wrong} v_a (e_right - e_a),      v_a >= 0 the sum of -A_i/G over the draws of a,
+
+for the baseline pi drops out. S_a = pi_a (log pi_a + H) is largest at a likeliest action, and stays so
+along the step, so that entropy falls all the way: at any learning rate, whatever was drawn. Near success
+1 a group with one wrong answer gives it the advantage -sqrt(G - 1), and each right one 1/sqrt(G - 1);
+large as that is, it raises no entropy here. What does has to come from elsewhere: from tokens whose
+action does not decide the reward, from shared parameters, from several right answers.
+"""
+
+import numpy as np
+
+from entropy_theory import verification as vf
+from entropy_theory.claims.extensions.entropy_ceiling import SOME_WRONG, count
+from entropy_theory.verification import arithmetic as ar
+
+BLAME = vf.Vector(name="blame", low=0.0, high=3.0, grid=(1, 0), range=vf.Range(low=0))
+"""v: minus the sum of each wrong action's advantages, over G, times the learning rate."""
+ONE_RIGHT = vf.Condition(latex=r"$|\mathcal A^*| = 1$",
+                         value=lambda i: 2 - count(i.logits, i.correct))
+LIKELIEST = vf.Condition(
+    latex="no wrong action is likelier than the right one", relation=">=",
+    value=lambda i: ar.smallest(i.logits, i.correct) - ar.largest(i.logits, ~i.correct))
+
+
+@vf.definition
+def blaming_step(blame: ar.Reals, correct: ar.Mask) -> ar.Reals:
+    """Each wrong logit down by its v, the right one up by their sum."""
+    return np.where(correct, ar.per_action(ar.total(blame, ~correct)), -blame)
+
+
+solved_groups = vf.Claim(
+    id="extension.solved-groups",
+    source="Extension of AEPO, section 3.1 (a group's advantages)",
+    title="No sampled group raises entropy where the only right action is a likeliest one, at any "
+          "learning rate",
+    scope="one tabular state, one right action, any one group whose advantages sum to zero, a step of "
+          "any size",
+    statement=vf.Statement(
+        latex=r"If the only right action $r$ is a likeliest one, no step $\sum_a v_a (e_r - e_a)$ with "
+              r"$v \ge 0$ raises entropy.",
+        margin=lambda i: -ar.entropy_change(i.logits, blaming_step(i.blame, i.correct)),
+        conditions=(SOME_WRONG, ONE_RIGHT, LIKELIEST),
+    ),
+    instances=vf.bandit_instances(vectors=(BLAME,)),
+    mutants=(
+        vf.mutant("the right action need not be a likeliest one", conditions=(SOME_WRONG, ONE_RIGHT)),
+    ),
+)
