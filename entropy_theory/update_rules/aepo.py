@@ -13,7 +13,7 @@ What differs from the authors' code, and why:
 - no importance correction for pi^T, in both: the gradient at temperature 1 of samples drawn at T is
   what moves entropy. A sampler-side correction would cancel AEPO's effect.
 
-AEPO's arXiv number, 2510.08141, carries another text since 2026: SCOPE-RL, with the temperature clip(1 +
+AEPO's arXiv number, 2510.08141, now carries another text, SCOPE-RL, with the temperature clip(1 +
 target - H, .8, 1.2) in place of the switch (``control="proportional"``) and a theorem on samples of
 either sign (`later-work.scope-rl-negatives`). Of the first text's claims see `aepo.theorem-4.3b` and
 `aepo.corollary-4.4-high`.

@@ -19,7 +19,7 @@ import numpy as np
 
 from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.tempered_reinforce import excess
-from entropy_theory.claims.extensions.token_losses import expected_step, moves_entropy
+from entropy_theory.claims.extensions.loss_coefficient import expected_step, moves_entropy
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.formula.limits import for_every
 

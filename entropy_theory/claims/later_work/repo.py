@@ -16,7 +16,7 @@ from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.tempered_reinforce import own_covariance
 from entropy_theory.claims.entropy_mechanism.sign_rules import plain_covariance
 from entropy_theory.claims.entropy_mechanism.token_contributions import relative_log_prob
-from entropy_theory.claims.extensions.token_losses import SCORE, expected_step, moves_entropy
+from entropy_theory.claims.extensions.loss_coefficient import SCORE, expected_step, moves_entropy
 from entropy_theory.verification import arithmetic as ar
 
 STRENGTH = vf.Scalar(name="strength", low=0.01, high=5.0, grid=(1,), range=vf.POSITIVE)

@@ -22,7 +22,7 @@ from entropy_theory.claims.aepo.tempered_reinforce import (
     excess,
     rate,
 )
-from entropy_theory.claims.extensions.token_losses import moves_entropy
+from entropy_theory.claims.extensions.loss_coefficient import moves_entropy
 from entropy_theory.claims.later_work.entrocraft import SOME_WRONG, negatives_only
 from entropy_theory.verification import arithmetic as ar
 

@@ -22,7 +22,7 @@ from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.tempered_reinforce import excess
 from entropy_theory.claims.entropy_mechanism.lemma_2 import units
 from entropy_theory.claims.entropy_mechanism.token_contributions import relative_log_prob, some
-from entropy_theory.claims.extensions.token_losses import expected_step, moves_entropy
+from entropy_theory.claims.extensions.loss_coefficient import expected_step, moves_entropy
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.formula.limits import equal, for_every, has_derivative
 

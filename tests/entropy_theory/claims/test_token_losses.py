@@ -14,7 +14,7 @@ from tests.entropy_theory.claims.shipped import shipped_step
 from tests.entropy_theory.claims.test_shipped_rules import NO_REWARD, assert_same, draws, module
 
 PLAIN = {"normalization": "token-mean"}
-losses = module("extensions.token_losses")
+losses = module("extensions.loss_coefficient")
 positives_only = module("later_work.entrocraft").positives_only
 RELATIONS = {name: relation(kind()) for name, kind in RULES.items()}
 
@@ -42,7 +42,7 @@ def options_of(i):
 
 
 def test_losses_of_the_ratio_have_the_claims_coefficients_off_policy():
-    for where, i in draws("extensions.token_losses", "loss_on_policy", size=20):
+    for where, i in draws("extensions.loss_on_policy", "loss_on_policy", size=20):
         old = i.logits - np.random.default_rng(0).normal(size=i.logits.shape)
         before = softmax(old)
         claimed = where.coefficients(i, softmax(i.logits), before)
@@ -57,7 +57,7 @@ def test_losses_of_the_ratio_have_the_claims_coefficients_off_policy():
 
 @pytest.mark.parametrize("name", related("same"))
 def test_a_rule_whose_coefficient_is_the_advantage_takes_plain_steps(name):
-    for where, i in draws("extensions.token_losses", "loss_coefficient", size=20):
+    for where, i in draws("extensions.loss_coefficient", "loss_coefficient", size=20):
         claimed = where.expected_step(i.logits, i.score)
         assert_same(shipped_step(name, i.logits, NO_REWARD, advantage=i.score, **plain(name)), claimed, 2)
         rate = entropy_change.first_order(i.logits, claimed)
