@@ -17,7 +17,8 @@ from entropy_theory.update_rules.rule import UpdateRule
 Relation: TypeAlias = Literal["same", "line", "other"]
 """How a rule's expected step is related to the gradient of expected reward."""
 CLAIMS: dict[Relation, tuple[str, ...]] = {
-    "same": ("extension.loss-on-policy",), "line": ("extension.loss-binary-rewards",), "other": ()}
+    "same": ("extension.loss-on-policy", "extension.loss-off-policy"),
+    "line": ("extension.loss-binary-rewards",), "other": ()}
 """The claims on all rules of a relation; `extension.loss-coefficient` is on every token coefficient."""
 STATES, ACTIONS = 512, 16
 """So many tokens that a rule which selects 2 of 10,000 acts."""

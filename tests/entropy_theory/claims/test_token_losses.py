@@ -55,6 +55,21 @@ def test_losses_of_the_ratio_have_the_claims_coefficients_off_policy():
             assert_same(found, losses.score_step(i.logits, weighted), 8 + np.abs(weighted).max(axis=-1))
 
 
+@pytest.mark.parametrize(("name", "slope", "options"), [
+    ("reinforce", 0.0, {}), ("topr", 0.0, {}), ("grpo", 1.0, {}), ("sapo", 1.0, {}), ("cispo", 1.0, {}),
+    ("vespo", 1.5, {"power_positive": 2.0, "decay_positive": 0.5})])
+def test_a_loss_misses_the_policy_gradient_by_its_slope(name, slope, options):
+    """To first order in a drift of at most 1.5e-4: what is left is of its square, times scores."""
+    small = 1e-4
+    for where, i in draws("extensions.loss_off_policy", "loss_off_policy", size=20):
+        i.score, i.slope = np.abs(i.score), np.full(len(i.score), slope)
+        after = i.logits + small * i.drift
+        found = shipped_step(name, after, NO_REWARD, old_logits=i.logits, advantage=i.score,
+                             **options, **plain(name)) - losses.expected_step(after, i.score)
+        np.testing.assert_allclose(found, small * where._missed(i), atol=40 * small**2)
+        assert slope == 1 or np.abs(found).max() > small / 20
+
+
 @pytest.mark.parametrize("name", related("same"))
 def test_a_rule_whose_coefficient_is_the_advantage_takes_plain_steps(name):
     for where, i in draws("extensions.loss_coefficient", "loss_coefficient", size=20):
