@@ -20,7 +20,7 @@ def above_quantile(
     Q = inf{x : share of rewards at most x >= K}, as printed. With rewards 0 and 1 it is 0 where the share
     p of right answers is at most 1 - K, so that wrong answers get 0, and 1 above, so that right ones do.
     The authors' K is .4 where entropy is to fall, .6 where it is to rise. In an exact gradient a baseline
-    cancels, whatever it is.
+    cancels, whatever it is (`later-work.quantile-baseline`).
 
     Args:
         quantile: K, in (0, 1).

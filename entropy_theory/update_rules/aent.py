@@ -5,7 +5,7 @@
     lambda <- clip( lambda - beta [ min(H~ - low, 0) + max(H~ - high, 0) ] )            (Eq. 4.1)
 
 H~ is the batch mean of the clamped entropy. To first order the bonus never lowers the full entropy
-(``extension.clamped-bonus``). As in the authors' code the bonus is averaged over all tokens, the mask of
+(`extension.clamped-bonus`). As in the authors' code the bonus is averaged over all tokens, the mask of
 kept actions carries no gradient, and lambda starts to move after ``warm_up_steps``.
 
 With a ``target`` (and ``hold="forecast"``) lambda holds the mean entropy itself instead, by the forecast

@@ -13,6 +13,11 @@ What differs from the authors' code, and why:
 - no importance correction for pi^T, in both: the gradient at temperature 1 of samples drawn at T is
   what moves entropy. A sampler-side correction would cancel AEPO's effect.
 
+AEPO's arXiv number, 2510.08141, now carries another text, SCOPE-RL, with the temperature clip(1 +
+target - H, .8, 1.2) in place of the switch (``control="proportional"``) and a theorem on samples of
+either sign (`later-work.scope-rl-negatives`). Of the first text's claims see `aepo.theorem-4.3b` and
+`aepo.corollary-4.4-high`.
+
 The paper prints no alpha. The default 1 gives both batches the same total weight. By experiment
 ``aepo-figure-1``, of the targets below log |A*| alpha 0.1 holds 4 %, 0.5 holds 55 %, 1 holds 69 %
 and 2 holds 74 %, while the chatter around the target doubles from 1 to 2: there is little to gain

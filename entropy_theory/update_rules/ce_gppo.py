@@ -5,8 +5,9 @@
              r                      elsewhere.
 
 beta1 holds entropy down (unlikely tokens with a negative advantage), beta2 holds it up (unlikely ones
-with a positive advantage). beta1 = beta2 = 0 is PPO's clip, and 1, 1 is GPPO (arXiv 2508.07629). The
-code's defaults are beta1 .75, beta2 1 and a dual clip at 3.
+with a positive advantage): so it is below e^{-H} (`later-work.ce-gppo-classes`). beta1 = beta2 = 0 is
+PPO's clip, and 1, 1 is GPPO (arXiv 2508.07629). The code's defaults are beta1 .75, beta2 1 and a dual
+clip at 3.
 """
 
 from __future__ import annotations

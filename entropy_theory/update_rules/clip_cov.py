@@ -14,8 +14,8 @@ What differs from the authors' code (verl, `clip_cov`), and why:
   The authors' scripts widen the clip to [0, 2] (``base=grpo(clip_low=1, clip_high=1)``).
 
 The covariance is taken over tokens of different states, a heuristic transfer of Theorem 2, which is
-about one state. With ``covariance="network"`` a token's own first-order effect on the batch's entropy
-stands in its place; nothing else of the rule changes.
+about one state (`entropy-mechanism.clip-cov`). With ``covariance="network"`` a token's own first-order
+effect on the batch's entropy stands in its place; nothing else of the rule changes.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ tokens of y, the bonus pushes along
 
 rare right answers up, common ones down, and nothing at wrong ones: the x(y) of right answers have mean 0
 under q. Entropy among right answers is what is left once a prompt is solved
-(`extension.entropy-ceiling`); it is raised by every such step (``extension.diverse-bonus``). Under the
+(`extension.entropy-ceiling`); it is raised by every such step (`extension.diverse-bonus`). Under the
 natural gradient it costs no reward, under the plain one a price that vanishes as p tends to 1.
 
 From samples x_i = -(l_i - mean of l over the k right answers of the group), 0 at wrong answers, 0 where

@@ -7,7 +7,8 @@ D is a divergence of (p, 1 - p) from (p_old, 1 - p_old), p the probability of th
 
     total variation  |p - p_old|,        KL  p_old log(p_old/p) + (1 - p_old) log((1 - p_old)/(1 - p)).
 
-A rare token may so multiply its probability, and a likely one may not lose much of it. p_old is the
+A rare token may so multiply its probability, and a likely one may not lose much of it. The policy may
+have moved further than every token (`later-work.dppo-binary`). p_old is the
 probability under the policy that sampled, anchor "sampling" (paper, section 5.2; SkyRL, TRL, prime-rl),
 or the recomputed "old" one (verl). r is truncated at ``truncation`` (20 in verl; SkyRL and prime-rl do
 not). Defaults of engines: delta .2 and .2 for total variation (verl, SkyRL, prime-rl), .05 for KL

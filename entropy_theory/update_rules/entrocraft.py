@@ -4,7 +4,8 @@
 
 H is the mean token entropy of the step. The authors' code (lblaoke/entrocraft, ``grpo_range``) takes the
 signed reward for the advantage outside of the band; here the advantage stays the base rule's. Their band
-of .1 nats falls from .6 to .4 along a cosine over the run: option ``low_schedule``.
+of .1 nats falls from .6 to .4 along a cosine over the run: option ``low_schedule``. In expectation good
+and bad answers of a state push along one line (`later-work.entrocraft`).
 """
 
 from __future__ import annotations

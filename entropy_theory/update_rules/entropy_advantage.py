@@ -4,7 +4,7 @@
 
 H_t is a constant of the gradient: nothing pulls the policy towards entropy; tokens chosen where the
 policy hesitates count more when they were right and less when they were wrong. As kappa > 1 the sign of
-an advantage never changes, and a token without advantage gets none.
+an advantage never changes, and a token without advantage gets none (`aepo.entropy-adv`).
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@
 
 In the tabular world its gradient raises entropy at every step (dH = eta lambda ||S||^2 >= 0, with
 S_a = pi_a (log pi_a + H)), but its pull fades near a deterministic policy, and it pushes up
-however high entropy is already: entropy collapses or explodes (AEPO, Figure 3).
+however high entropy is already: entropy collapses or explodes (AEPO, Figure 3). Its
+balance with a reward: `extension.entropy-bonus`.
 
 With a ``target`` the coefficient is adapted (`update_rules.bonus`).
 """

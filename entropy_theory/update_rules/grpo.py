@@ -1,6 +1,10 @@
 """GRPO: group-normalized advantages under PPO's clipped ratio, no KL term (AEPO, section 3.1, Eq. 1).
 
     J = E (1/G) sum_i (1/|o_i|) sum_t min( r A, clip(r, 1 - eps_low, 1 + eps_high) A )
+
+With estimator "quantile" it is QAE, whose baseline drops out in expectation
+(`later-work.quantile-baseline`). What PPO's clip does to entropy: `later-work.clip-low-high`, and
+`later-work.ratio-band` where it holds all ratios.
 """
 
 from __future__ import annotations

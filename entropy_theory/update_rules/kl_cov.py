@@ -9,7 +9,8 @@ On sampled tokens the penalty is one of
 - "k3": r - 1 - log r with r = pi/pi_old (Schulman's estimator), whose expected gradient under pi_old
   is the KL's exactly.
 
-All have no gradient at r = 1: **strictly on-policy KL-Cov is the base rule**. It acts from the second
+All have no gradient at r = 1: **strictly on-policy KL-Cov is the base rule**
+(`entropy-mechanism.kl-cov-on-policy`; off policy: `entropy-mechanism.kl-cov`). It acts from the second
 optimizer step on the same samples (`warnings` says so). Rounding has no direction: the slope of
 "absolute" is 0 where two passes over one policy may differ as much (`rounding.same_log_prob`:
 0.001 nats in a float32 column, 1e-6 in float64). The code takes a full penalty there, in a direction of

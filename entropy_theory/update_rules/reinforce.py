@@ -4,8 +4,9 @@ As printed, up to a constant, this is the normalization "dr-grpo"; the default d
 own length, as GRPO and AEPO's Eq. 1 do.
 
 No importance ratio: on samples of an older policy this is the plain score-function estimate, as the
-formula reads. On the rows of a second batch (AEPO, Figure 2: REINFORCE on tempered samples alone)
-it is the same formula; give the batch tempered rows only.
+formula reads. What it does to entropy: `entropy-mechanism.theorem-1`. On the rows of a second batch
+(AEPO, Figure 2: REINFORCE on tempered samples alone) it is the same formula; give the batch tempered
+rows only.
 """
 
 from __future__ import annotations

@@ -6,6 +6,9 @@
 while the mean entropy is below the target; at or above it the rule is its base. The authors' code
 (hp-luo/STARE) has P .1, c .1, target .3 and, adapted, W + .01 sign(target - H) within [1, 1.5]: option
 ``coefficient_step``. It ranks the tokens of a micro-batch; here they are those of the step.
+
+A surprisal divides the tokens that raise entropy from those that lower it (`later-work.stare`). W raises
+it where the chosen tokens are below e^{-H} (`later-work.stare-reweighting`).
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@
 The authors' runs have the first with w_min .8 (zz-haooo/STEER ``entropy_control``, in which the
 extremes are those of a micro-batch). Omega is what a move of the token's own logit does to entropy, to
 first order. A gradient step moves the other logits as well, and of tokens drawn from random policies of
-3 to 12 actions 7 % have the other sign (`tests/entropy_theory/test_shaping_facts.py`).
+3 to 12 actions 7 % have the other sign (`later-work.steer`).
 """
 
 from __future__ import annotations

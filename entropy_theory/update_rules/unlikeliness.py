@@ -6,7 +6,8 @@ Likely is the mean log-probability of an answer's tokens under the policy that s
 in the authors' code (AndreHe02/rewarding-unlikely-release, ``lean.rank_penalty``). A wrong answer's
 reward of 0 stays 0. A prompt whose answers are all right has a signal by it. Answers that are equally
 likely share the mean of their ranks; in the code chance orders them. In a listing of all answers rank /
-G is the probability of a less likely one.
+G is the probability of a less likely one. The penalty holds entropy up where right answers are the
+likelier ones, and not elsewhere (`later-work.unlikeliness`).
 """
 
 from __future__ import annotations

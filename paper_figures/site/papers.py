@@ -31,14 +31,16 @@ SENTENCES: Mapping[str, Sequence[Mapping[str, Any]]] = {
 """The sentences of each paper in its order: a claim, or what no claim judges and why."""
 ABOUT = {
     "aepo": "*Arbitrary Entropy Policy Optimization Breaks The Exploration Bottleneck of Reinforcement "
-            "Learning*, [arXiv 2510.08141](https://arxiv.org/abs/2510.08141).",
+            "Learning*, [arXiv 2510.08141](https://arxiv.org/abs/2510.08141) as it first was. The number "
+            "now carries another text, *SCOPE-RL: Stable and Quantitative Control of Policy Entropy in "
+            "RL Post-Training*, which is judged as later work.",
     "entropy-mechanism": "*The Entropy Mechanism of Reinforcement Learning for Reasoning Language "
                          "Models*, [arXiv 2505.22617](https://arxiv.org/abs/2505.22617).",
     "aent": "*On Entropy Control in LLM-RL Algorithms*, "
             "[arXiv 2509.03493](https://arxiv.org/abs/2509.03493). The text at hand has lost its "
             "formulas: quotations have gaps where they stood.",
     "later-work": "Single sentences of later papers, mostly of abstracts, made precise for one tabular "
-                  "state. The papers' own theorems were not at hand.",
+                  "state. The texts of QAE and CE-GPPO were at hand, other papers' theorems were not.",
     "extension": "What this project adds: what holds instead, and what the papers leave open.",
 }
 KEYS = {"aepo": "AEPO", "entropy-mechanism": "Cui et al.", "aent": "AEnt", "extension": "This project"}

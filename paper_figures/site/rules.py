@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 
+from entropy_theory.claims import all_claims
 from entropy_theory.update_rules import RULES, UpdateRule, described
+from entropy_theory.verification import on_policy
 from entropy_theory.verification.rule_contract import entropy_effect
 from llm_bridge import skyrl_plugin, verl_plugin
 from llm_bridge.conformance import record
@@ -16,6 +19,9 @@ from paper_figures.site.markup import docstring, fenced, link, source, table, te
 
 ROOT = Path(__file__).resolve().parents[2]
 ENGINES = ROOT / "docs" / "engines.md"
+RELATED: dict[on_policy.Relation, str] = {
+    "same": "is its advantage", "line": "depends on the reward alone", "other": "is its own"}
+"""What the coefficient of a token is where every ratio is 1."""
 
 
 def page_name(name: str) -> str:
@@ -29,7 +35,9 @@ def pages(names: Iterable[str] = tuple(RULES)) -> dict[str, str]:
     written = {page_name(name): _page(name) for name in chosen}
     engines = _engines_by_rule()
     rows = [(link(name, page_name(name)), _picture(name), text(described.headline(RULES[name])),
-             *_effect_cells(RULES[name]), _asked_of_ratios(name), ", ".join(engines.get(name, ())) or "–")
+             RELATED[on_policy.relation(RULES[name]())], *_effect_cells(RULES[name]),
+             _asked_of_ratios(name), _named(claims_on(RULES[name])),
+             ", ".join(engines.get(name, ())) or "–")
             for name in chosen]
     hidden = "\n".join(chosen)
     index = "\n".join([
@@ -40,18 +48,35 @@ def pages(names: Iterable[str] = tuple(RULES)) -> dict[str, str]:
         "`update_rules.get(NAME, option=value)` makes a rule, and `combine` adds rules. Columns:", "",
         f"- picture: {' '.join(loss_pictures.legend())} Both are drawn from the rule's own code. Rules "
         "that judge rewards or whole listings have none.",
+        "- on policy: a token's coefficient where every ratio is 1. Losses whose coefficient is the "
+        "advantage are one loss there, plain policy gradient. One that depends on the reward alone has "
+        f"its direction. {text('The entropy rate of any coefficient: `extension.loss-coefficient`.')}",
         "- falls: the share of random policies at which the rule's expected step lowers entropy, to "
         "first order.",
         "- × GRPO: the mean change of entropy over that of plain GRPO.",
         "- off policy: whether the loss reads by how much a token's probability has moved since it was "
         "sampled. Without such a ratio every step is taken as the first one on its samples.",
+        "- claims: what is proved or refuted of the loss.",
         "- engines: those whose own function was compared with the rule "
         f"({link('how, and what departs', 'losses')}).", "",
-        table(("rule", "picture", "what it is", "falls", "× GRPO", "off policy", "engines"), rows,
-              (3, 4, 6, 1, 1, 2, 3), css="filterable"),
+        table(("rule", "picture", "what it is", "on policy", "falls", "× GRPO", "off policy", "claims",
+               "engines"), rows, (3, 4, 6, 2, 1, 1, 2, 4, 3), css="filterable"),
         fenced(f":hidden:\n\n{hidden}", "{toctree}"),
     ])
     return {**written, "rules/index": index}
+
+
+def claims_on(kind: type[UpdateRule]) -> list[str]:
+    """Return the claims that a rule's module or class names, and those on all rules of its relation to
+    policy gradient."""
+    said = f"{inspect.getdoc(inspect.getmodule(kind)) or ''} {inspect.getdoc(kind) or ''}"
+    known = all_claims()
+    named = [word for word in re.findall(r"`([\w.-]+)`", said) if word in known]
+    return list(dict.fromkeys([*named, *on_policy.CLAIMS[on_policy.relation(kind())]]))
+
+
+def _named(claims: Iterable[str]) -> str:
+    return text(", ".join(f"`{claim}`" for claim in claims)) or "–"
 
 
 def _picture(name: str) -> str:
@@ -111,7 +136,9 @@ def _page(name: str) -> str:
         table(("option", "type", "default", "meaning"), rows, (2, 2, 2, 6)) or "It has none.", "",
         "## What it does to entropy", "",
         f"To first order, an expected step {text(effect(kind))}. The policies are those of "
-        "`entropy_theory.verification.rule_contract.entropy_effect`.", "",
+        "`entropy_theory.verification.rule_contract.entropy_effect`. On policy a token's coefficient "
+        f"{RELATED[on_policy.relation(kind())]}. Claims: "
+        f"{_named(['extension.loss-coefficient', *claims_on(kind)])}.", "",
         "## What runs it", "",
         table(("where", "how"), [
             *((text(header), text(cell)) for header, cell in zip(headers, row, strict=True)),

@@ -398,6 +398,21 @@ def test_a_picture_of_a_loss_is_its_rule_s_coefficient():
     assert not loss_pictures.picture(RULES["natural-gradient"]())
 
 
+def test_the_map_of_losses_leads_to_claims():
+    on = {name: rules.claims_on(kind) for name, kind in RULES.items()}
+    judged = {claim for found in on.values() for claim in found if claim.startswith("later-work.")}
+    assert judged >= {f"later-work.{name}" for name in (
+        "quantile-baseline", "steer", "repo", "repo-rescaled", "entropic", "stare", "stare-reweighting",
+        "ce-gppo-classes", "ratio-band", "unlikeliness", "dppo-binary", "scope-rl-negatives",
+        "clip-low-high",
+        "entrocraft")}
+    assert "extension.loss-on-policy" in on["sapo"]
+    assert "extension.loss-binary-rewards" in on["difficulty"]
+    page = rules.pages(["steer"])["rules/index"]
+    assert "`` later-work.steer ``" in page
+    assert "is its own" in page
+
+
 def test_the_map_of_losses_names_engines_whose_own_function_was_compared():
     page = rules.pages(["sapo", "aepo"])["rules/index"]
     row = page[page.index("[sapo]"):page.index("[aepo]")]

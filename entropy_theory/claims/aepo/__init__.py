@@ -1,1 +1,1 @@
-"""AEPO, "Arbitrary Entropy Policy Optimization": its numbered statements and its title."""
+"""AEPO, "Arbitrary Entropy Policy Optimization" (arXiv 2510.08141 as it was before SCOPE-RL)."""

@@ -1,0 +1,74 @@
+r"""SCOPE-RL (arXiv 2510.08141, the present text of AEPO's number): positive against negative samples.
+
+The text that the number had before is AEPO, whose statements are the claims of that source. The present
+one has a temperature-sign asymmetry: drawn at a high temperature, positive samples promote entropy
+growth, negative ones accelerate collapse; the theorem is for the regime in which entropy falls.
+
+The positive half is `aepo.corollary-4.4-high`. The negative half, for one state: the rate of negatives
+drawn at T with score -1 is
+
+    F-(T) = sum_{wrong} pi^T_a (c_a - C),   F-(1) = F(1),
+
+and it is to be at most F-(1) for T > 1. Where entropy falls, F(1) < 0, that is not so. Where it does not
+fall it is: with r = pi^T/pi, which falls with z, and the crossing z+ of c - C, no term of
+sum_{wrong} pi (r - r(z+))(c - C) is positive, and r(z+) <= r(E z) <= 1 by Jensen. So each half of the
+asymmetry has a regime of its own, and they meet at F(1) = 0 alone.
+"""
+
+from entropy_theory import verification as vf
+from entropy_theory.claims.aepo.tempered_reinforce import (
+    ENTROPY_FALLS,
+    HIGH_TEMPERATURE,
+    excess,
+    rate,
+)
+from entropy_theory.claims.extensions.loss_coefficient import moves_entropy
+from entropy_theory.claims.later_work.entrocraft import SOME_WRONG, negatives_only
+from entropy_theory.verification import arithmetic as ar
+
+
+@vf.definition
+def rate_of_hot_negatives(
+    logits: ar.Reals, correct: ar.Mask, temperature: ar.Reals | None = None
+) -> ar.Reals:
+    """F-(T) = sum_{wrong} pi^T_a (c_a - C); F-(1) without a temperature."""
+    return ar.total(ar.softmax(logits, temperature) * excess(logits), ~correct)
+
+
+def _accelerated(i: vf.Cases) -> ar.Reals:
+    return (rate_of_hot_negatives(i.logits, i.correct)
+            - rate_of_hot_negatives(i.logits, i.correct, i.temperature))
+
+
+scope_rl_negatives = vf.Claim(
+    id="later-work.scope-rl-negatives",
+    source="SCOPE-RL (arXiv 2510.08141v7; before: AEPO), the temperature-sign asymmetry",
+    reading=vf.Reading(
+        "precise",
+        "under high-temperature sampling, positive samples promote entropy growth, whereas negative "
+        "samples accelerate collapse",
+        "a summary of the text, of its asymmetry and the regime of Theorem 1; the text is not at hand"),
+    title="While entropy falls, hotter negative samples lower it faster",
+    scope="one tabular state, rewards 0 and 1, exact expectation, first order; judged: a summary of the "
+          "text",
+    statement=vf.Statement(
+        latex=r"If $F(1)<0$ then $F_-(T)\le F_-(1)$ for $T>1$.",
+        margin=_accelerated,
+        conditions=(SOME_WRONG, ENTROPY_FALLS),
+    ),
+    instances=vf.bandit_instances(HIGH_TEMPERATURE),
+    repair=vf.Statement(
+        latex=r"If $F(1)\ge0$ then $F_-(T)\le F_-(1)$ for $T>1$: hotter negatives raise entropy less.",
+        margin=_accelerated,
+        conditions=(SOME_WRONG, vf.Condition(
+            latex=r"$F(1)\ge0$ (entropy does not fall at $T=1$)",
+            value=lambda i: rate(i.logits, i.correct), relation=">=")),
+        beyond=lambda i: (moves_entropy(
+            i.logits, negatives_only(i.logits, i.correct),
+            rate_of_hot_negatives(i.logits, i.correct)),),
+    ),
+    repair_note="where entropy does not fall, in place of where it falls",
+    mutants=(
+        vf.mutant("whatever entropy does", conditions=(SOME_WRONG,)),
+    ),
+)
