@@ -21,7 +21,16 @@ from matplotlib.figure import Figure
 
 from paper_figures.data import inputs
 from paper_figures.data.tables import by_panel, long, pick, stacked
-from paper_figures.drawing import REFERENCE, Table, estimate, label_ends, lines, marked, panels
+from paper_figures.drawing import (
+    REFERENCE,
+    Table,
+    estimate,
+    label_ends,
+    lines,
+    marked,
+    note,
+    panels,
+)
 from paper_figures.figure import Criterion, Finding, Headline, Number, PaperFigure
 
 ERRORS = 1.96
@@ -111,7 +120,7 @@ def draw(table: pandas.DataFrame) -> Figure:
         rows = pick(course, ceiling=ceiling, capacity=capacity)
         if len(rows):
             _draw_course(panel, rows)
-        panel.set(title=title, xlabel="step", ylabel="entropy over log n", ylim=(0, None))
+        panel.set(title=title, xlabel="step", ylabel="entropy over log n")
     _draw_plane(axes[1, 1], pick(of["coin"], optimizer="adam"), "success rate of a coin", "group size")
     axes[1, 1].set_title("no signal, Adam")
     _draw_plane(axes[2, 0], of["batch"], "success rate of coins", "prompts in a batch")
@@ -125,15 +134,19 @@ def _draw_course(panel: Axes, rows: pandas.DataFrame) -> None:
     names = list(rows["optimizer"].unique())
     looks = {name: {**marked(i), "markersize": 2.5, "markevery": 4} for i, name in enumerate(names)}
     lines(panel, rows, "optimizer", looks, band=None, name=None)
-    panel.margins(x=0)
-    ends = [(float(one["x"]), float(one["y"]), SHORT.get(str(one["optimizer"]), str(one["optimizer"])),
-             looks[one["optimizer"]]["color"])
-            for _, one in rows[rows["x"] == rows["x"].max()].iterrows()]
-    label_ends(panel, ends, size=6)
+    for name, here in rows.groupby("optimizer"):
+        half = ERRORS * here["error"]
+        panel.fill_between(here["x"].astype(float), here["y"] - half, here["y"] + half, linewidth=0,
+                           alpha=0.12, color=looks[name]["color"])
     first = pick(rows, optimizer="adam").sort_values("x")
     panel.plot(first["x"], first["matters"], **{**REFERENCE, "linestyle": "-"})
-    panel.annotate("token that matters", (first["x"].iloc[1], first["matters"].iloc[1]), xytext=(6, 4),
-                   textcoords="offset points", fontsize=6, color="#555555")
+    note(panel, "grey: the token that matters", 0.95, 0.92, color="#555555", size=6)
+    panel.margins(x=0)
+    panel.set_ylim(0, 1)
+    label_ends(panel, [
+        (float(one["x"]), float(one["y"]), SHORT.get(str(one["optimizer"]), str(one["optimizer"])),
+         looks[one["optimizer"]]["color"])
+        for _, one in rows[rows["x"] == rows["x"].max()].iterrows()], size=6)
 
 
 def _draw_plane(panel: Axes, rows: pandas.DataFrame, xlabel: str, ylabel: str) -> None:
@@ -186,12 +199,12 @@ FIGURE = PaperFigure.of(
     __name__, name="growth-and-collapse",
     source="This project",
     title="what entropy does once the reward is flat",
-    paper="Cui et al., Section 2.4: entropy falls as the reward rises. Of what comes after none tells.",
+    paper="Cui et al., Section 2.4: entropy falls as the reward rises; of what follows no paper tells.",
     ours="Bandits of a token that matters and idle ones, 4 actions each, groups of 8, means over 48 "
-    "seeds. Lines: idle tokens. Planes: change of entropy in hundredths of log n, rewards being coins: "
-    "△ grows, ▽ falls, ○ holds.",
+    "seeds with 95 % intervals. Lines: idle tokens. Planes: change of entropy in hundredths of log n, "
+    "rewards being coins: △ grows, ▽ falls, ○ holds.",
     headline=Headline(
-        says="After the reward is flat, idle entropy grows under Adam and holds under SGD; without "
-             "signal Adam raises it where success is likely, and lowers it where rare.",
+        says="With own logits idle entropy grows under Adam after reward is flat, not under SGD; coins "
+             "raise it under Adam where success is likely.",
     ),
 )

@@ -16,6 +16,11 @@ ahead of all others, which are alike, as those of a language model mostly are.
 - *sampler*: one token with several right answers, drawn from what departs from the policy; how the
   probability is spread over them is idle. (A sampler would bend a coin that is an action too.)
 
+Under SGD a coin does nothing of first order. Under Adam it does: a logit that seldom gets a gradient
+moves by its sign more than by its size, and where most samples succeed most standardized advantages are
+positive (small ones, beside few that are large and negative). So unlikely actions rise where success is
+likely, and sink where it is rare; in groups of 2, whose advantages have no skew, neither.
+
 Shared parameters are random features; means are then over several draws of them, and standard errors
 over those means.
 """
@@ -246,7 +251,7 @@ class Setting:
     ceilings: tuple[float, ...] = ()
     coins: tuple[float, ...] = ()
     factors: tuple[float, ...] = (1.0,)
-    """Of each variant, or of all."""
+    """The factors of the learning rate, of each variant or one for all."""
     capacity: float = 0.0
     n_prompts: int = 1
 
@@ -276,9 +281,10 @@ def _trained(
     config: Config, seed: int, name: str, progress: Progress, **options: Any
 ) -> Courses:
     """Train each variant of a `Setting`, of the config but for the options, with every seed."""
-    setting = Setting(**({
+    of_config: dict[str, Any] = {
         "starts": (config.start_entropy, *(config.idle_entropy,) * config.n_idle),
-        "n_actions": config.n_actions, "steps": config.steps, "group_size": config.group_size} | options))
+        "n_actions": config.n_actions, "steps": config.steps, "group_size": config.group_size}
+    setting = Setting(**(of_config | options))
     features = setting.own
     size = round(setting.capacity * features.shape[1])
     n_draws = config.n_draws if size else 1

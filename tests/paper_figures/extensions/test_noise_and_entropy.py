@@ -30,7 +30,7 @@ def made(**changed):
         ("rate", values["rate"] if optimizer == "adam" else 1.0))]
     for start, end in enumerate(values["ends"]):
         rows += [("drift", "adam", start, step, y, 0.01)
-                 for step, y in ((0, 0.5), (50, values["half"]), (100, end))]
+                 for step, y in ((0, 0.1 + 0.8 * start), (50, values["half"]), (100, end))]
     return pandas.DataFrame(rows, columns=["panel", "optimizer", "start", "x", "y", "error"])
 
 
