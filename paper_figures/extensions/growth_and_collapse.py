@@ -54,7 +54,7 @@ def data(results: Path) -> pandas.DataFrame:
 
     ``y`` is an entropy or a change of entropy over log n, with its standard error. Panels: "course" (x
     step, y mean entropy of idle tokens, matters that of the one that matters), and the planes "coin" (x
-    success rate, row group size), "batch" (the same, row prompts), "rate" (x factor of the learning
+    success rate, row group size), "batch" (row prompts, by capacity), "rate" (x factor of the learning
     rate), "size" (x idle tokens, row shared parameters over logits) and "sampler" (x the sampler, y
     change of the entropy given a right answer): y change of entropy, with signal that of idle tokens.
     """
@@ -68,7 +68,8 @@ def data(results: Path) -> pandas.DataFrame:
             columns["sampler_reward"] = "reward"
         rows = long(dataset[list(columns)], panel).rename(columns=columns)
         parts.append(rows.assign(
-            optimizer=rows[optimizer] if optimizer else "adam", x=rows[x], row=rows[row]))
+            optimizer=rows[optimizer] if optimizer else "adam", x=rows[x], row=rows[row],
+            capacity=rows.get("batch_capacity", np.nan)))
     return stacked(parts, COLUMNS)
 
 
@@ -123,7 +124,10 @@ def draw(table: pandas.DataFrame) -> Figure:
         panel.set(title=title, xlabel="step", ylabel="entropy over log n")
     _draw_plane(axes[1, 1], pick(of["coin"], optimizer="adam"), "success rate of a coin", "group size")
     axes[1, 1].set_title("no signal, Adam")
-    _draw_plane(axes[2, 0], of["batch"], "success rate of coins", "prompts in a batch")
+    names = of["batch"]["capacity"].gt(0).map({True: ", shared", False: ""})
+    batch = of["batch"].assign(row=of["batch"]["row"].map("{:g}".format) + names)
+    _draw_plane(axes[2, 0], batch.sort_values("capacity", kind="stable"), "success rate of coins",
+                "prompts in a batch")
     axes[2, 0].set_title("no signal, Adam, groups of 8")
     _draw_plane(axes[2, 1], of["rate"], "learning rate (factor)", "")
     axes[2, 1].set_title("no signal, by optimizer")

@@ -10,9 +10,9 @@ ahead of all others, which are alike, as those of a language model mostly are.
 - *course*: training on a reward that saturates, at 1 (groups without contrast: the noise ends too) or
   below (it goes on); with a parameter for each logit, or fewer than logits;
 - *drift*: one token and a coin, from several entropies: is there a level to which they all drift?
-- planes of the change of entropy under coins: success rate by group size and by the number of prompts in
-  a batch, optimizer by learning rate; and of idle entropy with signal, by the number of idle tokens and
-  of shared parameters;
+- planes of the change of entropy under coins: success rate by group size, and by the number of prompts
+  in a batch with and without shared parameters; optimizer by learning rate; and of idle entropy with
+  signal, by the number of idle tokens and of shared parameters;
 - *sampler*: one token with several right answers, drawn from what departs from the policy; how the
   probability is spread over them is idle. (A sampler would bend a coin that is an action too.)
 
@@ -76,7 +76,7 @@ class Config:
     """The probability of a reward after the right token; 0 after others."""
     capacities: tuple[float, ...] = (0.0, 0.5, 2.0)
     """The number of shared parameters over that of the tokens' logits; 0: every logit is its own."""
-    idle_tokens: tuple[int, ...] = (1, 2, 3)
+    idle_tokens: tuple[int, ...] = (1, 3)
     success_rates: tuple[float, ...] = (0.02, 0.1, 0.5, 0.9, 0.98)
     group_sizes: tuple[int, ...] = (2, 4, 8, 16, 64)
     prompts: tuple[int, ...] = (1, 4, 16)
@@ -116,7 +116,7 @@ LONG_NAMES = {
     "coin_change": "change of entropy under a coin, over log of the actions",
     "coin_error": "standard error of that, over seeds",
     "batch_change": "change of entropy under coins, Adam, over log of the actions",
-    "batch_error": "standard error of that, over seeds",
+    "batch_error": "standard error of that, over seeds, or draws of parameters",
     "rate_change": "change of entropy under a coin, over log of the actions",
     "rate_error": "standard error of that, over seeds",
     "size_change": "change of idle entropy with signal, Adam, over log of the actions",
@@ -136,7 +136,7 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
         (_drift, {"drift_optimizer": names[:3]}),
         (_coin, {"coin_optimizer": adams, "group_size": config.group_sizes}),
         (_rate, {"rate_optimizer": names}),
-        (_batch, {"prompts": config.prompts}),
+        (_batch, {"prompts": config.prompts, "batch_capacity": config.capacities[:2]}),
         (_size, {"idle_tokens": config.idle_tokens, "size_capacity": config.capacities}),
         (_sampler, {"sampler_optimizer": adams, "sampler": tuple(SAMPLERS)}),
     )
@@ -174,11 +174,13 @@ def _coin(cell: tuple[Config, int, str, int], progress: Progress) -> xr.Dataset:
     return gridded({"success_rate": config.success_rates}, **_changed("coin", found.entropy))
 
 
-def _batch(cell: tuple[Config, int, int], progress: Progress) -> xr.Dataset:
-    config, seed, n_prompts = cell
-    found = _trained(config, seed, "adam", progress, coins=config.success_rates,
-                     starts=(config.idle_entropy,), n_prompts=n_prompts)
-    return gridded({"success_rate": config.success_rates}, **_changed("batch", found.entropy))
+def _batch(cell: tuple[Config, int, int, float], progress: Progress) -> xr.Dataset:
+    config, seed, n_prompts, capacity = cell
+    found = _trained(
+        config, seed, "adam", progress, coins=config.success_rates, n_prompts=n_prompts,
+        capacity=capacity, starts=(config.idle_entropy,) * config.n_idle)
+    return gridded({"success_rate": config.success_rates},
+                   **_changed("batch", found.entropy, found.n_draws))
 
 
 def _rate(cell: tuple[Config, int, str], progress: Progress) -> xr.Dataset:
@@ -341,8 +343,8 @@ def ahead(n_actions: int, relative_entropy: float) -> np.ndarray:
 def work(config: Config) -> int:
     """Return the number of steps in all."""
     draws = [config.n_draws if capacity else 1 for capacity in config.capacities]
-    cells = len(OPTIMIZERS) * (sum(draws[:2]) + 1) + len(config.prompts) + sum(draws) * len(
-        config.idle_tokens) + 2 * (len(config.group_sizes) + len(SAMPLERS))
+    cells = (len(OPTIMIZERS) + len(config.prompts)) * sum(draws[:2]) + len(OPTIMIZERS) + 2 * (
+        len(config.group_sizes) + len(SAMPLERS)) + len(config.idle_tokens) * sum(draws)
     return cells * config.steps + 3 * len(config.drift_entropies) * config.drift_steps
 
 
