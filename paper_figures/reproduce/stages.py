@@ -29,7 +29,7 @@ SIMULATIONS: dict[str, tuple[float, float, tuple[str, ...]]] = {
         "holding_a_target", "aepo_figure_1", "aepo_figure_2", "aepo_figure_3", "aepo_ablations",
         "aepo_sensitivity", "aepo_tracking", "phase_diagrams",
     )),
-    "noise": (150, 1500, ("noise_and_entropy", "growth_and_collapse")),
+    "noise": (185, 1900, ("noise_and_entropy", "growth_and_collapse")),
     "clamped entropy": (40, 520, ("aent_bias", "aent_coefficient", "aent_one_step")),
 }
 SMOKE_SIMULATIONS = ("aepo_figure_2", "tabular_audit")

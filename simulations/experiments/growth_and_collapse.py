@@ -79,7 +79,7 @@ class Config:
     idle_tokens: tuple[int, ...] = (1, 3)
     success_rates: tuple[float, ...] = (0.02, 0.1, 0.5, 0.9, 0.98)
     group_sizes: tuple[int, ...] = (2, 4, 8, 16, 64)
-    prompts: tuple[int, ...] = (1, 4, 16)
+    prompts: tuple[int, ...] = (1, 4)
     """The number of prompts in a batch, all with one policy and coins of their own."""
     rate_factors: tuple[float, ...] = (0.25, 1.0, 4.0)
     """The learning rates, over those of `OPTIMIZERS`."""
@@ -104,7 +104,8 @@ PROFILES = {
         group_sizes=(2, 8), prompts=(2,), rate_factors=(4.0,), drift_entropies=(0.05, 0.95), n_seeds=6,
         n_draws=2, steps=40, drift_steps=60, n_records=4, n_idle=1),
     "default": Config(),
-    "full": Config(n_seeds=192, n_draws=24, steps=6000, drift_steps=30000, idle_tokens=(1, 2, 3, 4)),
+    "full": Config(n_seeds=192, n_draws=24, steps=6000, drift_steps=30000, idle_tokens=(1, 2, 3, 4),
+                   prompts=(1, 4, 16)),
 }
 LONG_NAMES = {
     "course_reward": "expected reward",
