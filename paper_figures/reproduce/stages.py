@@ -23,12 +23,13 @@ SIMULATIONS: dict[str, tuple[float, float, tuple[str, ...]]] = {
     "covariance": (165, 870, (
         "covariance_identity", "covariance_identity_on_trees", "covariance_sign_map",
         "covariance_table", "intervention_sweeps", "rules_at_equal_reward", "tabular_audit",
-        "response_length", "entropy_accounts", "noise_and_entropy",
+        "response_length", "entropy_accounts",
     )),
     "tempering": (100, 900, (
         "holding_a_target", "aepo_figure_1", "aepo_figure_2", "aepo_figure_3", "aepo_ablations",
         "aepo_sensitivity", "aepo_tracking", "phase_diagrams",
     )),
+    "noise": (185, 1900, ("noise_and_entropy", "growth_and_collapse")),
     "clamped entropy": (40, 520, ("aent_bias", "aent_coefficient", "aent_one_step")),
 }
 SMOKE_SIMULATIONS = ("aepo_figure_2", "tabular_audit")
