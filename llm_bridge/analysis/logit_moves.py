@@ -1,4 +1,4 @@
-"""Measures how far steps move the logits at fixed states, and what the noise of a gradient does to entropy.
+"""Measures how far steps move the logits at fixed states, and what a gradient's noise does to entropy.
 
 The states are those of some completions of the first step, and stay the same for the whole run: what is
 measured there is the policy's change, and no change of where it goes. A move is the mean over actions of
@@ -107,8 +107,8 @@ class NoiseForecast(LogitMoves):
 
     The first ``pilot`` steps are taken. At each later one the gradient g is looked at, and no step taken.
     In a run g moves the parameters by u = rate x P g in all, P being the optimizer's scaling, over the
-    steps in which momentum hands it on. Where rewards are drawn apart from actions, g and -g are as likely:
-    the mean change of entropy is that of (H(theta + u) + H(theta - u)) / 2 - H(theta).
+    steps in which momentum hands it on. Where rewards are drawn apart from actions, g and -g are as
+    likely: the mean change of entropy is that of (H(theta + u) + H(theta - u)) / 2 - H(theta).
 
     Args:
         trainer: an EntropyTrainer.

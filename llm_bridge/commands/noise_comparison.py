@@ -1,13 +1,13 @@
-r"""Measures what training does to entropy where the reward says nothing: a coin a completion, run after run.
+r"""Measures what training does to entropy where the reward is noise: a coin for each completion.
 
     python -m llm_bridge.commands.noise_comparison --output FILE
     python -m llm_bridge.commands.noise_comparison --output OTHER --design pretrained --steps 60 \
         --prompts 4 --samples 4
 
-A design is a list of runs and of forecasts. A forecast is made from ten steps of another seed, before the
-runs that it is of. Where runs of two optimizers are compared, the rate of the second is chosen such that a
-step moves the logits as far as one of the first. The file keeps a record of each, so that the same command
-goes on where an earlier one was stopped.
+A design is a list of runs and of forecasts. A forecast is made from ten steps of another seed, before
+the runs that it is of. Where runs of two optimizers are compared, the rate of the second is chosen such
+that a step moves the logits as far as one of the first. The file keeps a record of each, so that the same
+command goes on where an earlier one was stopped.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import random
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -75,6 +76,7 @@ FIRST, LAST = 10, 20
 """How many first and last steps the entropies of a run are averaged over."""
 DIGITS = 5
 Task = Literal["sum", "split", "chain-sum"]
+Kind = Literal["run", "forecast", "approach", "from flat"]
 Design = Literal["optimizers", "biased", "rates", "variants", "flat", "pretrained"]
 COINS: dict[str, list[list[tuple[float, str, float | None]]]] = {
     "optimizers": [[(0.5, "AdamW", MATCHED)],
@@ -83,6 +85,9 @@ COINS: dict[str, list[list[tuple[float, str, float | None]]]] = {
     "rates": [[(0.5, "AdamW", rate) for rate in RATES if rate != MATCHED]],
 }
 """The coin, the optimizer and its rate of the runs of small-sums, what AdamW is matched by after it."""
+COIN_KINDS: tuple[tuple[Kind, Sequence[int]], ...] = (("forecast", (FORECAST_SEED,)), ("run", SEEDS))
+FLAT_KINDS: tuple[tuple[Kind, Sequence[str]], ...] = (
+    ("approach", ("plain",)), ("from flat", REMEDIES))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -96,7 +101,7 @@ class NoisyRun:
     rate: float | None = MATCHED
     """The learning rate; None for that of a step as long as one of AdamW at `MATCHED`."""
     variant: str = "plain"
-    kind: Literal["run", "forecast", "approach", "from flat"] = "run"
+    kind: Kind = "run"
     """"approach" is the training up to a flat reward, which "from flat" goes on from."""
     seed: int = 0
 
@@ -105,7 +110,8 @@ class NoisyRun:
         """Name the run, for its record and for the display."""
         reward = "own reward" if self.coin is None else f"coin {self.coin:g}"
         rate = "matched" if self.rate is None else f"{self.rate:g}"
-        return f"{self.task}, {reward}, {self.optimizer} {rate}, {self.variant}, {self.kind}, seed {self.seed}"
+        return ", ".join([self.task, reward, f"{self.optimizer} {rate}", self.variant, self.kind,
+                          f"seed {self.seed}"])
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -120,10 +126,9 @@ class Size:
 def design(name: Design) -> list[NoisyRun]:
     """List the runs of a design, seed after seed; a forecast comes before what it is of."""
     if name == "flat":
-        return [NoisyRun(coin=None, rate=FLAT_RATE, kind=kind, variant=variant, seed=seed)
-                for seed in FEWER
-                for kind, variants in (("approach", ("plain",)), ("from flat", REMEDIES))
-                for variant in variants]
+        own = NoisyRun(coin=None, rate=FLAT_RATE, kind="approach")
+        return [dataclasses.replace(own, kind=kind, variant=variant, seed=seed)
+                for seed in FEWER for kind, variants in FLAT_KINDS for variant in variants]
     if name == "variants":
         return [NoisyRun(variant=variant, rate=MATCHED * (LORA_FACTOR if variant == "LoRA" else 1),
                          seed=seed)
@@ -134,7 +139,7 @@ def design(name: Design) -> list[NoisyRun]:
     return [
         NoisyRun(task=task, coin=coin, optimizer=optimizer, rate=rate, kind=kind, seed=seed)
         for part in COINS[name]
-        for kind, seeds in (("forecast", (FORECAST_SEED,)), ("run", SEEDS))
+        for kind, seeds in COIN_KINDS
         for seed in seeds for task in ("sum", "split") for coin, optimizer, rate in part
     ]
 
@@ -213,7 +218,7 @@ def run(
     Returns:
         Its record, JSON-like, and of an approach where it ended.
     """
-    started, log = time.process_time(), []
+    started, log = time.process_time(), list[dict[str, Any]]()
     checked = resolved(_config(asked, size, rate, folder))
     model, tokenizer, task = model_and_task(checked)
     if asked.variant == "LoRA":
@@ -246,6 +251,7 @@ def run(
                               for name, value in update.items()} for update in moves.updates]
     ended = None
     if asked.kind == "approach":
+        assert trainer.optimizer is not None
         ended = Trained(asked.seed, {name: value.clone() for name, value in model.state_dict().items()},
                         copy.deepcopy(trainer.optimizer.state_dict()))
     return record, ended
