@@ -118,7 +118,7 @@ class NoisyRun:
 class Size:
     """The size of each run; runs of different sizes are not compared."""
 
-    steps: int = 100
+    steps: int = 80
     prompts: int = 16
     samples: int = 8
 
