@@ -11,7 +11,7 @@ from llm_bridge.analysis import logit_moves
 from llm_bridge.commands import noise_comparison as comparison
 from llm_bridge.commands.noise_comparison import MATCHED, NoiseConfig, NoisyRun, Size
 
-SIZE = Size(steps=4, prompts=2, samples=4)
+SIZE = Size(steps=4, prompts=4, samples=4)
 ADAM = {**dataclasses.asdict(NoisyRun()), "blocks": {"move": [3.0, 5.0], "raw_move": [0.5, 1.5]}}
 
 
@@ -51,8 +51,8 @@ def test_a_coin_is_tossed_for_each_completion(run, optimizer):
     record, ended = run(asked)
     assert ended is None
     assert record["name"] == asked.name
-    assert record["blocks"]["reward"][0] * 4 * 8 == pytest.approx(sum(
-        comparison.Coin(0.5, 0)(range(32))), abs=1e-3)  # five digits are kept
+    assert record["blocks"]["reward"][0] * 4 * 16 == pytest.approx(sum(
+        comparison.Coin(0.5, 0)(range(64))), abs=1e-3)  # five digits are kept
     assert record["blocks"]["move"][0] > 0
 
 
