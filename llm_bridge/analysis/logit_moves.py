@@ -22,6 +22,8 @@ SEQUENCES = 64
 """The number of completions whose states are looked at."""
 BLOCK = 10
 """The number of steps over which a net move is measured, and at whose first one the raw gradient's is."""
+WALKS = 24
+"""The number of walks that are drawn of each length."""
 SCORED_ACTIONS = 256
 """With more actions than this no covariance of scores [states, actions, actions] is made."""
 
@@ -124,10 +126,15 @@ class NoiseForecast(LogitMoves):
             (None with more than `SCORED_ACTIONS` actions).
     """
 
-    def __init__(self, trainer: Any, *, raw_rate: float, pilot: int, momentum: float = 0.0):
+    def __init__(
+        self, trainer: Any, *, raw_rate: float, pilot: int, momentum: float = 0.0,
+        ahead: Sequence[int] = (),
+    ):
         super().__init__(trainer, raw_rate=raw_rate)
-        self._pilot, self._momentum = pilot, momentum
+        self._pilot, self._momentum, self._ahead = pilot, momentum, ahead
+        self._seen: list[list[torch.Tensor]] = []
         self.updates: list[dict[str, float | None]] = []
+        self.walks: dict[int, list[float]] = {}
 
     def on_pre_optimizer_step(self, *_: Any, **__: Any) -> None:
         """Look at the gradient, once the pilot is over, and take away the step's rate."""
@@ -138,10 +145,24 @@ class NoiseForecast(LogitMoves):
         rate = optimizer.param_groups[0]["lr"] / (1 - self._momentum)
         scaled = zip(scalings(optimizer, self.parameters()), self.gradients(), strict=True)
         update = [rate * scale * gradient for scale, gradient in scaled]
+        self._seen.append(update)
         self.updates.append(_effects(
             self._before, self.logits_after(update), self.logits_after([-one for one in update])))
         for group in optimizer.param_groups:
             group["lr"] = 0.0
+
+    def on_train_end(self, *_: Any, **__: Any) -> None:
+        """Draw the walks."""
+        generator = np.random.default_rng(0)
+        here = policy.entropy(self._before).mean()
+        for steps in self._ahead:
+            self.walks[steps] = []
+            for _ in range(WALKS):
+                signs = generator.choice([-1.0, 1.0], size=len(self._seen))
+                signs *= (steps / len(self._seen)) ** 0.5
+                walk = [sum(sign * one for sign, one in zip(signs.tolist(), parts, strict=True))
+                        for parts in zip(*self._seen, strict=True)]
+                self.walks[steps].append(float(policy.entropy(self.logits_after(walk)).mean() - here))
 
 
 def _effects(middle: np.ndarray, plus: np.ndarray, minus: np.ndarray) -> dict[str, float | None]:

@@ -70,6 +70,8 @@ SEEDS, FEWER = range(5), range(3)
 FORECAST_SEED = 100
 PILOT, FROZEN = 10, 24
 """A forecast's steps that are taken, and after them those whose gradient alone is looked at."""
+AHEAD = (5, 15, 25, 35, 45, 55, 65)
+"""The numbers of steps that are forecast: from the middle of a block of ten to that of another."""
 FLAT_RATE, FLAT_STEPS = 1e-4, 800
 """The rate and the steps of the training on ``sum`` after which its reward is flat."""
 FIRST, LAST = 10, 20
@@ -168,7 +170,7 @@ class Trained:
 def matched_rate(asked: NoisyRun, records: list[dict[str, Any]]) -> float:
     """Return the rate at which a step is as long as one of AdamW on the same task and coin.
 
-    It is that of SGD by the raw gradients of AdamW's runs; a step of momentum that has settled is longer
+    It is that of SGD by the raw gradients of AdamW's runs of the seeds `FEWER`; a step of momentum that has settled is longer
     by 1 / sqrt(1 - momentum^2), and one of Adam without momentum by sqrt((1 + beta1) / (1 - beta1)).
 
     Raises:
@@ -176,7 +178,8 @@ def matched_rate(asked: NoisyRun, records: list[dict[str, Any]]) -> float:
     """
     wanted = PRETRAINED_RATE if asked.task == "chain-sum" else MATCHED
     runs = [one for one in records
-            if (one["task"], one["coin"], one["optimizer"], one["rate"], one["variant"], one["kind"])
+            if one["seed"] in FEWER
+            and (one["task"], one["coin"], one["optimizer"], one["rate"], one["variant"], one["kind"])
             == (asked.task, asked.coin, "AdamW", wanted, "plain", "run")]
     if not runs:
         raise ValueError(f"{asked.name} matches runs of AdamW, of which there are none: run them first")
@@ -236,7 +239,7 @@ def run(
     if asked.kind == "forecast":
         momentum = MOMENTUM if asked.optimizer == "momentum" else 0.0
         moves: logit_moves.LogitMoves = logit_moves.NoiseForecast(
-            trainer, pilot=PILOT, momentum=momentum, **options)
+            trainer, pilot=PILOT, momentum=momentum, ahead=AHEAD, **options)
     else:
         moves = logit_moves.LogitMoves(trainer, **options)
     trainer.add_callback(moves)
@@ -249,6 +252,8 @@ def run(
     if isinstance(moves, logit_moves.NoiseForecast):
         record["updates"] = [{name: None if value is None else _short(value)
                               for name, value in update.items()} for update in moves.updates]
+        record["walks"] = {steps: [_short(value) for value in changes]
+                           for steps, changes in moves.walks.items()}
     ended = None
     if asked.kind == "approach":
         assert trainer.optimizer is not None

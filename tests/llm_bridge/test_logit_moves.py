@@ -132,3 +132,17 @@ def test_shapes_of_noise_are_told_apart():
             "noise", name, "isotropic" if name == "score" else "score"))
         assert measured == pytest.approx(forecast, rel=1e-6)
         assert measured != pytest.approx(other, rel=0.1)
+
+
+def test_walks_spread_as_independent_steps_do():
+    """Walks in which updates keep their signs spread with the number of steps, not with its root."""
+    model = Table()
+    trainer = trainer_of(model, torch.optim.SGD(model.parameters(), lr=RATE))
+    watch = NoiseForecast(trainer, raw_rate=1.0, pilot=0, ahead=(4, 400))
+    steps(trainer, watch, drawn(40))
+    watch.on_train_end()
+    assert torch.equal(model.logits, torch.tensor(LOGITS))
+    first = np.sqrt(np.mean([one["first"] ** 2 for one in watch.updates]))
+    for count, changes in watch.walks.items():
+        # A deviation of 24 draws is known to 15 %.
+        assert np.std(changes) == pytest.approx(first * np.sqrt(count), rel=0.5)
