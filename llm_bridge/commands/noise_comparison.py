@@ -70,8 +70,8 @@ SEEDS, FEWER = range(5), range(3)
 FORECAST_SEED = 100
 PILOT, FROZEN = 10, 24
 """A forecast's steps that are taken, and after them those whose gradient alone is looked at."""
-AHEAD = (5, 15, 25, 35, 45, 55, 65)
-"""The numbers of steps that are forecast: from the middle of a block of ten to that of another."""
+AHEAD = (10, 20, 30, 40, 50, 60, 70)
+"""The numbers of steps that are forecast: from the middle of the first block of ten to others'."""
 FLAT_RATE, FLAT_STEPS = 1e-4, 800
 """The rate and the steps of the training on ``sum`` after which its reward is flat."""
 FIRST, LAST = 10, 20
