@@ -1,0 +1,249 @@
+"""What training does to entropy where the reward is a coin: by optimizer, sampler and penalty.
+
+What we run: `llm_bridge.commands.noise_comparison`. A coin's gradient has no direction, so that whatever
+entropy does is noise; runs of SGD and of momentum move the logits as far in a step as those of AdamW.
+
+Two forecasts come from ten steps of another seed. One is of second order: the mean of the entropy's
+change over gradients g and -g, times the number of steps. One draws walks: the sum of as many such steps
+with random signs, taken at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from paper_figures.data import inputs
+from paper_figures.drawing import REFERENCE, SERIES, Table, panels
+from paper_figures.figure import MODELS, Criterion, Finding, Headline, Number, PaperFigure, mean_of
+
+FILES = {"small-sums": "noise/result.json", "smollm2-135m-instruct": "noise-pretrained/result.json"}
+COMMAND = f"python -m llm_bridge.commands.noise_comparison --output build/{FILES['small-sums']}"
+BLOCK = 10
+"""The number of steps that the measurements are averaged over."""
+SETTING = ["task", "coin", "optimizer", "rate"]
+"""What tells runs apart beside variant and seed; the rate is NaN where steps are matched in length."""
+LOOKS = dict(zip(("AdamW", "AdamW, beta1 0", "SGD", "momentum"), SERIES, strict=False))
+SHOWN = {"task": "sum", "coin": 0.5}
+MATCHED = 2e-4
+"""The rate of AdamW that the others are matched with."""
+PANELS = ("path", "run", "update", "walk")
+
+
+def data(results: Path) -> pandas.DataFrame:
+    """Return runs and forecasts: SETTING, variant, kind, seed, and further columns by ``panel``.
+
+    "path": ``change`` of the entropy at fixed states from the first block of steps to one that begins
+    ``step`` later, nats. "run": ``first`` and ``last`` entropy, ``change`` of it at fixed states,
+    ``move``, the mean squared move of a logit in a step, ``net``, the same over blocks, added up,
+    ``reward``. "update": ``change`` that a gradient brings forth to second order, ``move``, and
+    ``isotropic`` and ``score``, what noise of that shape would. "walk": ``change`` by ``step`` gradients.
+
+    Raises:
+        MissingInputError: no runs.
+    """
+    found = {model: inputs.comparison(results, name) for model, name in FILES.items()}
+    if found["small-sums"] is None:
+        raise inputs.MissingInputError(f"the runs are missing: run `{COMMAND}`")
+    return pandas.DataFrame([
+        {**{name: record[name] for name in (*SETTING, "variant", "kind", "seed")}, **row}
+        for content in found.values() if content is not None
+        for record in content["records"] for row in _rows(record)])
+
+
+def _rows(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    if record["kind"] == "forecast":
+        for update in record["updates"]:
+            yield {"panel": "update", "change": update["drift"], **{
+                name: update[name] for name in ("noise", "curvature", "move", "isotropic", "score")}}
+        for steps, changes in record["walks"].items():
+            for change in changes:
+                yield {"panel": "walk", "step": int(steps), "change": change}
+        return
+    blocks = record["blocks"]
+    entropy = np.array(blocks["probe_entropy"])
+    for place, change in enumerate(entropy - entropy[0]):
+        yield {"panel": "path", "step": place * BLOCK, "change": change}
+    yield {"panel": "run", "first": record["first"], "last": record["last"],
+           "change": record["probe_last"] - record["probe_first"],
+           "move": float(np.mean(blocks["move"])), "net": float(np.sum(blocks["net_move"])),
+           "reward": blocks["reward"][-1], "step": len(entropy) * BLOCK}
+
+
+def chosen(table: pandas.DataFrame, **which: Any) -> pandas.DataFrame:
+    """Return the rows whose columns have these values; None stands for NaN."""
+    for name, value in which.items():
+        table = table[table[name].isna() if value is None else table[name] == value]
+    return table
+
+
+def coins(table: pandas.DataFrame, **which: Any) -> pandas.DataFrame:
+    """Return the plain runs with a coin."""
+    return chosen(table, panel="run", kind="run", variant="plain", **which)
+
+
+def rate_of(optimizer: str) -> float | None:
+    """Return the rate of an optimizer's runs that are as long in a step as those of the others."""
+    return MATCHED if optimizer == "AdamW" else None
+
+
+def finding(table: pandas.DataFrame) -> Finding:
+    """State what AdamW and SGD do to the peaked policy, and whether second order forecasts it."""
+    def change(optimizer: str) -> Number:
+        return mean_of(coins(table, **SHOWN, optimizer=optimizer, rate=rate_of(optimizer))["change"],
+                       seeds=True)
+
+    adam, sgd = change("AdamW"), change("SGD")
+    second = mean_of(chosen(table, panel="update", **SHOWN, optimizer="AdamW", rate=MATCHED)["change"])
+    return Finding(standing="our own", model=MODELS["small-sums"], criteria=(
+        Criterion("change of entropy by AdamW on a coin, nats", adam, ">", 0, "on sum"),
+        Criterion("change by SGD with steps as long, nats", sgd, "<", adam.low, "on sum"),
+        Criterion("change by AdamW that a single gradient forecasts, nats", second, "<", 0, "on sum"),
+    ))
+
+
+def tables(table: pandas.DataFrame) -> list[Table]:
+    """Return every setting's changes beside its forecasts, and those of variants and remedies."""
+    rows = []
+    for _, runs in coins(table).groupby(SETTING, sort=False, dropna=False):
+        of = {name: None if pandas.isna(runs[name].iloc[0]) else runs[name].iloc[0] for name in SETTING}
+        updates = chosen(table, panel="update", **of)
+        steps = runs["step"].iloc[0] - 1.5 * BLOCK
+        walks = chosen(table, panel="walk", **of)
+        walks = walks[walks["step"] >= steps - BLOCK / 2]["change"]
+        rows.append((
+            _named(of), str(len(runs)), _mean(runs["first"]), _mean(runs["last"]),
+            f"{runs['move'].mean():.4f}", _mean(runs["change"] / runs["net"]),
+            *(("", "") if updates.empty else (
+                _mean(updates["change"] * steps), f"{walks.mean():+.2f} ({walks.std():.2f})")),
+        ))
+    shapes = [
+        (_named({name: row[name] for name in SETTING}),
+         *(f"{one[name].mean():+.4f}" for name in ("change", "noise", "curvature", "isotropic", "score")))
+        for _, one in table[table["panel"] == "update"].groupby(SETTING, sort=False, dropna=False)
+        for row in [one.iloc[0].replace(np.nan, None)]]
+    other = table[(table["panel"] == "run") & ((table["variant"] != "plain") | table["coin"].isna())]
+    plain = coins(table, **SHOWN, optimizer="AdamW", rate=MATCHED)
+    changed = [
+        (f"{'own reward, ' + kind if pandas.isna(coin) else 'coin'}: {variant}", str(len(runs)),
+         _mean(runs["first"]), _mean(runs["last"]), f"{runs['move'].mean():.4f}",
+         _mean(runs["change"] / runs["net"]), f"{runs['reward'].mean():.2f}")
+        for (coin, kind, variant), runs in pandas.concat([plain, other]).groupby(
+            ["coin", "kind", "variant"], sort=False, dropna=False)]
+    note = ("Means over seeds, with standard errors. First and last: of the first 10 and the last 20 "
+            "steps, on the step's own samples, nats per token. Move: the squared move of a logit in a "
+            "step. Drift: the change at fixed states over the squared moves of blocks of 10 steps.")
+    return [
+        Table(title="Entropy where the reward is a coin", rows=tuple(rows), origin="ours",
+              header=("run", "seeds", "first", "last", "move", "drift", "second order", "walks"),
+              note=note + " Forecasts of the change at fixed states: to second order, and by walks (in "
+              "brackets: their spread, which a single run has too)."),
+        Table(title="What one gradient does to entropy in the mean", rows=tuple(shapes), origin="ours",
+              header=("run", "nats", "noise of logits", "curvature", "isotropic", "score-shaped"),
+              note="All that a gradient does by its optimizer, momentum included, to second order: by "
+              "the covariance of the logits' moves, and by the curvature of logits in the parameters. "
+              "The last two: moves of the same size in each state, of another shape."),
+        Table(title="Samplers, groups and penalties", rows=tuple(changed), origin="ours",
+              header=("run on sum by AdamW", "seeds", "first", "last", "move", "drift", "reward"),
+              note=note + " Reward: of the last 10 steps."),
+    ]
+
+
+def _named(of: dict[str, Any]) -> str:
+    rate = "matched" if of["rate"] is None else f"{of['rate']:g}"
+    return f"{of['task']}, coin {of['coin']:g}, {of['optimizer']} {rate}"
+
+
+def _mean(values: pandas.Series) -> str:
+    error = f" ± {values.sem():.3f}" if len(values) > 1 else ""
+    return f"{values.mean():.3f}{error}".replace("-", "−")
+
+
+def draw(table: pandas.DataFrame) -> Figure:
+    """Draw entropy by step above, forecasts and what came below left, variants below right."""
+    figure, ((left, right), (below, last)) = panels(2, 2, height=2.4)
+    for panel, task in ((left, "sum"), (right, "split")):
+        _draw_paths(panel, chosen(table, kind="run", variant="plain", coin=0.5, task=task, panel="path"))
+        panel.set_title(f"a coin on {task}")
+        panel.set(xlabel="optimizer step", ylabel="change of entropy (nats)")
+    handles, labels = left.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=4)
+    _draw_walks(below, chosen(table, **SHOWN))
+    _draw_variants(last, table)
+    return figure
+
+
+def _draw_paths(panel: Axes, rows: pandas.DataFrame) -> None:
+    """Draw the mean over seeds with its standard error, and each seed thinly."""
+    for optimizer, look in LOOKS.items():
+        wide = chosen(rows, optimizer=optimizer, rate=rate_of(optimizer)).pivot_table(
+            index="step", columns="seed", values="change")
+        if wide.empty:
+            continue
+        middle, error = wide.mean(axis=1), wide.sem(axis=1).fillna(0)
+        panel.plot(wide.index, wide, color=look["color"], linewidth=0.4, alpha=0.6)
+        panel.plot(wide.index, middle, label=optimizer, **look)
+        panel.fill_between(wide.index, middle - error, middle + error, color=look["color"], alpha=0.15,
+                           linewidth=0)
+    panel.axhline(0, **REFERENCE)
+    panel.margins(x=0)
+
+
+def _draw_walks(panel: Axes, rows: pandas.DataFrame) -> None:
+    """Draw forecasts of AdamW and of SGD by step: walks with their spread, one gradient's as a line."""
+    for optimizer in ("AdamW", "SGD"):
+        look, of = LOOKS[optimizer], {"optimizer": optimizer, "rate": rate_of(optimizer)}
+        walks = chosen(rows, panel="walk", **of).groupby("step")["change"]
+        if not walks.ngroups:
+            continue
+        middle, spread = walks.mean(), walks.std()
+        panel.plot(middle.index, middle, **look)
+        panel.fill_between(middle.index, middle - spread, middle + spread, color=look["color"],
+                           alpha=0.15, linewidth=0)
+        slope = chosen(rows, panel="update", **of)["change"].mean()
+        panel.plot([0, middle.index.max()], [0, slope * middle.index.max()], color=look["color"],
+                   linewidth=0.6)
+    panel.axhline(0, **REFERENCE)
+    panel.set_title("forecasts on sum (straight: one gradient's)")
+    panel.set(xlabel="steps ahead", ylabel="change of entropy (nats)")
+    panel.margins(x=0)
+
+
+def _draw_variants(panel: Axes, table: pandas.DataFrame) -> None:
+    """Draw each run's change by variant: filled with a coin, hollow from where the reward is flat."""
+    runs = table[(table["panel"] == "run") & (table["task"] == "sum") & (table["optimizer"] == "AdamW")]
+    coin = runs[(runs["kind"] == "run") & (runs["coin"] == SHOWN["coin"])
+                & ((runs["variant"] != "plain") | (runs["rate"] == MATCHED))]
+    flat = runs[runs["kind"] == "from flat"]
+    names = list(dict.fromkeys([*coin["variant"], *flat["variant"]]))
+    for one, offset, fill in ((coin, -0.15, SERIES[0]["color"]), (flat, 0.15, "none")):
+        places = [names.index(name) + offset for name in one["variant"]]
+        panel.scatter(one["change"], places, s=9, facecolors=fill, edgecolors=SERIES[0]["color"],
+                      linewidths=0.7)
+    panel.axvline(0, **REFERENCE)
+    panel.set_yticks(range(len(names)), names, fontsize=5.5)
+    panel.invert_yaxis()
+    panel.minorticks_off()
+    panel.set_title("AdamW on sum (hollow: reward flat)")
+    panel.set(xlabel="change of entropy (nats)")
+
+
+FIGURE = PaperFigure.of(
+    __name__, name="coin-rewards",
+    source="This project",
+    title="what training does to entropy where the reward is noise",
+    paper="The three papers' theorems are of expectations, in which a coin for a reward moves nothing.",
+    ours="GRPO on the bundled model, a coin for each completion. Above: change of entropy at fixed "
+    "states, by optimizers whose steps move the logits as far; thin: seeds. Below: forecasts, and AdamW "
+    "with another sampler, group or penalty.",
+    headline=Headline(
+        says="A coin for a reward raises the peaked policy's entropy under AdamW, against what a single "
+             "gradient forecasts, and by SGD less.",
+    ),
+)
