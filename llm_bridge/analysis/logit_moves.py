@@ -157,11 +157,12 @@ class NoiseForecast(LogitMoves):
         here = policy.entropy(self._before).mean()
         for steps in self._ahead:
             self.walks[steps] = []
-            for _ in range(WALKS):
-                signs = generator.choice([-1.0, 1.0], size=len(self._seen))
-                signs *= (steps / len(self._seen)) ** 0.5
-                walk = [sum(sign * one for sign, one in zip(signs.tolist(), parts, strict=True))
-                        for parts in zip(*self._seen, strict=True)]
+            for _walk in range(WALKS):
+                signs = 2.0 * generator.integers(2, size=len(self._seen)) - 1
+                walk = [torch.zeros_like(one) for one in self.parameters()]
+                for sign, update in zip(signs, self._seen, strict=True):
+                    for total, one in zip(walk, update, strict=True):
+                        total += sign * (steps / len(self._seen)) ** 0.5 * one
                 self.walks[steps].append(float(policy.entropy(self.logits_after(walk)).mean() - here))
 
 
@@ -169,8 +170,8 @@ def _effects(middle: np.ndarray, plus: np.ndarray, minus: np.ndarray) -> dict[st
     """Return an entry of `NoiseForecast.updates` from log-probabilities [states, actions]."""
     half, bend = (plus - minus) / 2, (plus + minus) / 2 - middle
     above, below, here = (policy.entropy(one) for one in (plus, minus, middle))
-    actions, moved = middle.shape[-1], move(half)
-    score = None
+    actions: int = middle.shape[-1]
+    moved, score = move(half), None
     if actions <= SCORED_ACTIONS:
         covariance = entropy_change.score_covariance(middle)
         spread = np.trace(covariance, axis1=-2, axis2=-1) / actions  # scores are centered
