@@ -170,8 +170,9 @@ class Trained:
 def matched_rate(asked: NoisyRun, records: list[dict[str, Any]]) -> float:
     """Return the rate at which a step is as long as one of AdamW on the same task and coin.
 
-    It is that of SGD by the raw gradients of AdamW's runs of the seeds `FEWER`; a step of momentum that has settled is longer
-    by 1 / sqrt(1 - momentum^2), and one of Adam without momentum by sqrt((1 + beta1) / (1 - beta1)).
+    It is that of SGD by the raw gradients of AdamW's runs of the seeds `FEWER`; a step of momentum that
+    has settled is longer by 1 / sqrt(1 - momentum^2), and one of Adam without momentum by
+    sqrt((1 + beta1) / (1 - beta1)).
 
     Raises:
         ValueError: no record of such a run.

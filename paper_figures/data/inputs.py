@@ -340,8 +340,7 @@ def _held_targets(results: Path) -> list[Path]:
 
 
 def comparison(results: Path, name: str) -> dict[str, Any] | None:
-    """Read a comparison of runs on a CPU, the user's own or else the measured one; None if there is
-    neither.
+    """Read a comparison of runs, the user's own or else the measured one; None if there is neither.
 
     Args:
         results: the user's folder of results.
@@ -355,8 +354,7 @@ def comparison(results: Path, name: str) -> dict[str, Any] | None:
             found = read_json(root / name, COMPARISON_FORM)
             where = found["provenance"]
             for record in found["records"]:
-                run = record.get("name") or (
-                    f"{record['label']}, {record['task']}, seed {record['seed']}")
+                run = record.get("name", f"{record['label']}, {record['task']}, seed {record['seed']}")
                 model, kind = HELD_MODELS.get(record["task"], HELD_MODELS["sum"])
                 note_shown(run, {**where, "seed": record["seed"], "config": {"model": model}}, kind)
             return dict(found)

@@ -50,7 +50,7 @@ def test_changes_are_over_what_the_logits_moved(table):
     adam = rows["sum, coin 0.5, AdamW 0.0002"]
     # .2 on the mean of three, over 8 blocks of .25; the error is .1 / sqrt 3 over 2.
     assert adam == ("3", "0.400 ± 0.000", "0.600 ± 0.058", "0.0100", "0.250", "0.100 ± 0.029",
-                    "0.200 ± 0.058", "+0.250 (0.13)", "-0.650 ± 0.000")  # the four walks; 65 steps of -.01
+                    "0.200 ± 0.058", "+0.250 (0.13)", "-0.650 ± 0.000")  # four walks; 65 of -.01
     assert rows["sum, coin 0.5, SGD matched"][-2:] == ("", "")
     assert shapes.rows[0][1:] == ("-0.0100", "-0.0100", "+0.0000", "-0.0100", "-0.0100")
     assert [row[0] for row in other.rows] == [
