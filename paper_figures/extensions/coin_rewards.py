@@ -282,7 +282,7 @@ FIGURE = PaperFigure.of(
     "states, by optimizer, at rates chosen for steps as long; thin: seeds. Below: forecasts (squares: "
     "split; hollow on the edge: beyond it), and AdamW with another sampler, group or penalty.",
     headline=Headline(
-        says="With a coin for a reward, AdamW and SGD leave entropy where it is without momentum; with it "
+        says="With a coin for a reward, AdamW and SGD hold entropy about still without momentum; with it "
              "they walk it away, nearer to what walks forecast than to one gradient's second order.",
     ),
 )
