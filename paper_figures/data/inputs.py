@@ -340,8 +340,7 @@ def _held_targets(results: Path) -> list[Path]:
 
 
 def comparison(results: Path, name: str) -> dict[str, Any] | None:
-    """Read a comparison of runs of small-sums, the user's own or else the measured one; None if there is
-    neither.
+    """Read a comparison of runs, the user's own or else the measured one; None if there is neither.
 
     Args:
         results: the user's folder of results.
@@ -355,9 +354,9 @@ def comparison(results: Path, name: str) -> dict[str, Any] | None:
             found = read_json(root / name, COMPARISON_FORM)
             where = found["provenance"]
             for record in found["records"]:
-                run = f"{record['label']}, {record['task']}, seed {record['seed']}"
-                note_shown(run, {**where, "seed": record["seed"], "config": {"model": "small-sums"}},
-                            "small transformer")
+                run = record.get("name", f"{record['label']}, {record['task']}, seed {record['seed']}")
+                model, kind = HELD_MODELS.get(record["task"], HELD_MODELS["sum"])
+                note_shown(run, {**where, "seed": record["seed"], "config": {"model": model}}, kind)
             return dict(found)
     return None
 
@@ -396,5 +395,6 @@ _COLLECTIONS: dict[str, Callable[[Path], list[Path]]] = {
     ],
     COMPARISONS: lambda results: [
         path for root in (results, MEASURED)
-        for path in (*(root / "comparisons").glob("*.json"), *root.glob("forecasts/result.json"))],
+        for path in (*(root / "comparisons").glob("*.json"), *root.glob("forecasts/result.json"),
+                     *root.glob("noise*/result.json"))],
 }

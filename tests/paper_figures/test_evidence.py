@@ -35,7 +35,7 @@ def results(simulated, tmp_path_factory):
         write_run(folder / "runs" / rule, rule=rule, entropies=[0.8 - 0.01 * i for i in range(40)],
                   options=options)
     held = (path.name for path in COMMITTED.glob("holding-a-target*"))
-    for compared in (*held, "comparisons", "forecasts"):
+    for compared in (*held, "comparisons", "forecasts", "noise"):
         (folder / compared).symlink_to(COMMITTED / compared)
     write_audit(folder)
     return folder

@@ -1,0 +1,391 @@
+r"""Measures what training does to entropy where the reward is noise: a coin for each completion.
+
+    python -m llm_bridge.commands.noise_comparison --output FILE
+    python -m llm_bridge.commands.noise_comparison --output OTHER --design pretrained --steps 60 \
+        --prompts 4 --samples 4
+
+A design is a list of runs and of forecasts. A forecast is made from ten steps of another seed, before
+the runs that it is of. Where runs of two optimizers are compared, the rate of the second is chosen such
+that a step moves the logits as far as one of the first. The file keeps a record of each, so that the same
+command goes on where an earlier one was stopped.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import math
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+import transformers
+import tyro
+
+from entropy_theory.support import results
+from entropy_theory.support.user_errors import run_command
+from llm_bridge.analysis import logit_moves
+from llm_bridge.commands.train import build_trainer, model_and_task
+from llm_bridge.commands.train_config import TrainConfig, resolved
+
+PACKAGES = ("torch", "transformers", "trl", "peft", "numpy")
+MOMENTUM = 0.9
+OPTIMIZERS: dict[str, tuple[Literal["adamw", "sgd"], tuple[str, ...]]] = {
+    "AdamW": ("adamw", ()),
+    "AdamW, beta1 0": ("adamw", ("adam_beta1=0",)),
+    "SGD": ("sgd", ()),
+    "momentum": ("sgd", (f"optim_args=momentum={MOMENTUM}",)),
+}
+"""The optimizers by name: the option ``optimizer``, and further options of TRL."""
+VARIANTS: dict[str, dict[str, Any]] = {
+    "groups of 2": {"samples": 2}, "groups of 4": {"samples": 4}, "groups of 16": {"samples": 16},
+    "batch of 4 times": {"prompts": 4},
+    "KL .001": {"rule": "reference-kl", "rule_options": ("base=grpo", "coefficient=0.001")},
+    "KL .1": {"rule": "reference-kl", "rule_options": ("base=grpo", "coefficient=0.1")},
+    "eps 1e-4": {"trl_options": ("adam_epsilon=1e-4",)},
+    "rate to 0": {"trl_options": ("lr_scheduler_type=linear",)},
+    "LoRA": {}, "bfloat16 sampler": {},
+    "top-p .95": {"trl_options": ("top_p=0.95",)},
+    "up to 1 step stale": {"mini_batches": 2}, "up to 7 steps stale": {"mini_batches": 8},
+}
+"""What is changed in a run beside its optimizer; other groups keep the number of completions, and
+``prompts`` is how many times as many there are."""
+REMEDIES = ("plain", "rate to 0", "batch of 4 times", "eps 1e-4", "KL .001", "KL .1")
+"""What is tried from where the reward is flat."""
+RATES = (1e-4, 2e-4, 4e-4)
+MATCHED = RATES[1]
+"""The rate of AdamW whose steps other optimizers match in length."""
+PRETRAINED_RATE = 2e-5
+"""The rate of AdamW for SmolLM2-135M."""
+LORA_FACTOR = 10
+"""An adapter is trained at so many times the rate."""
+REFERENCE_RATE = 1e-2
+"""The rate of SGD at which a step's length is measured, from which the matched rate is worked out."""
+SEEDS, FEWER = range(5), range(3)
+FORECAST_SEED = 100
+PILOT, FROZEN = 10, 24
+"""A forecast's steps that are taken, and after them those whose gradient alone is looked at."""
+AHEAD = (10, 20, 30, 40, 50, 60, 70)
+"""The numbers of steps that are forecast: from the middle of the first block of ten to others'."""
+FLAT_RATE, FLAT_STEPS = 1e-4, 800
+"""The rate and the steps of the training on ``sum`` after which its reward is flat."""
+FIRST, LAST = 10, 20
+"""How many first and last steps the entropies of a run are averaged over."""
+DIGITS = 5
+Task = Literal["sum", "split", "chain-sum"]
+Kind = Literal["run", "forecast", "approach", "from flat"]
+Design = Literal["optimizers", "biased", "rates", "variants", "flat", "pretrained"]
+COINS: dict[str, list[list[tuple[float, str, float | None]]]] = {
+    "optimizers": [[(0.5, "AdamW", MATCHED)],
+                   [(0.5, other, None) for other in ("SGD", "momentum", "AdamW, beta1 0")]],
+    "biased": [[(0.9, "AdamW", MATCHED)], [(0.9, other, None) for other in ("SGD", "momentum")]],
+    "rates": [[(0.5, "AdamW", rate) for rate in RATES if rate != MATCHED]],
+}
+"""The coin, the optimizer and its rate of the runs of small-sums, what AdamW is matched by after it."""
+COIN_KINDS: tuple[tuple[Kind, Sequence[int]], ...] = (("forecast", (FORECAST_SEED,)), ("run", SEEDS))
+FLAT_KINDS: tuple[tuple[Kind, Sequence[str]], ...] = (
+    ("approach", ("plain",)), ("from flat", REMEDIES))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class NoisyRun:
+    """One run, or the forecast of such runs."""
+
+    task: Task = "sum"
+    coin: float | None = 0.5
+    """The probability of reward 1; None for the task's own reward."""
+    optimizer: str = "AdamW"
+    rate: float | None = MATCHED
+    """The learning rate; None for that of a step as long as one of AdamW at `MATCHED`."""
+    variant: str = "plain"
+    kind: Kind = "run"
+    """"approach" is the training up to a flat reward, which "from flat" goes on from."""
+    seed: int = 0
+
+    @property
+    def name(self) -> str:
+        """Name the run, for its record and for the display."""
+        reward = "own reward" if self.coin is None else f"coin {self.coin:g}"
+        rate = "matched" if self.rate is None else f"{self.rate:g}"
+        return ", ".join([self.task, reward, f"{self.optimizer} {rate}", self.variant, self.kind,
+                          f"seed {self.seed}"])
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Size:
+    """The size of each run; runs of different sizes are not compared."""
+
+    steps: int = 80
+    prompts: int = 16
+    samples: int = 8
+
+
+def design(name: Design) -> list[NoisyRun]:
+    """List the runs of a design, seed after seed; a forecast comes before what it is of."""
+    if name == "flat":
+        own = NoisyRun(coin=None, rate=FLAT_RATE, kind="approach")
+        return [dataclasses.replace(own, kind=kind, variant=variant, seed=seed)
+                for seed in FEWER for kind, variants in FLAT_KINDS for variant in variants]
+    if name == "variants":
+        return [NoisyRun(variant=variant, rate=MATCHED * (LORA_FACTOR if variant == "LoRA" else 1),
+                         seed=seed)
+                for seed in FEWER for variant in VARIANTS]
+    if name == "pretrained":
+        return [NoisyRun(task="chain-sum", optimizer=other, rate=rate, seed=seed) for seed in FEWER
+                for other, rate in (("AdamW", PRETRAINED_RATE), ("SGD", None))]
+    return [
+        NoisyRun(task=task, coin=coin, optimizer=optimizer, rate=rate, kind=kind, seed=seed)
+        for part in COINS[name]
+        for kind, seeds in COIN_KINDS
+        for seed in seeds for task in ("sum", "split") for coin, optimizer, rate in part
+    ]
+
+
+class Coin:
+    """A reward of 1 with a probability, whatever the completion."""
+
+    def __init__(self, probability: float, seed: int):
+        self._probability, self._random = probability, random.Random(seed)
+        self.__name__ = "coin"
+
+    def __call__(self, completions: Any, **_: Any) -> list[float]:
+        """Toss a coin for each completion."""
+        return [float(self._random.random() < self._probability) for _ in completions]
+
+
+@dataclasses.dataclass(slots=True)
+class Trained:
+    """The end of an approach, from which runs go on."""
+
+    seed: int
+    weights: dict[str, torch.Tensor]
+    optimizer: dict[str, Any]
+
+
+def matched_rate(asked: NoisyRun, records: list[dict[str, Any]]) -> float:
+    """Return the rate at which a step is as long as one of AdamW on the same task and coin.
+
+    It is that of SGD by the raw gradients of AdamW's runs of the seeds `FEWER`; a step of momentum that
+    has settled is longer by 1 / sqrt(1 - momentum^2), and one of Adam without momentum by
+    sqrt((1 + beta1) / (1 - beta1)).
+
+    Raises:
+        ValueError: no record of such a run.
+    """
+    wanted = PRETRAINED_RATE if asked.task == "chain-sum" else MATCHED
+    runs = [one for one in records
+            if one["seed"] in FEWER
+            and (one["task"], one["coin"], one["optimizer"], one["rate"], one["variant"], one["kind"])
+            == (asked.task, asked.coin, "AdamW", wanted, "plain", "run")]
+    if not runs:
+        raise ValueError(f"{asked.name} matches runs of AdamW, of which there are none: run them first")
+    if asked.optimizer.startswith("AdamW"):
+        return wanted * math.sqrt((1 - MOMENTUM) / (1 + MOMENTUM))
+    moved, raw = (sum(sum(one["blocks"][name]) / len(one["blocks"][name]) for one in runs)
+                  for name in ("move", "raw_move"))
+    plain = REFERENCE_RATE * math.sqrt(moved / raw)
+    return plain * math.sqrt(1 - MOMENTUM**2) if asked.optimizer == "momentum" else plain
+
+
+def _config(asked: NoisyRun, size: Size, rate: float, folder: Path) -> TrainConfig:
+    """Return the options of the trainer for one run."""
+    optimizer, options = OPTIMIZERS[asked.optimizer]
+    given = dict(VARIANTS.get(asked.variant, {}))
+    samples, times = given.pop("samples", size.samples), given.pop("prompts", 1)
+    steps = {"approach": FLAT_STEPS, "forecast": PILOT + FROZEN}.get(asked.kind, size.steps)
+    return TrainConfig(**{
+        "model": "smollm2-135m-instruct" if asked.task == "chain-sum" else "small-sums",
+        "task": asked.task, "steps": steps, "prompts": times * size.prompts * size.samples // samples,
+        "samples": samples, "optimizer": optimizer, "learning_rate": rate, "max_grad_norm": 0,
+        "save_every": 0, "seed": asked.seed, "device": "cpu", "log_to": "none", "output": folder,
+        **given, "trl_options": (*options, *given.get("trl_options", ())),
+    })
+
+
+def run(
+    asked: NoisyRun, size: Size, rate: float, folder: Path, start: Trained | None = None
+) -> tuple[dict[str, Any], Trained | None]:
+    """Train one run on the CPU.
+
+    Args:
+        asked: the run.
+        size: of a step, and of the run.
+        rate: its learning rate.
+        folder: for the trainer's files.
+        start: where a run "from flat" begins.
+
+    Returns:
+        Its record, JSON-like, and of an approach where it ended.
+    """
+    started, log = time.process_time(), list[dict[str, Any]]()
+    checked = resolved(_config(asked, size, rate, folder))
+    model, tokenizer, task = model_and_task(checked)
+    if asked.variant == "LoRA":
+        import peft
+
+        model = peft.get_peft_model(model, peft.LoraConfig(r=8, target_modules="all-linear"))
+    if asked.coin is not None:
+        task = dataclasses.replace(task, reward=Coin(asked.coin, asked.seed))
+    trainer = build_trainer(checked, model, tokenizer, task, log.append)
+    if asked.variant == "bfloat16 sampler":
+        _draw_rounded(trainer)
+    if start is not None:
+        trainer.add_callback(_GoOn(trainer, start))
+    options: dict[str, Any] = {"raw_rate": REFERENCE_RATE}
+    if asked.kind == "forecast":
+        momentum = MOMENTUM if asked.optimizer == "momentum" else 0.0
+        moves: logit_moves.LogitMoves = logit_moves.NoiseForecast(
+            trainer, pilot=PILOT, momentum=momentum, ahead=AHEAD, **options)
+    else:
+        moves = logit_moves.LogitMoves(trainer, **options)
+    trainer.add_callback(moves)
+    trainer.train()
+    record = {
+        **dataclasses.asdict(asked), "name": asked.name,
+        "label": f"{asked.optimizer} {rate:.3g}, {asked.variant}", "learning_rate": _short(rate),
+        **summary(log, moves.series), "process_seconds": round(time.process_time() - started, 1),
+    }
+    if isinstance(moves, logit_moves.NoiseForecast):
+        record["updates"] = [{name: None if value is None else _short(value)
+                              for name, value in update.items()} for update in moves.updates]
+        record["walks"] = {steps: [_short(value) for value in changes]
+                           for steps, changes in moves.walks.items()}
+    ended = None
+    if asked.kind == "approach":
+        assert trainer.optimizer is not None
+        ended = Trained(asked.seed, {name: value.clone() for name, value in model.state_dict().items()},
+                        copy.deepcopy(trainer.optimizer.state_dict()))
+    return record, ended
+
+
+def summary(log: list[dict[str, Any]], series: dict[str, list[float]]) -> dict[str, Any]:
+    """Sum up a run's steps: first and last entropies, and means over blocks of steps of everything.
+
+    Args:
+        log: the trainer's records of the steps.
+        series: as `logit_moves.LogitMoves` has it.
+    """
+    by_step = {name: [one[name] for one in log] for name in ("entropy", "reward", "mean_length")}
+    by_step |= {name: series[name] for name in ("probe_entropy", "move", "kl")}
+    blocks = {name: [_short(_mean(values[at : at + logit_moves.BLOCK]))
+                     for at in range(0, len(values), logit_moves.BLOCK)]
+              for name, values in by_step.items()}
+    blocks |= {name: [_short(value) for value in series[name]]
+               for name in ("net_move", "net_kl", "raw_move")}
+    entropy, probe = by_step["entropy"], by_step["probe_entropy"]
+    return {
+        "first": _short(_mean(entropy[:FIRST])), "last": _short(_mean(entropy[-LAST:])),
+        "probe_first": _short(_mean(probe[:FIRST])), "probe_last": _short(_mean(probe[-LAST:])),
+        "blocks": blocks,
+    }
+
+
+class _GoOn(transformers.TrainerCallback):
+    """Lets a run begin with the weights and the optimizer's moments of another; its rates are its own."""
+
+    def __init__(self, trainer: Any, start: Trained):
+        self._trainer, self._start = trainer, start
+
+    def on_train_begin(self, *_: Any, **__: Any) -> None:
+        self._trainer.generating_model.load_state_dict(self._start.weights)
+        optimizer = self._trainer.optimizer
+        optimizer.load_state_dict({
+            **optimizer.state_dict(), "state": copy.deepcopy(self._start.optimizer["state"])})
+
+
+def _draw_rounded(trainer: Any) -> None:
+    """Let a trainer draw completions from its weights and activations in bfloat16."""
+    draw = trainer.draw_completions
+
+    def rounded(*given: Any, **options: Any) -> Any:
+        # It would refuse, rightly: what is drawn from is not what is trained.
+        trainer.same_policy.looks_at_draws = False
+        model = trainer.generating_model
+        kept = {name: one.data for name, one in model.named_parameters()}
+        model.to(torch.bfloat16)
+        try:
+            return draw(*given, **options)
+        finally:
+            for name, one in model.named_parameters():
+                one.data = kept[name]
+            for one in model.buffers():
+                one.data = one.data.float()
+
+    trainer.draw_completions = rounded
+
+
+def _mean(values: list[float]) -> float:
+    return sum(values) / len(values)
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.{DIGITS}g}")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class NoiseConfig:
+    """Train where the reward is a coin, and write how far the logits and the entropy went."""
+
+    output: Path
+    """The JSON file of all records, which an earlier call may have begun."""
+    design: tuple[Design, ...] = ("optimizers", "flat", "variants", "biased", "rates")
+    """Which runs: a coin by each optimizer, the task's own reward once it is flat, samplers with groups
+    and penalties, a coin that is mostly 1, rates of AdamW (each 10 to 20 minutes of a core); or
+    SmolLM2-135M (minutes a run)."""
+    steps: int = Size().steps
+    """Optimizer steps of each run."""
+    prompts: int = Size().prompts
+    """Prompts of each step."""
+    samples: int = Size().samples
+    """Samples of each prompt."""
+
+
+def compare(config: NoiseConfig) -> None:
+    """Make the runs that are not there yet.
+
+    Raises:
+        ValueError: fewer steps than the averages over the first and the last take.
+        OSError: a file that cannot be written.
+    """
+    if config.steps < FIRST + LAST:
+        raise ValueError(f"steps must be at least {FIRST + LAST}, got {config.steps}: entropies are "
+                         f"averaged over the first {FIRST} and the last {LAST}")
+    results.check_writable(config.output)
+    torch.set_num_threads(1)
+    size = Size(steps=config.steps, prompts=config.prompts, samples=config.samples)
+    origin = results.provenance(config=size, seed=0, packages=PACKAGES)
+    records = results.kept_records(config.output, origin)
+    done = {record["name"] for record in records}
+    start: Trained | None = None
+    for asked in (one for name in config.design for one in design(name)):
+        if asked.name in done and asked.kind != "approach":
+            continue
+        if asked.kind == "approach" and all(
+            one.name in done for one in design("flat") if one.seed == asked.seed
+        ):
+            continue
+        rate = matched_rate(asked, records) if asked.rate is None else asked.rate
+        with tempfile.TemporaryDirectory() as folder:
+            record, ended = run(asked, size, rate, Path(folder) / "run",
+                                start if asked.kind == "from flat" else None)
+        start = ended or start
+        if asked.name in done:
+            continue
+        records.append({**record, "commit": origin["commit"]})
+        results.write_json(config.output, {"provenance": origin, "records": records})
+        print(f"{asked.name}: entropy {record['first']:.3f} to {record['last']:.3f}, "
+              f"{record['process_seconds']:.0f} s of a processor", file=sys.stderr, flush=True)
+
+
+def main() -> None:
+    """Run `compare` from the command line."""
+    compare(tyro.cli(NoiseConfig, prog="python -m llm_bridge.commands.noise_comparison"))
+
+
+if __name__ == "__main__":
+    run_command(main)

@@ -1,0 +1,78 @@
+"""Guards paper_figures/extensions/coin_rewards.py."""
+
+import dataclasses
+
+import pytest
+
+from entropy_theory.support.results import write_json
+from llm_bridge.commands.noise_comparison import NoisyRun
+from paper_figures.extensions import coin_rewards as figure
+
+STEPS = 80
+CHANGES = {"AdamW": (0.1, 0.2, 0.3), "AdamW, beta1 0": (-0.02, 0.0, 0.02), "SGD": (-0.02, 0.0, 0.02)}
+
+
+def record(change, **which):
+    """A run in which entropy grows evenly."""
+    asked = NoisyRun(**which)
+    blocks = STEPS // figure.BLOCK
+    entropy = [0.4 + change * block / (blocks - 1) for block in range(blocks)]
+    return {
+        **dataclasses.asdict(asked), "name": asked.name, "label": asked.optimizer,
+        "first": 0.4, "last": 0.4 + change, "probe_first": 0.4, "probe_last": 0.4 + change,
+        "blocks": {"probe_entropy": entropy, "move": [0.01] * blocks, "net_move": [0.25] * blocks,
+                   "reward": [0.5] * blocks},
+    }
+
+
+def forecast(drift, **which):
+    asked = NoisyRun(kind="forecast", seed=100, **which)
+    update = {"drift": drift, "noise": drift, "curvature": 0.0, "move": 0.1, "isotropic": drift,
+              "score": drift}
+    return {**dataclasses.asdict(asked), "name": asked.name, "label": asked.optimizer,
+            "updates": [update, update], "walks": {"60": [0.1, 0.3], "70": [0.2, 0.4]}}
+
+
+@pytest.fixture
+def table(tmp_path):
+    runs = [record(change, optimizer=optimizer, rate=figure.rate_of(optimizer), seed=seed)
+            for optimizer, changes in CHANGES.items() for seed, change in enumerate(changes)]
+    (tmp_path / "noise").mkdir()
+    write_json(tmp_path / figure.FILES["small-sums"], {"provenance": {}, "records": [
+        forecast(-0.01), *runs, record(0.0, variant="KL .1"),
+        record(-0.1, variant="rate to 0", kind="from flat", coin=None)]})
+    return figure.data(tmp_path)
+
+
+def test_changes_are_over_what_the_logits_moved(table):
+    by_run, shapes, other = figure.tables(table)
+    rows = {row[0]: row[1:] for row in by_run.rows}
+    adam = rows["sum, coin 0.5, AdamW 0.0002"]
+    # .2 on the mean of three, over 8 blocks of .25; the error is .1 / sqrt 3 over 2.
+    assert adam == ("3", "0.400 ± 0.000", "0.600 ± 0.058", "0.0100", "0.250", "0.100 ± 0.029",
+                    "0.200 ± 0.058", "+0.250 (0.13)", "-0.650 ± 0.000")  # four walks; 65 of -.01
+    assert rows["sum, coin 0.5, SGD matched"][-2:] == ("", "")
+    assert shapes.rows[0][1:] == ("-0.0100", "-0.0100", "+0.0000", "-0.0100", "-0.0100")
+    assert [row[0] for row in other.rows] == [
+        "coin: plain", "coin: KL .1", "own reward, from flat: rate to 0"]
+
+
+def test_the_criteria_depend_on_seeds_and_on_forecasts(table):
+    """Runs from a flat reward, or of another variant, taken for AdamW's."""
+    adam, *of_momentum, off, single = figure.finding(table).criteria
+    # The root of (.01 + .04 + .09) over that of (.0004 + .0004): a square for each of three seeds.
+    assert adam.number.value == pytest.approx((0.14 / 0.0008) ** 0.5)
+    assert not any(one.met for one in of_momentum)  # of which there is no run
+    # .2 came of .25, which walks spread by .129 about; of second order it was -.65.
+    assert off.number.value == pytest.approx(0.05 / (0.129099 / 3**0.5), rel=1e-4)
+    assert single.number.value == pytest.approx(0.85 / 0.05)
+    raised = table.copy()
+    raised.loc[raised["panel"] == "walk", "change"] += 1.0
+    assert [one.met for one in figure.finding(raised).criteria] == [True] + 5 * [False]
+
+
+def test_paths_begin_at_no_change(table):
+    paths = table[table["panel"] == "path"]
+    assert set(paths.loc[paths["step"] == 0, "change"]) == {0.0}
+    last = figure.chosen(paths, optimizer="AdamW", variant="plain", seed=2, step=70)
+    assert last["change"].item() == pytest.approx(0.3)
