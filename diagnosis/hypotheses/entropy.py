@@ -116,11 +116,11 @@ def growth(facts: Facts) -> Finding | None:
              if len(value)}
     if facts.gain(found.begin) != 0 or not means or any(mean > most for mean, most in means.values()):
         return None
+    still = ", ".join(f"{noun} {short(mean)}" for noun, (mean, _) in means.items())
     return replace(found, name="growth", evidence=(
         found.evidence[0].replace(", without gain", ", after the gain"), *found.evidence[1:],
         f"over the whole run {', '.join(gains(facts, whole, rising=True))}",
-        f"{', '.join(f'{noun} {short(mean)}' for noun, (mean, _) in means.items())} since: no clip does it",
-        f"what may: {'; '.join(_causes(facts))}"))
+        f"{still} since: no clip does it", f"what may: {'; '.join(_causes(facts))}"))
 
 
 def _causes(facts: Facts) -> list[str]:
@@ -130,10 +130,9 @@ def _causes(facts: Facts) -> list[str]:
     equal = f" ({100 * share:.0f} % of groups are equal)" if math.isfinite(share) else ""
     logged = "is not logged" if math.isnan(bonus) else f"is {short(bonus)}"
     sampler = "not logged" if math.isnan(mismatch) else f"{short(mismatch)} apart from the trainer"
-    return [*([f"an entropy bonus, which Adam gives whole steps once groups are equal{equal}: its coefficient "
-               f"{logged}"]
-              if bonus != 0 else []),
-            f"a sampler that is tempered, cut or stale: {sampler}",
+    found = [f"an entropy bonus, which Adam gives whole steps once groups are equal{equal}: its "
+             f"coefficient {logged}"] if bonus != 0 else []
+    return [*found, f"a sampler that is tempered, cut or stale: {sampler}",
             "noise of steps without signal"]
 
 
