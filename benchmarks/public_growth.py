@@ -4,9 +4,10 @@
 
 public_levels.csv has fourteen runs of one recipe, Qwen2.5-Instruct by GRPO in verl: adapters of rank 32,
 Adam at a constant 3e-5, a KL penalty (k3) of .001 and an entropy bonus of .001, one epoch of 64 prompts
-with 5 answers. The levels are the curves of 40 and 25 points that W&B prints at the end of a log, from 0
-to 7 over each run's own range; it draws the points at random, so that times agree approximately. Entropy
-in nats is that of the step named, or the last; MATH's start was not read. Source: GitHub
+with 5 answers. So say the scripts of 0.5B, 7B, 14B, 32B and 72B on GSM8K, and of 32B and 72B on MATH; the
+others were not read. The levels are the curves of 40 and 25 points that W&B prints at the end of a log,
+from 0 to 7 over each run's own range; it draws the points at random, so that times agree approximately.
+Entropy in nats is that of the step named, or the last; MATH's start was not read. Source: GitHub
 eric-haibin-lin/verl-data, gsm8k/ and math/.
 
 The runs without a bonus are those of tests/diagnosis/public_runs: Qwen2.5-7B-Instruct on GSM8K, too.
@@ -36,7 +37,7 @@ FLAT = 6
 KEPT = 0.8
 """The least reward at the end of a run that counts as sound."""
 LIMITS = """\
-One recipe, one author, one seed a run; an entropy bonus of .001 in all.
+One recipe, one author, one seed a run; an entropy bonus of .001 in all seven scripts that were read.
 Left: 25 points at 8 levels, 95 % by bootstrap in blocks of 5.
 Size goes with success and with entropy at the start: no cause is shown."""
 

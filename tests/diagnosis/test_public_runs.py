@@ -80,6 +80,14 @@ def test_on_most_of_36_runs_the_tool_sees_what_was_seen_before_it_was_run():
     assert agreed >= int(re.search(r"agrees on\s+at least (\d+) of 36", page)[1])
 
 
+def test_growth_is_found_in_no_other_public_run():
+    """Entropy falls in most of them, or grows as reward is lost."""
+    others = [from_records(records, one["log"])[0] for one, records in seen()]
+    others += [read([DATA / name])[0] for name in EXPECTED]
+    assert len(others) == 40
+    assert not any(one.name == "growth" for run in others for one in diagnose(run).findings)
+
+
 LEVELS = {
     # Entropy falls as the held-out score rises, and stays down.
     ("GSM8K", 0.5): "converging", ("GSM8K", 1.5): "converging", ("MATH", 0.5): "converging",
