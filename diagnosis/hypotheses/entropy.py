@@ -132,8 +132,8 @@ def _causes(facts: Facts) -> list[str]:
     sampler = "not logged" if math.isnan(mismatch) else f"{short(mismatch)} apart from the trainer"
     found = [f"an entropy bonus, which Adam gives whole steps once groups are equal{equal}: its "
              f"coefficient {logged}"] if bonus != 0 else []
-    return [*found, f"a sampler that is tempered, cut or stale: {sampler}",
-            "noise of steps without signal"]
+    return [*found, "noise of steps without signal, where the policy is peaked",
+            f"a sampler that is hotter or older than the policy: {sampler}"]
 
 
 def converging(facts: Facts) -> Finding | None:

@@ -208,7 +208,7 @@ def test_growth_takes_the_place_of_explosion_and_ranks_what_may_do_it():
     said = found_in(growth(0) | logged, "growth").evidence[-1]
     assert "(80 % of groups are equal): its coefficient is 0.001" in said
     without = found_in(growth(0) | {"entropy_coefficient": np.zeros(200)}, "growth").evidence[-1]
-    assert without.startswith("what may: a sampler")
+    assert without.startswith("what may: noise of steps")
 
 
 def test_a_fall_that_is_all_length_is_no_collapse():
