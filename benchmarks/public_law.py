@@ -1,11 +1,9 @@
 """Where the law R = b - a e^H held on public training logs: draws docs/how_to/public-runs.svg.
 
-    python benchmarks/public_law.py             draw from the two tables beside this file
+    python benchmarks/public_law.py             draw from the table beside this file
     python benchmarks/public_law.py LOG...      make public_runs.csv of these logs first
 
-public_runs.csv has the means of 24 stretches of each log. public_levels.csv is of nine runs of one recipe
-(Qwen2.5-Instruct, GRPO): the rank correlation of entropy and validation reward over the 25 points, at
-eight levels each, that W&B prints at the end of a log. Their times agree approximately.
+public_runs.csv has the means of 24 stretches of each log.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ from entropy_theory.performance_law.trend import stretches
 from entropy_theory.support.results import write_text
 
 HERE = Path(__file__).parent
-RUNS, LEVELS = HERE / "public_runs.csv", HERE / "public_levels.csv"
+RUNS = HERE / "public_runs.csv"
 PICTURE = HERE.parent / "docs" / "how_to" / "public-runs.svg"
 STRETCHES = 24
 MARKERS = "osv^D"
@@ -42,25 +40,17 @@ def table(logs: tuple[Path, ...]) -> pandas.DataFrame:
     return pandas.concat(parts)
 
 
-def draw(runs: pandas.DataFrame, levels: pandas.DataFrame) -> Figure:
-    """Reward against entropy with each run's line, and the sign of the relation by size of the model."""
-    figure = Figure(figsize=(9, 3.8), layout="constrained")
-    left, right = figure.subplots(1, 2, width_ratios=(3, 2))
+def draw(runs: pandas.DataFrame) -> Figure:
+    """Reward against entropy, with each run's line."""
+    figure = Figure(figsize=(6, 3.8), layout="constrained")
+    axes = figure.subplots()
     for marker, (name, run) in zip(MARKERS, runs.groupby("run", sort=False), strict=False):
-        points = left.plot(run["entropy"], run["reward"], marker, markersize=4, label=name)
+        points = axes.plot(run["entropy"], run["reward"], marker, markersize=4, label=name)
         line = np.geomspace(run["entropy"].min(), run["entropy"].max(), 200)
-        left.plot(line, fit(run["entropy"], run["reward"]).predict(line), color=points[0].get_color(),
+        axes.plot(line, fit(run["entropy"], run["reward"]).predict(line), color=points[0].get_color(),
                   linewidth=0.8)
-    left.set(xscale="log", xlabel="entropy (nats per token)", ylabel="training reward")
-    left.legend(frameon=False, fontsize=7)
-    for marker, (task, some) in zip(MARKERS, levels.groupby("task"), strict=False):
-        right.plot(some["billions"], some["correlation"], marker, label=task)
-    right.axhline(0, color="0.6", linewidth=0.8)
-    right.set(xscale="log", ylim=(-1, 1), xlabel="parameters (billions)",
-              ylabel="rank correlation of entropy\nand validation reward")
-    right.set_xticks(ticks := [0.5, 1.5, 3, 7, 14, 32], [f"{size:g}" for size in ticks])
-    right.minorticks_off()
-    right.legend(frameon=False, fontsize=7)
+    axes.set(xscale="log", xlabel="entropy (nats per token)", ylabel="training reward")
+    axes.legend(frameon=False, fontsize=7)
     return figure
 
 
@@ -71,7 +61,7 @@ def main(logs: tyro.conf.Positional[tuple[Path, ...]] = (), /) -> None:
     style = {"svg.hashsalt": "policy-entropy", "svg.fonttype": "none", "font.size": 8,
              "axes.spines.top": False, "axes.spines.right": False}
     with rc_context(style):
-        draw(pandas.read_csv(RUNS), pandas.read_csv(LEVELS)).savefig(PICTURE, metadata={"Date": None})
+        draw(pandas.read_csv(RUNS)).savefig(PICTURE, metadata={"Date": None})
 
 
 if __name__ == "__main__":

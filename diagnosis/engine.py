@@ -23,6 +23,7 @@ FEW_EQUAL = 0.2
 
 EXPLAINED_BY: Mapping[Name, frozenset[Name]] = {
     "schedule": frozenset(("mismatch",)),  # the samples of another policy lose reward at any step size
+    "explosion": frozenset(("growth",)),
 }
 """Findings that are left out where one of others is there, which explains what they see."""
 SURE = 0.7

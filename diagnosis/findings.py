@@ -13,8 +13,8 @@ from entropy_theory.training_logs.names import Quantity
 SCHEMA = 1
 """The version of `Diagnosis.record`; it grows when a field is renamed, removed or changes its meaning."""
 Name = Literal[
-    "converging", "collapse", "dilution", "explosion", "truncation", "length drift", "no signal",
-    "held-out apart", "clipping", "kl", "mismatch", "schedule", "prompt order", "restart",
+    "converging", "collapse", "dilution", "explosion", "growth", "truncation", "length drift",
+    "no signal", "held-out apart", "clipping", "kl", "mismatch", "schedule", "prompt order", "restart",
     "nothing learned", "not finite", "not enough",
 ]
 NAMES: tuple[Name, ...] = get_args(Name)
@@ -26,6 +26,7 @@ MEANING: Mapping[Name, str] = {
     "collapse": "entropy falls and buys no gain",
     "dilution": "entropy per token falls because responses grow: per response it does not fall",
     "explosion": "entropy grows and reward does not",
+    "growth": "entropy grows after the gain, and no clip does it",
     "truncation": "responses are cut at the length limit",
     "length drift": "the length of responses drifts away",
     "no signal": "groups are all right or all wrong: they give no gradient",

@@ -18,6 +18,7 @@ HYPOTHESES: tuple[tuple[Hypothesis, float], ...] = (
     (log.not_finite, 1.1),
     (responses.truncation, 1.0),
     (entropy.explosion, 0.95),
+    (entropy.growth, 0.95),
     (entropy.collapse, 0.95),
     (learning.nothing_learned, 0.9),
     (learning.no_signal, 0.85),

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+
+import numpy as np
 
 from diagnosis.facts import Episode, Facts, Move
-from diagnosis.findings import Finding
+from diagnosis.findings import Finding, short
 from diagnosis.hypotheses.judging import gains, made, moved, ramp, since
+from entropy_theory.training_logs.names import Quantity
 
 
 def _fall(facts: Facts, episode: Episode) -> tuple[Move, float] | None:
@@ -93,6 +97,43 @@ def explosion(facts: Facts) -> Finding | None:
         f"{since(begin)} {moved(facts, 'entropy', episode, 'entropy', 'nats per token')}, without "
         "gain",
         *gains(facts, episode))
+
+
+STILL: tuple[tuple[Quantity, str, float], ...] = (
+    ("clipped", "share of clipped tokens", 1e-3), ("clipped_low", "share clipped below", 1e-3),
+    ("clipped_high", "share clipped above", 1e-3), ("kl_step", "KL of a step", 1e-3))
+"""What shows that clips and off-policy steps do not move entropy, with the largest mean that does."""
+
+
+def growth(facts: Facts) -> Finding | None:
+    """Entropy grows once what there was to gain is gained, and neither a clip nor old samples do it."""
+    found, whole = explosion(facts), next(facts.episodes(), None)
+    if found is None or whole is None or found.begin is None or facts.gain(whole.begin) != 1:
+        return None
+    later = {noun: (series.value[series.step >= found.begin], most) for quantity, noun, most in STILL
+             if (series := facts.series.get(quantity)) is not None}
+    means = {noun: (float(np.abs(value).mean()), most) for noun, (value, most) in later.items()
+             if len(value)}
+    if facts.gain(found.begin) != 0 or not means or any(mean > most for mean, most in means.values()):
+        return None
+    still = ", ".join(f"{noun} {short(mean)}" for noun, (mean, _) in means.items())
+    return replace(found, name="growth", evidence=(
+        found.evidence[0].replace(", without gain", ", after the gain"), *found.evidence[1:],
+        f"over the whole run {', '.join(gains(facts, whole, rising=True))}",
+        f"{still} since: no clip does it", f"what may: {'; '.join(_causes(facts))}"))
+
+
+def _causes(facts: Facts) -> list[str]:
+    """Return what may raise entropy where reward is flat, the likeliest first, with the log's numbers."""
+    bonus, mismatch = facts.late("entropy_coefficient"), facts.late("mismatch")
+    share, _ = facts.equal_groups()
+    equal = f" ({100 * share:.0f} % of groups are equal)" if math.isfinite(share) else ""
+    logged = "is not logged" if math.isnan(bonus) else f"is {short(bonus)}"
+    sampler = "not logged" if math.isnan(mismatch) else f"{short(mismatch)} apart from the trainer"
+    found = [f"an entropy bonus, which Adam gives whole steps once groups are equal{equal}: its "
+             f"coefficient {logged}"] if bonus != 0 else []
+    return [*found, "noise of steps without signal, where the policy is peaked",
+            f"a sampler that is hotter or older than the policy: {sampler}"]
 
 
 def converging(facts: Facts) -> Finding | None:

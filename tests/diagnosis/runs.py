@@ -13,7 +13,7 @@ COLUMNS = {
     "entropy": "actor/entropy", "reward": "critic/score/mean", "score": "val-core/x/acc/mean@1",
     "length": "response_length/mean", "truncated": "response_length/clip_ratio", "loss": "actor/pg_loss",
     "clipped": "actor/pg_clipfrac", "gradient_norm": "actor/grad_norm", "kl_reference": "actor/kl_loss",
-    "mismatch": "training/rollout_probs_diff_mean",
+    "mismatch": "training/rollout_probs_diff_mean", "kl_step": "actor/ppo_kl",
 }
 
 

@@ -38,6 +38,12 @@ def explosion(seed):
     return series | {"entropy": late(series["entropy"], 5, 0.65)}
 
 
+def growth(seed):
+    """What is there to gain is gained in the first half; no token is clipped, and each step is fresh."""
+    still = {"clipped": np.zeros(200), "kl_step": np.zeros(200)}
+    return explosion(seed) | still
+
+
 def truncation(seed):
     series = healthy(seed)
     return series | {"truncated": series["truncated"] + late(np.full(200, 0.01), 40) - 0.01}
@@ -113,7 +119,8 @@ def nothing(seed):
 
 
 CASES = [
-    (collapse, "collapse"), (dilution, "dilution"), (explosion, "explosion"), (truncation, "truncation"),
+    (collapse, "collapse"), (dilution, "dilution"), (explosion, "explosion"), (growth, "growth"),
+    (truncation, "truncation"),
     (length_drift, "length drift"), (no_signal, "no signal"), (apart, "held-out apart"),
     (clipped, "clipping"), (one_sided, "clipping"), (held, "kl"), (held_by_the_loss, "kl"),
     (mismatch, "mismatch"), (lost, "schedule"), (repeated, "prompt order"), (nothing, "nothing learned"),
@@ -172,6 +179,36 @@ def test_a_relation_without_a_trend_is_nothing_learned_first(seed):
     found = diagnose(run(nothing(seed), "trl"))
     assert found.findings[0].name == "nothing learned"
     assert "converging" not in {one.name for one in found.findings}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("change", [
+    {"clipped": np.full(200, 0.01)},  # a clip that bites
+    {"kl_step": np.full(200, 0.02)},  # samples of an older policy
+    {"clipped": np.empty(0), "kl_step": np.empty(0)},  # neither is logged
+    {"reward": np.linspace(0.3, 0.9, 200), "score": np.linspace(0.3, 0.9, 200)},  # still gaining
+    {"reward": np.full(200, 0.5), "score": np.full(200, 0.5)},  # never gained
+    {"reward": np.linspace(0.9, 0.3, 200), "score": np.linspace(0.9, 0.3, 200)},  # losing
+    {"entropy": np.linspace(0.6, 0.1, 200)},
+], ids=["clipped", "stale", "not logged", "gaining", "never gained", "losing", "falling"])
+def test_growth_needs_a_gain_that_is_done_and_clips_that_are_still(change, seed):
+    noisy = {name: value + (name not in ("clipped", "kl_step")) * 0.01 * noise(
+        np.random.default_rng(seed), len(value)) for name, value in change.items()}
+    series = {name: value for name, value in (growth(seed) | noisy).items() if len(value)}
+    assert "growth" not in names(series)
+
+
+def test_growth_takes_the_place_of_explosion_and_ranks_what_may_do_it():
+    found = found_in(growth(0), "growth")
+    assert "explosion" not in names(growth(0))
+    assert "share of clipped tokens 0, KL of a step 0 since: no clip does it" in found.evidence
+    assert "an entropy bonus, which Adam" in found.evidence[-1]
+    assert "its coefficient is not logged" in found.evidence[-1]
+    logged = {"entropy_coefficient": np.full(200, 0.001), "zero_variance": np.full(200, 0.8)}
+    said = found_in(growth(0) | logged, "growth").evidence[-1]
+    assert "(80 % of groups are equal): its coefficient is 0.001" in said
+    without = found_in(growth(0) | {"entropy_coefficient": np.zeros(200)}, "growth").evidence[-1]
+    assert without.startswith("what may: noise of steps")
 
 
 def test_a_fall_that_is_all_length_is_no_collapse():

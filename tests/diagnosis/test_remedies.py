@@ -78,3 +78,12 @@ def test_what_a_log_lacks_is_said_with_the_setting_that_logs_it():
     for option in ("calculate_entropy", "test_freq", "calculate_log_probs", "forecast_every"):
         assert option in settings
     assert not any("training reward" in quantity for quantity in found)
+
+
+@pytest.mark.parametrize("engine", ["trl", "verl", "openrlhf", "skyrl"])
+def test_the_page_on_growth_has_the_options_of_its_engines(engine):
+    page = (DOCS / "why_entropy_grows.md").read_text(encoding="utf-8")
+    for name in TABLE["findings"]["growth"]:
+        option = TABLE["actions"][name]["options"].get(engine, {"option": ""})["option"]
+        for word in option.split():
+            assert word.removeprefix("actor_rollout_ref.") in page
