@@ -28,7 +28,7 @@ from llm_bridge.commands.train_config import LEARNING_RATES, TrainConfig, resolv
 from llm_bridge.data import tasks
 
 SERIES = ("entropy", "reward")
-"""What is kept of every optimizer step, of the samples that it is taken on."""
+"""What is kept of the first optimizer step on each batch, where the samples are the policy's own."""
 DIGITS = 5
 """The significant digits of what is kept."""
 
@@ -90,7 +90,8 @@ def run(rule: str, seed: int, size: Size, folder: Path) -> dict[str, Any]:
         model, tokenizer, held_out, num_samples=size.held_out_samples,
         batch_size=size.held_out_prompts * size.held_out_samples, seed=seed)
     return {
-        "series": {key: [_short(step[key]) for step in steps] for key in SERIES},
+        "series": {key: [_short(step[key]) for step in steps[::size.iterations]]
+                   for key in SERIES},
         "held_out": {key: _short(found[key]) for key in ("entropy", "pass@1", "distinct_completions")},
         "process_seconds": round(time.process_time() - started, 1),
     }
