@@ -54,6 +54,8 @@ class EntropyEffect:
     grpo_falls: float
     ratio: float
     """The mean first-order change, divided by that of plain GRPO."""
+    ratio_error: float
+    """The standard error of that ratio."""
 
 
 def check_rule(rule: UpdateRule, *, repeats: int = 8, seed: int = 0) -> list[ClauseResult]:
@@ -125,8 +127,8 @@ def _result(clause: Clause, rule: UpdateRule, judged: Sequence[TokenBatch], kept
     return ClauseResult(clause=clause, outcome="broken", detail=violation, batch=batch)
 
 
-def entropy_effect(rule: UpdateRule, *, seed: int = 0) -> EntropyEffect:
-    """Measure what expected steps do to the entropy of 200 random policies each of 3 to 8 actions.
+def entropy_effect(rule: UpdateRule, *, seed: int = 0, policies: int = 200) -> EntropyEffect:
+    """Measure what expected steps do to entropy, of so many random policies each of 3 to 8 actions.
 
     A random few actions are right. Logits are N(0, 1), and 1 nat higher for right actions, as after some
     training: entropy then mostly falls under GRPO. Steps are those on the exact listing of all actions,
@@ -138,7 +140,7 @@ def entropy_effect(rule: UpdateRule, *, seed: int = 0) -> EntropyEffect:
     rng = np.random.default_rng(seed)
     rates: list[tuple[np.ndarray, np.ndarray]] = []
     for actions in range(3, 9):
-        reward = (rng.random((200, 1, actions)) < 0.5).astype(float)
+        reward = (rng.random((policies, 1, actions)) < 0.5).astype(float)
         reward[..., :2] = 1.0, 0.0
         logits = rng.normal(size=reward.shape) + reward
         controller = rule.controller()
@@ -153,8 +155,11 @@ def entropy_effect(rule: UpdateRule, *, seed: int = 0) -> EntropyEffect:
             for rows, each in ((batch, rule), (plain, Grpo()))))
     own, grpo = (np.concatenate(part) for part in zip(*rates, strict=True))
     noise = ACCURACY * np.abs(grpo).max()
-    return EntropyEffect(policies=len(own), falls=float((own < -noise).mean()),
-                         grpo_falls=float((grpo < -noise).mean()), ratio=float(own.mean() / grpo.mean()))
+    ratio = own.mean() / grpo.mean()
+    return EntropyEffect(
+        policies=len(own), falls=float((own < -noise).mean()),
+        grpo_falls=float((grpo < -noise).mean()), ratio=float(ratio),
+        ratio_error=float(np.std(own - ratio * grpo) / np.sqrt(len(own)) / abs(grpo.mean())))
 
 
 def rules_in(module: ModuleType) -> dict[str, UpdateRule]:
