@@ -29,7 +29,7 @@ MODULES = {
         "exact_and_first_order", "remainder_bound", "response_length", "small_transformer_training",
         "holding_a_target", "following_a_target", "holding_a_pretrained_target",
         "targets_for_each_prompt", "holding_a_target_exactly", "entropy_audit", "entropy_accounts",
-        "forecasts_compared", "network_covariance", "independent_logits",
+        "forecasts_compared", "network_covariance", "independent_logits", "effect_of_every_rule",
     ),
 }
 """The modules of each folder, in the order of its paper."""

@@ -119,7 +119,7 @@ def compare(config: RulesConfig) -> None:
     size = Size(**{field.name: getattr(config, field.name) for field in dataclasses.fields(Size)})
     origin = results.provenance(config=size, seed=0, packages=PACKAGES)
     records = results.kept_records(config.output, origin)
-    done = {(record["rule"], record["seed"]) for record in records}
+    done = {(record["label"], record["seed"]) for record in records}
     for seed in config.seeds:
         for rule in config.rules:
             if (rule, seed) in done:
@@ -129,7 +129,8 @@ def compare(config: RulesConfig) -> None:
                     record = run(rule, seed, size, Path(folder) / "run")
                 except ValueError as error:
                     record = {"refused": str(error)}
-            records.append({"rule": rule, "seed": seed, **record, "commit": origin["commit"]})
+            records.append({"label": rule, "task": config.task, "seed": seed, **record,
+                            "commit": origin["commit"]})
             results.write_json(config.output, {"provenance": origin, "records": records})
             about = record.get("refused") or (
                 f"entropy {record['held_out']['entropy']:.3f}, {record['process_seconds']:.0f} s of a "

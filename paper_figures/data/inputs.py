@@ -340,8 +340,7 @@ def _held_targets(results: Path) -> list[Path]:
 
 
 def comparison(results: Path, name: str) -> dict[str, Any] | None:
-    """Read a comparison of runs of small-sums, the user's own or else the measured one; None if there is
-    neither.
+    """Read a comparison of runs, the user's own or else the measured one; None if there is neither.
 
     Args:
         results: the user's folder of results.
@@ -356,8 +355,8 @@ def comparison(results: Path, name: str) -> dict[str, Any] | None:
             where = found["provenance"]
             for record in found["records"]:
                 run = f"{record['label']}, {record['task']}, seed {record['seed']}"
-                note_shown(run, {**where, "seed": record["seed"], "config": {"model": "small-sums"}},
-                            "small transformer")
+                model, kind = HELD_MODELS[record["task"]]
+                note_shown(run, {**where, "seed": record["seed"], "config": {"model": model}}, kind)
             return dict(found)
     return None
 

@@ -83,7 +83,7 @@ def write(selection: Selection, results: Path, source: Path) -> dict[str, Path]:
     generated = {
         **claims.pages(selection.claims, figures_of, results),
         **papers.pages(selection.claims, shown),
-        **rules.pages(selection.rules),
+        **rules.pages(selection.rules, results),
         **figures.pages(records.by_source(shown), selection.claims, results,
                         source / "pictures"),
         **notebooks.pages(outputs),

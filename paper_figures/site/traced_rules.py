@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -123,7 +123,8 @@ def _printed(trace: Trace, results: dict[str, View]) -> str:
     given = ", ".join(
         f"{name}: " + (_listed(results[name]) if name in results else "null")
         for name in ("scores", "entropy"))
-    return "\n".join(["(() => {", *kept, "return (c) => {", *lines, f"return {{ {given} }};", "};", "})()"])
+    return "\n".join(
+        ["(() => {", *kept, "return (c) => {", *lines, f"return {{ {given} }};", "};", "})()"])
 
 
 def _live(ends: Sequence[View]) -> list[Node]:

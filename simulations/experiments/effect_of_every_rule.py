@@ -4,7 +4,7 @@ Steps are those of `rule_contract.entropy_effect`. Training is on a set of promp
 parameters, from samples: on the policy's own, and with each batch used for several steps, so that it is
 stale from the second on. Every rule has its defaults, and the same starts, features and random numbers
 as GRPO, against which it is compared in pairs: entropy after the same steps, and at the same reward.
-Rules have no number (NaN) where they are not defined: some on a listing of all actions, others on samples.
+A rule has no number (NaN) where it is not defined: on a listing of all actions, or on samples.
 """
 
 from __future__ import annotations

@@ -159,7 +159,7 @@ OFFERED = [name for name in update_rules.RULES if isinstance(traced_rules.functi
 
 
 def test_traced_rules_take_the_steps_of_the_simulator(at_rest: Any) -> None:
-    """A rule whose JavaScript, on policy or stale, is not the rule: of every rule, from 2 to 8 actions."""
+    """A rule whose JavaScript, on policy or stale, is not the rule: each one, with 2 to 8 actions."""
     cases = [case for case in bandits(np.random.default_rng(2)) if len(case["logits"]) in (2, 5, 8)]
     found = at_rest.evaluate(
         "([names, cases]) => names.map(name => [1, 4].map(k => cases.map(({logits, correct}) => "
@@ -178,7 +178,8 @@ def test_traced_rules_take_the_steps_of_the_simulator(at_rest: Any) -> None:
 
 def test_rules_are_offered_or_left_out_with_a_reason() -> None:
     assert set(update_rules.RULES) - set(OFFERED) == {"aent", "aepo", "entropic", "natural-gradient"}
-    assert "closed loop" in bandit.page({}) and "`natural-gradient`: " in bandit.page({})
+    assert "closed loop" in bandit.page({})
+    assert "`natural-gradient`: " in bandit.page({})
 
 
 def test_a_reader_runs_other_rules_side_by_side(opened: Callable[..., Any]) -> None:
@@ -190,10 +191,12 @@ def test_a_reader_runs_other_rules_side_by_side(opened: Callable[..., Any]) -> N
     on_policy = checked_panel(page)["curves"]
     assert on_policy[:4] == before
     # Without a moved ratio a token is never clipped.
-    assert len(on_policy) == 6 and on_policy[4] == on_policy[5]
+    assert len(on_policy) == 6
+    assert on_policy[4] == on_policy[5]
     page.get_by_label("Steps on each batch").select_option("16")
     stale = checked_panel(page)["curves"]
-    assert stale[:4] == before and stale[4] != stale[5]
+    assert stale[:4] == before
+    assert stale[4] != stale[5]
 
 
 PANEL = """async () => {
