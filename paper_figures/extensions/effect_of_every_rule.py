@@ -88,7 +88,7 @@ def trained(results: Path) -> Iterator[dict[str, Any]]:
 def _row(common: dict[str, Any], differences: np.ndarray) -> Iterator[dict[str, Any]]:
     present = differences[np.isfinite(differences)]
     if len(present):
-        mean, low, high = map(float, mean_interval(present))
+        _, low, high = map(float, mean_interval(present))
         yield common | {"value": float(present.mean()), "low": low, "high": high, "runs": len(present)}
 
 
@@ -107,8 +107,9 @@ def finding(table: pandas.DataFrame) -> Finding:
         rows = pick(table, where=f"prompts, {name}", quantity=KEEPS)
         sides = [side(row) for row in rows.itertuples()]
         criteria += [
-            Criterion(f"rules that keep {words} entropy than GRPO at equal reward", sides.count(sign), ">",
-                      0, f"on prompts, {name}") for sign, words in ((1, "more"), (-1, "less"))]
+            Criterion(f"rules that keep {words} entropy than GRPO at equal reward",
+                      float(sides.count(sign)), ">", 0, f"on prompts, {name}")
+            for sign, words in ((1, "more"), (-1, "less"))]
     wide = table[table["quantity"] == "entropy"].pivot(index="rule", columns="where", values="value")
     if "small transformer" in wide:
         both = wide[["prompts, stale", "small transformer"]].drop(index=BASE).dropna()
@@ -176,8 +177,8 @@ def tables(table: pandas.DataFrame) -> tuple[Table, ...]:
         rows=tuple((rule, *(found.get(key, "–") for key in SHOWN)) for rule, found in cells(table).items()
                    if found),
         origin="ours",
-        note="Intervals of 95 %. Differences to GRPO's are in nats, those of reward in shares. A dash: not "
-             "defined there, or not run.",
+        note="Intervals of 95 %. Differences to GRPO's are in nats, those of reward in shares. A dash: "
+             "not defined there, or not run.",
     ),)
 
 
@@ -185,11 +186,12 @@ FIGURE = PaperFigure.of(
     __name__, name="effect-of-every-rule",
     source="This project",
     title="what every loss does to entropy, beside GRPO",
-    paper="Each loss is published with curves of its own; nobody has one table of their effect on entropy.",
-    ours="Left: the mean first-order change of random policies' entropy over GRPO's. Middle: entropy at a "
-    "mean reward of 0.75 on nine prompts that share parameters, less GRPO's, one or five steps on each "
-    "batch. Right: entropy on held-out prompts after the same 100 steps of a 0.8 M-parameter transformer, "
-    "four on each batch, less GRPO's. Rules have their default options; intervals of 95 %.",
+    paper="Each loss is published with curves of its own; no paper has one table of their effect on "
+    "entropy.",
+    ours="Left: the mean first-order change of random policies' entropy over GRPO's. Middle: entropy at "
+    "a mean reward of 0.75 on nine prompts that share parameters, less GRPO's, one or five steps on each "
+    "batch. Right: entropy on held-out prompts after the same 100 steps of a 0.8 M-parameter "
+    "transformer, four on each batch, less GRPO's. Rules have their default options; intervals of 95 %.",
     headline=Headline(
         says="At equal reward, some losses keep more entropy than GRPO and others less, stale or not.",
         holds=("on prompts, on policy", "on prompts, stale"),

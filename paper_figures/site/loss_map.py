@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +19,9 @@ from paper_figures.figure import MissingInputError
 from paper_figures.site import loss_pictures
 from paper_figures.site.markup import blocks, fenced, folded, link, table, text, wrapped
 
-HEADERS = ("rule", "formula", "first order", "measured effect", "entropy", "off policy", "costs", "engines")
-GRPOS, WEIGHTED, PLAIN = "GRPO's step", "policy gradient with weighted prompts", "policy gradient"
+HEADERS = (
+    "rule", "formula", "first order", "measured effect", "entropy", "off policy", "costs", "engines")
+GRPOS, WEIGHTED, PLAIN = "as GRPO", "policy gradient with weighted prompts", "policy gradient"
 BONUS, OTHER, REFUSED = "policy gradient and entropy gradient", "another direction", "not defined"
 COSTS = {
     "reference_log_prob": "reference model", "sampling_log_prob": "sampler's log-probabilities",
@@ -35,7 +36,8 @@ def page(names: Sequence[str], results: Path) -> str:
     try:
         measured, missing = effects.data(results), ""
     except MissingInputError as error:
-        measured, missing = pandas.DataFrame(effects.trained(results), columns=effects.COLUMNS), str(error)
+        missing = str(error)
+        measured = pandas.DataFrame(effects.trained(results), columns=effects.COLUMNS)
     cells, engines = effects.cells(measured), engines_by_rule()
     rows = [(f"{link(name, f'rules/{name}')}\n\n{picture(name)}", _formula(name), first_order(name),
              _measured(cells[name]), _sides(measured, name), _asked_of_ratios(name), _costs(name),
@@ -49,12 +51,13 @@ def page(names: Sequence[str], results: Path) -> str:
         f"{link('The bandit', 'bandit')} runs them side by side. Columns:", "",
         f"- rule: {' '.join(loss_pictures.legend())} Both are drawn from the rule's own code. Rules "
         "that judge rewards or whole listings have no picture.",
-        f"- first order: the expected step on policy, for rewards 0 and 1. \"{GRPOS}\" is exactly that; "
+        f"- first order: the expected step on policy, for rewards 0 and 1. \"{GRPOS}\" is GRPO's step; "
         f"\"{WEIGHTED}\" is the policy gradient's at each prompt, times a number of the prompt's.",
         "- measured effect: of random policies the share whose entropy falls, and the mean change over "
         "GRPO's (×). Then entropy less GRPO's, in nats: of prompts that share parameters when the same "
         "reward is reached, on policy and with five steps on each batch; of a small transformer and of "
-        f"SmolLM2 after the same steps (and their reward less GRPO's). Intervals of 95 %: {_figure(results)}.",
+        "SmolLM2 after the same steps (and their reward less GRPO's). Intervals of 95 %: "
+        f"{_figure(results)}.",
         "- entropy: on which side of GRPO's it is on those prompts, where the interval tells.",
         "- off policy: what shows the loss that its samples are stale. Without it every step is taken as "
         "the first one on its samples.",
@@ -112,7 +115,8 @@ def _on(own: np.ndarray, *directions: np.ndarray) -> tuple[np.ndarray, bool]:
     """Return coefficients of each prompt's step on directions, and whether these are all of it."""
     basis = np.stack(directions, axis=-1)
     factors = np.linalg.pinv(basis) @ own[..., None]
-    return factors, bool(np.allclose((basis @ factors)[..., 0], own, rtol=0, atol=1e-10 * np.abs(own).max()))
+    left = own - (basis @ factors)[..., 0]
+    return factors, bool((np.abs(left) < 1e-10 * np.abs(own).max()).all())
 
 
 def _measured(found: dict[tuple[str, str], str]) -> str:
@@ -157,10 +161,11 @@ def _costs(name: str) -> str:
     return ", ".join(dict.fromkeys(needed())) or "none"
 
 
-def engines_by_rule() -> dict[str, Iterable[str]]:
+def engines_by_rule() -> dict[str, list[str]]:
     """Return the engines of each rule's functions in the record of comparisons, in its order."""
-    found: dict[str, dict[str, None]] = {}
+    found: dict[str, list[str]] = {}
     for row in record.rows():
         for name in row.names:
-            found.setdefault(name, {})[row.engine] = None
+            if row.engine not in found.setdefault(name, []):
+                found[name].append(row.engine)
     return found

@@ -88,7 +88,8 @@ def _training(cell: tuple[Config, int, str, int], progress: Progress) -> xr.Data
     problem = graded_prompts(
         config.prompts_a_difficulty, n_actions=config.n_actions, n_correct=config.n_correct)
     logits, correct = shuffled(problem, config.n_starts, seed, key=1)
-    features = coupled_features(*logits.shape[1:], config.coupling, seed=seed)
+    n_states, n_actions = logits.shape[1:]
+    features = coupled_features(n_states, n_actions, config.coupling, seed=seed)
 
     def run(name: str) -> tuple[np.ndarray, np.ndarray]:
         found = trained(
