@@ -38,7 +38,7 @@ class Size:
     """The size of each run; runs of different sizes are not compared."""
 
     task: Task = "split"
-    """split: the bundled small transformer; chain-sum: SmolLM2-135M."""
+    """The task, and with it the model: split trains the bundled one, chain-sum SmolLM2-135M."""
     steps: int = 100
     """Optimizer steps of each run."""
     iterations: int = 4

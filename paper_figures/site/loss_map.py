@@ -56,8 +56,9 @@ def page(names: Sequence[str], results: Path) -> str:
         "- measured effect: of random policies the share whose entropy falls, and the mean change over "
         "GRPO's (×). Then entropy less GRPO's, in nats: of prompts that share parameters when the same "
         "reward is reached, on policy and with five steps on each batch; of a small transformer and of "
-        "SmolLM2 after the same steps (and their reward less GRPO's). Intervals of 95 %: "
-        f"{_figure(results)}.",
+        "SmolLM2 after the same steps (and their reward less GRPO's). Intervals are of 95 %. More is in "
+        f"{_figure(results)}; `python -m simulations run effect-of-every-rule` and "
+        "`python -m llm_bridge.commands.rule_comparison --output FILE` measure again.",
         "- entropy: on which side of GRPO's it is on those prompts, where the interval tells.",
         "- off policy: what shows the loss that its samples are stale. Without it every step is taken as "
         "the first one on its samples.",
