@@ -123,7 +123,7 @@ def finding(table: pandas.DataFrame) -> Finding:
 def draw(table: pandas.DataFrame) -> Figure:
     """Draw every rule's differences, with intervals: bandits, prompts, the transformer."""
     drawn = [("bandits",), tuple(f"prompts, {name}" for name in STALE.values()), ("small transformer",)]
-    labels = ("change of entropy (× GRPO's)", "entropy beyond GRPO's\nat equal reward (nats)",
+    labels = ("change of entropy\n(× GRPO's)", "entropy beyond GRPO's\nat equal reward (nats)",
               "entropy beyond GRPO's\nat equal steps (nats)")
     order = _order(table)
     figure, axes = panels(1, 3, height=6.4, sharey="row")
@@ -158,7 +158,10 @@ def shown(row: Any) -> str:
     sign, digits = ("", 2) if row.quantity == "ratio" else ("+", 3)
     reach, value = (row.high - row.low) / 2, 0.0 if abs(row.value) < EQUAL else row.value
     text = f"{value:{sign}.{digits}f}" if value else "0"
-    return f"{text} ± {reach:.{digits}f}" if reach > EQUAL else text
+    if not reach > EQUAL:
+        return text
+    smallest = 10.0**-digits
+    return f"{text} ± " + (f"{reach:.{digits}f}" if reach >= smallest / 2 else f"<{smallest:.{digits}f}")
 
 
 def cells(table: pandas.DataFrame) -> dict[str, dict[tuple[str, str], str]]:
@@ -191,7 +194,8 @@ FIGURE = PaperFigure.of(
     ours="Left: the mean first-order change of random policies' entropy over GRPO's. Middle: entropy at "
     "a mean reward of 0.75 on nine prompts that share parameters, less GRPO's, one or five steps on each "
     "batch. Right: entropy on held-out prompts after the same 100 steps of a 0.8 M-parameter "
-    "transformer, four on each batch, less GRPO's. Rules have their default options; intervals of 95 %.",
+    "transformer, four on each batch, less GRPO's; it is no merit where reward falls (in the table). "
+    "Rules have their default options; intervals of 95 %.",
     headline=Headline(
         says="At equal reward, some losses keep more entropy than GRPO and others less, stale or not.",
         holds=("on prompts, on policy", "on prompts, stale"),
