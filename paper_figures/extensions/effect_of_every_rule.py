@@ -191,11 +191,10 @@ FIGURE = PaperFigure.of(
     title="what every loss does to entropy, beside GRPO",
     paper="Each loss is published with curves of its own; no paper has one table of their effect on "
     "entropy.",
-    ours="Left: the mean first-order change of random policies' entropy over GRPO's. Middle: entropy at "
-    "a mean reward of 0.75 on nine prompts that share parameters, less GRPO's, one or five steps on each "
-    "batch. Right: entropy on held-out prompts after the same 100 steps of a 0.8 M-parameter "
-    "transformer, four on each batch, less GRPO's; it is no merit where reward falls (in the table). "
-    "Rules have their default options; intervals of 95 %.",
+    ours="Left: first-order change of random policies' entropy over GRPO's. Middle: entropy at reward "
+    "0.75 on nine prompts that share parameters, one or five steps a batch, less GRPO's. Right: a 0.8 "
+    "M-parameter transformer after 100 steps, four a batch, less GRPO's; no merit where reward falls (in "
+    "the table). Default options; intervals of 95 %.",
     headline=Headline(
         says="At equal reward, some losses keep more entropy than GRPO and others less, stale or not.",
         holds=("on prompts, on policy", "on prompts, stale"),

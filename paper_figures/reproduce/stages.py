@@ -20,7 +20,7 @@ SIMULATIONS: dict[str, tuple[float, float, tuple[str, ...]]] = {
         "performance_law_curves", "performance_law_coefficients", "performance_law_on_trees",
         "interventions_on_the_curve", "collapse", "pass_at_k", "entropy_against_performance",
     )),
-    "covariance": (195, 960, (
+    "covariance": (190, 920, (
         "covariance_identity", "covariance_identity_on_trees", "covariance_sign_map",
         "covariance_table", "intervention_sweeps", "rules_at_equal_reward", "tabular_audit",
         "response_length", "entropy_accounts", "noise_and_entropy", "effect_of_every_rule",
