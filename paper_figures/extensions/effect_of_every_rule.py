@@ -174,6 +174,8 @@ def cells(table: pandas.DataFrame) -> dict[str, dict[tuple[str, str], str]]:
 
 def tables(table: pandas.DataFrame) -> tuple[Table, ...]:
     """Return every rule's effect, a column for each measurement."""
+    seeds = pick(table, where="small transformer")["runs"]
+    counted = f" The transformer has {seeds.min()} to {seeds.max()} seeds a rule." if len(seeds) else ""
     return (Table(
         title="Entropy of every rule beside GRPO",
         header=("rule", *SHOWN.values()),
@@ -181,7 +183,7 @@ def tables(table: pandas.DataFrame) -> tuple[Table, ...]:
                    if found),
         origin="ours",
         note="Intervals of 95 %. Differences to GRPO's are in nats, those of reward in shares. A dash: "
-             "not defined there, or not run.",
+             f"not defined there, or not run.{counted}",
     ),)
 
 

@@ -7,6 +7,7 @@ import pandas
 import pytest
 import xarray
 
+from entropy_theory.update_rules import RULES
 from paper_figures.data.tables import pick
 from paper_figures.extensions import effect_of_every_rule as figure
 
@@ -71,3 +72,12 @@ def test_rules_are_counted_on_their_side(table):
              if "equal reward" in one.says}
     assert found["on prompts, stale", True] == number
     assert found["on prompts, stale", False] == 0
+
+
+def test_the_committed_record_has_every_rule_from_several_seeds():
+    found = json.loads((figure.inputs.MEASURED / figure.COMPARED["small transformer"]).read_text())
+    seeds = {rule: [one["seed"] for one in found["records"] if one["label"] == rule] for rule in RULES}
+    assert all(len(set(of_rule)) == len(of_rule) >= 2 for of_rule in seeds.values())
+    entropies = {tuple(one["series"]["entropy"][:1]) for one in found["records"] if one["seed"] == 0
+                 and "series" in one}
+    assert len(entropies) == 1  # The same samples of the same policy, before any step.
