@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from entropy_theory.policy import namespace
+from entropy_theory.update_rules import RULES as NAMES
 from entropy_theory.update_rules import Needs, UpdateRule, get, update_rule
 from entropy_theory.update_rules.grpo import Grpo
 from entropy_theory.update_rules.modifier import Modifier
@@ -40,24 +41,17 @@ class Users(Modifier):
         return scores * (1 - xp.exp(xp.where(batch.mask, batch.log_prob, xp.zeros_like(scores))))
 
 
-RULES: dict[str, UpdateRule] = {
-    "reinforce": get("reinforce"),
-    "grpo": get("grpo"),
-    "gspo": get("gspo"),
-    "clip-higher": get("clip-higher"),
-    "natural-gradient": get("natural-gradient"),
-    "entropy-bonus": get("entropy-bonus"),
+RULES: dict[str, UpdateRule] = {name: get(name) for name in NAMES} | {
     "entropy-bonus, target": get("entropy-bonus", target=0.5),
-    "entropy-advantage": get("entropy-advantage"),
-    "reference-kl": get("reference-kl"),
+    # Shares of which 8 sampled rows have one token at least.
     "clip-cov": get("clip-cov", ratio=0.2, lower=0.1),
     "kl-cov": get("kl-cov", ratio=0.2),
-    "aepo": get("aepo"),
     "aepo, proportional": get("aepo", control="proportional"),
     # Its coefficient moves from the start: what it does when the warm-up ends, it does once.
     "aent": get("aent", warm_up_steps=0),
     "a user's rule": Users(),
 }
+"""All rules, and variants of some, by the name that is printed."""
 
 
 def every_rule(repeats: int, clock: Callable[[], float]) -> list[dict[str, Any]]:

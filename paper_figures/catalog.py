@@ -30,7 +30,7 @@ MODULES = {
         "holding_a_target", "following_a_target", "holding_a_pretrained_target",
         "targets_for_each_prompt", "holding_a_target_exactly", "entropy_audit", "entropy_accounts",
         "forecasts_compared", "network_covariance", "independent_logits", "noise_and_entropy",
-        "growth_and_collapse", "coin_rewards",
+        "growth_and_collapse", "coin_rewards", "effect_of_every_rule",
     ),
 }
 """The modules of each folder, in the order of its paper."""

@@ -1,13 +1,19 @@
 // Above each long table and above the gallery: a field for words, a choice of verdict and of source, and how
-// many are shown.
+// many are shown. The map of losses has a choice for each of CHOSEN, whose cells list values.
 document.addEventListener("DOMContentLoaded", () => {
   const EXAMPLES = ["temperature", "clip", "covariance", "KL", "target", "bonus", "entropy"];
+  const CHOSEN = ["first order", "entropy", "off policy", "costs", "engines"];
   for (const table of document.querySelectorAll("table.filterable, table.docutils")) {
     const rows = [...(table.tBodies[0]?.rows ?? [])];
     const long = table.classList.contains("filterable") ? 8 : 25;
     const source = (row) => (row.cells[0].textContent.trim().match(/^([a-z-]+)\./) || ["", ""])[1];
     if (rows.length >= long) {
-      add(table.closest(".table-wrapper") || table, rows, source);
+      const heads = table.classList.contains("losses") ? [...table.tHead.rows[0].cells] : [];
+      const listed = CHOSEN.map((name) => [name, heads.findIndex((cell) => cell.textContent.trim() === name)])
+        .filter(([, place]) => place >= 0)
+        .map(([name, place]) => [name, rows.map((row) => row.cells[place].textContent.trim().split(/,\s+/)
+          .filter((value) => value !== "–"))]);
+      add(table.closest(".table-wrapper") || table, rows, source, () => {}, listed);
     }
   }
   const galleries = [...document.querySelectorAll(".gallery")];
@@ -22,14 +28,14 @@ document.addEventListener("DOMContentLoaded", () => {
     });
   }
 
-  function add(before, items, sourceOf, after = () => {}) {
+  function add(before, items, sourceOf, after = () => {}, listed = []) {
     const texts = items.map((item) => item.textContent.toLowerCase());
     const examples = EXAMPLES.filter((word) => {
       const fitting = texts.filter((text) => text.includes(word.toLowerCase())).length;
       return 0 < fitting && fitting < items.length;
     }).slice(0, 2);
     const verdicts = items.map((item) => [...item.querySelectorAll(".badge")].map((b) => b.textContent));
-    const sources = items.map(sourceOf);
+    const sources = items.map((item) => [sourceOf(item)]);
     const form = document.createElement("form");
     form.className = "filters";
     form.setAttribute("role", "search");
@@ -37,23 +43,22 @@ document.addEventListener("DOMContentLoaded", () => {
     words.type = "search";
     words.placeholder = examples.length ? `words: ${examples.join(", or ")}` : "words";
     words.setAttribute("aria-label", "Words to find");
-    const choices = [["verdict", verdicts.flat()], ["source", sources]].map(([name, found]) => {
-      const known = [...new Set(found)].filter(Boolean);
+    const choices = [["verdict", verdicts], ["source", sources], ...listed].map(([name, values]) => {
+      const known = [...new Set(values.flat())].filter(Boolean);
       const choice = document.createElement("select");
       choice.setAttribute("aria-label", name);
       choice.append(new Option(`any ${name}`, ""), ...known.map((value) => new Option(value)));
       if (known.length > 1) form.append(choice);
-      return choice;
+      return { choice, values };
     });
     const count = form.appendChild(document.createElement("output"));
     count.setAttribute("role", "status");
     const show = () => {
       const wanted = words.value.toLowerCase().split(/\s+/).filter(Boolean);
-      const [verdict, source] = choices.map((choice) => choice.value);
       let shown = 0;
       items.forEach((item, i) => {
         item.hidden = !(wanted.every((word) => texts[i].includes(word))
-          && (!verdict || verdicts[i].includes(verdict)) && (!source || sources[i] === source));
+          && choices.every(({ choice, values }) => !choice.value || values[i].includes(choice.value)));
         shown += !item.hidden;
       });
       count.textContent = `${shown} of ${items.length}`;

@@ -54,6 +54,8 @@ class EntropyEffect:
     grpo_falls: float
     ratio: float
     """The mean first-order change, divided by that of plain GRPO."""
+    ratio_error: float
+    """The standard error of that ratio."""
 
 
 def check_rule(rule: UpdateRule, *, repeats: int = 8, seed: int = 0) -> list[ClauseResult]:
@@ -125,8 +127,8 @@ def _result(clause: Clause, rule: UpdateRule, judged: Sequence[TokenBatch], kept
     return ClauseResult(clause=clause, outcome="broken", detail=violation, batch=batch)
 
 
-def entropy_effect(rule: UpdateRule, *, seed: int = 0) -> EntropyEffect:
-    """Measure what expected steps do to the entropy of 200 random policies each of 3 to 8 actions.
+def entropy_effect(rule: UpdateRule, *, seed: int = 0, policies: int = 200) -> EntropyEffect:
+    """Measure what expected steps do to entropy, of so many random policies each of 3 to 8 actions.
 
     A random few actions are right. Logits are N(0, 1), and 1 nat higher for right actions, as after some
     training: entropy then mostly falls under GRPO. Steps are those on the exact listing of all actions,
@@ -138,23 +140,43 @@ def entropy_effect(rule: UpdateRule, *, seed: int = 0) -> EntropyEffect:
     rng = np.random.default_rng(seed)
     rates: list[tuple[np.ndarray, np.ndarray]] = []
     for actions in range(3, 9):
-        reward = (rng.random((200, 1, actions)) < 0.5).astype(float)
+        reward = (rng.random((policies, 1, actions)) < 0.5).astype(float)
         reward[..., :2] = 1.0, 0.0
         logits = rng.normal(size=reward.shape) + reward
-        controller = rule.controller()
-        batch = tabular.exact_batch(
-            logits, reward, reference_logits=rng.normal(size=logits.shape),
-            removed_fraction=rule.needs.removed_fraction,
-            temperature=None if controller is None else controller.observe(
-                policy.entropy(logits)[..., 0]))
-        plain = tabular.listing(logits, reward)
         rates.append(tuple(
-            entropy_change.first_order(logits, tabular.logit_step(logits, rows, each)).ravel()
-            for rows, each in ((batch, rule), (plain, Grpo()))))
+            entropy_change.first_order(logits, step).ravel() for step in (
+                expected_step(rule, logits, reward, rng.normal(size=logits.shape)),
+                expected_step(Grpo(), logits, reward))))
     own, grpo = (np.concatenate(part) for part in zip(*rates, strict=True))
     noise = ACCURACY * np.abs(grpo).max()
-    return EntropyEffect(policies=len(own), falls=float((own < -noise).mean()),
-                         grpo_falls=float((grpo < -noise).mean()), ratio=float(own.mean() / grpo.mean()))
+    ratio = own.mean() / grpo.mean()
+    return EntropyEffect(
+        policies=len(own), falls=float((own < -noise).mean()),
+        grpo_falls=float((grpo < -noise).mean()), ratio=float(ratio),
+        ratio_error=float(np.std(own - ratio * grpo) / np.sqrt(len(own)) / abs(grpo.mean())))
+
+
+def expected_step(
+    rule: UpdateRule, logits: np.ndarray, reward: np.ndarray, reference_logits: np.ndarray | None = None
+) -> np.ndarray:
+    """Return a rule's step on the exact listing of all actions, per unit learning rate.
+
+    Args:
+        rule: the rule; its controllers see these policies alone.
+        logits: [policies, states, actions].
+        reward: of that shape.
+        reference_logits: of that shape, the reference policy of rules that have one.
+
+    Raises:
+        ValueError: a listing that the rule refuses.
+    """
+    controller = rule.controller()
+    batch = tabular.exact_batch(
+        logits, reward, reference_logits=reference_logits,
+        removed_fraction=rule.needs.removed_fraction,
+        temperature=None if controller is None else controller.observe(
+            policy.entropy(logits).mean(axis=-1)))
+    return np.asarray(tabular.logit_step(logits, batch, rule))
 
 
 def rules_in(module: ModuleType) -> dict[str, UpdateRule]:

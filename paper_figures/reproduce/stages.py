@@ -20,10 +20,10 @@ SIMULATIONS: dict[str, tuple[float, float, tuple[str, ...]]] = {
         "performance_law_curves", "performance_law_coefficients", "performance_law_on_trees",
         "interventions_on_the_curve", "collapse", "pass_at_k", "entropy_against_performance",
     )),
-    "covariance": (165, 870, (
+    "covariance": (190, 920, (
         "covariance_identity", "covariance_identity_on_trees", "covariance_sign_map",
         "covariance_table", "intervention_sweeps", "rules_at_equal_reward", "tabular_audit",
-        "response_length", "entropy_accounts",
+        "response_length", "entropy_accounts", "effect_of_every_rule",
     )),
     "tempering": (100, 900, (
         "holding_a_target", "aepo_figure_1", "aepo_figure_2", "aepo_figure_3", "aepo_ablations",

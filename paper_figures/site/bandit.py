@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from entropy_theory.update_rules import RULES
 from entropy_theory.verification.claim import Claim
-from paper_figures.site.markup import claim_page, fenced, link
+from paper_figures.site import traced_rules
+from paper_figures.site.markup import claim_page, fenced, link, text
 
 TEMPLATE = Path(__file__).parent / "template"
-FILES = ("panel.css", "bandit.js", "panel.js")
-"""The files that the page loads."""
+TRACED = "traced_rules.js"
+FILES = ("panel.css", TRACED, "bandit.js", "panel.js")
+"""The files that the page loads, in their order."""
 
 
 def page(claims: Mapping[str, Claim]) -> str:
@@ -34,9 +37,13 @@ def page(claims: Mapping[str, Claim]) -> str:
         f"$\\log |A^*|${cited('aepo.arbitrary-entropy', 'why')}. An entropy bonus holds more and pays "
         "with wrong actions.", "",
         fenced(f'<link rel="stylesheet" href="_static/panel.css">\n{panel}{scripts}', "{raw} html"),
+        "The other rules run their own code, which is traced and printed as JavaScript. Not among them:",
+        "", *(f"- `{name}`: {text(str(reason))}" for name in RULES
+              if not isinstance(reason := traced_rules.function(name), str)), "",
     ])
 
 
-def files() -> dict[str, Path]:
+def files() -> dict[str, bytes]:
     """Return the files that the page needs, by their names in the site's static folder."""
-    return {name: TEMPLATE / name for name in FILES}
+    return {name: traced_rules.script().encode() if name == TRACED else (TEMPLATE / name).read_bytes()
+            for name in FILES}

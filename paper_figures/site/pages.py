@@ -83,7 +83,7 @@ def write(selection: Selection, results: Path, source: Path) -> dict[str, Path]:
     generated = {
         **claims.pages(selection.claims, figures_of, results),
         **papers.pages(selection.claims, shown),
-        **rules.pages(selection.rules),
+        **rules.pages(selection.rules, results),
         **figures.pages(records.by_source(shown), selection.claims, results,
                         source / "pictures"),
         **notebooks.pages(outputs),
@@ -97,7 +97,7 @@ def write(selection: Selection, results: Path, source: Path) -> dict[str, Path]:
                  for path in WRITTEN.rglob("*") if path.is_file()}
     contents |= {source / "notebooks" / name: drawing
                  for name, drawing in notebooks.pictures(outputs).items()}
-    contents |= {source / "static" / name: path.read_bytes() for name, path in bandit.files().items()}
+    contents |= {source / "static" / name: content for name, content in bandit.files().items()}
     contents |= {source / name: (ROOT / path).read_bytes() for path, name in AT_THE_TOP.items()}
     for old in source.rglob("*"):
         if old.is_file() and old not in contents and old.parent != source / "pictures":

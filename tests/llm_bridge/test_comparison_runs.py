@@ -1,4 +1,4 @@
-"""Guards holding_comparison.py and forecast_comparison.py: designs, records, resumption."""
+"""Guards holding_, forecast_ and rule_comparison.py: designs, records, resumption."""
 
 import dataclasses
 
@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from entropy_theory.support import results
-from llm_bridge.commands import forecast_comparison, holding_comparison
+from llm_bridge.commands import forecast_comparison, holding_comparison, rule_comparison
 from llm_bridge.commands.forecast_comparison import ForecastRun, ForecastsConfig
 from llm_bridge.commands.holding_comparison import ComparisonConfig, HeldRun
+from llm_bridge.commands.rule_comparison import RulesConfig
 
 
 @pytest.mark.parametrize(("shape", "expected"), [
@@ -71,7 +72,39 @@ def test_what_is_there_is_not_made_again(tmp_path, monkeypatch, module, make, wa
 
 @pytest.mark.parametrize(("module", "config", "message"), [
     (holding_comparison, ComparisonConfig, "steps must be at least 2, got 1"),
-    (forecast_comparison, ForecastsConfig, "steps must be at least 3, got 1")])
+    (forecast_comparison, ForecastsConfig, "steps must be at least 3, got 1"),
+    (rule_comparison, RulesConfig, "steps must be at least 2, got 1")])
 def test_too_few_steps_are_refused(tmp_path, module, config, message):
     with pytest.raises(ValueError, match=message):
         module.compare(config(output=tmp_path / "result.json", steps=1))
+
+
+def test_rules_are_compared_on_the_same_samples_and_resumed(tmp_path, monkeypatch):
+    """Runs of other seeds, a stopped comparison begun anew, a rule that cannot run ends the others."""
+    real, made = rule_comparison.run, []
+
+    def run(rule, seed, *rest):
+        made.append((rule, seed))
+        if len(made) == 2:
+            raise KeyboardInterrupt
+        return real(rule, seed, *rest)
+
+    monkeypatch.setattr(rule_comparison, "run", run)
+    config = RulesConfig(
+        output=tmp_path / "result.json", rules=("grpo", "dppo", "natural-gradient"), seeds=(0,), steps=4,
+        iterations=2, prompts=2, samples=4, held_out_prompts=2, held_out_samples=2)
+    with pytest.raises(KeyboardInterrupt):
+        rule_comparison.compare(config)
+    rule_comparison.compare(config)
+    assert [rule for rule, _ in made] == ["grpo", "dppo", "dppo", "natural-gradient"]
+    grpo, dppo, refused = results.read_json(config.output)["records"]
+    # The first batch is drawn from the same policy with the same seed.
+    assert grpo["series"]["entropy"][0] == dppo["series"]["entropy"][0]
+    assert len(grpo["series"]["reward"]) == 2
+    assert "every action of each state" in refused["refused"]
+    assert set(refused) == {"label", "task", "seed", "refused", "commit"}
+
+
+def test_unknown_rules_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="unknown rule 'grop'"):
+        rule_comparison.compare(RulesConfig(output=tmp_path / "result.json", rules=("grop",)))

@@ -13,7 +13,8 @@ import pytest
 
 from entropy_theory import entropy_change, policy, tabular, update_rules
 from entropy_theory.update_rules import UpdateRule
-from paper_figures.site import bandit
+from paper_figures.site import bandit, traced_rules
+from simulations.engine import Dynamics, simulate
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install '.[dev]'")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -31,8 +32,8 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The panel with its scripts, on a page of its own; the site has it in the site's colors."""
     folder = tmp_path_factory.mktemp("bandit")
     (folder / "_static").mkdir()
-    for name, path in bandit.files().items():
-        shutil.copy(path, folder / "_static" / name)
+    for name, content in bandit.files().items():
+        (folder / "_static" / name).write_bytes(content)
     _, _, raw = bandit.page({}).partition("{raw} html\n")
     page = folder / "bandit.html"
     page.write_text(f'<!doctype html>\n<meta charset="utf-8">\n{raw.rpartition("```")[0]}')
@@ -152,6 +153,50 @@ def test_the_panel_follows_the_update_rules(name: str, at_rest: Any) -> None:
         batch = tabular.exact_batch(
             z, 1.0 * right, temperature=None if control is None else control.observe(level))
         z = z + 0.5 * tabular.logit_step(z, batch, rule)
+
+
+OFFERED = [name for name in update_rules.RULES if isinstance(traced_rules.function(name), str)]
+
+
+def test_traced_rules_take_the_steps_of_the_simulator(at_rest: Any) -> None:
+    """A rule whose JavaScript, on policy or stale, is not the rule: each one, with 2 to 8 actions."""
+    cases = [case for case in bandits(np.random.default_rng(2)) if len(case["logits"]) in (2, 5, 8)]
+    found = at_rest.evaluate(
+        "([names, cases]) => names.map(name => [1, 4].map(k => cases.map(({logits, correct}) => "
+        "bandit.tracedPath(name, logits, correct, 24, 0.5, k))))", [OFFERED, cases])
+    for name, of_rule in zip(OFFERED, found, strict=True):
+        for per_batch, paths in zip((1, 4), of_rule, strict=True):
+            for first in range(0, len(cases), 3):  # those of as many actions, in one simulation
+                z, right = (np.array([case[key] for case in cases[first:first + 3]])[:, None]
+                            for key in ("logits", "correct"))
+                run = simulate(z, right, Dynamics(
+                    rule=update_rules.get(name), learning_rate=0.5, steps=24, record_every=1,
+                    steps_per_batch=per_batch, engine="numpy"))
+                np.testing.assert_allclose(
+                    np.transpose(paths[first:first + 3]), run.entropy, rtol=0, atol=SAME, err_msg=name)
+
+
+def test_rules_are_offered_or_left_out_with_a_reason() -> None:
+    assert set(update_rules.RULES) - set(OFFERED) == {"aent", "aepo", "entropic", "natural-gradient"}
+    assert "closed loop" in bandit.page({})
+    assert "`natural-gradient`: " in bandit.page({})
+
+
+def test_a_reader_runs_other_rules_side_by_side(opened: Callable[..., Any]) -> None:
+    """A choice that draws another rule's curve, or a batch that does not get stale."""
+    page = opened()
+    before = checked_panel(page)["curves"]
+    page.get_by_label("Other rule 1").select_option("dppo")
+    page.get_by_label("Other rule 3").select_option("grpo")
+    on_policy = checked_panel(page)["curves"]
+    assert on_policy[:4] == before
+    # Without a moved ratio a token is never clipped.
+    assert len(on_policy) == 6
+    assert on_policy[4] == on_policy[5]
+    page.get_by_label("Steps on each batch").select_option("16")
+    stale = checked_panel(page)["curves"]
+    assert stale[:4] == before
+    assert stale[4] != stale[5]
 
 
 PANEL = """async () => {

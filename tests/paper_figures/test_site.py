@@ -31,6 +31,7 @@ from paper_figures.site import (
     docstrings,
     figures,
     found,
+    loss_map,
     loss_pictures,
     markup,
     notebooks,
@@ -80,11 +81,14 @@ Set first on the page: $x + y = z$.
 """
 
 
+MAPPED = ("aepo", "reinforce", "grpo", "dppo", "cispo", "entropy-bonus", "reference-kl", "steer")
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory, simulated):
     results = tmp_path_factory.mktemp("results")
     build_figure(FIGURES["aepo-figure-2"], simulated("aepo_figure_2"), results / "figures", ("svg",))
-    selection = pages.some(CLAIMS, ("aepo-figure-2", "aepo-table-1"), ("aepo", "reinforce"),
+    selection = pages.some(CLAIMS, ("aepo-figure-2", "aepo-table-1"), MAPPED,
                            ("entropy_theory.policy", "entropy_theory.token_batch"))
     folder = tmp_path_factory.mktemp("site")
     pages.write(selection, results, folder / "source")
@@ -373,6 +377,37 @@ def test_filters_show_what_fits_and_say_how_many(opened):
     assert gallery.locator("h2:visible").count() == 1  # of the table of verdicts
     gallery.get_by_label("Words to find").fill("temper")
     assert cards.count() == 1
+
+
+def test_the_map_of_losses_is_filtered_by_what_its_cells_list(opened):
+    """A choice that hides the wrong rules, or that takes a part of a value for the whole."""
+    page = opened("rules/index")
+    rows = page.locator("table.losses tbody tr:visible")
+    assert rows.count() == len(MAPPED)
+
+    def names():
+        return [row.split()[0] for row in rows.all_inner_texts()]
+
+    page.get_by_label("first order").select_option("as GRPO")
+    assert names() == ["dppo", "cispo"]
+    page.get_by_label("engines").select_option("areal")
+    assert names() == []
+    page.get_by_label("first order").select_option("")
+    assert names() == ["grpo"]
+    page.get_by_label("engines").select_option("")
+    page.get_by_label("costs").select_option("entropy of each token")
+    assert names() == ["entropy-bonus", "steer"]
+    assert opened("bandit", "?rule=dppo").get_by_label("Other rule 1").input_value() == "dppo"
+
+
+def test_the_map_of_losses_says_what_a_first_order_step_is():
+    found = {name: loss_map.first_order(name) for name in RULES}
+    assert found["reinforce"] == loss_map.PLAIN
+    assert found["grpo"] == found["difficulty"] == loss_map.WEIGHTED
+    assert found["entropy-bonus"] == found["repo"] == loss_map.BONUS
+    assert found["dppo"] == found["sapo"] == loss_map.GRPOS
+    # Towards the reference, and on samples that are drawn at another temperature.
+    assert found["reference-kl"] == found["aepo"] == loss_map.OTHER
 
 
 def test_the_bandit_lives(opened):

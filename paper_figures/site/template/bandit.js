@@ -114,6 +114,35 @@ const bandit = (() => {
     return path;
   }
 
+  /* The same of a rule of traced_rules.js with its default options, in exact expectation. A batch is of
+     the policy at its start and serves `stepsPerBatch` steps; the reference policy is the first one. The
+     path ends early where the rule's code would take another way than the traced one. */
+  function tracedPath(rule, logits, correct, steps, learningRate, stepsPerBatch) {
+    const n = logits.length, ROWS = 8;
+    const padded = (values) => [...values, ...new Array(ROWS - n).fill(0)];
+    const everywhere = (value) => new Array(ROWS).fill(value);
+    const start = policy(logits), path = [start.entropy];
+    const kept = { mask: padded(logits.map(() => 1)), reward: padded(correct.map(Number)),
+      reference_log_prob: padded(start.logProbabilities) };
+    let current = logits, batch = kept;
+    for (let k = 0; k < steps; k += 1) {
+      const now = policy(current), log_prob = padded(now.logProbabilities);
+      if (k % stepsPerBatch === 0) {
+        batch = { ...kept, weight: padded(now.probabilities), old_log_prob: log_prob,
+          old_entropy: everywhere(now.entropy) };
+      }
+      const found = tracedRules[rule]({ ...batch, log_prob, entropy: everywhere(now.entropy) });
+      if (found === null) break;
+      const weighted = (values) => values.map((value, a) => batch.weight[a] * value);
+      const scores = weighted(found.scores), total = sum(scores);
+      const step = now.probabilities.map((p, a) => scores[a] - p * total);
+      current = add(current, found.entropy === null ? step
+        : add(step, entropyGradient(current), sum(weighted(found.entropy))), learningRate);
+      path.push(entropy(current));
+    }
+    return path;
+  }
+
   return { softmax, entropy, entropyGradient, temperedRates, signChangeTemperature, temperedStep, rules,
-    entropyPath };
+    entropyPath, tracedPath };
 })();

@@ -21,11 +21,12 @@
     { label: "All answers right", logits: [2, 1, 0.5, 0, -1], right: [0, 1, 2, 3, 4] },
     { label: "Uniform", logits: [0, 0, 0, 0, 0, 0], right: [0, 1] },
   ];
+  const OTHERS = 3; // more rules side by side, of traced_rules.js
   const TEMPERATURES = Array.from({ length: 161 }, (_, i) => 0.1 * 100 ** (i / 160));
 
   const panel = document.getElementById("panel");
   const find = (selector) => panel.querySelector(selector);
-  const state = { logits: [], correct: [],
+  const state = { logits: [], correct: [], others: new Array(OTHERS).fill(""), stepsPerBatch: 1,
     settings: { temperature: 1.8, coefficient: 0.05, target: 0.5, ...FIXED } };
 
   const minus = (text) => text.replace("-", "−");
@@ -84,6 +85,21 @@
     }));
   }
 
+  function showOthers() {
+    const asked = new URLSearchParams(location.search).get("rule");
+    if (asked in tracedRules) state.others[0] = asked;
+    const choices = state.others.map((chosen, i) => {
+      const choice = element("select", { "aria-label": `Other rule ${i + 1}` }, new Option("none", ""),
+        ...Object.keys(tracedRules).map((name) => new Option(name)));
+      choice.value = chosen;
+      choice.addEventListener("input", () => { state.others[i] = choice.value; request(); });
+      return choice;
+    });
+    const steps = element("select", {}, ...[1, 4, 16].map((n) => new Option(String(n))));
+    steps.addEventListener("input", () => { state.stepsPerBatch = Number(steps.value); request(); });
+    find(".others").replaceChildren(...choices, element("label", {}, "Steps on each batch ", steps));
+  }
+
   let waiting = false, speaking;
   function request() { // at most one drawing a frame, however fast the slider
     if (waiting) return;
@@ -104,6 +120,8 @@
       marks: bandit.temperedRates(logits, correct, [1, settings.temperature]),
       paths: RULES.map((rule) =>
         bandit.entropyPath(rule.name, logits, correct, settings, STEPS, LEARNING_RATE)),
+      others: state.others.map((name) => name
+        && bandit.tracedPath(name, logits, correct, STEPS, LEARNING_RATE, state.stepsPerBatch)),
     };
     panel.querySelectorAll(".action").forEach((row, a) => {
       row.querySelector(".value").textContent = minus(logits[a].toFixed(1));
@@ -198,16 +216,22 @@
       + `F(${temperature}) = ${signed(marks[1])}, T0 = ${nats(crossing)}.`);
   }
 
-  function pathChart({ paths, ceiling }) {
+  function pathChart({ paths, others, ceiling }) {
     const { target } = state.settings, most = Math.log(state.logits.length);
     const { svg, box, toX, toY, parts } = axes("path-chart", 104, Math.log1p, [0, 1, 10, 100, 1000, STEPS]
       .filter((tick) => tick !== 1000), "step", 0, Math.max(most, target) * 1.06);
     const steps = Array.from({ length: STEPS + 1 }, (_, k) => k), xs = steps.map(toX);
     parts.push(line(box.left, toY(ceiling), box.right, toY(ceiling), "reference"),
       line(box.left, toY(target), box.right, toY(target), "aim"));
-    paths.forEach((path, i) => parts.push(curve(xs, path.map(toY), `series s${i}`)));
+    const curves = [
+      ...RULES.map((rule, i) => ({ words: rule.label, kind: `s${i}`, path: paths[i] })),
+      ...others.map((path, i) => ({ words: state.others[i], kind: `s${RULES.length + i}`, path })),
+    ].filter(({ path }) => path);
+    curves.forEach(({ kind, path }) =>
+      parts.push(curve(xs.slice(0, path.length), path.map(toY), `series ${kind}`)));
     const labels = [
-      ...RULES.map((rule, i) => ({ words: rule.label, kind: `s${i}`, at: toY(paths[i][STEPS]) })),
+      ...curves.map(({ words, kind, path }) => ({ kind, at: toY(path[path.length - 1]),
+        words: path.length > STEPS ? words : `${words} (stops)` })),
       { words: "log |A*|", kind: "note", at: toY(ceiling) },
       { words: "target", kind: "s3", at: toY(target) },
     ];
@@ -215,7 +239,7 @@
     labels.forEach(({ words, kind, at }) =>
       parts.push(text(box.right + 6, at + 4, words, `class="${kind}"`)));
     svg.innerHTML = parts.join("");
-    const ends = RULES.map((rule, i) => `${rule.label} ${nats(paths[i][STEPS])}`).join(", ");
+    const ends = curves.map(({ words, path }) => `${words} ${nats(path[path.length - 1])}`).join(", ");
     svg.setAttribute("aria-label", `Entropy from ${nats(paths[0][0])} nats; after ${STEPS} steps: ${ends}; `
       + `log |A*| = ${nats(ceiling)}.`);
   }
@@ -257,6 +281,7 @@
   document.getElementById("learning-rate").textContent = LEARNING_RATE;
   panel.hidden = false;
   showSettings();
+  showOthers();
   load(EXAMPLES[0]);
   new ResizeObserver(request).observe(panel);
 })();

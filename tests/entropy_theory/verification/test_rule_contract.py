@@ -230,6 +230,14 @@ def test_the_effect_on_entropy_is_a_number_relative_to_grpo():
     assert half.falls == half.grpo_falls == entropy_effect(update_rules.get("reinforce")).falls
     assert 0.5 < half.grpo_falls < 1
     assert entropy_effect(update_rules.get("entropy-bonus", coefficient=9.0)).falls < 0.01
+    assert half.ratio_error < 1e-12
+
+
+def test_the_error_of_the_effect_is_its_spread_over_other_policies():
+    found = [entropy_effect(update_rules.get("reinforce"), seed=seed, policies=25) for seed in range(40)]
+    spread = np.std([one.ratio for one in found], ddof=1)
+    # The spread of 40 has a relative error of 1 / sqrt(78) = 0.11: four of these.
+    assert np.mean([one.ratio_error for one in found]) == pytest.approx(spread, rel=0.45)
 
 
 def test_rules_of_a_module_are_its_own_classes_and_its_instances():

@@ -1,0 +1,192 @@
+"""The map of losses: every update rule in one table that can be filtered."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas
+
+from entropy_theory import policy
+from entropy_theory.claims import all_claims
+from entropy_theory.update_rules import RULES, UpdateRule, described, get
+from entropy_theory.verification import on_policy
+from entropy_theory.verification.rule_contract import expected_step
+from llm_bridge.conformance import record
+from paper_figures.extensions import effect_of_every_rule as effects
+from paper_figures.figure import MissingInputError
+from paper_figures.site import loss_pictures
+from paper_figures.site.markup import blocks, fenced, folded, link, table, text, wrapped
+
+HEADERS = (
+    "rule", "formula", "first order", "measured effect", "entropy", "off policy", "costs", "claims",
+    "engines")
+GRPOS, WEIGHTED, PLAIN = "as GRPO", "policy gradient with weighted prompts", "policy gradient"
+BONUS, OTHER, REFUSED = "policy gradient and entropy gradient", "another direction", "not defined"
+COSTS = {
+    "reference_log_prob": "reference model", "sampling_log_prob": "sampler's log-probabilities",
+    "entropy": "entropy of each token", "clamped_entropy": "entropy of each token",
+    "entropy_effect": "second backward pass",
+}
+"""What a rule's columns and state terms cost beside a plain loss."""
+
+
+def page(names: Sequence[str], results: Path) -> str:
+    """Return the page of these rules, with what was measured as far as the results have it."""
+    try:
+        measured, missing = effects.data(results), ""
+    except MissingInputError as error:
+        missing = str(error)
+        measured = pandas.DataFrame(effects.trained(results), columns=effects.COLUMNS)
+    cells, engines = effects.cells(measured), engines_by_rule()
+    rows = [(f"{link(name, f'rules/{name}')}\n\n{picture(name)}", _formula(name), first_order(name),
+             _measured(cells[name]), _sides(measured, name), _asked_of_ratios(name), _costs(name),
+             named(claims_on(RULES[name])), ", ".join(engines.get(name, ())) or "–") for name in names]
+    hidden = "\n".join(names)
+    return "\n".join([
+        "# Map of losses", "",
+        "Every loss here is one update rule, which turns a batch of tokens into one coefficient per "
+        "token. The same code runs in the simulator and in the loss of a language model. "
+        "`update_rules.get(NAME, option=value)` makes a rule, and `combine` adds rules. "
+        f"{link('The bandit', 'bandit')} runs them side by side. Columns:", "",
+        f"- rule: {' '.join(loss_pictures.legend())} Both are drawn from the rule's own code. Rules "
+        "that judge rewards or whole listings have no picture.",
+        f"- first order: the expected step on policy, for rewards 0 and 1. \"{GRPOS}\" is GRPO's step; "
+        f"\"{WEIGHTED}\" is the policy gradient's at each prompt, times a number of the prompt's.",
+        "- measured effect: of random policies the share whose entropy falls, and the mean change over "
+        "GRPO's (×). Then entropy less GRPO's, in nats: of prompts that share parameters when the same "
+        "reward is reached, on policy and with five steps on each batch; of a small transformer and of "
+        "SmolLM2 after the same steps (and their reward less GRPO's). Intervals are of 95 %. More is in "
+        f"{_figure(results)}; `python -m simulations run effect-of-every-rule` and "
+        "`python -m llm_bridge.commands.rule_comparison --output FILE` measure again.",
+        "- entropy: on which side of GRPO's it is on those prompts, where the interval tells.",
+        "- off policy: what shows the loss that its samples are stale. Without it every step is taken as "
+        "the first one on its samples.",
+        "- costs: what it needs beside the log-probabilities of sampled tokens.",
+        "- claims: what is proved or refuted of the loss. "
+        f"{text('The entropy rate of any coefficient: `extension.loss-coefficient`.')}",
+        "- engines: those whose own function was compared with the rule "
+        f"({link('how, and what departs', 'losses')}).", "",
+        *([text(f"Not measured here yet: {missing}"), ""] if missing else []),
+        table(HEADERS, rows, (4, 5, 3, 7, 3, 3, 3, 4, 3), css="filterable losses"),
+        fenced(f":hidden:\n\n{hidden}", "{toctree}"),
+    ])
+
+
+def _figure(results: Path) -> str:
+    return link("the figure", "figures/effect-of-every-rule") if (
+        results / "figures" / "effect-of-every-rule.json").exists() else "a figure of the gallery"
+
+
+def picture(name: str) -> str:
+    """Return a rule's picture; a dash where it has none."""
+    drawn = loss_pictures.picture(RULES[name]())
+    return fenced(drawn, "{raw} html") if drawn else "–"
+
+
+def _formula(name: str) -> str:
+    documented = inspect.getdoc(inspect.getmodule(RULES[name])) or ""
+    shown = next((lines for is_literal, lines in blocks(documented) if is_literal), [])
+    return f"{text(described.headline(RULES[name]))}\n\n" + (
+        folded("formula", wrapped(inspect.cleandoc("\n".join(shown)))) if shown else "")
+
+
+@functools.cache
+def first_order(name: str) -> str:
+    """Return how a rule's expected step on policy relates to the policy gradient, to rounding.
+
+    Steps are on random policies of three prompts and six actions, with rewards 0 and 1.
+    """
+    rng = np.random.default_rng(0)
+    logits, reference = rng.normal(size=(2, 50, 3, 6))
+    reward = (rng.random(logits.shape) < 0.5).astype(float)
+    reward[..., :2] = 1.0, 0.0
+    plain, grpo = (expected_step(get(rule), logits, reward) for rule in ("reinforce", "grpo"))
+    try:
+        own = expected_step(get(name), logits, reward, reference)
+    except ValueError:
+        return REFUSED
+    if name != "grpo" and np.allclose(own, grpo, rtol=0, atol=1e-10 * np.abs(grpo).max()):
+        return GRPOS
+    factors, is_all = _on(own, plain)
+    if is_all:
+        return PLAIN if np.ptp(factors) < 1e-10 * np.abs(factors).max() else WEIGHTED
+    return BONUS if _on(own, plain, policy.entropy_gradient(logits))[1] else OTHER
+
+
+def _on(own: np.ndarray, *directions: np.ndarray) -> tuple[np.ndarray, bool]:
+    """Return coefficients of each prompt's step on directions, and whether these are all of it."""
+    basis = np.stack(directions, axis=-1)
+    factors = np.linalg.pinv(basis) @ own[..., None]
+    left = own - (basis @ factors)[..., 0]
+    return factors, bool((np.abs(left) < 1e-10 * np.abs(own).max()).all())
+
+
+def _measured(found: dict[tuple[str, str], str]) -> str:
+    def said() -> Iterator[str]:
+        if ("bandits", "ratio") in found:
+            yield f"bandits: {found['bandits', 'falls']} fall, {found['bandits', 'ratio']} ×"
+        for where, quantity in list(effects.SHOWN)[2:]:
+            wanted = effects.KEEPS if where.startswith("prompts") else "entropy"
+            if quantity == wanted and (where, quantity) in found:
+                reward = found.get((where, "reward"))
+                yield f"{where}: {found[where, quantity]}" + (f" (reward {reward})" if reward else "")
+
+    return "\n\n".join(map(text, said())) or "–"
+
+
+def _sides(measured: pandas.DataFrame, name: str) -> str:
+    words = {1: "more", 0: "as GRPO", -1: "less"}
+    rows = measured[(measured["rule"] == name) & (measured["quantity"] == effects.KEEPS)]
+    return ", ".join(f"{words[effects.side(row)]} {row.where.partition(', ')[2]}"
+                     for row in rows.itertuples()) or "–"
+
+
+def _asked_of_ratios(name: str) -> str:
+    reads = RULES[name]().needs.reads
+    found = [shown for names, shown in (
+        ({"ratio", "old_log_prob"}, "ratio to the old policy"), ({"sampling_log_prob"}, "sampler"))
+        if names & reads]
+    return ", ".join(found) or "–"
+
+
+def _costs(name: str) -> str:
+    def needed() -> Iterator[str]:
+        rule = RULES[name]()
+        for column in (*rule.needs.columns, *rule.needs.moves):
+            if column in COSTS:
+                yield COSTS[column]
+        if rule.controller() is not None:
+            yield "second batch"
+        if rule.needs.listing:
+            yield "listing of all actions"
+
+    return ", ".join(dict.fromkeys(needed())) or "none"
+
+
+def claims_on(kind: type[UpdateRule]) -> list[str]:
+    """Return the claims that a rule's module or class names, and those on all rules of its relation to
+    policy gradient."""
+    words = f"{inspect.getdoc(inspect.getmodule(kind)) or ''} {inspect.getdoc(kind) or ''}"
+    known = all_claims()
+    found = [word for word in re.findall(r"`([\w.-]+)`", words) if word in known]
+    return list(dict.fromkeys([*found, *on_policy.CLAIMS[on_policy.relation(kind())]]))
+
+
+def named(claims: Iterable[str]) -> str:
+    """Return claims as a line of links; a dash if there is none."""
+    return text(", ".join(f"`{claim}`" for claim in claims)) or "–"
+
+
+def engines_by_rule() -> dict[str, list[str]]:
+    """Return the engines of each rule's functions in the record of comparisons, in its order."""
+    found: dict[str, list[str]] = {}
+    for row in record.rows():
+        for name in row.names:
+            if row.engine not in found.setdefault(name, []):
+                found[name].append(row.engine)
+    return found
