@@ -207,8 +207,8 @@ class Aepo(Modifier):
 
     def _grpo(self) -> PolicyGradient:
         """Return the rule that gives the advantages of ablation (3): the base if it has a baseline."""
-        has_baseline = isinstance(self.base, PolicyGradient) and self.base.estimator != "reward"
-        grpo = self.base if has_baseline else Grpo()
+        base = self.base
+        grpo = base if isinstance(base, PolicyGradient) and base.estimator != "reward" else Grpo()
         return dataclasses.replace(grpo, normalization="sequence-mean")
 
     def _scores(self, batch: TokenBatch) -> TokenColumn:

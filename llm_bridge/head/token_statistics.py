@@ -91,7 +91,7 @@ def from_columns(columns: list[PerToken]) -> TokenStatistics:
 
 
 def joined(
-    parts: Sequence[TokenStatistics], places: Sequence[torch.Tensor | slice], width: int
+    parts: Sequence[TokenStatistics], places: Sequence[Any], width: int
 ) -> TokenStatistics:
     """Put rows together that were divided, their columns filled up with zeros to [rows, width].
 
