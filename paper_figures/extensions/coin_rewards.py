@@ -281,6 +281,7 @@ FIGURE = PaperFigure.of(
     ours="GRPO on the bundled model, a coin for each completion. Above: change of entropy at fixed "
     "states, by optimizer, at rates chosen for steps as long; thin: seeds. Below: forecasts (squares: "
     "split; hollow on the edge: beyond it), and AdamW with another sampler, group or penalty.",
+    claims=("extension.noise-second-order", "extension.noise-any-shape"),
     headline=Headline(
         says="With a coin for a reward, AdamW and SGD hold entropy about still without momentum; with it "
              "they walk it away, nearer to what walks forecast than to one gradient's second order.",

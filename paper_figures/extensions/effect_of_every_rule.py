@@ -197,6 +197,7 @@ FIGURE = PaperFigure.of(
     "0.75 on nine prompts that share parameters, one or five steps a batch, less GRPO's. Right: a 0.8 "
     "M-parameter transformer after 100 steps, four a batch, less GRPO's; no merit where reward falls (in "
     "the table). Default options; intervals of 95 %.",
+    claims=("extension.loss-coefficient", "extension.loss-on-policy", "extension.loss-off-policy"),
     headline=Headline(
         says="At equal reward, some losses keep more entropy than GRPO and others less, stale or not.",
         holds=("on prompts, on policy", "on prompts, stale"),

@@ -207,6 +207,7 @@ FIGURE = PaperFigure.of(
     ours="Bandits of a token that matters and idle ones, 4 actions each, groups of 8, means over 48 "
     "seeds with 95 % intervals. Lines: idle tokens. Planes: change of entropy in hundredths of log n, "
     "rewards being coins: △ grows, ▽ falls, ○ holds.",
+    claims=("extension.solved-groups", "extension.reweighted-coin"),
     headline=Headline(
         says="With own logits idle entropy grows under Adam after reward is flat, not under SGD; coins "
              "raise it under Adam where success is likely.",

@@ -132,6 +132,8 @@ FIGURE = PaperFigure.of(
     paper="AEPO, Eq. 6, and Cui et al., Theorem 1, are first order: of a coin they expect nothing.",
     ours="32-answer bandits, rewards are coins: means over 8 starts and 24 pairs of runs with 95 % "
     "intervals (lines: second order, from the start). Last: means over 48 seeds, 8 actions, one ahead.",
+    claims=("extension.noise-second-order", "extension.noise-shapes",
+            "extension.score-noise", "extension.noise-level"),
     headline=Headline(
         says="At one displacement Adam's noise raises peaked policies of 32 answers less than SGD's; "
              "larger noise lowers all, and long runs meet but fall on.",

@@ -434,7 +434,7 @@ def test_a_picture_of_a_loss_is_its_rule_s_coefficient():
 
 
 def test_the_map_of_losses_leads_to_claims():
-    on = {name: rules.claims_on(kind) for name, kind in RULES.items()}
+    on = {name: loss_map.claims_on(kind) for name, kind in RULES.items()}
     judged = {claim for found in on.values() for claim in found if claim.startswith("later-work.")}
     assert judged >= {f"later-work.{name}" for name in (
         "quantile-baseline", "steer", "repo", "repo-rescaled", "entropic", "stare", "stare-reweighting",
