@@ -445,7 +445,7 @@ def test_the_map_of_losses_leads_to_claims():
     assert "extension.loss-binary-rewards" in on["difficulty"]
     page = rules.pages(["steer"])["rules/index"]
     assert "`` later-work.steer ``" in page
-    assert "is its own" in page
+    assert "is its own" in rules.pages(["steer"])["rules/steer"]
 
 
 def test_the_map_of_losses_names_engines_whose_own_function_was_compared():
