@@ -190,7 +190,9 @@ def test_a_relation_without_a_trend_is_nothing_learned_first(seed):
     {"reward": np.full(200, 0.5), "score": np.full(200, 0.5)},  # never gained
     {"reward": np.linspace(0.9, 0.3, 200), "score": np.linspace(0.9, 0.3, 200)},  # losing
     {"entropy": np.linspace(0.6, 0.1, 200)},
-], ids=["clipped", "stale", "not logged", "gaining", "never gained", "losing", "falling"])
+    dict.fromkeys(
+        ("reward", "score"), np.interp(np.arange(200), [0, 80, 125, 199], [0.2, 0.9, 0.9, 0.6])),
+], ids=["clipped", "stale", "not logged", "gaining", "never gained", "losing", "falling", "lost late"])
 def test_growth_needs_a_gain_that_is_done_and_clips_that_are_still(change, seed):
     noisy = {name: value + (name not in ("clipped", "kl_step")) * 0.01 * noise(
         np.random.default_rng(seed), len(value)) for name, value in change.items()}

@@ -274,7 +274,7 @@ ROUNDING = 1e-12
 
 def _ln(x: float) -> float:
     if x <= 0:
-        raise JunkError(f"ln({x})")
+        raise JunkError(f"ln({x + 0.0})")
     return math.log(x)
 
 
@@ -333,7 +333,7 @@ def computed(sign: str, x: Any, y: Any) -> Any:
         return x ** int(y)
     if sign == "/":
         if y == 0:
-            raise JunkError(f"{x} / 0")
+            raise JunkError(f"{x + 0.0} / 0")  # which zero it is, -0.0 too, is chance
         return x / y
     if sign == "*":
         return x * y

@@ -409,8 +409,7 @@ def test_a_statement_that_leans_on_a_number_that_nobody_means_is_noticed(margin,
             return [compared(text, statement, batch)
                     for batch in itertools.islice(POLICIES.enumerate(4), 4)]
 
-    found = [word.replace("-0.0", "0.0") for word in said(planted)]
-    assert f"a number that nobody means: {junk}" in found, found
+    assert any(found == f"a number that nobody means: {junk}" for found in said(planted)), said(planted)
     assert set(said(guarded)) == {"agrees", "outside"}
 
 
