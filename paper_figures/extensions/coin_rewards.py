@@ -249,7 +249,7 @@ def _draw_forecasts(panel: Axes, found: pandas.DataFrame) -> None:
         panel.plot(np.clip(row["second"], -limit, limit), row["came"], marker=marker, markersize=4,
                    markerfacecolor="none", color=color, clip_on=False)
     panel.axline((0, 0), slope=1, **REFERENCE)
-    panel.set_title("forecast and what came (hollow: second order)", fontsize=7)
+    panel.set_title("forecasts (hollow: second order)")
     panel.set(xlabel="forecast (nats)", ylabel="change (nats)", xlim=(-limit, limit),
               ylim=(-limit, limit))
 
@@ -269,7 +269,7 @@ def _draw_variants(panel: Axes, table: pandas.DataFrame) -> None:
     panel.set_yticks(range(len(names)), names, fontsize=5.5)
     panel.invert_yaxis()
     panel.minorticks_off()
-    panel.set_title("AdamW on sum (hollow: reward flat)")
+    panel.set_title("AdamW (hollow: reward flat)")
     panel.set(xlabel="change of entropy (nats)")
 
 

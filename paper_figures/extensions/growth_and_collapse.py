@@ -162,8 +162,9 @@ def _draw_plane(panel: Axes, rows: pandas.DataFrame, xlabel: str, ylabel: str) -
         if abs(one.y) > max(HOLDS, ERRORS * one.error):
             marker, color = ("^", "#0072B2") if one.y > 0 else ("v", "#D55E00")
         panel.scatter(*place, s=26, facecolors="none", marker=marker, edgecolors=color)
-        panel.annotate(f"{100 * one.y:+.0f}", place, xytext=(5, -2), textcoords="offset points",
-                       fontsize=6)
+        hundredths = round(100 * one.y)
+        panel.annotate(f"{hundredths:+d}" if hundredths else "0", place, xytext=(5, -2),
+                       textcoords="offset points", fontsize=6)
     panel.set_xticks(range(len(across)), [f"{value:g}" for value in across])
     panel.set_yticks(range(len(down)), [
         SHORT.get(value, value) if isinstance(value, str) else f"{value:g}" for value in down])
