@@ -26,6 +26,7 @@ from sphinx.writers.html5 import HTML5Translator
 REPLACEMENTS = (
     (re.compile(r"\\[tc]frac\b"), r"\\frac"),
     (re.compile(r"\\frac\s*([A-Za-z0-9]|\\[A-Za-z]+)\s*([A-Za-z0-9])"), r"\\frac{\1}{\2}"),
+    (re.compile(r"\\frac\s*([A-Za-z0-9])\s*\{"), r"\\frac{\1}{"),
     (re.compile(r"\\sqrt\s*([A-Za-z0-9])"), r"\\sqrt{\1}"),
     (re.compile(r"\\frac(\{[^{}]*\})\s*([A-Za-z0-9])"), r"\\frac\1{\2}"),
     (re.compile(r"\\(le|ge)(?![a-zA-Z])"), r"\\\1q"),
