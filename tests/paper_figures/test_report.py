@@ -38,7 +38,7 @@ def test_formulas_are_drawn_and_a_broken_one_stands_as_source() -> None:
     text = formulas.text(
         r"For $T' > T$: $H(\pi^{T'}) > H(\pi^{T})$, and $\begin{cases}0\end{cases}$.")
     assert text.count("<svg") == 2
-    assert "<code" not in formulas.text(r"$\frac1{n-1}$ and $\frac p{1 - p}$, $\frac{n+2}4$, $\frac12$")
+    assert "<code" not in Formulas().text(r"$\frac1{n-1}$ and $\frac p{1 - p}$, $\frac{n+2}4$, $\frac12$")
     assert formulas.broken == [r"\begin{cases}0\end{cases}"]
     assert r'<code class="latex">\begin{cases}0\end{cases}</code>' in text
     used = set(re.findall(r'href="#(g\w+)"', text))
