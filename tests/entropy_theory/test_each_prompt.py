@@ -53,7 +53,7 @@ def test_what_counts_is_the_distance_from_the_prompts_own_target():
 
 
 def test_the_common_coefficient_is_the_controllers_and_the_prompts_part_is_the_bases():
-    """What a unit of the coefficient adds knows no prompts; what is there without it does."""
+    """The part per unit of the coefficient is one for all prompts; the part without it is not."""
     rule = update_rules.get("entropy-bonus", prompt_gain=GAIN, target=0.5, **OPTIONS)
     rows = batch()
     for chosen in (0.0, 0.7, 1.0):

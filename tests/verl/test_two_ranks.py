@@ -127,7 +127,7 @@ def accounted(model, rows, case, mask, optimizer) -> tuple[dict[str, float], flo
 
 
 def of_unit(model, batch, rule, rows, case) -> float:
-    """What a unit of the coefficient adds to the entropy's change before clipping, by plain SGD."""
+    """Change of entropy per unit of the coefficient, before clipping, by plain SGD."""
     losses = [policy_loss(batch.replace(coefficient=torch.full_like(batch.weight, value)), rule)
               for value in (1.0, 0.0)]
     parameters = list(model.parameters())

@@ -1,6 +1,6 @@
 r"""Extension of Entropy Mechanism, Lemma 1: noise of its own at each logit, of variance 1.
 
-Its mean change of entropy, to second order (``noise``; ``entropy_change.of_isotropic_noise``), is
+Its mean change of entropy, to second order (``noise_shapes``; ``entropy_change.of_isotropic_noise``), is
 
     Cov_pi(pi, log pi) - (1 - sum pi^2)/2
         = sum_{a < b} pi_a pi_b [(pi_a - pi_b) log(pi_a/pi_b) - 1].
@@ -45,8 +45,8 @@ def _by_entropy(i: vf.Cases) -> ar.Reals:
 isotropic_noise = vf.Claim(
     id="extension.isotropic-noise",
     source="Extension of Entropy Mechanism, Lemma 1 (noise of mean zero)",
-    title="Noise of its own at each logit raises the entropy of peaked policies and lowers that of flat "
-          "ones; with two actions the two thresholds are one",
+    title="To second order independent noise of the logits does not lower the entropy of peaked "
+          "policies, nor raise that of flat ones",
     scope="one softmax policy, noise of mean zero and one variance at each logit, independent, second "
           "order",
     statement=vf.Statement(

@@ -44,21 +44,22 @@ def _masked(i: vf.Cases) -> ar.Reals:
 masked_weights = vf.Claim(
     id="extension.masked-weights",
     source="Extension of AEPO, Theorem 4.3 (corrections of a mismatched sampler)",
-    title="Importance weights masked to a band do not have a sharper sampler raise entropy, where the "
+    title="A sharper sampler with importance weights masked to a band does not raise entropy, where the "
           "reward is a coin of positive mean",
     scope="one tabular state, a reward of one mean for all actions and no baseline, exact expectation, "
           "first order",
     statement=vf.Statement(
         latex=EXPECTED + r"if $\mu_a/\pi_a \ge \mu_b/\pi_b$ wherever $\pi_a > \pi_b$, weights $\pi/\mu$ "
-              r"where $low \le \pi/\mu \le high$ and 0 elsewhere do not raise entropy to first order.",
+              r"where $low \le \pi/\mu \le high$ and 0 elsewhere do not raise entropy to first order, "
+              r"$0 < low \le 1 \le high$.",
         margin=_masked,
         conditions=(SHARPER,),
     ),
     instances=vf.bandit_instances(LOW, HIGH, correct=False, vectors=(SHIFT,)),
     repair=vf.Statement(
-        latex=EXPECTED + r"if $\mu_a/\pi_a \ge \mu_b/\pi_b$ wherever $\pi_a > \pi_b$, neither the "
-              r"weights $\min(\pi/\mu, high)$ nor $\pi/\mu$ where $\pi/\mu \le high$ and 0 elsewhere "
-              r"raise entropy to first order.",
+        latex=EXPECTED + r"if $\mu_a/\pi_a \ge \mu_b/\pi_b$ wherever $\pi_a > \pi_b$, neither "
+              r"weighting by $\min(\pi/\mu, high)$ nor by $\pi/\mu$ where $\pi/\mu \le high$ and 0 "
+              r"elsewhere raises entropy to first order, $high \ge 1$.",
         margin=_bounded_above,
         conditions=(SHARPER,),
     ),

@@ -81,12 +81,14 @@ def _enumerate(largest_total: int) -> Iterator[vf.Batch]:
 noise_second_order = vf.Claim(
     id="extension.noise-second-order",
     source=SOURCE,
-    title="The mean change of entropy by a random step of mean zero is its covariance's, to second order",
+    title="To second order the covariance of a random step, as often of either sign, gives the mean "
+          "change of entropy",
     scope="one softmax policy, a logit step that is drawn from as many as there are actions, and as "
           "often with the other sign, of any size, with its remainder",
     statement=vf.Statement(
-        latex=r"If $d_k$ and $-d_k$ are drawn with probability $\mu_k/2$ each, $C = \sum_k \mu_k d_k "
-              r"d_k^\top$, then $\mathbb E[H(z + d)] - H(z) = -\frac12\mathbb E_\pi[(1 + \log\pi + H)"
+        latex=r"If $d_k$ and $-d_k$ are drawn with probability $\mu_k/2 > 0$ each, $k = 1, \dots, n$, "
+              r"and $C = \sum_k \mu_k d_k d_k^\top$, then $\mathbb E[H(z + d)] - H(z) = "
+              r"-\frac12\mathbb E_\pi[(1 + \log\pi + H)"
               r"(C_{aa} - 2 (C\pi)_a + \pi^\top C\pi)] + R$ with $|R| \le \frac{2 + 7\log n}{24}\,"
               r"\mathbb E[(\max d - \min d)^3]$.",
         margin=_excess,

@@ -62,14 +62,14 @@ noise_level = vf.Claim(
     id="extension.noise-level",
     source=SOURCE,
     title="With one likely action entropy has at most one stationary level under isotropic noise and "
-          "under SGD's; among many actions it is far from peaked",
+          "under SGD's; among many actions the likely one has at most half there, in the limit",
     scope="one tabular state with one likely action and m equal others, m any number from 1 on, coins as "
           "rewards, second order",
     statement=vf.Statement(
         latex=r"With $p = e^D/(e^D + m)$ of one action and $q = 1/(e^D + m)$ of each of $m$ others, the "
               r"second orders under isotropic noise and SGD's, where they are at least 0 at a gap $D$, "
-              r"are above 0 at every larger one. For a fixed $p$, as $m$ grows, they are "
-              r"$(1-p)\,p^2\log m$ and $\frac12(1-p)^2p^2(2p-1)\log m$ in the limit.",
+              r"are above 0 at every larger one. For a fixed $p$, as $m$ grows through the integers, "
+              r"they tend to $(1-p)\,p^2$ and $\frac12(1-p)^2p^2(2p-1)$ per unit of $\log m$.",
         margin=_turned,
         relation=">",
         beyond=_among_many,

@@ -3,7 +3,7 @@ r"""Extension of Entropy Mechanism, Lemma 1: the noise of SGD, of Adam and of in
 Without a signal a policy-gradient step is noise. Its covariance in the logits is, up to a factor,
 
     SGD          S = diag(pi) - pi pi', that of a sample's score e_k - pi under a coin (score-shaped);
-    Adam         S_ab/sqrt(S_aa S_bb), once its mean squares have settled;
+    Adam         S_ab/sqrt(S_aa S_bb), without momentum, once its mean squares have settled;
     isotropic    the identity, noise of its own at each logit.
 
 The second orders of entropy follow from moments of pi and of w = sqrt(pi/(1 - pi)).
@@ -73,8 +73,9 @@ def _shapes(i: vf.Cases, scaling: bool = True) -> ar.Reals:
 noise_shapes = vf.Claim(
     id="extension.noise-shapes",
     source=SOURCE,
-    title="What the noise of SGD, of Adam and of independent logits does to entropy, to second order",
-    scope="one tabular state, coins as rewards, mean squares of Adam that have settled, second order",
+    title="Second order of entropy under the noise of SGD, of Adam and of independent logits",
+    scope="one tabular state, coins as rewards, one step, Adam without momentum and with mean squares "
+          "that have settled, second order",
     statement=vf.Statement(
         latex=r"The second order of entropy under noise of covariance $C$ is $\mathrm{Cov}_\pi(\pi, "
               r"\log\pi) - \frac12(1 - \sum\pi^2)$ for $C = I$; $-\frac12[s + s^2 - 2\sum\pi^3 + "

@@ -64,7 +64,7 @@ EXPECTED = r"A coin of mean 1 as the reward, no baseline, samples of $\mu$: "
 reweighted_coin = vf.Claim(
     id="extension.reweighted-coin",
     source="Extension of AEPO, Theorem 4.3 (rewards that do not depend on the action)",
-    title="Weights that do not fall as the probability grows never raise entropy, where the reward is a "
+    title="Weights that do not fall as the probability grows do not raise entropy, where the reward is a "
           "coin of positive mean",
     scope="one tabular state, a reward of one mean for all actions and no baseline, exact expectation, "
           "first order",

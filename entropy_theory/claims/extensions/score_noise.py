@@ -8,9 +8,9 @@ the logits. The second orders of entropy are, with w = sqrt(pi/(1 - pi)) of the 
     Adam         p e D (w1 - w2)(e w1 + p w2) - [1 - p e (w1 - w2)^2]/2.
 
 Per mean square displacement of the centered logits, n - 1 and 1 - sum pi^2 for the first two, SGD's noise
-raises a peaked policy's entropy more: (n + 2)/4 times as much as D grows, eight times for 32 actions. Per
-step of one learning rate it raises it less, because SGD's steps are short there. Per displacement of the
-policy, Var_pi(d), all shapes are within the bounds of ``extension.noise-any-shape``.
+raises a peaked policy's entropy more: in the limit of large D (n + 2)/4 times as much, 8.5 times for 32
+actions. Per step of one learning rate it raises it less, because SGD's steps are short there. Per
+displacement of the policy, Var_pi(d), all shapes are within the bounds of ``extension.noise-any-shape``.
 """
 
 from typing import Any
@@ -113,8 +113,8 @@ def _as_gap_grows(i: Any) -> tuple[vf.Term, ...]:
 score_noise = vf.Claim(
     id="extension.score-noise",
     source=SOURCE,
-    title="At one displacement of the logits independent noise raises the entropy of a peaked policy "
-          "more than SGD's",
+    title="At one displacement of the logits independent noise raises entropy, where it does, by at "
+          "least as much as SGD's",
     scope="one tabular state with one likely action and n - 1 equal others, coins as rewards, second "
           "order, per mean square displacement of the centered logits",
     statement=vf.Statement(
@@ -130,15 +130,15 @@ score_noise = vf.Claim(
               r"\log\frac pq$ the second orders are $e[p(p-q)D - \frac12(1+p-q)]$ (independent), "
               r"$\frac{eq}2\{p(p-q)D[(2p-1)m+2p+1] - [p^2(m+2)+1-q(1+p)]\}$ (SGD) and $peD(w_1-w_2)"
               r"(ew_1+pw_2) - \frac12[1-pe(w_1-w_2)^2]$, $w_1 = \sqrt{p/e}$, $w_2 = \sqrt{q/(1-q)}$ "
-              r"(Adam). As $D$ grows the first two, over displacements $n - 1$ and $1 - \sum\pi^2$ and "
-              r"over $eD$, tend to $\frac1{n-1}$ and $\frac{n+2}4\cdot\frac1{n-1}$.",
+              r"(Adam). Along $D = 1, 2, \dots$ the first two, over displacements $n - 1$ and $1 - "
+              r"\sum\pi^2$ and over $eD$, tend to $\frac1{n-1}$ and $\frac{n+2}4\cdot\frac1{n-1}$.",
         margin=_closed,
         relation="==",
         conditions=(ONE_LIKELY,),
         beyond=_as_gap_grows,
     ),
-    repair_note="exact second orders; for peaked policies SGD's noise raises entropy (n + 2)/4 times as "
-                "much",
+    repair_note="exact second orders; per displacement SGD's noise raises entropy (n + 2)/4 times as "
+                "much in the limit of a large gap",
     mutants=(
         vf.mutant("SGD's noise is isotropic noise of another size", margin=lambda i: np.stack([
             score_effect(dominated(i.gap, i.correct))

@@ -39,8 +39,8 @@ solved_groups = vf.Claim(
     source="Extension of AEPO, section 3.1 (a group's advantages)",
     title="No sampled group raises entropy where the only right action is a likeliest one, at any "
           "learning rate",
-    scope="one tabular state, one right action, any one group whose advantages sum to zero, a step of "
-          "any size",
+    scope="one tabular state, one right action, any one group whose advantages sum to zero and are below "
+          "zero for no right answer, above zero for no wrong one, a step of any size",
     statement=vf.Statement(
         latex=r"If the only right action $r$ is a likeliest one, no step $\sum_a v_a (e_r - e_a)$ with "
               r"$v \ge 0$ raises entropy.",

@@ -27,7 +27,8 @@ def _variance(i: vf.Cases) -> ar.Reals:
 weight_decay = vf.Claim(
     id="extension.weight-decay",
     source="Extension of AEPO, section 4 (temperature)",
-    title="Decoupled weight decay raises entropy, at the rate of the variance of the logits",
+    title="Decoupled weight decay does not lower entropy, and at first raises it at the rate of the "
+          "variance of the logits",
     scope="one softmax policy, logits linear in the parameters that decay, no other step",
     statement=vf.Statement(
         latex=r"For $0 \le w \le 1$, $H(\mathrm{softmax}((1 - w) z)) \ge H(\mathrm{softmax}(z))$, more "
