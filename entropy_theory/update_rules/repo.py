@@ -7,8 +7,8 @@ In expectation over on-policy samples the first is the entropy bonus beta grad H
 gradient in exact computation, and REPO's is an estimate from sampled tokens, which needs no logits
 (`later-work.repo`). The second is the paper's practical form, beta = zeta |A| with log pi in place of
 log pi + H (Appendix D.2; SkyRL's ``algorithm.repo``): rare right tokens rise more, rare wrong ones fall
-less. With rewards of one size it never lowers entropy, with centered ones it may
-(`later-work.repo-rescaled`).
+less. With rewards of one size it never lowers the rate of entropy while no weight is held at 0. With
+centered ones it may (`later-work.repo-rescaled`).
 
 SkyRL doubles or halves zeta by the side of a target entropy; here zeta is a constant, since
 ``entropy-bonus`` holds targets.

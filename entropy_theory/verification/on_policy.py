@@ -34,9 +34,9 @@ def relation(rule: UpdateRule, *, seed: int = 0) -> Relation:
     """Say how the scores of a rule are related to advantages where every ratio is 1.
 
     Returns:
-        "same" where the score of a token is its advantage, whatever that is; "line" where it depends on
-        the reward alone, within a state, and is no less on right answers than on wrong ones; "other"
-        elsewhere, and where the rule has state terms or a second batch.
+        "same" where the score of a token is its advantage, whatever that is. "line" where within a state
+        it depends on the reward alone, and rises with it or stays. "other" elsewhere. A rule with state
+        terms or a second batch is "other" too.
 
     Raises:
         ValueError: a listing that the rule refuses.

@@ -33,6 +33,11 @@ COSTS = {
     "entropy_effect": "second backward pass",
 }
 """What a rule's columns and state terms cost beside a plain loss."""
+ROUNDING = 1e-10
+"""Relative to the largest step, or the largest factor, of `first_order`'s policies. A step sums 18
+terms at most in float64, which is 18 x 1.1e-16 = 2e-15. The pseudo-inverse's condition number is 54, and
+the smallest prompt's step an eighth of the largest: 1e-12 in all. The closest rule that differs, repo-r,
+does so by 1.4e-4."""
 
 
 def page(names: Sequence[str], results: Path) -> str:
@@ -110,11 +115,11 @@ def first_order(name: str) -> str:
         own = expected_step(get(name), logits, reward, reference)
     except ValueError:
         return REFUSED
-    if name != "grpo" and np.allclose(own, grpo, rtol=0, atol=1e-10 * np.abs(grpo).max()):
+    if name != "grpo" and np.allclose(own, grpo, rtol=0, atol=ROUNDING * np.abs(grpo).max()):
         return GRPOS
     factors, is_all = _on(own, plain)
     if is_all:
-        return PLAIN if np.ptp(factors) < 1e-10 * np.abs(factors).max() else WEIGHTED
+        return PLAIN if np.ptp(factors) < ROUNDING * np.abs(factors).max() else WEIGHTED
     return BONUS if _on(own, plain, policy.entropy_gradient(logits))[1] else OTHER
 
 
@@ -123,7 +128,7 @@ def _on(own: np.ndarray, *directions: np.ndarray) -> tuple[np.ndarray, bool]:
     basis = np.stack(directions, axis=-1)
     factors = np.linalg.pinv(basis) @ own[..., None]
     left = own - (basis @ factors)[..., 0]
-    return factors, bool((np.abs(left) < 1e-10 * np.abs(own).max()).all())
+    return factors, bool((np.abs(left) < ROUNDING * np.abs(own).max()).all())
 
 
 def _measured(found: dict[tuple[str, str], str]) -> str:

@@ -1,4 +1,4 @@
-r"""With rewards 0 and 1 estimators of advantages differ in speed alone.
+r"""With rewards 0 and 1 advantages that depend on the reward alone differ in speed alone.
 
 Every coefficient that depends on the answer's reward alone, a on right answers and -b on wrong ones, has
 the expected step (a + b) d+, where d+ = 1_{A*} pi - p pi. Estimators of advantages differ in a + b, the
@@ -35,12 +35,12 @@ def _along_one_line(i: vf.Cases, size: ar.Reals) -> ar.Reals:
 loss_binary_rewards = vf.Claim(
     id="extension.loss-binary-rewards",
     source="ours: GRPO, RLOO, Dr. GRPO, OPO, QAE, W-REINFORCE, NSR, GPG, difficulty weights and pass@k",
-    title="With rewards 0 and 1 estimators of advantages differ in speed and not in direction",
+    title="With rewards 0 and 1 advantages that depend on the reward alone differ in speed alone",
     scope="one tabular state, rewards 0 and 1, advantages that depend on the reward alone, on-policy, "
           "exact expectation",
     statement=vf.Statement(
-        latex=r"Advantage $a$ on right answers and $-b$ on wrong ones: the expected step is $(a+b)$ "
-              r"times that of positives alone, and so is the rate of entropy.",
+        latex=r"Advantage $a\ge0$ on right answers and $-b\le0$ on wrong ones: the expected step is "
+              r"$(a+b)$ times that of positives alone, and so is the rate of entropy.",
         margin=lambda i: _along_one_line(i, i.right + i.wrong),
         relation="==",
         beyond=lambda i: (moves_entropy(

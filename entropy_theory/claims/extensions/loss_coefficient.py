@@ -1,14 +1,13 @@
-r"""What a token loss does to entropy: one formula for all.
+r"""The rate of entropy under a token loss: one formula for all.
 
 An update rule is a coefficient s_a of grad log pi(a). With tokens drawn from the policy itself, one state
 and c_a = pi_a (log pi_a + H), C = E c, the expected step is pi (s - E s) and
 
     dH/d eta = -Cov_pi(s, c) = -sum_a pi_a s_a (c_a - C).
 
-A number added to all s changes nothing. Entropy does not rise if s is ordered like the policy, and does
-not fall if it is ordered the other way round: c - C changes sign once (`sign_rules`).
+A number added to all s changes nothing. The rate is not positive if s is ordered like the policy, and not
+negative if it is ordered the other way round: c - C changes sign once (`sign_rules`).
 """
-
 
 from entropy_theory import verification as vf
 from entropy_theory.claims.entropy_mechanism.sign_rules import ordered, plain_covariance
@@ -38,12 +37,12 @@ def _products(values: ar.Reals, logits: ar.Reals) -> ar.Reals:
 loss_coefficient = vf.Claim(
     id="extension.loss-coefficient",
     source="ours: every loss that multiplies grad log pi of a token by a coefficient",
-    title="What a token coefficient does to entropy, and its sign where it is ordered like the policy",
+    title="The rate of entropy under a token coefficient, and its sign if that is ordered as the policy",
     scope="one tabular state, on-policy, exact expectation, first order",
     statement=vf.Statement(
         latex=r"Tokens of coefficient $s_a$: $dH/d\eta=-\mathrm{Cov}_\pi(s,c)$, "
               r"$c_a=\pi_a(\log\pi_a+H)$. A constant added to $s$ changes no step. If $s$ is ordered "
-              r"like the policy, entropy does not rise; if the other way round, it does not fall.",
+              r"like the policy, $dH/d\eta\le0$; if the other way round, $dH/d\eta\ge0$.",
         margin=lambda i: (first_order(i.logits, expected_step(i.logits, i.score))
                           + plain_covariance(i.logits, i.score)),
         relation="==",

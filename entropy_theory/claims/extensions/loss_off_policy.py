@@ -1,7 +1,8 @@
 r"""Off policy: by how much a loss misses the policy gradient, to first order in the drift.
 
 Tokens are drawn from pi_old, the logits have drifted by t d since, and a loss has the coefficient w(r) A
-with w(1) = 1 and the slope kappa there; r^kappa stands for all of them. With u = d - E d and
+with w(1) = 1 and the slope kappa there. The first order depends on that slope alone; it is proved for
+r^kappa. With u = d - E d and
 E[w(r) A grad log pi] its expected step,
 
     step of the loss - step of policy gradient = t (kappa - 1) sum_a pi_a u_a A_a (e_a - pi) + O(t^2),
@@ -54,11 +55,11 @@ def _importance_sampled(i: vf.Cases) -> ar.Reals:
 loss_off_policy = vf.Claim(
     id="extension.loss-off-policy",
     source="ours: losses of the ratio on samples of an older policy",
-    title="Off policy a loss misses the policy gradient by its slope at ratio 1, minus 1",
+    title="To first order the weight r^kappa misses policy gradient in proportion to kappa - 1",
     scope="one tabular state, samples of an older policy, exact expectation, first order in the drift",
     statement=vf.Statement(
         latex=r"Weight $r$: the expected step is that of policy gradient at any drift. Weight "
-              r"$r^\kappa$: after a drift $t\,d$ it is off by "
+              r"$r^\kappa$ on samples of $\pi$: after a drift $t\,d$ it is off by "
               r"$t(\kappa-1)\sum_a\pi_a(d_a-\mathbb E\,d)A_a(e_a-\pi)$, to first order in $t$.",
         margin=_importance_sampled,
         relation="==",

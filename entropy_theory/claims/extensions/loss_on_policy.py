@@ -1,9 +1,10 @@
 r"""Losses of the ratio: which are the same on policy.
 
-Losses of the ratio r = pi/pi_old have the coefficient A at r = 1, whatever their options. So on policy
-they are one loss, plain policy gradient (`extension.loss-coefficient`). How fast the coefficient departs
-from A with r differs: by A in PPO, CISPO, CE-GPPO, DPPO and SAPO, which is what keeps the expectation
-right off policy, by (k - lambda) A in VESPO, by -beta in DRO and by 0 in TOPR where A > 0.
+Losses of the ratio r = pi/pi_old have the coefficient A at r = 1, whatever their options (positive, with
+clips and delta below 1). So on policy they are one loss, plain policy gradient
+(`extension.loss-coefficient`). How fast the coefficient departs from A with r differs: by A in PPO,
+CISPO, CE-GPPO, DPPO and SAPO, which is what keeps the expectation right off policy, by (k - lambda) A
+in VESPO, by -beta in DRO and by 0 in TOPR where A > 0.
 """
 
 from collections.abc import Callable
@@ -25,7 +26,8 @@ def _option(name: str, largest: float | None = None) -> vf.Scalar:
 
 OPTIONS = (_option("clip_low", 0.9), _option("clip_high", 0.9), _option("kept_low"),
            _option("kept_high"), _option("delta", 0.9), _option("tau"), _option("power"),
-           _option("decay"), _option("beta"), _option("shift"))
+           _option("decay"), _option("beta"),
+           vf.Scalar(name="shift", low=0.05, high=5.0, grid=(Fraction(1, 2),), range=vf.ANY))
 
 
 @vf.definition
@@ -120,12 +122,12 @@ loss_on_policy = vf.Claim(
     id="extension.loss-on-policy",
     source="ours: GRPO with PPO's clip, CE-GPPO, CISPO, DPPO, SAPO, VESPO, TOPR, DRO",
     title="On policy eight losses of the ratio have one coefficient, the advantage",
-    scope="one tabular state, one token, ratio 1; and their slopes there",
+    scope="one tabular state, one token, ratio 1; slopes in the ratio there",
     statement=vf.Statement(
         latex=r"Where old and present logits differ by a constant, the coefficients of PPO's clip, "
-              r"CE-GPPO, CISPO, DPPO (total variation), SAPO, VESPO, TOPR and DRO are $A$, whatever "
-              r"their options. At ratio 1 the weight of SAPO has the slope 1 in the ratio, that of "
-              r"VESPO $k-\lambda$, the coefficient of DRO $-\beta$.",
+              r"CE-GPPO, CISPO, DPPO (total variation), SAPO, VESPO, TOPR and DRO are $A$, for all "
+              r"positive options ($\epsilon,\delta<1$). At ratio 1 the weight of SAPO has the slope 1 in "
+              r"the ratio, that of VESPO $k-\lambda$, the coefficient of DRO $-\beta$.",
         margin=_departures,
         relation="==",
         beyond=_slopes,

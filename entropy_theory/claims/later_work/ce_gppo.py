@@ -56,14 +56,15 @@ ce_gppo_classes = vf.Claim(
     title="Four classes of tokens by advantage and probability: two raise entropy and two lower it",
     scope="one tabular state, one sampled token, on-policy, first order",
     statement=vf.Statement(
-        latex=r"With high and low divided at $e^{-H}$: PA\&HP and NA\&LP tokens do not raise entropy, "
-              r"PA\&LP and NA\&HP tokens do not lower it, to first order.",
+        latex=r"Advantages $\pm1$, high and low divided at $e^{-H}$: PA\&HP and NA\&LP tokens do not "
+              r"raise entropy, PA\&LP and NA\&HP tokens do not lower it, to first order.",
         margin=lambda i: _classes(i, relative_log_prob(i.logits)),
     ),
     instances=vf.bandit_instances(correct=False),
     repair=vf.Statement(
         latex=r"That holds with high and low divided at $z_+=\max(\mathbb E\,z,\max\{z_a:c_a<C\})$, "
-              r"which is not below $e^{-H}$ and not above the likeliest token.",
+              r"low at $z_+$ itself. It is not below $\mathbb E\,z$, the logit of $e^{-H}$, and not "
+              r"above the likeliest token.",
         margin=_repaired,
     ),
     repair_is="correction",

@@ -7,8 +7,8 @@ Read for one state and the exact expectation, where positives and negatives push
 
 - all tokens weighed: (1 + alpha) d+ + (1 - alpha) d- = d+ + d-. The lever is attached to nothing.
 - tokens above a threshold weighed: alpha adds sum_{pi_a >= t} pi_a (e_a - pi), whatever the rewards, and
-  -alpha sum_{pi_a >= t} pi_a (c_a - C) <= 0 to the rate of entropy. So a larger alpha lowers entropy, at
-  every policy and threshold, as the controller supposes.
+  -alpha sum_{pi_a >= t} pi_a (c_a - C) <= 0 to the rate of entropy. So a larger alpha never raises it, at
+  any policy and threshold, as the controller supposes.
 
 What makes the lever work is the threshold, not the sign of the samples.
 """
@@ -35,7 +35,7 @@ def likely(logits: ar.Reals, threshold: ar.Reals) -> ar.Mask:
 
 @vf.definition
 def lever(logits: ar.Reals, threshold: ar.Reals) -> ar.Reals:
-    """What a unit of alpha adds to the rate of entropy: -sum over likely tokens of pi_a (c_a - C)."""
+    """The rate of entropy per unit of alpha: -sum over likely tokens of pi_a (c_a - C)."""
     return -ar.total(ar.softmax(logits) * excess(logits), likely(logits, threshold))
 
 
@@ -63,13 +63,13 @@ entropic = vf.Claim(
         "adaptively adjusts the influence of positive and negative samples by dynamically tuning their "
         "loss coefficients",
         "abstract, with the public code's threshold; the theorems' text is not at hand"),
-    title="EntroPIC's lever moves nothing if it holds all tokens, and lowers entropy if likely ones",
+    title="EntroPIC's lever moves nothing on all tokens, and does not raise entropy on likely ones",
     scope="one tabular state, rewards 1 and -1, on-policy, exact expectation, first order; judged: the "
           "abstract and the public code",
     statement=vf.Statement(
         latex=r"Weights $1+\alpha$ on right and $1-\alpha$ on wrong answers: on all tokens the expected "
-              r"step does not depend on $\alpha$; on those with $\pi_a\ge t$ alone, $\alpha$ adds "
-              r"$-\alpha\sum_{\pi_a\ge t}\pi_a(c_a-C)\le0$ to the rate of entropy.",
+              r"step does not depend on $\alpha$; on those with $\pi_a\ge t\in[0,1]$ alone, $\alpha\ge0$ "
+              r"adds $-\alpha\sum_{\pi_a\ge t}\pi_a(c_a-C)\le0$ to the rate of entropy.",
         margin=lambda i: -lever(i.logits, i.threshold),
         beyond=lambda i: (
             for_every("alpha", (), lambda alpha: vf.elementwise(

@@ -35,7 +35,7 @@ REWARD = vf.Vector(name="reward", low=0.0, high=1.0, grid=(0, 1, Fraction(3, 4))
 
 @vf.definition
 def flows(logits: ar.Reals, coefficients: ar.Reals) -> ar.Reals:
-    """What the tokens of each action do to entropy, first order: f_a = -G_a (S_a - Sbar)."""
+    """The first-order change of entropy by the tokens of each action: f_a = -G_a (S_a - Sbar)."""
     return -coefficients * excess(logits)
 
 

@@ -50,7 +50,8 @@ ratio_band = vf.Claim(
     proof_text="not in sources",
     statement=vf.Statement(
         latex=r"If $1-\epsilon_{low}\le\pi'_a/\pi_a\le1+\epsilon_{high}$ for every action, then "
-              r"$(1-\epsilon_{low})H\le H'\le(1+\epsilon_{high})H$.",
+              r"$(1-\epsilon_{low})H\le H'\le(1+\epsilon_{high})H$, $0<\epsilon_{low}\le1$, "
+              r"$\epsilon_{high}>0$.",
         margin=_band,
         conditions=(
             vf.Condition(latex=r"no ratio is below $1-\epsilon_{low}$", relation=">=", value=lambda i: (

@@ -7,7 +7,8 @@ pi (A - E A) + beta grad H, and so the rate of entropy is that of A plus beta |g
 REPO-R, the form in use: A (1 - zeta log pi) where A > 0 and A (1 + zeta log pi) where A < 0, that is
 A - zeta |A| log pi. It adds zeta Cov_pi(|A| log pi, c) to the rate. With |A| the same for all tokens,
 such as rewards 1 and -1, that is not negative. With the centered advantage of rewards 0 and 1 it can be:
-right answers weigh 1 - p and wrong ones p.
+right answers weigh 1 - p and wrong ones p. The clip of weights at 0 is left out: it acts
+where zeta is over 1/|log pi| of a wrong answer.
 """
 
 import numpy as np
@@ -42,8 +43,8 @@ repo = vf.Claim(
     scope="one tabular state, on-policy, exact expectation, first order; judged: the formula as quoted "
           "elsewhere",
     statement=vf.Statement(
-        latex=r"The expected step of $A-\beta(\log\pi+H)$ is that of $A$ plus $\beta\nabla H$, and the "
-              r"rate of entropy is that of $A$ plus $\beta\|\nabla H\|^2$.",
+        latex=r"The expected step of $A-\beta(\log\pi+H)$, $\beta>0$, is that of $A$ plus "
+              r"$\beta\nabla H$, and the rate of entropy is that of $A$ plus $\beta\|\nabla H\|^2$.",
         margin=_beside_bonus,
         relation="==",
         beyond=lambda i: (moves_entropy(i.logits, _repo_step(i), i.strength * ar.total(
@@ -89,8 +90,8 @@ repo_rescaled = vf.Claim(
     scope="one tabular state, rewards 0 and 1, on-policy, exact expectation, first order; judged: the "
           "public code",
     statement=vf.Statement(
-        latex=r"$A-\zeta|A|\log\pi$ with $A=1_{\mathcal A^*}-p$, $\zeta>0$, has at least the rate of "
-              r"entropy that $A$ has.",
+        latex=r"$A-\zeta|A|\log\pi$ with $A=1_{\mathcal A^*}-p$, $\zeta>0$ and no weight clipped, has at "
+              r"least the rate of entropy that $A$ has.",
         margin=lambda i: sized(i.logits, _centered_size(i)),
     ),
     instances=vf.bandit_instances(STRENGTH),

@@ -52,13 +52,13 @@ scope_rl_negatives = vf.Claim(
     scope="one tabular state, rewards 0 and 1, exact expectation, first order; judged: a summary of the "
           "text",
     statement=vf.Statement(
-        latex=r"If $F(1)<0$ then $F_-(T)\le F_-(1)$ for $T>1$.",
+        latex=r"If $F(1)<0$ then $F_-(T)\le F_-(1)$ for $T>1$, $F_-(T)=\sum_{wrong}\pi^T_a(c_a-C)$.",
         margin=_accelerated,
         conditions=(SOME_WRONG, ENTROPY_FALLS),
     ),
     instances=vf.bandit_instances(HIGH_TEMPERATURE),
     repair=vf.Statement(
-        latex=r"If $F(1)\ge0$ then $F_-(T)\le F_-(1)$ for $T>1$: hotter negatives raise entropy less.",
+        latex=r"If $F(1)\ge0$ then $F_-(T)\le F_-(1)$ for $T>1$: hotter negatives raise entropy no more.",
         margin=_accelerated,
         conditions=(SOME_WRONG, vf.Condition(
             latex=r"$F(1)\ge0$ (entropy does not fall at $T=1$)",

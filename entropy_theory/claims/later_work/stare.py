@@ -82,7 +82,7 @@ def reweighted(logits: ar.Reals, correct: ar.Mask, level: ar.Reals) -> ar.Mask:
 
 @vf.definition
 def raised(logits: ar.Reals, selected: ar.Mask) -> ar.Reals:
-    """What a unit more of weight on these right answers adds to the rate of entropy."""
+    """The rate of entropy per unit of weight on these right answers: -sum of pi_a (c_a - C)."""
     return -ar.total(ar.softmax(logits) * excess(logits), selected)
 
 
@@ -112,8 +112,8 @@ stare_reweighting = vf.Claim(
     scope="one tabular state, rewards 0 and 1, on-policy, exact expectation, first order; judged: the "
           "abstract and the public code",
     statement=vf.Statement(
-        latex=r"A weight $W>1$ on the right answers with $\pi_a\le t$ does not lower the rate of "
-              r"entropy.",
+        latex=r"A unit more of weight on the right answers with $\pi_a\le t$, $0\le t\le1$, does not "
+              r"lower the rate of entropy.",
         margin=lambda i: raised(i.logits, _selected(i)),
         conditions=(SOME_SELECTED,),
     ),

@@ -44,14 +44,14 @@ steer = vf.Claim(
     title="STEER's estimate has the sign of a token's entropy change",
     scope="one tabular state, one sampled token, on-policy, first order; judged: the public code",
     statement=vf.Statement(
-        latex=r"$-\Omega_k=-A\,(1-\pi_k)c_k$, $c_k=\pi_k(\log\pi_k+H)$, has no other sign than what the "
-              r"step $A(e_k-\pi)$ does to entropy to first order.",
+        latex=r"At $A=1$ the estimate, $-\pi_k\Omega_k=-(1-\pi_k)c_k$ with $c_k=\pi_k(\log\pi_k+H)$, has "
+              r"no other sign than the first-order change of entropy by the step $e_k-\pi$.",
         margin=_agreement,
     ),
     instances=vf.bandit_instances(correct=False),
     repair=vf.Statement(
         latex=r"Below $e^{-H}$ it has the same sign. For every token the estimate is short of the "
-              r"change by $A\,(C-\pi_kc_k)$, $C=\mathbb E\,c$.",
+              r"change by $C-\pi_kc_k$, $C=\mathbb E\,c$.",
         margin=_where_rare,
         relation=">",
         beyond=lambda i: (vf.elementwise(

@@ -5,8 +5,9 @@ up-weight "rare but correct solutions". For one state it adds beta sum_{A*} pi_a
 rate of entropy, g_a = P(z < z_a).
 
 Not negative if every right answer is at least as likely as every wrong one, and so at solved prompts:
-where plain policy gradient lowers entropy, the penalty holds against it. Negative where the right
-answers are the less likely ones: there policy gradient raises entropy, and the penalty takes from that.
+where plain policy gradient lowers entropy, the penalty holds against it. It can be negative where the
+right answers are the less likely ones: there policy gradient raises entropy, and the penalty takes from
+that.
 Proved with the level g0 of g at which c - C changes sign: no term of sum_{A*} pi (g - g0)(c - C) is
 negative.
 """
@@ -36,7 +37,7 @@ def penalty(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
 
 @vf.definition
 def gained(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
-    """What a unit of beta adds to the rate of entropy."""
+    """The rate of entropy per unit of beta: sum over right answers of pi_a g_a (c_a - C)."""
     return ar.total(ar.softmax(logits) * less_likely(logits) * excess(logits), correct)
 
 
@@ -46,12 +47,12 @@ unlikeliness = vf.Claim(
     reading=vf.Reading(
         "precise", "Explicitly up-weighting rare but correct solutions",
         "as quoted elsewhere; the penalty is that of the public code"),
-    title="A reward that falls with an answer's rank never lowers the rate of entropy",
+    title="The unlikeliness penalty on right answers never lowers the rate of entropy",
     scope="one tabular state, rewards 0 and 1, on-policy, exact expectation, first order; judged: the "
           "public code",
     statement=vf.Statement(
-        latex=r"$R(1-\beta g)$ on right answers, $g_a=P(z<z_a)$, has at least the rate of entropy that "
-              r"$R$ has.",
+        latex=r"$R(1-\beta g)$ on right answers, $\beta>0$ and $g_a=P(z<z_a)$, has at least the rate of "
+              r"entropy that $R$ has.",
         margin=lambda i: gained(i.logits, i.correct),
     ),
     instances=vf.bandit_instances(),

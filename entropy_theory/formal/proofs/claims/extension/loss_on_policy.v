@@ -26,7 +26,7 @@ Theorem proved : Statements.extension.loss_on_policy.statement.
 Proof.
   intros n logits score clip_low clip_high kept_low kept_high delta tau power decay beta shift
     two low_pos low_below high_pos high_below kept_low_pos kept_high_pos delta_pos delta_below tau_pos power_pos
-    decay_pos beta_pos shift_pos.
+    decay_pos beta_pos.
   assert (some : (0 < n)%nat) by lia.
   assert (same : forall a, softmax n (fun c => logits c + shift) a = softmax n logits a)
     by (intros; apply softmax_shift, some).

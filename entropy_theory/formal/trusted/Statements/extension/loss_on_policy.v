@@ -47,7 +47,6 @@ Definition statement : Prop :=
   0 < power ->
   0 < decay ->
   0 < beta ->
-  0 < shift ->
   ((forall a, (a < n)%nat -> ce_gppo n (fun b => softmax n logits b / softmax n (fun c => logits c + shift) b) score clip_low clip_high 0 0 a = score a) /\
   (forall a, (a < n)%nat -> ce_gppo n (fun b => softmax n logits b / softmax n (fun c => logits c + shift) b) score clip_low clip_high kept_low kept_high a = score a) /\
   (forall a, (a < n)%nat -> cispo n (fun b => softmax n logits b / softmax n (fun c => logits c + shift) b) clip_low clip_high a * score a = score a) /\
@@ -74,8 +73,7 @@ Definition witness : Prop :=
   0 < tau /\
   0 < power /\
   0 < decay /\
-  0 < beta /\
-  0 < shift.
+  0 < beta.
 
 Definition dppo_defined (n : nat) (policy : vector) (old : vector) (score : vector) (delta : R) (a : nat) : Prop :=
   (~ (delta < (if less 0 (score a) then policy a - old a else old a - policy a)) -> old a <> 0).
@@ -104,7 +102,6 @@ Definition defined : Prop :=
   0 < power ->
   0 < decay ->
   0 < beta ->
-  0 < shift ->
   (forall b, (b < n)%nat -> softmax n (fun c => logits c + shift) b <> 0) /\
   (forall a, (a < n)%nat -> dppo_defined n (softmax n logits) (softmax n (fun c => logits c + shift)) score delta a) /\
   (forall a, (a < n)%nat -> gate_defined n (fun b => softmax n logits b / softmax n (fun c => logits c + shift) b) tau a) /\

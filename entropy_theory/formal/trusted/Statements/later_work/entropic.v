@@ -16,7 +16,7 @@ Definition own_covariance (n : nat) (logits : vector) : vector :=
 Definition excess (n : nat) (logits : vector) : vector :=
   centered n (softmax n logits) (own_covariance n logits).
 
-(** What a unit of alpha adds to the rate of entropy: -sum over likely tokens of pi_a (c_a - C). *)
+(** The rate of entropy per unit of alpha: -sum over likely tokens of pi_a (c_a - C). *)
 Definition lever (n : nat) (logits : vector) (threshold : R) : R :=
   - total_on n (likely n logits threshold) (fun a => softmax n logits a * excess n logits a).
 

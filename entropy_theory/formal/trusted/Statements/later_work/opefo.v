@@ -12,7 +12,7 @@ Definition own_covariance (n : nat) (logits : vector) : vector :=
 Definition excess (n : nat) (logits : vector) : vector :=
   centered n (softmax n logits) (own_covariance n logits).
 
-(** What the tokens of each action do to entropy, first order: f_a = -G_a (S_a - Sbar). *)
+(** The first-order change of entropy by the tokens of each action: f_a = -G_a (S_a - Sbar). *)
 Definition flows (n : nat) (logits : vector) (coefficients : vector) : vector :=
   fun a => - coefficients a * excess n logits a.
 

@@ -20,7 +20,7 @@ Definition own_covariance (n : nat) (logits : vector) : vector :=
 Definition excess (n : nat) (logits : vector) : vector :=
   centered n (softmax n logits) (own_covariance n logits).
 
-(** What a unit more of weight on these right answers adds to the rate of entropy. *)
+(** The rate of entropy per unit of weight on these right answers: -sum of pi_a (c_a - C). *)
 Definition raised (n : nat) (logits : vector) (selected : mask) : R :=
   - total_on n selected (fun a => softmax n logits a * excess n logits a).
 

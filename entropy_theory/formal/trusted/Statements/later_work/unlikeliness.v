@@ -20,7 +20,7 @@ Definition own_covariance (n : nat) (logits : vector) : vector :=
 Definition excess (n : nat) (logits : vector) : vector :=
   centered n (softmax n logits) (own_covariance n logits).
 
-(** What a unit of beta adds to the rate of entropy. *)
+(** The rate of entropy per unit of beta: sum over right answers of pi_a g_a (c_a - C). *)
 Definition gained (n : nat) (logits : vector) (correct : mask) : R :=
   total_on n correct (fun a => softmax n logits a * less_likely n logits a * excess n logits a).
 
