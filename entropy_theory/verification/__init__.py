@@ -19,7 +19,7 @@
     ledger.py report.py verdicts as JSON and as tables; the accepted ledger
     rule_contract.py    what every update rule must keep, a user's too: its clauses and batches
     expected_step.py    of what its expected step is the gradient
-    on_policy.py        which rules are plain policy gradient on policy
+    on_policy.py        how rules relate to policy gradient on policy
 
 One claim in one call: ``judge(claim)`` gives its `Verdict` (quick; ``judge(claim, FULL)`` at length).
 """

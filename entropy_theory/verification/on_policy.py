@@ -1,4 +1,4 @@
-"""Which rules are plain policy gradient on policy, and which move along its line at least.
+"""How a rule's expected step on policy relates to the gradients of expected reward and of entropy.
 
 Found from the rules' own code: on listings of all answers, of flat and of concentrated policies, with
 rewards 0 and 1. Two claims say what follows for entropy (`CLAIMS`).
@@ -14,11 +14,11 @@ from entropy_theory import tabular
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.rule import UpdateRule
 
-Relation: TypeAlias = Literal["same", "line", "other"]
-"""How a rule's expected step is related to the gradient of expected reward."""
+Relation: TypeAlias = Literal["same", "line", "entropy", "other"]
+"""How a rule's expected step is related to the gradients of expected reward and of entropy."""
 CLAIMS: dict[Relation, tuple[str, ...]] = {
     "same": ("extension.loss-on-policy", "extension.loss-off-policy"),
-    "line": ("extension.loss-binary-rewards",), "other": ()}
+    "line": ("extension.loss-binary-rewards",), "entropy": (), "other": ()}
 """The claims on all rules of a relation; `extension.loss-coefficient` is on every token coefficient."""
 STATES, ACTIONS = 512, 16
 """So many tokens that a rule which selects 2 of 10,000 acts."""
@@ -26,7 +26,7 @@ SCALES = (0.5, 1.0, 2.0, 6.0, 12.0, 30.0)
 """Standard deviations of logits, from entropies near the largest down to .1 nats."""
 COEFFICIENT = 0.1
 """Given to rules whose coefficient a closed loop chooses."""
-ROUNDING = 1e-9
+ROUNDING = 5e-10
 """Relative to the scores, which are sums over a group."""
 
 
@@ -35,8 +35,8 @@ def relation(rule: UpdateRule, *, seed: int = 0) -> Relation:
 
     Returns:
         "same" where the score of a token is its advantage, whatever that is. "line" where within a state
-        it depends on the reward alone, and rises with it or stays. "other" elsewhere. A rule with state
-        terms or a second batch is "other" too.
+        it depends on the reward alone, and rises with it or stays. "entropy" where the step is a sum of
+        the gradients of expected reward and of entropy. "other" elsewhere, and with a second batch.
 
     Raises:
         ValueError: a listing that the rule refuses.
@@ -45,7 +45,7 @@ def relation(rule: UpdateRule, *, seed: int = 0) -> Relation:
         return "other"
     rng = np.random.default_rng(seed)
     found = [_relation_at(rule, scale * rng.normal(size=(STATES, ACTIONS)), rng) for scale in SCALES]
-    order: tuple[Relation, ...] = ("other", "line", "same")
+    order: tuple[Relation, ...] = ("other", "entropy", "line", "same")
     return next(each for each in order if each in found)
 
 
@@ -58,17 +58,23 @@ def _relation_at(rule: UpdateRule, logits: np.ndarray, rng: np.random.Generator)
         removed_fraction=rule.needs.removed_fraction)
     if rule.coefficient_controller() is not None:
         batch = batch.replace(coefficient=COEFFICIENT * np.ones(batch.weight.shape))
-    if rule.state_terms(batch):
+    terms = rule.state_terms(batch)
+    if terms.keys() - {"entropy"}:
         return "other"
-    if _keeps_advantages(rule, batch, rng.normal(size=batch.weight.shape)):
+    if not terms and _keeps_advantages(rule, batch, rng.normal(size=batch.weight.shape)):
         return "same"
-    scores = np.asarray(rule.scores(batch)).reshape(logits.shape)
-    near = ROUNDING * np.abs(scores).max(axis=-1)
-    least, most = (np.stack([choose(scores, axis=-1, where=kind, initial=-sign * np.inf)
-                             for kind in (right, ~right)])
-                   for choose, sign in ((np.min, -1), (np.max, 1)))
-    by_reward = (most - least <= near).all() and (least[0] >= most[1] - near).all()
-    return "line" if by_reward else "other"
+    scores, log_prob = (
+        np.asarray(of).reshape(logits.shape) for of in (rule.scores(batch), batch.log_prob))
+    near = ROUNDING * np.abs(scores).max(axis=-1, keepdims=True)
+    of_reward = np.stack([np.ones_like(scores), right], axis=-1)
+    lines: dict[Relation, np.ndarray] = {} if terms else {"line": of_reward}
+    # The gradient of entropy is the step of scores -log pi.
+    lines["entropy"] = np.concatenate([of_reward, log_prob[..., None]], axis=-1)
+    for found, columns in lines.items():
+        factors = np.linalg.pinv(columns) @ scores[..., None]
+        if (np.abs((columns @ factors)[..., 0] - scores) <= near).all():
+            return found if (factors[:, 1] >= -near).all() else "other"
+    return "other"
 
 
 def _keeps_advantages(rule: UpdateRule, batch: TokenBatch, advantage: np.ndarray) -> bool:

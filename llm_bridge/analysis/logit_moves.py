@@ -115,7 +115,9 @@ class NoiseForecast(LogitMoves):
     Args:
         trainer: an EntropyTrainer.
         pilot: the number of steps that are taken.
+        raw_rate: as that of `LogitMoves`.
         momentum: of SGD; Adam's hands on 1 in all.
+        ahead: the numbers of steps of the walks.
 
     Attributes:
         updates: a dict an update, means over states: ``drift``, as above, nats; ``noise``, its part from
@@ -124,6 +126,8 @@ class NoiseForecast(LogitMoves):
             u)) / 2; ``move``, of the logits by u; ``isotropic`` and ``score``, the drift by noise of the
             same move at each state, shaped as one variance for each logit and as single samples' scores
             (None with more than `SCORED_ACTIONS` actions).
+        walks: by number of steps, the changes of entropy at the sums of as many updates of random signs,
+            nats.
     """
 
     def __init__(

@@ -10,20 +10,17 @@ command goes on where an earlier one was stopped.
 from __future__ import annotations
 
 import dataclasses
-import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any, Literal
 
-import torch
 import tyro
 
-from entropy_theory.support import results
 from entropy_theory.support.user_errors import run_command
 from llm_bridge.analysis import audit
+from llm_bridge.commands import comparison
 from llm_bridge.commands.train import build_trainer, model_and_task
-from llm_bridge.commands.train_config import TrainConfig, resolved
 
 SETTINGS: tuple[tuple[Literal["split", "sum"], Literal["adamw", "sgd"], float], ...] = (
     ("split", "adamw", 3e-5), ("split", "adamw", 1e-4), ("split", "adamw", 3e-4),
@@ -34,10 +31,6 @@ SETTINGS: tuple[tuple[Literal["split", "sum"], Literal["adamw", "sgd"], float], 
 SEEDS = range(2)
 SERIES = ("coefficients", "entropy_gradient", "first_order", "second_order", "accounted", "measured")
 """What is kept of every step, as `audit.AuditedStep` has it."""
-DIGITS = 5
-"""The significant digits of what is kept."""
-MODEL = "small-sums"
-PACKAGES = ("torch", "transformers", "trl", "numpy")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,12 +54,11 @@ class ForecastRun:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
-class Size:
+class Size(comparison.Size):
     """The size of each run; runs of different sizes are not compared."""
 
     steps: int = 60
-    prompts: int = 16
-    samples: int = 8
+    """Optimizer steps of each run."""
 
 
 def runs() -> list[ForecastRun]:
@@ -80,11 +72,9 @@ def runs() -> list[ForecastRun]:
 def run(asked: ForecastRun, size: Size, folder: Path) -> dict[str, Any]:
     """Train one run on the CPU, each step audited, and return its record, JSON-like."""
     started = time.process_time()
-    checked = resolved(TrainConfig(
-        model=MODEL, task=asked.task, steps=size.steps, prompts=size.prompts, samples=size.samples,
-        optimizer=asked.optimizer, learning_rate=asked.learning_rate, save_every=0, seed=asked.seed,
-        device="cpu", log_to="none", output=folder,
-    ))
+    checked = comparison.train_config(
+        size, folder, model=comparison.MODELS[asked.task], task=asked.task, optimizer=asked.optimizer,
+        learning_rate=asked.learning_rate, seed=asked.seed)
     model, tokenizer, task = model_and_task(checked)
     trainer = build_trainer(checked, model, tokenizer, task)
     auditor = audit.Auditor(trainer)
@@ -92,23 +82,18 @@ def run(asked: ForecastRun, size: Size, folder: Path) -> dict[str, Any]:
     trainer.train()
     return {
         "label": asked.label, **dataclasses.asdict(asked),
-        "series": {name: [_short(getattr(step, name)) for step in auditor.steps] for name in SERIES},
+        "series": {name: [comparison.short(getattr(step, name)) for step in auditor.steps]
+                   for name in SERIES},
         "process_seconds": round(time.process_time() - started, 1),
     }
 
 
-def _short(value: float) -> float:
-    return float(f"{value:.{DIGITS}g}")
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
-class ForecastsConfig:
+class ForecastsConfig(Size):
     """Train a small model in many ways, and write every step's forecasts and measured entropy change."""
 
     output: Path
     """The JSON file of all records, which an earlier call may have begun."""
-    steps: int = Size().steps
-    """Optimizer steps of each run."""
 
 
 def compare(config: ForecastsConfig) -> None:
@@ -120,21 +105,15 @@ def compare(config: ForecastsConfig) -> None:
     """
     if config.steps < 3:
         raise ValueError(f"steps must be at least 3, got {config.steps}: two points lie on a line")
-    results.check_writable(config.output)
-    torch.set_num_threads(1)
-    size = Size(steps=config.steps)
-    origin = results.provenance(config=size, seed=0, packages=PACKAGES)
-    records = results.kept_records(config.output, origin)
-    done = {tuple(record[field.name] for field in dataclasses.fields(ForecastRun)) for record in records}
+    size = Size.of(config)
+    records = comparison.Records(config.output, size)
+    names = [field.name for field in dataclasses.fields(ForecastRun)]
+    done = {tuple(record[name] for name in names) for record in records.kept}
     for asked in runs():
         if dataclasses.astuple(asked) in done:
             continue
         with tempfile.TemporaryDirectory() as folder:
-            record = run(asked, size, Path(folder) / "run")
-        records.append({**record, "commit": origin["commit"]})
-        results.write_json(config.output, {"provenance": origin, "records": records})
-        print(f"{asked.name}: {record['process_seconds']:.0f} s of a processor",
-              file=sys.stderr, flush=True)
+            records.add(asked.name, run(asked, size, Path(folder) / "run"))
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
-import sys
+import statistics
 import tempfile
 import time
 from collections.abc import Iterator
@@ -27,9 +27,10 @@ import tyro
 
 from entropy_theory import tracking
 from entropy_theory.schedules import SCHEDULES, Points, Schedule, Sine
-from entropy_theory.support import results
 from entropy_theory.support.user_errors import run_command
-from llm_bridge.commands.train_config import LEARNING_RATES, TrainConfig, resolved
+from llm_bridge.commands import comparison
+from llm_bridge.commands.comparison import MODELS, HeldOutSize, Task, short
+from llm_bridge.commands.train_config import LEARNING_RATES
 from llm_bridge.data import tasks
 from llm_bridge.running import devices
 
@@ -74,16 +75,9 @@ GAINS = (0.0, 1.0, 4.0)
 SERIES = ("entropy", "reward", "best_reward", "distinct_answers", "coefficient", "temperature",
           "coefficient_saturated", "coefficient_held", "prompt_shortfall")
 """What is kept of every step."""
-DIGITS = 5
-"""The significant digits of what is kept: a step's entropy is the mean of a sample of prompts."""
 LAST = 20
 """The number of last steps over which the final reward is averaged."""
 SEEDS = range(5)
-PACKAGES = ("torch", "transformers", "trl", "numpy")
-Task: TypeAlias = Literal["split", "sum", "chain-sum"]
-MODELS: dict[Task, str] = {
-    "split": "small-sums", "sum": "small-sums", "chain-sum": "smollm2-135m-instruct"}
-"""The model that is trained on each task."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -131,18 +125,6 @@ class HeldRun:
             "ramp": ((steps // 4, self.high), (steps - steps // 4, self.low)),
         }
         return Points(points=points[self.shape])
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
-class Size:
-    """The size of each run; runs of different sizes are not compared."""
-
-    steps: int = 80
-    prompts: int = 16
-    samples: int = 8
-    held_out_prompts: int = 32
-    """How many prompts that are never trained on are answered at the end."""
-    held_out_samples: int = 16
 
 
 Design: TypeAlias = Literal[
@@ -193,9 +175,8 @@ def design(name: Design) -> list[HeldRun]:
     return [*design("small"), *runs] if name == "medium" else runs
 
 
-def run(held: HeldRun, size: Size, folder: Path, device: devices.Device = "cpu") -> dict[str, Any]:
+def run(held: HeldRun, size: HeldOutSize, folder: Path, device: devices.Device = "cpu") -> dict[str, Any]:
     """Train one run on a device and return its record, JSON-like."""
-    from llm_bridge import evaluation
     from llm_bridge.commands.train import build_trainer, model_and_task
 
     started = time.process_time()
@@ -204,11 +185,9 @@ def run(held: HeldRun, size: Size, folder: Path, device: devices.Device = "cpu")
     texts = (*options, *_texts(schedule))
     if held.prompt_gain:
         texts += (f"prompt_gain={held.prompt_gain}",)
-    checked = resolved(TrainConfig(
-        model=MODELS[held.task], task=held.task, rule=name, rule_options=texts, steps=size.steps,
-        prompts=size.prompts, samples=size.samples, learning_rate=held.learning_rate, save_every=0,
-        seed=held.seed, device=device, log_to="none", output=folder,
-    ))
+    checked = comparison.train_config(
+        size, folder, model=MODELS[held.task], task=held.task, rule=name, rule_options=texts,
+        learning_rate=held.learning_rate, seed=held.seed, device=device)
     model, tokenizer, task = model_and_task(checked)
     if held.other_prompts:
         task = _taken(task, _changing(task))
@@ -219,24 +198,20 @@ def run(held: HeldRun, size: Size, folder: Path, device: devices.Device = "cpu")
     build_trainer(checked, model, tokenizer, task, steps.append).train()
     model.eval()
     held_out = tasks.load(held.task, split="held-out", size=size.held_out_prompts, seed=0)
-
-    def evaluated(chosen: tasks.Task) -> dict[str, Any]:
-        return evaluation.evaluate(
-            model, tokenizer, chosen, num_samples=size.held_out_samples,
-            batch_size=size.held_out_prompts * size.held_out_samples, seed=held.seed)
-
-    found = evaluated(held_out)
+    found = comparison.evaluated(model, tokenizer, held_out, size, held.seed)
     of_kinds = {}
     if held.offset:
         kinds = {name: _taken(held_out, _of_kind(held_out, other))
                  for name, other in (("higher", False), ("lower", True))}
-        of_kinds = {f"entropy_{name}": _short(evaluated(kind)["entropy"]) for name, kind in kinds.items()}
-    series = {key: [_short(step.get(key)) for step in steps] for key in SERIES}
-    series["target"] = [_short(schedule(step)) for step in range(len(steps))]
+        of_kinds = {f"entropy_{name}": short(
+            comparison.evaluated(model, tokenizer, kind, size, held.seed)["entropy"])
+            for name, kind in kinds.items()}
+    series = {key: [short(step.get(key)) for step in steps] for key in SERIES}
+    series["target"] = [short(schedule(step)) for step in range(len(steps))]
     return {
         "run": dataclasses.asdict(held), "name": held.name, "series": series,
         "summary": summary(series), "held_out": {
-            key: _short(value) for key, value in found.items()
+            key: short(value) for key, value in found.items()
             if key.startswith("pass@") or key in ("entropy", "distinct_completions")} | of_kinds,
         "process_seconds": round(time.process_time() - started, 1),
     }
@@ -289,7 +264,7 @@ def summary(series: dict[str, list[Any]]) -> dict[str, float | None]:
     found = tracking.tracked(entropy, target)
     return {
         "mean": found.mean, "deviation": found.deviation, "steps_to_follow": found.steps_to_follow,
-        "reward": _mean(series["reward"][-LAST:]), "best_reward": _mean(series["best_reward"][-LAST:]),
+        **{key: statistics.fmean(series[key][-LAST:]) for key in ("reward", "best_reward")},
         "saturated": saturated(series),
     }
 
@@ -310,16 +285,8 @@ def saturated(series: dict[str, list[Any]]) -> float:
     return sum(count[-1] - count[half - 1] for count in counts) / (len(series["entropy"]) - half)
 
 
-def _mean(values: list[float]) -> float:
-    return sum(values) / len(values)
-
-
-def _short(value: Any) -> float | None:
-    return None if value is None else float(f"{value:.{DIGITS}g}")
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
-class ComparisonConfig:
+class ComparisonConfig(HeldOutSize):
     """Train a small model by each controller of a design, and write how each held its target."""
 
     output: Path
@@ -332,12 +299,6 @@ class ComparisonConfig:
     """Where the model is trained; cuda without a GPU is an error."""
     seeds: tuple[int, ...] = tuple(SEEDS)
     """Only the runs of these seeds: processes with seeds and files of their own share the work."""
-    steps: int = 80
-    """Optimizer steps of each run."""
-    prompts: int = 16
-    """Prompts of each step."""
-    samples: int = 8
-    """Samples of each prompt."""
 
 
 def compare(config: ComparisonConfig) -> None:
@@ -347,28 +308,19 @@ def compare(config: ComparisonConfig) -> None:
         ValueError: fewer than 2 steps, or no GPU where one is asked for.
         OSError: a file that cannot be written.
     """
-    import torch
-
     if config.steps < 2:
         raise ValueError(f"steps must be at least 2, got {config.steps}")
-    results.check_writable(config.output)
-    torch.set_num_threads(1)
-    size = Size(steps=config.steps, prompts=config.prompts, samples=config.samples)
-    device = devices.product(config.device)
-    origin = results.provenance(config=size, seed=0, device=device, packages=PACKAGES)
-    records = results.kept_records(config.output, origin)
-    done = {record["name"] for record in records}
+    size = HeldOutSize.of(config)
+    records = comparison.Records(config.output, size, device=devices.product(config.device))
+    done = {record["name"] for record in records.kept}
     for held in design(config.design):
         if held.seed not in config.seeds or held.name in done:
             continue
         with tempfile.TemporaryDirectory() as folder:
             record = run(held, size, Path(folder) / "run", config.device)
-        records.append({**record, "commit": origin["commit"]})
-        results.write_json(config.output, {"provenance": origin, "records": records})
         about = record["summary"]
-        print(f"{held.name}: entropy {about['mean']:.3f}, off by {about['deviation']:.3f}, "
-              f"reward {about['reward']:.3f}, saturated {about['saturated']:.2f}, "
-              f"{record['process_seconds']:.0f} s of a processor", file=sys.stderr, flush=True)
+        records.add(held.name, record, f"entropy {about['mean']:.3f}, off by {about['deviation']:.3f}, "
+                    f"reward {about['reward']:.3f}, saturated {about['saturated']:.2f}")
 
 
 def main() -> None:

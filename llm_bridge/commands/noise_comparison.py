@@ -16,24 +16,23 @@ import copy
 import dataclasses
 import math
 import random
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Literal
 
 import torch
 import transformers
 import tyro
 
-from entropy_theory.support import results
 from entropy_theory.support.user_errors import run_command
 from llm_bridge.analysis import logit_moves
+from llm_bridge.commands.comparison import MODELS, Records, Size, Task, short, train_config
 from llm_bridge.commands.train import build_trainer, model_and_task
-from llm_bridge.commands.train_config import TrainConfig, resolved
+from llm_bridge.commands.train_config import Run
 
-PACKAGES = ("torch", "transformers", "trl", "peft", "numpy")
 MOMENTUM = 0.9
 OPTIMIZERS: dict[str, tuple[Literal["adamw", "sgd"], tuple[str, ...]]] = {
     "AdamW": ("adamw", ()),
@@ -53,10 +52,10 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "top-p .95": {"trl_options": ("top_p=0.95",)},
     "up to 1 step stale": {"mini_batches": 2}, "up to 7 steps stale": {"mini_batches": 8},
 }
-"""What is changed in a run beside its optimizer; other groups keep the number of completions, and
-``prompts`` is how many times as many there are."""
+"""The options, by name, that set a run apart beside its optimizer. ``prompts`` is a factor. Groups of
+another size leave the number of completions as it is."""
 REMEDIES = ("plain", "rate to 0", "batch of 4 times", "eps 1e-4", "KL .001", "KL .1")
-"""What is tried from where the reward is flat."""
+"""The variants of the runs that begin where the reward is flat."""
 RATES = (1e-4, 2e-4, 4e-4)
 MATCHED = RATES[1]
 """The rate of AdamW whose steps other optimizers match in length."""
@@ -76,8 +75,6 @@ FLAT_RATE, FLAT_STEPS = 1e-4, 800
 """The rate and the steps of the training on ``sum`` after which its reward is flat."""
 FIRST, LAST = 10, 20
 """How many first and last steps the entropies of a run are averaged over."""
-DIGITS = 5
-Task = Literal["sum", "split", "chain-sum"]
 Kind = Literal["run", "forecast", "approach", "from flat"]
 Design = Literal["optimizers", "biased", "rates", "variants", "flat", "pretrained"]
 COINS: dict[str, list[list[tuple[float, str, float | None]]]] = {
@@ -114,15 +111,6 @@ class NoisyRun:
         rate = "matched" if self.rate is None else f"{self.rate:g}"
         return ", ".join([self.task, reward, f"{self.optimizer} {rate}", self.variant, self.kind,
                           f"seed {self.seed}"])
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
-class Size:
-    """The size of each run; runs of different sizes are not compared."""
-
-    steps: int = 80
-    prompts: int = 16
-    samples: int = 8
 
 
 def design(name: Design) -> list[NoisyRun]:
@@ -186,25 +174,23 @@ def matched_rate(asked: NoisyRun, records: list[dict[str, Any]]) -> float:
         raise ValueError(f"{asked.name} matches runs of AdamW, of which there are none: run them first")
     if asked.optimizer.startswith("AdamW"):
         return wanted * math.sqrt((1 - MOMENTUM) / (1 + MOMENTUM))
-    moved, raw = (sum(sum(one["blocks"][name]) / len(one["blocks"][name]) for one in runs)
+    moved, raw = (sum(fmean(one["blocks"][name]) for one in runs)
                   for name in ("move", "raw_move"))
     plain = REFERENCE_RATE * math.sqrt(moved / raw)
     return plain * math.sqrt(1 - MOMENTUM**2) if asked.optimizer == "momentum" else plain
 
 
-def _config(asked: NoisyRun, size: Size, rate: float, folder: Path) -> TrainConfig:
+def _config(asked: NoisyRun, size: Size, rate: float, folder: Path) -> Run:
     """Return the options of the trainer for one run."""
     optimizer, options = OPTIMIZERS[asked.optimizer]
     given = dict(VARIANTS.get(asked.variant, {}))
     samples, times = given.pop("samples", size.samples), given.pop("prompts", 1)
     steps = {"approach": FLAT_STEPS, "forecast": PILOT + FROZEN}.get(asked.kind, size.steps)
-    return TrainConfig(**{
-        "model": "smollm2-135m-instruct" if asked.task == "chain-sum" else "small-sums",
-        "task": asked.task, "steps": steps, "prompts": times * size.prompts * size.samples // samples,
-        "samples": samples, "optimizer": optimizer, "learning_rate": rate, "max_grad_norm": 0,
-        "save_every": 0, "seed": asked.seed, "device": "cpu", "log_to": "none", "output": folder,
-        **given, "trl_options": (*options, *given.get("trl_options", ())),
-    })
+    return train_config(size, folder, **given | {
+        "model": MODELS[asked.task], "task": asked.task, "steps": steps, "samples": samples,
+        "prompts": times * size.prompts * size.samples // samples, "optimizer": optimizer,
+        "learning_rate": rate, "max_grad_norm": 0, "seed": asked.seed,
+        "trl_options": (*options, *given.get("trl_options", ()))})
 
 
 def run(
@@ -223,7 +209,7 @@ def run(
         Its record, JSON-like, and of an approach where it ended.
     """
     started, log = time.process_time(), list[dict[str, Any]]()
-    checked = resolved(_config(asked, size, rate, folder))
+    checked = _config(asked, size, rate, folder)
     model, tokenizer, task = model_and_task(checked)
     if asked.variant == "LoRA":
         import peft
@@ -247,13 +233,13 @@ def run(
     trainer.train()
     record = {
         **dataclasses.asdict(asked), "name": asked.name,
-        "label": f"{asked.optimizer} {rate:.3g}, {asked.variant}", "learning_rate": _short(rate),
+        "label": f"{asked.optimizer} {rate:.3g}, {asked.variant}", "learning_rate": short(rate),
         **summary(log, moves.series), "process_seconds": round(time.process_time() - started, 1),
     }
     if isinstance(moves, logit_moves.NoiseForecast):
-        record["updates"] = [{name: None if value is None else _short(value)
-                              for name, value in update.items()} for update in moves.updates]
-        record["walks"] = {steps: [_short(value) for value in changes]
+        record["updates"] = [{name: short(value) for name, value in update.items()}
+                             for update in moves.updates]
+        record["walks"] = {steps: [short(value) for value in changes]
                            for steps, changes in moves.walks.items()}
     ended = None
     if asked.kind == "approach":
@@ -272,17 +258,16 @@ def summary(log: list[dict[str, Any]], series: dict[str, list[float]]) -> dict[s
     """
     by_step = {name: [one[name] for one in log] for name in ("entropy", "reward", "mean_length")}
     by_step |= {name: series[name] for name in ("probe_entropy", "move", "kl")}
-    blocks = {name: [_short(_mean(values[at : at + logit_moves.BLOCK]))
+    blocks = {name: [short(fmean(values[at : at + logit_moves.BLOCK]))
                      for at in range(0, len(values), logit_moves.BLOCK)]
               for name, values in by_step.items()}
-    blocks |= {name: [_short(value) for value in series[name]]
+    blocks |= {name: [short(value) for value in series[name]]
                for name in ("net_move", "net_kl", "raw_move")}
-    entropy, probe = by_step["entropy"], by_step["probe_entropy"]
-    return {
-        "first": _short(_mean(entropy[:FIRST])), "last": _short(_mean(entropy[-LAST:])),
-        "probe_first": _short(_mean(probe[:FIRST])), "probe_last": _short(_mean(probe[-LAST:])),
-        "blocks": blocks,
-    }
+    ends = {}
+    for prefix, name in (("", "entropy"), ("probe_", "probe_entropy")):
+        ends[f"{prefix}first"] = short(fmean(by_step[name][:FIRST]))
+        ends[f"{prefix}last"] = short(fmean(by_step[name][-LAST:]))
+    return {**ends, "blocks": blocks}
 
 
 class _GoOn(transformers.TrainerCallback):
@@ -319,16 +304,8 @@ def _draw_rounded(trainer: Any) -> None:
     trainer.draw_completions = rounded
 
 
-def _mean(values: list[float]) -> float:
-    return sum(values) / len(values)
-
-
-def _short(value: float) -> float:
-    return float(f"{value:.{DIGITS}g}")
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
-class NoiseConfig:
+class NoiseConfig(Size):
     """Train where the reward is a coin, and write how far the logits and the entropy went."""
 
     output: Path
@@ -337,12 +314,6 @@ class NoiseConfig:
     """Which runs: a coin by each optimizer, the task's own reward once it is flat, samplers with groups
     and penalties, a coin that is mostly 1, rates of AdamW (each 10 to 20 minutes of a core); or
     SmolLM2-135M (minutes a run)."""
-    steps: int = Size().steps
-    """Optimizer steps of each run."""
-    prompts: int = Size().prompts
-    """Prompts of each step."""
-    samples: int = Size().samples
-    """Samples of each prompt."""
 
 
 def compare(config: NoiseConfig) -> None:
@@ -355,12 +326,9 @@ def compare(config: NoiseConfig) -> None:
     if config.steps < FIRST + LAST:
         raise ValueError(f"steps must be at least {FIRST + LAST}, got {config.steps}: entropies are "
                          f"averaged over the first {FIRST} and the last {LAST}")
-    results.check_writable(config.output)
-    torch.set_num_threads(1)
-    size = Size(steps=config.steps, prompts=config.prompts, samples=config.samples)
-    origin = results.provenance(config=size, seed=0, packages=PACKAGES)
-    records = results.kept_records(config.output, origin)
-    done = {record["name"] for record in records}
+    size = Size.of(config)
+    records = Records(config.output, size, packages=("peft",))
+    done = {record["name"] for record in records.kept}
     start: Trained | None = None
     for asked in (one for name in config.design for one in design(name)):
         if asked.name in done and asked.kind != "approach":
@@ -369,17 +337,14 @@ def compare(config: NoiseConfig) -> None:
             one.name in done for one in design("flat") if one.seed == asked.seed
         ):
             continue
-        rate = matched_rate(asked, records) if asked.rate is None else asked.rate
+        rate = matched_rate(asked, records.kept) if asked.rate is None else asked.rate
         with tempfile.TemporaryDirectory() as folder:
             record, ended = run(asked, size, rate, Path(folder) / "run",
                                 start if asked.kind == "from flat" else None)
         start = ended or start
         if asked.name in done:
             continue
-        records.append({**record, "commit": origin["commit"]})
-        results.write_json(config.output, {"provenance": origin, "records": records})
-        print(f"{asked.name}: entropy {record['first']:.3f} to {record['last']:.3f}, "
-              f"{record['process_seconds']:.0f} s of a processor", file=sys.stderr, flush=True)
+        records.add(asked.name, record, f"entropy {record['first']:.3f} to {record['last']:.3f}")
 
 
 def main() -> None:

@@ -12,7 +12,6 @@ earlier one was stopped. A rule that a trainer cannot run has a record with the 
 from __future__ import annotations
 
 import dataclasses
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -20,36 +19,27 @@ from typing import Any
 
 import tyro
 
-from entropy_theory.support import results
 from entropy_theory.support.user_errors import run_command
 from entropy_theory.update_rules import RULES
-from llm_bridge.commands.holding_comparison import MODELS, PACKAGES, Task
-from llm_bridge.commands.train_config import LEARNING_RATES, TrainConfig, resolved
+from llm_bridge.commands import comparison
+from llm_bridge.commands.train_config import LEARNING_RATES
 from llm_bridge.data import tasks
 
 SERIES = ("entropy", "reward")
-"""What is kept of the first optimizer step on each batch, where the samples are the policy's own."""
-DIGITS = 5
-"""The significant digits of what is kept."""
+"""The names of the values kept of each batch's first optimizer step, whose samples are the policy's
+own."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
-class Size:
+class Size(comparison.HeldOutSize):
     """The size of each run; runs of different sizes are not compared."""
 
-    task: Task = "split"
+    task: comparison.Task = "split"
     """The task, and with it the model: split trains the bundled one, chain-sum SmolLM2-135M."""
     steps: int = 100
     """Optimizer steps of each run."""
     iterations: int = 4
     """Optimizer steps on each batch of samples."""
-    prompts: int = 16
-    """Prompts of each batch."""
-    samples: int = 8
-    """Samples of each prompt."""
-    held_out_prompts: int = 32
-    """How many prompts that are never trained on are answered at the end."""
-    held_out_samples: int = 16
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,35 +60,26 @@ def run(rule: str, seed: int, size: Size, folder: Path) -> dict[str, Any]:
     Raises:
         ValueError: a rule that a trainer cannot run.
     """
-    from llm_bridge import evaluation
     from llm_bridge.commands.train import build_trainer, model_and_task
 
     started = time.process_time()
-    model_name = MODELS[size.task]
-    checked = resolved(TrainConfig(
-        model=model_name, task=size.task, rule=rule, steps=size.steps, iterations=size.iterations,
-        prompts=size.prompts, samples=size.samples, save_every=0, seed=seed, device="cpu", log_to="none",
-        learning_rate=LEARNING_RATES.get((model_name, size.task), LEARNING_RATES.get((model_name, None))),
-        output=folder,
-    ))
+    name = comparison.MODELS[size.task]
+    checked = comparison.train_config(
+        size, folder, model=name, task=size.task, rule=rule, iterations=size.iterations, seed=seed,
+        learning_rate=LEARNING_RATES.get((name, size.task), LEARNING_RATES.get((name, None))))
     model, tokenizer, task = model_and_task(checked)
     steps: list[dict[str, Any]] = []
     build_trainer(checked, model, tokenizer, task, steps.append).train()
     model.eval()
     held_out = tasks.load(size.task, split="held-out", size=size.held_out_prompts, seed=0)
-    found = evaluation.evaluate(
-        model, tokenizer, held_out, num_samples=size.held_out_samples,
-        batch_size=size.held_out_prompts * size.held_out_samples, seed=seed)
+    found = comparison.evaluated(model, tokenizer, held_out, size, seed)
     return {
-        "series": {key: [_short(step[key]) for step in steps[::size.iterations]]
+        "series": {key: [comparison.short(step[key]) for step in steps[::size.iterations]]
                    for key in SERIES},
-        "held_out": {key: _short(found[key]) for key in ("entropy", "pass@1", "distinct_completions")},
+        "held_out": {key: comparison.short(found[key])
+                     for key in ("entropy", "pass@1", "distinct_completions")},
         "process_seconds": round(time.process_time() - started, 1),
     }
-
-
-def _short(value: float) -> float:
-    return float(f"{value:.{DIGITS}g}")
 
 
 def compare(config: RulesConfig) -> None:
@@ -108,18 +89,13 @@ def compare(config: RulesConfig) -> None:
         ValueError: fewer than 2 steps, or an unknown rule.
         OSError: a file that cannot be written.
     """
-    import torch
-
     if config.steps < 2:
         raise ValueError(f"steps must be at least 2, got {config.steps}")
     if unknown := [rule for rule in config.rules if rule not in RULES]:
         raise ValueError(f"unknown rule '{unknown[0]}': use some of {', '.join(RULES)}")
-    results.check_writable(config.output)
-    torch.set_num_threads(1)
-    size = Size(**{field.name: getattr(config, field.name) for field in dataclasses.fields(Size)})
-    origin = results.provenance(config=size, seed=0, packages=PACKAGES)
-    records = results.kept_records(config.output, origin)
-    done = {(record["label"], record["seed"]) for record in records}
+    size = Size.of(config)
+    records = comparison.Records(config.output, size)
+    done = {(record["label"], record["seed"]) for record in records.kept}
     for seed in config.seeds:
         for rule in config.rules:
             if (rule, seed) in done:
@@ -129,13 +105,9 @@ def compare(config: RulesConfig) -> None:
                     record = run(rule, seed, size, Path(folder) / "run")
                 except ValueError as error:
                     record = {"refused": str(error)}
-            records.append({"label": rule, "task": config.task, "seed": seed, **record,
-                            "commit": origin["commit"]})
-            results.write_json(config.output, {"provenance": origin, "records": records})
-            about = record.get("refused") or (
-                f"entropy {record['held_out']['entropy']:.3f}, {record['process_seconds']:.0f} s of a "
-                "processor")
-            print(f"{rule}, seed {seed}: {about}", file=sys.stderr, flush=True)
+            records.add(
+                f"{rule}, seed {seed}", {"label": rule, "task": config.task, "seed": seed, **record},
+                record.get("refused") or f"entropy {record['held_out']['entropy']:.3f}")
 
 
 def main() -> None:

@@ -11,10 +11,13 @@ import xarray
 
 
 def pick(table: pandas.DataFrame, **values: Any) -> pandas.DataFrame:
-    """Return the rows whose columns have these values; a list stands for any of its values."""
+    """Return the rows whose columns have these values; a list stands for any of its values, None for
+    none."""
     chosen = np.ones(len(table), dtype=bool)
     for name, value in values.items():
-        same = table[name].isin(value) if isinstance(value, list) else table[name] == value
+        column = table[name]
+        same = column.isna() if value is None else (
+            column.isin(value) if isinstance(value, list) else column == value)
         chosen &= same.to_numpy()
     return table[chosen]
 

@@ -16,15 +16,16 @@ LATEX_TEXT = str.maketrans({
 })
 
 
-def estimate(value: float, error: float, *, digits: int) -> str:
+def estimate(value: float, error: float, *, digits: int, sign: str = "") -> str:
     """Write a mean with its standard error; "± 0.00" would say that it is known exactly.
 
     Args:
         value: the mean.
         error: its standard error; what float64 makes of equal values, and NaN, is none.
         digits: after the point.
+        sign: "+" shows that of a value above 0 too.
     """
-    text = f"{value:.{digits}f}"
+    text = f"{value:{sign}.{digits}f}"
     if not error > 1e-12 * abs(value):
         return text
     smallest = 10.0**-digits

@@ -21,7 +21,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from paper_figures.data import inputs
-from paper_figures.drawing import REFERENCE, SERIES, Table, panels
+from paper_figures.data.tables import pick
+from paper_figures.drawing import REFERENCE, SERIES, Table, estimate, panels
 from paper_figures.figure import MODELS, Criterion, Finding, Headline, PaperFigure
 
 FILES = {"small-sums": "noise/result.json", "smollm2-135m-instruct": "noise-pretrained/result.json"}
@@ -77,16 +78,9 @@ def _rows(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
            "reward": blocks["reward"][-1], "step": len(entropy) * BLOCK}
 
 
-def chosen(table: pandas.DataFrame, **which: Any) -> pandas.DataFrame:
-    """Return the rows whose columns have these values; None stands for NaN."""
-    for name, value in which.items():
-        table = table[table[name].isna() if value is None else table[name] == value]
-    return table
-
-
 def coins(table: pandas.DataFrame, **which: Any) -> pandas.DataFrame:
     """Return the plain runs with a coin."""
-    return chosen(table, panel="run", kind="run", variant="plain", **which)
+    return pick(table, panel="run", kind="run", variant="plain", **which)
 
 
 def rate_of(optimizer: str) -> float | None:
@@ -103,7 +97,7 @@ def compared(table: pandas.DataFrame) -> pandas.DataFrame:
     found = []
     for _, runs in coins(table).groupby(SETTING, sort=False, dropna=False):
         of = {name: None if pandas.isna(runs[name].iloc[0]) else runs[name].iloc[0] for name in SETTING}
-        updates, walks = (chosen(table, panel=panel, **of) for panel in ("update", "walk"))
+        updates, walks = (pick(table, panel=panel, **of) for panel in ("update", "walk"))
         if len(runs) == 1 or updates.empty:
             continue
         # From the middle of the first block to the middle of the last two.
@@ -204,15 +198,14 @@ def _moves(runs: pandas.DataFrame) -> tuple[str, str, str]:
 
 
 def _mean(values: pandas.Series) -> str:
-    error = f" ± {values.sem():.3f}" if len(values) > 1 else ""
-    return f"{values.mean():.3f}{error}".replace("-", "−")
+    return estimate(values.mean(), values.sem(), digits=3).replace("-", "−")
 
 
 def draw(table: pandas.DataFrame) -> Figure:
     """Draw entropy by step above, forecasts and what came below left, variants below right."""
     figure, ((left, right), (below, last)) = panels(2, 2, height=2.4)
     for panel, task in ((left, "sum"), (right, "split")):
-        _draw_paths(panel, chosen(table, kind="run", variant="plain", coin=0.5, task=task, panel="path"))
+        _draw_paths(panel, pick(table, kind="run", variant="plain", coin=0.5, task=task, panel="path"))
         panel.set_title(f"a coin on {task}")
         panel.set(xlabel="optimizer step", ylabel="change of entropy (nats)")
     handles, labels = left.get_legend_handles_labels()
@@ -225,7 +218,7 @@ def draw(table: pandas.DataFrame) -> Figure:
 def _draw_paths(panel: Axes, rows: pandas.DataFrame) -> None:
     """Draw the mean over seeds with its standard error, and each seed thinly."""
     for optimizer, look in LOOKS.items():
-        wide = chosen(rows, optimizer=optimizer, rate=rate_of(optimizer)).pivot_table(
+        wide = pick(rows, optimizer=optimizer, rate=rate_of(optimizer)).pivot_table(
             index="step", columns="seed", values="change")
         if wide.empty:
             continue

@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from entropy_theory.update_rules import RULES
 from paper_figures.data import inputs
 from paper_figures.data.tables import pick
-from paper_figures.drawing import REFERENCE, SERIES, Table, panels
+from paper_figures.drawing import REFERENCE, SERIES, Table, estimate, panels
 from paper_figures.figure import MODELS, Criterion, Finding, Headline, PaperFigure
 from simulations.experiments.curves import mean_interval
 
@@ -156,12 +156,10 @@ def shown(row: Any) -> str:
     if row.quantity == "falls":
         return f"{row.value:.0%}"
     sign, digits = ("", 2) if row.quantity == "ratio" else ("+", 3)
-    reach, value = (row.high - row.low) / 2, 0.0 if abs(row.value) < EQUAL else row.value
-    text = f"{value:{sign}.{digits}f}" if value else "0"
-    if not reach > EQUAL:
-        return text
-    smallest = 10.0**-digits
-    return f"{text} ± " + (f"{reach:.{digits}f}" if reach >= smallest / 2 else f"<{smallest:.{digits}f}")
+    value, reach = (0.0 if abs(each) < EQUAL else each for each in (row.value, (row.high - row.low) / 2))
+    if value == 0 and not reach > 0:
+        return "0"
+    return estimate(value, reach, digits=digits, sign=sign)
 
 
 def cells(table: pandas.DataFrame) -> dict[str, dict[tuple[str, str], str]]:

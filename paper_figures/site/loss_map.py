@@ -8,14 +8,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-import numpy as np
 import pandas
 
-from entropy_theory import policy
 from entropy_theory.claims import all_claims
-from entropy_theory.update_rules import RULES, UpdateRule, described, get
+from entropy_theory.update_rules import RULES, described
 from entropy_theory.verification import on_policy
-from entropy_theory.verification.rule_contract import expected_step
 from llm_bridge.conformance import record
 from paper_figures.extensions import effect_of_every_rule as effects
 from paper_figures.figure import MissingInputError
@@ -25,19 +22,15 @@ from paper_figures.site.markup import blocks, fenced, folded, link, table, text,
 HEADERS = (
     "rule", "formula", "first order", "measured effect", "entropy", "off policy", "costs", "claims",
     "engines")
-GRPOS, WEIGHTED, PLAIN = "as GRPO", "policy gradient with weighted prompts", "policy gradient"
-BONUS, OTHER, REFUSED = "policy gradient and entropy gradient", "another direction", "not defined"
+FIRST_ORDER: dict[on_policy.Relation, str] = {
+    "same": "policy gradient", "line": "policy gradient with weighted prompts",
+    "entropy": "policy gradient and entropy gradient", "other": "another direction"}
 COSTS = {
     "reference_log_prob": "reference model", "sampling_log_prob": "sampler's log-probabilities",
     "entropy": "entropy of each token", "clamped_entropy": "entropy of each token",
     "entropy_effect": "second backward pass",
 }
 """What a rule's columns and state terms cost beside a plain loss."""
-ROUNDING = 1e-10
-"""Relative to the largest step, or the largest factor, of `first_order`'s policies. A step sums 18
-terms at most in float64, which is 18 x 1.1e-16 = 2e-15. The pseudo-inverse's condition number is 54, and
-the smallest prompt's step an eighth of the largest: 1e-12 in all. The closest rule that differs, repo-r,
-does so by 1.4e-4."""
 
 
 def page(names: Sequence[str], results: Path) -> str:
@@ -50,7 +43,7 @@ def page(names: Sequence[str], results: Path) -> str:
     cells, engines = effects.cells(measured), engines_by_rule()
     rows = [(f"{link(name, f'rules/{name}')}\n\n{picture(name)}", _formula(name), first_order(name),
              _measured(cells[name]), _sides(measured, name), _asked_of_ratios(name), _costs(name),
-             named(claims_on(RULES[name])), ", ".join(engines.get(name, ())) or "–") for name in names]
+             named(claims_on(name)), ", ".join(engines.get(name, ())) or "–") for name in names]
     hidden = "\n".join(names)
     return "\n".join([
         "# Map of losses", "",
@@ -60,8 +53,9 @@ def page(names: Sequence[str], results: Path) -> str:
         f"{link('The bandit', 'bandit')} runs them side by side. Columns:", "",
         f"- rule: {' '.join(loss_pictures.legend())} Both are drawn from the rule's own code. Rules "
         "that judge rewards or whole listings have no picture.",
-        f"- first order: the expected step on policy, for rewards 0 and 1. \"{GRPOS}\" is GRPO's step; "
-        f"\"{WEIGHTED}\" is the policy gradient's at each prompt, times a number of the prompt's.",
+        "- first order: the expected step on policy, for rewards 0 and 1. By a \"policy gradient\" the "
+        "coefficient of each token is its advantage: on policy all these losses are one. By one \"with "
+        "weighted prompts\" it depends on the reward alone.",
         "- measured effect: of random policies the share whose entropy falls, and the mean change over "
         "GRPO's (×). Then entropy less GRPO's, in nats: of prompts that share parameters when the same "
         "reward is reached, on policy and with five steps on each batch; of a small transformer and of "
@@ -101,34 +95,13 @@ def _formula(name: str) -> str:
 
 
 @functools.cache
+def _relation(name: str) -> on_policy.Relation:
+    return on_policy.relation(RULES[name]())
+
+
 def first_order(name: str) -> str:
-    """Return how a rule's expected step on policy relates to the policy gradient, to rounding.
-
-    Steps are on random policies of three prompts and six actions, with rewards 0 and 1.
-    """
-    rng = np.random.default_rng(0)
-    logits, reference = rng.normal(size=(2, 50, 3, 6))
-    reward = (rng.random(logits.shape) < 0.5).astype(float)
-    reward[..., :2] = 1.0, 0.0
-    plain, grpo = (expected_step(get(rule), logits, reward) for rule in ("reinforce", "grpo"))
-    try:
-        own = expected_step(get(name), logits, reward, reference)
-    except ValueError:
-        return REFUSED
-    if name != "grpo" and np.allclose(own, grpo, rtol=0, atol=ROUNDING * np.abs(grpo).max()):
-        return GRPOS
-    factors, is_all = _on(own, plain)
-    if is_all:
-        return PLAIN if np.ptp(factors) < ROUNDING * np.abs(factors).max() else WEIGHTED
-    return BONUS if _on(own, plain, policy.entropy_gradient(logits))[1] else OTHER
-
-
-def _on(own: np.ndarray, *directions: np.ndarray) -> tuple[np.ndarray, bool]:
-    """Return coefficients of each prompt's step on directions, and whether these are all of it."""
-    basis = np.stack(directions, axis=-1)
-    factors = np.linalg.pinv(basis) @ own[..., None]
-    left = own - (basis @ factors)[..., 0]
-    return factors, bool((np.abs(left) < ROUNDING * np.abs(own).max()).all())
+    """Return in words how a rule's expected step on policy relates to policy gradient."""
+    return FIRST_ORDER[_relation(name)]
 
 
 def _measured(found: dict[tuple[str, str], str]) -> str:
@@ -173,13 +146,14 @@ def _costs(name: str) -> str:
     return ", ".join(dict.fromkeys(needed())) or "none"
 
 
-def claims_on(kind: type[UpdateRule]) -> list[str]:
+def claims_on(name: str) -> list[str]:
     """Return the claims that a rule's module or class names, and those on all rules of its relation to
     policy gradient."""
+    kind = RULES[name]
     words = f"{inspect.getdoc(inspect.getmodule(kind)) or ''} {inspect.getdoc(kind) or ''}"
     known = all_claims()
     found = [word for word in re.findall(r"`([\w.-]+)`", words) if word in known]
-    return list(dict.fromkeys([*found, *on_policy.CLAIMS[on_policy.relation(kind())]]))
+    return list(dict.fromkeys([*found, *on_policy.CLAIMS[_relation(name)]]))
 
 
 def named(claims: Iterable[str]) -> str:

@@ -8,7 +8,6 @@ from pathlib import Path
 from types import ModuleType
 
 from entropy_theory.update_rules import RULES, UpdateRule, described
-from entropy_theory.verification import on_policy
 from entropy_theory.verification.rule_contract import entropy_effect
 from llm_bridge import skyrl_plugin, verl_plugin
 from llm_bridge.conformance import record
@@ -17,9 +16,6 @@ from paper_figures.site.markup import docstring, fenced, link, source, table, te
 
 ROOT = Path(__file__).resolve().parents[2]
 ENGINES = ROOT / "docs" / "engines.md"
-RELATED: dict[on_policy.Relation, str] = {
-    "same": "is its advantage", "line": "depends on the reward alone", "other": "is its own"}
-"""What the coefficient of a token is where every ratio is 1."""
 
 
 def page_name(name: str) -> str:
@@ -61,9 +57,8 @@ def _page(name: str) -> str:
         "## What it does to entropy", "",
         f"First order, on policy: {loss_map.first_order(name)}.", "", _in_the_panel(name), "",
         f"To first order, an expected step {text(effect(kind))}. The policies are those of "
-        "`entropy_theory.verification.rule_contract.entropy_effect`. On policy a token's coefficient "
-        f"{RELATED[on_policy.relation(kind())]}. Claims: "
-        f"{loss_map.named(['extension.loss-coefficient', *loss_map.claims_on(kind)])}.", "",
+        "`entropy_theory.verification.rule_contract.entropy_effect`. Claims: "
+        f"{loss_map.named(['extension.loss-coefficient', *loss_map.claims_on(name)])}.", "",
         "## What runs it", "",
         table(("where", "how"), [
             *((text(header), text(cell)) for header, cell in zip(headers, row, strict=True)),

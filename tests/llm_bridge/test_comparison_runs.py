@@ -7,6 +7,7 @@ import pytest
 
 from entropy_theory.support import results
 from llm_bridge.commands import forecast_comparison, holding_comparison, rule_comparison
+from llm_bridge.commands.comparison import HeldOutSize
 from llm_bridge.commands.forecast_comparison import ForecastRun, ForecastsConfig
 from llm_bridge.commands.holding_comparison import ComparisonConfig, HeldRun
 from llm_bridge.commands.rule_comparison import RulesConfig
@@ -38,10 +39,11 @@ def test_saturation_counts_the_second_half_alone():
     assert holding_comparison.saturated(series(temperature=[1.2] * 4 + [1.2, 0.8] * 2)) == 0.0
 
 
-@pytest.mark.parametrize(("module", "make", "wanted"), [
-    (holding_comparison, ComparisonConfig, holding_comparison.design("smoke")),
-    (forecast_comparison, ForecastsConfig, forecast_comparison.runs())], ids=["holding", "forecasts"])
-def test_what_is_there_is_not_made_again(tmp_path, monkeypatch, module, make, wanted):
+@pytest.mark.parametrize(("module", "make", "size", "wanted"), [
+    (holding_comparison, ComparisonConfig, HeldOutSize, holding_comparison.design("smoke")),
+    (forecast_comparison, ForecastsConfig, forecast_comparison.Size, forecast_comparison.runs())],
+    ids=["holding", "forecasts"])
+def test_what_is_there_is_not_made_again(tmp_path, monkeypatch, module, make, size, wanted):
     """A stopped comparison goes on, and another size begins anew."""
     made = []
 
@@ -63,7 +65,7 @@ def test_what_is_there_is_not_made_again(tmp_path, monkeypatch, module, make, wa
     assert made == [*wanted[:3], *wanted[2:]]
     content = results.read_json(config.output)
     assert [record["name"] for record in content["records"]] == [run.name for run in wanted]
-    assert content["provenance"]["config"] == dataclasses.asdict(module.Size())
+    assert content["provenance"]["config"] == dataclasses.asdict(size())
     module.compare(config)
     assert len(made) == len(wanted) + 1
     module.compare(dataclasses.replace(config, steps=40))

@@ -9,7 +9,8 @@ import torch
 from entropy_theory.support import results
 from llm_bridge.analysis import logit_moves
 from llm_bridge.commands import noise_comparison as comparison
-from llm_bridge.commands.noise_comparison import MATCHED, NoiseConfig, NoisyRun, Size
+from llm_bridge.commands.comparison import Size
+from llm_bridge.commands.noise_comparison import MATCHED, NoiseConfig, NoisyRun
 
 SIZE = Size(steps=4, prompts=4, samples=4)
 ADAM = {**dataclasses.asdict(NoisyRun()), "blocks": {"move": [3.0, 5.0], "raw_move": [0.5, 1.5]}}

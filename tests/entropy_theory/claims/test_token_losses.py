@@ -99,11 +99,12 @@ def test_a_rule_that_judges_the_reward_alone_follows_positives(name):
 def test_few_rules_are_other_than_policy_gradient_on_policy():
     """Rules of other entropy effects, each with what sets it apart; a new one belongs to a list."""
     assert set(related("other")) == {
-        "aent", "entropy-bonus", "lp-reg", "reference-kl",  # a term of the state or of a reference
+        "aent", "lp-reg", "reference-kl",  # a term of the state or of a reference
         "aepo", "natural-gradient",  # a second batch, another metric
         "clip-cov", "entropic", "stare",  # tokens selected by probability
-        "diverse-bonus", "repo", "repo-r", "steer", "unlikeliness",  # coefficients of the probability
+        "diverse-bonus", "repo-r", "steer", "unlikeliness",  # coefficients of the probability
     }
+    assert set(related("entropy")) == {"entropy-bonus", "repo"}
     assert set(related("line")) == {
         "difficulty", "entrocraft", "entropy-advantage", "top-entropy", "w-reinforce"}
 
