@@ -34,7 +34,6 @@ from paper_figures.site.markup import (
     formula,
     included,
     link,
-    linked,
     module_docstring,
     orphan,
     prose_or_formula,
@@ -85,8 +84,8 @@ def pages(
     """
     found, seen, files = records(claims), evidence(results), _files()
     written = {
-        claim_page(i): orphan(linked(
-            _page(claim, found[i], files[i], figures_of.get(i, ()), seen.get(i)), claims))
+        claim_page(i): orphan(
+            _page(claim, found[i], files[i], figures_of.get(i, ()), seen.get(i)))
         for i, claim in claims.items()
     }
     return {**written, "claims/index": _index(claims, found)}

@@ -53,9 +53,9 @@ def page(names: Sequence[str], results: Path) -> str:
         f"{link('The bandit', 'bandit')} runs them side by side. Columns:", "",
         f"- rule: {' '.join(loss_pictures.legend())} Both are drawn from the rule's own code. Rules "
         "that judge rewards or whole listings have no picture.",
-        "- first order: the expected step on policy, for rewards 0 and 1. By a \"policy gradient\" the "
-        "coefficient of each token is its advantage: on policy all these losses are one. By one \"with "
-        "weighted prompts\" it depends on the reward alone.",
+        "- first order: the expected step on policy, for rewards 0 and 1. Losses called \"policy "
+        "gradient\" have each token's advantage as its coefficient, so that on policy they are one loss. "
+        "\"With weighted prompts\" the coefficient depends on the reward alone.",
         "- measured effect: of random policies the share whose entropy falls, and the mean change over "
         "GRPO's (×). Then entropy less GRPO's, in nats: of prompts that share parameters when the same "
         "reward is reached, on policy and with five steps on each batch; of a small transformer and of "

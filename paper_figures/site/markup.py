@@ -74,8 +74,8 @@ def link(shown: str, page: str) -> str:
 
 def linked(page: str, claims: Container[str]) -> str:
     """Return a page on which code that is the id of one of these claims leads to the claim's page."""
-    return re.sub(r"(?<!\[)`` ([a-z-]+\.[\w.-]+) ``", lambda span: (
-        f"[{span[0]}](/{claim_page(span[1])}.md)" if span[1] in claims else span[0]), page)
+    return re.sub(r"(?<![\[`])(`{1,2}) ?([a-z-]+\.[\w.-]+) ?\1(?!`)", lambda span: (
+        f"[{span[0]}](/{claim_page(span[2])}.md)" if span[2] in claims else span[0]), page)
 
 
 def orphan(page: str) -> str:

@@ -17,6 +17,7 @@ from paper_figures.site import (
     claims,
     figures,
     found,
+    markup,
     notebooks,
     papers,
     records,
@@ -99,6 +100,8 @@ def write(selection: Selection, results: Path, source: Path) -> dict[str, Path]:
                  for name, drawing in notebooks.pictures(outputs).items()}
     contents |= {source / "static" / name: content for name, content in bandit.files().items()}
     contents |= {source / name: (ROOT / path).read_bytes() for path, name in AT_THE_TOP.items()}
+    contents |= {path: markup.linked(content.decode(), selection.claims).encode()
+                 for path, content in contents.items() if path.suffix == ".md"}
     for old in source.rglob("*"):
         if old.is_file() and old not in contents and old.parent != source / "pictures":
             old.unlink()

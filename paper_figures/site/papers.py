@@ -19,7 +19,6 @@ from paper_figures.site.markup import (
     fenced,
     figure_page,
     link,
-    linked,
     prose_or_formula,
     table,
     text,
@@ -123,7 +122,7 @@ def _row(
     """Return a sentence's place, its words with our reading, and its verdict with what holds."""
     if "why" in entry:
         return (text(entry["place"]), f"“{text(entry['sentence'])}”",
-                f"{badge('not judged')} {linked(text(entry['why']), claims)}")
+                f"{badge('not judged')} {text(entry['why'])}")
     claim, record = claims[entry["claim"]], found[entry["claim"]]
     reading, quotation = claim.reading, prose_or_formula(claim.reading.quotation)
     words = [quotation if quotation.startswith("{math}") else f"“{quotation}”"] if quotation else []
