@@ -16,21 +16,21 @@ from paper_figures.reproduce.training_stages import (
 SMOLLM2 = "smollm2-135m-instruct"
 # By subject, so that two lanes share them: expected seconds of default and full profile, experiments.
 SIMULATIONS: dict[str, tuple[float, float, tuple[str, ...]]] = {
-    "performance law": (100, 950, (
+    "performance law": (45, 480, (
         "performance_law_curves", "performance_law_coefficients", "performance_law_on_trees",
         "interventions_on_the_curve", "collapse", "pass_at_k", "entropy_against_performance",
     )),
-    "covariance": (190, 920, (
+    "covariance": (70, 420, (
         "covariance_identity", "covariance_identity_on_trees", "covariance_sign_map",
         "covariance_table", "intervention_sweeps", "rules_at_equal_reward", "tabular_audit",
         "response_length", "entropy_accounts", "effect_of_every_rule",
     )),
-    "tempering": (100, 900, (
+    "tempering": (45, 900, (
         "holding_a_target", "aepo_figure_1", "aepo_figure_2", "aepo_figure_3", "aepo_ablations",
         "aepo_sensitivity", "aepo_tracking", "phase_diagrams",
     )),
-    "noise": (185, 1900, ("noise_and_entropy", "growth_and_collapse")),
-    "clamped entropy": (40, 520, ("aent_bias", "aent_coefficient", "aent_one_step")),
+    "noise": (155, 650, ("noise_and_entropy", "growth_and_collapse")),
+    "clamped entropy": (35, 520, ("aent_bias", "aent_coefficient", "aent_one_step")),
 }
 SMOKE_SIMULATIONS = ("aepo_figure_2", "tabular_audit")
 """The simulations of the smoke profile: one for a figure, one for the audit's table."""
@@ -77,7 +77,7 @@ def _ledger(profile: Profile, build: Path) -> Stage:
                    "--json", str(path)),
         outputs=(path,),
         code=THEORY,
-        seconds={"smoke": 6, "default": 180, "full": 980}[profile],
+        seconds={"smoke": 6, "default": 150, "full": 980}[profile],
     )
 
 
@@ -157,7 +157,7 @@ def _pretrained(profile: Profile, build: Path) -> list[Stage]:
     # Here, not in the report, which would execute them after all else, on one core.
     executed = Stage(
         name="notebooks", arguments=("-m", "paper_figures.site.notebooks", str(build / "notebooks")),
-        outputs=(), code=(), seconds=50, gigabytes=1.5, always=True,
+        outputs=(), code=(), seconds=80, gigabytes=1.5, always=True,
     )
     return [
         executed,
@@ -198,7 +198,7 @@ def _presentation(profile: Profile, build: Path) -> list[Stage]:
         outputs=(build / "report" / "index.html",),
         code=("paper_figures",),
         after=("*",),
-        seconds=10 if profile == "smoke" else 90,
+        seconds=10 if profile == "smoke" else 200,
         always=True,
     )
     draw = ("-m", "paper_figures", "build", "--output", str(build))
@@ -219,7 +219,7 @@ def _presentation(profile: Profile, build: Path) -> list[Stage]:
     # What is there already is drawn while models still train; the second stage keeps what has not
     # changed.
     first = Stage(
-        name="first figures", arguments=draw, outputs=(), code=(), after=simulated, seconds=110,
+        name="first figures", arguments=draw, outputs=(), code=(), after=simulated, seconds=85,
         always=True,
     )
     figures = Stage(

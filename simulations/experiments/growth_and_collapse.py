@@ -104,8 +104,7 @@ PROFILES = {
         group_sizes=(2, 8), prompts=(2,), rate_factors=(4.0,), drift_entropies=(0.05, 0.95), n_seeds=6,
         n_draws=2, steps=40, drift_steps=60, n_records=4, n_idle=1),
     "default": Config(),
-    "full": Config(n_seeds=192, n_draws=24, steps=6000, drift_steps=30000, idle_tokens=(1, 2, 3, 4),
-                   prompts=(1, 4, 16)),
+    "full": Config(n_seeds=96, n_draws=12, steps=4000, drift_steps=12000, prompts=(1, 4, 16)),
 }
 LONG_NAMES = {
     "course_reward": "expected reward",

@@ -360,7 +360,7 @@ def test_a_seed_moves_every_stage_that_draws(profile: Profile, tmp_path: Path) -
             assert after == before
 
 
-@pytest.mark.parametrize(("profile", "minutes"), [("default", 16), ("full", 135)])
+@pytest.mark.parametrize(("profile", "minutes"), [("default", 14), ("full", 118)])
 def test_a_job_fits_its_time(profile: Profile, minutes: int, tmp_path: Path) -> None:
     """Stages added until the main job no longer ends within 15 minutes (full: two hours), with set-up."""
     expected = sum(stage.seconds for stage in stages(profile, tmp_path)) / runner.LANES
