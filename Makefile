@@ -160,10 +160,11 @@ mutation: .venv/ready  ## small bugs put in one at a time, which tests must noti
 fuzz: .venv/ready  ## formulas, rules and every reader on 10,000 cases each: an hour or two (CASES=10000)
 	FUZZ_CASES=$(CASES) $(BIN)/python -m pytest -n 2 -m deep tests/*/test_fuzz.py tests/package/test_escaping.py
 
-lint: .venv/ready  ## style, types, which room may import which
+lint: .venv/ready  ## style, types, plain words, which room may import which
 	$(BIN)/ruff check .
 	$(BIN)/mypy -n 2
 	$(BIN)/lint-imports
+	$(BIN)/python -m tests.prose --check
 
 bench: .venv/ready  ## measurements, each beside what a user would take instead
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --constraint constraints.txt --editable '.[bench]'

@@ -375,7 +375,7 @@ COMMANDS = {
     name: Command(place=f"{__name__}:{function}", summary=summary)
     for name, function, summary in (
         ("verify", "verify", "check claims, and compare with the accepted ledger"),
-        ("list", "list_claims", "every claim with its source, one a line"),
+        ("list", "list_claims", "every claim with its source, one per line"),
         ("show", "show", "one claim: statement, hypotheses, proof, evidence"),
         ("table", "table", "the accepted ledger as a Markdown table"),
         ("check", "check", "the claims and update rules in a file of your own"),

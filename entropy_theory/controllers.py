@@ -44,7 +44,7 @@ class Controller(ABC):
     reads: ClassVar[str] = "entropy"
     """The TokenBatch column whose mean is observed."""
     takes_target: ClassVar[bool] = False
-    """Whether it has an option ``target``, the entropy to hold (nats; a number, or one a run)."""
+    """Whether it has an option ``target``, the entropy to hold (nats; a number, or one per run)."""
     forecasts: ClassVar[bool] = False
     """Whether it steers by an `EntropyForecast`, which whoever runs it must then supply."""
     target_schedule: Schedule | Callable[[int], Array] | None = None
@@ -117,7 +117,7 @@ class TemperatureSwitch(Controller):
     state: ClassVar[tuple[str, ...]] = ("temperature", "entropy", "unswitched")
     takes_target: ClassVar[bool] = True
     target: Array = 0.5
-    """Entropy to hold, nats; a scalar or one value a run."""
+    """Entropy to hold, nats; a scalar or one value per run."""
     temperature_high: float = 1.2
     temperature_low: float = 0.8
     temperature: Array | None = None
@@ -259,7 +259,7 @@ class TargetEntropyCoefficient(Controller):
     takes_target: ClassVar[bool] = True
     coefficient: Array = 0.0
     target: Array = 0.2
-    """Entropy to hold, nats; a scalar or one value a run."""
+    """Entropy to hold, nats; a scalar or one value per run."""
     step: float = 5e-3
     low: float = 0.0
     high: float = 1.0
@@ -311,7 +311,7 @@ class ProportionalIntegral(Controller):
     takes_target: ClassVar[bool] = True
     coefficient: Array = 0.0
     target: Array = 0.1
-    """Entropy to hold, nats; a scalar or one value a run."""
+    """Entropy to hold, nats; a scalar or one value per run."""
     proportional: float = 1.0
     integral: float = 0.01
     entropy: Array | None = None
@@ -348,7 +348,7 @@ def checked_target(target: Array) -> Array:
 
 
 def spread(value: Array, entropy: Array) -> Array:
-    """``value``, a number or one a run, as an array like ``entropy``."""
+    """``value``, a number or one per run, as an array like ``entropy``."""
     return namespace(entropy).broadcast_to(array_like(value, entropy), entropy.shape)
 
 

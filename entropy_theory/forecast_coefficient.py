@@ -56,7 +56,7 @@ class ForecastCoefficient(Controller):
     coefficient: Array = 0.0
     """The last coefficient; at first the one before any forecast."""
     target: Array = 0.5
-    """Entropy to hold, nats; a scalar or one value a run."""
+    """Entropy to hold, nats; a scalar or one value per run."""
     horizon: float = 20.0
     smoothing: float = 0.9
     """Weight of the running mean when the next forecast is averaged in, from 0 to below 1."""

@@ -179,7 +179,7 @@ def _identity(task: tasks.Task, how: Drawing) -> dict[str, Any]:
 def _draw_together(
     left: Sequence[int], draw: Callable[[int], list[Line]], store: SampleStore, *, shown: bool
 ) -> None:
-    """Draw the chunks, one a rank at a time, and have the main rank keep them."""
+    """Draw the chunks, one per rank at a time, and have the main rank keep them."""
     together = ranks.count()
     for start in rich.progress.track(
         range(0, len(left), together), description="sampling",

@@ -79,7 +79,7 @@ class Engine:
 
 
 def make_rule(name: str, options: Mapping[str, Any], engine: Engine | None = None) -> UpdateRule:
-    """Make the update rule as it runs under an engine: one number a token, normalized by it alone.
+    """Make the update rule as it runs under an engine: one number per token, normalized by it alone.
 
     Args:
         name: of the rule.

@@ -84,7 +84,7 @@ class RunCommand:
     names: Annotated[tuple[str, ...], tyro.conf.Positional]
     """The experiments to compute, or "all"; without a name they are listed."""
     output: Path = Path("build/simulations")
-    """Directory of the results, one NetCDF file an experiment."""
+    """Directory of the results, one NetCDF file per experiment."""
     profile: Literal["smoke", "default", "full"] = "default"
     """Size: smoke takes seconds, default minutes in all, full much longer."""
     seed: int = 0
@@ -104,7 +104,7 @@ class SweepCommand:
     output: Path = Path("build/sweeps")
     """Directory of NAME.nc (the Dataset), NAME.csv (the summary) and NAME.cells (what is kept)."""
     jobs: int | None = None
-    """Number of local processes of one thread each; by default one a core."""
+    """Number of local processes of one thread each; by default one per core."""
     seed: int | None = None
     """Seed of starts and samples, in place of the file's; runs of other seeds are kept."""
     json: Path | None = None

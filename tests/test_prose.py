@@ -15,6 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests import prose
+
 PACKAGES = ("entropy_theory", "diagnosis", "simulations", "llm_bridge", "paper_figures", "policy_entropy")
 ROOT = Path(__file__).parents[1]
 # Names that are written with a small letter, and functions that open a formula.
@@ -95,3 +97,30 @@ def test_public_methods_are_documented() -> None:
              if isinstance(method, ast.FunctionDef) and not method.name.startswith("_")
              and not node.name.startswith("_") and method.name not in known]
     assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(("habit", "sentence"), [
+    ("over 28 words", "The run " + "and the run " * 9 + "end."),
+    ("three or more of ; : ( -", "A rule: it has a score; its terms (two of them) are added."),
+    ("opens with a free relative", "What is drawn is kept."),
+    ("a X a Y", "The store keeps one file a run."),
+    ("is no N", "A bound is no proof."),
+    ("a thing that speaks", "The page says that it holds."),
+])
+def test_a_habit_is_found_in_its_sentence_alone(habit: str, sentence: str) -> None:
+    plain = "The trainer writes `one file a run`, and there are no others (see below)."
+    assert _habits(sentence) == [habit]
+    assert not _habits(plain)
+
+
+def _habits(text: str) -> list[str]:
+    return [name for sentence in prose.sentences(text) for name, found in prose.RULES.items()
+            if found(sentence)]
+
+
+def test_code_tables_and_formulas_are_not_sentences() -> None:
+    page = "# What is it\n\n| What is a cell | one file a run |\n\n```\nWhat is no rule at all\n```\n"
+    assert not list(prose.sentences(page))
+    formula = "The gap x = a + b + c + d + e + f + g + h + i + j + k + l + m + n + o + p is small."
+    (sentence,) = prose.sentences(formula)
+    assert not prose.RULES["over 28 words"](sentence)

@@ -1,4 +1,4 @@
-"""Advantage estimators: from the rewards of a batch to one number a sequence.
+"""Advantage estimators: from the rewards of a batch to one number per sequence.
 
 Each takes the batch and the rows to compute over (ordinary or tempered ones; prompts are never
 mixed across the two) and returns [..., sequences, positions], the sequence's advantage repeated

@@ -129,7 +129,7 @@ def get(name: str, **options: Any) -> UpdateRule:
 
 
 def _check_texts(rule: type[UpdateRule], options: Mapping[str, Any]) -> None:
-    """Raise ValueError for a text where an option is a number, which may be an array too (one a run)."""
+    """Raise ValueError for a text where an option is a number, which may be an array too (one per run)."""
     texts = {option: value for option, value in options.items() if isinstance(value, str)}
     hints = typing.get_type_hints(rule) if texts else {}
     for option, value in texts.items():

@@ -60,7 +60,7 @@ class Aepo(Modifier):
     """The base rule on ordinary rows; alpha x ratio x R, clipped, on tempered rows."""
 
     alpha: Array = 1.0
-    """Weight of the second batch's REINFORCE term; a number, or one a run."""
+    """Weight of the second batch's REINFORCE term; a number, or one per run."""
     temperature_high: float = 1.2
     """Temperature of the second batch while entropy is below the target."""
     temperature_low: float = 0.8

@@ -44,10 +44,10 @@ HOLDS = ("integral", "forecast")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Bonus(Modifier):
-    """A rule whose coefficients are affine in one number a run, which a controller may choose."""
+    """A rule whose coefficients are affine in one number per run, which a controller may choose."""
 
     coefficient: Array = 0.015
-    """The coefficient, a number or one a run. Where it is adapted, this is its first value."""
+    """The coefficient, a number or one per run. Where it is adapted, this is its first value."""
     coefficient_schedule: Schedule | None = None
     """In place of ``coefficient`` one that moves with the optimizer's steps (`entropy_theory.schedules`),
     where nothing adapts it."""
@@ -74,7 +74,7 @@ class Bonus(Modifier):
     """"forecast" only: the number of batches over which it learns what forecasts miss."""
     prompt_gain: Array = 0.0
     """What a prompt's own coefficient has more than the others' for each nat by which its entropy is
-    further below its target, a number or one a run; with 0 all prompts have one coefficient."""
+    further below its target, a number or one per run; with 0 all prompts have one coefficient."""
 
     def _check(self) -> None:
         check_choice(self.normalization, NORMALIZATIONS, "normalization")
@@ -199,7 +199,7 @@ def root_mean_square(batch: TokenBatch, rows: TokenMask, column: TokenColumn) ->
     Args:
         batch: gives the weights.
         rows: boolean [..., sequences, positions].
-        column: one number a sequence, at its rows; 0 elsewhere.
+        column: one number per sequence, at its rows; 0 elsewhere.
     """
     xp = namespace(column)
     weight = sequence_weight(batch, rows)

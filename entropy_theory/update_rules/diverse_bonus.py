@@ -51,7 +51,7 @@ class DiverseBonus(Bonus):
     """The base rule's scores plus coefficient x ratio x x, clipped, on right answers of ordinary rows."""
 
     coefficient: Array = 0.05
-    """Reward per nat of surprise among right answers, a number or one a run. Where it is adapted, this is
+    """Reward per nat of surprise among right answers, a number or one per run. Where it is adapted, this is
     its first value."""
     normalization: str = "token-mean"
     """How the bonus is averaged over tokens: with "token-mean" (here divided by the mean length) and

@@ -29,7 +29,7 @@ class EntropyBonus(Bonus):
 
     _moved: ClassVar[str] = "entropy"
     coefficient: Array = 0.015
-    """The coefficient lambda, a number or one a run; 0.015 is the Entropy-Reg baseline of AEPO's Table 4.
+    """The coefficient lambda, a number or one per run; 0.015 is the Entropy-Reg baseline of AEPO's Table 4.
     Where it is adapted, this is its first value."""
 
     @property

@@ -47,7 +47,7 @@ class ReferenceKl(Modifier):
     """The base rule's score minus coefficient x the estimator's slope, or the base on R - KL."""
 
     coefficient: Array = 0.01
-    """The coefficient, a number or one a run; Cui et al., Figure 10, have .001 to .1."""
+    """The coefficient, a number or one per run; Cui et al., Figure 10, have .001 to .1."""
     estimator: str = "k2"
     """The estimator: "k1" (placement "reward" only); "k2", "k3", "k3-corrected", "abs", or "k1+", "abs+"
     and "k3+", which are "k2" (placement "loss" only)."""

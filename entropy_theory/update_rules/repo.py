@@ -37,7 +37,7 @@ class Repo(PolicyShaped):
     """The base rule on A - beta (log pi + H)."""
 
     beta: Array = 0.01
-    """Advantage per nat of log-probability above its mean, a number or one a run."""
+    """Advantage per nat of log-probability above its mean, a number or one per run."""
 
     def _check(self) -> None:
         PolicyShaped._check(self)
@@ -59,7 +59,7 @@ class RepoR(PolicyShaped):
 
     zeta: Array = 0.001
     """What a nat of surprise adds to the weight of a positive advantage and takes from that of a negative
-    one; a number or one a run. The paper keeps it within 1e-4 and .05."""
+    one; a number or one per run. The paper keeps it within 1e-4 and .05."""
 
     def _check(self) -> None:
         PolicyShaped._check(self)

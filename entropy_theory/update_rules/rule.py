@@ -326,7 +326,7 @@ def second_batch_options(rule: UpdateRule) -> dict[str, Any]:
 
 
 def per_run(value: Array, like: Array) -> Array:
-    """Shape an option, a number or one a run [...], so that it multiplies columns like ``like``."""
+    """Shape an option, a number or one per run [...], so that it multiplies columns like ``like``."""
     if isinstance(value, (int, float)):
         return value
     return array_like(value, like)[..., None, None]

@@ -78,7 +78,7 @@ def is_undefined(rule: UpdateRule, batch: TokenBatch | None) -> bool:
 
 
 def _not_defined(rule: UpdateRule, batch: TokenBatch) -> str:
-    """Find out whether scores and state terms are computed on numpy, one number a token."""
+    """Find out whether scores and state terms are computed on numpy, one number per token."""
     try:
         found = outputs(rule, batch)
     except (TypeError, AttributeError) as error:

@@ -213,7 +213,7 @@ def _options_without_dataclass(kind: type[UpdateRule]) -> list[str]:
 
 
 def describe(batch: TokenBatch, columns: Sequence[str] = ()) -> list[str]:
-    """Describe the rows of a batch, one a line: reward, prompt and what differs by response token."""
+    """Describe the rows of a batch, one per line: reward, prompt and what differs by response token."""
     lines = []
     names = ("log_prob", "old_log_prob", *(c for c in columns if c not in ("group", "sequence")))
     for row in range(batch.mask.shape[-2]):

@@ -72,7 +72,7 @@ class CompareConfig:
     runs: tyro.conf.Positional[tuple[Path, ...]]
     """Folders of training runs, or logs of any trainer, as `fit` reads them."""
     output: Path = Path("comparison")
-    """Folder for comparison.html, comparison.csv (a line a run) and steps.csv (a line a step)."""
+    """Folder for comparison.html, comparison.csv (a line per run) and steps.csv (a line per step)."""
     json: Path | None = None
     """Write the table to this file; "-" prints it."""
     allow_different: bool = False
@@ -108,7 +108,7 @@ def read_all(paths: Sequence[Path]) -> list[RunRecord]:
 
 
 def differences(runs: Sequence[RunRecord], names: Sequence[str] | None = None) -> dict[str, list[Any]]:
-    """Return the options in which runs differ, among ``names`` if given: one value a run, by name."""
+    """Return the options in which runs differ, among ``names`` if given: one value per run, by name."""
     every = sorted({name for run in runs for name in run.options}) if names is None else names
     found = {}
     for name in every:

@@ -165,7 +165,7 @@ def _from_folder(
     if not lines.exists():
         raise ValueError(
             f"{folder} has neither {lines.name} nor {table.name}: put the {benchmark.size} problems of "
-            f"{benchmark.hub} there, one a line as " '{"problem": ..., "answer": ...}'
+            f"{benchmark.hub} there, one per line as " '{"problem": ..., "answer": ...}'
         )
     return [row for _, row in task_file.json_lines(lines)], str(lines)
 

@@ -20,7 +20,7 @@ from llm_bridge.head.token_statistics import TokenStatistics, from_logits
 OF_THE_HEAD = ("labels", "shift_labels", "fused_lm_head", "logits_to_keep", "use_cache",
                "output_router_logits")
 IMAGES = "pixel_values"
-"""With this argument rows cannot be cut: images are not one a row."""
+"""With this argument rows cannot be cut: images are not one per row."""
 
 
 class Replayed:

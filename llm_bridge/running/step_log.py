@@ -71,7 +71,7 @@ class StepLog:
 
 
 class StepProgress:
-    """Shows step, entropy, reward and seconds a step: a bar on a terminal, ten lines in a file."""
+    """Shows step, entropy, reward and seconds per step: a bar on a terminal, ten lines in a file."""
 
     def __init__(self, steps: int, *, title: str, done: int = 0, shown: bool = True):
         self._steps, self._title = steps, title

@@ -243,7 +243,7 @@ def _check_same_model(
     difference = (drawn - scored.log_prob)[mask].abs().mean().item()
     if not difference <= SAME_MODEL:
         raise ValueError(
-            f"vLLM's log-probabilities are {difference:.2g} nats a token off those of the model in "
+            f"vLLM's log-probabilities are {difference:.2g} nats per token off those of the model in "
             f"memory: save the model, and load it from that folder, not '{model.name_or_path}'"
         )
 

@@ -256,7 +256,7 @@ class SamePolicy:
             "all, give EntropyTrainer a larger rounding")
         raise ValueError(
             f"the policy that is trained must be the one that draws, but {what} and a pass of "
-            f"{self._name} in evaluation mode, row by row, differ by {found:.3g} nats a token (root mean "
+            f"{self._name} in evaluation mode, row by row, differ by {found:.3g} nats per token (root mean "
             f"square of the first rows), where rounding explains {largest:.2g}: {why}")
 
 

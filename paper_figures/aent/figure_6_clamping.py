@@ -35,7 +35,7 @@ COLUMNS = ["panel", "line", "x", "start", "y", "seeds"]
 def data(results: Path) -> pandas.DataFrame:
     """Return a tidy table with columns ``COLUMNS``.
 
-    Panels: "reward", "entropy" (x p, line the coefficient, a row a start), "critical" (x p, line the
+    Panels: "reward", "entropy" (x p, line the coefficient, a row per start), "critical" (x p, line the
     vocabulary, y coefficient), "runs" (x p, line setting, y reward).
     """
     swept = inputs.simulation(results, "aent_coefficient")

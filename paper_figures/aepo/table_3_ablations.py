@@ -44,7 +44,7 @@ CERTAIN = 2.0
 def data(results: Path) -> pandas.DataFrame:
     """Return a tidy table with columns COLUMNS.
 
-    Panels "exact" and "sampled" (``row`` a variant, ``column`` right answers, x step, y entropy, a row a
+    Panels "exact" and "sampled" (``row`` a variant, ``column`` right answers, x step, y entropy, a row per
     start), "reward" (y mean reward over the steps of a run from samples), "targets" (``row`` a target,
     ``column`` prompts and judge, y pass@1 in percent with its standard error), "training" (``title`` the
     setting, ``column`` a quantity), "paper".

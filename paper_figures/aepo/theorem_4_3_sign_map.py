@@ -53,7 +53,7 @@ def policy(n_correct: int, peakedness: float, accuracy: float) -> tuple[np.ndarr
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Return a tidy table with columns COLUMNS: a row a policy and temperature.
+    """Return a tidy table with columns COLUMNS: a row per policy and temperature.
 
     ``rate`` is F(T), ``rate_at_1`` F(1), ``slope_at_1`` F'(1), nats per unit learning rate (and
     temperature); ``sign_change`` is T0.

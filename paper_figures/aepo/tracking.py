@@ -38,7 +38,7 @@ def data(results: Path) -> pandas.DataFrame:
     Panels: "step" (x steps since the target moved) and "sine" (x periods; ``shape`` the period), y
     entropy, nats, or with control "target" the target; "gain" (x period, y swing of entropy over that of
     its target), "shortest" (y the shortest period that speeds at rest allow), "ramp" (x speed of the
-    target, y of entropy, nats a step, shape up or down), "time" (y steps from 10 to 90 % of a step;
+    target, y of entropy, nats per step, shape up or down), "time" (y steps from 10 to 90 % of a step;
     infinite where it never got there), "end" (y entropy at last for a target out of reach), "ceiling"
     (y log |A*|).
     """
@@ -126,7 +126,7 @@ def draw(table: pandas.DataFrame) -> Figure:
     ends = [rows["x"].min(), rows["x"].max()]
     panel.plot(ends, ends, **TARGET)
     lines(panel, rows, "shape", dict(zip(("up", "down"), MARKED, strict=False)), band=(0, 1),
-          xscale="log", yscale="log", xlabel="speed of the target (nats a step)",
+          xscale="log", yscale="log", xlabel="speed of the target (nats per step)",
           ylabel="speed of entropy", title="ramps")
     return figure
 

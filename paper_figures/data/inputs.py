@@ -173,9 +173,9 @@ class TrainingRun:
     name: str
     folder: Path
     metrics: pandas.DataFrame
-    """The metrics, one row a step, as in metrics.jsonl; empty where there is none."""
+    """The metrics, one row per step, as in metrics.jsonl; empty where there is none."""
     audit: pandas.DataFrame
-    """The audited steps, one a row; empty where there is none."""
+    """The audited steps, one per row; empty where there is none."""
     kernel: dict[str, Any] | None
     """What an audit found of the logit kernel; None where it did not look."""
     options: dict[str, Any]

@@ -8,7 +8,7 @@ batch, learning rate, device ...). A table may hold several settings, the one wi
 ...                        Choice(label="target {target:g}", rule="aepo", free=("target",))])
 >>> for setting in settings(table):
 ...     draw_curves(panel, one(smoothed(table), setting, "entropy"))
->>> last = ends(table)             # a row a setting, label and metric: mean over seeds of the last tenth
+>>> last = ends(table)             # a row per setting, label and metric: mean over seeds of the last tenth
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Values = TypeVar("Values", pandas.Series, pandas.DataFrame)
 
 METRICS = ("entropy", "reward", "distinct_answers", "mean_length")
 CONSTANT = "constant_answer"
-"""The metric, with one row a run, that says what always giving the most common right answer scores."""
+"""The metric, with one row per run, that says what always giving the most common right answer scores."""
 COLUMNS = ("setting", "model", "task", "device", "label", "rule", "strength", "run", "seed", "step",
            "metric", "value")
 SAME = (
@@ -121,7 +121,7 @@ def read(
     """Read the steps of all finished runs of the choices: columns ``COLUMNS``, a row a metric and step.
 
     Both the user's own runs and the committed ones count; of two equal ones the user's is taken. A metric
-    that a step does not have is left out; ``CONSTANT`` has one row a run. ``attrs["inputs"]`` maps each
+    that a step does not have is left out; ``CONSTANT`` has one row per run. ``attrs["inputs"]`` maps each
     run to its provenance. The most complete settings come first; without runs the table is empty.
 
     Args:
@@ -294,7 +294,7 @@ def centered_means(values: Values, window: float = WINDOW) -> Values:
 
 
 def ends(table: pandas.DataFrame) -> pandas.DataFrame:
-    """Return what runs began and ended with: a row a setting, label and metric, in the table's order.
+    """Return what runs began and ended with: a row per setting, label and metric, in the table's order.
 
     Columns setting, label, rule, strength, metric, seeds, first, last, low, high: means over seeds of the
     first and last tenth of the steps; low and high are the lowest and highest seed's last.

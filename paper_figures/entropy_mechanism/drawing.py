@@ -24,7 +24,7 @@ def draw_by_size(
     """Draw a column's mean over starts against the number of answers, a line a family with its range.
 
     Args:
-        rows: a row a run, with series (the family), size and the column.
+        rows: a row per run, with series (the family), size and the column.
         names: whether to label the lines.
         scale: scale of the values' axis.
         options: properties of the axes.

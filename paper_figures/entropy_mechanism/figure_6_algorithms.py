@@ -34,7 +34,7 @@ def data(results: Path) -> pandas.DataFrame:
     """Return columns panel, algorithm, sampled, right_answers, start, share, entropy, reward, gap, a, b.
 
     Panels: "curve" (``reward`` when entropy first falls to a ``share`` of its start; ``gap`` beyond GRPO
-    of the same start and mode; NaN where a run never gets there), "fit" (a row a run: the law).
+    of the same start and mode; NaN where a run never gets there), "fit" (a row per run: the law).
     """
     dataset = inputs.simulation(results, "performance_law_coefficients")
     begin = long(dataset[["start_entropy", "start_reward"]], "curve",

@@ -37,7 +37,7 @@ COLUMNS = ["stand_in", "size", "start", *COEFFICIENTS, "reward"]
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Return columns stand_in, size, start, a, b, ceiling (b - a), reward (at the end); a row a run."""
+    """Return columns stand_in, size, start, a, b, ceiling (b - a), reward (at the end); a row per run."""
     dataset = inputs.simulation(results, "performance_law_coefficients", "exact")
     models = _models(results)
     return stacked([_simulated(dataset), models], COLUMNS, models)

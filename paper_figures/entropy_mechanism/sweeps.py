@@ -60,7 +60,7 @@ def data(
 
 
 def ends(table: pandas.DataFrame) -> pandas.DataFrame:
-    """Return a row a run: columns ``RUN``, first (its first value) and last (mean of its last tenth)."""
+    """Return a row per run: columns ``RUN``, first (its first value) and last (mean of its last tenth)."""
     ordered = table.sort_values("step", kind="stable")
     late = ordered["step"] > 0.9 * ordered.groupby(RUN)["step"].transform("max")
     return pandas.DataFrame({

@@ -93,7 +93,7 @@ def _row(common: dict[str, Any], differences: np.ndarray) -> Iterator[dict[str, 
 
 
 def side(row: Any) -> int:
-    """Return on which side of GRPO's value a row with an interval lies: 1, 0 (in it) or -1."""
+    """Return on which side of GRPO's value per row with an interval lies: 1, 0 (in it) or -1."""
     zero = 1.0 if row.quantity == "ratio" else 0.0
     if abs(row.value - zero) < EQUAL:
         return 0

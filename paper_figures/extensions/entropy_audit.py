@@ -182,7 +182,7 @@ def _drawn(table: pandas.DataFrame) -> list[tuple[str, str]]:
 
 
 def tables(table: pandas.DataFrame) -> tuple[Table, ...]:
-    """Return how each forecast met the measured change, a row a policy and rule."""
+    """Return how each forecast met the measured change, a row per policy and rule."""
     return (Table(
         title="Forecasts against the measured entropy change, all policies and rules",
         header=("policy, rule", "compared", "r of (i)", "r of (ii)", "slope of (ii)",

@@ -54,7 +54,7 @@ def data(results: Path) -> pandas.DataFrame:
     """Return columns COLUMNS: how a forecast met the measured changes of one run's steps.
 
     Panel "simulated": a row a model, momentum (``variant``) and forecast, the mean over starts with the
-    least and the most (``low``, ``high``). "trained": a row a setting, seed (``variant``) and forecast,
+    least and the most (``low``, ``high``). "trained": a row per setting, seed (``variant``) and forecast,
     with an interval of 95 %; the forecast DIFFERENCE among them. Slopes are of measured against forecast,
     through the origin; on the network that of (i) is per unit learning rate.
 

@@ -44,7 +44,7 @@ def finding(table: pandas.DataFrame) -> Finding:
 
 
 def tables(table: pandas.DataFrame) -> list[Table]:
-    """Return a table a setting, with a row a controller."""
+    """Return a table a setting, with a row per controller."""
     found = summary(table)
     return [
         Table(

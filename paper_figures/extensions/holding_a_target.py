@@ -50,7 +50,7 @@ def data(results: Path, model: str = "small-sums") -> pandas.DataFrame:
     """Return columns COLUMNS, of the runs of one model.
 
     Panel "held": a row for each target that a run was to hold, with means over its settled steps. "run":
-    a row a run. "curve": ``entropy``, ``target`` and ``reward`` at each step.
+    a row per run. "curve": ``entropy``, ``target`` and ``reward`` at each step.
 
     Raises:
         MissingInputError: no run.
@@ -127,7 +127,7 @@ def settings(table: pandas.DataFrame) -> list[str]:
 
 
 def summary(table: pandas.DataFrame) -> pandas.DataFrame:
-    """Return a row a setting and controller of the complete cells: means over seeds.
+    """Return a row per setting and controller of the complete cells: means over seeds.
 
     Columns ``seeds``, ``entropy`` and each of MEASURED with its standard error (``deviation_se``, NaN of
     one seed), ``follow`` (mean over seeds that arrived) and ``arrived`` (their number).
@@ -145,7 +145,7 @@ def summary(table: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def nearest(table: pandas.DataFrame) -> pandas.DataFrame:
-    """Return a row a controller, the nearest first: its distance from the target over all settings.
+    """Return a row per controller, the nearest first: its distance from the target over all settings.
 
     Columns ``deviation`` (nats, the mean over settings and seeds), ``reward`` (alike), ``first`` (in how
     many settings it is nearest), ``settings`` (over how many the means are; but in ``first`` those that
@@ -230,7 +230,7 @@ def _is_nearest(order: pandas.DataFrame, controller: str, where: str = "") -> Cr
 
 
 def _same_runs(table: pandas.DataFrame) -> pandas.DataFrame:
-    """Return a row a run, with ``like``: the first setting in which its controller ran just so."""
+    """Return a row per run, with ``like``: the first setting in which its controller ran just so."""
     rows = complete(table)
     runs = rows[rows["panel"] == "curve"].groupby(
         ["controller", "seed", "setting"])["entropy"].agg(tuple).reset_index()

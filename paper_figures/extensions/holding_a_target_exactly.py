@@ -67,7 +67,7 @@ def ceiling(table: pandas.DataFrame) -> float:
 
 
 def summary(table: pandas.DataFrame) -> pandas.DataFrame:
-    """Return a row a controller, in order: means over all runs, by kind of target.
+    """Return a row per controller, in order: means over all runs, by kind of target.
 
     Columns ``held`` (share of the resting targets below log |A*| that are held to ``ENOUGH``),
     ``deviation`` (mean over them, nats), ``reward`` (mean over them), ``moving`` (mean deviation from

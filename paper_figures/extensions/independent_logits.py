@@ -206,7 +206,7 @@ def _draw_rungs(panel: Axes, rungs: pandas.DataFrame) -> None:
 
 
 def tables(table: pandas.DataFrame) -> tuple[Table, ...]:
-    """Return the kernel's measures, a row a policy."""
+    """Return the kernel's measures, a row per policy."""
     found = measures(table)
     return (Table(
         title="Inner products of logit gradients (Assumption B.4: in a state a multiple of the identity)",
@@ -229,7 +229,7 @@ FIGURE = PaperFigure.of(
     "does not measure them.",
     ours="Left: absolute cosines of the gradients of logits at a few states (blocks) and actions, first "
     "audited step; under the assumption a block is dark on its diagonal alone. Middle: squared norms, "
-    "sorted, a line a step. Right: what is left unexplained of measured entropy changes, after the best "
+    "sorted, a line per step. Right: what is left unexplained of measured entropy changes, after the best "
     "slope, as one assumption after the other is dropped.",
     headline=Headline(
         says="Assumption B.4 (orthonormal gradients of a state's logits) holds for no policy audited; "

@@ -129,7 +129,7 @@ FIGURE = PaperFigure.of(
     title="tokens chosen by their true effect",
     paper="Nothing: both rules choose by the covariance of a table.",
     ours="Clip-Cov and KL-Cov on the bundled model, four steps on each generation, with the paper's "
-    f"covariance and with the true effect; running means over {SMOOTHED} generations, a line a seed.",
+    f"covariance and with the true effect; running means over {SMOOTHED} generations, a line per seed.",
     claims=("entropy-mechanism.clip-cov", "entropy-mechanism.kl-cov", "extension.score-covariance"),
     headline=Headline(
         says="Chosen by true effect, tokens of Clip-Cov and KL-Cov left more entropy at equal reward, "

@@ -37,7 +37,7 @@ LINES = {"collapse_line": "-", "chatter_line": (0, (1.5, 1.5))}
 def data(results: Path) -> pandas.DataFrame:
     """Return columns panel, right_answers, temperature, alpha, coefficient, start, outcome, line.
 
-    Panels: "aepo" and "bonus" (a row a run: its outcome by name and, in ``line``, 1 where theory
+    Panels: "aepo" and "bonus" (a row per run: its outcome by name and, in ``line``, 1 where theory
     predicts the same: all three outcomes of AEPO, whether a bonus explodes), "collapse_line" and
     "chatter_line" (``line``: alpha, a row a temperature and start), "explosion_line" and
     "bonus_collapse_line" (``line``: coefficient).

@@ -185,7 +185,7 @@ FIGURE = PaperFigure.of(
     ours="Left: medians, with the band from 10 to 90 % of policies; middle: the bound's constant, "
     "and the largest "
     "remainder found; right: up to which learning rate the first order has the sign of the exact "
-    "entropy change, against the rate up to which the bound certifies it; a point a policy.",
+    "entropy change, against the rate up to which the bound certifies it; a point per policy.",
     claims=("extension.remainder-constant-two-actions",),
     headline=Headline(
         says="The bound on what the first order leaves is kept by all policies and steps tried; the "

@@ -31,7 +31,7 @@ def data(results: Path) -> pandas.DataFrame:
     """Return columns panel, mode, kind, objective, accuracy, start, x, y.
 
     Panels: "length" (x step, y expected tokens of right or wrong responses, exact and sampled), "tilt"
-    (x nats a token by which the target disfavors tokens, y expected tokens of right responses at the
+    (x nats per token by which the target disfavors tokens, y expected tokens of right responses at the
     end; objective AEPO or untempered), "entropy" (the same tilts, y entropy), "neutral" (x tilt at which
     length would rest: y 0 as measured, 1 as predicted).
     """
@@ -90,10 +90,10 @@ def draw(table: pandas.DataFrame) -> Figure:
     axes[1, 0].annotate("predicted\nneutral", (neutral, 0.82), xycoords=("data", "axes fraction"),
                         xytext=(3, 0), textcoords="offset points", fontsize=6.5, color="#555555")
     lines(axes[1, 0], of["tilt"], "objective", looks, center="mean", band=None,
-          xlabel="tilt (nats a token)", ylabel="right responses (tokens)",
+          xlabel="tilt (nats per token)", ylabel="right responses (tokens)",
           title="a target for shorter ones")
     lines(axes[1, 1], of["entropy"], "objective", looks, center="mean", band=(0, 1), ylim=(0, None),
-          xlabel="tilt (nats a token)", ylabel="token entropy (nats)", title="entropy beside it")
+          xlabel="tilt (nats per token)", ylabel="token entropy (nats)", title="entropy beside it")
     return figure
 
 

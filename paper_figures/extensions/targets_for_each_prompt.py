@@ -31,7 +31,7 @@ COLUMNS = (("entropy_higher", "entropy, higher target", 2), ("entropy_lower", "e
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Return a row a run: what was asked for (``target``, ``offset``, ``gain``) and COLUMNS.
+    """Return a row per run: what was asked for (``target``, ``offset``, ``gain``) and COLUMNS.
 
     Entropies of either kind are those of prompts that were never trained on, after the run; the
     distances (nats) are means over the second half of the steps.
@@ -57,7 +57,7 @@ def data(results: Path) -> pandas.DataFrame:
 
 
 def summary(table: pandas.DataFrame) -> pandas.DataFrame:
-    """Return a row a controller and gain: means over seeds of COLUMNS, and of the ``apart`` of the two
+    """Return a row per controller and gain: means over seeds of COLUMNS, and of the ``apart`` of the two
     kinds' entropies, with standard errors (``reward_se``), and the number of ``seeds``."""
     found = table.assign(apart=table["entropy_higher"] - table["entropy_lower"])
     names = (*(name for name, _, _ in COLUMNS), "apart")
@@ -82,7 +82,7 @@ def finding(table: pandas.DataFrame) -> Finding:
 
 
 def tables(table: pandas.DataFrame) -> list[Table]:
-    """Return a table with a row a controller and gain."""
+    """Return a table with a row per controller and gain."""
     found = summary(table)
     target, offset = table["target"].iloc[0], table["offset"].iloc[0]
     return [Table(

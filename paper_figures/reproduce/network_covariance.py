@@ -85,7 +85,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True, help="the JSON file of the records")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=64)
-    parser.add_argument("--prompts", type=int, default=4, help="prompts a step, 8 samples each")
+    parser.add_argument("--prompts", type=int, default=4, help="prompts per step, 8 samples each")
     options = parser.parse_args()
     settings = {"seeds": options.seeds, "steps": options.steps, "prompts": options.prompts}
     origin = provenance(config={**settings, "cases": CASES}, seed=0, device="cpu", packages=PACKAGES)

@@ -1,4 +1,4 @@
-"""The API reference: a page a module, from its docstrings."""
+"""The API reference: a page per module, from its docstrings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keeps results on disk: one NetCDF file an experiment, written whole or not at all, keyed by its config.
+"""Keeps results on disk: one NetCDF file per experiment, written whole or not at all, keyed by its config.
 
 A file that carries the key of the experiment's config, seed and source code is the result, which is then
 not computed again; any other file of that name is replaced. While an experiment is computed its cells

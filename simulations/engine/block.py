@@ -92,7 +92,7 @@ class Block:
         return self.per_run(held, "targets")
 
     def per_run(self, value: Any, name: str) -> np.ndarray:
-        """Return a number, or one a run, as an array [runs].
+        """Return a number, or one per run, as an array [runs].
 
         Raises ValueError for any other number of them.
         """

@@ -24,7 +24,7 @@ ENGINES = ("auto", "numpy", "compiled", "jax")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Dynamics:
-    """How policies are trained; numbers given as tuples have one entry a run.
+    """How policies are trained; numbers given as tuples have one entry per run.
 
     Raises ValueError for values that cannot be simulated, naming them.
     """
@@ -38,7 +38,7 @@ class Dynamics:
     """Target entropy of each run, nats, in place of the rule's single one."""
     target_schedule: Callable[[int], Any] | None = None
     """A target that moves, in place of the rule's own: a function from the number of steps taken to a
-    target, or to one a run [runs], nats, asked at the start of each batch for that batch and the next."""
+    target, or to one per run [runs], nats, asked at the start of each batch for that batch and the next."""
     target_offsets: tuple[float, ...] | None = None
     """By how much the entropy wanted at each prompt is above the target, nats, for a rule with
     ``prompt_gain``; None for one target at all prompts."""
@@ -148,7 +148,7 @@ class Dynamics:
 
 
 def _cut(value: Any, n_runs: int, part: slice) -> Any:
-    """Return the entries of some runs, of a value that is one number or one a run."""
+    """Return the entries of some runs, of a value that is one number or one per run."""
     if value is None or np.ndim(value) == 0 or len(value) != n_runs:
         return value
     return value[part]

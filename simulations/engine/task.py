@@ -188,7 +188,7 @@ def check_second_batch(rule: UpdateRule) -> None:
 
 
 def _check_options(rule: UpdateRule, n_runs: int) -> None:
-    """Raise ValueError for an option with one value a run, but not as many as there are runs."""
+    """Raise ValueError for an option with one value per run, but not as many as there are runs."""
     def check(part: UpdateRule, name: str, value: Any) -> Any:
         if not isinstance(value, str) and np.ndim(value) == 1 and len(value) != n_runs:
             raise ValueError(

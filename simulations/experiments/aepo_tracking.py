@@ -45,7 +45,7 @@ class Config:
     unreachable: float = 2.5
     """The target of a step that cannot be reached, since it is above log |A*|."""
     ramps: tuple[float, ...] = (0.001, 0.003, 0.01, 0.03, 0.1)
-    """Speeds of the ramps from low to high and back, nats a step."""
+    """Speeds of the ramps from low to high and back, nats per step."""
     periods: tuple[int, ...] = (30, 60, 120, 240, 480, 960)
     amplitude: float = 0.5
     """Amplitude of the sines around the middle of low and high, nats."""
@@ -125,7 +125,7 @@ def shapes(config: Config) -> dict[str, Callable[[int], float]]:
 
 
 def speeds(right_logits: np.ndarray, entropies: np.ndarray, config: Config) -> np.ndarray:
-    """How fast temperature moves entropy where all is right: [2 (up, down), entropies], nats a step.
+    """How fast temperature moves entropy where all is right: [2 (up, down), entropies], nats per step.
 
     0 where no heating reaches the entropy: above log |A*|, or below what is left of it when only the
     likeliest answers remain, if they are nearly tied.
@@ -222,7 +222,7 @@ LONG_NAMES = {
     "entropy": "policy entropy, nats",
     "target": "target entropy, nats",
     "gain": "swing of entropy over swing of its target, at the target's period",
-    "ramp_speed": "speed of entropy over the middle 80 % of a ramp, nats a step",
+    "ramp_speed": "speed of entropy over the middle 80 % of a ramp, nats per step",
     "step_time": "time from 10 % to 90 % of a step, steps",
     "shortest_period": "of a sine that temperature can follow, from the policy at rest, steps",
 }

@@ -56,9 +56,9 @@ LONG_NAMES = {
     "tilt_right_length": "expected tokens of a right response, under a tilted target",
     "tilt_entropy": "mean token entropy, under a tilted target, nats",
     "intervention_right_length": "expected tokens of a right response, off-policy with token-mean",
-    "neutral_tilt": "nats a token at which right responses keep their length",
+    "neutral_tilt": "nats per token at which right responses keep their length",
     "predicted_neutral_tilt": "-log((L + 1)/L) at the mean length L of right responses at the start",
-    "tilt": "c of the target e^{-c |o|}, nats a token",
+    "tilt": "c of the target e^{-c |o|}, nats per token",
 }
 
 

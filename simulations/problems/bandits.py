@@ -46,7 +46,7 @@ class Bandit:
     gap: float = 10.0
     """Nats between the largest logit and the next in family "saturated"."""
     accuracies: tuple[float | None, ...] = (None,)
-    """The probability of a right answer at the start, one entry a state. It is set by raising or lowering
+    """The probability of a right answer at the start, one entry per state. It is set by raising or lowering
     all right answers of the state together; None leaves the logits as drawn."""
     rewards: tuple[float, ...] | None = None
     """Graded rewards of the first actions, in place of 1 for the ``n_correct`` right ones. All other

@@ -32,7 +32,7 @@ class TokenProblem:
     i-th from those of length 1 + i modulo the horizon, longest first, so that short and long ones are
     right."""
     accuracies: tuple[float | None, ...] = (None,)
-    """The probability of a right response at the start, one entry a prompt; None leaves it as drawn."""
+    """The probability of a right response at the start, one entry per prompt; None leaves it as drawn."""
     scale: float = 1.0
     """Standard deviation of the logits, nats."""
     problem_seed: int = 0

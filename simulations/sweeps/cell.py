@@ -2,7 +2,7 @@
 
 Runs may share a call if they differ only in values that the engine takes for each run: the start, the
 learning rate, the temperature, the target entropy, and those options of rules that may be an array with
-one number a run (coefficients, alpha).
+one number per run (coefficients, alpha).
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def per_run_values(dynamics: Dynamics) -> dict[tuple[str, ...], float]:
 
 
 def _per_run_options(rule: UpdateRule) -> dict[str, float]:
-    """Return the rule's own options that are one number and may be one a run (annotated ``Array``)."""
+    """Return the rule's own options that are one number and may be one per run (annotated ``Array``)."""
     values = {field.name: getattr(rule, field.name)
               for field in dataclasses.fields(rule) if field.type == "Array"}
     return {name: value for name, value in values.items() if isinstance(value, (int, float))}

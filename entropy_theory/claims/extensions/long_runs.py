@@ -19,7 +19,7 @@ Schedule = Callable[[int, float], float]
 
 
 def switch(target: float | Callable[[int], float], high: float = 1.25, low: float = 0.8) -> Schedule:
-    """AEPO's switch: ``high`` while the entropy is below the target (a number or one a step)."""
+    """AEPO's switch: ``high`` while the entropy is below the target (a number or one per step)."""
     def temperature(k: int, entropy: float) -> float:
         goal = target(k) if callable(target) else target
         return high if entropy < goal else low

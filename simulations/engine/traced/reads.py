@@ -33,7 +33,7 @@ def pools(rule: UpdateRule, n_runs: int) -> bool:
     pooled where the trace does not show all that it reads.
 
     Args:
-        rule: any update rule; options may be one a run.
+        rule: any update rule; options may be one per run.
         n_runs: number of runs.
 
     Raises:

@@ -350,7 +350,7 @@ def _control(runs: Runs, shadow: Any, trace: Trace) -> tuple[list[View], list[In
 
 
 def state(runs: Runs, loop: Loop) -> list[Any]:
-    """Return a controller's last choice and the numbers that it holds: integers, or one number a run."""
+    """Return a controller's last choice and the numbers that it holds: integers, or one number per run."""
     controller = getattr(runs, loop.name)
     return [_number(getattr(runs, loop.setting), runs.n_runs),
             *(_number(getattr(controller, name), runs.n_runs) for name in controller.state)]

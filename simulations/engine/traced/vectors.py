@@ -1,4 +1,4 @@
-"""Arithmetic on vectors of numbers, one a run, as LLVM instructions.
+"""Arithmetic on vectors of numbers, one per run, as LLVM instructions.
 
 The functions are those of NumPy, NaN and infinities included; exp, log and log1p are within 2 ulp and
 have no branches, so that a vector of runs takes them at once.
