@@ -12,7 +12,7 @@ BIN := .venv/bin
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup reproduce docs links prove wheel test test-verl test-skyrl test-losses test-vllm test-sharding test-newest test-versions deep mutation fuzz lint bench gpu clean
+.PHONY: help setup reproduce docs links prove wheel release test test-verl test-skyrl test-losses test-vllm test-sharding test-newest test-versions deep mutation fuzz lint bench gpu clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-13s %s\n", $$1, $$2 }'
@@ -54,6 +54,14 @@ wheel: .venv/ready  ## the wheel, installed in an empty environment, where comma
 	$(PYTHON) -m venv build/wheel/env
 	build/wheel/env/bin/python -m pip install --disable-pip-version-check --quiet --constraint constraints.txt build/wheel/*.whl
 	$(BIN)/python -m pytest -q -p no:randomly tests/package/test_wheel.py
+
+# In an environment of its own: neither tool belongs to development.
+release: wheel  ## the files of a release, build/release, as a package index takes them; nothing is uploaded
+	rm -rf build/release build/release-env
+	$(PYTHON) -m venv build/release-env
+	build/release-env/bin/python -m pip install --disable-pip-version-check --quiet build twine
+	build/release-env/bin/python -m build --quiet --outdir build/release .
+	build/release-env/bin/python -m twine check --strict build/release/*
 
 test: .venv/ready  ## the fast tests, shuffled within each file (SEED=N: as then; Chromium opens the site)
 	$(call system,command -v chromium,chromium,Chromium is not installed and tests of pages are skipped)
