@@ -53,7 +53,7 @@ def sentences(text: str) -> Iterator[str]:
     ends = r"\n\s*\n|\n\s*(?:[-*+]|\d+\.)\s+|\n\s+(?=\*{0,2}\w+: )|\n(?=\s*\w+:\n)"
     for part in re.split(ends, text):
         flat = " ".join(part.split())
-        for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z*(\"'])", flat):
+        for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z*(\[\"'])", flat):
             if len(sentence.split()) > 3:
                 yield sentence
 
