@@ -1,26 +1,32 @@
-r"""AEnt, Section 4.2, Eq. 4.1: the adaptive coefficient confines the clamped entropy to its band.
+"""AEnt, Section 4.2, Eq. 4.1: the adaptive coefficient confines the clamped entropy to its band.
 
-One state, n kept tokens, rewards r in {0, 1}, natural-gradient steps z <- z + eta (r - lambda log pi),
-that is z <- (1 - eta lambda) z + eta r, and after each one
+The setting is one state with n kept tokens, of which m are right, and rewards r in {0, 1}. A
+natural-gradient step on the logits z and then a step of the coefficient lambda alternate.
 
-    lambda <- Proj_[lambda_min, lambda_max] (lambda + beta f(H)),   f(H) = (low - H)_+ - (H - high)_+.
+    z      <- z + eta (r - lambda log pi)          that is  z <- (1 - eta lambda) z + eta r
+    lambda <- Proj_[lambda_min, lambda_max] (lambda + beta f(H))
+    f(H)    = (low - H)_+ - (H - high)_+
 
-"The algorithm will try to confine" H to [low, high], and "can effectively confine" it. Soft words: what
-is judged is success, from any start and for any box, after the 16 steps that are run here (10 % slack).
-False for reasons that more steps do not mend: it tends to h(lambda), the entropy of softmax(r/lambda),
-which the box may keep out of the band; and a large beta overshoots from one end of the box to the other
-for ever.
+The paper: "The algorithm will try to confine" H to the band [low, high], and "can effectively
+confine" it. These words are soft, so we judge success: H is in the band after the 16 steps that are
+run here, with 10 % slack, from any start and for any box [lambda_min, lambda_max].
 
-Repaired, in continuous time from z = x r (x >= 0, tokens of one kind alike): x' = g(x) u, u = 1 -
-lambda x, with g = 1 for the natural and g = n p (1 - p)/(m (n - m)) for the vanilla gradient. This is a
-damped oscillator: with E = u^2/2 + beta int f(H(x)) x/g dx,
+This is false, and more steps do not mend it. For a fixed lambda, H tends to h(lambda), the entropy
+of ``softmax(r/lambda)``. The box may keep h(lambda) out of the band. A large beta overshoots from
+one end of the box to the other for ever.
 
-    dE/dt = -lambda g u^2 <= 0   if  h(lambda_min) <= high  and  low <= h(lambda_max),
+The repair is in continuous time. It starts at ``z = x r`` with ``x >= 0``, where tokens of one kind
+have equal logits. It follows ``x' = g(x) u`` with ``u = 1 - lambda x``. The natural gradient has
+``g = 1``. The vanilla gradient has ``g = n p (1 - p)/(m (n - m))``, with p the probability of the m
+right tokens. This is a damped oscillator with the energy
 
-also while the box holds lambda, which is what the formula says (the proof's `energy_falls` is the
-derivative); by LaSalle's principle, which is not part of it, H then ends in the band, whatever beta.
-Box and band must fit: with the paper's box up to 0.009 and unit rewards no solved state of one right
-token holds entropy 0.15.
+    E = u^2/2 + beta int f(H(x)) x/g dx,    dE/dt = -lambda g u^2 <= 0
+    if  h(lambda_min) <= high  and  low <= h(lambda_max).
+
+It also falls while an end of the box holds lambda, and that is the repaired statement. The Rocq
+theorem `energy_falls` is the derivative. By LaSalle's principle H then ends in the band for every
+beta, which is not part of the statement. Box and band must fit. With the paper's box up to 0.009
+and unit rewards, no solved state with one right token holds entropy 0.15.
 """
 
 from fractions import Fraction

@@ -1,17 +1,25 @@
-r"""AEnt, Section 4.1: the entropy bonus pulls every probability towards 1/n.
+"""AEnt, Section 4.1: the entropy bonus pulls every probability towards 1/n.
 
-"Maximizing the entropy pulls the policy towards [uniform], increasing the likelihood of low-probability
-actions while decreasing those of the high-probability ones." Read: one state, n tokens, gradient flow
-on H (a bonus step dz = eta lambda grad H, eta -> 0): each pi_a moves towards 1/n. With
+"Maximizing the entropy pulls the policy towards [uniform], increasing the likelihood of
+low-probability actions while decreasing those of the high-probability ones."
 
-    S_a = pi_a (log pi_a + H),  Sb = E_pi S >= 0:     dz_a = -S_a,   d log pi_a = -(S_a - Sb),
+It is read at one state with n tokens, under the gradient flow on the entropy H. This is the limit
+of small bonus steps ``dz = eta lambda grad H``. The statement is that each pi_a moves towards 1/n.
+Per unit of time,
 
-a token gains exactly when S_a < Sb. Hence (exact)
-- tokens with pi_a <= e^{-H} gain, in particular all below 1/n, since e^{-H} >= 1/n;
-- the likeliest token loses, and entropy rises at the rate ||S||^2;
-- tokens between 1/n and the crossing S_a = Sb gain too, moving away from 1/n: false as printed.
-The lift of a rare token's logit, pi_a (-log pi_a - H), falls with pi_a below e^{-1-H}: the rarest token
-is lifted least. (A natural-gradient bonus multiplies every log-ratio by 1 - eta lambda instead.)
+    dz_a = -S_a,    d log pi_a = -(S_a - Sb),
+    S_a = pi_a (log pi_a + H),    Sb = E_pi S >= 0.
+
+So a token gains exactly when ``S_a < Sb``. Three exact consequences follow.
+
+- Tokens with ``pi_a <= e^{-H}`` gain. All tokens below 1/n are among them, since ``e^{-H} >= 1/n``.
+- The likeliest token loses, and entropy rises at the rate ``||S||^2``.
+- Tokens between 1/n and the crossing ``S_a = Sb`` gain too, and so move away from 1/n. The
+  statement as printed is false.
+
+The bonus lifts a token's logit by ``pi_a (-log pi_a - H)``, and below ``e^{-1-H}`` this falls with
+pi_a. So it lifts the rarest token least. A natural-gradient bonus multiplies every log-ratio by
+``1 - eta lambda`` instead.
 """
 
 import numpy as np

@@ -1,22 +1,27 @@
-r"""AEnt, after Proposition 1: "C(q) can be controlled (bounded away from 0)".
+"""AEnt, after Proposition 1: "C(q) can be controlled (bounded away from 0)".
 
-C(q), the probability of the likeliest right response, divides the bound of Proposition 1 (II). The text
-says that a strong initial model or enough exploration can keep it away from zero, and gives no bound.
-Judged is the simplest bound that a start alone could give, for one-token responses and exact policy
-gradient dz_a = eta pi_a (R_a - V): neither C nor p = pi(A*) falls in a step, so C_k >= max(C_0, p_0/m).
-The paper does not claim that each step is monotone; with the returns 0 and 1 of its experiments each
-one is, which is a sense in which C "can be controlled". (That C > 0 is kept in some weaker sense for
-other returns is not refuted.)
+C(q) is the probability of the likeliest right response. It divides the bound of Proposition 1 (II).
+The text says that a strong initial model or enough exploration can keep it away from zero, and
+gives no bound.
 
-For returns in [0, 1] it is false: a nearly right answer can push the right one down, as at pi = (1, 1,
-3)/5, R = (0, 1, 9/10), eta = 4, or pi = (1, 1, 4)/6, eta = 1. With R = (1, 1 - delta, 0) the fall is
-the deeper, the smaller delta (experiment), although C recovers in the end (Mei et al. 2020, Lemma 5,
-for small eta; not proved here).
+We judge the simplest bound that a start alone could give, for one-token responses and the exact
+policy gradient ``dz_a = eta pi_a (R_a - V)``. There are m right answers, with total probability
+``p = pi(A*)``. The statement is that neither C nor p falls in a step, so
+``C_k >= max(C_0, p_0/m)``. The paper does not claim that each step is monotone. With the returns 0
+and 1 of its experiments each step is, and in this sense C "can be controlled". Whether ``C > 0`` is
+kept in some weaker sense for other returns is left open.
 
-True for returns 0 and 1, one token, every eta: C and p = pi(A*) never fall, so C_k >= max(C_0, p_0/m).
-Needed: one token (with two, C falls at a binary tree), exact gradients (sampled natural gradient with
-graded returns commits to a worse answer with positive probability, and then C -> 0), and a start: no
-bound is uniform over starts, as C grows at most by the factor e^eta a step.
+For returns in [0, 1] it is false, since a nearly right answer can push the right one down. Examples
+are ``pi = (1, 1, 3)/5``, ``R = (0, 1, 9/10)``, ``eta = 4`` and ``pi = (1, 1, 4)/6``, ``eta = 1``.
+With ``R = (1, 1 - delta, 0)`` a smaller delta makes the fall deeper (see the experiment). In the
+end C recovers for small eta (Mei et al. 2020, Lemma 5), which is not proved here.
+
+For returns 0 and 1 and one token it is true for every eta. Each hypothesis is needed.
+
+- One token. With two, C falls at a binary tree.
+- Exact gradients. With positive probability, sampled natural gradient with graded returns commits
+  to a worse answer, and then ``C -> 0``.
+- A start. No bound is uniform over starts, as C grows per step at most by the factor ``e^eta``.
 """
 
 from fractions import Fraction
@@ -109,7 +114,7 @@ def _above_mean(i: vf.Cases) -> ar.Reals:
 
 
 def _parts(i: vf.Cases) -> ar.Reals:
-    """C' - C, p' - p, and m C - p."""
+    """``C' - C``, ``p' - p`` and ``m C - p``."""
     step = _own_step(i)
     return np.stack([growth(i, step), mass_rise(i.logits, i.reward, step), _above_mean(i)], axis=-1)
 
@@ -129,7 +134,9 @@ def _whole_runs(i: Any) -> tuple[vf.Term, ...]:
 
 
 def _every_right_growth(i: vf.Cases) -> ar.Reals:
-    """The least of E[e^{d_a} - e^d] over right answers a: has the sign of pi'_a - pi_a."""
+    """The least of ``E[e^{d_a} - e^d]`` over right answers a, which has the sign of
+    ``pi'_a - pi_a``.
+    """
     policy, step = ar.softmax(i.logits), _own_step(i)
     moved = np.expm1(step)
     return ar.smallest(moved - ar.mean(policy, moved)[..., None], is_right(i.reward))
@@ -139,7 +146,9 @@ def _every_right_growth(i: vf.Cases) -> ar.Reals:
 
 
 def _lowest(delta: Fraction, steps: int) -> ar.Ball:
-    """The least C over a run from pi = (1, 2, 5)/8, R = (1, 1 - delta, 0), eta = 4, divided by C_0."""
+    """The least C, divided by C_0, over a run from ``(1, 2, 5)/8`` with ``R = (1, 1 - delta, 0)``,
+    ``eta = 4``.
+    """
     from flint import arb
 
     logits = np.array([[arb(w).log() for w in (1, 2, 5)]], dtype=object)

@@ -1,22 +1,26 @@
-r"""AEnt, Section 4.1: clamping the entropy reduces the bias that it brings.
+"""AEnt, Section 4.1: clamping the entropy reduces the bias that it brings.
 
-One state, n tokens, m right ones (reward 1, else 0). An entropy bonus on k tokens of which m' are right
-has the optimum softmax(r/lambda) on them, which gives away
+The setting is one state with n tokens, m of them right (reward 1, else 0). An entropy bonus of
+weight lambda on k tokens, m' of them right, has the optimum ``softmax(r/lambda)`` on these k. Of
+the value 1, this optimum gives away
 
     B(k, m') = (k - m') / (m' e^{1/lambda} + k - m')            (1 if m' = 0)
 
-of the value 1; Lemma 5 bounds it by lambda log(k/m'). Section 1 says without a condition that the
-clamped entropy "enjoys decreased bias". Read: with the k likeliest tokens kept, B(k, m') <= B(n, m).
-False: the cut may take right tokens. Section 4.1 names the condition itself ("a smaller response space
-with denser optimality generally leads to reduced bias"), and it is the exact rule; but nothing makes
-the top set denser:
+Lemma 5 bounds it by ``lambda log(k/m')``. Section 1 says without a condition that the clamped
+entropy "enjoys decreased bias". It is read for the k likeliest tokens kept, as
+``B(k, m') <= B(n, m)``.
 
-    B(k, m') <= B(n, m)  exactly when  m'/k >= m/n,
+This is false, since the cut may take right tokens. Section 4.1 names the condition itself ("a
+smaller response space with denser optimality generally leads to reduced bias"). That condition is
+the exact rule, but nothing makes the top set denser.
 
-and so does the bound. It holds whenever all right tokens are kept; it need not if only some are.
+    B(k, m') <= B(n, m)  exactly when  m'/k >= m/n
 
-The reading is that of a policy restricted to the kept set (a frozen set). For AEnt's own objective,
-whose kept set moves with the policy, the optimum is never more biased: `extension.clamped-optimum`.
+The bound of Lemma 5 falls exactly then, too. The condition holds whenever all right tokens are
+kept. If only some are kept, it may fail.
+
+The reading restricts the policy to a frozen kept set. In AEnt's own objective the kept set moves
+with the policy, and its optimum is never more biased (`extension.clamped-optimum`).
 """
 
 from fractions import Fraction

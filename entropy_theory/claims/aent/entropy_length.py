@@ -1,17 +1,16 @@
-r"""AEnt, Section 5.3: "a positive correlation between entropy and response length in this case".
+"""AEnt, Section 5.3: "a positive correlation between entropy and response length in this case".
 
-"In this case" is an observation on a training run. Read as a rule for sampling: of two temperatures the
-higher one, which has the larger entropy at every state (`aepo.lemma-4.1`), also has the larger expected
-length. False: where stopping is the unlikely token, a higher temperature makes it likelier, and
-responses get shorter.
+"In this case" is an observation on a training run. It is read as a rule for sampling. Of two
+temperatures the higher one has the larger entropy at every state (`aepo.lemma-4.1`), so it should
+have the larger expected length too. This is false. Where stopping is the unlikely token, a higher
+temperature makes it likelier, and responses get shorter.
 
-True with a hypothesis (exact): if the token that ends the response is at least as likely as the other
-at every state. So it is one more correlation that depends on the policy: entropy that comes from
-undecided stopping lengthens responses that would have stopped, and shortens those that would have gone
-on.
+It is true (exactly) if at every state the token that ends the response is at least as likely as the
+other token. So this correlation depends on the policy. Entropy that comes from undecided stopping
+lengthens responses that would have stopped. It shortens responses that would have gone on.
 
-Two tokens, of which one ends the response: with more, a higher temperature also moves probability
-between continuations of different lengths.
+There are two tokens, and one of them ends the response. With more tokens, a higher temperature also
+moves probability between continuations of different lengths.
 """
 
 from entropy_theory import verification as vf

@@ -1,28 +1,37 @@
-r"""AEnt, after Proposition 2: regularization improves the bound's "dependence on eps" to eps^2.
+"""AEnt, after Proposition 2: regularization improves the bound's "dependence on eps" to eps^2.
 
-For one prompt, and in terms of the norm eps of the respective gradient,
+For one prompt, let eps be the norm of the gradient that each proposition is about. The two bounds
+on the gap are
 
-    B1(eps) = sqrt(h) eps / C                               (Proposition 1 (II)),
-    B2(eps) = eps^2 / (2 lambda C_lambda) + lambda L,  L = h log|A| - log|A*|   (Proposition 2).
+    B1(eps) = sqrt(h) eps / C                           Proposition 1 (II)
+    B2(eps) = eps^2 / (2 lambda C_lambda) + lambda L    Proposition 2
+    L = h log|A| - log|A*|
 
-The text says that the dependence on eps improves, which is so, and that the bias is the price: it does
-not claim what is judged here, that something is left once the price is paid. Read as B2(eps) <= B1(eps),
-that the whole bound improves: false. As eps -> 0, B1 -> 0
-and B2 -> lambda L > 0. With c = sqrt(h)/C, k = 1/(2 lambda C_lambda) the exact crossover is
+The text says that the dependence on eps improves, which is so, and that the bias lambda L is the
+price. It does not claim that anything is left once the price is paid, and that is what we judge. It
+is read as ``B2(eps) <= B1(eps)``, so that the whole bound improves.
 
-    B2 <= B1   iff   (2 k eps - c)^2 <= c^2 - 4 k lambda L,
+This is false. As ``eps -> 0``, B1 tends to 0 and B2 to ``lambda L > 0``. With ``c = sqrt(h)/C`` and
+``k = 1/(2 lambda C_lambda)`` the exact crossover is
 
-an interval of eps that is empty unless h C_lambda >= 2 L C^2 (lambda enters through P* only). So:
+    B2 <= B1   iff   (2 k eps - c)^2 <= c^2 - 4 k lambda L.
 
-  * one token, at most half of the answers right: B2 > B1 for every policy, every eps and every lambda;
-  * one right response of any length: wherever B2 says anything (B2 < 1, the largest gap), B1 says
-    more. What holds instead: B2 >= min(1, B1).
+This is an interval of eps. It is empty unless ``h C_lambda >= 2 L C^2``, where lambda enters
+through P* only.
 
-An improvement is possible where right answers are dense: two of three, pi uniform, lambda = 1/2 and
-eps = 1/6 give B2 = 0.453 < B1 = 0.5. (Without the bias, B2 is the smaller one for eps up to c/k =
-2 lambda C_lambda sqrt(h)/C. The constants C and C_lambda are the largest that the printed proofs allow;
-a smaller C_lambda only makes B2 worse. With the 4 lambda of `extension.soft-suboptimality` for 2 lambda
-the first bullet fails: one token of two, one right, pi uniform, the best lambda: B2 = 1.67 eps < 2 eps.)
+- With one token and at most half of the answers right, ``B2 > B1`` for every policy, eps and
+  lambda.
+- With one right response of any length, B1 is smaller wherever B2 is below the largest gap, 1. What
+  holds instead is ``B2 >= min(1, B1)``.
+
+An improvement is possible where right answers are dense. With two right answers of three, pi
+uniform, ``lambda = 1/2`` and ``eps = 1/6``, B2 is 0.453 and B1 is 0.5. Without the bias, B2 is the
+smaller one for eps up to ``c/k = 2 lambda C_lambda sqrt(h)/C``.
+
+The constants C and C_lambda are the largest that the printed proofs allow, and a smaller C_lambda
+only makes B2 worse. With the 4 lambda of `extension.soft-suboptimality` for 2 lambda the first
+bullet fails. There, with one of two tokens right, pi uniform and the best lambda, B2 is 1.67 eps
+and B1 is 2 eps.
 """
 
 import dataclasses
@@ -77,7 +86,9 @@ def square_coefficient(logits: ar.Reals, reward: ar.Reals, coefficient: ar.Reals
 
 
 def _bounds(i: vf.Cases) -> tuple[vf.Term, ...]:
-    """B2 >= min(1, B1), and B2 <= B1 exactly where (2 k eps - c)^2 <= c^2 - 4 k lambda L."""
+    """``B2 >= min(1, B1)``, and ``B2 <= B1`` exactly where
+    ``(2 k eps - c)^2 <= c^2 - 4 k lambda L``.
+    """
     reward = returns(i.correct, i.logits)
     bias = entropy_bias(i.logits, reward, i.coefficient)
     c = linear_coefficient(i.logits, reward)

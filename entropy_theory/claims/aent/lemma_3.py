@@ -1,13 +1,14 @@
-r"""AEnt, Lemma 3: the gradient of the entropy-regularized value.
+"""AEnt, Lemma 3: the gradient of the entropy-regularized value.
 
-With |D| prompts drawn uniformly, d_q(s) the probability of passing through s given prompt q, and
-A_lambda(s, a) = Q_lambda(s, a) - lambda log pi(a|s) - V_lambda(s),
+The |D| prompts are drawn uniformly, and d_q(s) is the probability of passing through s given the
+prompt q. With the regularized advantage A_lambda the lemma is
 
-    dV_lambda(D)/dtheta(s, a) = (1/|D|) d_q(s) pi(a|s) A_lambda(s, a).                           (A.16)
+    dV_lambda(D)/dtheta(s, a) = (1/|D|) d_q(s) pi(a|s) A_lambda(s, a)                  (A.16)
+    A_lambda(s, a) = Q_lambda(s, a) - lambda log pi(a|s) - V_lambda(s)
 
-Exact. It is reconstructed with -lambda log pi inside A_lambda (as in Mei et al.): without it, that is
-with A = Q_lambda - V_lambda, the formula is wrong, and each state's advantages do not even average to
-zero. The printed formula sums over time steps; on a tree a state has one time.
+It is exact. We reconstructed it with ``-lambda log pi`` inside A_lambda, as in Mei et al. With
+``A = Q_lambda - V_lambda`` the formula is wrong, and each state's advantages do not even average to
+zero. The printed formula sums over time steps. On a tree each state has one time.
 """
 
 import numpy as np

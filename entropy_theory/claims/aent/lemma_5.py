@@ -1,17 +1,25 @@
-r"""AEnt, Lemma 5: the bias that an entropy bonus brings.
+"""AEnt, Lemma 5: the bias that an entropy bonus brings.
 
-For a prompt q, m = |A*_h(q)| optimal responses among |A|^h, lambda > 0 and any policy pi,
+For a prompt q, ``m = |A*_h(q)|`` of the ``|A|^h`` responses are optimal. The policy pi*_lambda
+maximizes V_lambda. For every ``lambda > 0`` and policy pi,
 
-    V*(q) - V^pi(q) <= V_lambda^{pi*_lambda}(q) - V_lambda^pi(q) + lambda log(|A|^h / m),
+    V*(q) - V^pi(q) <= V_lambda^{pi*_lambda}(q) - V_lambda^pi(q) + lambda log(|A|^h / m).
 
-with pi*_lambda the maximizer of V_lambda; pi = pi*_lambda gives the plain bias bound
-V* - V^{pi*_lambda} <= lambda (h log|A| - log m). Exact. The display (A.32) is not readable; the form
-with two policies is the one that Proposition 2 needs, the plain one follows.
+It is exact. At ``pi = pi*_lambda`` it gives the plain bias bound
 
-Proof: V*_lambda = lambda log sum_y e^{R(y)/lambda} >= V* + lambda log m, and V_lambda^pi - V^pi =
-lambda H(pi) <= lambda h log|A|. The bound cannot be improved by a constant factor: with k = (|A|^h -
-m)/m wrong responses to a right one and 0/1 returns the bias is exactly k/(e^{1/lambda} + k), and with
-lambda = 1/(c log k), c < 1 and c -> 1, k -> inf its ratio to the bound tends to 1.
+    V* - V^{pi*_lambda} <= lambda (h log|A| - log m).
+
+The display (A.32) is not readable. Proposition 2 needs the form with two policies, and the plain
+form follows from it.
+
+Two facts prove it.
+
+    V*_lambda = lambda log sum_y e^{R(y)/lambda} >= V* + lambda log m
+    V_lambda^pi - V^pi = lambda H(pi) <= lambda h log|A|
+
+No constant factor improves the bound. With 0/1 returns and ``k = (|A|^h - m)/m`` wrong responses
+per right response, the bias is exactly ``k/(e^{1/lambda} + k)``. Take ``lambda = 1/(c log k)`` with
+``c < 1``. As c tends to 1 and k to infinity, the ratio of the bias to the bound tends to 1.
 """
 
 import numpy as np

@@ -1,14 +1,15 @@
-r"""AEnt, after Proposition 2: it "provides a more accurate bound for the entropy bias".
+"""AEnt, after Proposition 2: it "provides a more accurate bound for the entropy bias".
 
-More accurate than lambda h log|A|, the bound in which the number of right responses does not occur
-(that of the policies' entropies alone). With N = |A|^h responses, m of them right, returns 0 and 1, the
-regularized optimum gives away exactly B = (N - m)/(m e^{1/lambda} + N - m) of the value, and
+It is read as more accurate than ``lambda h log|A|``. This is the bound from the policies' entropies
+alone, and the number of right responses does not occur in it. Let m of the ``N = |A|^h`` responses
+be right, with returns 0 and 1. Of the value, the regularized optimum gives away exactly
+``B = (N - m)/(m e^{1/lambda} + N - m)``, and
 
-    B  <=  lambda log(N/m)  <=  lambda log N,
+    B  <=  lambda log(N/m)  <=  lambda log N.
 
-where the second inequality is strict for m > 1. So the bound is a bound, and the better one. How far it
-is from B itself is the experiment of Lemma 5: the ratio tends to 1 along a sequence, and is far from it
-for large lambda (B <= 1, while the bound grows without end).
+The second inequality is strict for ``m > 1``. So Proposition 2 has a valid bound, and the better
+one. The experiment of Lemma 5 shows how far it is from B. The ratio tends to 1 along a sequence.
+For large lambda it is far from 1, since ``B <= 1`` while the bound grows without end.
 """
 
 from fractions import Fraction

@@ -1,21 +1,26 @@
-r"""AEnt, Proposition 1 (I): policy entropy is an upper bound of the policy gradient.
+"""AEnt, Proposition 1 (I): policy entropy is an upper bound of the policy gradient.
 
-For every tabular softmax policy on token trees, with the expected return V and the response entropy H
-averaged over the data set (any norm; the l1 norm is the largest):
+It is for every tabular softmax policy on token trees. V is the expected return and H the response
+entropy, both averaged over the data set. In any norm (the l1 norm is the largest),
 
     ||grad V(D)|| <= 2 H(pi).
 
-True, with half the constant in every norm, if the return of a response (the sum of its rewards) lies in
-[0, 1]: per state H(s) >= sum_a pi_a (1 - pi_a), and the gradient's entry d(s) pi_a (Q_a - V) is at
-most d(s) pi_a (1 - pi_a). The printed proof goes by the softmax Jacobian, whose absolute entries sum
-to 2 sum_a pi_a (1 - pi_a). Its displays are reconstructed from the text between them.
+It is true, with half the constant in every norm, if the return of a response (the sum of its
+rewards) lies in [0, 1]. At each state ``H(s) >= sum_a pi_a (1 - pi_a)``. There the gradient's entry
+``d(s) pi_a (Q_a - V)`` is at most ``d(s) pi_a (1 - pi_a)`` in size. The printed proof goes by the
+softmax Jacobian, whose absolute entries sum to ``2 sum_a pi_a (1 - pi_a)``. Its displays are
+reconstructed from the text between them.
 
-Four hypotheses are part of it; mutants and an experiment show each is needed: returns in [0, 1] (not
-each reward: else times the length), H the sum of the token entropies and not their mean, logits as
-parameters (features of norm G multiply the gradient by up to G), the plain gradient (GRPO's division
-by the standard deviation of a group of G answers: the constant grows with G). The best constants are
-in ``extension.gradient-entropy-l1``, ``-l2``, ``-linf``. The converse fails: where every response is
-right, the gradient is 0 and H may be log n.
+Mutants and an experiment show that each of four hypotheses is needed.
+
+- The returns are in [0, 1]. If only each reward is, the length multiplies the bound.
+- H is the sum of the token entropies, not their mean.
+- The parameters are the logits. Features of norm G multiply the gradient by up to G.
+- The gradient is the plain one. GRPO divides by the standard deviation of a group of G answers, and
+  then the constant grows with G.
+
+The best constants are in ``extension.gradient-entropy-l1``, ``-l2`` and ``-linf``. The converse
+fails. Where every response is right, the gradient is 0 and H may be log n.
 """
 
 import math

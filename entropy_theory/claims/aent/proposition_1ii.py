@@ -1,18 +1,19 @@
-r"""AEnt, Proposition 1 (II): an almost stationary policy is almost optimal where C(q) is not small.
+"""AEnt, Proposition 1 (II): an almost stationary policy is almost optimal where C(q) is not small.
 
-For a tabular softmax policy on token trees, h tokens a response, data set D, and any returns:
+It is for a tabular softmax policy on token trees, with h tokens per response, a data set D and any
+returns. C(q) is the probability of the likeliest right response.
 
-    ||grad V(D)||_2 <= eps   implies   V*(q) - V(q) <= |D| sqrt(h) eps / C(q),
+    ||grad V(D)||_2 <= eps   implies   V*(q) - V(q) <= |D| sqrt(h) eps / C(q)
 
-C(q) the probability of the likeliest right response. True. Its advantages A_t telescope to the gap,
-the gradient has the entries g_t = P_t A_t / |D| with P_t >= C(q), and Cauchy-Schwarz over h tokens
-gives sqrt(h). Advantages along a right response can be negative, so absolute values are needed.
+It is true. Along this response the advantages A_t sum to the gap. The gradient has the entries
+``g_t = P_t A_t / |D|`` with ``P_t >= C(q)``, and Cauchy-Schwarz over h tokens gives sqrt(h).
+Advantages along a right response can be negative, so the proof needs absolute values.
 
-The text at hand lacks the displays, and does not show whether the paper keeps |D| and sqrt(h) in C(q).
-Both are needed. Without sqrt(h) it fails for two tokens and h = 3, with weights (4, 1), (4, 1), (5, 1)
-along the one right response, and for three tokens and h = 2, with (6, 1, 1) twice; one less anywhere and
-it holds there. For two tokens and h = 2 it is true without, by ``extension.sharpened-stationarity``,
-which has sqrt(h (n - 1)/n).
+The text at hand lacks the displays, and does not show whether the paper keeps |D| and sqrt(h) in
+C(q). Both are needed. Two examples fail without sqrt(h), and hold if any weight is one less. The
+first has two tokens, ``h = 3``, and weights 4:1, 4:1 and 5:1 along the one right response. The
+second has three tokens, ``h = 2``, and weights 6:1:1 twice. For two tokens and ``h = 2`` it is true
+without sqrt(h), by ``extension.sharpened-stationarity``, which has ``sqrt(h (n - 1)/n)``.
 """
 
 from entropy_theory import verification as vf

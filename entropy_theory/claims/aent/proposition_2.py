@@ -1,20 +1,26 @@
-r"""AEnt, Proposition 2: an almost stationary regularized policy is almost optimal, up to a bias.
+"""AEnt, Proposition 2: an almost stationary regularized policy is almost optimal, up to a bias.
 
-For a tabular softmax policy on token trees, h tokens a response, data set D, lambda > 0, any returns:
+It is for a tabular softmax policy on token trees, with h tokens per response, a data set D,
+``lambda > 0`` and any returns.
 
     ||grad V_lambda(D)||_2 <= eps  implies
-    V*(q) - V(q) <= eps^2 / (2 lambda C_lambda(q)) + lambda h log(|A| / |A*(q)|^{1/h}).
+    V*(q) - V(q) <= eps^2 / (2 lambda C_lambda(q)) + lambda h log(|A| / |A*(q)|^{1/h})
 
-True with C_lambda(q) = (1/|D|^2) min_s P(s)^2 min_a pi(a|s)^2 / P*(s) of Lemma 6, and so with the
-smaller constants there; the paper's is not readable, and any can be put in. It is Lemma 5 plus Lemma 6,
-and true with 4 lambda for 2 lambda (``extension.soft-suboptimality``).
+It is Lemma 5 plus Lemma 6. It is true with the largest constant of Lemma 6,
 
-What it is worth: the bias is asymptotically best possible (Lemma 5's experiment). But C_lambda is at most
-the square of the least likely first token, and of random small policies with one right response of two
-tokens or more most have a bound above the largest possible gap, 1, at each of 25 lambda from 0.01 to 10
-(the experiment). With 151,936 tokens and 1,000 of them a response, the bias alone exceeds 1 for
-lambda >= 8.4e-5, whatever eps. (These lambda multiply a sum of token entropies. AEnt's code takes their
-mean, so its 0.002 is 2e-6 here.)
+    C_lambda(q) = (1/|D|^2) min_s P(s)^2 min_a pi(a|s)^2 / P*(s),
+
+and so with the smaller constants there. The paper's constant is not readable, and any can be put
+in. It is also true with 4 lambda for 2 lambda (``extension.soft-suboptimality``).
+
+The bias is asymptotically the best possible (see the experiment of Lemma 5). But C_lambda is at
+most the square of the probability of the least likely first token. The experiment draws random
+small policies with one right response of two tokens or more. Most of them have a bound above the
+largest possible gap, 1, at each of 25 lambda from 0.01 to 10.
+
+With 151,936 tokens and 1,000 of them per response, the bias alone exceeds 1 for
+``lambda >= 8.4e-5``, whatever eps. These lambda multiply a sum of token entropies. AEnt's code
+takes their mean, so its 0.002 is 2e-6 here.
 """
 
 import numpy as np
@@ -33,7 +39,9 @@ from entropy_theory.verification import arithmetic as ar
 def room(
     i: vf.Cases, constant: Constant = by_state, bias_share: int = 1, power: int = 2, factor: int = 2,
 ) -> ar.Reals:
-    """eps^power - factor lambda C_lambda (gap - bias) for each prompt; eps is the norm itself."""
+    """``eps^power - factor lambda C_lambda (gap - bias)`` for each prompt, with eps the norm
+    itself.
+    """
     bias = bias_share * entropy_bias(i.logits, i.reward, i.coefficient)
     excess = gap(i.logits, i.reward) - bias
     square = square_of_soft_gradient(i.logits, i.reward, i.coefficient)[..., None]

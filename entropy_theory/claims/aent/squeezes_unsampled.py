@@ -1,20 +1,23 @@
-r"""AEnt, Section 4.1: policy gradient squeezes what it does not sample.
+"""AEnt, Section 4.1: policy gradient squeezes what it does not sample.
 
-"Policy optimization ... tends to reinforce the high-probability locally optimal tokens, while squeezing
-down the low-probability optimal ones that are less likely to be sampled." The paper speaks of a sample
-of high probability, and for the likeliest one it is right; the rule without that is what is judged.
-Read: one state, one sampled token k with positive weight w; the step dz = c (e_k - pi), c = eta w > 0
-of any size, lowers the probability of every other token, an unsampled optimal one among them.
+"Policy optimization ... tends to reinforce the high-probability locally optimal tokens, while
+squeezing down the low-probability optimal ones that are less likely to be sampled."
 
-False: the step pushes each logit down by c pi_b, the likely tokens most, so that a rare token can gain
-when another rare token is reinforced. Exact rule: with g = sum_b pi_b^2, the first-order rate is
+The paper speaks of a sample of high probability, and for the likeliest token it is right. We judge
+the rule without this restriction. It is read at one state, with one sampled token k of positive
+weight w. The step is ``dz = c (e_k - pi)`` with ``c = eta w > 0`` of any size. The statement is
+that it lowers the probability of every other token, an unsampled optimal token among them.
 
-    d log pi_a / dc = g - pi_k - pi_a          (a not k),
+This is false. The step pushes each logit down by ``c pi_b``, the likely tokens most. So a rare
+token can gain when another rare token is reinforced. With ``g = sum_b pi_b^2``, the exact
+first-order rate is
 
-and if pi_k + pi_a >= g, token a falls at every finite c. Reinforcing the likeliest token always
-squeezes all others, since max pi >= g.
+    d log pi_a / dc = g - pi_k - pi_a          for a other than k.
 
-A whole group with a baseline does something else: ``extension.group-baseline``.
+If ``pi_k + pi_a >= g``, token a falls at every finite c. Reinforcing the likeliest token always
+squeezes all others, since ``max pi >= g``.
+
+A whole group with a baseline acts otherwise (``extension.group-baseline``).
 """
 
 from fractions import Fraction

@@ -1,10 +1,11 @@
-"""What AEnt's Propositions 1 (II) and 2 share: suboptimality against the norm of a gradient.
+"""Suboptimality against the norm of a gradient, shared by AEnt's Propositions 1 (II) and 2.
 
-Per prompt q: gap(q) = V*(q) - V(q), the set A* of right responses (those of the largest return) and
-C(q) = the largest pi(y|q) over y in A*. The text at hand does not show the paper's own constants: this
-C(q), like C_lambda of Lemma 6, is the one that its argument gives. It is an argument of the bounds, so
-that another can be put in; a smaller one only weakens a bound. Shapes: logits [batch, prompts, states,
-tokens], rewards [batch, prompts, responses].
+For a prompt q the gap is ``V*(q) - V(q)``. A* holds the right responses, which have the largest
+return. C(q) is the largest ``pi(y|q)`` over y in A*. The text at hand does not show the paper's own
+constants. This C(q), like C_lambda of Lemma 6, is the constant that its argument gives. The bounds
+take it as an argument, so that another can be put in, and a smaller one only weakens a bound.
+
+Shapes: logits [batch, prompts, states, tokens], rewards [batch, prompts, responses].
 """
 
 from collections.abc import Callable

@@ -1,10 +1,11 @@
-r"""AEnt, Table 1: AEnt against the base model, GRPO and EntReg on six benchmarks in two settings.
+"""AEnt, Table 1: AEnt against the base model, GRPO and EntReg on six benchmarks in two settings.
 
-"AEnt outperforms the baselines on average, and on 5 out of the 6 benchmarks across the two different
-experimental settings." The table prints no averages. Both halves hold: AEnt's mean is higher than each
-baseline's in each setting, by more than rounding can hide; and in each setting it is strictly ahead of
-all baselines on five benchmarks. They are not the same five: MATH-500 is lost in (a), Minerva tied in
-(b), so on four benchmarks it is strictly ahead in both.
+"AEnt outperforms the baselines on average, and on 5 out of the 6 benchmarks across the two
+different experimental settings." The table prints no averages. Both halves of the sentence hold.
+AEnt's mean is higher than each baseline's in each setting, by more than rounding can hide. In each
+setting it is strictly ahead of all baselines on five benchmarks. The five differ: it loses on
+MATH-500 in (a) and ties on Minerva in (b). So on four benchmarks it is strictly ahead in both
+settings.
 """
 
 import functools

@@ -1,16 +1,18 @@
-r"""What AEnt's statements share: the entropy-regularized token MDP on a complete tree.
+"""The entropy-regularized token MDP on a complete tree, shared by AEnt's statements.
 
-A response y is h tokens, transitions append a token (deterministic), the policy is tabular softmax.
-With the return R(y) of a response (rewards on the way only shift values along a path),
+A response y has h tokens, and each transition appends a token. The policy is tabular softmax. A
+response has the return R(y), since rewards on the way only shift values along a path. The
+probability of visiting a state s is d(s).
 
-    V_lambda = E[R] + lambda H,   H = -E log pi(y) = sum over states d(s) H(pi(.|s)),
-    A_lambda(s, a) = Q_lambda(s, a) - lambda log pi(a|s) - V_lambda(s),
-    dV_lambda/dtheta(s, a) = d(s) pi(a|s) A_lambda(s, a),
-    max over policies of V_lambda = lambda log sum_y e^{R(y)/lambda} (backward log-sum-exp).
+    V_lambda = E[R] + lambda H,   H = -E log pi(y) = sum over states d(s) H(pi(.|s))
+    A_lambda(s, a) = Q_lambda(s, a) - lambda log pi(a|s) - V_lambda(s)
+    dV_lambda/dtheta(s, a) = d(s) pi(a|s) A_lambda(s, a)
+    max over policies of V_lambda = lambda log sum_y e^{R(y)/lambda}    (backward log-sum-exp)
 
-Everything is written for floats and balls alike; a leading axis is a batch, a second one prompts.
-Proofs for every depth are inductions over the levels: the step from the children of a state to the
-state itself is machine-checked, with the children's quantities as functions W, Y of the token.
+Everything is written for floats and balls alike. The first axis is a batch, the second one prompts.
+Proofs for every depth are inductions over the levels. Their machine-checked step goes from the
+children of a state to the state itself. In it, the children's quantities are functions W and Y of
+the token.
 """
 
 import dataclasses
