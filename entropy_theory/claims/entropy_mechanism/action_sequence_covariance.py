@@ -1,18 +1,22 @@
-r"""Entropy Mechanism, "Empirical verification": is the covariance of actions that of whole responses?
+"""Entropy Mechanism, "Empirical verification": is the covariance of actions that of responses?
 
-The slide equates, under on-policy PG, Cov_{a ~ pi(.|s)}(log pi(a|s), pi(a|s) A(s, a)) with
-Cov_{y ~ pi(.|x)}(log pi(y|x), pi(y|x) A(y, x)). Read for responses of several tokens, the left side is
-added up over the states that a response visits, sum_s d(s) Cov_s.
+The slide equates, under on-policy PG, two covariances. Over actions it has
+``Cov_{a ~ pi(.|s)}(log pi(a|s), pi(a|s) A(s, a))``. Over responses it has
+``Cov_{y ~ pi(.|x)}(log pi(y|x), pi(y|x) A(y, x))``. For responses of several tokens, the first is
+read as the sum over the states that a response visits, ``sum_s d(s) Cov_s``, with d(s) the
+probability of visiting s.
 
-For one token both sides are the same expression. From two tokens on they differ, and no normalization
-by length helps: on the tree with weights 1:1, then 1:1 or 1:2, and reward 1 iff the first token is the
-second one, *every* covariance of actions is zero, and that of responses is not.
+For one token both sides are the same expression. From two tokens on they differ, and no
+normalization by length helps. Take the tree with weights 1:1, then 1:1 or 1:2, with reward 1 if the
+first token is the second of the two, else 0. There *every* covariance of actions is zero, and that
+of responses is not.
 
-What is equal, for every direction x of the token logits (u = x - E x, H(sa) the entropy to come):
+An equality holds for every direction x of the token logits. With ``u = x - E x`` and H(sa) the
+entropy still to come after token a,
 
-    sum_s d(s) Cov_s(log pi(a|s) - H(sa), x) = Cov_y(log pi(y), sum_t u_t),
+    sum_s d(s) Cov_s(log pi(a|s) - H(sa), x) = Cov_y(log pi(y), sum_t u_t).
 
-with x = d(s) pi(a|s) A(s, a) for the policy gradient. Both sides are minus the rate of entropy.
+The policy gradient has ``x = d(s) pi(a|s) A(s, a)``. Both sides are minus the rate of entropy.
 """
 
 from entropy_theory import verification as vf

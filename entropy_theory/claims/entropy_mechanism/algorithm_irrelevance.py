@@ -1,14 +1,16 @@
-r"""Entropy Mechanism: the coefficients of the R-H law are algorithm-irrelevant.
+"""Entropy Mechanism: the coefficients of the R-H law are algorithm-irrelevant.
 
-Read without the law: from the same start, two algorithms that have reached the same performance have the
-same entropy, here one exact policy-gradient step and the natural policy gradient. With 0/1 rewards the
-latter adds t to the right logits, which multiplies the odds R/(1 - R) by e^t and changes neither
-conditional distribution, so the t that meets a given performance is known in closed form. It fails: the
-policy gradient changes the conditional distributions too.
+It is read without the law. From the same start, two algorithms that have reached the same
+performance R have the same entropy. Here these are one exact policy-gradient step and the natural
+policy gradient. With 0/1 rewards the natural one adds t to the right logits. This multiplies the
+odds ``R/(1 - R)`` by e^t and changes neither conditional distribution. So the t that meets a given
+performance is known in closed form. The statement fails, since the policy gradient changes the
+conditional distributions too.
 
-Repaired (exact): from a start with equal logits among the right and among the wrong answers, they have
-the same entropy, because every permutation-equivariant algorithm stays on one curve
-(``extension.symmetric-curve``). Agreement of algorithms from such starts says nothing about learning.
+The repair is exact. From a start with equal logits among the right and among the wrong answers,
+both have the same entropy. Every permutation-equivariant algorithm then stays on one curve
+(``extension.symmetric-curve``). So agreement of algorithms from such starts is not evidence about
+learning.
 """
 
 from fractions import Fraction

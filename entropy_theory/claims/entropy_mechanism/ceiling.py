@@ -1,20 +1,22 @@
-r"""Entropy Mechanism: performance saturates when entropy is used up, at the ceiling R = b - a, H = 0.
+"""Entropy Mechanism: performance saturates when entropy is used up, at the ceiling R = b - a, H =
+0.
 
-Read for one prompt under the exact policy gradient: the law through two early policies announces, at
-H = 0, a ceiling that the run keeps to (no performance above it after two more steps, of eight times the
-size) and that is a performance (at most 1), both within 5 points. It fails in both directions. In
-general the law's slope at H = 0 is -a, while the exact curve of one right answer ends flat,
-dR/de^H -> 0; fitted to the first 15 % of the gain it announces 3.64 for n = 2 and 0.19 for n = 100,000,
-where the truth is 1 for all n. With m > 1 right answers performance 1 is compatible with every entropy
-from 0 to log m.
+It is read for one prompt under the exact policy gradient. The law through two early policies
+announces a ceiling at ``H = 0``. The run should stay below it, judged after two more steps of eight
+times the size. The ceiling should also be a performance (at most 1). Both have a slack of 5 points.
 
-Repaired (exact, tight): zero entropy is a ceiling in this sense only, that each prompt is then all
-right or all wrong,
+It fails in both directions. The law's slope at ``H = 0`` is -a, while the exact curve of one right
+answer ends flat, ``dR/de^H -> 0``. Fitted to the first 15 % of the gain, the law announces 3.64 for
+``n = 2`` and 0.19 for ``n = 100,000``. The truth is 1 for all n. With ``m > 1`` right answers,
+performance 1 is compatible with every entropy from 0 to log m.
+
+The repair is exact and tight. At zero entropy each prompt is either all right or all wrong:
 
     min(R, 1 - R) <= H / (2 log 2).
 
-Averaged over prompts, performance at zero entropy is the share of prompts that have settled on a right
-answer: any number from 0 to 1, which an early stretch of the curve does not contain.
+Averaged over prompts, performance at zero entropy is the share of prompts that have settled on a
+right answer. It can be any number from 0 to 1, and an early stretch of the curve does not contain
+it.
 """
 
 from dataclasses import dataclass
@@ -59,7 +61,9 @@ def _stretch(i: vf.Cases) -> _Stretch:
 
 
 def _misses(i: vf.Cases) -> ar.Reals:
-    """(x0 - x1)(c + 1/20 - R later) and (x0 - x1)(1 + 1/20 - c), c the ceiling through two points."""
+    """``(x0 - x1)(c + 1/20 - R later)`` and ``(x0 - x1)(1 + 1/20 - c)``, with c the announced
+    ceiling.
+    """
     s = _stretch(i)
     fall = s.x0 - s.x1
     ceiling = s.r1 * fall + (s.r1 - s.r0) * (s.x1 - 1)  # times the fall

@@ -1,23 +1,27 @@
-r"""Entropy Mechanism, Clip-Cov: zeroing the gradient of high-covariance tokens raises entropy.
+"""Entropy Mechanism, Clip-Cov: zeroing the gradient of high-covariance tokens raises entropy.
 
-One state, every action listed, base rule vanilla policy gradient with A = r - E r. Clip-Cov zeroes the
-score of actions with K_a = (log pi_a - mean)(A_a - mean A) in [omega_low, omega_high] (at random, up to
-a quota; what each of them adds is the same whether or not others are chosen). To first order the
-entropy change moves, relative to the base rule, by
+The setting is one state with every action listed. The base rule is the vanilla policy gradient with
+``A = r - E r``. Each action has the covariance term ``K_a = (log pi_a - mean)(A_a - mean A)``.
+Clip-Cov zeroes the score of actions with K_a in [omega_low, omega_high], at random up to a quota.
+The effect of one action does not depend on which others are chosen. Relative to the base rule, the
+first-order entropy change moves by
 
-    + eta sum_{selected} pi_a A_a (c_a - C),       c_a = pi_a (log pi_a + H),
+    + eta sum_{selected} pi_a A_a (c_a - C),       c_a = pi_a (log pi_a + H),   C = E c.
 
-and not by + eta sum pi_a K_a, which is the value for natural policy gradient. So Clip-Cov always raises
-entropy on top of natural gradient, but not on top of the rule that it is used with: a right answer with
-0 < c_a < C has K_a > 0 and raises entropy itself. With the paper's omega = (1, 5): 14 actions of
-weights 12 x 1, 3, 6, that of weight 3 right with reward 3 (the advantage has standard deviation 1.05).
-Repair: it does if no selected action has a positive advantage and c_a <= C; selected actions with a
-negative advantage always qualify.
-That is at one state. In a batch of many the means in K_a are those of the batch, c and C those of the
-state, and a negative advantage is no guarantee either: a token of probability 0.4 that is by far the
-likeliest at its state is below the mean of a confident batch. With a low advantage it is selected,
-although pushing it down raises entropy. The quantity to rank by is A_a (c_a - C).
-It is idle if the band is empty or the quota is 0.
+It does not move by ``+ eta sum pi_a K_a``, which is the value for the natural policy gradient. So
+Clip-Cov always raises entropy on top of the natural gradient. On top of its own base rule it may
+lower entropy. A right answer with ``0 < c_a < C`` has ``K_a > 0`` and raises entropy itself. With
+the paper's ``omega = (1, 5)`` an example is 14 actions of weights 12 x 1, 3, 6. There the action of
+weight 3 is right with reward 3, and the advantage has standard deviation 1.05.
+
+Repair: it raises entropy if no selected action has a positive advantage and ``c_a <= C``. Selected
+actions with a negative advantage always qualify.
+
+This is at one state. In a batch of many states the means in K_a are those of the batch, while c and
+C are those of the state. Then a negative advantage is not a guarantee either. A token of
+probability 0.4 that is by far the likeliest at its state is below the mean of a confident batch.
+With a low advantage it is selected, although pushing it down raises entropy. The quantity to rank
+by is ``A_a (c_a - C)``. Clip-Cov is idle if the band is empty or the quota is 0.
 """
 
 import numpy as np

@@ -1,17 +1,21 @@
-r"""Entropy Mechanism, Theorems 1 and 2 side by side: do the two covariances agree in sign?
+"""Entropy Mechanism, Theorems 1 and 2 side by side: do the two covariances agree in sign?
 
-The slides draw one picture for policy gradient (Cov(log pi, pi A), Theorem 1) and natural policy
-gradient (Cov(log pi, A), Theorem 2), and select tokens by (log pi - mean)(A - mean). Averaged over
-tokens drawn from the policy at one state that product is the covariance of Theorem 2, whatever rule is
-trained. The two can have opposite signs, so it may announce a fall where plain policy gradient raises
-entropy. Smallest examples with one right answer: weights (1, 1, 2, 3), A* = {3}; with three actions
-(1, 4, 5), A* = {2}; with graded rewards (1, 2, 4) suffices.
+The slides draw one picture for two rules. Theorem 1 has ``Cov(log pi, pi A)`` for the policy
+gradient, and Theorem 2 ``Cov(log pi, A)`` for the natural policy gradient. Tokens are selected by
+``(log pi - mean)(A - mean)``. Averaged over tokens drawn from the policy at one state, this product
+is the covariance of Theorem 2, whatever rule is trained.
 
-With one right answer a* they disagree exactly if 0 < c* < C, c* = pi* (log pi* + H): it is likelier
-than e^{-H}, but not by enough. Then natural gradient lowers entropy and plain gradient raises it; the
-reverse cannot happen.
-Repair: they agree, strictly, if the reward is ordered like the policy or in the opposite order. That
-covers two actions, and one right answer that is the likeliest or the least likely.
+The two can have opposite signs. So the product may announce a fall where the plain policy gradient
+raises entropy. The smallest examples with one right answer are weights (1, 1, 2, 3) with
+``A* = {3}``, and for three actions (1, 4, 5) with ``A* = {2}``. With graded rewards (1, 2, 4)
+suffices.
+
+With one right answer a* they disagree exactly if ``0 < c* < C``, where ``c* = pi* (log pi* + H)``.
+Then a* is likelier than e^{-H}, but not by enough, the natural gradient lowers entropy and the
+plain gradient raises it. The reverse cannot happen.
+
+Repair: they agree, strictly, if the reward is ordered like the policy or in the opposite order.
+This covers two actions, and one right answer that is the likeliest or the least likely.
 """
 
 from entropy_theory import verification as vf

@@ -1,16 +1,19 @@
-r"""Entropy Mechanism: "all update steps have positive average covariance", and so entropy falls.
+"""Entropy Mechanism: "all update steps have positive average covariance", and so entropy falls.
 
-The first half of the sentence is an observation on trained language models, not a theorem: at one
-state both covariances are negative for an open set of policies, for every n. If every right answer is
-less likely than e^{-H}, the covariance is negative and the step raises entropy (hard prompts). A
-success probability above 1/2 does not help once there are two right answers, nor does a right answer
-that is strictly the likeliest.
+The first half of the sentence is an observation on trained language models, not a theorem. At one
+state both covariances are negative for an open set of policies, for every n. If every right answer
+is less likely than e^{-H} (a hard prompt), the covariance is negative and the step raises entropy.
+With two right answers, a success probability above 1/2 does not help. A right answer that is
+strictly the likeliest does not help either.
 
-Exact for a binary reward: with c = pi (log pi + H), entropy falls iff E[c|A*] > E[c|wrong] (plain), or
-E[log pi|A*] > E[log pi|wrong] (natural policy gradient).
-Repair, for any reward: both are positive if the reward is ordered like the policy, so in particular
-if one answer is right and it is the likeliest, or if every right answer is at least as likely as every
-wrong one.
+For a binary reward there is an exact rule. With ``c = pi (log pi + H)`` entropy falls
+
+    under the plain policy gradient    exactly if  E[c|A*] > E[c|wrong],
+    under the natural policy gradient  exactly if  E[log pi|A*] > E[log pi|wrong].
+
+Repair, for any reward: both covariances are positive if the reward is ordered like the policy. So
+they are if one answer is right and it is the likeliest. They also are if every right answer is at
+least as likely as every wrong one.
 """
 
 from entropy_theory import verification as vf

@@ -1,17 +1,18 @@
-r"""Entropy Mechanism, abstract: "the covariance between action probability and the change in logits".
+"""Entropy Mechanism, abstract: "the covariance between action probability and the change in
+logits".
 
-Lemma 1 has the covariance with the log-probability, Cov_pi(log pi, dz), and that is what entropy
-follows to first order. The abstract's words are shorter by a "log". Read: they have the same sign under
-the natural policy gradient, dz = eta A (where the change in logits is the advantage, as the abstract
-goes on). They need not. With one right answer a*
+Lemma 1 has the covariance with the log-probability, ``Cov_pi(log pi, dz)``, and entropy follows
+this one to first order. The abstract's words leave out the "log". They are read as a statement that
+both have the same sign under the natural policy gradient, ``dz = eta A``. There the change in
+logits is the advantage, as the abstract goes on. They need not have it. With one right answer a*
 
-    Cov_pi(log pi, A) > 0  iff  pi* > e^{-H},        Cov_pi(pi, A) > 0  iff  pi* > sum_a pi_a^2,
+    Cov_pi(log pi, A) > 0  iff  pi* > e^{-H},        Cov_pi(pi, A) > 0  iff  pi* > sum_a pi_a^2.
 
-and e^{-H} <= sum pi^2 (the entropy of order 2 is at most H): between the two, entropy falls while the
-covariance with the probability is negative.
+Here ``e^{-H} <= sum pi^2``, since the entropy of order 2 is at most H. Between the two, entropy
+falls while the covariance with the probability is negative.
 
-True with a hypothesis (exact, any number of actions): if the reward is ordered like the policy, or in
-the opposite order, both have one sign, by Chebyshev's sum inequality.
+It is true (exactly, for any number of actions) if the reward is ordered like the policy, or in the
+opposite order. Then both have one sign, by Chebyshev's sum inequality.
 """
 
 from entropy_theory import verification as vf

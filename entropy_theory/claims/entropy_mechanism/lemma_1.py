@@ -1,20 +1,21 @@
-r"""Entropy Mechanism, Lemma 1: the entropy change is minus a covariance of log pi and the logit change.
+"""Entropy Mechanism, Lemma 1: the entropy change is minus a covariance of log pi and the logit
+change.
 
 The lemma is a chain of two approximations, for tabular logits z_{s,a}:
 
     H(pi') - H(pi)  ~  E_{s ~ d_pi}[H(pi'|s) - H(pi|s)]  ~  E_{s ~ d_pi}[-Cov_{a ~ pi}(log pi, dz)].
 
-The second one, at each state, is a first order with |remainder| <= (1/4)(1 + log n) ||dz||^2.
+The second one, at each state, is a first order with ``|remainder| <= (1/4)(1 + log n) ||dz||^2``.
 
-The first one holds for one token only. From two tokens on it drops how the update changes which states
-are visited, and that is a term of the same, first order. With H(sa) the entropy still to come after
-token a at s (entropy-to-go), the correct rate is
+The first one holds for one token only. From two tokens on it leaves out how the update changes
+which states are visited, a term of first order too. With d(s) the probability of visiting s and
+H(sa) the entropy still to come after token a at s, the correct rate is
 
-    dH(pi) = sum_s d(s) {-Cov_s(log pi, dz) + Cov_s(H(sa), dz)},
+    dH(pi) = sum_s d(s) {-Cov_s(log pi, dz) + Cov_s(H(sa), dz)}.
 
-d(s) the probability of visiting s. (Divide both sides by the length of the response for the entropy
-per token that the paper plots.) The printed rate can be zero where entropy falls, and can have the
-wrong sign. The remainder of the correct one is extension.response-entropy-expansion.
+Divide both sides by the length of the response for the entropy per token that the paper plots. The
+printed rate can be zero where entropy falls, and can have the wrong sign. The remainder of the
+correct rate is in `extension.response-entropy-expansion`.
 """
 
 import numpy as np
@@ -39,7 +40,7 @@ def _first_order(i: vf.Cases) -> ar.Reals:
 
 
 def _room(i: vf.Cases, first_order: ar.Reals | None = None) -> ar.Reals:
-    """bound - |H(z + dz) - H(z) - first order|."""
+    """``bound - |H(z + dz) - H(z) - first order|``."""
     rate = _first_order(i) if first_order is None else first_order
     return remainder_bound(i.step) - np.abs(ar.entropy_change(i.logits, i.step) - rate)
 

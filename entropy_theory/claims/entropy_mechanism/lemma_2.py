@@ -1,12 +1,13 @@
-r"""Entropy Mechanism, Lemma 2: the derivative of a log-probability by a logit.
+"""Entropy Mechanism, Lemma 2: the derivative of a log-probability by a logit.
 
-For a tabular softmax policy d log pi(a|s)/d z_{s,a'} = 1[a = a'] - pi(a'|s), exactly.
+For a tabular softmax policy ``d log pi(a|s)/d z_{s,a'} = 1[a = a'] - pi(a'|s)``, exactly.
 
-It is tested with its remainder, which is exact too: for every step h of the one logit z_{a'},
+It is tested with its remainder, which is exact too. For every step h of the one logit z_{a'},
 
-    -h^2/8 <= log pi_a(z + h e_{a'}) - log pi_a(z) - h (1[a = a'] - pi_{a'}) <= 0,
+    -h^2/8 <= log pi_a(z + h e_{a'}) - log pi_a(z) - h (1[a = a'] - pi_{a'}) <= 0.
 
-because the second derivative is -pi_{a'}(1 - pi_{a'}), between -1/4 and 0 whatever a is.
+The reason is the second derivative ``-pi_{a'}(1 - pi_{a'})``, which is between -1/4 and 0 for any
+a.
 """
 
 from fractions import Fraction

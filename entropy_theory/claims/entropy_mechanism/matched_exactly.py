@@ -1,16 +1,18 @@
-r"""Entropy Mechanism, abstract: "the values of covariance term and entropy differences matched exactly".
+"""Entropy Mechanism, abstract: "the values of covariance term and entropy differences matched
+exactly".
 
-Exactly they never do, but for accidents: -eta Cov(log pi, pi A) is the first order of the entropy
-difference (Theorem 1), and matches up to (1/4)(1 + log n) ||dz||^2. The simplest mismatch is the uniform
-policy: the covariance is zero for every step, and entropy falls at every step that does anything.
+Apart from accidents they never do so exactly. ``-eta Cov(log pi, pi A)`` is the first order of the
+entropy difference (Theorem 1), and matches up to ``(1/4)(1 + log n) ||dz||^2``. The simplest
+mismatch is the uniform policy. There the covariance is zero for every step, and entropy falls at
+every step that changes the policy.
 
-What does match exactly, for every step dz, with w = pi'/pi = e^dz / E_pi[e^dz]:
+With ``w = pi'/pi = e^dz / E_pi[e^dz]`` an exact equality holds for every step dz:
 
     H(pi') - H(pi) = -Cov_pi(w, log pi) - KL(pi' || pi).
 
-The printed covariance is the first term with w replaced by 1 + dz. The KL term only lowers entropy. In
-training at a small learning rate the mismatch is a small fraction of the change (it is of second
-order), which a plot does not show: the experiment measures it.
+The printed covariance is the first term with w replaced by ``1 + dz``. The KL term only lowers
+entropy. At a small learning rate the mismatch is of second order, a small fraction of the change
+that a plot does not show. The experiment measures it.
 """
 
 import itertools

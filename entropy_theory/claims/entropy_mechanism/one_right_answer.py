@@ -1,12 +1,13 @@
-r"""The policies with one right answer and n - 1 equally likely wrong ones: an exact curve, not a law.
+"""The policies with one right answer and n - 1 equally likely wrong ones: an exact curve, not a
+law.
 
 With R the probability of the right answer,
 
-    H = h(R) + (1 - R) log(n - 1),   dH/dR = g = log((1 - R)/(R (n - 1))),
+    H = h(R) + (1 - R) log(n - 1),   dH/dR = g = log((1 - R)/(R (n - 1))).
 
-and e^H, of which the law R = -a e^H + b would make R an affine function, has the second derivative
-e^H (g^2 - 1/(R (1 - R))), which vanishes on no interval. This file has the mathematics shared by the
-claims about the law.
+The law ``R = -a e^H + b`` would make e^H an affine function of R. But its second derivative,
+``e^H (g^2 - 1/(R (1 - R)))``, vanishes on no interval. The claims about the law share the
+mathematics of this file.
 """
 
 import numpy as np

@@ -1,17 +1,20 @@
-r"""Entropy Mechanism, as reviewed: once entropy is near zero, performance rises no further.
+"""Entropy Mechanism, as reviewed: once entropy is near zero, performance rises no further.
 
 The review names what would settle the bottleneck: a run whose performance "continues to rise
-substantially after entropy has fallen near zero". Read for one prompt with graded rewards in [0, 1] under
-the exact natural policy gradient, whose k steps of size eta add t r to the logits, t = k eta: if entropy
-was at least 1/2 and has fallen to 1/20 or less, no later performance is more than 1/10 above the present
-one. It fails: weights (1, 100000, 100000), rewards (1, 1/2, 0). The policy settles on the second action
-(t = 12: H = 0.043, R = 0.50), then on the first (t = 40: R = 0.9999). The experiments show the same for
-the policy gradient and for prompts with 0/1 rewards, in a mixture.
+substantially after entropy has fallen near zero". It is read for one prompt with graded rewards in
+[0, 1] under the exact natural policy gradient. After k steps of size eta this has added ``t r`` to
+the logits, with ``t = k eta``. The statement is for runs in which entropy was at least 1/2 and has
+fallen to 1/20 or less. No later performance is then more than 1/10 above the present one.
 
-Repaired (exact, any n, tight at two equal actions): not a ceiling but a speed limit. Under the natural
-policy gradient dR/dt = Var_pi(r), under the policy gradient dR/dt = E[pi (r - R)^2] <= Var_pi(r), and
+It fails for weights (1, 100000, 100000) and rewards (1, 1/2, 0). The policy settles on the second
+action (at ``t = 12``, H is 0.043 and R 0.50), then on the first (at ``t = 40``, R is 0.9999). The
+experiments show the same for the policy gradient, and for prompts with 0/1 rewards in a mixture.
 
-    Var_pi(r) <= H / (4 log 2).
+The repair is exact for any n, and tight at two equal actions. Low entropy is not a ceiling but a
+speed limit:
+
+    natural policy gradient  dR/dt = Var_pi(r) <= H / (4 log 2),
+    policy gradient          dR/dt = E[pi (r - R)^2] <= Var_pi(r).
 """
 
 import dataclasses
@@ -70,7 +73,7 @@ def _variance(i: vf.Cases) -> ar.Reals:
 
 
 def _speeds(i: Any) -> tuple[vf.Term, ...]:
-    """What the rates are derivatives of, and that the policy gradient is no faster."""
+    """Both rates are derivatives of the performance, and the policy gradient is at most as fast."""
     p = ar.softmax(i.logits)
     natural = ar.centered(p, i.reward)
 

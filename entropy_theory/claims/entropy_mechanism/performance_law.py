@@ -1,15 +1,15 @@
-r"""Entropy Mechanism, the law R = -a e^H + b between policy entropy H and performance R.
+"""Entropy Mechanism, the law R = -a e^H + b between policy entropy H and performance R.
 
-Read exactly: the policies of a training run lie on R = b - a e^H, so that any three of them have
-(R_1 - R_0)(x_2 - x_0) = (R_2 - R_0)(x_1 - x_0) with x = e^H. Exact expected policy-gradient steps on
-one prompt refute it with two actions. In general: with one right answer of n and equally likely wrong
-ones, every such run stays on H = h(R) + (1 - R) log(n - 1) (``extension.symmetric-curve``), on no
-interval of which e^H is affine in R.
+It is read exactly: the policies of a training run lie on ``R = b - a e^H``. So any three of them
+have ``(R_1 - R_0)(x_2 - x_0) = (R_2 - R_0)(x_1 - x_0)`` with ``x = e^H``. Exact expected
+policy-gradient steps on one prompt refute it with two actions. Take one right answer of n and
+equally likely wrong ones in general. Every such run stays on ``H = h(R) + (1 - R) log(n - 1)``
+(``extension.symmetric-curve``), and on no interval of this curve e^H is affine in R.
 
-Empirical. The experiments (`entropy_theory.performance_law`) say how good a fit it is to exact curves:
-very good under the policy gradient where a quarter of the actions is right (R^2 0.997, the best of four
-forms), poor with a single right answer (the worst of four). Its coefficients change with the algorithm,
-and data that are exactly linear in H fit it well.
+The experiments (`entropy_theory.performance_law`) measure how well it fits exact curves. Under the
+policy gradient the fit is very good where a quarter of the actions is right (R^2 0.997, the best of
+four forms). It is poor with a single right answer (the worst of four). Its coefficients change with
+the algorithm, and it fits data well that are exactly linear in H.
 """
 
 import functools

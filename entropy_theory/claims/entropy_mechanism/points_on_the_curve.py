@@ -1,27 +1,31 @@
-r"""Review of the Entropy Mechanism, first comment: do the points (R, H) of the interventions stay on the
-fitted curve?
+"""Review of the Entropy Mechanism: do the points (R, H) of the interventions stay on the fitted
+curve?
 
-Read at one state with 0/1 rewards and the natural policy gradient, whose exact runs are known: it adds
-the same number to every right logit, so that the policy q on the right answers and the policy w on the
-wrong ones stay as they are, and H = h(R) + R H(q) + (1 - R) H(w) is its curve from that start. Clip-Cov
-leaves the logit of an action where it is. Against the base rule's step that leads to the same
-performance, per unit learning rate and to first order, this moves entropy by
+It is the review's first comment, read at one state with 0/1 rewards and the natural policy
+gradient. The exact runs are known. The same number is added to every right logit. So the policy q
+on the right answers and the policy w on the wrong ones stay as they are. From its start a run has
+the curve ``H = h(R) + R H(q) + (1 - R) H(w)``. Clip-Cov leaves the logit of an action where it is.
+The base rule's step to the same performance is the comparison. Per unit learning rate and to first
+order, sparing action a moves entropy by
 
     dH = pi_a A_a (log pi_a - mean of log pi over the actions of its kind, right or wrong)
        = R (1 - R) q_a (log q_a + H(q))     for a right answer,
        = -R (1 - R) w_a (log w_a + H(w))    for a wrong one.
 
-Read as staying on the curve, dH = 0: it fails, even if the action spared is the one with the largest
-K_a = (log pi_a + H) A_a of its kind: among the right ones the likeliest (their A is one number), among
-the wrong ones the least likely. What holds instead (exact, first order): sparing that one the point
-leaves the curve upwards, or stays where answers of a kind are equally likely. Clip-Cov itself picks at
-random inside its band of K, and can land below: of the probabilities .5, .3 and 20 x .01, the first two
-right, the band [.03, .15] holds the second alone (K = .187, .085 and 2.38), and sparing it has dH =
--.019. Over a kind dH adds up to 0: an action picked at random among all of its kind stays on the curve
-on average.
+Staying on the curve means ``dH = 0``, and it fails. It fails even for the action with the largest
+``K_a = (log pi_a + H) A_a`` of its kind. This is the likeliest right answer, since A is the same
+for all of them, or the least likely wrong one. What holds instead (exact, first order): if this
+action is spared, the point leaves the curve upwards. It stays where answers of a kind are equally
+likely.
 
-The law fitted to runs without intervention therefore says nothing about the ceiling of runs with one.
-The simulations (figure of interventions on the curve) have larger steps, samples and other base rules.
+Clip-Cov itself picks at random inside its band of K, and can land below. Take the probabilities .5,
+.3 and 20 x .01, the first two right. The band [.03, .15] holds the second alone (the K are .187,
+.085 and 2.38), and sparing it has ``dH = -.019``. Over a kind dH adds up to 0. So an action picked
+at random among all of its kind stays on the curve on average.
+
+The law fitted to runs without intervention is therefore not evidence for the ceiling of runs with
+one. The simulations (figure of interventions on the curve) have larger steps, samples and other
+base rules.
 """
 
 import numpy as np
@@ -107,7 +111,7 @@ def base_at_equal_performance(i: vf.Cases, size: ar.Reals) -> ar.Reals:
 
 
 def _derivation(i: vf.Cases) -> tuple[vf.Term, ...]:
-    """Both perform alike; dH is the derivative of their difference; at the largest; added up."""
+    """Equal performance, dH as the derivative of the difference, its largest value, and its sum."""
     right, change = i.correct[..., None, :], _off_the_curve(i)
     likeliest = i.correct & ~ar.less(i.logits, ar.per_action(ar.largest(i.logits, i.correct)))
     rarest = ~i.correct & ~ar.less(ar.per_action(ar.smallest(i.logits, ~i.correct)), i.logits)

@@ -1,17 +1,17 @@
-"""When the covariances of the Entropy Mechanism are positive: what several claims share.
+"""The sign of the covariances of the Entropy Mechanism, shared by several claims.
 
-One state, logits z, pi = softmax(z), reward r, advantage A = r - E_pi r, zb = E_pi z,
-c_a = pi_a (z_a - zb) = pi_a (log pi_a + H), C = E_pi c >= 0. Per unit learning rate the first-order
-fall of entropy is
+At one state with logits z and ``pi = softmax(z)``, the reward is r and the advantage
+``A = r - E_pi r``. Further, ``zb = E_pi z``, ``c_a = pi_a (z_a - zb) = pi_a (log pi_a + H)`` and
+``C = E_pi c >= 0``. Per unit learning rate the first-order fall of entropy is
 
     plain policy gradient:    Cov_pi(log pi, pi A) = E[(r - rho)(c - C)] for every constant rho,
     natural policy gradient:  Cov_pi(log pi, A)    = Cov_pi(z, r).
 
-Both are positive if the reward is ordered like the policy (r_a > r_b never with z_a < z_b), unless one
-of the two is constant. For the natural gradient this is Chebyshev's sum inequality. For the plain one
-c is not ordered like z (it has its minimum at pi_a = e^{-1-H}), but c - C changes sign only once, at
-z+ = max(zb, max{z_a : z_a >= zb, c_a < C}); with rho the largest reward at or below z+ no term of
-E[(r - rho)(c - C)] is negative.
+Both are positive if the reward is ordered like the policy (``r_a > r_b`` never with ``z_a < z_b``),
+unless one of the two is constant. For the natural gradient this is Chebyshev's sum inequality. For
+the plain one c is not ordered like z, since it has its minimum at ``pi_a = e^{-1-H}``. But
+``c - C`` changes sign only once, at ``z+ = max(zb, max{z_a : z_a >= zb, c_a < C})``. Let rho be the
+largest reward at or below z+. Then no term of ``E[(r - rho)(c - C)]`` is negative.
 """
 
 import dataclasses

@@ -1,18 +1,19 @@
-r"""Entropy Mechanism, Table 1: mean covariance of the tokens ranked highest, Qwen2.5-7B, step 1.
+"""Entropy Mechanism, Table 1: mean covariance of the tokens ranked highest, Qwen2.5-7B, step 1.
 
     top 0.02 %  5.654     top 0.2 %  3.112     top 2 %  1.385
     top 20 %    0.351     top 50 %   0.152     all      0.003
 
-"There are outliers with high covariance (500x mean value)" says that some exist, and it is true: with
-the mean rounded to 0.003, the ratio is 396-554 for the top 2 %, 889-1245 for the top 0.2 % and 1615-2262
-for the top 0.02 %. So the top 2 % have 500 times the mean within rounding, and the smaller groups more.
+"There are outliers with high covariance (500x mean value)" claims that some exist, and it is true.
+With the mean rounded to 0.003, the ratio is 396-554 for the top 2 %, 889-1245 for the top 0.2 % and
+1615-2262 for the top 0.02 %. So the top 2 % have 500 times the mean within rounding, and the
+smaller groups more.
 
-Halves: twice the mean of all is the sum of the halves' means, so the lower half has mean -0.146
-(-0.1475 to -0.1445), 95 to 97 % of the upper half's in size: the mean is the small difference of two
-large halves. Whether the distribution is symmetric the table does not say.
+Twice the mean of all is the sum of the halves' means. So the lower half has mean -0.146 (-0.1475 to
+-0.1445), in size 95 to 97 % of the upper half's. The mean is the small difference of two large
+halves. The table does not show whether the distribution is symmetric.
 
-Outliers matter nevertheless: the top 0.2 % (KL-Cov's share) carry more than the whole mean, so that
-without them it is negative; without the top 0.02 % (Clip-Cov's share) it is still positive.
+Outliers matter nevertheless. The top 0.2 % (KL-Cov's share) carry more than the whole mean, so that
+without them it is negative. Without the top 0.02 % (Clip-Cov's share) it is still positive.
 """
 
 from fractions import Fraction

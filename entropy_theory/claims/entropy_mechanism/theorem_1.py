@@ -1,17 +1,18 @@
-r"""Entropy Mechanism, Theorem 1: under the policy gradient entropy moves by -eta Cov(log pi, pi A).
+"""Entropy Mechanism, Theorem 1: under the policy gradient entropy moves by -eta Cov(log pi, pi A).
 
-At one state (responses of one token), for the exact expected step dz = eta pi A and every eta > 0,
+At one state (responses of one token), for the exact expected step ``dz = eta pi A`` and every
+``eta > 0``,
 
-    |H(pi') - H(pi) + eta Cov_pi(log pi, pi A)| <= (1/4)(1 + log n) ||dz||_2^2:
+    |H(pi') - H(pi) + eta Cov_pi(log pi, pi A)| <= (1/4)(1 + log n) ||dz||_2^2.
 
-the printed "~" is a first order with this remainder. In longer responses the exact gradient has the
-factor d(s), the probability of visiting s (Proposition 1), and so must the theorem: at each state
+So the printed "~" is a first order with this remainder. In longer responses the exact gradient has
+the factor d(s), the probability of visiting s (Proposition 1). So must the theorem: at each state
 
     H(pi'|s) - H(pi|s) ~ -eta d(s) Cov_s(log pi, pi A).
 
-As printed, for every state s and without d(s), the sign at a state is right and the rate is not: no
-constant makes the error a multiple of eta^2 where d(s) < 1 and the covariance is not zero. None of this
-says how the entropy of whole responses moves: see Lemma 1.
+The paper prints it for every state s and without d(s). The sign at a state is then right and the
+rate is not. Where ``d(s) < 1`` and the covariance is not zero, no constant makes the error a
+multiple of eta^2. Lemma 1 is about the entropy of whole responses.
 """
 
 import numpy as np
@@ -31,7 +32,7 @@ from entropy_theory.verification.formula.limits import has_gradient
 
 
 def state_error(i: vf.Cases, step: ar.Reals, rate: ar.Reals) -> ar.Reals:
-    """bound - |H(z + eta step) - H(z) - eta rate| at every state: [B, states]."""
+    """``bound - |H(z + eta step) - H(z) - eta rate|`` at every state: [B, states]."""
     moved = i.learning_rate[..., None, None] * step
     error = np.abs(ar.entropy_change(i.logits, moved) - i.learning_rate[..., None] * rate)
     return remainder_bound(moved) - error

@@ -1,10 +1,11 @@
-"""Each token's contribution to the entropy change, and what the token-wise covariance says of it.
+"""The contribution of each token to the entropy change, compared with the token-wise covariance.
 
-One state, actions listed with their probabilities. In plain policy gradient with score s_a the action a
-adds -pi_a s_a (c_a - C) to the first-order entropy change, c_a = pi_a (log pi_a + H), C = E c. Cui et
-al. rank tokens by K_a = (log pi_a + H)(A_a - E A) instead, which is the share of a in the natural
-gradient: -pi_a K_a. The two differ in sign where 0 < c_a < C. Where log pi_a + H < 0 they agree,
-because then c_a < 0 <= C.
+The setting is one state, with actions listed with their probabilities. With
+``c_a = pi_a (log pi_a + H)`` and ``C = E c``, the action a of score s_a adds
+``-pi_a s_a (c_a - C)`` to the first-order entropy change of the plain policy gradient. Cui et al.
+rank tokens by ``K_a = (log pi_a + H)(A_a - E A)`` instead. In the natural gradient the share of a
+is ``-pi_a K_a``. The two differ in sign where ``0 < c_a < C``. Where ``log pi_a + H < 0`` they
+agree, because then ``c_a < 0 <= C``.
 """
 
 from collections.abc import Callable

@@ -1,8 +1,8 @@
-"""What a logit step does to first order on a token tree: rates, gradients, covariances.
+"""First-order effects of a logit step on a token tree: rates, gradients, covariances.
 
-Two computations of everything, so that one can test the other: `entropy_rate` differentiates the
-recursion, `policy_gradient` sums over responses; `gradient_formula`, `action_covariance` and
-`response_covariance` are what the claims are made of.
+Everything is computed in two ways, so that each can test the other. `entropy_rate` differentiates
+the recursion, and `policy_gradient` sums over responses. The claims are made of `gradient_formula`,
+`action_covariance` and `response_covariance`.
 """
 
 import dataclasses
