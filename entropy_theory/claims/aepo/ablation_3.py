@@ -1,18 +1,20 @@
-r"""AEPO, Section 6.2, ablation (3): with advantages on the tempered samples entropy collapses.
-True.
+"""AEPO, Section 6.2, ablation (3): with advantages on the tempered samples entropy collapses. True.
 
-One state, exact expected steps. For groups of G samples of pi^T the normalized advantages give
-kappa_T sum_a pi^T_a (1_{A*}(a) - P_T)(e_a - pi), with kappa_T > 0 a function of P_T; and since the
-centered rewards have mean zero under pi^T the term in pi vanishes:
+The setting is one state with exact expected steps. For groups of G samples of pi^T the normalized
+advantages give ``kappa_T sum_a pi^T_a (1_{A*}(a) - P_T)(e_a - pi)``. Here ``P_T = pi^T(A*)``, and
+``kappa_T > 0`` is a function of P_T. The centered rewards have mean zero under pi^T, so the term in
+pi vanishes:
 
-    dz = eta kappa_T pi^T (1_{A*} - P_T) = eta kappa_T T grad P_T,
+    dz = eta kappa_T pi^T (1_{A*} - P_T) = eta kappa_T T grad P_T.
 
-GRPO for the policy softmax(z/T). On the right answers dz_a is proportional to pi^T_a, in the order
-of z_a, whatever T: temperature has lost its grip. Exactly, for every start, temperature schedule,
-weight and step size the entropy H(q) on the right answers never rises. While temperatures stay between
-two positive bounds and the weights of the advantages above a positive one (those of GRPO may be 0),
-H_k -> log k, k the number of tied likeliest right answers (k = 1, a full collapse, unless there is an
-exact tie). On the solved face nothing moves.
+This is GRPO for the policy softmax(z/T). On the right answers dz_a is proportional to pi^T_a, and
+so in the order of z_a for every T. Temperature has lost its grip. For every start, temperature
+schedule, weight and step size, the entropy H(q) on the right answers never rises.
+
+Further, let temperatures stay between two positive bounds and the weights of the advantages above a
+positive bound (GRPO's weights may be 0). Then ``H_k -> log k``, with k the number of tied likeliest
+right answers. Without an exact tie ``k = 1``, a full collapse. On the solved face, where every
+answer is right, nothing moves.
 """
 
 from collections.abc import Callable

@@ -19,7 +19,8 @@ from entropy_theory.verification.formula.definitions import definition
 
 
 def advantage_step(logits: Reals, correct: Mask, temperature: Reals) -> Reals:
-    """sum_a pi^T_a (1_{A*}(a) - P_T)(e_a - pi) = pi^T (1_{A*} - P_T): the centered reward."""
+    """The centered-reward step ``sum_a pi^T_a (1_{A*}(a) - P_T)(e_a - pi) = pi^T (1_{A*} - P_T)``.
+    """
     tempered = ar.softmax(logits, temperature)
     # 1 - P_T is summed over the wrong answers, so that it keeps its digits near a solved state.
     right, wrong = ar.total(tempered, correct), ar.total(tempered, ~correct)

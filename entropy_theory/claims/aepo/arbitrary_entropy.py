@@ -1,12 +1,13 @@
-r"""AEPO's title: entropy can be held at an arbitrary value. False for one tabular state.
+"""AEPO's title: entropy can be held at an arbitrary value. False for one tabular state.
 
-Read for every start z in R^n, correct set A* and target H* in (0, log n): AEPO's switch (T = 1.2 while
-H < H*, else 0.8; alpha = 1, GRPO weight 1) keeps the entropy of the policy within 10 % of H* in the
-long run, under exact expected updates.
+It is read for every start z in R^n, correct set A* and target H* in (0, log n), under exact
+expected updates. AEPO's switch uses ``T = 1.2`` while ``H < H*`` and ``T = 0.8`` otherwise, with
+alpha = 1 and GRPO weight 1. The statement is that it keeps the entropy of the policy within 10 % of
+H* in the long run.
 
 It fails. After a finite exact run the ceiling of ``extension.entropy-ceiling`` bounds every later
-entropy, and it lies below the target: no continuation, with whatever temperatures, can come back. In
-general no target above log|A*| can be held; with a single right answer, none at all.
+entropy, and it lies below the target. No continuation can come back, with whatever temperatures. In
+general no target above log|A*| can be held. With a single right answer, none can be held at all.
 """
 
 from fractions import Fraction

@@ -1,15 +1,17 @@
-r"""AEPO, Assumption B.4: the gradients of the logits are orthonormal, <grad z_a, grad z_b> = 1[a = b].
+"""AEPO, Assumption B.4: the gradients of the logits are orthonormal, <grad z_a, grad z_b> = 1[a =
+b].
 
-It is what makes Eq. 5 the step of the logits, and so F(T) the rate of entropy. A table satisfies it,
-and so do, at one state and up to a factor, the parameters of a linear output layer (z = W x has <grad
-z_a, grad z_b> = |x|^2 1[a = b]). Parameters that logits share do not. The simplest case: one shared
-direction v, so that the logits move by (I + v v^T) g where a table moves by the step g of Eqs. 4 and 5.
-Read as harmless, so that the sign of F(T) is that of the rate at which entropy moves:
+The assumption makes Eq. 5 the step of the logits, and so F(T) the rate of entropy. A table
+satisfies it. At one state and up to a factor, a linear output layer does too, since ``z = W x`` has
+``<grad z_a, grad z_b> = |x|^2 1[a = b]``. Parameters that logits share do not. In the simplest case
+they share one direction v. Then the logits move by ``(I + v v^T) g`` where a table moves by the
+step g of Eqs. 4 and 5. It is read as harmless: the sign of F(T) is that of the rate at which
+entropy moves. With ``S = pi (log pi + H)`` the two rates are
 
-    F = -<S, g>,      F_shared = -<S, (I + v v^T) g> = F - <S, v><v, g>,      S = pi (log pi + H).
+    F = -<S, g>,      F_shared = -<S, (I + v v^T) g> = F - <S, v><v, g>.
 
-False: a shared direction can turn a fall of entropy into a rise. True with a hypothesis, of which
-`extension.kernel-sign` is the general form: if |v|^2 |S| |g| < |F|.
+This is false. A shared direction can turn a fall of entropy into a rise. It is true if
+``|v|^2 |S| |g| < |F|``, a hypothesis with the general form `extension.kernel-sign`.
 """
 
 from entropy_theory import verification as vf

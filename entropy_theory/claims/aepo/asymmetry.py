@@ -1,21 +1,28 @@
-r"""AEPO, section 4.1 and Figure 2: "the increase typically occurring more gradually than the decrease".
+"""AEPO, section 4.1 and Figure 2: "the increase typically occurring more gradually than the
+decrease".
 
-"Typically" excuses exceptions, so that no counterexample refutes the sentence; what is judged is
-whether it is a rule, and the hypothesis that makes it one. Read without "typically", on the solved face
-(all actions in play are correct), where F > 0 for T > 1 and F < 0 for T < 1, at one policy and the
-paper's temperatures T_high = 6/5, T_low = 4/5: F(T_high) <= |F(T_low)|.
-In h(b) = E_{pi^{1/b}} c, b = 1/T, it says h(1) - h(1 - alpha) <= h(1 + beta) - h(1) with
-alpha = 1 - 1/T_high = 1/6, beta = 1/T_low - 1 = 1/4: the low temperature is simply further away in 1/T.
+"Typically" excuses exceptions, so no counterexample refutes the sentence. We judge whether it is a
+rule, and give the hypothesis that makes it one. It is read without "typically" on the solved face,
+where all actions in play are correct. There ``F > 0`` for ``T > 1`` and ``F < 0`` for ``T < 1``. At
+one policy and the paper's ``T_high = 6/5`` and ``T_low = 4/5``, the statement is
+``F(T_high) <= |F(T_low)|``. With ``h(b) = E_{pi^{1/b}} c`` and ``b = 1/T`` it is
 
-False for concentrated policies. For two actions with logit gap x, h is proportional to tanh(b x/2),
-which is concave: equally far in 1/T, the *increase* is the faster one at every gap, and beta > alpha
-makes up for that only up to x = 2.367 (probability .914). Smallest integer counterexample (1, 11).
+    h(1) - h(1 - alpha) <= h(1 + beta) - h(1)
+    alpha = 1 - 1/T_high = 1/6,   beta = 1/T_low - 1 = 1/4
 
-Repaired (exact, any number of actions, any T_high > 1 > T_low): if the logits have a range R <= 1 with
-e^{2 R alpha} + e^{-2 R beta} <= 2 (R <= .986 at the paper's temperatures), then F(T_high) <= |F(T_low)|.
-Then c increases with z, so h' = Cov_b(z, c) is a sum of nonnegative pairs, each of which changes by a
-factor of at most e^{2 R |b - 1|}. So the observation ("typically") belongs to policies of high
-entropy; at collapsed ones, which the high temperature is meant for, the increase is the faster one.
+So the low temperature is simply further away in 1/T.
+
+It is false for concentrated policies. For two actions with logit gap x, h is proportional to
+``tanh(b x/2)``, which is concave. Equally far in 1/T, the *increase* is the faster one at every
+gap. That ``beta > alpha`` makes up for this only up to ``x = 2.367`` (probability .914). The
+smallest integer counterexample is (1, 11).
+
+The repair is exact, for any number of actions and any ``T_high > 1 > T_low``. Let the logits have a
+range ``R <= 1`` with ``e^{2 R alpha} + e^{-2 R beta} <= 2`` (``R <= .986`` at the paper's
+temperatures). Then ``F(T_high) <= |F(T_low)|``. The reason is that c then increases with z, so
+``h' = Cov_b(z, c)`` is a sum of nonnegative pairs. Each pair changes by a factor of at most
+``e^{2 R |b - 1|}``. So the observation ("typically") belongs to policies of high entropy. At
+collapsed policies, which the high temperature is meant for, the increase is the faster one.
 """
 
 from fractions import Fraction

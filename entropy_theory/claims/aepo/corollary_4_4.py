@@ -1,21 +1,27 @@
-r"""AEPO, Corollary 4.4: high temperature raises entropy relative to T = 1, low temperature lowers it.
+"""AEPO, Corollary 4.4: high temperature raises entropy relative to T = 1, low temperature lowers
+it.
 
-Read for every z in R^n and correct set A*: F(T) >= F(1) for T > 1 (high half), F(T) <= F(1) for
-T < 1 (low half); in the weak form, since both sides vanish at a uniform policy.
+It is read for every z in R^n and correct set A*. The high half is ``F(T) >= F(1)`` for ``T > 1``,
+the low half ``F(T) <= F(1)`` for ``T < 1``. The inequalities are weak, since both sides vanish at a
+uniform policy.
 
-High half: true with a hypothesis that is left unsaid, F(1) < 0, which Theorem 4.3 has, from which the
-corollary is drawn. The printed counterexamples all have F(1) > 0: plain REINFORCE raises entropy there,
-by +.0133 at (1, 1, 2, 3), A* = {3}. Within the hypothesis the half is true at every T, and more than
-Theorem 4.3 says (exact, global): F(1) < 0 implies F(T) > F(1) for every T > 1. For T >= 1,
-F(T) < 0 implies T^2 F'(T) >= (z+ - E_T z) |F(T)| and F'(T) > 0. In absolute terms ("raises entropy")
-it stays false: with one correct answer that is the likeliest, no temperature makes F positive.
+The high half is true under a hypothesis left unsaid, ``F(1) < 0``. Theorem 4.3, from which the
+corollary is drawn, has it. The counterexamples to the printed half all have ``F(1) > 0``. Plain
+REINFORCE raises entropy there, by +.0133 at (1, 1, 2, 3), ``A* = {3}``. Under the hypothesis more
+is true than Theorem 4.3 states (exact, global): ``F(1) < 0`` implies ``F(T) > F(1)`` for every
+``T > 1``. For ``T >= 1``, ``F(T) < 0`` implies ``T^2 F'(T) >= (z+ - E_T z) |F(T)|`` and
+``F'(T) > 0``. In absolute terms ("raises entropy") the half stays false. With one correct answer
+that is the likeliest, no temperature makes F positive.
 
-Low half: judged with the same hypothesis, in favor of the paper, and false all the same: at (4, 7, 8),
-A* = {2}, F(1) < 0, and yet T = 1/20 lowers entropy less than T = 1. (Without it there are simpler
-counterexamples, such as (1, 4, 5), A* = {2}, T = 4/5.) If the likeliest action is wrong, pi^T(A*)
-vanishes as T -> 0 and with it the whole step. What holds instead (exact, local): F(1) < 0 implies
-F'(1) > 0, so temperatures just below 1 lower entropy more than T = 1 does; and F(T) < 0 for every T < 1.
-With one more hypothesis, pi^T(A*) >= pi(A*), the half is true at every T
+The low half is judged with the same hypothesis, in favor of the paper, and is false all the same.
+At (4, 7, 8) with ``A* = {2}`` the hypothesis ``F(1) < 0`` holds, and yet ``T = 1/20`` lowers
+entropy less than ``T = 1``. Without it there are simpler counterexamples, such as (1, 4, 5),
+``A* = {2}``, ``T = 4/5``. If the likeliest action is wrong, pi^T(A*) vanishes as ``T -> 0``, and
+the whole step with it.
+
+What holds instead (exact, local): ``F(1) < 0`` implies ``F'(1) > 0``, so temperatures just below 1
+lower entropy more than ``T = 1`` does. It also implies ``F(T) < 0`` for every ``T < 1``. With one
+more hypothesis, ``pi^T(A*) >= pi(A*)``, the half is true at every T
 (`extension.low-temperature-decrease`).
 """
 

@@ -29,7 +29,7 @@ def bonus(i: vf.Cases) -> ar.Reals:
 
 
 def _change(i: vf.Cases) -> ar.Reals:
-    """E_pi[psi (e_a - pi)]: what psi adds to the expected policy gradient."""
+    """``E_pi[psi (e_a - pi)]``, which psi adds to the expected policy gradient."""
     policy = ar.softmax(i.logits)
     return policy * ar.centered(policy, bonus(i))
 

@@ -1,14 +1,15 @@
-r"""AEPO, Eq. (1): the clip in the REINFORCE term, min[r R, clip(r, 1 - eps, 1 + eps) R], off-policy.
+"""AEPO, Eq. (1): the clip in the REINFORCE term, min[r R, clip(r, 1 - eps, 1 + eps) R], off-policy.
 
-With R in {0, 1} the term is R min(r, 1 + eps), for every ratio r = pi/pi_old > 0: the lower edge of the
-clip never acts, and a positive sample whose probability has fallen is not held back from being raised
-again. Exact. It is PPO's clip for an advantage of one sign.
+With R in {0, 1} the term is ``R min(r, 1 + eps)``, for every ratio ``r = pi/pi_old > 0``. The lower
+edge of the clip never acts. So a positive sample that has become less likely is not kept from being
+raised again. This is exact. It is PPO's clip for an advantage of one sign.
 
-Two things about the printed equation besides: its second term has no 1/G sum_i over the G responses
-that it draws (the first term has), and r is taken with respect to pi_old while the responses are drawn
-from pi_old^T, so that r is no importance weight of them: on-policy (r = 1) the gradient of a response is
-that of Section 4.2 times 1/|o| (`aepo.length-factors` says what the factor does). Section 4.2's own,
-without the factor, is what `aepo.equation-5` and the claims on tempered REINFORCE are about.
+The printed equation has two more oddities. Its second term lacks the ``1/G sum_i`` over the G
+responses that it draws, which the first term has. And r is taken with respect to pi_old while the
+responses are drawn from pi_old^T, so r is not an importance weight of them. On-policy (``r = 1``)
+the gradient of a response is that of Section 4.2 times 1/|o|, and `aepo.length-factors` shows the
+effect of this factor. `aepo.equation-5` and the claims on tempered REINFORCE are about Section 4.2,
+without the factor.
 """
 
 from fractions import Fraction

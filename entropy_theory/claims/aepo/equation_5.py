@@ -1,11 +1,13 @@
-r"""AEPO, Eq. 5: the logit step of tempered REINFORCE.
+"""AEPO, Eq. 5: the logit step of tempered REINFORCE.
 
-For every z in R^n, correct set A* and T > 0, one expected step
-theta' = theta + eta E_{a ~ pi^T}[R(a) grad log pi(a)] of a tabular policy moves the logits by exactly
+It is for every z in R^n, correct set A* and ``T > 0``. One expected step of a tabular policy is
+``theta' = theta + eta E_{a ~ pi^T}[R(a) grad log pi(a)]``. It moves the logits by exactly
 
-    dz_a' = eta sum_{a* in A*} pi^T(a*) (delta_{a' a*} - pi(a')) = eta (1_{A*} pi^T - pi^T(A*) pi)_a'.
+    dz_a' = eta sum_{a* in A*} pi^T(a*) (delta_{a' a*} - pi(a'))
+          = eta (1_{A*} pi^T - pi^T(A*) pi)_a'.
 
-The samples are tempered, the gradient is that of pi at T = 1: there is no importance correction.
+The samples are tempered, and the gradient is that of pi at ``T = 1``. No importance weight corrects
+for this.
 """
 
 from typing import Any

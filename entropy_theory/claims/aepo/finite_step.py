@@ -1,24 +1,27 @@
-r"""AEPO, section 4.1: what a real step does, as against its first order ("~" in Theorem 4.3).
+"""AEPO, section 4.1: the effect of a finite step, against its first order ("~" in Theorem 4.3).
 
-Read for the exact expected step d_T = 1_{A*} pi^T - P_T pi and dH(T) = H(z + eta d_T) - H(z): where
-F(1) < 0, a temperature T > 1 leaves more entropy, dH(T) >= dH(1). To first order this is Corollary 4.4.
-For a finite learning rate it is false, also where plain REINFORCE does lower entropy, dH(1) < 0: the step
-towards a flatter policy overshoots. Smallest integer counterexamples found, by learning rate:
+The exact expected step is ``d_T = 1_{A*} pi^T - P_T pi``, and it changes entropy by
+``dH(T) = H(z + eta d_T) - H(z)``. The statement is that where ``F(1) < 0``, a temperature ``T > 1``
+leaves more entropy: ``dH(T) >= dH(1)``. To first order this is Corollary 4.4. For a finite learning
+rate it is false, also where plain REINFORCE does lower entropy, ``dH(1) < 0``. The step towards a
+flatter policy overshoots. The smallest integer counterexamples found, with ``A* = {2, 3}``, are by
+learning rate
 
     eta   20       15       12       10       8         7          6
-    w     (1,1,2)  (1,1,3)  (1,2,4)  (1,2,6)  (1,6,12)  (1,13,22)  (1,87,114)      A* = {2, 3}
+    w     (1,1,2)  (1,1,3)  (1,2,4)  (1,2,6)  (1,6,12)  (1,13,22)  (1,87,114).
 
-The threshold is 4 or less. With two right answers alone, gap x between them and T = inf, a step takes x
-to x - eta tanh(x/2), further from 0 than before once eta > 2x/tanh(x/2), and that is just above 4 near
-x = 0; a third, wrong action of vanishing probability makes F(1) < 0 and dH(1) < 0. For eta <= 4 no
-violation is known (see the experiment; in longer searches the smallest value of
-(dH(T) - dH(1))/(eta (F(T) - F(1))) approached 1 - eta/4), but none is excluded by proof.
+The threshold is 4 or less. Take two right answers alone with gap x between them, and T = inf. A
+step takes x to ``x - eta tanh(x/2)``. This is further from 0 than before once
+``eta > 2x/tanh(x/2)``, which is just above 4 near ``x = 0``. A third, wrong action of vanishing
+probability makes ``F(1) < 0`` and ``dH(1) < 0``. For ``eta <= 4`` no violation is known (see the
+experiment), but no proof excludes one. In longer searches the smallest value of
+``(dH(T) - dH(1))/(eta (F(T) - F(1)))`` approached ``1 - eta/4``.
 
-Repaired (exact): dH(T) > dH(1) for every learning rate below
+The repair is exact: ``dH(T) > dH(1)`` for every learning rate below
 
-    4 (F(T) - F(1)) / ((1 + log n)(||d_T||^2 + ||d_1||^2)),
+    4 (F(T) - F(1)) / ((1 + log n)(||d_T||^2 + ||d_1||^2)).
 
-which is positive where F(1) < 0 (`aepo.corollary-4.4-high`).
+This is positive where ``F(1) < 0`` (`aepo.corollary-4.4-high`).
 """
 
 from fractions import Fraction
@@ -51,7 +54,7 @@ def _gain(i: vf.Cases) -> ar.Reals:
 
 
 def _below_threshold(i: vf.Cases) -> ar.Reals:
-    """eta (F(T) - F(1)) - (1/4)(1 + log n) eta^2 (||d_T||^2 + ||d_1||^2)."""
+    """``eta (F(T) - F(1)) - (1/4)(1 + log n) eta^2 (||d_T||^2 + ||d_1||^2)``."""
     eta = ar.per_action(i.learning_rate)
     first = rate(i.logits, i.correct, i.temperature) - rate(i.logits, i.correct)
     bound = (remainder_bound(eta * unit_step(i.logits, i.correct, i.temperature))

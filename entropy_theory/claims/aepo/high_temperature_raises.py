@@ -1,15 +1,18 @@
-r"""AEPO, section 4.1: "entropy increases under high-temperature sampling".
+"""AEPO, section 4.1: "entropy increases under high-temperature sampling".
 
-Read as it stands: F(T) >= 0 for every T > 1 (in the weak form; F vanishes at a uniform policy). False:
-with one correct answer that is the likeliest, F(T) < 0 at every temperature, because then F is
--pi^T(a*)(c_{a*} - C) and c is largest at the likeliest action. Corollary 4.4 speaks of an increase
-relative to T = 1, which is not an increase.
+It is read as it stands, ``F(T) >= 0`` for every ``T > 1`` (in the weak form, as F vanishes at a
+uniform policy). This is false. With one correct answer that is the likeliest, ``F(T) < 0`` at every
+temperature. Then F is ``-pi^T(a*)(c_{a*} - C)``, and c is largest at the likeliest action.
+Corollary 4.4 is about an increase relative to ``T = 1``, which need not be an increase.
 
-Repaired (exact, with w = c - C on A*, S its sum, W the sum of its negative parts, R the range of the
-correct logits): F(T) > 0 for T > 1 if F(1) > 0, or all actions are correct, or T > R W/|S| with
-S < 0; apart from the policies with c = C on all of A*, where F is zero. S < 0 is also necessary
-(`extension.sign-change-temperature`): the mean of c over A* must be below C. F(1) = 0 would do as well
-(a theorem beside the kernel's proof; no arithmetic could decide that hypothesis for an instance).
+The repair is exact. Let ``w = c - C`` on A*, with sum S and with W the sum of its negative parts,
+and let R be the range of the correct logits. Leave out the policies with ``c = C`` on all of A*,
+where F is zero. Then ``F(T) > 0`` for ``T > 1`` under any of three conditions: ``F(1) > 0``, all
+actions are correct, or ``S < 0`` and ``T > R W/|S|``.
+
+``S < 0``, that the mean of c over A* is below C, is also necessary
+(`extension.sign-change-temperature`). ``F(1) = 0`` would do as well, by a theorem beside the
+kernel's proof. It is not a hypothesis here, since no arithmetic could decide it for an instance.
 """
 
 from entropy_theory import verification as vf

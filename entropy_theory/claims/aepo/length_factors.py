@@ -1,15 +1,15 @@
-r"""AEPO: the factors 1/|o| of Section 3.1 and Eq. (1) are missing in Section 4.2. It makes a
-difference.
+"""AEPO: the factors 1/|o| of Section 3.1 and Eq. (1) are missing in Section 4.2, which matters.
 
-The gradient of Section 4.2 is E_{pi^T} R sum_t grad log pi (and the same with the advantage); the
-loss of Eq. (1), at theta = theta_old, has the gradient E_{pi^T} (R/|o|) sum_t grad log pi, and so
-has GRPO in Section 3.1.
+The gradient of Section 4.2 is ``E_{pi^T} R sum_t grad log pi``, and so with the advantage. At
+``theta = theta_old`` the loss of Eq. (1) has the gradient ``E_{pi^T} (R/|o|) sum_t grad log pi``.
+GRPO in Section 3.1 has the factor 1/|o| too.
 
-Read: up to a positive factor they are the same. False for responses of different lengths: 1/|o|
-favors short right responses and spares long wrong ones. True where every response with a nonzero score
-has the same length h, which is then the factor. For AEPO's term, with rewards in [0, 1], that concerns
-the responses with a reward only; for the GRPO part, whose wrong responses have scores too, one length of
-the right ones is not enough (a mutant here).
+They are read as equal up to a positive factor. This is false for responses of different lengths.
+The factor 1/|o| favors short right responses and spares long wrong ones.
+
+It is true where every response with a nonzero score has the same length h, and then h is the
+factor. For AEPO's term, with rewards in [0, 1], these are the responses with a reward. In the GRPO
+part wrong responses have scores too, so one length of the right ones is not enough (a mutant here).
 """
 
 from entropy_theory import verification as vf
@@ -20,7 +20,7 @@ from entropy_theory.verification import arithmetic as ar
 
 
 def _updates(i: vf.Cases, centered: bool = False) -> tuple[ar.Reals, ar.Reals]:
-    """(without, with 1/|o|): AEPO's term, or if ``centered`` GRPO's (R - E R at T = 1)."""
+    """AEPO's term without and with 1/|o|; if ``centered``, GRPO's with ``R - E R`` at ``T = 1``."""
     score, temperature = rewards(i.logits, i.reward), None if centered else i.temperature
     if centered:
         sampled = ar.token_tree(i.logits).response_probabilities(ar.softmax(i.logits))

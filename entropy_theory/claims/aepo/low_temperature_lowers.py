@@ -1,14 +1,17 @@
-r"""AEPO, section 4.1: "and decreases under low-temperature sampling".
+"""AEPO, section 4.1: "and decreases under low-temperature sampling".
 
-Read as it stands: F(T) <= 0 for every T < 1 (in the weak form). False: with one correct answer that
-is the less likely of two, F(T) = pi^T(a*)(C - c_{a*}) > 0 at every temperature, low ones included. A
-policy that has not yet found the answer gains entropy from it at any T.
+It is read as it stands, ``F(T) <= 0`` for every ``T < 1`` (in the weak form). This is false. With
+one correct answer that is the less likely of two, ``F(T) = pi^T(a*)(C - c_{a*}) > 0`` at every
+temperature, low ones included. A policy that has not yet found the answer gains entropy from it at
+any T.
 
-Repaired (exact, with w = c - C on A*, W the sum of its negative parts, D the distance from the largest
-correct logit to the nearest correct one with w < 0): F(T) < 0 for T < 1 if F(1) < 0, or all actions
-are correct, or W e^{-D/T} < max_{A*} w; apart from the policies with c = C on all of A*. The last
-condition holds for all small T exactly if max_{A*} c > C; so it does if the likeliest action is
-correct and the policy is not uniform.
+The repair is exact. Let ``w = c - C`` on A*, with W the sum of its negative parts. Let D be the
+distance from the largest correct logit to the nearest correct one with ``w < 0``. Leave out the
+policies with ``c = C`` on all of A*. Then ``F(T) < 0`` for ``T < 1`` under any of three conditions:
+``F(1) < 0``, all actions are correct, or ``W e^{-D/T} < max_{A*} w``.
+
+The last condition holds for all small T exactly if ``max_{A*} c > C``. So it does if the likeliest
+action is correct and the policy is not uniform.
 """
 
 from fractions import Fraction

@@ -1,17 +1,19 @@
-r"""AEPO, Section 6.2: negative samples counteract the entropy effect of the positive ones.
+"""AEPO, Section 6.2: negative samples counteract the entropy effect of the positive ones.
 
-With the centered advantage 1_{A*} - P_T on samples of pi^T (w_a = c_a - C as in Theorem 4.3) the
-first-order entropy effects of the two kinds of samples are
+The centered advantage on samples of pi^T is ``1_{A*} - P_T``, and ``w_a = c_a - C`` as in Theorem
+4.3. The first-order entropy effects of the positive and the negative samples are
 
     E+ = -sum_{A*} pi^T_a (1 - P_T) w_a = (1 - P_T) F(T),      E- = sum_{wrong} pi^T_a P_T w_a.
 
-Read: E- has the other sign than E+. False; at T = 1 always, unless F(1) = 0: there E+ = (1 - p) F(1)
-and E- = p F(1), so the negatives do the same as the positives.
+The statement is that E- has the opposite sign of E+. It is false, and at ``T = 1`` always so unless
+``F(1) = 0``. There ``E+ = (1 - p) F(1)`` and ``E- = p F(1)``, so the negatives have the effect of
+the positives.
 
-Repaired: what *including* the negatives changes, (E+ + E-) - F(T), equals -P_T F_all(T), where
-F_all is the rate of the face where every action is right. It has the sign of 1 - T: it lowers
-entropy for T > 1, raises it for T < 1, always against the temperature. On a solved state
-(P_T = 1) it cancels all of F(T); elsewhere it may cancel a part, reinforce F(T) or overturn its sign.
+The repair is about *including* the negatives. They change the rate by
+``(E+ + E-) - F(T) = -P_T F_all(T)``, where F_all is the rate of the face where every action is
+right. This has the sign of ``1 - T``. It lowers entropy for ``T > 1`` and raises it for ``T < 1``,
+always against the temperature. On a solved state (``P_T = 1``) it cancels all of F(T). Elsewhere it
+may cancel a part, reinforce F(T) or overturn its sign.
 """
 
 from entropy_theory import verification as vf
@@ -33,7 +35,7 @@ def _opposite(i: vf.Cases) -> ar.Reals:
 
 
 def _against_the_temperature(i: vf.Cases) -> ar.Reals:
-    """(T - 1) P_T F_all(T): minus the change, times T - 1."""
+    """``(T - 1) P_T F_all(T)``, which is minus the change, times ``T - 1``."""
     tempered = ar.softmax(i.logits, i.temperature)
     # F_all(T) = -E_{pi^T}[c - C].
     face = -ar.mean(tempered, excess(i.logits))

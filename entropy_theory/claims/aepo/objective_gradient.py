@@ -1,15 +1,16 @@
-r"""AEPO, Section 3.1: the printed objective and the printed gradient do not belong together.
+"""AEPO, Section 3.1: the printed objective and the printed gradient do not belong together.
 
-Printed: J = E_o sum_{t=1}^{|o|} R(q, o), and as its gradient E_o sum_t grad log pi(o_t | o_{<t})
-R(q, o). But the sum in J only multiplies R by the length, J = E[|o| R], so that grad J = E[|o| R
-sum_t grad log pi]. For responses of one length h it is h times the printed one; for different
-lengths it is another direction, and the printed gradient can even be a descent direction of the
-printed J.
+The printed objective is ``J = E_o sum_{t=1}^{|o|} R(q, o)``. Its printed gradient is
+``E_o sum_t grad log pi(o_t | o_{<t}) R(q, o)``. But the sum in J only multiplies R by the length,
+so ``J = E[|o| R]`` and ``grad J = E[|o| R sum_t grad log pi]``. For responses of one length h this
+is h times the printed gradient. For different lengths it is another direction, and the printed
+gradient can even be a descent direction of the printed J.
 
-Repaired: the sum belongs to the gradient alone. The printed gradient is that of E[R] (as in
-Appendix B).
+Repair: the sum belongs to the gradient alone. The printed gradient is that of E[R] (as in Appendix
+B).
 
-A response ends with token 1 or at the horizon; its reward, in [0, 1], stands at the token that ends it.
+A response ends with token 1 or at the horizon. Its reward, in [0, 1], stands at the token that ends
+it.
 """
 
 import numpy as np

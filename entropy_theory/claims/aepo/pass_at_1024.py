@@ -1,10 +1,10 @@
-r"""AEPO, abstract: it "even surpasses the base model on pass@1024".
+"""AEPO, abstract: it "even surpasses the base model on pass@1024".
 
-Table 2 has pass@1024 for two benchmarks of 30 problems: AIME24, 83.3 against 80.0 (25 problems against
-24), and AIME25, 73.3 against 73.3 (22 and 22). Read for both, it fails by the tie. That there is a
-benchmark where it does is true. What holds on both: AEPO is not below the base model, and GRPO is. At
-smaller k the base model leads in three of the four entries (71.7 to 70.0, 69.8 to 67.0 and 77.8 to
-74.1).
+Table 2 has pass@1024 for two benchmarks of 30 problems. AIME24 has 83.3 against 80.0 (25 problems
+against 24), and AIME25 73.3 against 73.3 (22 and 22). The statement is read for both, and fails by
+the tie. There is one benchmark where it is true. On both, AEPO is not below the base model, and
+GRPO is. At smaller k the base model leads in three of the four entries (71.7 to 70.0, 69.8 to 67.0
+and 77.8 to 74.1).
 """
 
 import numpy as np

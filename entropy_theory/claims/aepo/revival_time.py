@@ -1,17 +1,18 @@
-r"""AEPO, Section 4.1: high temperature counteracts a collapse. True, after a time like e^{D/T}.
+"""AEPO, Section 4.1: high temperature counteracts a collapse. True, after a time like e^{D/T}.
 
-On the solved face (all m answers right, dz = eta (q^T - q), T > 1, eta <= 2) let D be the gap between
-the likeliest answer and the next, and V = e^{D/T}. At every step and for any m,
+On the solved face all m answers are right, and ``dz = eta (q^T - q)`` with ``T > 1`` and
+``eta <= 2``. Let D be the gap between the logits of the likeliest answer and the next, and
+``V = e^{D/T}``. At every step and for any m,
 
     z_1 - z_a falls by at most 2 eta (m - 1) / V,         so V falls by at most 2 eta (m - 1)/T.
 
-For m = 2 it also falls by at least eta c(D)/(T + eta), with
-c(D) = 2 (1 - e^{-D(1 - 1/T)}) / ((1 + e^{-D/T})(1 + e^{-D})), which increases with D. So the number N of
-steps from the gap D down to D_N obeys
+For ``m = 2`` it also falls by at least ``eta c(D)/(T + eta)``. Here ``c(D) = 2 (1 - e^{-D(1 -
+1/T)}) / ((1 + e^{-D/T})(1 + e^{-D}))``, which increases with D. So the number N of steps from the
+gap D down to D_N obeys
 
-    T/(2 eta) (e^{D/T} - e^{D_N/T})  <=  N  <=  (T + eta)/(eta c(D_N)) (e^{D/T} - e^{D_N/T}):
+    T/(2 eta) (e^{D/T} - e^{D_N/T})  <=  N  <=  (T + eta)/(eta c(D_N)) (e^{D/T} - e^{D_N/T}).
 
-a policy that collapsed does revive, after a time exponential in its log-odds over T_high.
+A policy that collapsed does revive, after a time exponential in its log-odds over T_high.
 """
 
 from fractions import Fraction

@@ -1,22 +1,27 @@
-r"""AEPO, section 4.2: tempered REINFORCE as "a unidirectional signal toward higher-quality behavior".
+"""AEPO, section 4.2: tempered REINFORCE as "a unidirectional signal toward higher-quality
+behavior".
 
-The reward is p = pi(A*). Read: p' >= p after an expected step, at every temperature and learning rate.
-The expected step d = 1_{A*} pi^T - P_T pi, P_T = pi^T(A*), moves it at the
-rate <grad p, d>. With q^T = pi^T( . | A*) and q = q^1, exactly
+The reward is ``p = pi(A*)``. The statement is ``p' >= p`` after an expected step, at every
+temperature and learning rate. The expected step ``d = 1_{A*} pi^T - P_T pi`` with
+``P_T = pi^T(A*)`` moves p at the rate <grad p, d>. With q^T and q the policies pi^T and pi given
+A*,
 
     <grad p, d> = p P_T { (1 - p)(<q, q^T> - p <q, q>) + sum_{wrong} pi^2 }.
 
-False as printed: for T > 1 the likeliest right answers can lose more than the others gain, and the
-reward falls, already to first order: the samples are not drawn from the policy that is improved. At
-T = 6/5 it takes a policy that is nearly done, such as (1, 6, 53) with A* = {2, 3}.
+As printed it is false. The samples are not drawn from the policy that is improved. For ``T > 1``
+the likeliest right answers can lose more than the others gain, and the reward falls, already to
+first order. At ``T = 6/5`` this takes a policy that is nearly done, such as (1, 6, 53) with
+``A* = {2, 3}``.
 
-Repaired (exact, any learning rate, not only to first order): p rises strictly if some action is wrong
-and T <= 1, or p |A*| sum_{A*} q^2 <= 1. The second holds at every T if there is one right answer, or
-the right answers are equally likely, or p <= 1/|A*|. In the step the wrong logits all fall, and the
-mean of d over A*, E_q d = P_T (<q, q^T> - p <q, q>), is not negative: <q, q^T> >= <q, q> for T <= 1 and
-<q, q^T> >= 1/|A*| for every T, both by Chebyshev's sum inequality; Jensen's gives E_q e^{eta d} >= 1.
-In the long run p -> 1 at any temperatures above a positive bound (`extension.entropy-ceiling`): the fall
-is transient.
+The repair is exact for any learning rate. If some action is wrong, p rises strictly under either of
+two conditions: ``T <= 1``, or ``p |A*| sum_{A*} q^2 <= 1``. The second holds at every T if there is
+one right answer, or the right answers are equally likely, or ``p <= 1/|A*|``.
+
+In the step the wrong logits all fall. The mean of d over A*, ``E_q d = P_T (<q, q^T> - p <q, q>)``,
+is not negative. By Chebyshev's sum inequality, ``<q, q^T> >= <q, q>`` for ``T <= 1``, and
+``<q, q^T> >= 1/|A*|`` for every T. Jensen's inequality then gives ``E_q e^{eta d} >= 1``. In the
+long run ``p -> 1`` at any temperatures above a positive bound (`extension.entropy-ceiling`), so the
+fall is transient.
 """
 
 from fractions import Fraction
@@ -65,7 +70,9 @@ def mean_growth(logits: ar.Reals, chosen: ar.Mask, step: ar.Reals) -> ar.Reals:
 
 
 def log_odds_change(i: vf.Cases) -> ar.Reals:
-    """Change of log(p/(1 - p)) in one step, whatever its size: log E_q e^{eta d} - log E_W e^{eta d}."""
+    """Change of ``log(p/(1 - p))`` in one step of any size:
+    ``log E_q e^{eta d} - log E_W e^{eta d}``.
+    """
     step = ar.per_action(i.learning_rate) * unit_step(i.logits, i.correct, i.temperature)
     return (np.log1p(mean_growth(i.logits, i.correct, step))
             - np.log1p(mean_growth(i.logits, ~i.correct, step)))

@@ -1,13 +1,14 @@
-r"""AEPO, Table 1: "consistently superior performance across all mathematical reasoning benchmarks".
+"""AEPO, Table 1: "consistently superior performance across all mathematical reasoning benchmarks".
 
-The caption goes on "surpassing GRPO, and all entropy-regularized baselines". Read for each of the three
-models: on every benchmark AEPO's score is not below that of the best other row, within rounding. False
-in two of the 21 columns, by more than the digits left out can explain:
+The caption goes on "surpassing GRPO, and all entropy-regularized baselines". It is read for each of
+the three models. On every benchmark AEPO's score is then not below that of the best other row,
+within rounding. This is false in two of the 21 columns, by more than the digits left out can
+explain:
 
     Qwen2.5-7B, Minerva   37.8 < 38.2 (Entropy-Adv)        Qwen3-4B, GSM8K   95.0 < 95.2 (GRPO)
 
-What holds is the text's "on almost all benchmarks": AEPO is ahead on at least six of the seven with
-each model (19 of 21 columns), and on average with all three. Each entry is one training run.
+The text's "on almost all benchmarks" holds. AEPO is ahead on at least six of the seven with each
+model (19 of 21 columns), and on average with all three. Each entry is one training run.
 """
 
 import numpy as np

@@ -1,17 +1,17 @@
-r"""AEPO, Section 7: by samples of a target distribution the policy is "gradually guided toward acquiring
-the desired properties" of it.
+"""AEPO, Section 7: by samples of a target distribution the policy is "gradually guided toward
+acquiring the desired properties" of it.
 
-One state; q is the target, restricted to right answers where rewards filter it. The expected step on
-its samples is dz = q - pi. Read for a property f of actions (length, say), to first order: E_pi f moves
-towards E_q f,
+The setting is one state. The target is q, restricted to right answers where rewards filter it. The
+expected step on its samples is ``dz = q - pi``. It is read to first order for a property f of
+actions, such as length. The statement is that E_pi f moves towards E_q f:
 
     (E_q f - E_pi f) Cov_pi(f, q - pi) >= 0.
 
-False: the step raises log pi_a by q_a - pi_a up to a constant, and so the probability of a by pi_a
-times that; an action that is rare under pi hardly moves however much q wants it.
+This is false. The step raises log pi_a by ``q_a - pi_a`` up to a constant, and the probability of a
+by pi_a times this. So an action that is rare under pi hardly moves, even if it is likely under q.
 
-What holds instead (exact): the step is the gradient of E_q log pi, and so the divergence KL(q || pi)
-falls, at the rate ||q - pi||^2. Guidance is towards the distribution, not towards each of its
+What holds instead is exact. The step is the gradient of E_q log pi, so the divergence KL(q || pi)
+falls, at the rate ``||q - pi||^2``. Guidance is towards the distribution, not towards each of its
 properties.
 """
 
@@ -35,7 +35,7 @@ def _towards(i: vf.Cases) -> ar.Reals:
 
 
 def _fall_of_divergence(i: vf.Cases) -> ar.Reals:
-    """-dKL(q || pi)/deta - ||q - pi||^2, with d log pi_a = step_a - E_pi step."""
+    """``-dKL(q || pi)/deta - ||q - pi||^2``, with ``d log pi_a = step_a - E_pi step``."""
     growth = ar.centered(ar.softmax(i.logits), _step(i))
     return ar.mean(ar.softmax(i.target_logits), growth) - ar.total(_step(i) * _step(i))
 

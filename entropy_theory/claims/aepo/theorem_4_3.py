@@ -1,20 +1,22 @@
-r"""AEPO, Theorem 4.3 (Lemma B.5): how tempered REINFORCE moves entropy.
+"""AEPO, Theorem 4.3 (Lemma B.5): how tempered REINFORCE moves entropy.
 
-For every z in R^n, correct set A*, temperature T > 0 and learning rate eta > 0, one expected step
-d = eta (1_{A*} pi^T - pi^T(A*) pi) has the first-order entropy change eta F(T),
+It is for every z in R^n, correct set A*, temperature ``T > 0`` and learning rate ``eta > 0``. One
+expected step ``d = eta (1_{A*} pi^T - pi^T(A*) pi)`` has the first-order entropy change eta F(T),
 
     F(T) = -sum_{A*} pi^T_a Cov_pi(z, delta_a - pi) = -sum_{A*} pi^T_a (c_a - C).
 
-4.3a, the expansion.  |H(z + d) - H(z) - eta F(T)| <= (1/4)(1 + log n) ||d||^2, upper bound, any eta:
-the printed "~" is a first order with this remainder.
+4.3a, the expansion. The printed "~" is a first order with a remainder, for any eta:
 
-4.3b, the sign.  F(1) < 0 implies F'(1) > 0. Exact and strict. The printed proof has gaps: it uses
-C >= 0 and the monotonicity of pi in z without saying so, its u is undefined if A_2 is empty, and it
-ends with >= 0. The proof here sets z+ = max(zb, max{z_a : z_a >= zb, c_a < C}), over all actions:
+    |H(z + d) - H(z) - eta F(T)| <= (1/4)(1 + log n) ||d||^2.
 
-    F'(1) = sum_{A*} pi_a (z_a - z+)(c_a - C) + (z+ - zb) |F(1)|,
+4.3b, the sign. ``F(1) < 0`` implies ``F'(1) > 0``. It is exact and strict. The printed proof has
+gaps. It uses ``C >= 0`` and the monotonicity of pi in z without a word. Its u is undefined if A_2
+is empty. It ends with >= 0. The proof here sets ``z+ = max(zb, max{z_a : z_a >= zb, c_a < C})``
+over all actions. In
 
-where no term is negative, and one is positive.
+    F'(1) = sum_{A*} pi_a (z_a - z+)(c_a - C) + (z+ - zb) |F(1)|
+
+no term is negative, and one is positive.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -44,7 +46,7 @@ from entropy_theory.verification.symbolic import equation
 
 
 def error_of_first_order(i: vf.Cases) -> ar.Reals:
-    """bound - |H(z + d) - H(z) - eta F(T)|."""
+    """``bound - |H(z + d) - H(z) - eta F(T)|``."""
     step = ar.per_action(i.learning_rate) * unit_step(i.logits, i.correct, i.temperature)
     first_order = i.learning_rate * rate(i.logits, i.correct, i.temperature)
     error = np.abs(ar.entropy_change(i.logits, step) - first_order)

@@ -1,23 +1,27 @@
-r"""AEPO, introduction: AEPO can approximate arbitrary functions of time. False: it has a speed
+"""AEPO, introduction: AEPO can approximate arbitrary functions of time. False: it has a speed
 limit.
 
-"Even theoretically capable of approximating" names neither a rate nor an error; arbitrary functions
-include steps, and eight update steps for one is a choice made here. Any other number fails the same way
-at a smaller learning rate.
+"Even theoretically capable of approximating" names neither a rate nor an error. Arbitrary functions
+include steps, and we give eight update steps to follow one. Any other number fails too, at a
+smaller learning rate.
 
-One state, exact expected steps with GRPO of weight kappa, alpha = 1. Whatever the temperatures,
+The setting is one state and exact expected steps with GRPO of weight kappa and ``alpha = 1``.
+Whatever the temperatures,
 
-    |log H_{k+1} - log H_k| <= 2 eta (kappa + 1):
+    |log H_{k+1} - log H_k| <= 2 eta (kappa + 1).
 
-so at a given learning rate a faster function is not followed, such as a jump; nor is, at any learning
-rate, a value above log|A*| (``extension.entropy-ceiling``). The bound holds for every softmax policy:
-along a logit step of range rho, |dH/ds| = |Cov(log pi, dz)| <= rho H.
+So at a given learning rate AEPO cannot follow a faster function, such as a jump. At no learning
+rate can it follow a value above log|A*| (``extension.entropy-ceiling``). The bound holds for every
+softmax policy: along a logit step of range rho, ``|dH/ds| = |Cov(log pi, dz)| <= rho H``.
 
-Repaired, on the solved face with two answers, T = 1.25/0.8 and eta <= 2: if the target's log-odds
-D* move by at most delta a step, the error e_k = |D_k - D*_k| obeys e_{k+1} <= max(e_k - s_k, eta/8)
-+ delta, s_k = eta |f_T(D_k)| the step that temperature allows there. So a target below log 2 that
-is slower than s_k is followed within max(e_0, eta/8 + delta), and the entropy within a quarter of
-that.
+The repair is on the solved face with two answers, for ``T = 1.25/0.8`` and ``eta <= 2``. The
+target's log-odds D* move per step by at most delta. With ``s_k = eta |f_T(D_k)|``, the step that
+temperature allows at D_k, the error ``e_k = |D_k - D*_k|`` obeys
+
+    e_{k+1} <= max(e_k - s_k, eta/8) + delta.
+
+So a target below log 2 that is slower than s_k is followed within ``max(e_0, eta/8 + delta)``, and
+the entropy within a quarter of that.
 """
 
 from collections.abc import Callable
@@ -58,7 +62,7 @@ def _reach(i: vf.Cases) -> ar.Reals:
 
 
 def _speed_limit(i: vf.Cases) -> list[ar.Reals]:
-    """e^rho H - H' and e^rho H' - H, rho = 2 eta (kappa + 1)."""
+    """``e^rho H - H'`` and ``e^rho H' - H``, with ``rho = 2 eta (kappa + 1)``."""
     now = ar.entropy(i.logits)
     then = ar.entropy(after_step(i.logits, i.correct, i.temperature, i.grpo_weight, i.learning_rate))
     most = np.exp(2 * i.learning_rate * (i.grpo_weight + 1))

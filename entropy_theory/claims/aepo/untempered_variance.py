@@ -1,16 +1,16 @@
-r"""AEPO, Section 6.1: REINFORCE without temperature has the larger gradient variance. False.
+"""AEPO, Section 6.1: REINFORCE without temperature has the larger gradient variance. False.
 
-One sample a of pi^T gives the gradient g = R(a)(e_a - pi), R in {0, 1}. Its total variance is,
-exactly,
+One sample a of pi^T gives the gradient ``g = R(a)(e_a - pi)`` with R in {0, 1}. Its total variance
+is exactly
 
     V(T) = sum_{A*} pi^T_a (1 - 2 pi_a + |pi|^2) - |1_{A*} pi^T - P_T pi|^2.
 
-Read: V(1) >= V(T) at the temperatures that AEPO uses instead. False: a higher temperature spreads
-the samples. With two actions, one of them right, V(T) is P_T (1 - P_T) times a constant, so *every*
-T > 1 has at least the variance of T = 1.
+The statement is ``V(1) >= V(T)`` at the temperatures that AEPO uses instead. It is false, since a
+higher temperature spreads the samples. With two actions, one of them right, V(T) is
+``P_T (1 - P_T)`` times a constant. There *every* ``T > 1`` has at least the variance of ``T = 1``.
 
-Repaired: true on a solved state for T <= 1. There V(T) = 1 - |q^T|^2, which never falls as T rises:
-T_low has at most the variance of T = 1, and T_high at least.
+Repair: it is true on a solved state for ``T <= 1``. There ``V(T) = 1 - |q^T|^2``, which never falls
+as T rises. So T_low has at most the variance of ``T = 1``, and T_high at least.
 """
 
 from typing import Any
@@ -45,7 +45,7 @@ def _spread(i: vf.Cases) -> ar.Reals:
 
 
 def _it_is_the_variance(i: Any) -> tuple[vf.Term, ...]:
-    """V(T) = 1 - |q^T|^2 on the face; so (T - 1)(V(T) - V(1)) >= 0."""
+    """``V(T) = 1 - |q^T|^2`` on the face, and so ``(T - 1)(V(T) - V(1)) >= 0``."""
     hot, here = ar.softmax(i.logits, i.temperature), variance(i.logits, i.correct, i.temperature)
     return (np.equal(here, 1 - ar.total(hot * hot)),
             (i.temperature - 1) * (here - variance(i.logits, i.correct)) >= 0)

@@ -1,22 +1,28 @@
-r"""Comparative theory of entropy control (arXiv 2604.09676): what annealing decides, for one state.
+"""Comparative theory of entropy control (arXiv 2604.09676): what annealing decides, for one state.
 
-The abstract contrasts an entropy bonus, which biases the stationary condition, with covariance-based
-regularization, which is asymptotically unbiased when its coefficient is annealed. Its formulas are not
-public to us; made precise with rewards 0 and 1, m = |A*| < n, p = pi(A*), V = p:
+The abstract contrasts an entropy bonus, which biases the stationary condition, with
+covariance-based regularization, which is asymptotically unbiased when its coefficient is annealed.
+Its formulas are not public to us. We make it precise with rewards 0 and 1, ``m = |A*| < n`` and
+``V = p = pi(A*)``.
 
-- Bonus, V + lambda H: its only stationary policy is softmax(r/lambda), with the gap
+The bonus maximizes ``V + lambda H``. Its only stationary policy is ``softmax(r/lambda)``, with the
+gap
 
-      0 < 1 - V = (n - m)/(n - m + m e^{1/lambda}) <= lambda log(n/m):
+    0 < 1 - V = (n - m)/(n - m + m e^{1/lambda}) <= lambda log(n/m).
 
-  biased at every fixed lambda, and unbiased once lambda is annealed as well.
-- Covariance penalty, V - beta Cov_pi(log pi, r): along the logit direction 1_{A*} its rate is
-  p (1 - p) {1 - beta (1 + (1 - 2p) l)}, l = E[log pi | A*] - E[log pi | wrong], and (1 - 2p) l is at
-  most log(n - 1). So for beta < 1/(1 + log(n - 1)) no policy with full support is stationary: there is
-  nothing biased to be stuck at, annealed or not. For two actions the threshold 1 is sharp: at beta = 1,
-  p = 1/2 is stationary, and above it there are spurious stable policies (beta = 2: p = 0.26). Those
-  annealing removes.
+It is biased at every fixed lambda, and unbiased once lambda is annealed as well.
 
-So annealing is not what separates the two: the difference lies at fixed, small coefficients.
+The covariance penalty maximizes ``V - beta Cov_pi(log pi, r)``. Along the logit direction 1_{A*}
+its rate is
+
+    p (1 - p) {1 - beta (1 + (1 - 2p) l)},    l = E[log pi | A*] - E[log pi | wrong].
+
+Here ``(1 - 2p) l`` is at most log(n - 1). So for ``beta < 1/(1 + log(n - 1))`` no policy with full
+support is stationary. There is nothing biased to be stuck at, annealed or not. For two actions the
+threshold 1 is sharp. At ``beta = 1`` the policy ``p = 1/2`` is stationary. Above it there are
+spurious stable policies, such as ``p = 0.26`` for ``beta = 2``, and annealing removes these.
+
+So annealing does not separate the two methods. The difference lies at fixed, small coefficients.
 """
 
 import math
@@ -65,7 +71,8 @@ def bracket(logits: ar.Reals, correct: ar.Mask, beta: ar.Reals) -> ar.Reals:
 
 
 def covariance_bracket(i: vf.Cases) -> ar.Reals:
-    """1 - beta (1 + (1 - 2p) l): the rate of V - beta Cov along 1_{A*}, over p (1 - p)."""
+    """``1 - beta (1 + (1 - 2p) l)``, the rate of ``V - beta Cov`` along 1_{A*} over ``p (1 - p)``.
+    """
     return bracket(i.logits, i.correct, covariance_weight(i.logits, i.share))
 
 
@@ -108,7 +115,9 @@ def _margins(i: vf.Cases) -> ar.Reals:
 
 
 def _ascend(beta_at: Callable[[int], float], steps: int) -> float:
-    """Exact ascent of p - beta p (1 - p) logit(p) over two actions from p = 0.3, in the logit gap."""
+    """Exact ascent of ``p - beta p (1 - p) logit(p)`` over two actions from p = 0.3, in the logit
+    gap.
+    """
     x = math.log(0.3 / 0.7)
     for k in range(steps):
         p = 1 / (1 + math.exp(-x))

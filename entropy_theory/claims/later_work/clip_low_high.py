@@ -1,21 +1,24 @@
-r"""Clip-low and clip-high (arXiv 2509.26114): clip-low raises entropy, clip-high lowers it.
+"""Clip-low and clip-high (arXiv 2509.26114): clip-low raises entropy, clip-high lowers it.
 
-The setting of that paper, made exact for one tabular state: rewards are random and symmetric, so the
-advantage of a sampled token is +c or -c with equal chance, whatever the token. Without clipping the
-expected step is zero. PPO's clip takes out the +c tokens with ratio r_a > 1 + eps_high and the -c tokens
-with r_a < 1 - eps_low; what is left is the effective advantage
+This is the setting of that paper, made exact for one tabular state. Rewards are random and
+symmetric, so the advantage of any sampled token is +c or -c with equal chance. Without clipping the
+expected step is zero. PPO's clip takes out the +c tokens with ratio ``r_a > 1 + eps_high`` and the
+-c tokens with ``r_a < 1 - eps_low``. The effective advantage that is left is
 
-    At_a = (c/2) (1[r_a < 1 - eps_low] - 1[r_a > 1 + eps_high]),
+    At_a = (c/2) (1[r_a < 1 - eps_low] - 1[r_a > 1 + eps_high]).
 
-and the first-order entropy change is -eta sum_a pi_a At_a (c_a - C), c_a = pi_a (log pi_a + H). Judged
-for eps_low = eps_high = eps; the halves do not interact, as clip-low's effect has eps_low alone in it,
-and clip-high's eps_high.
+The first-order entropy change is ``-eta sum_a pi_a At_a (c_a - C)``, with
+``c_a = pi_a (log pi_a + H)``. It is judged for ``eps_low = eps_high = eps``. The halves do not
+interact, since clip-low's effect depends on eps_low alone and clip-high's on eps_high alone.
 
-So each half holds exactly if the actions that left the band on its side have sum pi_a (c_a - C) < 0:
-clip-low raises entropy if the actions that became rarer are rare ones, and clip-high lowers it if those
-that became likelier are (still) rare ones. For an arbitrary drift either half fails.
-Repair: both halves hold if the actions that left the band are below e^{-H}. The second half fails after
-sharpening: where the actions that became likelier are the likeliest ones, clip-high raises entropy too.
+Each half holds exactly if the actions that left the band on its side have
+``sum pi_a (c_a - C) < 0``. Clip-low raises entropy if the actions that became rarer are rare ones.
+Clip-high lowers it if those that became likelier are (still) rare ones. For an arbitrary drift
+either half fails.
+
+Repair: both halves hold if the actions that left the band are below e^{-H}. The second half fails
+after sharpening. Where the actions that became likelier are the likeliest ones, clip-high raises
+entropy too.
 """
 
 from fractions import Fraction
@@ -68,8 +71,8 @@ def _outside(i: vf.Cases) -> ar.Mask:
 def _expected_step(i: vf.Cases, clip_low: bool, clip_high: bool) -> ar.Reals:
     """Expected logit step of the clipped objective over A = +1 and A = -1, per learning rate.
 
-    Tokens are sampled from pi_old; the gradient of r_a A is A r_a (e_a - pi), so that an unclipped
-    token has weighted score pi_old_a r_a A = pi_a A.
+    Tokens are sampled from pi_old, and the gradient of ``r_a A`` is ``A r_a (e_a - pi)``. So an
+    unclipped token has the weighted score ``pi_old_a r_a A = pi_a A``.
     """
     probabilities = ar.softmax(i.logits)
     positive = only(~_above(i), probabilities) if clip_high else probabilities

@@ -1,22 +1,28 @@
-r"""Entrocraft (arXiv 2604.26326): entropy steered by keeping positives only or negatives only.
+"""Entrocraft (arXiv 2604.26326): entropy steered by keeping positives only or negatives only.
 
-The rule: above the entropy band train on positive samples only, to lower entropy; below it on negative
-samples only, to raise it. One state, rewards 0 and 1, A* the correct set, W the rest, p = pi(A*).
-The exact expected steps, per unit learning rate and unit score, are
+The rule trains on positive samples only while entropy is above a band, to lower it, and on negative
+samples only while it is below, to raise it. At one state with rewards 0 and 1, A* is the correct
+set, W the rest and ``p = pi(A*)``. The exact expected steps, per unit learning rate and unit score,
+are
 
     positives only:  d+ = 1_{A*} pi - p pi,          negatives only:  d- = -(1_W pi - (1 - p) pi).
 
-They are the same vector, because E[grad log pi] = 0; with shared parameters and whole sequences too.
-So both move entropy alike, at any step size, and cannot do opposite things in expectation. With
-centered advantages they still differ only by a factor for each prompt, 1 - p against p: positives
-weigh hard prompts, negatives easy ones. What decides is which actions are correct:
+They are the same vector, because ``E[grad log pi] = 0``. This also holds with shared parameters and
+whole sequences. So both move entropy alike, at any step size, and cannot have opposite effects in
+expectation. With centered advantages they still differ only by a factor for each prompt, ``1 - p``
+against p. So positives weigh hard prompts, and negatives easy ones. The direction depends on which
+actions are correct.
 
-    if every correct action is at least as likely as every wrong one, neither raises entropy (F <= 0);
-    if every correct action is at most as likely as every wrong one, neither lowers it (F >= 0).
+- If every correct action is at least as likely as every wrong one, neither raises entropy
+  (``F <= 0``).
+- If every correct action is at most as likely as every wrong one, neither lowers it (``F >= 0``).
 
-Proved through w_a = pi_a (z_a - zb) - C, whose mean is zero: if z_a >= z_b and w_b > 0 then w_a > 0.
-Scope: expectation over on-policy samples; the rates are for one state. Sampling noise, clipping, length
-normalization and several steps on one batch can tell the two apart; the sign rule as such does not.
+The proof uses ``w_a = pi_a (z_a - zb) - C``, which has mean zero. If ``z_a >= z_b`` and
+``w_b > 0``, then ``w_a > 0``.
+
+The scope is the expectation over on-policy samples, and the rates are for one state. Sampling
+noise, clipping, length normalization and several steps on one batch can tell the two apart. The
+sign rule as such cannot.
 """
 
 import numpy as np

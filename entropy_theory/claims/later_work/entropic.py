@@ -1,16 +1,17 @@
-r"""EntroPIC (arXiv 2511.15248): entropy held by the weights of positive and negative samples.
+"""EntroPIC (arXiv 2511.15248): entropy held by the weights of positive and negative samples.
 
-Positive samples weigh 1 + alpha, negative ones 1 - alpha, alpha from a PI controller of entropy; the
-authors' code applies the weights to tokens of probability above a threshold (.95). Rewards are 1 and -1.
-Read for one state and the exact expectation, where positives and negatives push along one line
-(`later-work.entrocraft`):
+Positive samples weigh 1 + alpha and negative ones 1 - alpha, with alpha from a PI controller of
+entropy. Rewards are 1 and -1. The authors' code applies the weights to tokens of probability above
+a threshold t (.95). It is read for one state and the exact expectation, where positives and
+negatives push along one line (`later-work.entrocraft`).
 
-- all tokens weighed: (1 + alpha) d+ + (1 - alpha) d- = d+ + d-. The lever is attached to nothing.
-- tokens above a threshold weighed: alpha adds sum_{pi_a >= t} pi_a (e_a - pi), whatever the rewards, and
-  -alpha sum_{pi_a >= t} pi_a (c_a - C) <= 0 to the rate of entropy. So a larger alpha never raises it, at
-  any policy and threshold, as the controller supposes.
+- With all tokens weighed, ``(1 + alpha) d+ + (1 - alpha) d- = d+ + d-``. So alpha has no effect.
+- With tokens above a threshold weighed, alpha adds ``sum_{pi_a >= t} pi_a (e_a - pi)`` to the step,
+  whatever the rewards. It adds ``-alpha sum_{pi_a >= t} pi_a (c_a - C)`` to the rate of entropy,
+  and the sum is not negative. So a larger alpha never raises the rate, at any policy and threshold,
+  as the controller supposes.
 
-What makes the lever work is the threshold, not the sign of the samples.
+So the threshold makes alpha work, not the sign of the samples.
 """
 
 from fractions import Fraction

@@ -1,24 +1,30 @@
-r"""OPEFO (arXiv 2605.11491): token updates rescaled so that their entropy effects cancel.
+"""OPEFO (arXiv 2605.11491): token updates rescaled so that their entropy effects cancel.
 
-Tokens with first-order entropy change f_i > 0 get the weight 1 + lambda, those with f_i < 0 the weight
-1 - lambda. With R = sum of the rises and L = sum of the falls |f_i|, R + L > 0, and
+Tokens with first-order entropy change ``f_i > 0`` get the weight 1 + lambda, those with ``f_i < 0``
+the weight 1 - lambda. Let R be the sum of the rises and L the sum of the falls |f_i|, with
+``R + L > 0``. At
 
-    lambda* = (L - R)/(L + R) = -sum f / sum |f|,
+    lambda* = (L - R)/(L + R) = -sum f / sum |f|
 
-the net flow vanishes, lambda* lies in [-1, 1], and so no weight is negative. Exact at first order: the
-balanced step d has Cov(log pi, d) = 0. The exact entropy still moves, within (1/4)(1 + log n) ||d||^2.
+the net flow vanishes. It lies in [-1, 1], so no weight is negative. To first order this is exact:
+the balanced step d has ``Cov(log pi, d) = 0``. The exact entropy still moves, within
+``(1/4)(1 + log n) ||d||^2``.
 
-The price: with two actions and the expected policy gradient both tokens push entropy the same way, so
-lambda* = +-1 and the balanced step is zero: no learning at all. With three actions and graded rewards
-the balanced step can even lower the expected reward. With rewards 0 and 1 it never does. Proof, with
-G_a = pi_a A_a, c = E_pi[G], w = S - Sbar (so f = -G w), X = sum G^2 and Y = sum G w:
+There is a price. With two actions and the expected policy gradient both tokens push entropy the
+same way. So lambda* is 1 or -1 and the balanced step is zero, which means no learning at all. With
+three actions and graded rewards the balanced step can even lower the expected reward. With rewards
+0 and 1 it never does.
+
+Proof. Let ``G_a = pi_a A_a``, ``c = E_pi[G]``, ``w = S - Sbar`` (so ``f = -G w``), ``X = sum G^2``
+and ``Y = sum G w``. Then
 
     (R + L) (rate of the reward) = sum over rises of 2 G T,    T = Y (G - c) - X w
 
-(once, where f = 0). Among the correct actions, and among the wrong ones, T/pi = k - X log pi + D/pi falls
-as pi grows, because D = X Sbar - Y c >= 0, and pi T adds up to zero. So pi T adds up to something
-nonnegative over the less likely actions, w < 0, of either kind, and to something nonpositive over the
-others; rises are the correct actions with w < 0 (G > 0) and the wrong ones with w > 0 (G < 0).
+(once instead of twice where ``f = 0``). Among the correct actions, and among the wrong ones,
+``T/pi = k - X log pi + D/pi``. This falls as pi grows, because ``D = X Sbar - Y c >= 0``. And
+``pi T`` adds up to zero. So ``pi T`` has a sum of at least 0 over the less likely actions
+(``w < 0``) of either kind, and of at most 0 over the others. Rises are the correct actions with
+``w < 0`` (``G > 0``) and the wrong ones with ``w > 0`` (``G < 0``).
 """
 
 from fractions import Fraction
@@ -53,7 +59,7 @@ def _balanced(logits: ar.Reals, coefficients: ar.Reals, flow: ar.Reals) -> ar.Re
 
 
 def balanced_step(logits: ar.Reals, coefficients: ar.Reals) -> ar.Reals:
-    """sum_a m_a G_a (e_a - pi) with m = 1 + lambda* on rises, 1 - lambda* on falls."""
+    """``sum_a m_a G_a (e_a - pi)`` with m = 1 + lambda* on rises and 1 - lambda* on falls."""
     return _balanced(logits, coefficients, flows(logits, coefficients))
 
 

@@ -1,15 +1,15 @@
-r"""QAE (arXiv 2509.22611), Section 4.3: the baseline b as "a linear knob" of the entropy change.
+"""QAE (arXiv 2509.22611), Section 4.3: the baseline b as "a linear knob" of the entropy change.
 
-The setting there: a response is one action, A_b = r - b with r in {0, 1}, "first-order logit updates of a
-softmax policy", and dH = -eta Cov_pi(log pi, pi (r - b)), so that dH rises strictly in b because
-Cov(log pi, pi) > 0. Proposition 4.2, "two-sided entropy safety", takes b = 0 for the least and b = 1
-for the largest entropy change.
+In the setting there, a response is one action and ``A_b = r - b`` with r in {0, 1}. It has
+"first-order logit updates of a softmax policy", and ``dH = -eta Cov_pi(log pi, pi (r - b))``. So dH
+rises strictly in b, because ``Cov(log pi, pi) > 0``. Proposition 4.2, "two-sided entropy safety",
+takes ``b = 0`` for the least and ``b = 1`` for the largest entropy change.
 
-Read for the update that the paper makes, a policy gradient with advantage r - b. Its expected logit step
-is sum_a pi_a (r_a - b)(e_a - pi) = pi (r - E r): b drops out, because E[grad log pi] = 0. The identity of
-Cui et al. has the centered advantage in it, and holds for b = E r alone. So the proposition's
-inequalities hold, and all with equality. What a quantile changes is the speed of a prompt
-(`extension.loss-binary-rewards`) and the noise of a group.
+It is read for the update that the paper makes, a policy gradient with advantage ``r - b``. Its
+expected logit step is ``sum_a pi_a (r_a - b)(e_a - pi) = pi (r - E r)``. So b drops out, because
+``E[grad log pi] = 0``. The identity of Cui et al. has the centered advantage in it, and holds for
+``b = E r`` alone. So the proposition's inequalities hold, and all with equality. A quantile changes
+the speed of a prompt (`extension.loss-binary-rewards`) and the noise of a group.
 """
 
 from fractions import Fraction

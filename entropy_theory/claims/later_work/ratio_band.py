@@ -1,12 +1,13 @@
-r"""Ratios within a band keep entropy within one (REPO, arXiv 2603.11682, Theorem 2).
+"""Ratios within a band keep entropy within one (REPO, arXiv 2603.11682, Theorem 2).
 
-The theorem, as quoted elsewhere: PPO's clip constrains the entropy to [(1 - eps_low) H, (1 + eps_high)
-H]. A clip takes gradients away, and no step is held to its bounds by it. Read for a policy whose ratios
-are within them: the statement is true, and for any step, not to first order.
+As quoted elsewhere, the theorem is that PPO's clip constrains the entropy to
+``[(1 - eps_low) H, (1 + eps_high) H]``. But a clip only takes gradients away, and does not hold a
+step to its bounds. It is read for a policy with all ratios within the bounds. Then it is true, and
+for any step, not only to first order.
 
-Proof. pi' - (1 - eps_low) pi >= 0 and log pi' <= 0, so that H' >= (1 - eps_low) times the cross entropy
--sum pi log pi', which is at least H. And (1 + eps_high) pi - pi' >= 0 and log pi <= 0, so that
-(1 + eps_high) H >= -sum pi' log pi >= H'.
+Proof. Since ``pi' - (1 - eps_low) pi >= 0`` and ``log pi' <= 0``, H' is at least ``1 - eps_low``
+times the cross entropy ``-sum pi log pi'``, which is at least H. Since
+``(1 + eps_high) pi - pi' >= 0`` and ``log pi <= 0``, ``(1 + eps_high) H >= -sum pi' log pi >= H'``.
 """
 
 from fractions import Fraction

@@ -1,14 +1,16 @@
-r"""REPO (arXiv 2603.11682, ICLR 2026): advantages that fall with a token's log-probability.
+"""REPO (arXiv 2603.11682, ICLR 2026): advantages that fall with a token's log-probability.
 
-REPO: A <- A - beta (log pi + H). To the field it is a way around the entropy bonus, which needs the
-logits of the whole vocabulary. In expectation over on-policy samples it is the bonus: the step is
-pi (A - E A) + beta grad H, and so the rate of entropy is that of A plus beta |grad H|^2.
+REPO replaces A by ``A - beta (log pi + H)``. To the field it is a way around the entropy bonus,
+which needs the logits of the whole vocabulary. In expectation over on-policy samples it is the
+bonus. The step is ``pi (A - E A) + beta grad H``, and so the rate of entropy is that of A plus
+``beta |grad H|^2``.
 
-REPO-R, the form in use: A (1 - zeta log pi) where A > 0 and A (1 + zeta log pi) where A < 0, that is
-A - zeta |A| log pi. It adds zeta Cov_pi(|A| log pi, c) to the rate. With |A| the same for all tokens,
-such as rewards 1 and -1, that is not negative. With the centered advantage of rewards 0 and 1 it can be:
-right answers weigh 1 - p and wrong ones p. The clip of weights at 0 is left out: it acts
-where zeta is over 1/|log pi| of a wrong answer.
+REPO-R is the form in use. It has ``A (1 - zeta log pi)`` where ``A > 0`` and
+``A (1 + zeta log pi)`` where ``A < 0``, which is ``A - zeta |A| log pi``. It adds
+``zeta Cov_pi(|A| log pi, c)`` to the rate. If |A| is the same for all tokens, as with rewards 1 and
+-1, this is not negative. With the centered advantage of rewards 0 and 1 it can be, since right
+answers weigh ``1 - p`` and wrong ones p. The clip of weights at 0 is left out. It acts where zeta
+is over ``1/|log pi|`` of a wrong answer.
 """
 
 import numpy as np

@@ -1,16 +1,20 @@
-r"""Entropy dynamics in reinforcement fine-tuning (arXiv 2602.03392), Theorems 3.2, 3.3 and corollary.
+"""Entropy dynamics in reinforcement fine-tuning (arXiv 2602.03392), Theorems 3.2, 3.3 and
+corollary.
 
-S_a = pi_a (log pi_a + H), Sbar = E_pi[S]. To first order, exactly:
+With ``S_a = pi_a (log pi_a + H)`` and ``Sbar = E_pi[S]``, three facts are exact to first order.
 
-- one sampled action k with weight w, dz = eta w (e_k - pi):  dH = -eta w (S_k - Sbar);
-- its mean over k ~ pi vanishes, E_k[S_k - Sbar] = 0, and with weights A_k, E_pi[A] = 0, it is that of
-  the expected policy gradient, -eta Cov_pi(log pi, pi A);
-- a bump of one logit, dz = eps e_k:  dH = -eps S_k, of the sign of e^{-H} - pi_k for eps > 0.
+- One sampled action k with weight w has the step ``dz = eta w (e_k - pi)``. It changes entropy by
+  ``dH = -eta w (S_k - Sbar)``.
+- Its mean over k ~ pi vanishes, ``E_k[S_k - Sbar] = 0``. With weights A_k, ``E_pi[A] = 0``, it is
+  that of the expected policy gradient, ``-eta Cov_pi(log pi, pi A)``.
+- A bump of one logit, ``dz = eps e_k``, has ``dH = -eps S_k``. For ``eps > 0`` this has the sign of
+  ``e^{-H} - pi_k``.
 
-The sign rule holds for steps of any size on one side: where pi_k >= e^{-H}, every eps > 0 lowers entropy,
-and where pi_k < e^{-H}, every bump down does; for s = log pi_k + H has ds/dt = (1 - pi_k) - pi_k s along
-the bump, and cannot return to zero. For a sampled action the threshold is another one: the sign is that
-of Sbar - S_k, not of e^{-H} - pi_k, and between the two the rule quoted for bumps is wrong.
+The sign rule holds for steps of any size on one side. Where ``pi_k >= e^{-H}``, every bump up
+lowers entropy. Where ``pi_k < e^{-H}``, every bump down does. The reason is that
+``s = log pi_k + H`` has ``ds/dt = (1 - pi_k) - pi_k s`` along the bump, and cannot return to zero.
+A sampled action has another threshold. Its sign is that of ``Sbar - S_k``, not of
+``e^{-H} - pi_k``. Between the two, the rule quoted for bumps is wrong.
 """
 
 import numpy as np

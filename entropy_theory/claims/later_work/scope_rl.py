@@ -1,18 +1,20 @@
-r"""SCOPE-RL (arXiv 2510.08141, the present text of AEPO's number): positive against negative samples.
+"""SCOPE-RL (arXiv 2510.08141, the present text of AEPO's number): positive against negative
+samples.
 
-The text that the number had before is AEPO, whose statements are the claims of that source. The present
-one has a temperature-sign asymmetry: drawn at a high temperature, positive samples promote entropy
-growth, negative ones accelerate collapse; the theorem is for the regime in which entropy falls.
+The text that the number had before is AEPO, and has its own source of claims. The present one has a
+temperature-sign asymmetry. Drawn at a high temperature, positive samples promote entropy growth and
+negative ones accelerate collapse. Its theorem is for the regime in which entropy falls.
 
-The positive half is `aepo.corollary-4.4-high`. The negative half, for one state: the rate of negatives
-drawn at T with score -1 is
+The positive half is `aepo.corollary-4.4-high`. For the negative half at one state, the rate of
+negatives drawn at T with score -1 is
 
-    F-(T) = sum_{wrong} pi^T_a (c_a - C),   F-(1) = F(1),
+    F-(T) = sum_{wrong} pi^T_a (c_a - C),   F-(1) = F(1).
 
-and it is to be at most F-(1) for T > 1. Where entropy falls, F(1) < 0, that is not so. Where it does not
-fall it is: with r = pi^T/pi, which falls with z, and the crossing z+ of c - C, no term of
-sum_{wrong} pi (r - r(z+))(c - C) is positive, and r(z+) <= r(E z) <= 1 by Jensen. So each half of the
-asymmetry has a regime of its own, and they meet at F(1) = 0 alone.
+It should be at most F-(1) for ``T > 1``. Where entropy falls, ``F(1) < 0``, this is not so. Where
+entropy does not fall it is so. The ratio ``r = pi^T/pi`` falls with z, and z+ is the crossing of
+``c - C``. Then no term of ``sum_{wrong} pi (r - r(z+))(c - C)`` is positive, and
+``r(z+) <= r(E z) <= 1`` by Jensen. So each half of the asymmetry has its own regime, and they meet
+at ``F(1) = 0`` alone.
 """
 
 from entropy_theory import verification as vf

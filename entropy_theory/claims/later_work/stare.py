@@ -1,17 +1,19 @@
-r"""STARE (arXiv 2606.19236): advantage and surprisal decide what a token does to entropy.
+"""STARE (arXiv 2606.19236): advantage and surprisal decide what a token does to entropy.
 
-The abstract: a token's entropy change is its advantage times "an entropy sensitivity function over the
-next-token distribution, yielding an advantage-surprisal four-quadrant structure and a near-criticality
-property". Made precise for one state: the change is -A (c_k - C), c_k = pi_k (log pi_k + H), C = E c.
+The abstract: a token's entropy change is its advantage times "an entropy sensitivity function over
+the next-token distribution, yielding an advantage-surprisal four-quadrant structure and a
+near-criticality property". At one state the change is ``-A (c_k - C)``, with
+``c_k = pi_k (log pi_k + H)`` and ``C = E c``.
 
-- Four quadrants: true. c - C changes sign once, at a logit z+ >= E z: tokens above it lower entropy if
-  their advantage is positive and raise it if negative, tokens below it the other way round.
-- Criticality, read as balance: true. The mean of c - C over the policy is 0, so that with one advantage
-  for all tokens the two sides cancel.
+- The four quadrants are true. ``c - C`` changes sign once, at a logit ``z+ >= E z``. Tokens above
+  it lower entropy if their advantage is positive, and raise it if negative. Tokens below it have
+  the opposite effect.
+- Criticality, read as balance, is true. The mean of ``c - C`` over the policy is 0, so with one
+  advantage for all tokens the two sides cancel.
 
-The remedy, W > 1 on the least likely tokens of right answers, raises entropy where these are below
-e^{-H}. It may lower it where they are not: if one answer is right and the likeliest, it is also the
-least likely of the right ones.
+The remedy is a weight ``W > 1`` on the least likely tokens of right answers. It raises entropy
+where these are below e^{-H}. Elsewhere it may lower entropy. For example, if one answer is right
+and the likeliest, it is also the least likely of the right ones.
 """
 
 from fractions import Fraction

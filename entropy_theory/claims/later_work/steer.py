@@ -1,14 +1,16 @@
-r"""STEER (arXiv 2510.10150): the estimate Omega of what one sampled token does to entropy.
+"""STEER (arXiv 2510.10150): the estimate Omega of what one sampled token does to entropy.
 
-Omega = (A/pi_old) pi_k (1 - pi_k)(log pi_k + H) in the authors' code (zz-haooo/STEER), and -Omega the
-estimated entropy change; the paper has it exact up to the square of the learning rate. On policy, with
-c_k = pi_k (log pi_k + H) and C = E c, it is -A (1 - pi_k) c_k per unit learning rate and probability.
-That is the share of the token's own logit. The step grad log pi(k) moves the other logits as well, and
-the first order is -A (c_k - C).
+In the authors' code (zz-haooo/STEER) ``Omega = (A/pi_old) pi_k (1 - pi_k)(log pi_k + H)``, and
+-Omega is the estimated entropy change. According to the paper it is exact up to the square of the
+learning rate. With ``c_k = pi_k (log pi_k + H)`` and ``C = E c`` it is on-policy
+``-A (1 - pi_k) c_k``, per unit learning rate and probability. This is the share of the token's own
+logit. The step ``grad log pi(k)`` moves the other logits as well, and the first order is
+``-A (c_k - C)``.
 
-So the two differ by A (C - pi_k c_k), to first order. Where 0 < c_k < C even the sign differs: above
-e^{-H} and below the crossing of `later-work.stare`. Of tokens sampled from random policies of 3 to 12
-actions that is one in fifteen. Below e^{-H} the sign is right.
+So the two differ by ``A (C - pi_k c_k)``, to first order. Where ``0 < c_k < C`` even the sign
+differs. Such tokens are above e^{-H} and below the crossing of `later-work.stare`. They are one in
+fifteen of the tokens sampled from random policies of 3 to 12 actions. Below e^{-H} the sign is
+right.
 """
 
 import numpy as np

@@ -1,15 +1,16 @@
-r"""Unlikeliness reward (arXiv 2506.02355): of the right answers the likelier are worth less.
+"""Unlikeliness reward (arXiv 2506.02355): of the right answers the likelier are worth less.
 
-R <- R (1 - beta rank), rank the share of less likely answers. Against "distribution sharpening" it is to
-up-weight "rare but correct solutions". For one state it adds beta sum_{A*} pi_a g_a (c_a - C) to the
-rate of entropy, g_a = P(z < z_a).
+The reward R becomes ``R (1 - beta rank)``, where rank is the share of less likely answers. It is
+meant against "distribution sharpening", to up-weight "rare but correct solutions". At one state it
+adds ``beta sum_{A*} pi_a g_a (c_a - C)`` to the rate of entropy, with ``g_a = P(z < z_a)``.
 
-Not negative if every right answer is at least as likely as every wrong one, and so at solved prompts:
-where plain policy gradient lowers entropy, the penalty holds against it. It can be negative where the
-right answers are the less likely ones: there policy gradient raises entropy, and the penalty takes from
-that.
-Proved with the level g0 of g at which c - C changes sign: no term of sum_{A*} pi (g - g0)(c - C) is
-negative.
+This is not negative if every right answer is at least as likely as every wrong one, and so at
+solved prompts. There plain policy gradient lowers entropy, and the penalty holds against it. It can
+be negative where the right answers are the less likely ones. There policy gradient raises entropy,
+and the penalty takes from that.
+
+The proof takes the level g0 of g at which ``c - C`` changes sign. Then no term of
+``sum_{A*} pi (g - g0)(c - C)`` is negative.
 """
 
 import numpy as np
