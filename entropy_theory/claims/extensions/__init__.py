@@ -1,1 +1,1 @@
-"""What the project adds to the three papers."""
+"""Results that the project adds to the three papers."""

@@ -1,14 +1,15 @@
-r"""Extension: a bonus on the clamped entropy never lowers the full entropy, to first order.
+"""Extension: a bonus on the clamped entropy never lowers the full entropy, to first order.
 
-K is the kept set, a top set of pi with all its ties (every removed action is less likely than every kept
-one), P = pi(K), and pi~ = pi/P on K has the entropy H~. With K held fixed, dH~/dz_a = -S~_a on K,
-S~_a = pi~_a u_a, u = log pi~ + H~; so a vanilla step of strength eta lambda changes the full entropy at
-first order by eta lambda sum_K S_a S~_a, S_a = pi_a (log pi_a + H). With D = H + log P - H~,
+K is the kept set, a top set of pi with all its ties, so that every removed action is less likely
+than every kept one. Its probability is ``P = pi(K)``, and ``pi~ = pi/P`` on K has the entropy H~.
+With K held fixed, ``dH~/dz_a = -S~_a`` on K, with ``S~_a = pi~_a u_a`` and ``u = log pi~ + H~``. So
+a vanilla step of strength eta lambda changes the full entropy at first order by
+``eta lambda sum_K S_a S~_a``, with ``S_a = pi_a (log pi_a + H)``. With ``D = H + log P - H~``,
 
     sum_K S_a S~_a = P { E_pi~[pi~ u^2] + D Cov_pi~(pi~, log pi~) },
-    D = (1 - P)(E_removed[-log pi] - E_kept[-log pi]) >= 0,
+    D = (1 - P)(E_removed[-log pi] - E_kept[-log pi]) >= 0.
 
-so it is never negative. That holds where K splits a tie, too (`rate_nonneg` in Clamping.v).
+So the change is never negative. This also holds where K splits a tie (`rate_nonneg` in Clamping.v).
 For other kept sets D can be negative and entropy can fall.
 """
 

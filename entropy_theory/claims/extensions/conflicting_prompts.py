@@ -1,24 +1,28 @@
-r"""Extension: two prompts that share a parameter may keep their entropy for ever.
+"""Extension: two prompts that share a parameter may keep their entropy for ever.
 
-Two prompts of two answers, the first one right. One parameter theta gives both their logits: (theta, 0)
-and (b - theta, 0), b > 0, so that p_1 = sigma(theta), p_2 = sigma(b - theta). What teaches one prompt
-unteaches the other. J = (p_1 + p_2)/2 has the slope
+There are two prompts of two answers, the first one right. One parameter theta gives the logits
+``(theta, 0)`` of one prompt and ``(b - theta, 0)`` of the other, with ``b > 0``. So
+``p_1 = sigma(theta)`` and ``p_2 = sigma(b - theta)``, and a gain at one prompt is a loss at the
+other. ``J = (p_1 + p_2)/2`` has the slope
 
-    J' = (sigma'(theta) - sigma'(b - theta))/2,
+    J' = (sigma'(theta) - sigma'(b - theta))/2.
 
-which points to theta = b/2, where J is largest: J(b/2) = sigma(b/2) < 1. With theta = b/2 + d,
+It points to ``theta = b/2``, where J is largest, ``J(b/2) = sigma(b/2) < 1``. With
+``theta = b/2 + d``,
 
-    d/dt d = -f(d),    f(d) = e u (u^2 - 1)(e^2 - 1) / (2 (1 + e u)^2 (u + e)^2),    e = e^{b/2}, u = e^d,
+    d/dt d = -f(d),    e = e^{b/2},    u = e^d,
+    f(d) = e u (u^2 - 1)(e^2 - 1) / (2 (1 + e u)^2 (u + e)^2),
 
-and f(d) is between c d and d/4 for 0 <= d <= d_0. So exact policy gradient with learning rates up to 4
-and without a finite sum tends to b/2 from every start, and both entropies tend to h(sigma(b/2)) > 0 = log
-|A*|.
+and f(d) is between c d and d/4 for ``0 <= d <= d_0``. So exact policy gradient tends to b/2 from
+every start, for learning rates up to 4 without a finite sum. Both entropies tend to
+``h(sigma(b/2)) > 0 = log |A*|``.
 
-For one state with logits of its own p_k -> 1 and limsup H_k <= log |A*|, and no entropy exceeds the
-ceiling of the start (``extension.varying-step-sizes``, ``extension.entropy-ceiling``). All three fail
-here, although J never falls and no parameters do better: started at a large theta, prompt 1 loses reward
-and regains entropy at every step. These limits are not to be expected of a network where prompts
-conflict."""
+For one state with its own logits, three facts hold (``extension.varying-step-sizes``,
+``extension.entropy-ceiling``): ``p_k -> 1``, ``limsup H_k <= log |A*|``, and no entropy exceeds the
+ceiling of the start. All three fail here, although J never falls and no parameters are better.
+Started at a large theta, prompt 1 loses reward and regains entropy at every step. So these limits
+are not to be expected of a network where prompts conflict.
+"""
 
 from __future__ import annotations
 

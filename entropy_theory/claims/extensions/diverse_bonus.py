@@ -1,25 +1,25 @@
-r"""Extension: a bonus on the entropy among the right answers (update rule ``diverse-bonus``).
+"""Extension: a bonus on the entropy among the right answers (update rule ``diverse-bonus``).
 
-One state, policy pi, right answers A*, p = pi(A*), q = pi given A*, and the surprise of right answers
-x_a = -(log q_a + H(q)), 0 elsewhere; E_q x = 0. The bonus in score form, E_pi[x grad log pi], moves the
-logits by
+At one state with policy pi and right answers A*, ``p = pi(A*)`` and q is pi given A*. The surprise
+of a right answer is ``x_a = -(log q_a + H(q))``, with x = 0 elsewhere and ``E_q x = 0``. The bonus
+in score form, ``E_pi[x grad log pi]``, moves the logits by
 
-    d_a = pi_a x_a,   which is p grad H(q),
+    d_a = pi_a x_a,   which is p grad H(q).
 
-and leaves those of wrong answers where they are. So it raises H(q), at the rate sum pi_a^2 x_a^2 / p,
-strictly unless right answers are equally likely.
+It leaves the logits of wrong answers where they are. So it raises H(q) at the rate
+``sum pi_a^2 x_a^2 / p``, strictly unless right answers are equally likely. It has two other
+effects, to first order and per unit of step.
 
-What it does to the rest, to first order and per unit of step:
+- The reward changes by ``-(1 - p) p^2 Cov_q(q, log q)``, a price, since common right answers give
+  more than rare ones take. It is at most ``(1 - p) p^2 H(q)``, and zero once all answers are right.
+- The full entropy changes by ``p sum S_a S~_a``, as under a clamped bonus
+  (``extension.clamped-bonus``). This is never negative where no wrong answer is likelier than a
+  right one. Elsewhere it may be.
 
-- reward: -(1 - p) p^2 Cov_q(q, log q), a price, since common right answers give more than rare ones take:
-  at most (1 - p) p^2 H(q), and nothing once all answers are right;
-- full entropy: p sum S_a S~_a, as of a clamped bonus (``extension.clamped-bonus``): never negative where
-  no wrong answer is likelier than a right one, and possibly negative elsewhere.
-
-Under the natural gradient the bonus moves right logits by c x_a itself. Exactly then, whatever c, the
-odds of a right answer are multiplied by E_q e^{c x} >= 1, and q is tempered, q ~ q^{1 - c}: for
-0 < c <= 1 neither reward nor H(q) falls. To first order the reward stays, H(q) rises by Var_q(log q),
-and the full entropy by p Var_q(log q).
+Under the natural gradient the bonus moves right logits by c x_a itself. For every c, exactly, the
+odds of a right answer are then multiplied by ``E_q e^{c x} >= 1``, and q is tempered,
+``q ~ q^{1 - c}``. For ``0 < c <= 1`` neither reward nor H(q) falls. To first order the reward
+stays, H(q) rises by ``Var_q(log q)``, and the full entropy by ``p Var_q(log q)``.
 """
 
 from typing import Any
@@ -218,7 +218,7 @@ def odds_growth(logits: ar.Reals, correct: ar.Mask, strength: ar.Reals) -> ar.Re
 
 
 def _gains(i: vf.Cases) -> ar.Reals:
-    """What the step adds to H(q), and what it multiplies the odds by, less 1."""
+    """The gain in H(q), and the factor on the odds less 1."""
     moved = i.logits + natural_step(i.logits, i.correct, i.strength)
     one = ar.constant(1, like=i.logits)
     return np.stack([diversity(moved, i.correct) - diversity(i.logits, i.correct),

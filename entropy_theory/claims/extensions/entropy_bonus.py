@@ -1,15 +1,15 @@
-r"""Extension: an entropy bonus with vanilla gradient steps, and how large they may be.
+"""Extension: an entropy bonus with vanilla gradient steps, and how large they may be.
 
-The bonus lambda H and a step of size eta move logits by dz = -c S, c = eta lambda, S = pi (log pi + H) =
--grad H. To first order entropy rises by c ||S||^2 >= 0, zero only where pi is uniform. Exactly it rises,
-or stays, at every policy as long as
+The bonus lambda H and a step of size eta move logits by ``dz = -c S``, with ``c = eta lambda`` and
+``S = pi (log pi + H) = -grad H``. To first order entropy rises by ``c ||S||^2 >= 0``, which is zero
+only where pi is uniform. Exactly, entropy never falls, at any policy, as long as
 
-    0 < c <= 2/K,    K any bound on -Q(d)/||d||^2, here K = 5/8 + (1/5) log n,
+    0 < c <= 2/K,    K any bound on -Q(d)/||d||^2, here K = 5/8 + (1/5) log n.
 
-because H(z + dz) - H(z) >= c ||S||^2 - (K/2) c^2 ||S||^2. Larger steps overshoot. For two actions the
-bound is 4 (as K_2 = 1/2 gives too), and it is sharp: exactly, the logit gap x becomes
-x (1 - 2 c pi_1 pi_2), which is longer than x where c pi_1 pi_2 > 1, and so near the uniform policy for
-every c > 4.
+The reason is ``H(z + dz) - H(z) >= c ||S||^2 - (K/2) c^2 ||S||^2``. Larger steps overshoot. For two
+actions the bound is 4 (as ``K_2 = 1/2`` gives too), and it is sharp. There the logit gap x becomes
+exactly ``x (1 - 2 c pi_1 pi_2)``. This is longer than x where ``c pi_1 pi_2 > 1``, and so near the
+uniform policy for every ``c > 4``.
 """
 
 from fractions import Fraction

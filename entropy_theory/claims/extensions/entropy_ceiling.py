@@ -1,17 +1,19 @@
-r"""Extension: tempered REINFORCE cannot hold entropy above log|A*| at temperatures above a bound.
+"""Extension: tempered REINFORCE cannot hold entropy above log|A*| at temperatures above a bound.
 
-One state, n actions, m = |A*| < n. Exact expected steps of AEPO's update, with any temperatures T_k in
-[T_low, T_high], any eta, alpha > 0 and any GRPO weights kappa_k >= 0:
+The setting is one state with n actions, ``m = |A*| < n`` of them right. The steps are exact
+expected steps of AEPO's update, with any temperatures T_k in [T_low, T_high], any
+``eta, alpha > 0`` and any GRPO weights ``kappa_k >= 0``:
 
     dz = eta (kappa pi (1_{A*} - p) + alpha (1_{A*} pi^T - P_T pi)),   p = pi(A*), P_T = pi^T(A*).
 
-Let Phi = mean_{A*} z - max_{wrong} z. Then Phi never decreases, 1 - p <= ((n - m)/m) e^{-Phi}, and with
-e = ((n - m)/m) e^{-Phi_0} <= (n - m)/n every later entropy is at most the ceiling
+Let ``Phi = mean_{A*} z - max_{wrong} z``. Then Phi never decreases, and
+``1 - p <= ((n - m)/m) e^{-Phi}``. With ``e = ((n - m)/m) e^{-Phi_0} <= (n - m)/n`` every later
+entropy is at most the ceiling
 
     log m + h(e) + e log((n - m)/m),      h(e) = -e log e - (1 - e) log(1 - e).
 
-Moreover the number of steps with 1 - p_k >= e is finite for every e > 0, so limsup H_k <= log m.
-Scope: one state, tabular. With shared parameters other states can push wrong logits up.
+The number of steps with ``1 - p_k >= e`` is finite for every ``e > 0``, so ``limsup H_k <= log m``.
+The scope is one tabular state. With shared parameters other states can push wrong logits up.
 """
 
 from collections.abc import Callable

@@ -1,13 +1,14 @@
-r"""Extension: what performance says about entropy, and what it leaves open.
+"""Extension: the range of entropies that a performance leaves open.
 
 For every policy over n actions, m of them right, with R the probability of a right answer,
 
     h(R) <= H <= h(R) + R log m + (1 - R) log(n - m).
 
-Tight at both ends, and every value between is attained: H = h(R) + R H(. | right) + (1 - R) H(. | wrong),
-and the two conditional entropies range freely over [0, log m] and [0, log(n - m)]. So entropy does not
-determine performance (with two actions it leaves R or 1 - R), and R = 1 leaves any H in [0, log m]. The
-upper end is the curve on which symmetric runs stay (``extension.symmetric-curve``).
+Both ends are tight, and every value between is attained, since
+``H = h(R) + R H(. | right) + (1 - R) H(. | wrong)``. The two conditional entropies range freely
+over [0, log m] and [0, log(n - m)]. So entropy does not determine performance (with two actions it
+leaves R or 1 - R), and ``R = 1`` leaves any H in [0, log m]. The upper end is the curve on which
+symmetric runs stay (``extension.symmetric-curve``).
 """
 
 import numpy as np
@@ -36,7 +37,7 @@ def widest(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
 
 
 def _sides(i: vf.Cases) -> ar.Reals:
-    """(H - h(R), h(R) + R log m + (1 - R) log(n - m) - H)."""
+    """``(H - h(R), h(R) + R log m + (1 - R) log(n - m) - H)``."""
     below = binary(performance(i.logits, i.correct), failure(i.logits, i.correct))
     entropy = ar.entropy(i.logits)
     return np.stack([entropy - below, below + widest(i.logits, i.correct) - entropy], axis=-1)

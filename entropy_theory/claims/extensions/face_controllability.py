@@ -38,7 +38,7 @@ def _pairs(values: ar.Reals) -> ar.Reals:
 
 
 def _lipschitz(i: vf.Cases) -> ar.Reals:
-    """(eta/2) max(1, 1/T) |z_i - z_j| - |dz_i - dz_j|, for all pairs."""
+    """``(eta/2) max(1, 1/T) |z_i - z_j| - |dz_i - dz_j|``, for all pairs."""
     most = i.learning_rate * ar.maximum(0 * i.temperature + 1, 1 / i.temperature) / 2
     return most[..., None, None] * np.abs(_pairs(i.logits)) - np.abs(_pairs(_step(i)))
 

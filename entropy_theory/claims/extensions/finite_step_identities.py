@@ -1,15 +1,17 @@
-r"""Extension: what a logit step does to entropy exactly, whatever its size.
+"""Extension: the exact change of entropy by a logit step of any size.
 
-pi' is proportional to pi e^d, w = pi'/pi = e^{d - psi} with psi = log E_pi[e^d], and pi_t to pi e^{td}.
+After the step d, pi' is proportional to ``pi e^d``. Let ``w = pi'/pi = e^{d - psi}`` with
+``psi = log E_pi[e^d]``, and let pi_t be proportional to ``pi e^{td}``.
 
     (E1)  H(pi') - H(pi) = -Cov_pi(w, log pi) - KL(pi' || pi)
     (E2)  H(pi') - H(pi) = -sum_a (pi'_a - pi_a) log pi'_a + KL(pi || pi')
     (E3)  H(pi') - H(pi) = -int_0^1 Cov_{pi_t}(log pi_t, d) dt
           KL(pi' || pi) = int_0^1 t Var_{pi_t}(d) dt
 
-Exact, for every n and every step. The papers' first order is E1 with w replaced by 1 + d and the
-divergence dropped. As KL(pi' || pi) >= 0, the part that E1 adds to the covariance with w always pushes
-entropy down: H(pi') - H(pi) <= -Cov_pi(w, log pi), with equality only where the policy stays.
+They are exact for every n and every step. The papers' first order is E1 with w replaced by
+``1 + d`` and without the divergence. As ``KL(pi' || pi) >= 0``, the divergence in E1 always pushes
+entropy down. So ``H(pi') - H(pi) <= -Cov_pi(w, log pi)``, with equality only where the policy
+stays.
 """
 
 from typing import Any

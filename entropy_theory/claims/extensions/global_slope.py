@@ -1,16 +1,18 @@
-r"""Extension of AEPO, Theorem 4.3: its sign statement at every temperature T >= 1, with a rate.
+"""Extension of AEPO, Theorem 4.3: its sign statement at every temperature T >= 1, with a rate.
 
-For every z in R^n, correct set A* and T >= 1:  F(T) < 0 implies
+For every z in R^n, correct set A* and ``T >= 1``, ``F(T) < 0`` implies
 
-    T^2 F'(T) > (z+ - E_T z) |F(T)| >= 0,      z+ = max(zb, max{z_a : c_a < C}),
+    T^2 F'(T) > (z+ - E_T z) |F(T)| >= 0,      z+ = max(zb, max{z_a : c_a < C}).
 
-with E_T z <= zb <= z+ the means under pi^T and pi. Theorem 4.3b is T = 1. By T^2 d/dT = -d/db, b = 1/T,
-it is a differential inequality for |F|: while F is negative, its size falls at least at the rate
-z+ - E_T z as b decreases. Exact and strict; z+ - E_T z is positive unless the policy is uniform (there
-F = 0) or, at T = 1 only, every c_a below C lies at or below the mean.
+The means under pi^T and pi obey ``E_T z <= zb <= z+``. Theorem 4.3b is the case ``T = 1``. By
+``T^2 d/dT = -d/db`` with ``b = 1/T``, it is a differential inequality for |F|. While F is negative,
+its size falls at least at the rate ``z+ - E_T z`` as b decreases. It is exact and strict.
+``z+ - E_T z`` is positive unless the policy is uniform (there ``F = 0``) or, at ``T = 1`` only,
+every c_a below C lies at or below the mean.
 
-With S = sum_{A*} pi^T_a (z_a - z+)(c_a - C) the slope is S + (z+ - E_T z)|F(T)|. No term of S is
-negative, and where F(T) < 0 one is positive: some correct a has c_a > C, which puts z_a above z+.
+With ``S = sum_{A*} pi^T_a (z_a - z+)(c_a - C)`` the slope is ``S + (z+ - E_T z)|F(T)|``. No term of
+S is negative. Where ``F(T) < 0`` one is positive, since some correct a has ``c_a > C``, which puts
+z_a above z+.
 """
 
 from fractions import Fraction

@@ -1,20 +1,24 @@
-r"""Extension of AEnt, Proposition 1 (I): how far entropy bounds the policy gradient, with best constants.
+"""Extension of AEnt, Proposition 1 (I): how far entropy bounds the policy gradient, with best
+constants.
 
-For every tree of responses of any length, any number of tokens, returns R(y) in [0, 1] and tabular
-softmax logits, with V the expected return and H the entropy of the response:
+It is for every tree of responses of any length and any number of tokens, returns R(y) in [0, 1] and
+tabular softmax logits. With V the expected return and H the entropy of the response,
 
-    ||grad V||_1 <= H/(2 log 2),   ||grad V||_2 <= H/(2 sqrt2 log 2),   ||grad V||_inf <= H/(4 log 2).
+    ||grad V||_1 <= H/(2 log 2),  ||grad V||_2 <= H/(2 sqrt2 log 2),  ||grad V||_inf <= H/(4 log 2).
 
-No constant is smaller: equality holds for one token, pi = (1/2, 1/2), R = (1, 0). In bits the first one
-reads ||grad V||_1 <= H/2. AEnt prints the constant 2. (Means over prompts only average both sides.)
+No constant is smaller, since equality holds for one token, ``pi = (1/2, 1/2)`` and ``R = (1, 0)``.
+In bits the first one is ``||grad V||_1 <= H/2``. AEnt prints the constant 2. Means over prompts
+only average both sides.
 
-Proof. The gradient's block at a state s is d(s) v, v_a = pi_a (Q_a - V). Let P = pi(Q > V). The positive
-entries of v add up to m, the negative ones to -m, and m <= P (1 - P), as 0 <= Q <= 1. So ||v||_1 = 2m,
-||v||_2 <= sqrt2 m, ||v||_inf <= m. The entropy H(s) is at least that of the event Q > V, and
+Proof. The gradient's block at a state s is d(s) v with ``v_a = pi_a (Q_a - V)``. Let
+``P = pi(Q > V)``. The positive entries of v add up to m, the negative ones to -m, and
+``m <= P (1 - P)``, as ``0 <= Q <= 1``. So ``||v||_1 = 2m``, ``||v||_2 <= sqrt2 m`` and
+``||v||_inf <= m``. The entropy H(s) is at least that of the event ``Q > V``, and
 
-    h(P) = -P log P - (1 - P) log(1 - P) >= 4 log 2 P (1 - P)
+    h(P) = -P log P - (1 - P) log(1 - P) >= 4 log 2 P (1 - P).
 
-since the difference f vanishes at 0 and 1/2, f'(1/2) = 0, and f is concave, then convex on [0, 1/2].
+The difference f of the two sides vanishes at 0 and 1/2, has ``f'(1/2) = 0``, and is concave, then
+convex on [0, 1/2].
 """
 
 import numpy as np

@@ -1,28 +1,31 @@
-r"""Extension: the expected GRPO step is kappa(p) times the gradient of p.
+"""Extension: the expected GRPO step is kappa(p) times the gradient of p.
 
-G independent responses, rewards 1 on A* and 0 elsewhere, advantages (R - mean)/std within the group (0
-where all rewards are equal). For every policy, A* and G >= 2, exactly,
+A group has G independent responses with rewards 1 on A* and 0 elsewhere. Its advantages are (R -
+mean)/std within the group, or 0 where all rewards are equal. For every policy, A* and ``G >= 2``,
+exactly,
 
     E[(1/G) sum_i A_i (delta_{a_i} - pi)] = kappa grad p,      (grad p)_a = pi_a (1_{A*} - p),
-    kappa = E_{k ~ Bin(G, p)} sqrt(k/G (1 - k/G)) / (p (1 - p)),
+    kappa = E_{k ~ Bin(G, p)} sqrt(k/G (1 - k/G)) / (p (1 - p)).
 
-times sqrt((G - 1)/G) if the deviation divides by G - 1. The advantages of a group sum to zero, so the
-baseline pi drops out; given that k are right, a right response is a draw of q = pi( . | A*) and a wrong
-one of q_W = pi( . | wrong), and the group's mean is s_k (q - q_W), s_k the deviation.
+If the deviation divides by G - 1, the factor ``sqrt((G - 1)/G)`` comes on top. The advantages of a
+group sum to zero, so the baseline pi drops out. Given that k are right, a right response is a draw
+of q (pi given right) and a wrong one of q_W (pi given wrong). So the group's mean is
+``s_k (q - q_W)``, with s_k the deviation.
 
-Bounds, for G >= 3 (kappa = 1 for G = 2):
+For ``G = 2`` kappa is 1. For ``G >= 3`` it has the bounds
 
     max(2 (1 - 1/G), sqrt(G - 1)((1 - p)^{G-2} + p^{G-2})) <= kappa
-        <= min(sqrt(G - 1), sqrt((1 - 1/G)/(p (1 - p)))),
+        <= min(sqrt(G - 1), sqrt((1 - 1/G)/(p (1 - p)))).
 
-so kappa -> sqrt(G - 1) as p -> 0 or 1: GRPO's gradient vanishes there no faster than that of p.
-By Jensen's inequality, for G >= 2 and 0 < p < 1,
+So ``kappa -> sqrt(G - 1)`` as p tends to 0 or 1, and GRPO's gradient vanishes there no faster than
+that of p. By Jensen's inequality, for ``G >= 2`` and ``0 < p < 1``,
 
     kappa >= (G - 1)/sqrt(G - 1 + (G - 2)(G - 3) p (1 - p)) > 0,
 
-with equality for G = 2 and 3; so kappa -> 1/sqrt(p (1 - p)) as G grows, at rate 1/G. It is the same at
-p and at 1 - p. A group of one has no advantage. In a group of G with k right answers a right one has the
-advantage sqrt((G - k)/k), a wrong one -sqrt(k/(G - k)): the only wrong one has -sqrt(G - 1).
+with equality for G = 2 and 3. So kappa tends to ``1/sqrt(p (1 - p))`` as G grows, at rate 1/G. It
+has equal values at p and at 1 - p. A group of one has no advantage. In a group of G with k right
+answers, a right one has the advantage ``sqrt((G - k)/k)`` and a wrong one ``-sqrt(k/(G - k))``. A
+single wrong answer has ``-sqrt(G - 1)``.
 """
 
 import dataclasses
@@ -54,7 +57,7 @@ BOUND_GROUPS = (4, 8, 16, 64)
 
 @operation(lambda right, wrong, group_size, ddof: right.axes)
 def group_gain(right: ar.Reals, wrong: ar.Reals, group_size: int, ddof: int) -> ar.Reals:
-    """kappa from p and 1 - p; the division by p (1 - p) is done term by term."""
+    """Return kappa from p and 1 - p, with the division by ``p (1 - p)`` done term by term."""
     size, removed = whole(group_size), whole(ddof)
     one, total = 0 * right + ar.constant(1, like=right), 0 * right
     for k in range(1, size):
@@ -213,7 +216,7 @@ group_normalization_bounds = vf.Claim(
 
 
 def _least(right: Any, wrong: Any, size: Any) -> Any:
-    """(G - 1)/sqrt(G - 1 + (G - 2)(G - 3) p (1 - p))."""
+    """``(G - 1)/sqrt(G - 1 + (G - 2)(G - 3) p (1 - p))``."""
     return (size - 1) / np.sqrt(size - 1 + (size - 2) * (size - 3) * right * wrong)
 
 

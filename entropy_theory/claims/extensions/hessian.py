@@ -1,6 +1,6 @@
-r"""Extension: the Hessian of entropy in the logits.
+"""Extension: the Hessian of entropy in the logits.
 
-With c_a = log pi_a + H and S_a = pi_a c_a = -dH/dz_a:
+With ``c_a = log pi_a + H`` and ``S_a = pi_a c_a = -dH/dz_a`` it is
 
     Hess H = -[diag(S) + diag(pi) - S pi^T - pi S^T - pi pi^T].
 
@@ -8,8 +8,8 @@ It is symmetric, it annihilates the constant vector, and its quadratic form is
 
     d^T Hess d = -Var(d) - Cov(z, (d - E d)^2) = -E[(1 + log pi + H)(d - E d)^2].
 
-Exact, for every n. (Written as diag(pi c) - (pi c) pi^T + diag(pi) - pi pi^T - pi S^T it looks
-asymmetric; it is not, because pi c = S.)
+Both are exact for every n. Written as ``diag(pi c) - (pi c) pi^T + diag(pi) - pi pi^T - pi S^T`` it
+looks asymmetric, but is symmetric because ``pi c = S``.
 """
 
 import numpy as np
@@ -34,7 +34,9 @@ def hessian_matrix(logits: ar.Reals) -> ar.Reals:
 
 
 def hessian_times(logits: ar.Reals, x: ar.Reals, last: int = 1, diagonal: int = 1) -> ar.Reals:
-    """The matrix times a vector, -[(S + pi) x - S E x - pi (sum S x) - pi E x]; switches as above."""
+    """The matrix times a vector, ``-[(S + pi) x - S E x - pi (sum S x) - pi E x]``; switches as
+    above.
+    """
     p, s = ar.softmax(logits), own_covariance(logits)
     along, mean = ar.total(s * x), ar.mean(p, x)
     return -((s + diagonal * p) * x - s * ar.per_action(mean) - last * p * ar.per_action(along)

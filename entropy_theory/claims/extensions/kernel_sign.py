@@ -1,19 +1,21 @@
-r"""Extension of AEPO and the Entropy Mechanism to shared parameters: when the tabular sign survives.
+"""Extension of AEPO and the Entropy Mechanism to shared parameters: when the tabular sign survives.
 
-Logits of many states depend on shared parameters with the Jacobian J; the parameters make a step along
-J^T g, where g is what the step would be in a table. With the kernel K = J J^T and G the gradient of the
-(weighted) entropy of the states in the logits, entropy moves at the rate
+The logits of many states depend on shared parameters with the Jacobian J. The parameters make a
+step along J^T g, where g is the step in a table. With the kernel ``K = J J^T`` and G the gradient
+of the (weighted) entropy of the states in the logits, entropy moves at the rate
 
-    <G, K g> = sum_{s,s'} G_s^T K_{ss'} g_{s'},
+    <G, K g> = sum_{s,s'} G_s^T K_{ss'} g_{s'}.
 
-where a table has c <G, g>. The two differ by at most |(K - c I) g| |G|, so that
+A table has ``c <G, g>``. The two differ by at most ``|(K - c I) g| |G|``. So they have the same
+sign if
 
-    ||K - c I|| |G| |g| < c |<G, g>|   implies that they have the same sign.
+    ||K - c I|| |G| |g| < c |<G, g>|.
 
-That is the orthonormality of logit gradients which AEPO assumes (B.4), made quantitative: how far from
-it a network may be for a theorem about tables to say which way its entropy goes. Searched and proved
-with |(K - c I) g| itself, which is at most ||K - c I|| |g|, for every matrix K; the kernel's file proves
-beside it that <G, K g> is the entropy's rate for any differentiable parametrization.
+This makes the orthonormality of logit gradients quantitative, which AEPO assumes (B.4). It bounds
+how far from it a network may be, so that a theorem about tables still gives the direction of its
+entropy. The claim is searched and proved for every matrix K with ``|(K - c I) g|`` itself, which is
+at most ``||K - c I|| |g|``. The kernel's file also proves that <G, K g> is the entropy's rate for
+any differentiable parametrization.
 """
 
 from collections.abc import Iterator

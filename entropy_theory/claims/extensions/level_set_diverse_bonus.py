@@ -1,29 +1,32 @@
-r"""Extension: an entropy held by the diverse bonus, what it does to the reward.
+"""Extension: the effect on the reward of an entropy held by the diverse bonus.
 
-One state, 0/1 rewards, g the gradient of the reward p = pi(A*), h that of the entropy, b the step of
-the bonus on the entropy among right answers (``extension.diverse-bonus``). Hold the entropy to first
-order by the bonus's coefficient,
+At one state with 0/1 rewards, g is the gradient of the reward ``p = pi(A*)`` and h that of the
+entropy. The step of the bonus on the entropy among right answers is b
+(``extension.diverse-bonus``). Hold the entropy to first order by the bonus's coefficient,
 
     step = g + c b,    c = -<h, g>/<h, b>.
 
-The reward then moves at the rate G/<h, b>, G = |g|^2 <h, b> - <h, g> <g, b>, and G is never negative:
-with q = pi given a right answer, v = pi given a wrong one, u = log q + H(q), w = log v + H(v),
+The reward then moves at the rate ``G/<h, b>`` with ``G = |g|^2 <h, b> - <h, g> <g, b>``. Let q be
+pi given a right answer, v be pi given a wrong one, ``u = log q + H(q)`` and ``w = log v + H(v)``.
+Then G is never negative:
 
     G = p^3 (1 - p)^2 { p [sum q^2 sum q^2 u^2 - (sum q^2 u)^2]                  Cauchy-Schwarz
                         + p sum v^2 sum q^2 u^2
-                        + (1 - p) sum q^2 u sum v^2 w },
+                        + (1 - p) sum q^2 u sum v^2 w }.
 
-where sum q^2 u = Cov_q(q, log q) >= 0, and so for v. So where a unit of the bonus raises the full
-entropy, the reward never falls while the entropy is held, and rises at every policy that has a wrong
-answer: this hold has no rest point but all answers right. Where the bonus lowers the full entropy (it
-can where wrong answers are likelier than right ones) the same hold never raises the reward.
+Here ``sum q^2 u = Cov_q(q, log q) >= 0``, and so for v. So the sign of <h, b> decides. Where a unit
+of the bonus raises the full entropy, the reward never falls while the entropy is held. It rises at
+every policy that has a wrong answer, so this hold rests only where all answers are right. The bonus
+can lower the full entropy where wrong answers are likelier than right ones. There the same hold
+never raises the reward.
 
-Several prompts under one coefficient are held on the mean alone, and the reward can fall: the bonus
+Several prompts under one coefficient are held on the mean alone, and the reward can fall. The bonus
 pays at one prompt, in reward, for the entropy that learning costs at another. The least number of
-answers is two and three (the bonus raises entropy only where two right answers differ, and costs only
-beside a wrong one): one right of (2, 1) and two right of (1, 9, 16), the right ones first, under c = 15.
-With more answers smaller coefficients do: 1.2 with twenty at each prompt. A coefficient for each prompt
-brings every prompt under the first statement.
+answers is two and three. The bonus raises entropy only where two right answers differ, and costs
+only beside a wrong one. An example with ``c = 15`` has one right of (2, 1) and two right of (1, 9,
+16), the right ones first. With more answers smaller coefficients are enough, such as 1.2 with
+twenty at each prompt. With a coefficient for each prompt, the first statement holds for every
+prompt.
 """
 
 from typing import Any, TypeAlias

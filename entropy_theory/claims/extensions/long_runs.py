@@ -1,8 +1,8 @@
 """Long exact runs: expected updates of one tabular state at 192 bits, for experiments.
 
-What is claimed for every start has a proof or a search; these runs show what happens over hundreds of
-steps. Each step is rounded at 192 bits (balls would grow along the way), which moves an entropy by far
-less than anything asserted.
+Every statement about all starts has a proof or a search. These runs show the course of hundreds of
+steps. Each step is rounded at 192 bits, since balls would grow along the way. This moves an entropy
+by far less than anything asserted.
 """
 
 import math
@@ -94,7 +94,8 @@ def _softmax(z: Sequence[ar.Ball]) -> tuple[list[ar.Ball], float]:
 
 
 def _group_weight(p: ar.Ball) -> ar.Ball:
-    """kappa = E sqrt(k/G (1 - k/G)) / (p (1 - p)), k ~ Bin(G, p): exact expected GRPO."""
+    """``kappa = E sqrt(k/G (1 - k/G)) / (p (1 - p))`` with ``k ~ Bin(G, p)``: exact expected GRPO.
+    """
     terms = [math.comb(GROUP, k) * p ** (k - 1) * (1 - p) ** (GROUP - k - 1)
              * (_ball(k * (GROUP - k)).sqrt() / GROUP) for k in range(1, GROUP)]
     return _sum(terms)

@@ -1,8 +1,9 @@
-r"""With rewards 0 and 1 advantages that depend on the reward alone differ in speed alone.
+"""With rewards 0 and 1, advantages that depend on the reward alone differ in speed alone.
 
-Every coefficient that depends on the answer's reward alone, a on right answers and -b on wrong ones, has
-the expected step (a + b) d+, where d+ = 1_{A*} pi - p pi. Estimators of advantages differ in a + b, the
-speed, and not in direction: the sign of dH is that of -sum_{A*} pi_a (c_a - C).
+Let a coefficient depend on the answer's reward alone, a on right answers and -b on wrong ones. Its
+expected step is ``(a + b) d+``, where ``d+ = 1_{A*} pi - p pi``. So estimators of advantages differ
+in the speed ``a + b``, and not in direction. The sign of dH is that of
+``-sum_{A*} pi_a (c_a - C)``.
 """
 
 import numpy as np

@@ -1,12 +1,14 @@
-r"""The rate of entropy under a token loss: one formula for all.
+"""The rate of entropy under a token loss: one formula for all.
 
-An update rule is a coefficient s_a of grad log pi(a). With tokens drawn from the policy itself, one state
-and c_a = pi_a (log pi_a + H), C = E c, the expected step is pi (s - E s) and
+An update rule is a coefficient s_a of ``grad log pi(a)``. With tokens drawn from the policy itself
+at one state, ``c_a = pi_a (log pi_a + H)`` and ``C = E c``. The expected step is ``pi (s - E s)``,
+and
 
     dH/d eta = -Cov_pi(s, c) = -sum_a pi_a s_a (c_a - C).
 
-A number added to all s changes nothing. The rate is not positive if s is ordered like the policy, and not
-negative if it is ordered the other way round: c - C changes sign once (`sign_rules`).
+A number added to all s changes nothing. The rate is not positive if s is ordered like the policy,
+and not negative if it is ordered in the opposite way, since ``c - C`` changes sign once
+(`sign_rules`).
 """
 
 from entropy_theory import verification as vf

@@ -1,16 +1,18 @@
-r"""Off policy: by how much a loss misses the policy gradient, to first order in the drift.
+"""Off policy: by how much a loss misses the policy gradient, to first order in the drift.
 
-Tokens are drawn from pi_old, the logits have drifted by t d since, and a loss has the coefficient w(r) A
-with w(1) = 1 and the slope kappa there. The first order depends on that slope alone; it is proved for
-r^kappa. With u = d - E d and
-E[w(r) A grad log pi] its expected step,
+Tokens are drawn from pi_old, and the logits have drifted by t d since. A loss has the coefficient
+w(r) A with ``w(1) = 1`` and the slope kappa there. The first order depends on this slope alone, and
+is proved for r^kappa. The expected step of the loss is ``E[w(r) A grad log pi]``. With
+``u = d - E d``,
 
-    step of the loss - step of policy gradient = t (kappa - 1) sum_a pi_a u_a A_a (e_a - pi) + O(t^2),
+    step of the loss - step of policy gradient
+        = t (kappa - 1) sum_a pi_a u_a A_a (e_a - pi) + O(t^2).
 
-so that entropy's rate is off by -t (kappa - 1) sum_a pi_a u_a A_a (c_a - C). With kappa = 1 and w(r) = r
-nothing is missed at any drift: importance sampling. The slopes are those of
-`extension.loss-on-policy`: 1 for PPO within its clip, CISPO, CE-GPPO, DPPO and SAPO, 0 for plain
-REINFORCE, and TOPR where A > 0, k - lambda for VESPO.
+So entropy's rate is off by ``-t (kappa - 1) sum_a pi_a u_a A_a (c_a - C)``. Importance sampling,
+``w(r) = r`` with ``kappa = 1``, misses nothing at any drift.
+
+The slopes are those of `extension.loss-on-policy`. PPO within its clip, CISPO, CE-GPPO, DPPO and
+SAPO have 1. Plain REINFORCE has 0, and so has TOPR where ``A > 0``. VESPO has k - lambda.
 """
 
 import numpy as np
@@ -41,7 +43,7 @@ def _gap(i: vf.Cases, t: vf.Term) -> ar.Reals:
 
 
 def _missed(i: vf.Cases) -> ar.Reals:
-    """(kappa - 1) sum_a pi_a u_a A_a (e_a - pi)."""
+    """``(kappa - 1) sum_a pi_a u_a A_a (e_a - pi)``."""
     policy = ar.softmax(i.logits)
     return ar.per_action(i.slope - 1) * expected_step(i.logits, ar.centered(policy, i.drift) * i.score)
 

@@ -1,10 +1,12 @@
-r"""Losses of the ratio: which are the same on policy.
+"""Losses of the ratio: which are the same on policy.
 
-Losses of the ratio r = pi/pi_old have the coefficient A at r = 1, whatever their options (positive, with
-clips and delta below 1). So on policy they are one loss, plain policy gradient
-(`extension.loss-coefficient`). How fast the coefficient departs from A with r differs: by A in PPO,
-CISPO, CE-GPPO, DPPO and SAPO, which is what keeps the expectation right off policy, by (k - lambda) A
-in VESPO, by -beta in DRO and by 0 in TOPR where A > 0.
+Losses of the ratio ``r = pi/pi_old`` have the coefficient A at ``r = 1``, for any options that are
+positive, with clips and delta below 1. So on policy they are one loss, plain policy gradient
+(`extension.loss-coefficient`).
+
+They differ in the slope of the coefficient in r. It is A in PPO, CISPO, CE-GPPO, DPPO and SAPO,
+which keeps the expectation right off policy. It is ``(k - lambda) A`` in VESPO, -beta in DRO, and 0
+in TOPR where ``A > 0``.
 """
 
 from collections.abc import Callable

@@ -1,14 +1,14 @@
-r"""Extension: a natural-gradient entropy bonus is tempering, and up to strength 1 it never errs.
+"""Extension: a natural-gradient entropy bonus is tempering, and up to strength 1 it never errs.
 
-With natural-gradient steps of size eta a bonus lambda H moves logits by dz = -c log pi, c = eta lambda.
-To first order entropy rises by c Var_pi(log pi) >= 0, zero only where pi is uniform. Exactly, the new
-policy is softmax((1 - c) z): pi tempered at T = 1/(1 - c). Entropy along softmax(b z) has the slope
--b Var(z), so
+With natural-gradient steps of size eta a bonus lambda H moves logits by ``dz = -c log pi``, with
+``c = eta lambda``. To first order entropy rises by ``c Var_pi(log pi) >= 0``, which is zero only
+where pi is uniform. Exactly, the new policy is ``softmax((1 - c) z)``, which is pi tempered at
+``T = 1/(1 - c)``. Entropy along softmax(b z) has the slope ``-b Var(z)``, so
 
-    H(softmax((1 - c) z)) >= H(softmax(z)) for every z and 0 < c <= 1,
+    H(softmax((1 - c) z)) >= H(softmax(z)) for every z and 0 < c <= 1.
 
-with uniform pi reached at c = 1. Beyond 1 the order of the actions is reversed and the guarantee ends:
-for n >= 3 and every c > 1 a policy with one very unlikely action loses entropy.
+At ``c = 1`` pi becomes uniform. Beyond 1 the order of the actions is reversed and the guarantee
+ends. For ``n >= 3`` and every ``c > 1`` a policy with one very unlikely action loses entropy.
 """
 
 from fractions import Fraction

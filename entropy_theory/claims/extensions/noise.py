@@ -1,18 +1,20 @@
-r"""Extension of Entropy Mechanism, Lemma 1: what a step of mean zero does to entropy, to second order.
+"""Extension of Entropy Mechanism, Lemma 1: the effect of a step of mean zero on entropy, to second
+order.
 
-A step d that is drawn with the covariance C and comes as often as -d changes entropy, on average, by
+The step d is drawn with the covariance C and comes as often as -d. On average it changes entropy by
 
     -(1/2) E_pi[(1 + log pi + H)(C_aa - 2 (C pi)_a + pi' C pi)] + R,
-    |R| <= E[rho^3] (2 + 7 log n)/24,      rho = max d - min d,
+    |R| <= E[rho^3] (2 + 7 log n)/24,      rho = max d - min d.
 
-``entropy_change.of_noise``. The change by one direction, Q(d)/2 = -(1/2) E_pi[(1 + log pi + H) u^2] with
-u = d - E_pi d, is bounded by the displacement of the policy, Var_pi(d), whatever the direction:
+This is ``entropy_change.of_noise``. One direction changes entropy by
+``Q(d)/2 = -(1/2) E_pi[(1 + log pi + H) u^2]`` with ``u = d - E_pi d``. The displacement of the
+policy, Var_pi(d), bounds it for any direction:
 
-    (zb - z2 - (1 - p1)(z1 - z2) - 1) Var(d) <= Q(d) <= (zb - min z - 1) Var(d),
+    (zb - z2 - (1 - p1)(z1 - z2) - 1) Var(d) <= Q(d) <= (zb - min z - 1) Var(d).
 
-zb = E_pi z, z1 and z2 the two largest logits, p1 the largest probability. So noise of every shape raises
-entropy where the likeliest action is ahead by enough, and none does where the mean logit is within a nat
-of the least one.
+Here ``zb = E_pi z``, z1 and z2 are the two largest logits, and p1 is the largest probability. So
+noise of every shape raises entropy where the likeliest action is ahead by enough. No noise raises
+it where the mean logit is within a nat of the least one.
 """
 
 from __future__ import annotations

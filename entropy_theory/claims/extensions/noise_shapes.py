@@ -1,12 +1,17 @@
-r"""Extension of Entropy Mechanism, Lemma 1: the noise of SGD, of Adam and of independent logits compared.
+"""Extension of Entropy Mechanism, Lemma 1: the noise of SGD, of Adam and of independent logits
+compared.
 
 Without a signal a policy-gradient step is noise. Its covariance in the logits is, up to a factor,
 
-    SGD          S = diag(pi) - pi pi', that of a sample's score e_k - pi under a coin (score-shaped);
-    Adam         S_ab/sqrt(S_aa S_bb), without momentum, once its mean squares have settled;
-    isotropic    the identity, noise of its own at each logit.
+    SGD          S = diag(pi) - pi pi'
+    Adam         S_ab/sqrt(S_aa S_bb)
+    isotropic    the identity
 
-The second orders of entropy follow from moments of pi and of w = sqrt(pi/(1 - pi)).
+S is the covariance of a sample's score ``e_k - pi`` under a coin, and is called score-shaped. Adam
+is without momentum, once its mean squares have settled. Isotropic noise is independent at each
+logit.
+
+The second orders of entropy follow from moments of pi and of ``w = sqrt(pi/(1 - pi))``.
 """
 
 import numpy as np

@@ -1,21 +1,24 @@
-r"""Extension: how good the first order is. The best constant in |R| <= (K_n/2) ||d||^2.
+"""Extension: how good the first order is. The best constant in |R| <= (K_n/2) ||d||^2.
 
-R = H(z + d) - H(z) + Cov(z, d). For every n, policy and step
+Let ``R = H(z + d) - H(z) + Cov(z, d)``. For every n, policy and step
 
-    |R| <= (1/2)(5/8 + (1/5) log n) ||d||^2,
+    |R| <= (1/2)(5/8 + (1/5) log n) ||d||^2.
 
-and no constant free of n will do: K_n >= 1/4 + (1/8) log((n - 2)/2) from two actions of mass 1/4 each and
-a uniform rest (n >= 4). For n = 2 the best constant is 1/2. Numerically K_n =
-max_p p [1 + (1 - 2p) log(p (n - 2)/(1 - 2p))]: 0.53 for n = 3, 1.10 for 1000, 1.70 for 151,936, where the
-bound has 0.84, 2.01, 3.01.
+No constant free of n is enough. Two actions of mass 1/4 each and a uniform rest (``n >= 4``) give
+``K_n >= 1/4 + (1/8) log((n - 2)/2)``. For ``n = 2`` the best constant is 1/2. Numerically
+``K_n = max_p p [1 + (1 - 2p) log(p (n - 2)/(1 - 2p))]``. This is 0.53 for ``n = 3``, 1.10 for 1000
+and 1.70 for 151,936, where the bound has 0.84, 2.01 and 3.01.
 
-Along z + t d the curvature is Q = -V - Cov(u^2, log pi), u = d - E d, V = E u^2. From -p log p <=
-p log(1/q) + q - p, with q = 1/(e n) for the actions with u^2 < V and q = 1/(8 n) for the others,
+Proof. Along z + t d the curvature is ``Q = -V - Cov(u^2, log pi)``, with ``u = d - E d`` and
+``V = E u^2``. Use ``-p log p <= p log(1/q) + q - p`` with ``q = 1/(e n)`` for the actions with
+``u^2 < V`` and ``q = 1/(8 n)`` for the others. With ``D = E(V - u^2)_+ <= V`` and
+``r = (max d - min d)^2 <= 2 ||d||^2`` this gives
 
-    -Q <= V (1 + 1/e) + D log n,    Q <= D (log n + log 8 - 2) + r/8,    D = E(V - u^2)_+ <= V,
+    -Q <= V (1 + 1/e) + D log n,    Q <= D (log n + log 8 - 2) + r/8.
 
-r = (max d - min d)^2 <= 2 ||d||^2. And D <= r/10, V + D <= 8r/27, V <= r/4: for -a <= u <= b, a <= b,
-(u^2 - V)_+ lies below a square, (b^2 - V)(u + a)^2/r if V >= a^2 and (1 - V/b^2) u^2 if V <= a^2.
+Further, ``D <= r/10``, ``V + D <= 8r/27`` and ``V <= r/4``. For ``-a <= u <= b`` and ``a <= b``,
+``(u^2 - V)_+`` lies below a square. It is ``(b^2 - V)(u + a)^2/r`` if ``V >= a^2``, and
+``(1 - V/b^2) u^2`` if ``V <= a^2``.
 """
 
 from typing import Any
@@ -65,7 +68,9 @@ def _grows_with_log(i: vf.Cases) -> vf.Term:
 
 
 def two_big_actions(n: int) -> float:
-    """max over p of p [1 + (1 - 2p) log(p (n - 2)/(1 - 2p))]: what two equal big actions reach."""
+    """Return ``max_p p [1 + (1 - 2p) log(p (n - 2)/(1 - 2p))]``, the constant of two equal big
+    actions.
+    """
     p = np.linspace(0, 0.5, 20_001)[1:-1]
     return float(np.max(p * (1 + (1 - 2 * p) * np.log(p * (n - 2) / (1 - 2 * p)))))
 

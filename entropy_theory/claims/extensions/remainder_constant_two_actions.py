@@ -1,11 +1,13 @@
-r"""Extension: for two actions the best constant in the remainder of the first order is K_2 = 1/2.
+"""Extension: for two actions the best constant in the remainder of the first order is K_2 = 1/2.
 
-R = H(z + d) - H(z) + Cov(z, d) depends on the gap x = z_1 - z_2 alone, along which
+``R = H(z + d) - H(z) + Cov(z, d)`` depends on the gap ``x = z_1 - z_2`` alone. Along it, with
+``s = pi_1``,
 
-    H''(x) = -s (1 - s)(1 + x (1 - 2s)) = -(1 - x tanh(x/2))/(4 cosh(x/2)^2),    s = pi_1.
+    H''(x) = -s (1 - s)(1 + x (1 - 2s)) = -(1 - x tanh(x/2))/(4 cosh(x/2)^2).
 
-|H''| <= 1/4, because 2 w tanh w <= 2 + sinh(w)^2 for w = |x|/2, and (d_1 - d_2)^2 <= 2 ||d||^2; so
-|R| <= (1/4) ||d||^2. At x = 0, d = (1, -1) both are equalities to second order.
+``|H''| <= 1/4``, because ``2 w tanh w <= 2 + sinh(w)^2`` for ``w = |x|/2``. With
+``(d_1 - d_2)^2 <= 2 ||d||^2`` this gives ``|R| <= (1/4) ||d||^2``. At ``x = 0`` and ``d = (1, -1)``
+both are equalities to second order.
 """
 
 from entropy_theory import verification as vf

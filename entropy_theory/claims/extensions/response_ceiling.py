@@ -1,22 +1,22 @@
-r"""Extension of AEPO: for responses of several tokens, tempered REINFORCE cannot hold entropy above the
-logarithm of the number of right responses.
+"""Extension of AEPO, responses of several tokens: no entropy above log(number of right responses).
 
-A token tree, exact expected steps: responses are drawn at any temperature T_k from some positive one on,
-each right one adds the derivative of its log-probability, and the policy gradient (expected GRPO) may
-be added with any weight. A token is *viable* at a state if some right response goes on from it. With
-W(s) the tempered probability of passing s and ending right, the logits at s move by
+The update is tempered REINFORCE on a token tree with exact expected steps. Responses are drawn at
+any temperatures T_k above some positive bound. Each right response adds the derivative of its
+log-probability. The policy gradient (expected GRPO) may be added with any weight. A token is
+*viable* at a state if some right response goes on from it. With W(s) the tempered probability of
+passing s and ending right, the logits at s move by
 
     dz(s, a) = eta (W(sa) - pi(a|s) W(s)).
 
-A nonviable logit never rises, as W(sa) = 0; the sum of the viable ones never falls, as their W(sa) add
-up to W(s). So at every state the gap between the mean viable logit and each nonviable one only grows,
-sampling keeps a chance of ending right, and every state's nonviable mass, weighted by the visits,
-vanishes: a right response becomes certain, and
+A nonviable logit never rises, as ``W(sa) = 0``. The sum of the viable logits never falls, as their
+W(sa) add up to W(s). So at every state the gap between the mean viable logit and each nonviable one
+only grows. Sampling keeps a chance of ending right. Every state's nonviable mass, weighted by the
+visits, vanishes. A right response becomes certain, and
 
     limsup_k H(responses) <= log (number of right responses).
 
-Per token that is the logarithm divided by the length: a target of a quarter of a nat per token is not
-excluded by it where right responses are many.
+Per token this is the logarithm divided by the length. Where right responses are many, it does not
+exclude a target of a quarter of a nat per token.
 """
 
 from fractions import Fraction
@@ -86,7 +86,7 @@ def success(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
 
 
 def _room(i: vf.Cases) -> ar.Reals:
-    """What the viable sums gain and what every nonviable logit loses, state by state."""
+    """The gain of the viable sums and the loss of every nonviable logit, state by state."""
     going = viable(i.logits, i.correct)
     through = rewarded(i.logits / i.temperature[..., None, None], i.correct)
     # W(s) (1 - pi(viable|s)), without cancellation: it is the sum of the viable steps.
@@ -103,7 +103,8 @@ def _several(of_states: ar.Reals, of_edges: ar.Reals) -> ar.Reals:
 
 
 def _long_term(i: Any) -> tuple[vf.Term, ...]:
-    """What the margins lead to: a right response becomes certain, whatever the temperatures."""
+    """The limit that the margins lead to: a right response becomes certain, for any temperatures.
+    """
     step = tempered_step(i.logits, i.correct, i.temperature)
     gained = ar.total(np.where(viable(i.logits, i.correct), step, 0 * step))
     through = rewarded(i.logits / i.temperature[..., None, None], i.correct)

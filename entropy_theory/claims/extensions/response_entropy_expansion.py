@@ -1,18 +1,23 @@
-r"""Extension of the Entropy Mechanism, Lemma 1: the entropy of responses to first order, with a bound.
+"""Extension of the Entropy Mechanism, Lemma 1: the entropy of responses to first order, with a
+bound.
 
-h tokens out of n, tabular logits, any step d of them; D = max_s ||d_s||_2^2 over the states. With d(s)
-the visits and H(sa) the entropy to come after token a,
+A response has h tokens out of n, with tabular logits, and d is any step of them. Let
+``D = max_s ||d_s||_2^2`` over the states, d(s) the probability of visiting s, and H(sa) the entropy
+to come after token a. Then
 
-    |H(z + d) - H(z) - sum_s d(s) {-Cov_s(log pi, d) + Cov_s(H(sa), d)}| <= (h/4)(1 + log h + h log n) D.
+    |H(z + d) - H(z) - sum_s d(s) {-Cov_s(log pi, d) + Cov_s(H(sa), d)}|
+        <= (h/4)(1 + log h + h log n) D.
 
-It is the repaired Lemma 1 with its remainder; for one token it is the bound at one state. Along z + t d,
-with responses y as actions, S(y) = sum_t (d_t - E d_t) the score of y and Q(y) the sum of Var(d) over the
-states of y,
+This is the repaired Lemma 1 with its remainder. For one token it is the bound at one state.
 
-    H' = -E[log pi(y) S],    H'' = -E[S^2] - E[log pi(y) (S^2 - Q)],    E[S^2] = E[Q],
+Proof, along z + t d, with responses y as actions. Let ``S(y) = sum_t (d_t - E d_t)`` be the score
+of y, and Q(y) the sum of Var(d) over the states of y. Then
 
-where Q <= h D/2 and |S| <= h sqrt(2 D). Then -E[log pi(y) Q] <= (h D/2) H bounds H'' from below, and
--p log p <= -p log q + q - p with q = 1/(4 h n^h) from above: |H''| <= (h D/2)(1 + log h + h log n).
+    H' = -E[log pi(y) S],    H'' = -E[S^2] - E[log pi(y) (S^2 - Q)],    E[S^2] = E[Q].
+
+Here ``Q <= h D/2`` and ``|S| <= h sqrt(2 D)``. Then ``-E[log pi(y) Q] <= (h D/2) H`` bounds H''
+from below. ``-p log p <= -p log q + q - p`` with ``q = 1/(4 h n^h)`` bounds it from above.
+Together, ``|H''| <= (h D/2)(1 + log h + h log n)``.
 """
 
 from collections.abc import Callable
@@ -53,7 +58,7 @@ def _step(i: vf.Cases) -> ar.Reals:
 
 
 def _room(i: vf.Cases, rate: Callable[[ar.Reals, ar.Reals], ar.Reals] = response_rate) -> ar.Reals:
-    """bound - |H(z + d) - H(z) - rate|."""
+    """``bound - |H(z + d) - H(z) - rate|``."""
     step = _step(i)
     change = ar.response_entropy(i.logits + step) - ar.response_entropy(i.logits)
     return response_remainder_bound(step) - np.abs(change - rate(i.logits, step))

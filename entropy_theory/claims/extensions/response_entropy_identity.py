@@ -1,13 +1,16 @@
-r"""Extension of the Entropy Mechanism, Lemma 1: the entropy of responses moves by a covariance of log pi.
+"""Extension of the Entropy Mechanism, Lemma 1: the entropy of responses moves by a covariance of
+log pi.
 
-For any policy over responses of h tokens, token by token a softmax of logits z_s that depend in any
-differentiable way on whatever is trained (tables, networks that all states share),
+It is for any policy over responses of h tokens that is, token by token, a softmax of logits z_s.
+These may depend in any differentiable way on the trained parameters (tables, networks that all
+states share). With ``v = dz``,
 
-    dH = -Cov_y(log pi(y), d log pi(y)),      d log pi(y) = sum_t (v_t - E v_t),  v = dz,
+    dH = -Cov_y(log pi(y), d log pi(y)),      d log pi(y) = sum_t (v_t - E v_t).
 
-and state by state it is sum_s d(s) {-Cov_s(log pi, v) + Cov_s(H(sa), v)}, H(sa) the entropy to come.
-Nothing is assumed about how the logits of different states move together. As printed for one token,
-Lemma 1 is the case h = 1; Theorems 1 and 2 are cases of v.
+State by state, with H(sa) the entropy to come, it is
+``sum_s d(s) {-Cov_s(log pi, v) + Cov_s(H(sa), v)}``. Nothing is assumed about how the logits of
+different states move together. Lemma 1 as printed for one token is the case ``h = 1``. Theorems 1
+and 2 are cases of v.
 """
 
 from typing import Any

@@ -1,13 +1,15 @@
-r"""Extension of AEPO, section 4.2: up to which temperature tempered REINFORCE improves the reward.
+"""Extension of AEPO, section 4.2: up to which temperature tempered REINFORCE improves the reward.
 
-First order, exact, any z in R^n and A*: the rate of the reward per correct tempered sample,
+It is exact to first order, for any z in R^n and A*. The rate of the reward per correct tempered
+sample,
 
     <grad p, q^T - pi> = <grad p, d>/P_T = p {(1 - p)(<q, q^T> - p <q, q>) + sum_{wrong} pi^2},
 
-does not increase with T. At T <= 1 it is at least p (1 - p)^2 <q, q> + p sum_{wrong} pi^2 > 0. So there
-is a T_R in (1, inf] such that the step raises p, to first order, exactly for T < T_R; and T_R = inf
-exactly if (1 - p)/|A*| + sum_{wrong} pi^2 >= p (1 - p) <q, q>: theorems beside the statement's, in its
-proof file.
+does not increase with T. At ``T <= 1`` it is at least
+``p (1 - p)^2 <q, q> + p sum_{wrong} pi^2 > 0``. So there is a T_R in (1, inf] such that the step
+raises p, to first order, exactly for ``T < T_R``. It is infinite exactly if
+``(1 - p)/|A*| + sum_{wrong} pi^2 >= p (1 - p) <q, q>``. These two are theorems beside the
+statement's, in its proof file.
 """
 
 from fractions import Fraction
@@ -45,7 +47,7 @@ def _loss(i: vf.Cases) -> ar.Reals:
 
 
 def _least_when_cold(i: vf.Cases) -> ar.Reals:
-    """Rate at min(T, 1) - p (1 - p)^2 <q, q>."""
+    """Rate at min(T, 1) less ``p (1 - p)^2 <q, q>``."""
     right, wrong = reward(i.logits, i.correct), reward(i.logits, ~i.correct)
     least = right * wrong**2 * sum_of_squares(i.logits, i.correct)
     return sample_rate(i.logits, i.correct, ar.minimum(i.temperature, 0 * i.temperature + 1)) - least

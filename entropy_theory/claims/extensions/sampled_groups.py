@@ -1,28 +1,29 @@
-r"""Extension of AEPO, section 3.1: mean and variance of a sampled group's policy gradient.
+"""Extension of AEPO, section 3.1: mean and variance of a sampled group's policy gradient.
 
-G independent responses a_i of one state, rewards r(a_i), advantages A_i: the reward itself, the reward
-less the group's mean (GRPO without the division, Dr. GRPO), or less the mean of the other members
-(leave-one-out, RLOO). The estimate is g = (1/G) sum_i A_i (delta_{a_i} - pi). Along any direction u of
-the logits, with x = u - E u, y = r - E r and c = Cov(r, u), the slope of the expected reward along u,
-exactly and for any rewards:
+A group has G independent responses a_i of one state with rewards r(a_i). There are three advantages
+A_i: the reward itself, the reward less the group's mean (GRPO without the division, Dr. GRPO), or
+less the mean of the other members (leave-one-out, RLOO). The estimate is
+``g = (1/G) sum_i A_i (delta_{a_i} - pi)``. Take any direction u of the logits, with
+``x = u - E u``, ``y = r - E r`` and ``c = Cov(r, u)``, the slope of the expected reward along u.
+Exactly, and for any rewards,
 
-    E<g, u> = c without a baseline and leave-one-out,      (1 - 1/G) c with the group's mean,
+    E<g, u> = c without a baseline and leave-one-out,      (1 - 1/G) c with the group's mean.
 
-and with u = grad H the expected first-order change of entropy is the exact one times the same factor. A
-group of one is no exception: its mean is its reward, and the estimate is 0. The variances of <g, u> are
+With ``u = grad H`` the expected first-order change of entropy is the exact one times this factor. A
+group of one has its reward as mean, and the estimate is 0. The variances of <g, u> are
 
     without a baseline   Var(r x)/G,
     leave-one-out        Var(y x)/G + (Var r Var u + c^2)/(G (G - 1)),
     the group's mean     (1 - 1/G)^2 times the one before.
 
-The first part of the second line is what the exact baseline E r leaves, the second what it costs to
-estimate it from the others. With two answers, one of them right with probability p, and rewards 1 and 0,
-leave-one-out has the lower variance where
+In the second line, the first part is the variance under the exact baseline E r. The second is the
+cost of estimating the baseline from the other members. Take two answers, one of them right with
+probability p, and rewards 1 and 0. Leave-one-out has the lower variance where
 
     p < 2 (G - 2)/(3 G - 5),
 
-and the higher one above that, in every direction: in groups of two it is higher at every p, and above
-p = 2/3 in groups of every size.
+and the higher one above that, in every direction. In groups of two it is higher at every p, and
+above ``p = 2/3`` it is higher in groups of every size.
 """
 
 from __future__ import annotations
@@ -259,7 +260,7 @@ def _lowered(i: Any, size: Any) -> tuple[ar.Reals, ar.Reals]:
 
 
 def _reduction(i: Any, size: Any) -> ar.Reals:
-    """p^2 (1 - p) (u_right - u_wrong)^2 (2 (G - 2) - (3 G - 5) p)/(G (G - 1))."""
+    """``p^2 (1 - p) (u_right - u_wrong)^2 (2 (G - 2) - (3 G - 5) p)/(G (G - 1))``."""
     policy, gap = ar.softmax(i.logits), _right_wrong_gap(i.direction, i.correct)
     right, wrong = ar.total(policy, i.correct), ar.total(policy, ~i.correct)
     return (right * right * wrong * (gap * gap) * (2 * (size - 2) - (3 * size - 5) * right)
@@ -272,7 +273,9 @@ def _two_answers_rows(i: vf.Cases) -> ar.Reals:
 
 
 def _two_answers_for_every_size(i: Any) -> tuple[vf.Term, ...]:
-    """Say the same for groups of any size, and on which side of 2 (G - 2)/(3 G - 5) which is lower."""
+    """The claim for groups of any size, and the lower variance on either side of
+    ``2 (G - 2)/(3 G - 5)``.
+    """
     right, gap = ar.total(ar.softmax(i.logits), i.correct), _right_wrong_gap(i.direction, i.correct)
 
     def where(premise: Callable[[Any], Any], conclusion: Callable[[Any, Any], Any]) -> vf.Term:

@@ -1,16 +1,20 @@
-r"""Extension: the entropy change that any update rule announces, token by token.
+"""Extension: a forecast of the entropy change by any update rule, token by token.
 
-At one state a rule gives token i (action a_i, weight w_i) the score s_i, and the state terms coefficients
-lambda (entropy), kappa (clamped entropy of a kept set K) and beta (KL to a reference rho). The step
+At one state a rule gives token i (action a_i, weight w_i) the score s_i. Its state terms have the
+coefficients lambda (entropy), kappa (clamped entropy of a kept set K) and beta (KL to a reference
+rho). With ``l = log(pi/rho)`` the step
 
-    d = eta { sum_i w_i s_i (e_{a_i} - pi) - lambda S - kappa S~ + beta pi (l - E l) },  l = log(pi/rho),
+    d = eta { sum_i w_i s_i (e_{a_i} - pi) - lambda S - kappa S~ + beta pi (l - E l) }
 
-changes entropy, with S = pi (log pi + H) and its mean Sbar = E_pi[S], by
+changes entropy, with ``S = pi (log pi + H)`` and its mean ``Sbar = E_pi[S]``, by
 
-    eta { -sum_i w_i s_i (S_{a_i} - Sbar) + lambda sum S^2 + kappa sum_K S S~ - beta sum S pi (l - E l) }
+    eta { -sum_i w_i s_i (S_{a_i} - Sbar)
+          + lambda sum S^2 + kappa sum_K S S~ - beta sum S pi (l - E l) }
 
-up to (1/4)(1 + log n) ||d||^2. The forecast is a sum over tokens. (A penalty on the KL has beta < 0.) The
-step is eta times the gradient of sum_i w_i s_i log pi(a_i) + lambda H + kappa H~ + beta KL(pi || rho).
+up to ``(1/4)(1 + log n) ||d||^2``. So the forecast is a sum over tokens. A penalty on the KL has
+``beta < 0``. The step is eta times the gradient of
+
+    sum_i w_i s_i log pi(a_i) + lambda H + kappa H~ + beta KL(pi || rho).
 """
 
 import numpy as np
@@ -48,7 +52,7 @@ def token_forecast(logits: ar.Reals, action_scores: ar.Reals) -> ar.Reals:
 
 
 def _kl_direction(logits: ar.Reals, reference: ar.Reals) -> ar.Reals:
-    """Gradient of KL(pi || rho): pi (l - E l)."""
+    """Gradient of KL(pi || rho), which is ``pi (l - E l)``."""
     p = ar.softmax(logits)
     return p * ar.centered(p, logits - reference)
 
@@ -72,7 +76,8 @@ def step(i: vf.Cases) -> ar.Reals:
 
 
 def objective(i: vf.Cases, logits: ar.Reals) -> ar.Reals:
-    """What the step ascends: scores times log pi, both entropies and the KL to the reference."""
+    """The objective of the step: scores times log pi, both entropies and the KL to the reference.
+    """
     p, log_p = ar.softmax(logits), ar.log_softmax(logits)
     kept = np.where(i.correct, p, 0 * p)
     conditional = kept / ar.per_action(ar.total(kept))

@@ -26,7 +26,7 @@ def first_order(logits: ar.Reals, step: ar.Reals) -> ar.Reals:
 
 
 def quadratic_form(logits: ar.Reals, step: ar.Reals) -> ar.Reals:
-    """Q(d) = -Var(d) - Cov(z, (d - E d)^2)."""
+    """``Q(d) = -Var(d) - Cov(z, (d - E d)^2)``."""
     p = ar.softmax(logits)
     centered = ar.centered(p, step)
     return -ar.mean(p, centered * centered) - ar.covariance(p, logits, centered * centered)

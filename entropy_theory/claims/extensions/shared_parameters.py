@@ -1,25 +1,26 @@
-r"""Extension: policy gradient where the prompts' logits share parameters.
+"""Extension: policy gradient where the prompts' logits share parameters.
 
-N prompts of n actions; the logits are linear in d parameters theta, z_q(theta) = z_q + F_q theta, as in a
-network's last layer. J is the mean over prompts of the expected reward, rewards in [0, 1]. Along any
-direction v with x_q = F_q v,
+There are N prompts of n actions. The logits are linear in d parameters theta,
+``z_q(theta) = z_q + F_q theta``, as in a network's last layer. J is the mean over prompts of the
+expected reward, with rewards in [0, 1]. Along any direction v with ``x_q = F_q v``,
 
-    J' = mean_q Cov(r_q, x_q),    J'' = mean_q E[(r_q - V_q)(x_q - E x_q)^2],    |J''| <= max |x_qa|^2,
+    J' = mean_q Cov(r_q, x_q),  J'' = mean_q E[(r_q - V_q)(x_q - E x_q)^2],  |J''| <= max |x_qa|^2.
 
-so that J'' is at most b^2 |v|^2 in size if no row of the features is longer than b. Hence, for exact
-steps of policy gradient with eta_k b^2 <= 1:
+So J'' is at most ``b^2 |v|^2`` in size if no row of the features is longer than b. Two facts follow
+for exact steps of policy gradient with ``eta_k b^2 <= 1``.
 
-- J never falls: J(theta_{k+1}) >= J(theta_k) + eta_k/2 |g_k|^2, and so the sum of eta_k |g_k|^2 is at
-  most 2;
-- |g_{k+1}| >= (1 - eta_k b^2) |g_k|, so that g_k -> 0 if the eta_k have no finite sum.
+- J never falls: ``J(theta_{k+1}) >= J(theta_k) + eta_k/2 |g_k|^2``. So the sum of ``eta_k |g_k|^2``
+  is at most 2.
+- ``|g_{k+1}| >= (1 - eta_k b^2) |g_k|``, so that ``g_k -> 0`` if the eta_k have no finite sum.
 
-A gradient of zero is all that is promised: ``extension.conflicting-prompts`` ends at one where the
-reward is below 1 and entropy is left. But let some direction raise, at every prompt q, each right logit
-over each wrong one by at least s_q > 0 ("separable" prompts; one-hot features, where prompts share
-nothing, are so). Then <g, v> >= mean_q s_q p_q (1 - p_q), and
+Only a gradient of zero is promised. ``extension.conflicting-prompts`` ends at one where the reward
+is below 1 and entropy is left. But let some direction v raise, at every prompt q, each right logit
+over each wrong one by at least ``s_q > 0``. Such prompts are "separable". One-hot features, where
+prompts share nothing, are so. Then ``<g, v> >= mean_q s_q p_q (1 - p_q)``, with two consequences.
 
-- every p_q (1 - p_q) tends to 0: each prompt ends solved or lost;
-- none is lost if J starts above 1 - 1/N: J -> 1 and limsup sum_q H_q <= sum_q log |A*_q|.
+- Every ``p_q (1 - p_q)`` tends to 0: each prompt ends solved or lost.
+- None is lost if J starts above ``1 - 1/N``. Then ``J -> 1`` and
+  ``limsup sum_q H_q <= sum_q log |A*_q|``.
 """
 
 from __future__ import annotations
@@ -231,7 +232,7 @@ def undecided(logits: ar.Reals, features: ar.Reals, theta: ar.Reals, correct: ar
 
 
 def _along(i: vf.Cases, most: bool = False) -> ar.Reals:
-    """<g, v> - mean_q s_q p_q (1 - p_q)."""
+    """``<g, v> - mean_q s_q p_q (1 - p_q)``."""
     gradient = reward_gradient(i.logits, i.features, i.theta, hits(i.logits, i.correct))
     apart = separation(i.features, i.direction, i.correct)
     if most:

@@ -1,12 +1,14 @@
-r"""Extension of AEnt, Proposition 1 (II): the same bound with sqrt(h (n - 1)/n) for sqrt(h).
+"""Extension of AEnt, Proposition 1 (II): the same bound with a smaller constant.
 
-For a tabular softmax policy over n tokens, h tokens a response, data set D, any returns:
+The constant is ``sqrt(h (n - 1)/n)`` in place of sqrt(h). It is for a tabular softmax policy over n
+tokens, with h tokens per response, a data set D and any returns.
 
     V*(q) - V(q) <= |D| sqrt(h (n - 1)/n) ||grad V(D)||_2 / C(q).
 
-A state's block of the gradient adds up to zero, so that an entry g of it has g^2 <= ((n - 1)/n) times
-the sum of squares of the block. Equality: one token, one right answer, equal probabilities of the wrong
-ones. For h = 2 and two tokens the factor is 1: there the bound holds without any sqrt(h).
+A state's block of the gradient adds up to zero. So an entry g of it has ``g^2 <= ((n - 1)/n)``
+times the sum of squares of the block. Equality holds for one token, one right answer and equal
+probabilities of the wrong ones. For ``h = 2`` and two tokens the factor is 1, so there the bound
+holds without any sqrt(h).
 """
 
 from entropy_theory import verification as vf
@@ -21,7 +23,7 @@ from entropy_theory.verification import arithmetic as ar
 
 
 def _room(i: vf.Cases) -> ar.Reals:
-    """n/(n - 1) times [|D|^2 h ((n - 1)/n) ||grad V||^2 - (C gap)^2]."""
+    """``n/(n - 1)`` times ``[|D|^2 h ((n - 1)/n) ||grad V||^2 - (C gap)^2]``."""
     tree = ar.token_tree(i.logits)
     n = tree.n_tokens
     factor = i.logits.shape[-3] ** 2 * tree.horizon * (n - 1)

@@ -1,17 +1,20 @@
-r"""Extension of AEPO, Theorem 4.3: when a temperature can change the sign of the entropy rate.
+"""Extension of AEPO, Theorem 4.3: when a temperature can change the sign of the entropy rate.
 
-F changes sign at most once, at T0, from - to + (`extension.global-tempering`). Exact, for every z in
-R^n and correct set A*, with w_a = c_a - C on A*, S its sum, W the sum of its negative parts, R the
-range of z on A*, D the distance from the largest z of A* to the nearest one with w_a < 0:
+F changes sign at most once, at T0, from - to + (`extension.global-tempering`). The rules below are
+exact for every z in R^n and correct set A*. Let ``w_a = c_a - C`` on A*, with sum S and with W the
+sum of its negative parts. Let R be the range of z on A*, and D the distance from the largest z of
+A* to the nearest one with ``w_a < 0``.
 
-- F(T) > 0 for some T exactly if the mean of c over A* is below C; then for every T > R W/|S|.
-- F(T) < 0 for some T exactly if max_{A*} c > C; then wherever W e^{-D/T} < max_{A*} w.
-- So T0 is in (0, inf) exactly if mean_{A*} c < C < max_{A*} c.
-- |A*| = 1: mean and maximum are the same number, the sign of F is that of C - c at every T, and a
-  temperature is no more than a step size.
-- All actions correct: T0 = 1, for every policy that is not uniform.
+- ``F(T) > 0`` for some T exactly if the mean of c over A* is below C. It then holds for every
+  ``T > R W/|S|``.
+- ``F(T) < 0`` for some T exactly if ``max_{A*} c > C``. It then holds wherever
+  ``W e^{-D/T} < max_{A*} w``.
+- So T0 is in (0, inf) exactly if ``mean_{A*} c < C < max_{A*} c``.
+- For ``|A*| = 1`` mean and maximum are equal. The sign of F is that of ``C - c`` at every T, and
+  the temperature only scales the step.
+- If all actions are correct, ``T0 = 1`` for every policy that is not uniform.
 
-That a temperature changes the sign needs several correct answers.
+So only with several correct answers can a temperature change the sign.
 """
 
 from typing import Any
@@ -41,7 +44,7 @@ def if_positive(premise: ar.Reals, conclusion: ar.Reals) -> ar.Reals:
 
 
 def _face(i: vf.Cases) -> ar.Reals:
-    """(T - 1) F(T) where every action is correct; (T - 1)^2 elsewhere."""
+    """``(T - 1) F(T)`` where every action is correct, and ``(T - 1)^2`` elsewhere."""
     distance = i.temperature - 1
     return np.where(np.all(i.correct, axis=-1), distance * _rate(i), distance * distance)
 

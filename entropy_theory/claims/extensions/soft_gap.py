@@ -1,11 +1,12 @@
-r"""Extension of AEnt, Lemma 6: twice sharper, and then tight.
+"""Extension of AEnt, Lemma 6: twice sharper, and then tight.
 
     V_lambda^{pi*_lambda}(q) - V_lambda^pi(q) <= ||grad V_lambda(D)||_2^2 / (4 lambda C_lambda(q)),
-    C_lambda(q) = (1/|D|^2) min_s P(s)^2 min_a pi(a|s)^2 / P*(s),
+    C_lambda(q) = (1/|D|^2) min_s P(s)^2 min_a pi(a|s)^2 / P*(s).
 
-where the printed bound has 2 for 4. The printed route bounds KL(pi || pi') by ||u - c||_inf^2/2 and
-that by ||u - c||_2^2/2; but KL <= range(u)^2/8, and range^2 <= 2 ||u - c||_2^2. Equality is approached
-with one state, two tokens, pi uniform, returns (1, 0) and lambda -> inf.
+The printed bound has 2 for 4. The printed route bounds KL(pi || pi') by ``||u - c||_inf^2/2``, and
+this by ``||u - c||_2^2/2``. But ``KL <= range(u)^2/8``, and ``range^2 <= 2 ||u - c||_2^2``.
+Equality is approached with one state, two tokens, pi uniform, returns (1, 0) and lambda tending to
+infinity.
 """
 
 from entropy_theory import verification as vf
@@ -14,7 +15,9 @@ from entropy_theory.claims.aent.token_mdp import COEFFICIENT, trees
 
 
 def _tight() -> tuple[bool, str]:
-    """Gap over bound for pi = (1/2, 1/2), r = (1, 0): lambda log cosh(1/(2 lambda)) 8 lambda."""
+    """Gap over bound for ``pi = (1/2, 1/2)``, ``r = (1, 0)``:
+    ``lambda log cosh(1/(2 lambda)) 8 lambda``.
+    """
     from flint import arb
 
     ratios = [lam * (1 / (2 * lam)).cosh().log() * 8 * lam for lam in map(arb, (1, 10, 1000))]

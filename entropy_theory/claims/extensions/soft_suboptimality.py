@@ -1,12 +1,13 @@
-r"""Extension of AEnt, Proposition 2: twice sharper in the gradient.
+"""Extension of AEnt, Proposition 2: twice sharper in the gradient.
 
     V*(q) - V^pi(q) <= ||grad V_lambda(D)||_2^2 / (4 lambda C_lambda(q))
-                       + lambda h log(|A| / |A*(q)|^{1/h}),
+                       + lambda h log(|A| / |A*(q)|^{1/h}).
 
-where the printed bound has 2 for 4: Lemma 5 plus the sharper Lemma 6 (``extension.soft-gap``). Unlike
-there, 4 need not be the best constant, because the two lemmas are not tight together: the bias is tight
-for small lambda, the gradient's share for large lambda. The best one is at most 8 log 2 = 5.55, with
-which two answers of returns (1, 0) have equality at the uniform policy and lambda = 1/(4 log 2).
+The printed bound has 2 for 4. This is Lemma 5 plus the sharper Lemma 6 (``extension.soft-gap``).
+Unlike there, 4 need not be the best constant, because the two lemmas are not tight together. The
+bias is tight for small lambda, and the gradient's share for large lambda. The best constant is at
+most ``8 log 2 = 5.55``. With it, two answers of returns (1, 0) have equality at the uniform policy
+and ``lambda = 1/(4 log 2)``.
 """
 
 from entropy_theory import verification as vf
@@ -18,7 +19,9 @@ NEAREST = {"weights": [[[1, 1]]], "reward": [[1, 0]], "coefficient": 0.36}
 
 
 def _nearest() -> tuple[bool, str]:
-    """At pi = (1/2, 1/2), r = (1, 0): ||grad||^2 = 1/8, C = 1/4, gap 1/2, bias lambda log 2."""
+    """At ``pi = (1/2, 1/2)``, ``r = (1, 0)``: ``||grad||^2 = 1/8``, C = 1/4, gap 1/2, bias lambda
+    log 2.
+    """
     from flint import arb
 
     lam = 1 / (4 * arb(2).log())

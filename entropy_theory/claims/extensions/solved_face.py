@@ -1,14 +1,16 @@
-r"""The solved face: every action that has probability is right, p = pi(A*) = 1.
+"""The solved face: every action that has probability is right, p = pi(A*) = 1.
 
-GRPO's step vanishes there and AEPO's tempered REINFORCE is dz = eta (q^T - q), q = softmax(z) over the
-m right answers. With r_a = q^T_a / q_a, proportional to e^{(1/T - 1) z_a}, three facts carry everything:
+GRPO's step vanishes there. AEPO's tempered REINFORCE is ``dz = eta (q^T - q)``, with
+``q = softmax(z)`` over the m right answers. The ratio ``q^T_a / q_a`` is proportional to
+``e^{(1/T - 1) z_a}``. Everything follows from three facts.
 
-- the entropy rate F(T) has the sign of T - 1, unless q is uniform;
-- for T > 1 the gap between the likeliest answer and every other falls, for T < 1 it grows;
-- for eta <= 2 no step changes the order of the logits, and tied logits stay tied.
+- The entropy rate F(T) has the sign of ``T - 1``, unless q is uniform.
+- For ``T > 1`` the gap between the likeliest answer and every other falls. For ``T < 1`` it grows.
+- For ``eta <= 2`` no step changes the order of the logits, and tied logits stay tied.
 
-For two answers with z_1 - z_2 = D > 0 the whole motion is one number: dD = -eta f_T(D),
-f_T(D) = tanh(D/2) - tanh(D/(2T)), positive for T > 1 and negative for T < 1.
+For two answers with ``z_1 - z_2 = D > 0`` the whole motion is one number, ``dD = -eta f_T(D)``.
+Here ``f_T(D) = tanh(D/2) - tanh(D/(2T))``, which is positive for ``T > 1`` and negative for
+``T < 1``.
 """
 
 from typing import Any

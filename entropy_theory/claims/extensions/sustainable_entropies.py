@@ -1,20 +1,24 @@
-r"""Extension of AEPO: which entropies can be sustained at one tabular state? None above log|A*|.
+"""Extension of AEPO: which entropies can be sustained at one tabular state? None above log|A*|.
 
-Exact expected updates, m = |A*|, AEPO's switch between T_high > 1 > T_low at the target H*.
+The updates are exact expected ones, with ``m = |A*|`` and AEPO's switch between
+``T_high > 1 > T_low`` at the target H*.
 
-- Above: along any run (GRPO of any weight, temperatures above a positive bound) every entropy is at most
-  the start's ceiling of ``extension.entropy-ceiling``, and limsup H_k <= log m. With one right answer
-  that is 0, so that no target is sustained. In figures: 1 - p_k <= ((n - m)/m) e^{-Phi_k}, Phi never
-  falling.
-- Below: on the solved face (where GRPO's step vanishes) the entropy rate has the sign of H* - H at
-  every nonuniform q, for any m and any H*: the switch pushes towards the target from both sides.
-- With m = 2 this is exact and global: while D = |z_1 - z_2| is at least c eta from the target's D*
-  it comes closer at every step, after that it stays within c eta, and the entropy within c eta/4 of
-  H*, with c = (1/2) max(T_high - 1, 1/T_low - 1) (1/8 for 1.25 and 0.8; eta <= 2). Only an exact
-  tie, D = 0, stays where it is.
+- Above log m, take any run (GRPO of any weight, temperatures above a positive bound). Every entropy
+  is at most the start's ceiling of ``extension.entropy-ceiling``, and ``limsup H_k <= log m``. With
+  one right answer this is 0, so that no target is sustained. The rate is
+  ``1 - p_k <= ((n - m)/m) e^{-Phi_k}``, with Phi never falling.
+- Below it, on the solved face (where GRPO's step vanishes), the entropy rate has the sign of
+  ``H* - H`` at every nonuniform q, for any m and H*. So the switch pushes towards the target from
+  both sides.
+- With ``m = 2`` this is exact and global for ``eta <= 2``. Let
+  ``c = (1/2) max(T_high - 1, 1/T_low - 1)``, which is 1/8 for 1.25 and 0.8. While
+  ``D = |z_1 - z_2|`` is at least c eta from the target's D*, it comes closer at every step. After
+  that D stays within c eta, and the entropy within c eta/4 of H*. Only an exact tie, ``D = 0``,
+  stays where it is.
 
-Off the face GRPO sharpens the right answers while it learns them: entropy can sink far below the target
-for a time like e^{D/T_high}, but it comes back (``extension.transient-collapse``); see the experiments.
+Off the face GRPO sharpens the right answers while it learns them. Entropy can sink far below the
+target for a time like ``e^{D/T_high}``, but it comes back (``extension.transient-collapse`` and the
+experiments).
 """
 
 from typing import Any
@@ -93,7 +97,8 @@ def moved_gap(gap: ar.Reals, target_gap: ar.Reals, learning_rate: ar.Reals) -> a
 
 
 def _held_in_gap(i: vf.Cases) -> list[ar.Reals]:
-    """max(|D - D*|, eta/8) - |D' - D*|, and the same bound on the entropy, four times smaller."""
+    """``max(|D - D*|, eta/8) - |D' - D*|``, and the same bound on the entropy, four times smaller.
+    """
     # Two right answers whose logits differ by the range of the instance's.
     gap = logit_range(i.logits)
     moved = moved_gap(gap, i.target_gap, i.learning_rate)

@@ -1,21 +1,25 @@
-r"""Extension of AEPO: a collapse that GRPO causes among the right answers is temporary.
+"""Extension of AEPO: a collapse that GRPO causes among the right answers is temporary.
 
-One state, m right answers of n, exact expected steps of GRPO (weight kappa >= 0) and tempered
-REINFORCE (alpha = 1) at T > 1, eta <= 2. Let R be the range of the right logits (the gap between
-the likeliest and the least likely right answer) and B the least likely right logit minus the
-largest wrong one. Exactly:
+At one state with m right answers of n, the steps are exact expected steps of GRPO (weight
+``kappa >= 0``) and tempered REINFORCE (``alpha = 1``) at ``T > 1`` and ``eta <= 2``. Let R be the
+range of the right logits, the gap between the likeliest and the least likely right answer. Let B be
+the least likely right logit minus the largest wrong one. Two facts are exact.
 
-- B never falls: dz_b = kappa pi_b (1 - p) + P_T (q^T_b - pi_b) >= 0, as q^T_b >= q_b >= pi_b for T
-  > 1, and every wrong logit falls;
-- R' - R <= eta [(kappa + 1)(n - m) e^{-B-R} - P_T (e^{-R/T}/m - e^{-R})].
+- B never falls. Every wrong logit falls, and
+  ``dz_b = kappa pi_b (1 - p) + P_T (q^T_b - pi_b) >= 0``, as ``q^T_b >= q_b >= pi_b`` for
+  ``T > 1``.
+- ``R' - R <= eta [(kappa + 1)(n - m) e^{-B-R} - P_T (e^{-R/T}/m - e^{-R})]``.
 
-GRPO draws the right answers apart by e^{-R} at most, temperature brings them together by e^{-R/T},
-which is far more once R is large: above R_c = log(m (1 + (kappa + 1)(n - m) e^{-B}/P_T)) / (1 -
-1/T) the range falls at every step. So R is bounded, and entropy stays away from zero however weak
-the temperature. Since moreover 1 - p -> 0, GRPO fades while the least likely right answer keeps
-gaining, q^T_b - q_b >= (e^{-R/T} - e^{-R})/m^2: hence R -> 0 and H -> log m at a constant T > 1.
-AEPO's switch stays at T_high while the entropy is below its target, and so comes back to every
-target below log m; but a collapse may last long, a time like e^{R/T} (``aepo.revival-time``).
+GRPO draws the right answers apart by e^{-R} at most. Temperature brings them together by e^{-R/T},
+which is far more once R is large. So R falls at every step above
+
+    R_c = log(m (1 + (kappa + 1)(n - m) e^{-B}/P_T)) / (1 - 1/T).
+
+So R is bounded, and entropy stays away from zero for any ``T > 1``. Moreover ``1 - p -> 0``, so
+GRPO fades. Meanwhile the least likely right answer keeps gaining,
+``q^T_b - q_b >= (e^{-R/T} - e^{-R})/m^2``. Hence ``R -> 0`` and ``H -> log m`` at a constant
+``T > 1``. AEPO's switch stays at T_high while the entropy is below its target, and so comes back to
+every target below log m. But a collapse may last for a time like e^{R/T} (``aepo.revival-time``).
 """
 
 from collections.abc import Callable
@@ -81,7 +85,7 @@ def lead_of_likeliest(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
 
 
 def _lead(i: vf.Cases, of: Callable[[ar.Reals, ar.Mask], ar.Reals] = lead) -> ar.Reals:
-    """What the least likely right logit gains on the wrong ones in a step."""
+    """The gain of the least likely right logit on the wrong ones in a step."""
     return of(_after(i), i.correct) - of(i.logits, i.correct)
 
 

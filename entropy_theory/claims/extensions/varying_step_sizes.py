@@ -1,19 +1,24 @@
-r"""Extension of AEPO: the right answers are learned if and only if the step sizes have no finite sum.
+"""Extension of AEPO: the right answers are learned if and only if the step sizes have no finite
+sum.
 
-One state, m = |A*| < n. Exact expected steps of AEPO's update as in ``extension.entropy-ceiling``, here
-with a learning rate eta_k >= 0 for each step, temperatures bounded below and GRPO weights kappa_k >= 0.
-The policy gradient of the expected reward is the one with kappa_k = 0 and T_k = 1. Let
+The setting is one state with ``m = |A*| < n`` and exact expected steps of AEPO's update as in
+``extension.entropy-ceiling``. Each step has its own learning rate ``eta_k >= 0``. Temperatures are
+bounded below, and GRPO weights are ``kappa_k >= 0``. The policy gradient of the expected reward is
+the case ``kappa_k = 0`` and ``T_k = 1``. Let ``w_k = eta_k (1 + kappa_k)``.
 
-    w_k = eta_k (1 + kappa_k).
+- A step sets the logits of a right and of a wrong answer at most w_k further apart. So 1 - p falls
+  at most by the factor e^{-w_k}: ``1 - p_k >= (1 - p_0) exp(-(w_0 + ... + w_{k-1}))``.
+- The gap Phi grows by at least ``c w_k (1 - p_k)``, and ``1 - p <= ((n - m)/m) e^{-Phi}``. So if
+  the w_k have no finite sum, 1 - p_k tends to 0.
 
-- A step sets the logits of a right and of a wrong answer at most w_k further apart, so that 1 - p falls
-  at most by the factor e^{-w_k}: 1 - p_k >= (1 - p_0) exp(-(w_0 + ... + w_{k-1})).
-- The gap Phi grows by at least c w_k (1 - p_k), and 1 - p <= ((n - m)/m) e^{-Phi}. So if the w_k have no
-  finite sum, 1 - p_k tends to 0: either Phi does not stay bounded, or 1 - p_k + Phi_k/c, which never
-  falls, converges, as Phi_k does, and a positive limit of 1 - p_k would have Phi grow for ever.
+The second point has two cases. If Phi does not stay bounded, it is clear. Otherwise
+``1 - p_k + Phi_k/c``, which never falls, converges, as Phi_k does. So 1 - p_k converges too, and a
+positive limit would make Phi grow for ever.
 
-Hence p_k -> 1 if and only if the sum of the w_k is infinite; then limsup H_k <= log m. Step sizes
-need no upper bound. With bounded weights a schedule such as eta_k = 1/k^2 stops short of the maximum."""
+Hence ``p_k -> 1`` if and only if the sum of the w_k is infinite, and then ``limsup H_k <= log m``.
+Step sizes need no upper bound. With bounded weights a schedule such as ``eta_k = 1/k^2`` stops
+short of the maximum.
+"""
 
 from __future__ import annotations
 
@@ -101,7 +106,7 @@ def _spent(i: vf.Cases) -> ar.Reals:
 
 
 def _room(i: vf.Cases, spent: Callable[[vf.Cases], ar.Reals] = _spent) -> ar.Reals:
-    """1 - p_2, after steps of two sizes, minus (1 - p_0) e^{-(w_0 + w_1)}."""
+    """``1 - p_2``, after steps of two sizes, minus ``(1 - p_0) e^{-(w_0 + w_1)}``."""
     path = after_step(i.logits, i.correct, i.temperature, i.grpo_weight, i.learning_rate)
     path = after_step(path, i.correct, i.temperature, i.grpo_weight, i.second_learning_rate)
     return wrong_mass(path, i.correct) - wrong_mass(i.logits, i.correct) * np.exp(-spent(i))

@@ -1,9 +1,10 @@
-r"""Extension: decoupled weight decay is a rise of the temperature.
+"""Extension: decoupled weight decay is a rise of the temperature.
 
-Where logits are linear in the parameters, z = F theta, decoupled weight decay takes theta to (1 - w)
-theta, w = learning rate x decay, and z to (1 - w) z: softmax at the temperature 1/(1 - w), whatever the
-sample. Tokens of advantage zero are no exception. Entropy rises, at the rate Var_pi(z) at first; the
-first order is neither a lower nor an upper bound on the rise.
+The logits are linear in the parameters, ``z = F theta``. Decoupled weight decay takes theta to
+``(1 - w) theta``, with w the learning rate times the decay. So z becomes ``(1 - w) z``, which is
+softmax at the temperature ``1/(1 - w)``, for any sample. Tokens of advantage zero are included.
+Entropy rises, at the rate Var_pi(z) at first. The first order is neither a lower nor an upper bound
+on the rise.
 """
 
 from fractions import Fraction
