@@ -36,7 +36,7 @@ COEFFICIENT = Scalar(
     name="coefficient", low=0.02, high=10.0, grid=(1, Fraction(1, 4)), range=POSITIVE
 )
 ANY_COEFFICIENT = dataclasses.replace(COEFFICIENT, range=ANY)
-"""What is proved of it does not need lambda > 0."""
+"""For statements with a proof that does not need lambda > 0."""
 
 
 def trees(

@@ -103,7 +103,7 @@ def _next_entropy_only(i: vf.Cases) -> ar.Reals:
 FIRST_TOKEN_REWARDED = {
     "weights": [[1, 1], [9, 1], [1, 1]], "reward": [1, 1, 0, 0],
 }
-"""Reward 1 iff the first token is 0; the state behind it is nearly decided (9 : 1)."""
+"""Reward 1 exactly if the first token is 0. The state behind it is nearly decided (9 to 1)."""
 
 
 lemma_1_visitation = vf.Claim(

@@ -2,11 +2,11 @@
 curve?
 
 It is the review's first comment, read at one state with 0/1 rewards and the natural policy
-gradient. The exact runs are known. The same number is added to every right logit. So the policy q
-on the right answers and the policy w on the wrong ones stay as they are. From its start a run has
-the curve ``H = h(R) + R H(q) + (1 - R) H(w)``. Clip-Cov leaves the logit of an action where it is.
-The base rule's step to the same performance is the comparison. Per unit learning rate and to first
-order, sparing action a moves entropy by
+gradient. This rule adds one number to every right logit. So the policy q on the right answers and
+the policy w on the wrong ones stay as they are. From its start a run has the curve
+``H = h(R) + R H(q) + (1 - R) H(w)``. Clip-Cov leaves the logit of an action where it is. The base
+rule's step to the same performance is the comparison. Per unit learning rate and to first order,
+sparing action a moves entropy by
 
     dH = pi_a A_a (log pi_a - mean of log pi over the actions of its kind, right or wrong)
        = R (1 - R) q_a (log q_a + H(q))     for a right answer,
@@ -15,8 +15,8 @@ order, sparing action a moves entropy by
 Staying on the curve means ``dH = 0``, and it fails. It fails even for the action with the largest
 ``K_a = (log pi_a + H) A_a`` of its kind. This is the likeliest right answer, since A is the same
 for all of them, or the least likely wrong one. What holds instead (exact, first order): if this
-action is spared, the point leaves the curve upwards. It stays where answers of a kind are equally
-likely.
+action is spared, the point leaves the curve upwards. It stays on the curve if the answers of its
+kind are equally likely.
 
 Clip-Cov itself picks at random inside its band of K, and can land below. Take the probabilities .5,
 .3 and 20 x .01, the first two right. The band [.03, .15] holds the second alone (the K are .187,

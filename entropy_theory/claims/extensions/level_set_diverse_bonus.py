@@ -90,7 +90,7 @@ def held_step(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
 
 
 def _along_the_hold(i: Any) -> tuple[vf.Term, ...]:
-    """What the step does to the entropy and the reward, and where the reward rests."""
+    """The rates of entropy and reward along the step, and the rest points of the reward."""
     z, right = i.logits, i.correct
     step, bonus = held_step(z, right), entropy_of_bonus(z, right)
 

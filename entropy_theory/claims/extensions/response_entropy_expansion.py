@@ -1,7 +1,7 @@
 """Extension of the Entropy Mechanism, Lemma 1: the entropy of responses to first order, with a
 bound.
 
-A response has h tokens out of n, with tabular logits, and d is any step of them. Let
+A response has h tokens out of n, with tabular logits z and any step d of them. Let
 ``D = max_s ||d_s||_2^2`` over the states, d(s) the probability of visiting s, and H(sa) the entropy
 to come after token a. Then
 

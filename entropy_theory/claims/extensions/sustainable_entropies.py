@@ -5,7 +5,7 @@ The updates are exact expected ones, with ``m = |A*|`` and AEPO's switch between
 
 - Above log m, take any run (GRPO of any weight, temperatures above a positive bound). Every entropy
   is at most the start's ceiling of ``extension.entropy-ceiling``, and ``limsup H_k <= log m``. With
-  one right answer this is 0, so that no target is sustained. The rate is
+  one right answer this is 0, so that no target is sustained. More precisely,
   ``1 - p_k <= ((n - m)/m) e^{-Phi_k}``, with Phi never falling.
 - Below it, on the solved face (where GRPO's step vanishes), the entropy rate has the sign of
   ``H* - H`` at every nonuniform q, for any m and H*. So the switch pushes towards the target from

@@ -5,7 +5,7 @@ With ``S_a = pi_a (log pi_a + H)`` and ``Sbar = E_pi[S]``, three facts are exact
 
 - One sampled action k with weight w has the step ``dz = eta w (e_k - pi)``. It changes entropy by
   ``dH = -eta w (S_k - Sbar)``.
-- Its mean over k ~ pi vanishes, ``E_k[S_k - Sbar] = 0``. With weights A_k, ``E_pi[A] = 0``, it is
+- The mean change over k ~ pi vanishes, ``E_k[S_k - Sbar] = 0``. With weights A_k of mean zero it is
   that of the expected policy gradient, ``-eta Cov_pi(log pi, pi A)``.
 - A bump of one logit, ``dz = eps e_k``, has ``dH = -eps S_k``. For ``eps > 0`` this has the sign of
   ``e^{-H} - pi_k``.
