@@ -1,11 +1,11 @@
-"""Numbers as printed in tables, taken for what they are: rounded.
+"""Numbers as printed in tables, which are rounded.
 
-A decimal string such as "12.6" stands for every number within half a unit of its last digit. A printed
-average is compatible with its row if some unrounded entries have a mean that rounds to it,
+A decimal string such as "12.6" stands for every number within half a unit of its last digit. A
+printed average is compatible with its row if some unrounded entries have a mean that rounds to it,
 
-    |average - sum_j w_j entry_j| <= half unit of the average + sum_j w_j half unit of entry_j,
+    |average - sum_j w_j entry_j| <= half unit of the average + sum_j w_j half unit of entry_j.
 
-which is as lenient as can be: an average that fails is wrong whatever the digits left out.
+This is as lenient as can be. An average that fails is wrong for any digits left out.
 """
 
 import itertools
@@ -59,9 +59,9 @@ def averaged_row(number: int, entries: str, average: str) -> vf.Instance:
 def rounding_room(
     i: vf.Cases, weights: Sequence[Fraction] | ar.Reals | None = None, shift: Fraction | int = 0
 ) -> ar.Reals:
-    """What rounding allows minus |average + shift - weighted mean|; weights are equal by default.
+    """Slack that rounding allows, minus ``|average + shift - weighted mean|``.
 
-    They may be a field of the instances.
+    Weights are equal by default, and may be a field of the instances.
     """
 
     def mean(values: ar.Reals) -> ar.Reals:

@@ -1,14 +1,14 @@
-r"""AEnt, Lemma 1: the gradient of the response entropy.
+"""AEnt, Lemma 1: the gradient of the response entropy.
 
-For a softmax policy, on responses of h tokens with deterministic transitions,
+It is for a softmax policy on responses of h tokens with deterministic transitions. With d(s) the
+probability of passing through s, and H_to the entropy still to come,
 
-    grad H = -E[ sum_t grad log pi(a_t|s_t) sum_{t' >= t} log pi(a_t'|s_t') ]                     (A.1)
-    dH/dtheta(s, a) = d(s) pi(a|s) (-log pi(a|s) + H_to(sa) - H_to(s)),
+    grad H = -E[ sum_t grad log pi(a_t|s_t) sum_{t' >= t} log pi(a_t'|s_t') ]                (A.1)
+    dH/dtheta(s, a) = d(s) pi(a|s) (-log pi(a|s) + H_to(sa) - H_to(s)).
 
-d(s) the probability of passing through s, H_to the entropy still to come. Exact. The equations of the
-source are not readable; the displays are reconstructed from its proof text.
-
-H = -sum_y pi(y) log pi(y) is the *sum* of the token entropies on the way, not their mean.
+It is exact. The equations of the source are not readable, and the displays are reconstructed from
+its proof text. ``H = -sum_y pi(y) log pi(y)`` is the *sum* of the token entropies on the way, not
+their mean.
 """
 
 import numpy as np

@@ -1,12 +1,13 @@
-r"""AEnt, Lemma 4: the performance difference of two policies, with entropy.
+"""AEnt, Lemma 4: the performance difference of two policies, with entropy.
 
-For any policies pi, pi', any lambda and any state,
+For any policies pi and pi', any lambda and any state,
 
     V'_lambda(s) - V_lambda(s) = sum over later states u of d'(u) ( sum_a pi'(a|u) {Q_lambda(u, a)
-                                 - lambda log pi'(a|u)} - V_lambda(u) ),
+                                 - lambda log pi'(a|u)} - V_lambda(u) ).
 
-d'(u) the probability that pi' passes through u from s. Exact; lambda = 0 is the usual lemma. Q_lambda
-and V_lambda are those of pi, the logarithm is that of pi': with log pi instead the identity fails.
+Here d'(u) is the probability that pi' passes through u from s, and Q_lambda and V_lambda are those
+of pi. It is exact, and ``lambda = 0`` is the usual lemma. The logarithm is that of pi'. With log pi
+instead the identity fails.
 """
 
 from entropy_theory import verification as vf

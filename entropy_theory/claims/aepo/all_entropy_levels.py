@@ -1,9 +1,10 @@
-r"""AEPO, Section 5.2: "across all entropy levels, AEPO consistently outperforms GRPO" (Table 3).
+"""AEPO, Section 5.2: "across all entropy levels, AEPO consistently outperforms GRPO" (Table 3).
 
-Read for the averages over seven benchmarks of Qwen2.5-math-7B it holds in the printed numbers: 53.00,
-53.87, 53.45 and 53.13 at the targets 0.25, 0.5, 0.75 and 1 against GRPO's 51.60 of Table 1. Not benchmark
-by benchmark: on MATH500 three of the four levels are below GRPO's 80.6. Each number is one training run;
-nothing is printed about how far two runs of one setting differ.
+For the averages over seven benchmarks of Qwen2.5-math-7B it holds in the printed numbers. They are
+53.00, 53.87, 53.45 and 53.13 at the targets 0.25, 0.5, 0.75 and 1, against GRPO's 51.60 of Table 1.
+It does not hold benchmark by benchmark. On MATH500 three of the four levels are below GRPO's 80.6.
+Each number is one training run, and the paper does not print how far two runs of one setting
+differ.
 """
 
 from entropy_theory import verification as vf

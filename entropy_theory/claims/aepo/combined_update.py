@@ -1,19 +1,21 @@
-r"""AEPO, Eq. 1: GRPO and tempered REINFORCE together. When does the sum raise entropy?
+"""AEPO, Eq. 1: GRPO and tempered REINFORCE together. When does the sum raise entropy?
 
-The expected GRPO step is kappa grad p (`extension.group-normalization-gain`), so its entropy rate is
-kappa F(1), and the update of Eq. 1 with weight alpha has to first order the rate
+The expected GRPO step is ``kappa grad p`` (`extension.group-normalization-gain`), so its entropy
+rate is ``kappa F(1)``. To first order the update of Eq. 1 with weight alpha has the rate
 
     kappa F(1) + alpha F(T).
 
-"If the policy entropy begins to collapse ..., we can counteract this downward trend by performing
-updates using REINFORCE policy gradient of high-temperature samples", says the paper of Theorem 4.3.
-Read: some weight alpha turns the fall into a rise. But F(T) > F(1) is not enough: F(T) may be negative
-at every T, and then no alpha >= 0 raises entropy.
+The paper writes of Theorem 4.3: "If the policy entropy begins to collapse ..., we can counteract
+this downward trend by performing updates using REINFORCE policy gradient of high-temperature
+samples". It is read as a statement that some weight alpha turns the fall into a rise. But
+``F(T) > F(1)`` is not enough. F(T) may be negative at every T, and then no ``alpha >= 0`` raises
+entropy.
 
-Repaired (exact): where F(1) < 0, kappa > 0 and alpha >= 0, the rate is positive exactly if F(T) > 0 (so
-T > T0) and alpha > kappa |F(1)|/F(T). The exact change of entropy is then positive for every learning
-rate below 4 (kappa F(1) + alpha F(T))/((1 + log n) ||step||^2). As kappa <= sqrt(G - 1) for groups of G,
-alpha > sqrt(G - 1) |F(1)|/F(T) is enough whatever the difficulty of the prompt.
+The repair is exact. Where ``F(1) < 0``, ``kappa > 0`` and ``alpha >= 0``, the rate is positive
+exactly if ``F(T) > 0`` (so ``T > T0``) and ``alpha > kappa |F(1)|/F(T)``. The exact change of
+entropy is then positive for every learning rate below
+``4 (kappa F(1) + alpha F(T))/((1 + log n) ||step||^2)``. As ``kappa <= sqrt(G - 1)`` for groups of
+G, ``alpha > sqrt(G - 1) |F(1)|/F(T)`` is enough for prompts of any difficulty.
 """
 
 from fractions import Fraction
@@ -80,7 +82,7 @@ def _exactly_when(i: vf.Cases) -> ar.Reals:
 
 
 def _small_steps(i: vf.Cases) -> ar.Reals:
-    """What `_exactly_when` says, and that entropy rises where eta rate > (1/4)(1 + log n)||eta s||^2."""
+    """`_exactly_when`, and a rise of entropy where ``eta rate > (1/4)(1 + log n)||eta s||^2``."""
     step = ar.per_action(i.learning_rate) * combined_step(*_of(i))
     small = i.learning_rate * balance(*_of(i)) - remainder_bound(step)
     rises = ar.maximum(-small, ar.entropy_change(i.logits, step))

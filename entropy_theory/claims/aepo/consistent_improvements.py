@@ -1,10 +1,10 @@
-r"""AEPO, Section 5.2: "consistent improvements over RL baselines on both pass@1 and pass@k across every
-benchmark".
+"""AEPO, Section 5.2: "consistent improvements over RL baselines on both pass@1 and pass@k across
+every benchmark".
 
-Read: AEPO's printed score is nowhere below an RL baseline's of the same model, within rounding, neither
-in Table 1 (pass@1) nor in Table 2 (pass@k, against GRPO). False for pass@1: Qwen2.5-7B on Minerva has
-37.8 against 38.2 with Entropy-Adv, Qwen3-4B on GSM8K 95.0 against 95.2 with GRPO. True for pass@k: all
-six entries of Table 2 are above GRPO's, by 1.2 to 10 points.
+AEPO's printed score should nowhere be below an RL baseline's of the same model, within rounding.
+This is read for Table 1 (pass@1) and for Table 2 (pass@k, against GRPO). It is false for pass@1. On
+Minerva, Qwen2.5-7B has 37.8 against 38.2 with Entropy-Adv. On GSM8K, Qwen3-4B has 95.0 against 95.2
+with GRPO. It is true for pass@k. All six entries of Table 2 are above GRPO's, by 1.2 to 10 points.
 """
 
 from entropy_theory import verification as vf

@@ -1,12 +1,13 @@
-r"""AEPO, Eq. 6: the gradient of entropy along a logit step is minus a covariance.
+"""AEPO, Eq. 6: the gradient of entropy along a logit step is minus a covariance.
 
-For every z in R^n and every direction dz:
+For every z in R^n and every direction dz,
 
-    <grad_z H, dz> = -sum_a' dz_a' pi_a' (log pi_a' - E log pi) = -Cov_pi(dz, log pi) = -Cov_pi(dz, z).
+    <grad_z H, dz> = -sum_a' dz_a' pi_a' (log pi_a' - E log pi)
+                   = -Cov_pi(dz, log pi) = -Cov_pi(dz, z).
 
-Exact. The paper passes through two log-ratio forms that hold only to first order; the gradient
-itself makes them unnecessary. (In its last line z_k(a|s) should read z_k(s, a).) How far the entropy
-after a finite step is from this is Theorem 4.3a.
+It is exact. The paper passes through two log-ratio forms that hold only to first order, and the
+gradient itself makes them unnecessary. In its last line z_k(a|s) should be z_k(s, a). Theorem 4.3a
+bounds the distance from the entropy after a finite step.
 """
 
 from collections.abc import Callable

@@ -1,8 +1,9 @@
-r"""AEPO, Lemma 4.1: a higher temperature means a higher entropy.
+"""AEPO, Lemma 4.1: a higher temperature means a higher entropy.
 
-For every z in R^n, not constant, and every 0 < T < T':  H(softmax(z/T)) < H(softmax(z/T')).
-Exact: dH(pi^T)/dT = Var_{pi^T}(z) / T^3. It is about the distribution that is sampled from, for
-fixed logits; it says nothing about the policy after training.
+For every z in R^n that is not constant, and every ``0 < T < T'``,
+``H(softmax(z/T)) < H(softmax(z/T'))``. It is exact, since ``dH(pi^T)/dT = Var_{pi^T}(z) / T^3``. It
+is about the distribution that is sampled from, for fixed logits, and not about the policy after
+training.
 """
 
 from fractions import Fraction

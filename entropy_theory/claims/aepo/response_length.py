@@ -1,8 +1,9 @@
-"""Responses of different lengths on a token tree: token 1 ends the response, what follows is padding.
+"""Responses of different lengths on a token tree, where token 1 ends the response.
 
-On a complete tree (`entropy_theory.token_tree`) a response has the length of its first token 1 (index 0),
-or the horizon. Its reward stands at the token that ends it, so that it cannot depend on the padding, and
-padding takes no gradient. Horizon 1 is the case of equal lengths.
+On a complete tree (`entropy_theory.token_tree`) a response ends with its first token 1 (index 0),
+or at the horizon. Later tokens are padding. The reward stands at the token that ends the response,
+so it cannot depend on the padding, and padding takes no gradient. Horizon 1 is the case of equal
+lengths.
 """
 
 from functools import lru_cache

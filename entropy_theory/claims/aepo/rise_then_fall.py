@@ -1,9 +1,10 @@
-r"""AEPO, Section 5.2 and Table 3: performance first rises and then falls with the entropy target.
+"""AEPO, Section 5.2 and Table 3: performance first rises and then falls with the entropy target.
 
-Read for the average over seven benchmarks of Qwen2.5-math-7B it holds in the printed numbers: 53.00,
-53.87, 53.45 and 53.13 at the targets 0.25, 0.5, 0.75 and 1. Single benchmarks differ, as the text says:
-AIME24 only falls, AIME25 only rises. Each number is one training run; nothing is printed about how far
-two runs of one setting differ, and the largest difference of two averages is 0.87.
+For the average over seven benchmarks of Qwen2.5-math-7B it holds in the printed numbers. They are
+53.00, 53.87, 53.45 and 53.13 at the targets 0.25, 0.5, 0.75 and 1. Single benchmarks differ, as the
+paper notes. AIME24 only falls, and AIME25 only rises. Each number is one training run, and the
+largest difference of two averages is 0.87. The paper does not print how far two runs of one setting
+differ.
 """
 
 from fractions import Fraction

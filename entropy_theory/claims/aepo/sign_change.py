@@ -1,12 +1,15 @@
-r"""Where F(T) changes sign: bounds on T0 from the numbers w_a = c_a - C on A* alone.
+"""Bounds on the temperature T0 at which F(T) changes sign, from the numbers w_a = c_a - C on A*
+alone.
 
-With b = 1/T and any reference y, F(T) = -k g(b), g(b) = sum_{A*} e^{b (z_a - y)} w_a, k > 0.
-Let S = sum_{A*} w, W = sum of |w_a| over A* where w_a < 0, R the range of z on A*, and D the distance
-from the largest z of A* down to the nearest one with w_a < 0. Then
+With ``b = 1/T`` and any reference y, ``F(T) = -k g(b)`` with
+``g(b) = sum_{A*} e^{b (z_a - y)} w_a`` and ``k > 0``. Let S be the sum of w over A*, and W the sum
+of |w_a| over A* where ``w_a < 0``. Let R be the range of z on A*, and D the distance from the
+largest z of A* down to the nearest one with ``w_a < 0``. Then
 
-    F(T) > 0 where T |S| > R W and S < 0,      F(T) < 0 where W e^{-D/T} < max_{A*} w,
+    F(T) > 0 where T |S| > R W and S < 0,      F(T) < 0 where W e^{-D/T} < max_{A*} w.
 
-and these are the only two ways: F(T) > 0 needs S < 0, and F(T) < 0 needs max_{A*} w > 0. So
+These are the only two ways, since ``F(T) > 0`` needs ``S < 0``, and ``F(T) < 0`` needs
+``max_{A*} w > 0``. So
 
     D / log(W / max_{A*} w)  <=  T0  <=  R W / |S|.
 """

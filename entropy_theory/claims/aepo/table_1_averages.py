@@ -1,9 +1,9 @@
-r"""AEPO, Table 1: seven benchmarks and their printed average, three models.
+"""AEPO, Table 1: seven benchmarks and their printed average, three models.
 
-Twelve of the thirteen averages are means of their rows, within rounding. Qwen2.5-math-7B + Entropy-Adv
-is not: its mean is 51.69 (51.64 to 51.73 with the digits left out), the table has 51.76. A misprint,
-corrected: with 51.69 all thirteen hold. Qwen2.5-7B + AEPO, 49.57 for a mean of 49.59 of the printed
-digits, is within rounding.
+Twelve of the thirteen averages are means of their rows, within rounding. The exception is
+Qwen2.5-math-7B + Entropy-Adv. Its mean is 51.69 (51.64 to 51.73 with the digits left out), and the
+table has 51.76. This is a misprint, and with 51.69 all thirteen hold. Qwen2.5-7B + AEPO has 49.57
+for a mean of 49.59 of the printed digits, which is within rounding.
 """
 
 from entropy_theory import verification as vf

@@ -1,8 +1,8 @@
-r"""AEPO, Table 3: the ablations' averages, and the base model's.
+"""AEPO, Table 3: the ablations' averages, and the base model's.
 
-The base model Qwen2.5-math-7B has the same seven scores as in Table 1, and there their average is 32.56;
-Table 3 prints 37.66. The mean of the scores is 32.56. A misprint, corrected: with 32.56 all seven hold
-(the base model, four entropy targets, ablations (2) and (3)).
+The base model Qwen2.5-math-7B has the seven scores of Table 1, and there their average is 32.56.
+Table 3 prints 37.66. The mean of the scores is 32.56, so this is a misprint. With 32.56 all seven
+hold (the base model, four entropy targets, ablations (2) and (3)).
 """
 
 from entropy_theory import verification as vf

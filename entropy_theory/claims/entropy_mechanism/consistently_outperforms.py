@@ -1,10 +1,10 @@
-r"""Entropy Mechanism, Figure 11: with the two methods "the policy model consistently outperforms baseline
-on testsets".
+"""Entropy Mechanism, Figure 11: with the two methods "the policy model consistently outperforms
+baseline on testsets".
 
-Read in Table 2: on every benchmark the method's score is not below GRPO's for the same model. KL-Cov's
-is above it on all seven with both models. Clip-Cov's is not, on AMC: 58.2 < 58.7 with Qwen2.5-7B and
-67.2 < 69.7 with Qwen2.5-32B, by more than rounding; on the six others it is. Each entry is one training
-run.
+It is read in Table 2: on every benchmark the method's score is not below GRPO's for the same model.
+KL-Cov's is above it on all seven with both models. Clip-Cov's is below it on AMC, by more than
+rounding: 58.2 < 58.7 with Qwen2.5-7B and 67.2 < 69.7 with Qwen2.5-32B. On the six others it is
+above. Each entry is one training run.
 """
 
 from entropy_theory import verification as vf

@@ -1,8 +1,9 @@
-"""Exact expected training of many prompts, each a tabular bandit: the curves the R-H law is fitted to.
+"""Exact expected training of many prompts, each a tabular bandit: the curves the R-H law is fitted
+to.
 
 Entropy and performance are means over prompts. Updates are exact expectations per prompt, with one
-learning rate: the policy gradient z += eta pi A, or the natural policy gradient z += eta A, where
-A = 1_{right} - R. Float64, deterministic.
+learning rate. With ``A = 1_{right} - R`` the policy gradient is ``z += eta pi A``, and the natural
+policy gradient ``z += eta A``. The runs are deterministic, in float64.
 """
 
 from __future__ import annotations

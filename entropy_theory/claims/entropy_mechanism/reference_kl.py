@@ -56,7 +56,7 @@ def _failures(i: vf.Cases) -> tuple[ar.Reals, ar.Reals]:
 
 
 def _conclusions(i: vf.Cases) -> ar.Reals:
-    """What another policy falls short by, the failures that the penalty costs, those that are saved."""
+    """The shortfall of another policy, and the failures that the penalty costs and saves."""
     failures, of_reference = _failures(i)
     return np.stack([
         _loss_of_another(i, _optimum(i)),

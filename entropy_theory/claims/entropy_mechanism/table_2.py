@@ -1,12 +1,13 @@
-r"""Entropy Mechanism, Table 2: seven benchmarks and their average, for two models and four methods.
+"""Entropy Mechanism, Table 2: seven benchmarks and their average, for two models and four methods.
 
-Averages: none of the eight is the mean of its row, within rounding; they miss it by 0.3 to 1.3 points.
-No plain means. Repaired: they are compatible with one weighted mean, with weights (8, 12, 32, 4,
-32, 10, 2) % in the order of the columns. Six free weights against eight numbers: this shows that the
-averages can be weighted ones, not that they were.
+The averages: none of the eight is the mean of its row, within rounding. They miss it by 0.3 to 1.3
+points. Repaired: they are compatible with one weighted mean, with weights (8, 12, 32, 4, 32, 10, 2)
+% in the order of the columns. These are six free weights against eight numbers. So the averages can
+be weighted means, but this is not evidence that they were.
 
-Order: at 7B the table has KL-Cov (40.6) above Clip-Cov (40.4); by the mean of the row Clip-Cov leads,
-41.7 to 41.1. It fails for the plain mean; with those weights the order is the printed one.
+The order: at 7B the table has KL-Cov (40.6) above Clip-Cov (40.4). By the mean of the row Clip-Cov
+leads, 41.7 to 41.1. So the order fails for the plain mean. With those weights it is the printed
+one.
 """
 
 from fractions import Fraction

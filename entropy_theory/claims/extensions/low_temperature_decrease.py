@@ -1,16 +1,18 @@
-r"""Extension of AEPO, Corollary 4.4: when a low temperature lowers entropy more than T = 1, at every T.
+"""Extension of AEPO, Corollary 4.4: when a low temperature lowers entropy more than T = 1, at every
+T.
 
-For every z in R^n, correct set A* and 0 < T < 1: if F(1) < 0 and pi^T(A*) >= pi(A*), then
+For every z in R^n, correct set A* and ``0 < T < 1``, if ``F(1) < 0`` and ``pi^T(A*) >= pi(A*)``,
+then ``F(T) <= F(1)``.
 
-    F(T) <= F(1).
-
-The corollary's second half has only the first hypothesis, and fails where a low temperature makes right
-answers rare (`aepo.corollary-4.4-low`). Exact and global: F(T) = P_T G(T) with P_T = pi^T(A*), the rate
-G for a fixed number of positives has G(T) <= G(1) < 0 (`aepo.fixed-positives`), and so
+The corollary's second half has only the first hypothesis. It fails where a low temperature makes
+right answers rare (`aepo.corollary-4.4-low`). The repair is exact and global. With
+``P_T = pi^T(A*)``, ``F(T) = P_T G(T)``. The rate G for a fixed number of positives has
+``G(T) <= G(1) < 0`` (`aepo.fixed-positives`), and so
 
     F(T) = P_T G(T) <= P_T G(1) <= P_1 G(1) = F(1).
 
-The second hypothesis holds at every T < 1 if each right answer is at least as likely as each wrong one.
+The second hypothesis holds at every ``T < 1`` if each right answer is at least as likely as each
+wrong one.
 """
 
 from entropy_theory import verification as vf

@@ -1,8 +1,8 @@
-r"""Extension of AEPO, Theorem 4.3: importance weights that are truncated (TIS) or masked (IcePop).
+"""Extension of AEPO, Theorem 4.3: importance weights that are truncated (TIS) or masked (IcePop).
 
-Coins as rewards, no baseline, a sampler that is sharper than the policy action by action. The theorem is
-that of ``reweighted_coin``. A lower bound on pi/mu takes out the likeliest tokens, which are those
-that lower entropy.
+Rewards are coins without a baseline, and the sampler is sharper than the policy action by action.
+The theorem is that of ``reweighted_coin``. A lower bound on pi/mu takes out the likeliest tokens,
+which are the ones that lower entropy.
 """
 
 from fractions import Fraction

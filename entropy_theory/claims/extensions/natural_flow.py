@@ -1,19 +1,20 @@
-r"""Extension of the Entropy Mechanism, Theorem 2: where the natural policy gradient leads, exactly.
+"""Extension of the Entropy Mechanism, Theorem 2: the exact path of the natural policy gradient.
 
-Let every token logit move as the natural gradient of J = E R does, dz(s, a)/dt = A(s, a). However long
-the responses are, the flow of token logits tilts whole responses:
+Let every token logit move as the natural gradient of ``J = E R`` does, ``dz(s, a)/dt = A(s, a)``.
+For responses of any length, the flow of token logits tilts whole responses:
 
-    pi_t(y) = pi_0(y) e^{t R(y)} / E_0[e^{t R}],      z_t(s, a) = z_0(s, a) + log E_0[e^{t R} | s, a]
+    pi_t(y) = pi_0(y) e^{t R(y)} / E_0[e^{t R}],   z_t(s, a) = z_0(s, a) + log E_0[e^{t R} | s, a].
 
-up to a constant at each state, which softmax does not see. With reward 1 for right responses and 0 for
-others, p_t = p_0 e^t / (p_0 e^t + 1 - p_0) is logistic, and among right responses, and among wrong ones,
-probabilities stay in proportion. So entropy is a function of the reward,
+The logits are up to a constant at each state, which softmax ignores. With reward 1 for right
+responses and 0 for others, ``p_t = p_0 e^t / (p_0 e^t + 1 - p_0)`` is logistic. Among right
+responses, and among wrong ones, probabilities stay in proportion. So entropy is a function of the
+reward,
 
     H = h(p) + p H_right + (1 - p) H_wrong,
 
-with the entropies within right and within wrong responses of the *first* policy, and it ends at H_right:
-|H_t - H_right| <= (3 + |H_wrong - H_right|) sqrt((1 - p_0)/p_0) e^{-t/2}. Entropy does not collapse to
-zero unless one response alone is right.
+with the entropies within right and within wrong responses of the *first* policy. It ends at
+H_right: ``|H_t - H_right| <= (3 + |H_wrong - H_right|) sqrt((1 - p_0)/p_0) e^{-t/2}``. Entropy does
+not collapse to zero unless one response alone is right.
 """
 
 from fractions import Fraction
@@ -72,7 +73,7 @@ def follows(path: Any, reward: Any) -> vf.Term:
 
 
 def on_every_flow(reward: Any, holds: Any) -> vf.Term:
-    """What holds of every curve that follows the natural gradient, given it and where it starts."""
+    """State ``holds`` of every curve that follows the natural gradient, given it and its start."""
     return for_every("path", (TIME, vf.STATES, vf.ACTIONS), lambda path: implies(
         follows(path, reward), holds(path, entry(path, vf.constant(0)))))
 

@@ -1,16 +1,19 @@
-r"""Extension of the Entropy Mechanism, Lemma 1: entropy's rate for any differentiable parametrization.
+"""Extension of the Entropy Mechanism, Lemma 1: entropy's rate for any differentiable
+parametrization.
 
-One state, whose logits depend on parameters theta in any differentiable way (a network's). With the
-score grad log pi_a, the gradient of the log-probability in the parameters, and any motion dtheta,
+At one state the logits depend on parameters theta in any differentiable way, such as a network's.
+The score ``grad log pi_a`` is the gradient of the log-probability in the parameters. For any motion
+dtheta,
 
     dH = -Cov(log pi, <grad log pi, dtheta>).
 
-Nothing in it is tabular, and both factors are read off sampled actions: their log-probabilities before
-and after a small step. It rests on E[grad log pi] = 0 alone. Tabular logits with dtheta = dz give
-Lemma 1 at one state; responses of a token tree as the actions give the response entropy.
+Nothing in it is tabular. Both factors can be measured on sampled actions, from their
+log-probabilities before and after a small step. It rests on ``E[grad log pi] = 0`` alone. Tabular
+logits with ``dtheta = dz`` give Lemma 1 at one state. With responses of a token tree as the actions
+it gives the response entropy.
 
-Searched with two shared parameters, logits = base + theta_1 x + theta_2 y for features x and y of the
-actions; proved for any number of parameters and any differentiable logits.
+It is searched with two shared parameters, ``logits = base + theta_1 x + theta_2 y`` for features x
+and y of the actions. It is proved for any number of parameters and any differentiable logits.
 """
 
 from collections.abc import Callable

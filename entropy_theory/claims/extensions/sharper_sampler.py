@@ -1,8 +1,8 @@
-r"""Extension of AEPO, Theorem 4.3: samples of another policy than the one that is trained.
+"""Extension of AEPO, Theorem 4.3: samples of another policy than the one that is trained.
 
-Coins as rewards, no baseline; the theorem is that of ``reweighted_coin``. A sampler may have less entropy
-than the policy because its weight is elsewhere: it then pushes up what the policy seldom does, and raises
-entropy.
+Rewards are coins without a baseline, and the theorem is that of ``reweighted_coin``. A sampler may
+have less entropy than the policy because its weight is elsewhere. It then pushes up actions that
+are rare under the policy, and raises entropy.
 """
 
 from entropy_theory import verification as vf

@@ -1,12 +1,12 @@
-r"""DPPO (arXiv 2602.04879): the total variation of a policy, seen at one token.
+"""DPPO (arXiv 2602.04879): the total variation of a policy, seen at one token.
 
-DPPO's mask asks of a sampled token whether (pi_k, 1 - pi_k) has moved by more than delta, "the efficient
-Binary and Top-K approximations to capture the essential divergence". With D_k = |pi_k - pi_old,k| and
-TV = (1/2) sum D: if no token's mask acts, has the policy moved by at most delta?
+DPPO masks a sampled token if (pi_k, 1 - pi_k) has moved by more than delta, "the efficient Binary
+and Top-K approximations to capture the essential divergence". Let ``D_k = |pi_k - pi_old,k|`` and
+``TV = (1/2) sum D``. If no token's mask acts, has the policy moved by at most delta?
 
-With two or three tokens yes, with four or more no: TV may be n/2 times the largest D. It is never less
-than any D_k, so that a mask that acts is always right about the policy. The paper's improvement bound,
-which is in TV, is not judged: its text is not at hand.
+With two or three tokens it has, with four or more it may not, since TV may be n/2 times the largest
+D. TV is never less than any D_k, so a mask that acts is always right about the policy. The paper's
+improvement bound, which is in TV, is not judged, since its text is not at hand.
 """
 
 import numpy as np
