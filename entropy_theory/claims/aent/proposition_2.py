@@ -123,8 +123,8 @@ proposition_2 = vf.Claim(
     experiments=(
         lemma_5.experiments[0],
         vf.experiment("void for every coefficient",
-                      "of 1000 random policies with one right response, two tokens long or more, over 95 "
-                      "in 100 have a bound of at least 1 for each of 25 lambda from 0.01 to 10, at eps = "
+                      "1000 random policies have one right response of two tokens or more. For each of "
+                      "25 lambda from 0.01 to 10, over 95 in 100 have a bound of at least 1, with eps "
                       "the norm of the gradient", _void),
         vf.experiment("bias of a language model", "|A| = 151,936, h = 1000, |A*| = 1: lambda h log|A| "
                       "exceeds 1 at lambda = 8.4e-5, and is below 0.1 at 2e-6 (certified)",

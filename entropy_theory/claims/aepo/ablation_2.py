@@ -108,8 +108,8 @@ ablation_2 = vf.Claim(
     repair_note="for the entropy on the right answers; in the limit for all of it, up to ties",
     experiments=(vf.experiment(
         "collapse at T = 1",
-        "400 exact steps: T = 1 keeps collapsing where the switch holds its target; a tie stays; a "
-        "wrong favorite lets entropy rise", _collapses),),
+        "in 400 exact steps T = 1 keeps collapsing where the switch holds its target, a tie stays, "
+        "and a wrong favorite lets entropy rise", _collapses),),
     mutants=(
         vf.mutant("the same with tempered rewards", margin=_with_temperature,
                   instances=vf.bandit_instances(

@@ -143,8 +143,8 @@ asymmetry = vf.Claim(
                 "$T = 6/5$ and $4/5$)",
     experiments=(
         vf.experiment("runs as in Figure 2",
-                      "20 exact steps, learning rate 1/2: from weights (1, 3) T = 0.8 lowers entropy "
-                      "more than T = 1.2 raises it, from (1, 11) it is the other way round", _runs),
+                      "in 20 exact steps at learning rate 1/2 from weights 1:3, T = 0.8 lowers entropy "
+                      "more than T = 1.2 raises it; from 1:11 it lowers entropy less", _runs),
     ),
     mutants=(
         vf.Mutant(name="R <= 1 alone, at any two temperatures",

@@ -133,7 +133,7 @@ ceiling = vf.Claim(
     ),
     experiments=(
         vf.experiment("early fits", "fitted to the first 15 % of the gain on exact curves of one right "
-                      "answer, every b - a for n = 2 .. 100,000 is off by more than 0.4 (truth: 1)",
+                      "answer, every b - a for n from 2 to 100,000 is off the true 1 by more than 0.4",
                       _early_fits),
     ),
     mutants=(

@@ -173,8 +173,8 @@ performance_after_collapse = vf.Claim(
         {"weights": [1, 1], "reward": [1, 0], "time": 12, "extra": 28},
     ),
     experiments=(
-        vf.experiment("policy gradient", "3,000 exact steps from weights (1, 60, 60), rewards (1, 1/2, "
-                      "0): entropy falls below 0.05, then performance rises by more "
+        vf.experiment("policy gradient", "in 3,000 exact steps from weights (1, 60, 60) with rewards "
+                      "(1, 1/2, 0), entropy falls below 0.05, then performance rises by more "
                       "than 0.45",
                       _policy_gradient),
         vf.experiment("0/1 rewards, 100 prompts", "half the prompts start settled on a wrong answer: "

@@ -203,8 +203,8 @@ level_set_one_coefficient = vf.Claim(
     repair_note="with a coefficient for each prompt the gain of each, times what the bonus adds to its "
                 "entropy, is not below 0",
     experiments=(
-        vf.experiment("the fewest answers", "one right answer of (2, 1) and two right of (1, 9, 16): the "
-                      "mean entropy is held by a coefficient below 16, and the reward falls",
+        vf.experiment("the fewest answers", "with one right answer of 2:1 and two right of 1:9:16, a "
+                      "coefficient below 16 holds the mean entropy, and the reward falls",
                       lambda: _falls(FEWEST, 16)),
         vf.experiment("a usual coefficient", "twenty answers at each prompt: so it does for one of 1.25",
                       lambda: _falls(TWENTY, 1.25)),

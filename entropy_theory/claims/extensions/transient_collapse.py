@@ -55,7 +55,7 @@ def range_change(i: vf.Cases) -> ar.Reals:
 def drift(logits: ar.Reals, correct: ar.Mask, temperature: ar.Reals, grpo_weight: ar.Reals) -> ar.Reals:
     """The bound on the change of the range, per unit learning rate.
 
-    It is (kappa + 1)(n - m) e^{-B-R} - P_T (e^{-R/T}/m - e^{-R}).
+    It is ``(kappa + 1)(n - m) e^{-B-R} - P_T (e^{-R/T}/m - e^{-R})``.
     """
     m, others = count(logits, correct), count(logits, ~correct)
     spread = range_on(logits, correct)

@@ -127,9 +127,9 @@ weighted_remainder = vf.Claim(
     ),
     witnesses=(RARE_UP,),
     experiments=(
-        vf.experiment("a vocabulary", "150,000 logits, all displaced by noise: in the median of 20 draws "
-                      "the bound is within a factor 20 of the remainder, where the one in ||d||^2 is too "
-                      "large by more than 10,000",
+        vf.experiment("a vocabulary", "150,000 logits are all displaced by noise. In the median of 20 "
+                      "draws the bound is within a factor 20 of the remainder, and the one in ||d||^2 "
+                      "is too large by a factor of more than 10,000",
                       _vocabulary),
     ),
 )
