@@ -11,7 +11,7 @@ raises entropy. The smallest examples with one right answer are weights (1, 1, 2
 suffices.
 
 With one right answer a* they disagree exactly if ``0 < c* < C``, where ``c* = pi* (log pi* + H)``.
-Then a* is likelier than e^{-H}, but not by enough. The natural gradient lowers entropy and the
+Then a* is likelier than ``e^{-H}``, but not by enough. The natural gradient lowers entropy and the
 plain gradient raises it. The reverse cannot happen.
 
 Repair: they agree, strictly, if the reward is ordered like the policy or in the opposite order.

@@ -2,9 +2,9 @@
 
 The first half of the sentence is an observation on trained language models, not a theorem. At one
 state both covariances are negative for an open set of policies, for every n. If every right answer
-is less likely than e^{-H} (a hard prompt), the covariance is negative and the step raises entropy.
-With two right answers, a success probability above 1/2 does not help. A right answer that is
-strictly the likeliest does not help either.
+is less likely than ``e^{-H}`` (a hard prompt), the covariance is negative and the step raises
+entropy. With two right answers, a success probability above 1/2 does not help. A right answer that
+is strictly the likeliest does not help either.
 
 For a binary reward there is an exact rule. With ``c = pi (log pi + H)`` entropy falls
 

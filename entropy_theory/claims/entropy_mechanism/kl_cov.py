@@ -13,17 +13,17 @@ become likelier with ``c_a > C`` or rarer with ``c_a < C``. It lowers entropy ot
 answer with ``0 < c_a < C`` is a counterexample after a single step of plain policy gradient.
 
 Repair: it raises entropy if each selected action meets one of two conditions. Either it has become
-likelier and has ``c_a > C``, or it has become rarer and is below e^{-H}.
+likelier and has ``c_a > C``, or it has become rarer and is below ``e^{-H}``.
 
 Under the natural gradient (`kl-cov-npg`) the Fisher matrix takes the score w_a of an action to the
 logit step ``w_a / pi_a``, up to a constant. So the penalty adds
 
     + eta beta sum_{selected} pi_old_a sign(log r_a) (log pi_a + H).
 
-Now the side of e^{-H} that an action is on replaces the sign of ``c_a - C``. The penalty raises
-entropy if each selected action has become likelier and is above e^{-H}, or rarer and is below. The
-means in K are those of the old policy. So a selected action may be on the other side of the present
-e^{-H}, or have moved against its advantage.
+Now the side of ``e^{-H}`` that an action is on replaces the sign of ``c_a - C``. The penalty raises
+entropy if each selected action has become likelier and is above ``e^{-H}``, or rarer and is below.
+The means in K are those of the old policy. So a selected action may be on the other side of the
+present ``e^{-H}``, or have moved against its advantage.
 
 On-policy (`kl-cov-on-policy`), with one update per rollout, ``pi = pi_old`` and KL-Cov is the base
 rule. The gradient of the KL divergence (Eq. 14) at its minimum is zero. The code's ``|log r|`` has

@@ -5,7 +5,7 @@ With R the probability of the right answer,
 
     H = h(R) + (1 - R) log(n - 1),   dH/dR = g = log((1 - R)/(R (n - 1))).
 
-The law ``R = -a e^H + b`` would make e^H an affine function of R. But its second derivative,
+The law ``R = -a e^H + b`` would make ``e^H`` an affine function of R. But its second derivative,
 ``e^H (g^2 - 1/(R (1 - R)))``, vanishes on no interval. The claims about the law share the
 mathematics of this file.
 """

@@ -10,8 +10,8 @@ the least likely right logit minus the largest wrong one. Two facts are exact.
   ``T > 1``.
 - ``R' - R <= eta [(kappa + 1)(n - m) e^{-B-R} - P_T (e^{-R/T}/m - e^{-R})]``.
 
-GRPO draws the right answers apart by e^{-R} at most. Temperature brings them together by e^{-R/T},
-which is far more once R is large. So R falls at every step above
+GRPO draws the right answers apart by ``e^{-R}`` at most. Temperature brings them together by
+``e^{-R/T}``, which is far more once R is large. So R falls at every step above
 
     R_c = log(m (1 + (kappa + 1)(n - m) e^{-B}/P_T)) / (1 - 1/T).
 
@@ -19,7 +19,8 @@ So R is bounded, and entropy stays away from zero for any ``T > 1``. Moreover ``
 GRPO fades. Meanwhile the least likely right answer keeps gaining,
 ``q^T_b - q_b >= (e^{-R/T} - e^{-R})/m^2``. Hence ``R -> 0`` and ``H -> log m`` at a constant
 ``T > 1``. AEPO's switch stays at T_high while the entropy is below its target, and so comes back to
-every target below log m. But a collapse may last for a time like e^{R/T} (``aepo.revival-time``).
+every target below log m. But a collapse may last for a time like ``e^{R/T}``
+(``aepo.revival-time``).
 """
 
 from collections.abc import Callable

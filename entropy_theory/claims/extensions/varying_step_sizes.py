@@ -7,7 +7,7 @@ bounded below, and GRPO weights are ``kappa_k >= 0``. The policy gradient of the
 the case ``kappa_k = 0`` and ``T_k = 1``. Let ``w_k = eta_k (1 + kappa_k)``.
 
 - A step sets the logits of a right and of a wrong answer at most w_k further apart. So 1 - p falls
-  at most by the factor e^{-w_k}: ``1 - p_k >= (1 - p_0) exp(-(w_0 + ... + w_{k-1}))``.
+  at most by the factor ``e^{-w_k}``: ``1 - p_k >= (1 - p_0) exp(-(w_0 + ... + w_{k-1}))``.
 - The gap Phi grows by at least ``c w_k (1 - p_k)``, and ``1 - p <= ((n - m)/m) e^{-Phi}``. So if
   the w_k have no finite sum, 1 - p_k tends to 0.
 

@@ -9,7 +9,7 @@ without an effect on entropy. For any displacement d let ``u = d - E d``, ``V = 
     |R| <= (e^M/2) {V + E[|l| u^2] + V |c|},
     |R| <= (e^M/2) V {1 + log n + log(rho^2/V)}.
 
-The first bound does not depend on the number of actions, and e^M tends to 1 with d. M is the
+The first bound does not depend on the number of actions, and ``e^M`` tends to 1 with d. M is the
 largest move upwards, so it does not matter how far logits are pushed down. The factor 1/2 is the
 best, at the uniform policy. Both follow from an exact form, with ``w = pi'/pi = e^u/E e^u``:
 

@@ -16,9 +16,9 @@ Each half holds exactly if the actions that left the band on its side have
 Clip-high lowers it if those that became likelier are (still) rare ones. For an arbitrary drift
 either half fails.
 
-Repair: both halves hold if the actions that left the band are below e^{-H}. The second half fails
-after sharpening. Where the actions that became likelier are the likeliest ones, clip-high raises
-entropy too.
+Repair: both halves hold if the actions that left the band are below ``e^{-H}``. The second half
+fails after sharpening. Where the actions that became likelier are the likeliest ones, clip-high
+raises entropy too.
 """
 
 from fractions import Fraction

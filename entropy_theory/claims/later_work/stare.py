@@ -12,8 +12,8 @@ near-criticality property". At one state the change is ``-A (c_k - C)``, with
   advantage for all tokens the two sides cancel.
 
 The remedy is a weight ``W > 1`` on the least likely tokens of right answers. It raises entropy
-where these are below e^{-H}. Elsewhere it may lower entropy. For example, if one answer is right
-and the likeliest, it is also the least likely of the right ones.
+where these are below ``e^{-H}``. Elsewhere it may lower entropy. For example, if one answer is
+right and the likeliest, it is also the least likely of the right ones.
 """
 
 from fractions import Fraction

@@ -8,9 +8,9 @@ logit. The step ``grad log pi(k)`` moves the other logits as well, and the first
 ``-A (c_k - C)``.
 
 So the two differ by ``A (C - pi_k c_k)``, to first order. Where ``0 < c_k < C`` even the sign
-differs. Such tokens are above e^{-H} and below the crossing of `later-work.stare`. They are one in
-fifteen of the tokens sampled from random policies of 3 to 12 actions. Below e^{-H} the sign is
-right.
+differs. Such tokens are above ``e^{-H}`` and below the crossing of `later-work.stare`. They are one
+in fifteen of the tokens sampled from random policies of 3 to 12 actions. Below ``e^{-H}`` the sign
+is right.
 """
 
 import numpy as np
