@@ -21,6 +21,7 @@ from entropy_theory.verification.formula.statement import Parameter, Relation, u
 from entropy_theory.verification.formula.terms import STATES
 from entropy_theory.verification.judged import sizes
 from entropy_theory.verification.verdict import FAILED
+from paper_figures.site import lemmas
 from paper_figures.site.ledger import PRINTED_PROOFS, READINGS, SOURCES, VERDICTS
 from paper_figures.site.ledger import evidence as grouped_evidence
 from paper_figures.site.markup import (
@@ -267,7 +268,10 @@ def _kernel(claim: Claim) -> list[str]:
     if beside in proof.needs:
         shown += folded(f"What is proved beside it: {FORMAL}/{beside}",
                         fenced(proof.needs[beside], "coq"))
-    return [*lines, shown, folded(f"The proof: {FORMAL}/{proof.own}", included(proof.path, "coq"))]
+    library = proofs.formal_folder() / "proofs" / "library"
+    return [*lines, shown,
+            folded("The lemmas that it rests on", lemmas.rests_on(proof.path, library)),
+            folded(f"The proof: {FORMAL}/{proof.own}", included(proof.path, "coq"))]
 
 
 def _contest(claim: Claim, record: Mapping[str, Any], file: Path) -> list[str]:

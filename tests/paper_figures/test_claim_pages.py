@@ -13,7 +13,7 @@ from entropy_theory.verification import ledger, proofs
 from entropy_theory.verification.floats import describe
 from paper_figures.site import claims as claim_pages
 from paper_figures.site import figures as figure_pages
-from paper_figures.site import markup, papers
+from paper_figures.site import lemmas, markup, papers
 from policy_entropy import __main__ as console
 
 CLAIMS = all_claims()
@@ -53,6 +53,28 @@ def test_every_claims_page_has_each_part(written):
         assert ("## Counterexample" in page) == bool(record["counterexample"]), claim_id
         if record["counterexample"]:
             assert describe(record["counterexample"]) in page, claim_id
+
+
+def test_lemmas_stand_below_what_uses_them(tmp_path):
+    """A name is the file's own lemma, else that of the library file which is imported last."""
+    library = tmp_path / "library"
+    library.mkdir()
+    (library / "Old.v").write_text("Lemma base : 0 = 0. Qed.\n\nLemma shared : 0 = 0. exact base. Qed.\n")
+    (library / "New.v").write_text(
+        "From PolicyEntropy.library Require Import Old.\nLemma shared : 1 = 1. Qed.\n"
+        "Lemma step : 1 = 1. rewrite base, shared; trivial. Qed.\n")
+    proof = tmp_path / "claim.v"
+    proof.write_text(
+        "(* Lemma no : unused. *)\nFrom PolicyEntropy.library Require Import\n  Old New.\n"
+        "Lemma first : 2 = 2. exact shared. Qed.\nLemma second : 2 = 2. apply step, first. Qed.\n"
+        "Theorem proved : Statements.claim.statement. apply second, first. Qed.\n")
+    assert lemmas.rests_on(proof, library).splitlines() == [
+        "- `proved : Statements.claim.statement`",
+        "  - `first : 2 = 2`",
+        "    - `shared` (New)",
+        "  - `second : 2 = 2`",
+        "    - `first : 2 = 2` (above)",
+        "    - `step` (New, and 2 more below it)"]
 
 
 @pytest.mark.parametrize(("verdict", "explained"), [
