@@ -2,10 +2,11 @@
 decrease".
 
 "Typically" excuses exceptions, so no counterexample refutes the sentence. We judge whether it is a
-rule, and give the hypothesis that makes it one. It is read without "typically" on the solved face,
-where all actions in play are correct. There ``F > 0`` for ``T > 1`` and ``F < 0`` for ``T < 1``. At
-one policy and the paper's ``T_high = 6/5`` and ``T_low = 4/5``, the statement is
-``F(T_high) <= |F(T_low)|``. With ``h(b) = E_{pi^{1/b}} c`` and ``b = 1/T`` it is
+rule, and give the hypothesis that makes it one. F, c and C are those of `aepo.theorem-4.3a`. It is
+read without "typically" on the solved face, where all actions in play are correct. There ``F > 0``
+for ``T > 1`` and ``F < 0`` for ``T < 1``. At one policy and the paper's ``T_high = 6/5`` and
+``T_low = 4/5``, the statement is ``F(T_high) <= |F(T_low)|``. With ``h(b) = E_{pi^{1/b}} c`` and
+``b = 1/T`` it is
 
     h(1) - h(1 - alpha) <= h(1 + beta) - h(1)
     alpha = 1 - 1/T_high = 1/6,   beta = 1/T_low - 1 = 1/4

@@ -5,11 +5,11 @@ rate is ``kappa F(1)``. To first order the update of Eq. 1 with weight alpha has
 
     kappa F(1) + alpha F(T).
 
-The paper writes of Theorem 4.3: "If the policy entropy begins to collapse ..., we can counteract
-this downward trend by performing updates using REINFORCE policy gradient of high-temperature
-samples". It is read as a statement that some weight alpha turns the fall into a rise. But
-``F(T) > F(1)`` is not enough. F(T) may be negative at every T, and then no ``alpha >= 0`` raises
-entropy.
+F is the rate of Theorem 4.3. The paper writes of this theorem: "If the policy entropy begins to
+collapse ..., we can counteract this downward trend by performing updates using REINFORCE policy
+gradient of high-temperature samples". It is read as a statement that some weight alpha turns the
+fall into a rise. But ``F(T) > F(1)`` is not enough. F(T) may be negative at every T, and then no
+``alpha >= 0`` raises entropy.
 
 The repair is exact. Where ``F(1) < 0``, ``kappa > 0`` and ``alpha >= 0``, the rate is positive
 exactly if ``F(T) > 0`` (so ``T > T0``) and ``alpha > kappa |F(1)|/F(T)``. The exact change of

@@ -3,15 +3,16 @@ it.
 
 It is read for every z in R^n and correct set A*. The high half is ``F(T) >= F(1)`` for ``T > 1``,
 the low half ``F(T) <= F(1)`` for ``T < 1``. The inequalities are weak, since both sides vanish at a
-uniform policy.
+uniform policy. F, c, C and zb are those of `aepo.theorem-4.3a`.
 
 The high half is true under a hypothesis left unsaid, ``F(1) < 0``. Theorem 4.3, from which the
 corollary is drawn, has it. The counterexamples to the printed half all have ``F(1) > 0``. Plain
 REINFORCE raises entropy there, by +.0133 at (1, 1, 2, 3), ``A* = {3}``. Under the hypothesis more
 is true than Theorem 4.3 states (exact, global): ``F(1) < 0`` implies ``F(T) > F(1)`` for every
 ``T > 1``. For ``T >= 1``, ``F(T) < 0`` implies ``T^2 F'(T) >= (z+ - E_T z) |F(T)|`` and
-``F'(T) > 0``. In absolute terms ("raises entropy") the half stays false. With one correct answer
-that is the likeliest, no temperature makes F positive.
+``F'(T) > 0``, where E_T is the mean under pi^T and ``z+ = max(zb, max{z_a : c_a < C})``. In
+absolute terms ("raises entropy") the half stays false. With one correct answer that is the
+likeliest, no temperature makes F positive.
 
 The low half is judged with the same hypothesis, in favor of the paper, and is false all the same.
 At (4, 7, 8) with ``A* = {2}`` the hypothesis ``F(1) < 0`` holds, and yet ``T = 1/20`` lowers

@@ -2,10 +2,10 @@
 
 The exact expected step is ``d_T = 1_{A*} pi^T - P_T pi``, and it changes entropy by
 ``dH(T) = H(z + eta d_T) - H(z)``. The statement is that where ``F(1) < 0``, a temperature ``T > 1``
-leaves more entropy: ``dH(T) >= dH(1)``. To first order this is Corollary 4.4. For a finite learning
-rate it is false, also where plain REINFORCE does lower entropy, ``dH(1) < 0``. The step towards a
-flatter policy overshoots. The smallest integer counterexamples found, with ``A* = {2, 3}``, are by
-learning rate
+leaves more entropy: ``dH(T) >= dH(1)``. F is the rate of `aepo.theorem-4.3a`. To first order this
+is Corollary 4.4. For a finite learning rate it is false, also where plain REINFORCE does lower
+entropy, ``dH(1) < 0``. The step towards a flatter policy overshoots. The smallest integer
+counterexamples found, with ``A* = {2, 3}``, are by learning rate
 
     eta   20       15       12       10       8         7          6
     w     (1,1,2)  (1,1,3)  (1,2,4)  (1,2,6)  (1,6,12)  (1,13,22)  (1,87,114).

@@ -7,9 +7,10 @@ and for a batch in AEPO.) Its entropy rate per unit step is
 
     G(T) = -Cov_pi(z, q^T - pi) = C - E_{q^T} c = F(T)/P_T.
 
-Three facts are exact, for every z, A* and ``T > 0``. G has the sign of F. The weight alpha that
-makes ``kappa F(1) + alpha G`` vanish is P_T times the weight for F, ``kappa |F(1)|/F(T)``. And
-where the mean of c under q is not negative, both halves of Corollary 4.4 hold at all T:
+Here F, c and C are those of `aepo.theorem-4.3a`. Three facts are exact, for every z, A* and
+``T > 0``. G has the sign of F. The weight alpha that makes ``kappa F(1) + alpha G`` vanish is P_T
+times the weight for F, ``kappa |F(1)|/F(T)``. And where the mean of c under q is not negative, both
+halves of Corollary 4.4 hold at all T:
 
     G(T) >= G(1) for T > 1,      G(T) <= G(1) for T < 1.
 

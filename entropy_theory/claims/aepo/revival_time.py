@@ -1,8 +1,8 @@
 """AEPO, Section 4.1: high temperature counteracts a collapse. True, after a time like e^{D/T}.
 
-On the solved face all m answers are right, and ``dz = eta (q^T - q)`` with ``T > 1`` and
-``eta <= 2``. Let D be the gap between the logits of the likeliest answer and the next, and
-``V = e^{D/T}``. At every step and for any m,
+On the solved face all m answers are right. With ``q = softmax(z)`` and ``q^T = softmax(z/T)`` the
+step is ``dz = eta (q^T - q)`` with ``T > 1`` and ``eta <= 2``. Let D be the gap between the logits
+of the likeliest answer and the next, and ``V = e^{D/T}``. At every step and for any m,
 
     z_1 - z_a falls by at most 2 eta (m - 1) / V,         so V falls by at most 2 eta (m - 1)/T.
 

@@ -1,7 +1,7 @@
 """Bounds on the temperature T0 at which F(T) changes sign, from the numbers w_a = c_a - C on A*
 alone.
 
-With ``b = 1/T`` and any reference y, ``F(T) = -k g(b)`` with
+F, c and C are those of Theorem 4.3. With ``b = 1/T`` and any reference y, ``F(T) = -k g(b)`` with
 ``g(b) = sum_{A*} e^{b (z_a - y)} w_a`` and ``k > 0``. Let S be the sum of w over A*, and W the sum
 of |w_a| over A* where ``w_a < 0``. Let R be the range of z on A*, and D the distance from the
 largest z of A* down to the nearest one with ``w_a < 0``. Then

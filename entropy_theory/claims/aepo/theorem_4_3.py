@@ -5,6 +5,9 @@ expected step ``d = eta (1_{A*} pi^T - pi^T(A*) pi)`` has the first-order entrop
 
     F(T) = -sum_{A*} pi^T_a Cov_pi(z, delta_a - pi) = -sum_{A*} pi^T_a (c_a - C).
 
+Here ``c_a = Cov_pi(z, delta_a) = pi_a (z_a - zb)``, ``zb = E_pi z`` and ``C = Cov_pi(z, pi)``, the
+mean of c.
+
 4.3a, the expansion. The printed "~" is a first order with a remainder, for any eta:
 
     |H(z + d) - H(z) - eta F(T)| <= (1/4)(1 + log n) ||d||^2.

@@ -9,8 +9,9 @@ The statement is ``V(1) >= V(T)`` at the temperatures that AEPO uses instead. It
 higher temperature spreads the samples. With two actions, one of them right, V(T) is
 ``P_T (1 - P_T)`` times a constant. There *every* ``T > 1`` has at least the variance of ``T = 1``.
 
-Repair: it is true on a solved state for ``T <= 1``. There ``V(T) = 1 - |q^T|^2``, which never falls
-as T rises. So T_low has at most the variance of ``T = 1``, and T_high at least.
+Repair: it is true on a solved state for ``T <= 1``. There ``V(T) = 1 - |q^T|^2`` with q^T the
+tempered policy, which never falls as T rises. So T_low has at most the variance of ``T = 1``, and
+T_high at least.
 """
 
 from typing import Any

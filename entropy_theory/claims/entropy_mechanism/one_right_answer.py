@@ -1,7 +1,7 @@
 """The policies with one right answer and n - 1 equally likely wrong ones: an exact curve, not a
 law.
 
-With R the probability of the right answer,
+With R the probability of the right answer and h the entropy of two outcomes,
 
     H = h(R) + (1 - R) log(n - 1),   dH/dR = g = log((1 - R)/(R (n - 1))).
 

@@ -12,9 +12,9 @@ effects, to first order and per unit of step.
 
 - The reward changes by ``-(1 - p) p^2 Cov_q(q, log q)``, a price, since common right answers give
   more than rare ones take. It is at most ``(1 - p) p^2 H(q)``, and zero once all answers are right.
-- The full entropy changes by ``p sum S_a S~_a``, as under a clamped bonus
-  (``extension.clamped-bonus``). This is never negative where no wrong answer is likelier than a
-  right one. Elsewhere it may be.
+- The full entropy changes by ``p sum S_a S~_a``, with ``S = pi (log pi + H)`` and S~ that of q, as
+  under a clamped bonus (``extension.clamped-bonus``). This is never negative where no wrong answer
+  is likelier than a right one. Elsewhere it may be.
 
 Under the natural gradient the bonus moves right logits by c x_a itself. For every c, exactly, the
 odds of a right answer are then multiplied by ``E_q e^{c x} >= 1``, and q is tempered,

@@ -1,6 +1,7 @@
 """Extension: the range of entropies that a performance leaves open.
 
-For every policy over n actions, m of them right, with R the probability of a right answer,
+For every policy over n actions, m of them right, with R the probability of a right answer and h the
+entropy of two outcomes,
 
     h(R) <= H <= h(R) + R log m + (1 - R) log(n - m).
 

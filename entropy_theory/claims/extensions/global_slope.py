@@ -1,6 +1,7 @@
 """Extension of AEPO, Theorem 4.3: its sign statement at every temperature T >= 1, with a rate.
 
-For every z in R^n, correct set A* and ``T >= 1``, ``F(T) < 0`` implies
+F, c, C and zb are those of `aepo.theorem-4.3a`. For every z in R^n, correct set A* and ``T >= 1``,
+``F(T) < 0`` implies
 
     T^2 F'(T) > (z+ - E_T z) |F(T)| >= 0,      z+ = max(zb, max{z_a : c_a < C}).
 

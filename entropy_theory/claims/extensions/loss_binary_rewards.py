@@ -3,7 +3,7 @@
 Let a coefficient depend on the answer's reward alone, a on right answers and -b on wrong ones. Its
 expected step is ``(a + b) d+``, where ``d+ = 1_{A*} pi - p pi``. So estimators of advantages differ
 in the speed ``a + b``, and not in direction. The sign of dH is that of
-``-sum_{A*} pi_a (c_a - C)``.
+``-sum_{A*} pi_a (c_a - C)``, with ``c_a = pi_a (log pi_a + H)`` and ``C = E c``.
 """
 
 import numpy as np

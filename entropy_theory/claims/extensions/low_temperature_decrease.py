@@ -1,8 +1,8 @@
 """Extension of AEPO, Corollary 4.4: when a low temperature lowers entropy more than T = 1, at every
 T.
 
-For every z in R^n, correct set A* and ``0 < T < 1``, if ``F(1) < 0`` and ``pi^T(A*) >= pi(A*)``,
-then ``F(T) <= F(1)``.
+F is the rate of `aepo.theorem-4.3a`. For every z in R^n, correct set A* and ``0 < T < 1``, if
+``F(1) < 0`` and ``pi^T(A*) >= pi(A*)``, then ``F(T) <= F(1)``.
 
 The corollary's second half has only the first hypothesis. It fails where a low temperature makes
 right answers rare (`aepo.corollary-4.4-low`). The repair is exact and global. With

@@ -10,11 +10,12 @@ responses and 0 for others, ``p_t = p_0 e^t / (p_0 e^t + 1 - p_0)`` is logistic.
 responses, and among wrong ones, probabilities stay in proportion. So entropy is a function of the
 reward,
 
-    H = h(p) + p H_right + (1 - p) H_wrong,
+    H = h(p) + p H_right + (1 - p) H_wrong.
 
-with the entropies within right and within wrong responses of the *first* policy. It ends at
-H_right: ``|H_t - H_right| <= (3 + |H_wrong - H_right|) sqrt((1 - p_0)/p_0) e^{-t/2}``. Entropy does
-not collapse to zero unless one response alone is right.
+Here h is the entropy of two outcomes. H_right and H_wrong are the entropies within right and within
+wrong responses of the *first* policy. Entropy ends at H_right: ``|H_t - H_right| <= (3 + |H_wrong -
+H_right|) sqrt((1 - p_0)/p_0) e^{-t/2}``. Entropy does not collapse to zero unless one response
+alone is right.
 """
 
 from fractions import Fraction

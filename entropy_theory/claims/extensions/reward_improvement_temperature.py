@@ -1,7 +1,8 @@
 """Extension of AEPO, section 4.2: up to which temperature tempered REINFORCE improves the reward.
 
-It is exact to first order, for any z in R^n and A*. The rate of the reward per correct tempered
-sample,
+It is exact to first order, for any z in R^n and A*. As in `aepo.reward-improvement`,
+``p = pi(A*)``, q and q^T are pi and pi^T given A*, and ``d = 1_{A*} pi^T - P_T pi`` is the step.
+The rate of the reward per correct tempered sample,
 
     <grad p, q^T - pi> = <grad p, d>/P_T = p {(1 - p)(<q, q^T> - p <q, q>) + sum_{wrong} pi^2},
 

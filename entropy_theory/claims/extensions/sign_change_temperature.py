@@ -1,9 +1,9 @@
 """Extension of AEPO, Theorem 4.3: when a temperature can change the sign of the entropy rate.
 
-F changes sign at most once, at T0, from - to + (`extension.global-tempering`). The rules below are
-exact for every z in R^n and correct set A*. Let ``w_a = c_a - C`` on A*, with sum S and with W the
-sum of its negative parts. Let R be the range of z on A*, and D the distance from the largest z of
-A* to the nearest one with ``w_a < 0``.
+F, c and C are those of `aepo.theorem-4.3a`. F changes sign at most once, at T0, from - to +
+(`extension.global-tempering`). The rules below are exact for every z in R^n and correct set A*. Let
+``w_a = c_a - C`` on A*, with sum S and with W the sum of its negative parts. Let R be the range of
+z on A*, and D the distance from the largest z of A* to the nearest one with ``w_a < 0``.
 
 - ``F(T) > 0`` for some T exactly if the mean of c over A* is below C. It then holds for every
   ``T > R W/|S|``.

@@ -6,8 +6,9 @@ ones, permutes its expected update in the same way. In exact steps of any size i
 
     H = h(R) + R log m + (1 - R) log(n - m),
 
-the largest entropy that its performance allows. This is exact. REINFORCE, GRPO, natural gradient,
-entropy bonus and tempered sampling are such algorithms. On one curve they differ in speed alone.
+the largest entropy that its performance allows, where h is the entropy of two outcomes. This is
+exact. REINFORCE, GRPO, natural gradient, entropy bonus and tempered sampling are such algorithms.
+On one curve they differ in speed alone.
 
 Above ``R = m/n`` the curve falls, ``dH/dR = log(m (1 - R)/((n - m) R)) < 0``, so entropy determines
 performance there. The curve is not a law ``R = -a e^H + b``

@@ -1,9 +1,10 @@
 """Extension of AEPO: a collapse that GRPO causes among the right answers is temporary.
 
 At one state with m right answers of n, the steps are exact expected steps of GRPO (weight
-``kappa >= 0``) and tempered REINFORCE (``alpha = 1``) at ``T > 1`` and ``eta <= 2``. Let R be the
-range of the right logits, the gap between the likeliest and the least likely right answer. Let B be
-the least likely right logit minus the largest wrong one. Two facts are exact.
+``kappa >= 0``) and tempered REINFORCE (``alpha = 1``) at ``T > 1`` and ``eta <= 2``. The policies
+pi and pi^T given a right answer are q and q^T. Let R be the range of the right logits, the gap
+between the likeliest and the least likely right answer. Let B be the least likely right logit minus
+the largest wrong one. Two facts are exact.
 
 - B never falls. Every wrong logit falls, and
   ``dz_b = kappa pi_b (1 - p) + P_T (q^T_b - pi_b) >= 0``, as ``q^T_b >= q_b >= pi_b`` for

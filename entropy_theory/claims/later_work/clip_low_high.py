@@ -8,8 +8,8 @@ expected step is zero. PPO's clip takes out the +c tokens with ratio ``r_a > 1 +
     At_a = (c/2) (1[r_a < 1 - eps_low] - 1[r_a > 1 + eps_high]).
 
 The first-order entropy change is ``-eta sum_a pi_a At_a (c_a - C)``, with
-``c_a = pi_a (log pi_a + H)``. It is judged for ``eps_low = eps_high = eps``. The halves do not
-interact, since clip-low's effect depends on eps_low alone and clip-high's on eps_high alone.
+``c_a = pi_a (log pi_a + H)`` of mean C. It is judged for ``eps_low = eps_high = eps``. The halves
+do not interact, since clip-low's effect depends on eps_low alone and clip-high's on eps_high alone.
 
 Each half holds exactly if the actions that left the band on its side have
 ``sum pi_a (c_a - C) < 0``. Clip-low raises entropy if the actions that became rarer are rare ones.

@@ -17,8 +17,8 @@ actions are correct.
   (``F <= 0``).
 - If every correct action is at most as likely as every wrong one, neither lowers it (``F >= 0``).
 
-The proof uses ``w_a = pi_a (z_a - zb) - C``, which has mean zero. If ``z_a >= z_b`` and
-``w_b > 0``, then ``w_a > 0``.
+The proof uses ``w_a = pi_a (z_a - zb) - C``, where ``zb = E z`` and C makes the mean of w zero. If
+``z_a >= z_b`` and ``w_b > 0``, then ``w_a > 0``.
 
 The scope is the expectation over on-policy samples, and the rates are for one state. Sampling
 noise, clipping, length normalization and several steps on one batch can tell the two apart. The

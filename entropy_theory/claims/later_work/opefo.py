@@ -15,8 +15,8 @@ same way. So lambda* is 1 or -1 and the balanced step is zero, which means no le
 three actions and graded rewards the balanced step can even lower the expected reward. With rewards
 0 and 1 it never does.
 
-Proof. Let ``G_a = pi_a A_a``, ``c = E_pi[G]``, ``w = S - Sbar`` (so ``f = -G w``), ``X = sum G^2``
-and ``Y = sum G w``. Then
+Proof. Let ``G_a = pi_a A_a``, ``c = E_pi[G]``, ``w = S - Sbar`` with ``S = pi (log pi + H)`` and
+``Sbar = E_pi S`` (so ``f = -G w``), ``X = sum G^2`` and ``Y = sum G w``. Then
 
     (R + L) (rate of the reward) = sum over rises of 2 G T,    T = Y (G - c) - X w
 

@@ -6,11 +6,11 @@ bonus. The step is ``pi (A - E A) + beta grad H``, and so the rate of entropy is
 ``beta |grad H|^2``.
 
 REPO-R is the form in use. It has ``A (1 - zeta log pi)`` where ``A > 0`` and
-``A (1 + zeta log pi)`` where ``A < 0``, which is ``A - zeta |A| log pi``. It adds
-``zeta Cov_pi(|A| log pi, c)`` to the rate. If |A| is the same for all tokens, as with rewards 1 and
--1, this is not negative. With the centered advantage of rewards 0 and 1 it can be, since right
-answers weigh ``1 - p`` and wrong ones p. The clip of weights at 0 is left out. It acts where zeta
-is over ``1/|log pi|`` of a wrong answer.
+``A (1 + zeta log pi)`` where ``A < 0``, which is ``A - zeta |A| log pi``. With
+``c = pi (log pi + H)`` it adds ``zeta Cov_pi(|A| log pi, c)`` to the rate. If |A| is the same for
+all tokens, as with rewards 1 and -1, this is not negative. With the centered advantage of rewards 0
+and 1 it can be, since right answers weigh ``1 - p`` and wrong ones p. The clip of weights at 0 is
+left out. It acts where zeta is over ``1/|log pi|`` of a wrong answer.
 """
 
 import numpy as np

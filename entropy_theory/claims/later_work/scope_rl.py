@@ -10,11 +10,11 @@ negatives drawn at T with score -1 is
 
     F-(T) = sum_{wrong} pi^T_a (c_a - C),   F-(1) = F(1).
 
-It should be at most F-(1) for ``T > 1``. Where entropy falls, ``F(1) < 0``, this is not so. Where
-entropy does not fall it is so. The ratio ``r = pi^T/pi`` falls with z, and z+ is the crossing of
-``c - C``. Then no term of ``sum_{wrong} pi (r - r(z+))(c - C)`` is positive, and
-``r(z+) <= r(E z) <= 1`` by Jensen. So each half of the asymmetry has its own regime, and they meet
-at ``F(1) = 0`` alone.
+Here ``c_a = pi_a (log pi_a + H)`` and ``C = E_pi c``. The rate should be at most F-(1) for
+``T > 1``. Where entropy falls, ``F(1) < 0``, this is not so. Where entropy does not fall it is so.
+The ratio ``r = pi^T/pi`` falls with z, and z+ is the crossing of ``c - C``. Then no term of
+``sum_{wrong} pi (r - r(z+))(c - C)`` is positive, and ``r(z+) <= r(E z) <= 1`` by Jensen. So each
+half of the asymmetry has its own regime, and they meet at ``F(1) = 0`` alone.
 """
 
 from entropy_theory import verification as vf

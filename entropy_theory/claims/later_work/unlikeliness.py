@@ -2,7 +2,8 @@
 
 The reward R becomes ``R (1 - beta rank)``, where rank is the share of less likely answers. It is
 meant against "distribution sharpening", to up-weight "rare but correct solutions". At one state it
-adds ``beta sum_{A*} pi_a g_a (c_a - C)`` to the rate of entropy, with ``g_a = P(z < z_a)``.
+adds ``beta sum_{A*} pi_a g_a (c_a - C)`` to the rate of entropy, with ``g_a = P(z < z_a)``,
+``c_a = pi_a (log pi_a + H)`` and ``C = E c``.
 
 This is not negative if every right answer is at least as likely as every wrong one, and so at
 solved prompts. There plain policy gradient lowers entropy, and the penalty holds against it. It can
