@@ -89,7 +89,8 @@ def objective_and_metrics(
 
 
 def is_of_answers(metric: str) -> bool:
-    """Whether a metric compares sequences, so that a micro-batch's is no part of the batch's."""
+    """Whether a metric compares sequences, so that micro-batches' values do not add up to the
+    batch's."""
     return metric.rpartition(".")[2] in OF_ANSWERS
 
 
