@@ -2,7 +2,7 @@
 
 GRPO's rows repeat every prompt as often as it was sampled, and a plain forward pass reads each copy.
 Here the distinct prompts are read first; their keys and values, with their gradients, then stand as
-the past of every sample. What comes out differs from the plain pass by rounding. (TRL reads the copies;
+the past of every sample. The result differs from the plain pass by rounding. (TRL reads the copies;
 packing a group into one row under a mask of its own costs attention over all its samples.)
 """
 

@@ -26,7 +26,7 @@ class Drawing:
     ``top_k`` the sampler is "generate" or "vllm", and log-probabilities stay those of pi and of all of
     pi^T."""
     top_k: int = 0
-    """Draw from the so many most probable tokens; 0: from all, 1: the most probable."""
+    """Draw from this many of the most probable tokens. 0: from all. 1: the most probable."""
     max_new_tokens: int = 64
     """Largest number of tokens of a completion."""
     stop: str | None = None
@@ -85,12 +85,12 @@ class DrawingOptions:
     dtype: str = "float32"
     """Number format of the weights: float32, bfloat16 or float16."""
     device: Device = "auto"
-    """Where the model runs. auto: a GPU where there is one; cuda: a GPU, or an error."""
+    """Device of the model. auto: a GPU where there is one. cuda: a GPU, or an error."""
     batch_size: int = 32
     """Sequences generated at once."""
     sampler: Literal["auto", "generate", "static", "trl", "vllm"] = "auto"
-    """How to sample; auto: static on a GPU, else generate; with top-p or top-k, generate. trl and
-    static know neither."""
+    """The sampler. auto: static on a GPU, else generate. With top-p or top-k auto is generate,
+    since trl and static have neither."""
 
     def drawing(self, **also: Any) -> Drawing:
         """Return how to draw, of those options that are given. Raises ValueError as `Drawing`."""

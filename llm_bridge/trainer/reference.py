@@ -61,7 +61,7 @@ def follow(trainer: Any) -> None:
     """Let the reference follow the policy as TRL's ``sync_ref_model`` does.
 
     Raises:
-        ValueError: a rule without a reference, or one that is no copy of whole weights.
+        ValueError: a rule without a reference, or a reference that is not a copy of whole weights.
     """
     if trainer.reference_model is None:
         raise ValueError(

@@ -1,8 +1,8 @@
 """State beside TRL's own in a checkpoint, so that a resumed run is the run that was interrupted.
 
-- ``made_with``: the options that the run was made with. Those that would change it and are other at
-  resumption are refused; transformers takes some of them from the checkpoint in silence (the learning
-  rate) and others from the script (the temperature).
+- ``made_with``: the options that the run was made with. Different values at resumption are refused
+  where they would change the run. Silently, transformers takes some from the checkpoint, like the
+  learning rate, and others from the script, like the temperature.
 - ``log``: the numbers of the steps since the last line of the log, whose means the next line has.
 """
 
