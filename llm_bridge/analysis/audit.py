@@ -8,8 +8,8 @@ logit step, for logits are defined up to a constant):
 (ii)  the change to first order from the measured dz.
 (iii) the exact change from the measured dz, which is the measured entropy change.
 
-Where (ii) and (iii) differ, the second order in dz gives the share of the entropy's curvature in
-the logits.
+Where (ii) and (iii) differ, the second order in dz gives the part of the difference that is
+curvature of the entropy in the logits.
 
 The difference of (i) and (ii) is the error of the tabular assumption, and of any optimizer other
 than SGD. The difference of (ii) and (iii) is the error of first order. The audit also gives the
