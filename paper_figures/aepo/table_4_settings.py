@@ -1,7 +1,7 @@
 """AEPO, Table 4: implementation settings, and where paper and code differ.
 
-What we set beside it: the settings of the recipe that would rerun the paper, of the one for a single
-GPU, and the defaults of the rules, each read from its file; and what the authors' code does otherwise.
+Beside it are the settings of two recipes, to rerun the paper and for a single GPU, and the rules'
+defaults. All are read from their files. Last come the differences of the authors' code.
 """
 
 from __future__ import annotations
