@@ -149,8 +149,8 @@ FIGURE = PaperFigure.of(
          "Figure 5.",
     claims=("aent.adaptive-coefficient",),
     headline=Headline(
-        says="Before prompts are replaced entropy is calm under a constant coefficient, and breaks away "
-             "late under none.",
+        says="Early calm, late fluctuation of entropy and saturated reward are not all seen under "
+             "constant coefficients before prompts are replaced.",
         fails=("on tabular prompts, before they are replaced",),
     ),
     recipes=("paper/aent-math-entropy-reg", "gpu-small/entropy-bonus", "gpu-small/aent-constant"),
