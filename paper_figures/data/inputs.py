@@ -28,8 +28,7 @@ Evidence = Literal[
     "theory", "tabular, exact", "tabular, sampled", "small transformer", "pretrained model",
     "measured on a GPU", "the paper's numbers",
 ]
-"""The sources of a figure's numbers. They follow from the files that were read, not from a figure's
-own statement."""
+"""The sources of a figure's numbers, which follow from the files that it read."""
 RUN_KINDS: tuple[Evidence, ...] = ("small transformer", "pretrained model")
 ALONE: tuple[Evidence, ...] = ("theory", "the paper's numbers")
 SMALL_MODELS = ("small-sums", "hidden-")

@@ -9,7 +9,7 @@ choices first:
 ...                        Choice(label="target {target:g}", rule="aepo", free=("target",))])
 >>> for setting in settings(table):
 ...     draw_curves(panel, one(smoothed(table), setting, "entropy"))
->>> last = ends(table)             # a row per setting, label and metric: mean over seeds of the last tenth
+>>> last = ends(table)  # a row per setting, label and metric: mean over seeds of the last tenth
 """
 
 from __future__ import annotations

@@ -1,13 +1,15 @@
 """Clip-Cov and KL-Cov with the tokens chosen by their true effect on entropy, against the paper's choice.
 
-Both rules choose tokens by the covariance of log-probability and advantage, which is what a token takes
-from the entropy of its own state if logits are independent. With ``covariance="network"`` they choose by
-what it takes from the batch's entropy through the parameters that all states share.
+Both rules choose tokens by the covariance of log-probability and advantage. If logits are
+independent, that is the entropy that a token takes from its own state. With
+``covariance="network"`` they choose by the entropy that it takes from the batch through the
+parameters that all states share.
 
-What we run: `paper_figures.reproduce.network_covariance`, both rules with either choice, on both tasks;
-Clip-Cov of 1 % on `split` alone. A choice is better if it leaves more entropy at an equal reward: read
-between the runs of a seed, at rewards that both reached with a quarter of their points or more. Where
-fewer than two seeds have such rewards, the last quarter of the runs says what each came to.
+We run `paper_figures.reproduce.network_covariance`, both rules with either choice, on both tasks;
+Clip-Cov of 1 % runs on `split` alone. A choice is better if it leaves more entropy at an equal
+reward. We compare the runs of a seed, at rewards that both reached with a quarter of their points
+or more. Where fewer than two seeds have such rewards, we give means of the last quarter of the
+runs.
 """
 
 from __future__ import annotations
@@ -58,9 +60,9 @@ def data(results: Path) -> pandas.DataFrame:
 def at_equal_reward(table: pandas.DataFrame) -> pandas.DataFrame:
     """Entropy with the true effect less that with the paper's covariance, of each task, rule and seed.
 
-    Entropy is interpolated on a fit that is linear in the reward of each run's points, and the difference
-    averaged over the rewards that both runs have, OVERLAP of the points of each. Columns task, rule,
-    seed, difference (nats).
+    Entropy is interpolated on a linear fit in the reward of each run's points. The difference is
+    averaged over the rewards that both runs have, with OVERLAP of the points of each. Columns are
+    task, rule, seed and difference, nats.
     """
     rows = []
     chosen = table[table["rule"].isin(CASES)]
