@@ -1,7 +1,7 @@
 """Faults that end a run, each with an error that has the remedy.
 
-These are too little memory, a lost GPU, a gradient that is not finite, and a tracker without setup. So are
-a lost sampling server, and a policy that differs between training and scoring.
+These are too little memory, a lost GPU, a gradient that is not finite, and a tracker without setup.
+So are a lost sampling server, and a policy that differs between training and scoring.
 """
 
 from __future__ import annotations
