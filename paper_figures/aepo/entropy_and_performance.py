@@ -132,8 +132,8 @@ FIGURE = PaperFigure.of(
          "standard error over starts.",
     claims=("aepo.all-entropy-levels",),
     headline=Headline(
-        says="On average pass@1 rises with the target and no fall is shown; on rare right answers, "
-             "before a judge of 3, it does both.",
+        says="On rare right answers, where 3 answers pass, pass@1 rises and then falls as the "
+             "target grows; on the average of all prompts both are not shown.",
         holds=("on rare right answers where 3 answers pass",),
         fails=("on the average of all prompts where 5 answers pass",),
     ),

@@ -181,8 +181,8 @@ FIGURE = PaperFigure.of(
     "many samples, judged by all answers that training rewards or by the likeliest.",
     claims=("aepo.consistent-improvements", "aepo.fixed-positives"),
     headline=Headline(
-        says="With its second batch on top AEPO ends first on five families of bandits; at as many "
-             "samples it leads GRPO once in six.",
+        says="With its second batch on top AEPO ends first on five families of bandits; at as "
+             "many samples a lead over GRPO is shown in one case of six.",
         holds=(*(f"on {family}, with its second batch on top of GRPO's samples" for family in (
             "five right answers, hard", "five right answers, mixed", "one right answer, hard",
             "one right answer, mixed", "ten right answers, peaked")),

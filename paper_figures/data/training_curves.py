@@ -126,7 +126,7 @@ def read(
     run to its provenance. The most complete settings come first; without runs the table is empty.
 
     Args:
-        model, task: runs of this model and task only; a folder of models goes by its last name.
+        model, task: runs of this model and task only. A folder of models goes by its last name.
         least: settings in which fewer labels have runs are left out.
         measured: True reads committed runs only, False the user's only, None both.
     """

@@ -125,8 +125,8 @@ def finding(table: pandas.DataFrame) -> Finding:
                   reported=PRINTED[quantity, THIRD])
         for quantity in QUANTITIES
     ] + [
-        Criterion("distance between gain and entropy consumed in the first twelfth, shares, largest of "
-                  "a set", float(gaps.max()), "≤", printed_gap,
+        Criterion("distance between gain and entropy consumed in the first twelfth, shares, "
+                  "largest over sets", float(gaps.max()), "≤", printed_gap,
                   f"for gain at the pace of entropy, with {size:.0f} answers", beyond=True)
         for size, gaps in ahead.abs().groupby(level="size")
     ]

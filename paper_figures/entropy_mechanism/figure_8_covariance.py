@@ -125,7 +125,8 @@ def finding(table: pandas.DataFrame) -> Finding:
     in_order = "share of the records in which covariance rises with batch accuracy"
     # How exact a first order is depends on learning rates, which are ours: beyond the paper.
     criteria = [
-        Criterion("correlation of GRPO's entropy change with Theorem 1's, smallest of a rate",
+        Criterion("correlation of GRPO's entropy change with Theorem 1's, smallest over learning "
+                  "rates",
                   float(grpo["correlation"].min()), ">", FOLLOWS, "for the trend along GRPO"),
         Criterion("relative error of each theorem for its own algorithm, largest",
                   float(compared.loc[["PG", "NPG"]]["error"].max()), "<", EXACTLY, "as an exact match",

@@ -186,7 +186,7 @@ def tables(table: pandas.DataFrame) -> tuple[Table, ...]:
         title="How the probability of a wrong answer falls, one right answer",
         header=("algorithm", "exponent, predicted", "measured", "times PG, predicted", "measured"),
         rows=tuple(rows), origin="ours",
-        note="Means over starts, last factor of four in steps; sampled ones from groups of 8.",
+        note="Means over starts, last factor of four in steps; samples come in groups of 8.",
     ),)
 
 

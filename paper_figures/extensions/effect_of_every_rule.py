@@ -182,8 +182,8 @@ def tables(table: pandas.DataFrame) -> tuple[Table, ...]:
         rows=tuple((rule, *(found.get(key, "–") for key in SHOWN)) for rule, found in cells(table).items()
                    if found),
         origin="ours",
-        note="Intervals of 95 %. Differences to GRPO's are in nats, those of reward in shares. A dash: "
-             f"not defined there, or not run.{counted}",
+        note="Intervals of 95 %. Differences to GRPO's are in nats, differences of reward in "
+             f"shares. A dash: not defined there, or not run.{counted}",
     ),)
 
 

@@ -226,7 +226,7 @@ FIGURE = PaperFigure.of(
     __name__, name="entropy-audit",
     source="This project",
     title="forecast against measured entropy change",
-    paper="Nothing: the theorems' assumptions were not measured on a model.",
+    paper="The papers did not measure their theorems' assumptions on a model.",
     ours="A point is an optimizer step, or a token where few steps were audited. Dashed: forecast "
          "= measured. r is the least and most of the rules' correlations. Forecast (iii) is exact "
          "to rounding and not drawn. For models, forecast (i) is scaled by each rule's best "

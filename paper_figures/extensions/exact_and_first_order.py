@@ -135,8 +135,8 @@ FIGURE = PaperFigure.of(
     __name__, name="exact-and-first-order",
     source="This project",
     title="exact entropy change against first and second order",
-    paper="AEPO's Theorem 4.3 and Cui et al.'s Lemma 1 write the first order with an approximation sign; "
-    "how good it is they do not show.",
+    paper="AEPO's Theorem 4.3 and Cui et al.'s Lemma 1 write the first order with an "
+          "approximation sign; they do not show how good it is.",
     ours=f"Steps along the policy gradient and the entropy's gradient from {N_STARTS} random "
          f"policies over {N_ACTIONS} answers, one right. Lines are medians, bands below 10 to 90 "
          "%. Solid lines are exact.",

@@ -114,7 +114,7 @@ FIGURE = PaperFigure.of(
          "the target in each setting. Darker is farther, and bold the nearest.",
     claims=("aepo.tracking",),
     headline=Headline(
-        says="Each of the targets that move is followed nearest, on the mean of the seeds, by another "
+        says="Each moving target is followed nearest, on the mean of the seeds, by a different "
              "controller.",
     ),
 )

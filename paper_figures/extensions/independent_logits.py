@@ -226,8 +226,9 @@ def tables(table: pandas.DataFrame) -> tuple[Table, ...]:
             for policy, row in found.iterrows()
         ),
         origin="ours",
-        note="Means over audited steps, over the mean diagonal; off it root mean squares. Differences: "
-        "without what moves all logits of a state alike, which moves no entropy.",
+        note="Means over audited steps, relative to the mean diagonal; root mean squares off the "
+             "diagonal. Differences leave out the part that moves all logits of a state alike, "
+             "since it moves no entropy.",
     ),)
 
 
@@ -242,7 +243,7 @@ FIGURE = PaperFigure.of(
          "squared norms, sorted, one line per step. Right: unexplained share of the measured "
          "entropy changes after the best slope, as one assumption after the other is dropped.",
     headline=Headline(
-        says="Assumption B.4 (orthonormal gradients of a state's logits) holds for no policy audited; "
-             "how logits share parameters explains the entropy changes.",
+        says="Assumption B.4 (orthonormal gradients of a state's logits) fails for every policy "
+             "audited; the whole kernel explains the entropy changes, independent logits do not.",
     ),
 )

@@ -147,7 +147,7 @@ def tables(table: pandas.DataFrame) -> tuple[Table, ...]:
                 )) for name in names
             ),
             origin="ours",
-            note="Means over starts and levels of entropy; in brackets on which side of GRPO's curve.",
+            note="Means over starts and levels of entropy; in brackets the side of GRPO's curve.",
         ))
     return tuple(found)
 

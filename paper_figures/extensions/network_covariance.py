@@ -98,7 +98,8 @@ def finding(table: pandas.DataFrame) -> Finding:
             better += bool(group["difference"].mean() > sure(len(group)) * group["difference"].sem())
     return Finding(standing="our own", model=MODELS["small-sums"], criteria=(
         Criterion("cases that can be compared at equal reward", float(comparable), ">", 0),
-        Criterion("of them those in which the true effect left more entropy, beyond what seeds explain",
+        Criterion("of these, cases in which the true effect left more entropy, beyond what seeds "
+                  "explain",
                   float(better), "≤", 0),
     ))
 
@@ -129,7 +130,7 @@ FIGURE = PaperFigure.of(
     __name__, name="network-covariance",
     source="This project",
     title="tokens chosen by their true effect",
-    paper="Nothing: both rules choose by the covariance of a table.",
+    paper="Not studied: in the paper both rules choose by the covariance of a table.",
     ours="Clip-Cov and KL-Cov on the bundled model, four steps on each generation, with the paper's "
     f"covariance and with the true effect; running means over {SMOOTHED} generations, a line per seed.",
     claims=("entropy-mechanism.clip-cov", "entropy-mechanism.kl-cov", "extension.score-covariance"),

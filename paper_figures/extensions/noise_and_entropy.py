@@ -36,8 +36,8 @@ def data(results: Path) -> pandas.DataFrame:
 
     Panels:
 
-    - "short" and "long": runs of small and of large steps. x entropy at the start over log n, y
-      change of entropy per squared displacement of the logits, ``forecast`` by the second order;
+    - "short", "long": runs of small and of large steps. X is entropy at the start over log n, y its
+      change per squared displacement of the logits, ``forecast`` by the second order;
     - "divergence": y change per nat of KL divergence;
     - "rate": y change per squared learning rate and step;
     - "drift": x step, y entropy over log n, by ``start``.
@@ -132,14 +132,16 @@ FIGURE = PaperFigure.of(
     __name__, name="noise-and-entropy",
     source="This project",
     title="what noise does to entropy, without any signal",
-    paper="AEPO, Eq. 6, and Cui et al., Theorem 1, are first order: of a coin they expect nothing.",
+    paper="AEPO, Eq. 6, and Cui et al., Theorem 1, are first order, and forecast no change under "
+          "a coin.",
     ours="32-answer bandits with coins for rewards. Marks are means over 8 starts and 24 pairs of "
          "runs, with 95 % intervals; lines are the second order from the start. Last panel: "
          "entropy by step with 8 actions, one ahead at the start, as means over 48 seeds.",
     claims=("extension.noise-second-order", "extension.noise-shapes",
             "extension.score-noise", "extension.noise-level"),
     headline=Headline(
-        says="At one displacement Adam's noise raises peaked policies of 32 answers less than SGD's; "
-             "larger noise lowers all, and long runs meet but fall on.",
+        says="At one displacement Adam's noise raises peaked policies of 32 answers less than "
+             "SGD's; large steps lower them under each optimizer, and long runs meet and go on "
+             "falling.",
     ),
 )

@@ -163,7 +163,7 @@ FIGURE = PaperFigure.of(
          "right. Right: the ceiling falls as right answers move ahead.",
     claims=("aepo.collapse-or-explosion",),
     headline=Headline(
-        says="AEPO holds no target above the logarithm of the number of right answers; an entropy bonus "
-             "reaches more, but pays with wrong answers.",
+        says="AEPO does not hold a target at or above the logarithm of the number of right "
+             "answers; an entropy bonus gets above it, and pays with wrong answers.",
     ),
 )

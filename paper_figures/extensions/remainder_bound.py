@@ -190,7 +190,7 @@ FIGURE = PaperFigure.of(
          "sign, against the rate that the bound certifies.",
     claims=("extension.remainder-constant-two-actions",),
     headline=Headline(
-        says="The bound on what the first order leaves is kept by all policies and steps tried; the "
-             "worst known fill half of it.",
+        says="The bound on what the first order leaves is kept by all policies and steps tried; "
+             "the worst known fill at least half of it.",
     ),
 )

@@ -94,9 +94,9 @@ def tables(table: pandas.DataFrame) -> list[Table]:
             estimate(row[name], row[f"{name}_se"], digits=digits)
             for name, _, digits in COLUMNS)) for _, row in found.iterrows()),
         origin="ours",
-        note="Means over seeds with their standard errors. Entropies, in nats, of held-out prompts of "
-        "either kind after the run; distances, in nats, over the second half of the steps. Prompts' own: "
-        "the root mean square of what prompts are off beyond what the mean is.")]
+        note="Means over seeds with their standard errors. Entropies, in nats, are of held-out "
+             "prompts of both kinds after the run, distances, in nats, of the second half of the "
+             "steps. Prompts' own: the root mean square of prompts' distances beyond the mean's.")]
 
 
 def draw(table: pandas.DataFrame) -> Figure:
