@@ -114,8 +114,8 @@ class Diagnostics(TrainerCallback):
             if type(value) is not int or value < least:
                 raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
         if account_tokens and not account_every:
-            raise ValueError("account_tokens needs account_every, which is 0: say at every how many "
-                             "steps to account, as in account_every=10")
+            raise ValueError("account_tokens needs account_every, which is 0: give the number of "
+                             "steps between accounts, as in account_every=10")
         if account_tokens and account_reads != "before":
             raise ValueError(
                 f"account_tokens needs account_reads 'before', got {account_reads!r}: tokens are told "
@@ -191,8 +191,8 @@ class Diagnostics(TrainerCallback):
             found = self._score(model, input_ids, attention_mask, logits_to_keep, *args, **kwargs)
         if len(calls) != 1:
             raise ValueError(
-                f"{type(self._trainer).__name__} scored a batch by {len(calls)} calls of its model, and "
-                "diagnostics read one: train without them")
+                f"{type(self._trainer).__name__} scored a batch by {len(calls)} calls of its "
+                "model, where diagnostics can read one: train without diagnostics")
 
         def statistics(rows: Any) -> TokenStatistics:
             return self._replayed.statistics(model, calls[0], input_ids, logits_to_keep, rows)

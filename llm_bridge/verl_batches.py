@@ -103,8 +103,8 @@ def shown_clamped_entropy(model_output: Any, data: Any, rule: UpdateRule) -> tor
 
     if "clamped_entropy" not in model_output:
         raise ValueError(
-            f"'{PREFIX}{rule.name}' needs the clamped entropy, and verl's engine showed no logits: set "
-            f"actor_rollout_ref.model.use_fused_kernels=false and {WORKER}"
+            f"'{PREFIX}{rule.name}' needs the clamped entropy, but verl's engine passed no "
+            f"logits: set actor_rollout_ref.model.use_fused_kernels=false and {WORKER}"
         )
     return no_padding_2_padding(model_output["clamped_entropy"], data)
 

@@ -142,8 +142,8 @@ def add_columns(
     present = names_of(data)
     if compares_answers(rule) and not any(_compares(name, rule) for name in present):
         raise ValueError(
-            f"'{PREFIX}{rule.name}' compares the answers of a prompt, of which a mini-batch may hold a "
-            "part: train by train_mini_batch")
+            f"'{PREFIX}{rule.name}' compares the answers of a prompt, and a mini-batch may hold "
+            "only some of them: train by train_mini_batch")
     if "sequence" in rule.needs.reads:
         padded = data.select("old_log_probs").to_padded_tensor()["old_log_probs"]
         data[COLUMN + "sequence"] = sequence_ids(padded, own_mask)

@@ -143,15 +143,15 @@ def policy_loss_for(name: str) -> Callable[..., Loss]:
         check_unread(config, rule)
         if needs_model_output(rule) or compares_answers(rule):
             raise ValueError(
-                f"'{PREFIX}{name}' needs entropies, reference log-probabilities, rewards or a second "
-                f"batch, which verl does not show to a policy loss: set {WORKER}"
+                f"'{PREFIX}{name}' needs entropies, reference log-probabilities, rewards or a "
+                f"second batch, which verl does not pass to a policy loss: set {WORKER}"
             )
         if config.policy_loss.get("forecast_every"):
             raise ValueError(f"policy_loss.forecast_every is read by the worker alone: set {WORKER}")
         if "step" in rule.needs.reads:
             raise ValueError(
-                f"'{PREFIX}{name}' depends on the optimizer step, which verl does not tell a policy "
-                f"loss: set {WORKER}, which counts them"
+                f"'{PREFIX}{name}' depends on the optimizer step, which verl does not pass to a "
+                f"policy loss: set {WORKER}, which counts them"
             )
         batch = token_batch(
             old_log_prob, log_prob, advantages, response_mask, seed=config.data_loader_seed
@@ -269,8 +269,8 @@ def _micro_batch(
     )
     if needs_whole_batch(rule) and not prepared:
         raise ValueError(
-            f"'{PREFIX}{rule.name}' selects tokens over the whole mini-batch, and this micro-batch "
-            f"lacks the columns that say which: set {WORKER}"
+            f"'{PREFIX}{rule.name}' selects tokens over the whole mini-batch, but this "
+            f"micro-batch lacks the columns of the selection: set {WORKER}"
         )
     batch = batch.with_prepared(**prepared)
     return batch, padded.get("rollout_is_weights", None)

@@ -104,8 +104,9 @@ class SecondBatchTrainer(PPOTrainerSync):
                 "in a trainer of your own")
         if (config.algorithm.get("rollout_correction") or {}).get("bypass_mode"):
             raise ValueError(
-                "bypass_mode=true takes the sampler's log-probabilities for the policy's, and a second "
-                "batch's are another's: set algorithm.rollout_correction.bypass_mode=false")
+                "bypass_mode=true takes the sampler's log-probabilities for the policy's, but the "
+                "sampler of a second batch is another policy: set "
+                "algorithm.rollout_correction.bypass_mode=false")
         with open_dict(config):
             agent.agent_loop_manager_class = MANAGER
             config.trainer.v1.trainer_mode = "sync"

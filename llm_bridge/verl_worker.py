@@ -69,7 +69,8 @@ class RuleTrainingWorker(TrainingWorker):
         if config is not None and config.policy_loss.loss_mode.startswith(PREFIX):
             if loss_fn.func is not ppo_loss:
                 raise ValueError(
-                    f"loss_mode={config.policy_loss.loss_mode} and distillation do not go together"
+                    f"loss_mode={config.policy_loss.loss_mode} and distillation do not go "
+                    "together: leave distillation off, or use a loss of verl's"
                 )
             check_actor(config, rule_of(config.policy_loss))
             self._controller = rule_of(config.policy_loss).coefficient_controller()
@@ -177,9 +178,9 @@ class RuleTrainingWorker(TrainingWorker):
             return False
         if self._steps_taken is None:
             raise ValueError(
-                f"forecast_every={self._forecast_every} counts optimizer steps, and the checkpoint does "
-                f"not say how many were taken: continue from one that was written with {WORKER}, or set "
-                "forecast_every=0"
+                f"forecast_every={self._forecast_every} counts optimizer steps, but the "
+                "checkpoint does not have their number: continue from one that was written with "
+                f"{WORKER}, or set forecast_every=0"
             )
         return self._steps_taken % self._forecast_every == 0
 

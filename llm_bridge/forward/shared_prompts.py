@@ -101,10 +101,10 @@ def check_past(past: transformers.DynamicCache, length: int) -> None:
     found = [past.get_seq_length(layer) for layer in range(len(past.layers))]
     if found != [length] * len(found):
         raise NoPastError(
-            f"the model was to keep the keys and values of its prompts' {length} positions, and its "
-            f"layers kept those of {found}: completions would be read without their prompts. Turn "
-            "gradient_checkpointing off, or whatever else keeps the model from filling its cache "
-            "while it trains"
+            f"the model's layers keep the keys and values of {found} positions of its prompts, "
+            f"not of {length}, so completions would be read without their prompts. Turn "
+            "gradient_checkpointing off, or any other option that keeps the model from filling "
+            "its cache while it trains"
         )
 
 

@@ -133,8 +133,8 @@ class RunFolder:
                 return {**found, "options": dict(options)}
         elif self.checkpoints.exists():
             raise ValueError(
-                f"{self.path} holds checkpoints of something else, which a run would replace: choose "
-                "another output folder"
+                f"{self.path} has checkpoints but no run.json, and a run would replace them: "
+                "choose another output folder"
             )
         found = {"status": "running", "options": dict(options), "code": dict(code),
                  "world_size": world_size}
@@ -235,7 +235,7 @@ def _check_evaluation(path: Path, found: Mapping[str, Any]) -> None:
                 raise ValueError(f"'{name}' has no whole number after the @")
             check_form(found, {name: float, "intervals": {name: [float]}})
             if len(found["intervals"][name]) != 2:
-                raise ValueError(f"the interval of '{name}' has no two ends")
+                raise ValueError(f"the interval of '{name}' does not have two ends")
         except ValueError as error:
             raise ValueError(f"{path} is damaged ({error}): delete it and evaluate again") from None
 

@@ -53,7 +53,7 @@ class Drawing:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
         if self.is_cut and self.sampler not in ("auto", "generate", "vllm"):
             raise ValueError(
-                f"sampler '{self.sampler}' knows no top-p or top-k: use 'generate' or 'vllm'")
+                f"sampler '{self.sampler}' does not have top-p or top-k: use 'generate' or 'vllm'")
 
     @property
     def is_cut(self) -> bool:

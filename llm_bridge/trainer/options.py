@@ -125,8 +125,8 @@ def _check_steps_are_whole(args: Any) -> None:
                 "such as adam_beta1")
     if args.optim_target_modules is not None and not optimizer.startswith(("galore", "apollo")):
         raise ValueError(
-            f"optim_target_modules with optim={optimizer!r}: transformers would leave it out in silence, "
-            "as it belongs to GaLore and APOLLO: leave it out")
+            f"optim_target_modules with optim={optimizer!r}, which transformers would ignore in "
+            "silence, as it belongs to GaLore and APOLLO: leave it out")
     if getattr(args.parallelism_config, "tp_size", 1) > 1:
         raise ValueError(
             f"parallelism_config has tp_size {args.parallelism_config.tp_size}: ranks that share a row "
@@ -206,8 +206,8 @@ def check_samples_and_loss(trainer: Any) -> None:
             "bits (load_in_8bit=True), or train on a GPU")
     if getattr(trainer.model.config, "rescale_every", 0):
         raise ValueError(
-            f"rescale_every={trainer.model.config.rescale_every}: in evaluation mode, in which models "
-            "train here, RWKV divides its weights in place, and would be saved with them: set it to 0 in "
+            f"rescale_every={trainer.model.config.rescale_every} would divide RWKV's weights in "
+            "place and save them so, since models train in evaluation mode here: set it to 0 in "
             "the model's config")
     if isinstance(trainer.train_dataset, datasets.Dataset) and not isinstance(
         trainer.train_dataset.features.get("prompt"), datasets.Value

@@ -92,7 +92,7 @@ def check(folder: Path, trainer: Any) -> None:
         (taken if why is None else refused).append(f"{said}{f' ({why})' if why else ''}")
     if refused:
         raise ValueError(
-            f"{folder} was made with other options, under which the run would go on as another one: "
+            f"{folder} was made with other options, so the run would not continue exactly: "
             f"{'; '.join(refused)}. Give the old values, or start a new run from its weights, "
             f"model={str(folder)!r}")
     if taken and ranks.is_main():

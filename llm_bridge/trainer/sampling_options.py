@@ -138,9 +138,9 @@ def check_tools(trainer: Any) -> None:
         else None)
     if shared:
         raise ValueError(
-            f"tools {shared}: all ranks sample together, each rank samples once more whenever its own "
-            "completions call a tool, and they would wait for each other for ever. Keep weights whole "
-            "(data parallelism), with samplers of the ranks' own, or leave out tools")
+            f"tools {shared} would hang: all ranks sample together, but each samples again "
+            "whenever its own completions call a tool. Keep weights whole (data parallelism) and "
+            "give each rank its own sampler, or leave out tools")
 
 
 def samples_plainly(trainer: Any) -> bool:
@@ -187,12 +187,12 @@ def check_second_batch(trainer: Any) -> None:
             known = hasattr(sampler, name) and (not batched or name in ("top_k", "top_p"))
             if trainer.use_vllm and name in (trainer.args.generation_kwargs or {}):
                 raise ValueError(
-                    f"generation_kwargs[{name!r}] would be vLLM's last word over the target of update "
-                    f"rule '{trainer.rule.name}', which samples with {name}: leave it out")
+                    f"generation_kwargs[{name!r}] would override the target of update rule "
+                    f"'{trainer.rule.name}', which samples with {name}: leave it out")
         if not known:
             kind = "continuous batching" if batched else type(sampler).__name__
             raise ValueError(
                 f"the target of update rule '{trainer.rule.name}' samples with {name}, which "
-                f"{kind} does not know: choose another target, or plain generation (use_vllm=False, "
-                "use_transformers_continuous_batching=False)"
+                f"{kind} does not have: choose another target, or plain generation "
+                "(use_vllm=False, use_transformers_continuous_batching=False)"
             )
