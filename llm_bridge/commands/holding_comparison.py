@@ -1,4 +1,4 @@
-r"""Compares what holds a target entropy: a model trained by each controller, run after run.
+r"""Compares controllers of a target entropy: a model is trained by each of them, run after run.
 
     python -m llm_bridge.commands.holding_comparison --output FILE --design small
     python -m llm_bridge.commands.holding_comparison --output FILE --design pretrained --device cuda

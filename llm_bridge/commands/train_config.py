@@ -60,7 +60,7 @@ class TrainConfig:
     """A recipe of another engine (policy-entropy translate), whose loss, samples and model the other
     options override."""
     launcher: str | None = None
-    """Another number of processes and machines for the run in that file."""
+    """Another launcher for the recipe: number of processes, machines, and the sampler."""
     model: str = "small-sums"
     """Bundled name (small-sums, smollm2-135m-instruct), folder in Hugging Face format, or hub id."""
     task: str = "split"
@@ -72,19 +72,19 @@ class TrainConfig:
     rule: str = "grpo"
     """Update rule: one that "policy-entropy rules" lists, or your own, as my_rules.py:Thrifty."""
     rule_options: tuple[str, ...] = ()
-    """The rule's options as name=value, such as alpha=3 target=0.6; those of a rule that it modifies
-    with a dot, such as base=grpo base.clip_high=0.28."""
+    """The rule's options as name=value, such as alpha=3 target=0.6. Options of a rule that it
+    modifies have a dot, such as base=grpo base.clip_high=0.28."""
     steps: int = 160
     """Number of optimizer steps."""
     prompts: int | None = None
-    """Prompts a step, of all processes together; 32 for small-sums, else 4."""
+    """Prompts per step, over all processes; 32 for small-sums, else 4."""
     samples: int = 8
     """Number of completions of each prompt."""
     iterations: int = 1
-    """Optimizer steps on each batch of samples; from the second on they are off-policy."""
+    """Optimizer steps on each batch of samples. From the second step on they are off-policy."""
     mini_batches: int = 1
-    """Optimizer steps on each generation, each on its own share of the completions: a generation has
-    this many times the prompts of a step. From the second step on they are off-policy."""
+    """Optimizer steps on each generation, each on its own share of the completions. A generation
+    has this many times the prompts of a step. From the second step on they are off-policy."""
     tempered_fraction: float = 1.0
     """Share of the prompts answered again in a second batch (aepo); the authors' code has 0.25."""
     learning_rate: float | None = None
@@ -101,7 +101,7 @@ class TrainConfig:
     chat_template: bool = False
     """Render each prompt as a user's turn of the model's chat template."""
     audit_every: int = 0
-    """Compare forecast and measured entropy change at every N-th step; 0: never."""
+    """Compare forecast and measured entropy change at every N-th step. 0: never."""
     account_every: int = 0
     """At every N-th step, log the forecast and the measured entropy change (metrics.jsonl), divided
     by the optimizer's terms, rules, right and wrong answers. Such a step takes three to four times
@@ -117,7 +117,7 @@ class TrainConfig:
     """Seconds that the reward function may take for a process's completions of one step. After that
     the run ends with an error that names the function; the same command resumes. 0: no limit."""
     save_every: int | None = None
-    """Steps between checkpoints, 0: none; by default a quarter of the run."""
+    """Steps between checkpoints; by default a quarter of the run. 0: none."""
     save_model: bool = True
     """Whether to keep the trained model."""
     seed: int = 0
@@ -137,9 +137,9 @@ class TrainConfig:
     json: Path | None = None
     """Write the run's results (its run.json), or the plan of a dry run, to this file; "-" prints them."""
     dry_run: bool = False
-    """Print the plan (tokens, batches, steps, an estimate of memory) and stop: nothing is downloaded,
-    loaded or written. WORLD_SIZE=8 in front of the command plans for one of eight processes, --device
-    cuda for a GPU that need not be here."""
+    """Print the plan (tokens, batches, steps, an estimate of memory) and stop: nothing is
+    downloaded, loaded or written. WORLD_SIZE=8 before the command plans for one of eight processes,
+    --device cuda for a GPU that this machine may lack."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
