@@ -38,8 +38,9 @@ BATCHES_A_CHUNK = 4
 ENGINE_CHUNK = 4096
 """The largest number of completions between two writes for a sampler that makes its own batches."""
 ENGINE_TOKENS, ENGINE_LEAST = 2**23, 512
-"""Chunks with more tokens than this, about an hour of work lost by a kill, get fewer completions.
-This many still keep an engine full, which runs some hundred sequences at once."""
+"""A chunk gets fewer completions if they may have more tokens than the first number, about an hour
+of work for a kill to lose. It has at least the second number, which keeps an engine of some hundred
+sequences full."""
 LONGEST_COMPLETION = 2048
 """The longest completion to a benchmark's problem, in tokens, where neither options nor protocol say."""
 LONGEST_CHUNK = timedelta(days=7)

@@ -8,8 +8,8 @@ The first line makes SkyRL start `main`, which registers the rules as policy los
 workers look them up. It also adds ``rule_options`` (`UpdateRule`'s) to SkyRL's configuration. An
 entry point of your own calls `register`, and takes `algorithm_config`. SkyRL decides advantages
 (``advantage_estimator``), normalization (``loss_reduction``) and the correction of the sampler's
-probabilities. The rule decides each token's score. Options that the responsible side would not read
-are refused.
+probabilities. The rule decides each token's score. Options of one side for a part that the other
+decides are refused.
 
 A policy loss of SkyRL sees log-probabilities, advantages and the mask of one micro-batch, and the
 advantages come divided by the size of the mini-batch already. That is enough for ``reinforce``, ``grpo``,

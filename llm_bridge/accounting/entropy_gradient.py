@@ -83,9 +83,10 @@ class EntropyGradient:
         """Rounding error of `derivatives`: the sum of all errors over the sum of all sizes.
 
         A derivative of a log-probability goes through the layers of the log-probability itself. Its
-        relative error is as many roundings as the log-probability's: `FORWARD_ROUNDINGS`, more than
-        was measured (2 to 57). Tokens that nearly cancel within themselves are off by more. A
-        difference has that error twice, relative to 1, over a change of `_move` each way.
+        error, relative to its own size, is as many roundings as the log-probability's relative to
+        1. These are `FORWARD_ROUNDINGS`, more than was measured (2 to 57). Tokens that nearly
+        cancel within themselves are off by more. A difference has that error twice, relative to 1,
+        over a change of `_move` each way.
         """
         each = FORWARD_ROUNDINGS * self._roundoff_of_products
         if not self._has_no_forward_mode:

@@ -107,7 +107,7 @@ class TrainConfig:
     by the optimizer's terms, rules, right and wrong answers. Such a step takes three to four times
     as long, see docs/where_did_my_entropy_go.md. 0: never."""
     account_tokens: bool = True
-    """Also divide an account by token, and from there by rule, right and wrong answers. This costs
+    """Divide an account by token too, and from there by rule, right and wrong answers. This costs
     about three more forward passes on all completions of the step, whatever account_sequences
     is."""
     account_sequences: int = 0

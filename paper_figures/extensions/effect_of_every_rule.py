@@ -195,8 +195,9 @@ FIGURE = PaperFigure.of(
     "entropy.",
     ours="Left: first-order change of random policies' entropy over GRPO's. Middle: entropy at "
          "reward 0.75 on nine prompts that share parameters, less GRPO's, with one or five steps "
-         "per batch. Right: entropy of a 0.8 M-parameter transformer after 100 steps, less "
-         "GRPO's; the table has the reward, which may fall. Marks are means with 95 % intervals.",
+         "per batch. Right: entropy of a 0.8 M-parameter transformer after 100 steps, four per "
+         "batch, less GRPO's; the table has its reward, which may fall. Marks are means with 95 % "
+         "intervals.",
     claims=("extension.loss-coefficient", "extension.loss-on-policy", "extension.loss-off-policy"),
     headline=Headline(
         says="At equal reward, some losses keep more entropy than GRPO and others less, stale or not.",

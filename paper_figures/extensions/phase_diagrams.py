@@ -6,8 +6,8 @@ numbers m of right answers. GRPO with a bonus varies the coefficient and m.
 
 The lines are theory without a fitted constant, from the start and from a run of GRPO alone. Below
 the lower line AEPO has too few steps to revive. Above the upper line its own step makes entropy
-chatter by more than the tolerance. A bonus brings wrong answers back from its fixed point on. Right
-of a bonus' line of collapse no run collapses; left of it, many do not either.
+chatter by more than the tolerance. Where a bonus brings wrong answers back follows from its fixed
+point. Right of a bonus' line of collapse no run collapses; left of it, many do not either.
 """
 
 from __future__ import annotations
