@@ -4,9 +4,11 @@
 - `head`, `forward`: log-probabilities and entropies of sampled tokens, without holding the logits;
 - `sampling`, `evaluation`: completions from pi^T, pass@1 and unbiased pass@k;
 - `objective`: the one bridge from a rule to autograd (`objective.loss`);
-- `trainer`: the rules inside TRL's GRPOTrainer; `verl_plugin`, `verl_worker`: the same rules inside
-  verl; `skyrl_plugin`: inside SkyRL;
-- `running`: what keeps a run safe, its folder among it; `commands`, `recipes`: what starts one;
+- `trainer`: the rules inside TRL's GRPOTrainer;
+- `verl_plugin`, `verl_worker`: the rules inside verl;
+- `skyrl_plugin`: the rules inside SkyRL;
+- `commands`, `recipes`: ways to start a run;
+- `running`: the run's folder, checkpoints and faults;
 - `analysis`, `diagnostics`: forecasts beside measured entropy changes, runs side by side.
 
 ``python -m llm_bridge --help`` has examples.

@@ -36,7 +36,7 @@ TRAIN = """\
 {what}
 
 A run in a file (--config, or --recipe for one of the package's) has the tables [rule] with name and
-options, [train] with the options below, and [trl]. What is given on the command line overrides it, rule
+options, [train] with the options below, and [trl]. Options on the command line override the file's, rule
 and TRL options one by one.
 
 examples:
@@ -94,9 +94,10 @@ def _complete_audit(found: dict[str, Any]) -> None:
     if completed["kernel"] is not None:
         shape, rungs = completed["kernel"]["steps"][0], completed["kernel"]["rungs"]
         print(
-            f"logit gradients: diagonal {shape['diagonal']:.3g} (spread "
-            f"{shape['diagonal_spread']:.0%}), off it {shape['within_state']:.0%} of that within a "
-            f"state, {shape['across_states']:.0%} across states; unexplained entropy change "
+            f"logit gradients: diagonal {shape['diagonal']:.3g} with spread "
+            f"{shape['diagonal_spread']:.0%}, off-diagonal {shape['within_state']:.0%} of it "
+            f"within a state and {shape['across_states']:.0%} across states; unexplained entropy "
+            "change "
             + ", ".join(f"{name} {rung['unexplained']:.0%}" for name, rung in rungs.items())
         )
     print(f"page: {run / 'audit.html'}")
@@ -205,9 +206,9 @@ def _like(path: Path) -> dict[str, Any]:
 
 
 def _check_given_once(option: str, texts: tuple[str, ...]) -> None:
-    """Raise ValueError for a name given twice on the command line, of which the last alone would count.
+    """Raise ValueError for a name given twice on the command line, where only the last would count.
 
-    What a file gives too is overridden, and meant to be.
+    A name that a file gives too is overridden on purpose.
     """
     names = [text.partition("=")[0].replace("-", "_") for text in texts]
     for name in names:
@@ -298,8 +299,8 @@ def _report(found: dict[str, Any]) -> None:
     closing = found["closing"]
     print(f"run: {found['output']}")
     print(
-        f"last tenth: reward {closing['reward']:.3f} (a constant answer: "
-        f"{found['constant_answer_reward']:.3f}), entropy {closing['entropy']:.3f} nats/token, "
+        f"last tenth: reward {closing['reward']:.3f} ({found['constant_answer_reward']:.3f} for a "
+        f"constant answer), entropy {closing['entropy']:.3f} nats/token, "
         f"{closing['distinct_answers']:.1f} distinct answers of {found['options']['samples']}, "
         f"{closing['seconds']:.2f} s/step"
     )
@@ -316,8 +317,8 @@ def _report(found: dict[str, Any]) -> None:
                     for label, column in (("(i')", "entropy_gradient"), ("accounted", "accounted"))
                     if column in correlation
                 )
-                + f"; larger error: {summary['dominant']}; "
-                f"identity holds to {summary['identity_error']:.1e}"
+                + f"; larger error {summary['dominant']}, identity holds to "
+                  f"{summary['identity_error']:.1e}"
             )
         divided = "; ".join(
             ", ".join(f"{name.replace('_', ' ')} {value:+.3g}" for name, value in parts.items())

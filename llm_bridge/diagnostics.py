@@ -6,27 +6,24 @@
 
 adds to TRL's log, at every optimizer step,
 
-- the covariance table of Cui et al. (Table 1): the mean of the largest token covariances
-  (log pi - mean)(A - mean);
-- at every tenth generation, where the law R = b - a e^H holds so far, the performance that it announces
-  at zero entropy;
-- with ``forecast_every``, at every N-th step, forecast (i'): what the step will do to the mean entropy,
-  from the entropy's gradient and the optimizer's state. It costs one forward and one backward pass more,
-  on a quarter of the rows, and mostly holds the entropy's gradient by one parameter at a time;
-- with ``account_every``, at every N-th step, the account of `llm_bridge.accounting` too, both sums so
-  far and their correlation. Such a step costs three forward and two backward passes more, on the rows
-  of ``account_sequences``, and with ``account_tokens`` a forward pass with dual numbers (about three
-  plain ones) on all rows;
-- with ``coefficients_every``, at every N-th step, forecast (i) of `entropy_theory.forecast`: what the
-  step's coefficients announce for the mean token entropy, times the learning rate. The optimizer's own
-  scaling, and what tokens do to each other through shared weights, are not in it: on transformers its
+- the mean of the largest token covariances (log pi - mean)(A - mean), Table 1 of Cui et al.;
+- at every tenth generation, where the law R = b - a e^H fits so far, its performance at zero entropy;
+- with ``forecast_every``, at every N-th step, forecast (i'): the change of the mean entropy by the
+  step, from the entropy's gradient and the optimizer's state. It costs one more forward and
+  backward pass on a quarter of the rows;
+- with ``account_every``, at every N-th step, the account of `llm_bridge.accounting` too, both sums so far
+  and their correlation. Such a step costs three more forward and two more backward passes, on the rows of
+  ``account_sequences``. With ``account_tokens`` it also costs a forward pass with dual numbers on all
+  rows, about three plain ones;
+- with ``coefficients_every``, at every N-th step, forecast (i) of `entropy_theory.forecast`: the change
+  of the mean token entropy by the step's coefficients, times the learning rate. It leaves out the
+  optimizer's scaling and the effects of tokens on each other through shared weights. On transformers its
   correlation with the measured change was between -.01 and .45. It costs one forward pass.
 
-The coefficients are not computed from a formula but read off: minus the gradient that reaches each
-token's log-probability and entropy in the trainer's own backward pass is weight x score and
-weight x entropy term, for any loss, clip, penalty or scaling. All passes of its own are made in
-evaluation mode, draw no random number and hold no logits (`llm_bridge.forward`): the weights that come
-out are the same to the last bit.
+The coefficients are read off the trainer's own backward pass. Minus the gradient that reaches a token's
+log-probability is weight x score; for its entropy it is weight x entropy term. This holds for any loss,
+clip, penalty or scaling. All further passes are made in evaluation mode, draw no random number and hold
+no logits (`llm_bridge.forward`). The weights that come out are the same to the last bit.
 """
 
 from __future__ import annotations
@@ -78,25 +75,27 @@ class Diagnostics(TrainerCallback):
     Args:
         trainer: a TRL GRPOTrainer or RLOOTrainer, or a subclass with a loss of its own that scores tokens
             through ``_get_per_token_logps_and_entropies``, as TRL's losses do.
-        forecast_every: forecast every N-th step, the first included; 0: none; None: every tenth, where
+        forecast_every: forecast every N-th step, the first included. 0: none. None: every tenth, where
             the optimizer's step can be read before it is taken.
-        account_every: account for every N-th step, the first included; 0: for none.
-        account_reads: "before": the step is read from the state of torch's SGD, Adam or AdamW before it
-            is taken; "after": it is the difference of the weights, for any optimizer, with one part.
-        account_sequences: the entropy is measured on the first so many rows of each process's step; with
-            None on a quarter of them for a forecast, and on all for an account. Tokens of all rows are
-            told apart.
-        account_tokens: whether an account is divided over tokens. The log has the sums over tokens of
-            positive advantage (``accounted/better``) and of negative (``accounted/worse``), since a loss
-            of TRL's knows advantages and no rewards; tokens of advantage 0 are in neither. It says
-            beside them by how much all tokens miss the whole, and what rounding may do to them.
-        coefficients_every: read the coefficients of every N-th step, and announce by them; 0: of none.
+        account_every: account for every N-th step, the first included. 0: none.
+        account_reads: "before": read the step from the state of torch's SGD, Adam or AdamW before
+            it is taken. "after": take the difference of the weights, for any optimizer, with one
+            part.
+        account_sequences: entropy is measured on this many first rows of each process's step. None:
+            a quarter of them for a forecast, all for an account. The account's tokens are those of
+            all rows.
+        account_tokens: whether an account is divided over tokens. The log has the sum over tokens
+            of positive advantage (``accounted/better``) and of negative (``accounted/worse``).
+            TRL's losses have advantages and no rewards; tokens of advantage 0 are in neither sum.
+            The log also has by how much all tokens miss the whole, and the rounding error of their
+            sum.
+        coefficients_every: read the coefficients of every N-th step, and forecast by them. 0: none.
         on_step: called on the main process with each step's record (`StepLog.append` writes a file).
 
     Raises:
-        ValueError: a trainer that cannot be watched in this way, or is watched already; an option out of
-            range, or one of accounts where none is asked for; when training begins, an optimizer whose
-            step cannot be read before it is taken (`UnreadableStepError`), where that is asked for.
+        ValueError: a trainer that cannot be watched in this way, or is watched already. An option
+            out of range, or an option of accounts without accounts. When training begins: an
+            optimizer that has to be read before its step, and cannot be (`UnreadableStepError`).
     """
 
     def __init__(
@@ -115,8 +114,8 @@ class Diagnostics(TrainerCallback):
             if type(value) is not int or value < least:
                 raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
         if account_tokens and not account_every:
-            raise ValueError("account_tokens needs account_every, which is 0: say at every how many "
-                             "steps to account, as in account_every=10")
+            raise ValueError("account_tokens needs account_every, which is 0: give the number of "
+                             "steps between accounts, as in account_every=10")
         if account_tokens and account_reads != "before":
             raise ValueError(
                 f"account_tokens needs account_reads 'before', got {account_reads!r}: tokens are told "
@@ -192,8 +191,8 @@ class Diagnostics(TrainerCallback):
             found = self._score(model, input_ids, attention_mask, logits_to_keep, *args, **kwargs)
         if len(calls) != 1:
             raise ValueError(
-                f"{type(self._trainer).__name__} scored a batch by {len(calls)} calls of its model, and "
-                "diagnostics read one: train without them")
+                f"{type(self._trainer).__name__} scored a batch by {len(calls)} calls of its "
+                "model, where diagnostics can read one: train without diagnostics")
 
         def statistics(rows: Any) -> TokenStatistics:
             return self._replayed.statistics(model, calls[0], input_ids, logits_to_keep, rows)
@@ -280,8 +279,8 @@ class Diagnostics(TrainerCallback):
         kept = state.stateful_callbacks.get(STATE)
         if kept is None and state.global_step:
             logger.warning(
-                "the checkpoint of step %d holds no state of diagnostics (nothing was attached to the "
-                "run that wrote it): sums, correlation and ceiling are of the steps from here on",
+                "the checkpoint of step %d has no state of diagnostics, since nothing was "
+                "attached to its run; sums, correlation and ceiling start from here",
                 state.global_step)
         kept = copy.deepcopy(kept or {})
         self.forecasts, self.measured, self.entropy, self.reward = (

@@ -1,7 +1,7 @@
 """Evaluation: pass@1, unbiased pass@k, avg@n, entropy, and what a constant answer would score.
 
-Completions are drawn and judged in chunks, each from a seed of its own: neither the number of processes
-(ranks) that chunks are dealt out over, nor a kill, changes a number.
+Completions are drawn and judged in chunks, each from a seed of its own. The results depend neither
+on the number of processes (ranks) nor on whether the evaluation was killed and resumed.
 """
 
 from __future__ import annotations
@@ -38,8 +38,9 @@ BATCHES_A_CHUNK = 4
 ENGINE_CHUNK = 4096
 """The largest number of completions between two writes for a sampler that makes its own batches."""
 ENGINE_TOKENS, ENGINE_LEAST = 2**23, 512
-"""They are fewer where they may have more tokens than this, an hour of a kill's; and enough to keep an
-engine full, which runs some hundred sequences at once."""
+"""A chunk gets fewer completions if they may have more tokens than the first number, about an hour
+of work for a kill to lose. It has at least the second number, which keeps an engine of some hundred
+sequences full."""
 LONGEST_COMPLETION = 2048
 """The longest completion to a benchmark's problem, in tokens, where neither options nor protocol say."""
 LONGEST_CHUNK = timedelta(days=7)
@@ -50,10 +51,10 @@ PACKAGES = ("torch", "transformers", "trl", "reasoning-gym", "math-verify", "num
 def pass_at_k(n: Any, c: Any, k: Any) -> Any:
     """Unbiased estimate of the probability that at least one of k samples is right.
 
-    From c right ones among n samples, 1 - C(n - c, k) / C(n, k) (Chen et al. 2021, "Evaluating
-    Large Language Models Trained on Code", equation 1). The ratio of binomials equals the product of
-    1 - max(c, k) / (n - i) over i = 0 .. min(c, k) - 1, summed here in logarithms: accurate to
-    rounding for n in the thousands, for the smallest values too.
+    With c right samples among n it is 1 - C(n - c, k) / C(n, k), equation 1 of Chen et al. 2021,
+    "Evaluating Large Language Models Trained on Code". The ratio of binomials equals the product of
+    1 - max(c, k) / (n - i) over i = 0 .. min(c, k) - 1. It is summed here in logarithms, which is
+    accurate to rounding for n in the thousands, also for the smallest values.
 
     Args:
         n: samples drawn; integer, scalar or array.
@@ -126,17 +127,17 @@ def evaluate(
             limit and stop text.
 
     Returns:
-        JSON-like: ``pass@1`` and each ``pass@k``, ``avg@n`` (mean reward), each with a bootstrap
-        interval over prompts under ``intervals``; ``entropy`` (nats per token of pi over the whole
-        vocabulary at T = 1 at the sampled positions, mean of each sequence and then of sequences),
-        ``length`` (tokens), ``ended`` (share of completions that ended before the length limit),
-        ``distinct_completions`` (of each prompt's samples, on average), ``constant_answer`` (the
-        most common answer and what always giving it would score), ``rewards`` (the smallest and the
-        largest), ``seconds``.
+        JSON-like. ``pass@1``, each ``pass@k`` and ``avg@n`` (mean reward), and under ``intervals``
+        a bootstrap interval over prompts for each. ``entropy``: nats per token, of pi at T = 1 over
+        the whole vocabulary at the sampled positions, averaged over each sequence and then over
+        sequences. ``length`` in tokens; ``ended``, the share of completions that ended before the
+        length limit. ``distinct_completions`` per prompt, on average. ``constant_answer``: the most
+        common answer and the score of always giving it. ``rewards``: the smallest and the largest.
+        ``seconds``.
 
     Raises:
-        ValueError: a k above ``num_samples``; samples of something else in ``keep``; otherwise as
-            `sampling.sample` and the task's reward.
+        ValueError: a k above ``num_samples``, or samples of something else in ``keep``. Otherwise
+            as `sampling.sample` and the task's reward.
     """
     how = Drawing(**{
         "num_samples": 8, **options, "max_new_tokens": task.max_new_tokens, "stop": task.stop})
@@ -362,7 +363,7 @@ def summary(found: dict[str, Any]) -> str:
     return (
         f"{found['task']}: {', '.join(parts)}; entropy {found['entropy']:.3f} nats per token, "
         f"length {found['length']:.1f}, distinct {found['distinct_completions']:.2f} of "
-        f"{found['num_samples']}; always answering {constant['answer']!r} would score "
-        f"{constant['score']:.3f} ({found['prompts']} prompts, {found['seconds']:.1f} s)"
+        f"{found['num_samples']}, score of always answering {constant['answer']!r} "
+        f"{constant['score']:.3f}, {found['prompts']} prompts, {found['seconds']:.1f} s"
     ) + (f"\nrewards are from {low:g} to {high:g}, and pass@k counts as right those of at least 1: "
          "if an answer is right at another reward, scale the reward function" if unusual else "")

@@ -24,11 +24,12 @@ class LiveDiagnosis(TrainerCallback):
     """The callback (see the module's docstring).
 
     Args:
-        every: of logs, a diagnosis is made after so many.
-        say: called on the main process with what there is to say; a warning is logged by default.
+        every: number of logs between diagnoses.
+        say: called on the main process with the text of a diagnosis; by default a warning is
+            logged.
 
     Raises:
-        ValueError: an ``every`` that is no whole number of at least 1.
+        ValueError: an ``every`` that is not a whole number of at least 1.
     """
 
     def __init__(self, *, every: int = 10, say: Callable[[str], object] = logger.warning):

@@ -4,17 +4,18 @@
         trainer.algorithm.policy_loss_type=entropy-theory/clip-higher \\
         trainer.algorithm.rule_options.clip_high=0.3 trainer.algorithm.use_kl_loss=false ...
 
-The first line has SkyRL start `main`, which puts the rules into its registry of policy losses before its
-workers ask for them and adds ``rule_options`` (`UpdateRule`'s) to its configuration. An entry point of
-one's own calls `register`, and takes `algorithm_config`. SkyRL decides advantages
+The first line makes SkyRL start `main`, which registers the rules as policy losses before SkyRL's
+workers look them up. It also adds ``rule_options`` (`UpdateRule`'s) to SkyRL's configuration. An
+entry point of your own calls `register`, and takes `algorithm_config`. SkyRL decides advantages
 (``advantage_estimator``), normalization (``loss_reduction``) and the correction of the sampler's
-probabilities; the rule, each token's score. What one would not read of the other is refused.
+probabilities. The rule decides each token's score. Options of one side for a part that the other
+decides are refused.
 
 A policy loss of SkyRL sees log-probabilities, advantages and the mask of one micro-batch, and the
 advantages come divided by the size of the mini-batch already. That is enough for ``reinforce``, ``grpo``,
 ``gspo`` and ``clip-higher``: rules of one token or sequence whose score is proportional to the advantage.
-The others are refused, with what they lack, and where SkyRL's issues are about it. Any sampling
-temperature will do: SkyRL's workers score the policy at it.
+The others are refused; the error names the reason and, where there is one, SkyRL's issue. Any
+sampling temperature works, since SkyRL's workers score the policy at it.
 """
 
 from __future__ import annotations
@@ -80,8 +81,9 @@ def _lacking(rule: UpdateRule) -> str:
     elif "step" in rule.needs.reads:
         why = "it reads the number of the optimizer step, which SkyRL does not tell a policy loss"
     elif not _is_proportional(rule):
-        why = ("its score is not proportional to the advantage, which SkyRL divides by the size of the "
-               "mini-batch before it shows it to a policy loss, without the size (its pull request 1296)")
+        why = ("its score is not proportional to the advantage, and SkyRL divides advantages by "
+               "the size of the mini-batch without giving that size to a policy loss (its pull "
+               "request 1296)")
     return why and f"{why}: {verl_rules.ELSEWHERE}, or in verl if it runs there"
 
 

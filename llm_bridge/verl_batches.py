@@ -89,7 +89,8 @@ def objective_and_metrics(
 
 
 def is_of_answers(metric: str) -> bool:
-    """Whether a metric compares sequences, so that a micro-batch's is no part of the batch's."""
+    """Whether a metric compares sequences, so that micro-batches' values do not add up to the
+    batch's."""
     return metric.rpartition(".")[2] in OF_ANSWERS
 
 
@@ -102,8 +103,8 @@ def shown_clamped_entropy(model_output: Any, data: Any, rule: UpdateRule) -> tor
 
     if "clamped_entropy" not in model_output:
         raise ValueError(
-            f"'{PREFIX}{rule.name}' needs the clamped entropy, and verl's engine showed no logits: set "
-            f"actor_rollout_ref.model.use_fused_kernels=false and {WORKER}"
+            f"'{PREFIX}{rule.name}' needs the clamped entropy, but verl's engine passed no "
+            f"logits: set actor_rollout_ref.model.use_fused_kernels=false and {WORKER}"
         )
     return no_padding_2_padding(model_output["clamped_entropy"], data)
 

@@ -1,8 +1,8 @@
-"""What a rule sees of verl's batches before they are cut, and leaves in them as columns.
+"""Columns that a rule computes from verl's batches before they are cut.
 
-- Of a batch, `add_batch_columns`: reward, prompt, target and kind of its sequences, and what rules
-  prepare that compare the answers of a prompt: verl cuts a batch into mini-batches across prompts.
-- Of a mini-batch of all ranks, `add_columns`: the rest of what rules prepare.
+- `add_batch_columns` adds a batch's columns: reward, prompt, target and kind of its sequences, and
+  prepared columns that compare answers to a prompt, which verl's mini-batches may separate.
+- `add_columns` adds a mini-batch's, of all ranks: the other columns that rules prepare.
 
 Columns travel with verl's batch: those of a `TokenBatch`, [sequences, 1], under COLUMN, and prepared
 ones, [sequences, positions], under PREPARED.
@@ -65,7 +65,7 @@ def add_batch_columns(
 
     Raises:
         ValueError: a trainer that does not put rewards, prompts or a second batch into the batch, where
-            the rule reads them; a target offset that is no number.
+            the rule reads them; a target offset that is not a number.
     """
     rule, present = rule_of(config.policy_loss), names_of(data)
     if {"rm_scores", "uid"}.issubset(present):
@@ -103,7 +103,8 @@ def add_columns(
     data: Any, config: Any, *, step: int | None, coefficient: float | None = None, group: Any = None,
     on_policy: bool = False,
 ) -> dict[str, float]:
-    """Let the rule see the mini-batch of all ranks, before it is cut, and add what it found.
+    """Show the mini-batch of all ranks to the rule before it is cut, and add the columns it
+    computes.
 
     Args:
         data: this rank's part of a mini-batch, which may have columns of its batch (`add_batch_columns`).
@@ -141,8 +142,8 @@ def add_columns(
     present = names_of(data)
     if compares_answers(rule) and not any(_compares(name, rule) for name in present):
         raise ValueError(
-            f"'{PREFIX}{rule.name}' compares the answers of a prompt, of which a mini-batch may hold a "
-            "part: train by train_mini_batch")
+            f"'{PREFIX}{rule.name}' compares the answers of a prompt, and a mini-batch may hold "
+            "only some of them: train by train_mini_batch")
     if "sequence" in rule.needs.reads:
         padded = data.select("old_log_probs").to_padded_tensor()["old_log_probs"]
         data[COLUMN + "sequence"] = sequence_ids(padded, own_mask)

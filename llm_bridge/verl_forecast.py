@@ -3,14 +3,16 @@
     +actor_rollout_ref.actor.policy_loss.forecast_every=10
 
 verl's engine clips gradients and takes the step in one call. A torch optimizer has hooks around its
-step: in the first the clipped gradients are at hand and the weights not moved yet. There the engine
-makes a forward and a backward pass of its own over the mini-batch, with the mean entropy for its loss,
-whose gradient is multiplied with the step that the optimizer is about to take (`step_accountant`). In
-the second a forward pass says what the step did. Held beside what training holds: one gradient.
+step. In the first hook the clipped gradients are at hand and the weights have not moved. There the
+engine makes its own forward and backward pass over the mini-batch, with the mean entropy as the
+loss. That gradient is multiplied with the step that the optimizer is about to take
+(`step_accountant`). In the second hook a forward pass measures what the step did. All this holds
+one more gradient in memory.
 
-A rule that holds its target by forecasts (``hold=forecast``) has every step forecast, without the forward
-pass after it, and with a second forward and backward pass: of what a unit of its coefficient adds to the
-loss (`verl_plugin.unit_loss`), whose gradient under the optimizer's scaling says what it does to entropy.
+A rule that holds its target by forecasts (``hold=forecast``) has every step forecast, without the
+forward pass after it. A second forward and backward pass takes the gradient of a unit of the rule's
+coefficient in the loss (`verl_plugin.unit_loss`). Scaled by the optimizer, that gradient gives the
+unit's effect on entropy.
 
 The mean is over the response tokens of a sequence, then over the sequences of all ranks. Those of a
 second batch are left out.
@@ -61,15 +63,17 @@ def check_engine(engine: Any) -> None:
 
 
 class StepForecast:
-    """What the next optimizer step of an engine is to do to a mini-batch's mean entropy, and what it did.
+    """The forecast and measured change of a mini-batch's mean entropy by an engine's next optimizer
+    step.
 
     A context around that step.
 
     Args:
         engine: verl's FSDP2 engine.
         data: this rank's part of the mini-batch, as the engine's ``train_batch`` will have it.
-        unit: a loss of verl's of what a unit of the rule's coefficient adds; None if it is not asked for.
-        measures: whether what the step did is measured.
+        unit: a loss of verl's that holds what a unit of the rule's coefficient adds; None if not
+            needed.
+        measures: whether to measure the change after the step.
     """
 
     def __init__(self, engine: Any, data: Any, *, unit: Any = None, measures: bool = True):
@@ -89,7 +93,8 @@ class StepForecast:
             hook.remove()
 
     def metrics(self, norm: float) -> dict[str, float]:
-        """What a log says of the step, nats; nothing where none was taken, or there are no tokens.
+        """The log's values of the step, nats; empty where no step was taken, or there are no
+        tokens.
 
         Args:
             norm: the norm of the gradients before verl clipped them.

@@ -9,7 +9,7 @@ The second and third line give the rule options (`UpdateRule`'s, ``base`` by nam
 ``name``); without them it has its defaults. Where this package is installed verl imports the module by
 itself (entry point group ``verl.plugins``, or ``VERL_USE_EXTERNAL_MODULES=llm_bridge.verl_plugin``).
 
-What each side decides:
+Each side decides its own part:
 
 - verl: advantages (``algorithm.adv_estimator``), normalization (``loss_agg_mode``), parallelism;
 - the rule: each token's score. Its options for the other two are refused, and so are verl's options
@@ -17,18 +17,18 @@ What each side decides:
 
 verl shows a policy loss one micro-batch at a time, without entropies. That is enough for
 ``reinforce``, ``grpo``, ``gspo`` and ``clip-higher``. The last line above puts `rule_loss` in the
-place of verl's loss and lets a rule see the batch and the mini-batch of all ranks before they are cut
-(`verl_columns`): all other rules need it, and so does what adapts a coefficient (`verl_coefficient`).
-``aent`` gets the logits for its clamped entropy from verl's FSDP engine, which hands them to the loss
-where top-k distillation is asked for. ``aepo`` needs the trainer of `verl_second_batch` too.
-``natural-gradient`` is refused, with the reason. The policy is softmax(logits / T), where
-``actor_rollout_ref.rollout.temperature`` is T: verl samples and scores it. With
-``+actor_rollout_ref.actor.policy_loss.forecast_every=10`` the worker logs what every tenth step is to do
-to the entropy, and what it did (`verl_forecast`).
+place of verl's loss. It also shows the batch and the mini-batch of all ranks to a rule before they
+are cut (`verl_columns`). All other rules need that, and so does a controller of a coefficient
+(`verl_coefficient`). ``aent`` gets the logits for its clamped entropy from verl's FSDP engine,
+which passes them to the loss where top-k distillation is on. ``aepo`` needs the trainer of
+`verl_second_batch` too. ``natural-gradient`` is refused, with the reason. The policy is
+softmax(logits / T), where ``actor_rollout_ref.rollout.temperature`` is T: verl samples and scores
+it. With ``+actor_rollout_ref.actor.policy_loss.forecast_every=10`` the worker logs the forecast and
+the measured entropy change of every tenth step (`verl_forecast`).
 
-The optimizer step that a rule sees (`TokenBatch.step`) is counted by the worker, over verl's checkpoints
-too; without it, and where a checkpoint lacks the count, a rule that reads the step is refused. The seed
-is ``actor.data_loader_seed``, the only one that verl shows to a worker.
+The worker counts the optimizer steps for `TokenBatch.step`, also across verl's checkpoints. A rule
+that reads the step is refused without this worker, or where a checkpoint lacks the count. The seed
+is ``actor.data_loader_seed``, the only seed that verl gives to a worker.
 """
 
 from __future__ import annotations
@@ -92,15 +92,16 @@ def policy_loss_config(
 
     Args:
         rule_options: the rule's.
-        forecast_every: distance between optimizer steps whose change of the entropy is forecast and
-            measured (`verl_forecast`); 0: none is.
+        forecast_every: forecast and measure the entropy change of every N-th optimizer step
+            (`verl_forecast`). 0: of none.
         tempered_fraction: share of the prompts that a rule with a second batch has answered again.
         fields: PolicyLossConfig's own.
 
     Raises:
         ImportError: no verl is installed.
-        ValueError: an unknown rule, options that it cannot have under verl, a distance that is no whole
-            number of at least 0, or one with a loss of verl's own; a share that is none, or of no batch.
+        ValueError: an unknown rule, or options that it cannot have under verl. A distance that is
+            not a whole number of at least 0, or a distance with a loss of verl's own. A fraction
+            out of range, or a fraction for a rule without a second batch.
     """
     _need_verl()
     from verl.workers.config import PolicyLossConfig
@@ -142,15 +143,15 @@ def policy_loss_for(name: str) -> Callable[..., Loss]:
         check_unread(config, rule)
         if needs_model_output(rule) or compares_answers(rule):
             raise ValueError(
-                f"'{PREFIX}{name}' needs entropies, reference log-probabilities, rewards or a second "
-                f"batch, which verl does not show to a policy loss: set {WORKER}"
+                f"'{PREFIX}{name}' needs entropies, reference log-probabilities, rewards or a "
+                f"second batch, which verl does not pass to a policy loss: set {WORKER}"
             )
         if config.policy_loss.get("forecast_every"):
             raise ValueError(f"policy_loss.forecast_every is read by the worker alone: set {WORKER}")
         if "step" in rule.needs.reads:
             raise ValueError(
-                f"'{PREFIX}{name}' depends on the optimizer step, which verl does not tell a policy "
-                f"loss: set {WORKER}, which counts them"
+                f"'{PREFIX}{name}' depends on the optimizer step, which verl does not pass to a "
+                f"policy loss: set {WORKER}, which counts them"
             )
         batch = token_batch(
             old_log_prob, log_prob, advantages, response_mask, seed=config.data_loader_seed
@@ -174,8 +175,8 @@ def rule_loss(
 ) -> Any:
     """Compute the loss of a rule that reads entropies or prepared columns, in place of ``ppo_loss``.
 
-    Where `add_columns` asked for it, verl's engine first calls this with the logits, and puts what is
-    returned into the ``model_output`` of its call for the loss.
+    Where `add_columns` turned it on, verl's engine first calls this with the logits. It puts the
+    result into the ``model_output`` of its call for the loss.
 
     Args:
         config: the actor's configuration.
@@ -185,7 +186,7 @@ def rule_loss(
         student_logits: [1, tokens, vocabulary], in the call before the loss's.
 
     Returns:
-        The loss and metrics; for logits {"clamped_entropy": [1, tokens]}.
+        The loss and metrics, or {"clamped_entropy": [1, tokens]} in the call with logits.
 
     Raises:
         ValueError: a column that the rule reads is missing, or an option of verl that would add a
@@ -268,8 +269,8 @@ def _micro_batch(
     )
     if needs_whole_batch(rule) and not prepared:
         raise ValueError(
-            f"'{PREFIX}{rule.name}' selects tokens over the whole mini-batch, and this micro-batch "
-            f"lacks the columns that say which: set {WORKER}"
+            f"'{PREFIX}{rule.name}' selects tokens over the whole mini-batch, but this "
+            f"micro-batch lacks the columns of the selection: set {WORKER}"
         )
     batch = batch.with_prepared(**prepared)
     return batch, padded.get("rollout_is_weights", None)

@@ -260,8 +260,8 @@ def known_step(rule: UpdateRule, step: int | None) -> int:
     """Return the step, or 0 where it is not known and the rule does not read it."""
     if step is None and "step" in rule.needs.reads:
         raise ValueError(
-            f"'{PREFIX}{rule.name}' depends on the optimizer step, and nobody has counted them: set "
-            f"{WORKER}, and continue from checkpoints that were written with it"
+            f"'{PREFIX}{rule.name}' depends on the optimizer step, which has not been counted: "
+            f"set {WORKER}, and continue from checkpoints that were written with it"
         )
     return 0 if step is None else step
 
@@ -272,7 +272,8 @@ def known_coefficient(rule: UpdateRule, coefficient: float | None) -> float | No
         return None
     if coefficient is None:
         raise ValueError(
-            f"the coefficient of '{PREFIX}{rule.name}' adapts to the entropy of the whole batch before "
-            f"its first step, which nobody has observed: set {WORKER}, and train by train_mini_batch"
+            f"the coefficient of '{PREFIX}{rule.name}' adapts to the entropy of the whole batch "
+            f"before its first step, which has not been observed: set {WORKER}, and train by "
+            "train_mini_batch"
         )
     return coefficient

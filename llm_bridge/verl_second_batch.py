@@ -7,12 +7,13 @@
         +actor_rollout_ref.actor.policy_loss.tempered_fraction=0.25 \\
         actor_rollout_ref.model.external_lib=llm_bridge.verl_worker ...
 
-verl's synchronous trainer, with this between the old log-probabilities of a batch and its update: the
-rule's controller sees the mean entropy and chooses a temperature; the rollout servers wake, with the
-weights that they have, and answer the first ``tempered_fraction`` of the prompts again, at that times the
-policy's temperature; the answers are judged, and scored as the others are. The optimizer takes as many
-steps as without them, each on its share of both. Beside the further answers this costs one more hand-over
-of weights a step, with which verl wakes its servers.
+It is verl's synchronous trainer with three more stages between the old log-probabilities of a batch
+and its update. First the rule's controller is given the mean entropy and chooses a temperature
+factor. Then the rollout servers wake with their present weights. They answer the first
+``tempered_fraction`` of the prompts again, at that factor times the policy's temperature. Last,
+these answers are judged and scored as the others are. The optimizer takes as many steps as without
+them, each on its share of both batches. Beside the further answers this costs one more transfer of
+weights per step, with which verl wakes its servers.
 """
 
 from __future__ import annotations
@@ -83,8 +84,8 @@ class SecondBatchTrainer(PPOTrainerSync):
     """verl's synchronous trainer, with a second batch in each step.
 
     Raises:
-        ValueError: a rule that learns from none, an agent loop manager of another's, or log-probabilities
-            that verl takes from the sampler: of a second batch they would be another policy's.
+        ValueError: a rule without a second batch, a custom agent loop manager, or log-probabilities
+            that verl takes from the sampler. Those of a second batch would be of another policy.
     """
 
     def __init__(self, config: Any):
@@ -103,8 +104,9 @@ class SecondBatchTrainer(PPOTrainerSync):
                 "in a trainer of your own")
         if (config.algorithm.get("rollout_correction") or {}).get("bypass_mode"):
             raise ValueError(
-                "bypass_mode=true takes the sampler's log-probabilities for the policy's, and a second "
-                "batch's are another's: set algorithm.rollout_correction.bypass_mode=false")
+                "bypass_mode=true takes the sampler's log-probabilities for the policy's, but the "
+                "sampler of a second batch is another policy: set "
+                "algorithm.rollout_correction.bypass_mode=false")
         with open_dict(config):
             agent.agent_loop_manager_class = MANAGER
             config.trainer.v1.trainer_mode = "sync"

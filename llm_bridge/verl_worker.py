@@ -1,4 +1,4 @@
-"""A verl (0.9) worker whose rules see the whole mini-batch and the entropies.
+"""A verl (0.9) worker that gives rules the whole mini-batch and the entropies.
 
 ``actor_rollout_ref.model.external_lib=llm_bridge.verl_worker`` imports this module in every worker
 process before its actor is made. The import names `RuleTrainingWorker` as the actor's class; it acts
@@ -33,10 +33,10 @@ from llm_bridge.verl_rules import PREFIX, TEMPERED, WORKER, check_actor, rule_of
 class RuleTrainingWorker(TrainingWorker):
     """verl's TrainingWorker with `rule_loss` for its ``ppo_loss``, and the rule's columns before it.
 
-    It counts optimizer steps, which verl does not, and runs the controller of a rule that adapts its
-    coefficient, with the forecasts that it may hold a target by; verl's checkpoints keep the state of
-    all. Every ``policy_loss.forecast_every``-th step
-    it forecasts and measures what the step does to the entropy (`verl_forecast`).
+    It counts optimizer steps, which verl does not. It runs the controller of a rule that adapts its
+    coefficient, with the forecasts by which the rule may hold a target. All of this state is kept
+    in verl's checkpoints. Every ``policy_loss.forecast_every``-th step it forecasts and measures
+    the step's entropy change (`verl_forecast`).
     """
 
     loss_fn: Any
@@ -46,14 +46,14 @@ class RuleTrainingWorker(TrainingWorker):
     _controller: Any = None
     """The controller of the rule's coefficient; None if it is a constant."""
     _coefficient: float | None = None
-    """What the controller chose for the batch at hand."""
+    """The coefficient that the controller chose for the present batch."""
     _forecast_every = 0
     """The distance between steps that are forecast; 0: none is."""
     _forecasts: tuple[float, float] | None = None
-    """The sums, over the steps since the controller was last asked, of forecasts without the
-    coefficient's part and of those of a unit of it; None before the first."""
+    """Two sums over the steps since the controller last chose: forecasts without the coefficient's
+    part, and forecasts per unit of the coefficient. None before the first."""
     _batch_metrics: dict[str, float] | None = None
-    """What the log says of the batch at hand, which no part of it has."""
+    """Metrics of the present batch that its mini-batches do not have."""
 
     @property
     def _holds_by_forecasts(self) -> bool:
@@ -69,7 +69,8 @@ class RuleTrainingWorker(TrainingWorker):
         if config is not None and config.policy_loss.loss_mode.startswith(PREFIX):
             if loss_fn.func is not ppo_loss:
                 raise ValueError(
-                    f"loss_mode={config.policy_loss.loss_mode} and distillation do not go together"
+                    f"loss_mode={config.policy_loss.loss_mode} and distillation do not go "
+                    "together: leave distillation off, or use a loss of verl's"
                 )
             check_actor(config, rule_of(config.policy_loss))
             self._controller = rule_of(config.policy_loss).coefficient_controller()
@@ -177,9 +178,9 @@ class RuleTrainingWorker(TrainingWorker):
             return False
         if self._steps_taken is None:
             raise ValueError(
-                f"forecast_every={self._forecast_every} counts optimizer steps, and the checkpoint does "
-                f"not say how many were taken: continue from one that was written with {WORKER}, or set "
-                "forecast_every=0"
+                f"forecast_every={self._forecast_every} counts optimizer steps, but the "
+                "checkpoint does not have their number: continue from one that was written with "
+                f"{WORKER}, or set forecast_every=0"
             )
         return self._steps_taken % self._forecast_every == 0
 

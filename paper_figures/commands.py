@@ -1,4 +1,4 @@
-"""What the commands of ``python -m paper_figures`` do."""
+"""The commands of ``python -m paper_figures``."""
 
 from __future__ import annotations
 
@@ -75,11 +75,11 @@ def build(
     output: Path = Path("build"),
     formats: tuple[Format, ...] = FORMATS,
 ) -> int:
-    """Make figures and tables in OUTPUT/figures: drawings, tables, their numbers as CSV, what was found.
+    """Make figures and tables in OUTPUT/figures: drawings, tables, their numbers as CSV, and findings.
 
-    Simulations that a named figure lacks are computed first. What is up to date is left as it is. Exit
-    status 1 if one could not be made (the others are), 2 if one that was named lacks another input;
-    without names such figures are left out and listed.
+    Simulations that a named figure lacks are computed first. Figures that are up to date are kept.
+    Exit status 1: a figure could not be made (the others are). Exit status 2: a figure that was
+    named lacks another input; without names such figures are left out and listed.
 
     Args:
         names: figures and tables to make; all of them by default.

@@ -54,8 +54,8 @@ class Finding:
     """
 
     criteria: tuple[Criterion, ...] = ()
-    """What the paper's finding asks of our numbers; `verdict.RULE` makes the verdicts of them.
-    Those of a figure that no paper has are what our headline rests on."""
+    """Criteria of the paper's finding on our numbers, from which `verdict.RULE` makes the verdicts.
+    Where no paper has the figure, our headline rests on them."""
     standing: Standing | None = None
     """Why no finding of a paper is judged."""
     model: str = TABULAR
@@ -77,7 +77,7 @@ class PaperFigure:
     """The paper and the number of the figure, or "This project"."""
     title: str
     paper: str
-    """What the paper finds, in one sentence."""
+    """The paper's finding, in one sentence."""
     place: str = ""
     """Where the paper says so, such as "Section 5.2 and the caption"; "" if no paper does."""
     ours: str
@@ -89,8 +89,8 @@ class PaperFigure:
     raises MissingInputError where a result is missing."""
     finding: Callable[[pandas.DataFrame], Finding]
     inside: ReadingKind | None = None
-    """How we read the paper's sentence where it speaks of the very model that is shown, as a theorem does
-    of a table; None where ours stands in for another, such as a language model."""
+    """How we read the paper's sentence where it is about the very model that is shown, such as a
+    theorem on a table. None where our model stands in for another, such as a language model."""
     headline: Headline | None = None
     """What we find, in one sentence; it is shown while the criteria are as it says."""
     draw: Callable[[pandas.DataFrame], Figure] | None = None
@@ -175,7 +175,7 @@ def build(
 
 
 def _found(figure: PaperFigure, table: pandas.DataFrame, read: inputs.Reading) -> dict[str, Any]:
-    """Return what a figure says of its numbers, and what they are from."""
+    """Return a figure's finding on its numbers, and their sources."""
     finding = figure.finding(table)
     shown = {**read.provenance, **table.attrs.get("inputs", {})}
     return {

@@ -1,4 +1,4 @@
-"""The rule by which a figure says whether a paper's finding comes out here, and in which model."""
+"""The rule that decides whether a paper's finding comes out in a figure, and in which model."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Outcome = Literal["seen", "not seen", "undecided"]
 Verdict = Literal["seen", "seen in part", "not seen", "undecided", "refuted", "fails as we read it"]
 AGAINST: tuple[Verdict, ...] = ("refuted", "fails as we read it")
 Standing = Literal["awaits runs", "for reference", "our own"]
-"""Why nothing is judged: we have nothing to compare yet; there is no finding, as in a table of settings;
-no paper has the figure."""
+"""Reason why nothing is judged. We have nothing to compare yet, there is no finding, as in a table
+of settings, or no paper has the figure."""
 STANDINGS: tuple[str, ...] = (*get_args(Standing), "beyond the paper")
 """Those, and that of criteria under conditions that the paper does not have."""
 TABULAR, PRINTED_NUMBERS = "tabular", "printed numbers"
@@ -105,18 +105,19 @@ class Criterion:
     """
 
     says: str
-    """What the number is, with its unit."""
+    """Name of the number, with its unit."""
     value: float | Number
     relation: Relation
     threshold: float
     where: str = ""
     """The setting in which it was measured, as in "with 8 right answers"; "" if it belongs to all."""
     model: str = ""
-    """Where it was measured; "" is the finding's own (`paper_figures.figure.Finding.model`)."""
+    """The model in which it was measured; "" is the finding's own
+    (`paper_figures.figure.Finding.model`)."""
     beyond: bool = False
     """Whether the paper does not have this condition; then it decides nothing."""
     reported: float | None = None
-    """What the paper reports for this number; None if it reports none, or for another unit."""
+    """The paper's value of this number; None if it reports none, or in another unit."""
 
     def __post_init__(self) -> None:
         if self.reported is not None and not self._asked(self.reported):

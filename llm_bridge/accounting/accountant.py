@@ -3,17 +3,16 @@
     trainer.add_callback(Accountant(trainer, every=10))
     trainer.train()
 
-leaves in ``trainer.entropy_account``, at each optimizer step that is due, what the step was to do to
-the mean entropy at its own states before it was taken, and what it did after (`step_accountant`),
-divided
+records in ``trainer.entropy_account``, at each optimizer step that is due, the step's forecast and
+measured change of the mean entropy at its own states (`step_accountant`), divided
 
 - by the addends of the optimizer's step: this batch's gradient, clipping, a router's loss, momentum,
   weight decay, rounding;
-- by token, and from there by prompt, by right and wrong answers, and by the rules that the update rule is
-  made of, a sum of rules included.
+- by token; sums over tokens then give prompts, right and wrong answers, and the rules that a sum of
+  rules or a modified rule is made of.
 
-What a token's state weighs in the mean is one thing, and what the token moves another: a token's part is
-what it did to the entropy of all states, through the parameters that they share.
+A token's part is not its state's weight in the mean. It is the token's effect on the entropy of all
+states, through the parameters that they share.
 """
 
 from __future__ import annotations
@@ -44,18 +43,19 @@ class Accountant(StepAccounts):
 
     Args:
         trainer: an EntropyTrainer.
-        every, forecast_every, tokens, reads, sequences, path: as `StepAccounts`; with every 0 it makes
-            forecasts alone.
-        forecast_unit: whether the forecast says what a unit of the rule's coefficient makes up of it
-            (``change_per_coefficient``): one more pass again, before the step, but for a unit that is a
-            multiple of the measured entropy itself, as that of an entropy bonus.
+        every, forecast_every, tokens, reads, sequences, path: as `StepAccounts`. With ``every=0``
+            only forecasts are made.
+        forecast_unit: whether to forecast also the effect of a unit of the rule's coefficient
+            (``change_per_coefficient``). It costs one more pass before the step, unless the unit is
+            a multiple of the measured entropy itself, as for an entropy bonus.
 
     Attributes:
         is_published: whether the account goes to the trainer, and to its log.
 
     Raises:
-        ValueError: a distance below 0 or no distance at all. When training begins: a frozen model, ZeRO,
-            an optimizer that cannot be read (`UnreadableStepError`), a loss that moves nothing.
+        ValueError: ``every`` or ``forecast_every`` below 0, or neither given. When training begins:
+            a frozen model, ZeRO, an optimizer that cannot be read (`UnreadableStepError`), a loss
+            that moves nothing.
     """
 
     is_published = True

@@ -10,9 +10,10 @@ and with it the buckets of data parallelism. It does not work where a backward p
 - sharded weights (FSDP2): the hooks that gather weights and scatter gradients belong to ``backward``,
   once for each forward pass.
 
-There, and wherever the forward pass at hand has noise of training or other weights than those asked
-for, a forward and a backward pass of their own are taken (`EntropyGradient.evaluate`): in evaluation
-mode, into ``.grad``s that are set aside before and put back after where ``autograd.grad`` does not do.
+There the gradient takes a forward and a backward pass of its own, in evaluation mode
+(`EntropyGradient.evaluate`). So it does where the forward pass at hand has training noise, or other
+weights than those asked for. Where ``autograd.grad`` does not work, the trainer's ``.grad``s are
+set aside before and put back after.
 """
 
 from __future__ import annotations
@@ -79,12 +80,13 @@ class EntropyGradient:
 
     @property
     def rounding_of_derivatives(self) -> float:
-        """What rounding may make of `derivatives`: the sum of all errors over the sum of all sizes.
+        """Rounding error of `derivatives`: the sum of all errors over the sum of all sizes.
 
-        A derivative of a log-probability goes through the layers of the log-probability itself, so that
-        of its own size it is off by as many roundings as that is of 1: `FORWARD_ROUNDINGS`, more than
-        was measured (2 to 57). Tokens that nearly cancel within themselves are off by more. A difference
-        is off by as much of 1 twice, over a change of `_move` each way.
+        A derivative of a log-probability goes through the layers of the log-probability itself. Its
+        error, relative to its own size, is as many roundings as the log-probability's relative to
+        1. These are `FORWARD_ROUNDINGS`, more than was measured (2 to 57). Tokens that nearly
+        cancel within themselves are off by more. A difference has that error twice, relative to 1,
+        over a change of `_move` each way.
         """
         each = FORWARD_ROUNDINGS * self._roundoff_of_products
         if not self._has_no_forward_mode:
@@ -200,8 +202,8 @@ class EntropyGradient:
     ) -> float:
         """Return the mean entropy, nats; its gradient is given away by the parameter's place.
 
-        A parameter may come several times, with addends of its gradient; a rank's are those of its rows,
-        but for sharded weights, whose ranks each have their shard of the whole.
+        A parameter may come several times, with addends of its gradient. A rank gives the addends
+        of its own rows. With sharded weights it gives its shard of the whole gradient.
         """
         by_backward, value = self.needs_backward, 0.0
         # FSDP2 averages over ranks, where the mean is a sum over them.
@@ -229,7 +231,7 @@ class EntropyGradient:
         return self.sum_over_ranks([math.fsum(values)])[0]
 
     def statistics(self, rows: Sequence[StepRows]) -> list[TokenStatistics]:
-        """What a pass without gradient and in evaluation mode sees of each token."""
+        """Each token's statistics, by a pass without gradient in evaluation mode."""
         with evaluation_mode.entered(self.model), torch.no_grad():
             found = [part.statistics() for part in rows]
         self._reshard()
@@ -254,9 +256,10 @@ class EntropyGradient:
     ) -> list[dict[str, torch.Tensor]]:
         """Differentiate the statistics of each token along a direction of the parameters.
 
-        By one pass with dual numbers, at the cost of about three. Where the model has no forward mode
-        (which is told once), and on several processes, by a symmetric difference: two passes, with an
-        error that may be large (`TokenEffects.gap`). The weights are as they were after.
+        This takes one pass with dual numbers, at the cost of about three plain ones. On several
+        processes, and where the model has no forward mode (warned of once), it takes a symmetric
+        difference. That costs two passes, with an error that may be large (`TokenEffects.gap`). The
+        weights are as before afterwards.
 
         Args:
             rows: rows of a step; the statistics are those named in ``StepRows.moved``.
@@ -292,7 +295,8 @@ class EntropyGradient:
     def _seen_along(
         self, direction: Slope, rows: Sequence[StepRows], width: float
     ) -> list[TokenStatistics]:
-        """What is seen at the present weights + width x direction, which are as they were after."""
+        """Each token's statistics at the weights + width x direction; the weights are restored
+        after."""
         here = [local(p).clone() for p in self.parameters]
         try:
             self.move(lambda at: working(here[at]) + width * direction.parts[at])

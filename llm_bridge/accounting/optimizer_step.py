@@ -2,19 +2,19 @@
 
 The addends are exact. With P the scaling of this very step, this batch in Adam's second moment,
 
-    theta' - theta = -P g  - P (momentum carried over)  - weight decay  (+ rounding)
+    theta' - theta = -P g - P momentum - weight_decay [+ rounding]
 
 - ``gradient``: this batch's gradient as the backward pass left it, before clipping;
 - ``clipping``: (c - 1) times that, where the gradient was scaled by c;
-- ``load_balancing``: the share of a router's loss (mixtures of experts) in this batch's gradient, with
-  clipping; the two above are then of the rest, which is the tokens';
+- ``load_balancing``: the share of a router's loss (mixtures of experts) in this batch's gradient,
+  with clipping. The two above are then of the rest, the tokens' share;
 - ``momentum``: what earlier batches left in the momentum buffer;
 - ``weight_decay``: decoupled (AdamW), or this step's share of what is added to the gradient (SGD, Adam).
 
-Adam's step is no linear function of the gradient, for P depends on it. That is no addend of its own: only
-under the P of the step taken do the addends add up to it, and how much this batch changed P is a question
-about another step, which was not taken. What the weights' number format rounds away is seen once the step
-is taken, as the difference of theta' - theta and the addends.
+Adam's step is not a linear function of the gradient, since P depends on the gradient. This
+dependence has no addend of its own. The addends add up to the step only under the P of the step
+taken; how much this batch changed P is a question about another step. The difference of theta' -
+theta and the addends, known once the step is taken, is the rounding of the weights' number format.
 
 Nothing is held for more than some rows of a parameter at a time. With sharded weights (FSDP2) all of it
 is the rank's own shard.
@@ -189,10 +189,10 @@ def readable(optimizer: Any) -> Any:
         plain = plain.optimizer
     if type(plain) not in READABLE:
         raise UnreadableStepError(
-            f"the step of {type(plain).__name__} cannot be read before it is taken: use torch's SGD, "
-            "Adam or AdamW, or account after the step alone (Accountant(reads='after'), or "
-            "diagnostics.attach(account_reads='after')), from the difference of the weights, for a copy "
-            "of them at every step and with the whole step as its only part"
+            f"the step of {type(plain).__name__} cannot be read before it is taken: use torch's "
+            "SGD, Adam or AdamW, or Accountant(reads='after') or "
+            "diagnostics.attach(account_reads='after'). The latter two copy the weights at every "
+            "step and have the whole step as the only part"
         )
     return plain
 

@@ -1,15 +1,16 @@
-"""What a rule may ask of a trainer beside its loss: effects of tokens on entropy, and forecasts of steps.
+"""Computes effects of tokens on entropy, and forecasts of steps, for the rules that need them.
 
 A rule may choose tokens by what each would do to the mean entropy of its generation (``covariance=
-"network"``). With g the gradient of that mean and P the optimizer's scaling, a coefficient c on
-grad log pi_i moves it by c <g, P grad log pi_i> to first order: c times the derivative of log pi_i along
-P g. One forward and one backward pass give g, one with dual numbers the derivative for all tokens at once
-(`EntropyGradient.derivatives`).
+"network"``). Let g be the gradient of that mean and P the optimizer's scaling. To first order a
+coefficient c on grad log pi_i moves the mean by c <g, P grad log pi_i>, which is c times the
+derivative of log pi_i along P g. One forward and one backward pass give g. One pass with dual
+numbers gives the derivatives of all tokens at once (`EntropyGradient.derivatives`).
 
-A rule may hold an entropy by forecasts (``hold="forecast"``). Before each optimizer step the entropy's
-gradient says what the step is about to do, and what a unit of the rule's coefficient adds to it: one more
-backward pass, and, but for an entropy bonus averaged as the entropy is, a forward pass with dual numbers.
-Before the next batch the rule's controller is shown their sums over the steps on the last one.
+A rule may hold an entropy by forecasts (``hold="forecast"``). Before each optimizer step the
+entropy's gradient gives the forecast of the step, and of a unit of the rule's coefficient. This
+costs one more backward pass. It also costs a forward pass with dual numbers, except for an entropy
+bonus that is averaged as the entropy is. Before the next batch the rule's controller is given the
+sums of both over the last batch's steps.
 """
 
 from __future__ import annotations
@@ -110,7 +111,7 @@ class _Forecasts(TrainerCallback):
             self._per_unit += per_unit
 
     def state_dict(self) -> dict[str, float]:
-        """What a checkpoint between two batches stores."""
+        """The state that a checkpoint between two batches stores."""
         return {"base": self._base, "per_unit": self._per_unit, "steps": self._steps}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:

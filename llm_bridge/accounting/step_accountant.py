@@ -1,21 +1,22 @@
-"""Accounts for the entropy change of one optimizer step of a model: what was to come, and what came.
+"""Forecasts and accounts for the entropy change of one optimizer step of a model.
 
 Before the step, from the gradient g of the mean entropy and the optimizer's state: the forecast <g, d
 theta>, divided into the step's addends (`optimizer_step`). After it, from the average of g along the
 step (`entropy_theory.accounting`): the account, with the same parts, which add up to the measured
 change. The part ``rounding`` is what the weights' number format made of the addends.
 
-All tokens at once: the loss's gradient is a sum over tokens of coefficient x grad log pi (and x grad H
-for state terms), so that with u = P g a token's part in <g, -P gradient> is its coefficient times the
-change of its own log pi (and H) along u. One forward pass with dual numbers gives these derivatives for
-all. It is checked: they must add up to the inner product (`TokenEffects.gap`). That they do is not enough
-where rounding is coarse: errors of single tokens cancel in their sum, as the tokens themselves do.
+The tokens' parts come all at once. The loss's gradient is a sum over tokens of coefficient x grad
+log pi (and x grad H for state terms). With u = P g, a token's part in <g, -P gradient> is its
+coefficient times the change of its own log pi (and H) along u. One forward pass with dual numbers
+gives these derivatives for all tokens. Their sum is checked against the inner product
+(`TokenEffects.gap`). Where rounding is coarse this check is not enough: errors of single tokens
+cancel in their sum, as the tokens themselves do.
 
-Memory: for a forecast alone the gradient of the entropy by one parameter at a time; else all of it, and
-for an accounted step the weights before and after it too. Where a router has a loss of its own, the
-gradient of that. One gradient more is held while a forecast of a step that is to be accounted for is
-divided over tokens, and where a path takes more than two points. Training goes on with the weights that
-the optimizer left, to the last bit.
+A forecast alone holds the entropy's gradient for one parameter at a time. Otherwise all of it is
+held, and for an accounted step the weights before and after it too. A router's own loss adds its
+gradient. One more gradient is held where a path takes more than two points, and while the forecast
+of an accounted step is divided over tokens. Training goes on with the weights that the optimizer
+left, to the last bit.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ Columns = Mapping[str, torch.Tensor]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TokenEffects:
-    """What the tokens of a step did to the mean entropy through their gradient, clipping included."""
+    """Effects of a step's tokens on the mean entropy through their gradient, clipping included."""
 
     derivatives: Sequence[Columns]
     """For each of the step's rows, by statistic, [sequences, positions]: what a unit of the token's
@@ -59,8 +60,8 @@ class TokenEffects:
     gap: float
     """By how much they do not, as a share of the sum of their absolute values."""
     rounding: float
-    """By how much rounding alone may have moved them, as a share of the same sum: the sum of the absolute
-    errors, which the gap does not see (`EntropyGradient.rounding_of_derivatives`)."""
+    """Sum of the tokens' absolute rounding errors, as a share of the same sum. The gap does not
+    contain them (`EntropyGradient.rounding_of_derivatives`)."""
 
     @property
     def trusted(self) -> bool:
@@ -90,14 +91,14 @@ class StepAccountant:
     Args:
         gradient: of the model.
         rows: the rows of the step.
-        optimizer: torch's SGD, Adam or AdamW; None: the step is not read before it is taken.
+        optimizer: torch's SGD, Adam or AdamW. None: the step is not read before it is taken.
         clip: the factor by which gradients were scaled down.
         measured: those of the rows on which entropy is measured, where they are not all; tokens of all
             rows are told apart.
         router: the gradient of a router's loss, a part of the step's (`OptimizerStep`).
         seen: mean entropy of the rows and its gradient, where they are known; it becomes this object's.
-        keeps: what is kept beside ``forecast_parts``: "weights", where `finish` will be called; "slope",
-            where anything else will be; "nothing".
+        keeps: kept in memory beside ``forecast_parts``. Use "weights" if `finish` will be called,
+            "slope" if any other method will be, else "nothing".
 
     Raises:
         UnreadableStepError: another optimizer.

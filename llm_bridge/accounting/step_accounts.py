@@ -71,7 +71,7 @@ class StepAccount:
         return self.forecast - self.coefficient * self.change_per_coefficient
 
     def metrics(self) -> dict[str, float | None]:
-        """What a log says of the step, a number a name."""
+        """The log's values of the step, by name."""
         found: dict[str, float | None] = {"entropy_gradient": self.forecast}
         found |= {f"entropy_gradient/{name}": value for name, value in self.forecast_parts.items()}
         if self.account is not None:
@@ -102,7 +102,8 @@ class Pass:
     moved: Mapping[str, torch.Tensor]
     """The coefficients, as in `StepRows.moved`."""
     router: Callable[[], torch.Tensor] | None = None
-    """What a router's loss adds to that of the pass, a scalar with its graph, from a pass of its own."""
+    """A router's addend to the loss of the pass, a scalar with its graph, from a pass of its
+    own."""
 
 
 def _first(count: int, lengths: torch.Tensor) -> torch.Tensor:
@@ -113,19 +114,19 @@ def _first(count: int, lengths: torch.Tensor) -> torch.Tensor:
 class StepAccounts(TrainerCallback, abc.ABC):
     """Accounts for every ``every``-th optimizer step of a trainer, the first included.
 
-    A subclass says what the rows of a step are (``passes``).
+    A subclass gives the rows of a step (``passes``).
 
     Args:
         trainer: TRL's GRPOTrainer, or a subclass.
-        every: distance between accounted steps; 0: none is.
+        every: distance between accounted steps. 0: none is accounted.
         forecast_every: distance between forecasts; with None they are made at accounted steps alone.
         tokens: whether the account is divided over tokens: a forward pass with dual numbers more.
-        reads: "before": the step is read from the optimizer's state, with its parts; "after": it is the
-            difference of the weights, for any optimizer, with one part.
-        sequences: the entropy is measured on the first so many rows of each process's step, or on those
-            that a `Choice` takes (on one process), with None on all: the forecast and the account are
-            then of these rows' states, and their passes cost as much less. Tokens of all rows are told
-            apart.
+        reads: "before": the step is read from the optimizer's state, with its parts. "after": it is
+            the difference of the weights, for any optimizer, with one part.
+        sequences: number of rows of each process's step, the first ones, on which entropy is
+            measured; or a `Choice` of rows, on one process. None: all. Forecast and account are
+            then of these rows' states, and their passes cost less in proportion. The account is
+            divided over the tokens of all rows.
         path: as `StepAccountant.finish`: ``share`` and ``most_points``.
     """
 

@@ -22,8 +22,8 @@ class StepRows:
     """[sequences, positions]: the weight of each token's state in the mean; the weights of all rows of
     all ranks sum to 1."""
     moved: Mapping[str, torch.Tensor]
-    """What the step's loss multiplies the gradients of the tokens' statistics with (names of
-    `TokenStatistics`), [sequences, positions] each; its sign is that of the objective."""
+    """Factors of the gradients of the tokens' statistics in the step's loss, by names of
+    `TokenStatistics`, [sequences, positions] each. The sign is that of the objective."""
 
 
 class Slope:
@@ -48,7 +48,7 @@ class Slope:
 
 
 def token_shares(batch: TokenBatch, rows: torch.Tensor | None = None) -> tuple[torch.Tensor, float]:
-    """What each token's state weighs in the mean entropy, before it is divided by the rows' weight."""
+    """Weight of each token's state in the mean entropy, before division by the rows' weight."""
     ordinary: Any = batch.is_ordinary
     if rows is not None:
         ordinary = ordinary & rows[:, None]

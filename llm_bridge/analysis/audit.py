@@ -4,20 +4,21 @@ For an audited optimizer step, the whole distribution at the step's ordinary sta
 before and after the step. At each state, with dz the measured change of the log-probabilities (a
 logit step, for logits are defined up to a constant):
 
-(i)   from the rule's coefficients, under the tabular assumption, per unit learning rate;
-(ii)  to first order from the measured dz;
-(iii) exactly from the measured dz: this is the measured entropy change.
+(i)   the change from the rule's coefficients, under the tabular assumption, per unit learning rate.
+(ii)  the change to first order from the measured dz.
+(iii) the exact change from the measured dz, which is the measured entropy change.
 
-Where (ii) and (iii) differ, the second order in dz says how much of that is the curvature of the entropy
-in the logits.
+Where (ii) and (iii) differ, the second order in dz gives the part of the difference that is
+curvature of the entropy in the logits.
 
-The difference of (i) and (ii) is the error of the tabular assumption (and of the optimizer, where that is
-not SGD), that of (ii) and (iii) the error of first order. Beside (i) stands its exact version at the
-step's learning rate, which is (iii) for a tabular model under SGD.
+The difference of (i) and (ii) is the error of the tabular assumption, and of any optimizer other
+than SGD. The difference of (ii) and (iii) is the error of first order. The audit also gives the
+exact version of (i) at the step's learning rate, which is (iii) for a tabular model under SGD.
 
-Without the tabular assumption, and before the step too, stands (i'): the inner product of the gradient of
-the mean entropy by the parameters with the optimizer's step; and after it the account, the same with the
-average of that gradient along the step (`llm_bridge.accounting`).
+Forecast (i') is made before the step and without the tabular assumption. It is the inner product of
+the optimizer's step with the gradient of the mean entropy by the parameters. After the step follows
+the account, the inner product with the average of that gradient along the step
+(`llm_bridge.accounting`).
 """
 
 from __future__ import annotations

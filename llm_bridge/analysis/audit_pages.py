@@ -31,7 +31,7 @@ FORECASTS = {
 }
 """The forecasts of an audit's summary, and what its page calls them."""
 HEADS = {"parts": "{}", "by_rule": "rule {}", "by_answer": "{} answers"}
-"""What the page calls a part of each division (`audit.DIVISIONS`)."""
+"""The page's name for a part of each division (`audit.DIVISIONS`)."""
 RUNG_NAMES = {
     "identity": "the tabular assumption", "own state": "any kernel within a state",
     "all states": "the whole kernel", "optimizer": "the optimizer's own step",

@@ -64,11 +64,13 @@ class AuditedStep:
     accounted: float
     """The change along the step, nats."""
     parts: dict[str, float]
-    """What the parts of the step did, which sum to ``accounted``: the addends of an optimizer that can be
-    read before its step (`optimizer_step.ADDENDS`), else the step as a whole."""
+    """Effects of the step's parts, nats, which sum to ``accounted``. The parts are the addends of
+    an optimizer that can be read before its step (`optimizer_step.ADDENDS`), else the step as a
+    whole."""
     by_rule: dict[str, float] | None = None
-    """What the rules did that the update rule is made of, which sum to the parts ``gradient`` and
-    ``clipping``; None where tokens were not told apart, or are not to be trusted (`TokenEffects`)."""
+    """Effects, nats, of the rules that the update rule is made of. They sum to the parts
+    ``gradient`` and ``clipping``. None where the account is not divided over tokens, or the
+    division is not reliable (`TokenEffects`)."""
     by_answer: dict[str, float] | None = None
     """The same by right and wrong answers."""
 

@@ -1,8 +1,9 @@
 """Compares training runs in a table, two CSV files and a page of plots.
 
-Runs are folders of the train command, with what `evaluate --output RUN/evaluation.json` wrote into one,
-or logs of any trainer (`logged_runs`). Runs of different models or tasks are refused, with what differs:
-their entropies and rewards do not compare. What a log was trained on is not known, as the page says.
+Runs are folders of the train command, or logs of any trainer (`logged_runs`). A folder may hold the
+output of `evaluate --output RUN/evaluation.json`. Runs of different models or tasks are refused,
+since their entropies and rewards do not compare; the error names what differs. A log does not name
+its task, and the page has a note on that.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ NOTE = (
     "R = b − a exp(H) holds along the run. Forecast correlation: of forecast (i) with the change of the "
     "logged entropy to the next step, which has other prompts. Audit correlation: with the change at the "
     "same tokens. Account correlation: of the forecast by the entropy's gradient, at the same tokens.")
-"""What the page says below its numbers."""
+"""The page's notes below its numbers."""
 Series = tuple[str, Sequence[float | None], Sequence[float | None]]
 """A name, x and y, where None leaves a gap."""
 
@@ -76,7 +77,7 @@ class CompareConfig:
     json: Path | None = None
     """Write the table to this file; "-" prints it."""
     allow_different: bool = False
-    """Compare runs of different models or tasks all the same; the page says in what they differ."""
+    """Compare runs of different models or tasks all the same; the page then names the differences."""
 
 
 def read(path: Path) -> list[RunRecord]:
@@ -134,12 +135,13 @@ def check_comparable(runs: Sequence[RunRecord]) -> None:
 
 
 def summary(run: RunRecord) -> dict[str, Any]:
-    """Return one line of the table: what a run began and ended with, None where it has no such metric.
+    """Return one line of the table: a run's first and last values, None where it lacks a metric.
 
-    First and last are means over a tenth of the steps. ``forecast_correlation`` is that of each step's
-    forecast with the change of the logged entropy to the next step, in which other prompts count too;
-    ``audit_correlation`` is that of an audit, on the same tokens, and ``account_correlation`` that of
-    forecast (i') with the measured change of the same tokens, at the steps that were accounted for.
+    First and last are means over a tenth of the steps. ``forecast_correlation`` is the correlation
+    of each step's forecast with the change of the logged entropy to the next step, which also has
+    other prompts. ``audit_correlation`` is that of an audit, on the same tokens.
+    ``account_correlation`` is that of forecast (i') with the measured change of the same tokens, at
+    the accounted steps.
     """
     evaluation = run.evaluation or {}
     ks = sorted(int(name[5:]) for name in evaluation if name.startswith("pass@"))

@@ -1,8 +1,8 @@
 """Measures how far steps move the logits at fixed states, and what a gradient's noise does to entropy.
 
-The states are those of some completions of the first step, and stay the same for the whole run: what is
-measured there is the policy's change, and no change of where it goes. A move is the mean over actions of
-the square of the centered change of the logits, and over states.
+The states are those of some completions of the first step, and stay fixed for the whole run. So a
+change there is a change of the policy, not of the states that it visits. A move is the squared,
+centered change of the logits, averaged over actions and states.
 """
 
 from __future__ import annotations
@@ -41,9 +41,10 @@ class LogitMoves(TrainerCallback):
         raw_rate: the learning rate of plain SGD by which the raw gradient's move is measured.
 
     Attributes:
-        series: by step, lists: ``probe_entropy``, before it, nats; ``move``, nats squared; ``kl``, of the
-            policy before it to that after it, nats. By block: ``net_move`` and ``net_kl``, from its first
-            step to its end; ``raw_move``, of a step of SGD at ``raw_rate``.
+        series: lists by step and by block. By step: ``probe_entropy`` before the step, nats,
+            ``move``, nats squared, and ``kl`` of the policy before the step to the policy after it,
+            nats. By block: ``net_move`` and ``net_kl`` from its first step to its end, and
+            ``raw_move`` of a step of SGD at ``raw_rate``.
     """
 
     def __init__(self, trainer: Any, *, raw_rate: float):
@@ -105,12 +106,13 @@ class LogitMoves(TrainerCallback):
 
 
 class NoiseForecast(LogitMoves):
-    """Forecasts what gradients without signal do to entropy, from those of some steps not taken.
+    """Forecasts the effect of gradients without signal on entropy, from gradients of steps not taken.
 
-    The first ``pilot`` steps are taken. At each later one the gradient g is looked at, and no step taken.
-    In a run g moves the parameters by u = rate x P g in all, P being the optimizer's scaling, over the
-    steps in which momentum hands it on. Where rewards are drawn apart from actions, g and -g are as
-    likely: the mean change of entropy is that of (H(theta + u) + H(theta - u)) / 2 - H(theta).
+    The first ``pilot`` steps are taken. At each later step the gradient g is computed, and the step
+    is not taken. In a run g would move the parameters by u = rate x P g in all, over the steps in
+    which momentum hands it on. Here P is the optimizer's scaling. Where rewards are drawn apart
+    from actions, g and -g are equally likely. The mean change of entropy is then (H(theta + u) +
+    H(theta - u)) / 2 - H(theta).
 
     Args:
         trainer: an EntropyTrainer.
@@ -120,12 +122,13 @@ class NoiseForecast(LogitMoves):
         ahead: the numbers of steps of the walks.
 
     Attributes:
-        updates: a dict an update, means over states: ``drift``, as above, nats; ``noise``, its part from
-            the covariance of the logits' moves (`entropy_change.of_noise`), and ``curvature``, to first
-            order from the logits' own curvature in the parameters; ``first``, (H(theta + u) - H(theta -
-            u)) / 2; ``move``, of the logits by u; ``isotropic`` and ``score``, the drift by noise of the
-            same move at each state, shaped as one variance for each logit and as single samples' scores
-            (None with more than `SCORED_ACTIONS` actions).
+        updates: dicts by update, of means over states. ``drift``: the mean change above, nats.
+            ``noise``: its part from the covariance of the logits' moves
+            (`entropy_change.of_noise`). ``curvature``: its part from the logits' own curvature in
+            the parameters, to first order. ``first``: (H(theta + u) - H(theta - u)) / 2. ``move``:
+            of the logits by u. ``isotropic`` and ``score``: the drift by noise of the same move at
+            each state. The noise has one variance for each logit, or is shaped as single samples'
+            scores (None with more than `SCORED_ACTIONS` actions).
         walks: by number of steps, the changes of entropy at the sums of as many updates of random signs,
             nats.
     """

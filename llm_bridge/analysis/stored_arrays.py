@@ -30,7 +30,7 @@ def read_record(path: Path, made_of: Callable[[dict[str, Any]], Record], what: s
     try:
         return made_of(columns)
     except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{path} is no record of {what} ({error}): audit again") from None
+        raise ValueError(f"{path} is not a record of {what} ({error}): audit again") from None
 
 
 def read_arrays(path: str | os.PathLike[str]) -> dict[str, Any]:

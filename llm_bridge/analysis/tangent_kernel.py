@@ -1,10 +1,10 @@
 """Measures Assumption B.4: inner products of logit gradients (the empirical neural tangent kernel).
 
-The tabular theorems take every logit z_{s,a} for a parameter of its own: <grad z_{s,a}, grad z_{s',b}>
-is 1 where (s, a) = (s', b) and 0 elsewhere (AEPO, Assumption B.4). On a network the kernel
-K = J J^T, J = dz/dtheta, has other entries, and a step of gradient descent moves the logits by
-dz = eta K c, with c_{s,a} the coefficients that the rule puts on each logit. How far the forecast's
-error follows from that is seen rung by rung (`RUNGS`):
+The tabular theorems take every logit z_{s,a} as a parameter of its own (AEPO, Assumption B.4). Then
+<grad z_{s,a}, grad z_{s',b}> is 1 where (s, a) = (s', b) and 0 elsewhere. On a network the kernel K
+= J J^T, J = dz/dtheta, has other entries. A step of gradient descent moves the logits by dz = eta K
+c, where the rule puts the coefficient c_{s,a} on each logit. The rungs show how much of the
+forecast's error follows from that (`RUNGS`):
 
 1. ``identity``: dz_s = eta k c_s, k the mean diagonal of the kernel where it was measured: B.4;
 2. ``own state``: dz_s = eta K_ss c_s: within a state any kernel;
@@ -13,10 +13,10 @@ error follows from that is seen rung by rung (`RUNGS`):
 5. ``first order``: the measured dz, entropy to first order: forecast (ii).
 
 Each is turned into an entropy change by -Cov_pi(log pi, dz) and compared with the measured one. No
-kernel is ever held whole: K c is a vector-Jacobian product followed by a Jacobian-vector product. Both
-are of the logits themselves, one vector over the vocabulary for each chosen state: tables here are
-[states, vocabulary], of the states' last positions alone, and no fused head could spare them.
-A part of K that moves all logits of a state alike is in its entries, but moves no entropy.
+kernel is ever held whole: K c is a vector-Jacobian product followed by a Jacobian-vector product.
+Both need the logits themselves, so that a fused head cannot be used. Tables here are [states,
+vocabulary], for the last position of each chosen state alone. A part of K that moves all logits of
+a state alike is in its entries, but moves no entropy.
 """
 
 from __future__ import annotations
@@ -265,7 +265,7 @@ class Rung:
     error: float
     """Root mean square of (forecast - measured), nats."""
     unexplained: float
-    """Root mean square of (slope x forecast - measured), over that of the measured: 0 to 1."""
+    """Root mean square of slope x forecast - measured, over that of the measured, 0 to 1."""
 
 
 def climb(ladders: list[Ladder]) -> dict[str, Rung]:

@@ -1,12 +1,13 @@
-"""Where an audited step's entropy change sits: by token, by kind of token, by difficulty of prompt.
+"""Divides an audited step's entropy change by token, by kind of token and by difficulty of prompt.
 
-One record a step, kept as a file, from which tables and pages are made:
+Each step has one record, kept as a file, for tables and pages:
 
-- Table 1 of Cui et al.: the mean of the largest token covariances (log pi - mean)(A - mean), and which
-  tokens those are;
-- their Figure 8: prompts grouped by accuracy; prompt = state, whole answer = action, its
-  log-probability per token. They use the form with the factor pi (Theorem 1), where for pi(y|x) the
-  exponential of the log-probability per token is presumed; both forms are given;
+- the largest token covariances (log pi - mean)(A - mean), their mean and their tokens (Cui et al.,
+  Table 1);
+- covariances of prompts grouped by accuracy (their Figure 8). A prompt is a state, a whole answer
+  an action with its log-probability per token. They use the form with the factor pi (Theorem 1),
+  where we presume the exponential of the log-probability per token for pi(y|x). Both forms are
+  given;
 - each token's share in the forecast change of the mean entropy.
 """
 
@@ -61,7 +62,8 @@ class AuditedTokens:
     entropy: np.ndarray
     """Entropy of the policy at the token's state, nats."""
     covariance: np.ndarray
-    """(log pi - mean)(A - mean), means over the step's tokens (Cui et al., Eq. 10), nats."""
+    """Covariance of each token, nats, (log pi - mean)(A - mean) by Eq. 10 of Cui et al. with means
+    over the step's tokens."""
     forecast: np.ndarray
     """Change of the mean entropy that the token causes by forecast (i), nats per unit learning rate."""
     measured: np.ndarray

@@ -33,7 +33,7 @@ class Size:
 
     @classmethod
     def of(cls, config: Any) -> Self:
-        """Return the size that a comparison's options ask for."""
+        """Return the size by a comparison's options."""
         return cls(**{field.name: getattr(config, field.name) for field in dataclasses.fields(cls)})
 
 

@@ -2,9 +2,9 @@
 
     python -m llm_bridge.commands.forecast_comparison --output FILE
 
-Each run is one of `runs`: a task, an optimizer, its learning rate, a seed. Its every step is audited, and
-the file keeps the forecasts and the measured change of each step of each finished run, so that the same
-command goes on where an earlier one was stopped.
+Each run of `runs` has a task, an optimizer, its learning rate and a seed. Every step is audited.
+The file keeps the forecasts and the measured change of each step of each finished run. The same
+command continues a stopped one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SETTINGS: tuple[tuple[Literal["split", "sum"], Literal["adamw", "sgd"], float], 
 """Task, optimizer and learning rate."""
 SEEDS = range(2)
 SERIES = ("coefficients", "entropy_gradient", "first_order", "second_order", "accounted", "measured")
-"""What is kept of every step, as `audit.AuditedStep` has it."""
+"""Fields of `audit.AuditedStep` that are kept of every step."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,13 +1,13 @@
-r"""Compares what holds a target entropy: a model trained by each controller, run after run.
+r"""Compares controllers of a target entropy: a model is trained by each of them, run after run.
 
     python -m llm_bridge.commands.holding_comparison --output FILE --design small
     python -m llm_bridge.commands.holding_comparison --output FILE --design pretrained --device cuda
     python -m llm_bridge.commands.holding_comparison --output FILE --design pretrained-small \
         --steps 32 --prompts 4
 
-A design is a list of runs: a task, a controller, a target, a learning rate, a seed. The file keeps a
-record of each finished run, so that the same command goes on where an earlier one was stopped, and adds
-what a larger design asks for. All runs share one process, which loads its libraries once.
+A design is a list of runs, each with a task, a controller, a target, a learning rate and a seed.
+The file keeps a record of each finished run. The same command continues a stopped one, and adds the
+further runs of a larger design. All runs share one process, which loads its libraries once.
 """
 
 from __future__ import annotations
@@ -71,10 +71,10 @@ OF_EACH_PROMPT = (
     "forecast, entropy bonus", "forecast, diverse bonus", "fast integral, diverse bonus")
 """The controllers with which prompts have targets of their own."""
 GAINS = (0.0, 1.0, 4.0)
-"""What is added there to a prompt's coefficient for each nat that it is further below its target."""
+"""Addends to a prompt's coefficient there, per nat that the prompt is further below its target."""
 SERIES = ("entropy", "reward", "best_reward", "distinct_answers", "coefficient", "temperature",
           "coefficient_saturated", "coefficient_held", "prompt_shortfall")
-"""What is kept of every step."""
+"""Values that are kept of every step."""
 LAST = 20
 """The number of last steps over which the final reward is averaged."""
 SEEDS = range(5)
@@ -292,9 +292,9 @@ class ComparisonConfig(HeldOutSize):
     output: Path
     """The JSON file of all records, which an earlier call may have begun."""
     design: Design = "small"
-    """Which runs: one of each main controller (3 minutes of a core), five seeds of it (14 minutes), many
-    settings (3 hours), two targets at once (15 minutes), or those of a pretrained model:
-    one target (3 hours, with 32 steps of 4 prompts), many settings (for a GPU)."""
+    """The runs, and their time on one core. The small model: one run of each main controller, 3
+    minutes, five seeds, 14 minutes, many settings, 3 hours, or two targets at once, 15 minutes. The
+    pretrained model: one target with 32 steps of 4 prompts, 3 hours, or many settings on a GPU."""
     device: devices.Device = "cpu"
     """Where the model is trained; cuda without a GPU is an error."""
     seeds: tuple[int, ...] = tuple(SEEDS)

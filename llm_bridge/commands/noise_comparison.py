@@ -156,10 +156,10 @@ class Trained:
 
 
 def matched_rate(asked: NoisyRun, records: list[dict[str, Any]]) -> float:
-    """Return the rate at which a step is as long as one of AdamW on the same task and coin.
+    """Return the rate at which a step is as long as AdamW's on the same task and coin.
 
-    It is that of SGD by the raw gradients of AdamW's runs of the seeds `FEWER`; a step of momentum that
-    has settled is longer by 1 / sqrt(1 - momentum^2), and one of Adam without momentum by
+    It is the rate of SGD by the raw gradients of AdamW's runs of the seeds `FEWER`. A settled step
+    of momentum is longer by 1 / sqrt(1 - momentum^2). A step of Adam without momentum is longer by
     sqrt((1 + beta1) / (1 - beta1)).
 
     Raises:
@@ -311,9 +311,9 @@ class NoiseConfig(Size):
     output: Path
     """The JSON file of all records, which an earlier call may have begun."""
     design: tuple[Design, ...] = ("optimizers", "flat", "variants", "biased", "rates")
-    """Which runs: a coin by each optimizer, the task's own reward once it is flat, samplers with groups
-    and penalties, a coin that is mostly 1, rates of AdamW (each 10 to 20 minutes of a core); or
-    SmolLM2-135M (minutes a run)."""
+    """The runs: a coin by each optimizer, the task's own reward once it is flat, samplers with
+    groups and penalties, a coin that is mostly 1, or rates of AdamW. Each takes 10 to 20 minutes of
+    a core. A run of SmolLM2-135M takes minutes."""
 
 
 def compare(config: NoiseConfig) -> None:

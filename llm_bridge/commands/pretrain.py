@@ -2,13 +2,13 @@
 
     python -m llm_bridge.commands.pretrain --output DIR --seed 0
 
-A Llama-config transformer of 0.8 M parameters with one token for each character learns both tasks
-from solved examples, and is stopped when it solves each about half of the time: still unsure, so
-that reinforcement learning has entropy to spend. For ``split`` an example's right answer is drawn
-uniformly, so that the model spreads over all of them.
+A Llama-config transformer of 0.8 M parameters, with one token per character, learns both tasks from
+solved examples. It is stopped when it solves each about half of the time, so that reinforcement
+learning has entropy to spend. For ``split`` an example's right answer is drawn uniformly, so that
+the model spreads over all right answers.
 
-The two tasks are learned at different times. Whichever has reached the target gets a small share of
-the examples until the other has too; training stops at the first measurement where both have.
+The two tasks are learned at different times. A task that has reached the target gets a small share
+of the examples until the other has, too. Training stops at the first measurement where both have.
 Held-out prompts are never trained on.
 """
 
@@ -70,7 +70,7 @@ class PretrainConfig:
     threads: int = 1
     """Threads of torch; more are seldom faster for a model this small."""
     device: str = "cpu"
-    """Where it is trained: cpu or cuda."""
+    """Device for training: cpu or cuda."""
 
 
 def build_tokenizer() -> transformers.PreTrainedTokenizerFast:
@@ -99,7 +99,7 @@ def build_tokenizer() -> transformers.PreTrainedTokenizerFast:
 def build_model(tokenizer: Any, hidden_size: int = 128) -> transformers.LlamaForCausalLM:
     """Make the untrained model: 4 layers, 4 heads, weights from torch's random state.
 
-    Raises ValueError for a hidden size that is no multiple of 16.
+    Raises ValueError for a hidden size that is not a multiple of 16.
     """
     if hidden_size < 16 or hidden_size % 16:
         raise ValueError(f"hidden_size must be a multiple of 16, got {hidden_size}")

@@ -1,13 +1,13 @@
 """Trains a model; a run is a folder with its options, the record of each step, and the results.
 
-`llm_bridge.running.run_folder` lists the files. The same command continues an interrupted run from its
-last whole checkpoint, to the same numbers as an uninterrupted one, and computes a finished run no second
-time.
+`llm_bridge.running.run_folder` lists the files. The same command continues an interrupted run from
+its last whole checkpoint, to the same numbers as an uninterrupted one. A finished run is not
+computed again.
 
-Under a launcher (``accelerate launch``, ``torchrun``) several processes take each step together: its
-prompts and completions are dealt out over them, and all statistics are those of the whole step. Files
-are the main process's; the folder must be one that all of them see. Random numbers are drawn by each
-process, so that a run is continued by as many as began it.
+Under a launcher (``accelerate launch``, ``torchrun``) several processes take each step together.
+They share its prompts and completions, and all statistics are of the whole step. The main process
+writes the files; all processes need access to the folder. Each process draws its own random
+numbers, so that a run needs as many processes to continue as began it.
 """
 
 from __future__ import annotations

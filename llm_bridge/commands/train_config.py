@@ -1,7 +1,7 @@
-"""What a training run is asked for: its options, their defaults, and what is refused before it starts.
+"""The options of a training run, their defaults, and the checks before it starts.
 
-torch is imported only where a check needs it, and TRL to read its options: a mistyped option of ours is
-answered at once.
+torch is imported only where a check needs it, and TRL only to read its options, so that a mistyped
+option of ours is refused at once.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class TrainConfig:
     """A recipe of another engine (policy-entropy translate), whose loss, samples and model the other
     options override."""
     launcher: str | None = None
-    """Another number of processes and machines for the run in that file."""
+    """Another launcher for the recipe: number of processes, machines, and the sampler."""
     model: str = "small-sums"
     """Bundled name (small-sums, smollm2-135m-instruct), folder in Hugging Face format, or hub id."""
     task: str = "split"
@@ -72,19 +72,19 @@ class TrainConfig:
     rule: str = "grpo"
     """Update rule: one that "policy-entropy rules" lists, or your own, as my_rules.py:Thrifty."""
     rule_options: tuple[str, ...] = ()
-    """The rule's options as name=value, such as alpha=3 target=0.6; those of a rule that it modifies
-    with a dot, such as base=grpo base.clip_high=0.28."""
+    """The rule's options as name=value, such as alpha=3 target=0.6. Options of a rule that it
+    modifies have a dot, such as base=grpo base.clip_high=0.28."""
     steps: int = 160
     """Number of optimizer steps."""
     prompts: int | None = None
-    """Prompts a step, of all processes together; 32 for small-sums, else 4."""
+    """Prompts per step, over all processes; 32 for small-sums, else 4."""
     samples: int = 8
     """Number of completions of each prompt."""
     iterations: int = 1
-    """Optimizer steps on each batch of samples; from the second on they are off-policy."""
+    """Optimizer steps on each batch of samples. From the second step on they are off-policy."""
     mini_batches: int = 1
-    """Optimizer steps on each generation, each on its own share of the completions: a generation has
-    this many times the prompts of a step. From the second step on they are off-policy."""
+    """Optimizer steps on each generation, each on its own share of the completions. A generation
+    has this many times the prompts of a step. From the second step on they are off-policy."""
     tempered_fraction: float = 1.0
     """Share of the prompts answered again in a second batch (aepo); the authors' code has 0.25."""
     learning_rate: float | None = None
@@ -94,29 +94,30 @@ class TrainConfig:
     max_grad_norm: float = 1.0
     """Gradients are scaled down to this norm; 0 leaves them as they are."""
     micro_batches: int = 1
-    """Parts into which each process cuts its rows of a step: more take less memory, and one more forward
-    pass."""
+    """Parts into which each process cuts its rows of a step. More parts use less memory; more than
+    one adds a forward pass."""
     max_new_tokens: int | None = None
     """Longest completion, in tokens; the task's own limit by default."""
     chat_template: bool = False
     """Render each prompt as a user's turn of the model's chat template."""
     audit_every: int = 0
-    """Compare forecast and measured entropy change at every N-th step; 0: never."""
+    """Compare forecast and measured entropy change at every N-th step. 0: never."""
     account_every: int = 0
-    """At every N-th step, say what moved the entropy: forecast (i') before the step, and after it the
-    measured change divided by the optimizer's parts, rules, right and wrong answers (metrics.jsonl). Such
-    a step takes three to four times as long (docs/where_did_my_entropy_go.md); 0: never."""
+    """At every N-th step, log the forecast and the measured entropy change (metrics.jsonl), divided
+    by the optimizer's terms, rules, right and wrong answers. Such a step takes three to four times
+    as long, see docs/where_did_my_entropy_go.md. 0: never."""
     account_tokens: bool = True
-    """Whether an account tells tokens apart, and by them rules, right and wrong answers: some three
-    forward passes more, on all completions of the step whatever account_sequences says."""
+    """Divide an account by token too, and from there by rule, right and wrong answers. This costs
+    about three more forward passes on all completions of the step, whatever account_sequences
+    is."""
     account_sequences: int = 0
-    """On how many completions of each process's step the accounted entropy is measured:
-    fewer cost less; 0: on all."""
+    """Number of completions of each process's step on which the accounted entropy is measured.
+    Fewer cost less. 0: all."""
     reward_timeout: float = REWARDS
-    """Seconds that the reward function may take for a process's completions of one step; one that takes
-    longer ends the run with an error that names it, and the same command resumes. 0: any time."""
+    """Seconds that the reward function may take for a process's completions of one step. After that
+    the run ends with an error that names the function; the same command resumes. 0: no limit."""
     save_every: int | None = None
-    """Steps between checkpoints, 0: none; by default a quarter of the run."""
+    """Steps between checkpoints; by default a quarter of the run. 0: none."""
     save_model: bool = True
     """Whether to keep the trained model."""
     seed: int = 0
@@ -126,20 +127,19 @@ class TrainConfig:
     trl_options: tuple[str, ...] = ()
     """Further options of TRL's GRPOConfig as name=value, such as use_vllm=true warmup_steps=10."""
     device: devices.Device = "auto"
-    """Where the model is trained. auto: a GPU where there is one; cuda: a GPU, or an error."""
+    """Device for training. auto: a GPU where there is one. cuda: a GPU, or an error."""
     log_to: str | tuple[str, ...] = "tensorboard"
-    """Trackers that get the metrics too, with spaces or commas between them, by the names of
-    transformers' report_to: tensorboard, trackio, wandb, mlflow, comet_ml ...; none: metrics.jsonl alone.
-    Each reads environment variables of its own."""
+    """Trackers that get the metrics too, with spaces or commas between them: tensorboard, trackio,
+    wandb, mlflow, comet_ml and the other names of transformers' report_to. none: metrics.jsonl
+    alone. Each tracker reads environment variables of its own."""
     output: Path | None = None
     """Folder of the run; runs/MODEL-TASK-RULE-seedN by default."""
     json: Path | None = None
-    """Write what the run found, as its run.json says, or the plan of a dry run, to this file; "-" prints
-    it."""
+    """Write the run's results (its run.json), or the plan of a dry run, to this file; "-" prints them."""
     dry_run: bool = False
-    """Print the plan (tokens, batches, steps, an estimate of memory) and stop: nothing is downloaded,
-    loaded or written. WORLD_SIZE=8 in front of the command plans for one of eight processes, --device
-    cuda for a GPU that need not be here."""
+    """Print the plan (tokens, batches, steps, an estimate of memory) and stop: nothing is
+    downloaded, loaded or written. WORLD_SIZE=8 before the command plans for one of eight processes,
+    --device cuda for a GPU that this machine may lack."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -150,9 +150,10 @@ class AuditConfig(TrainConfig):
     """Optimizer steps, each of them audited."""
     audit_every: int = 1
     kernel_states: int = 6
-    """At how many states of each audited step logit gradients are compared (Assumption B.4); 0: none."""
+    """Number of states of each audited step at which logit gradients are compared (Assumption B.4).
+    0: none."""
     kernel_actions: int = 4
-    """How many actions are compared at each state; every one costs a pass backward and one forward."""
+    """Number of actions compared at each state; each costs a backward and a forward pass."""
     save_every: int | None = 0
     save_model: bool = False
     log_to: str = "none"

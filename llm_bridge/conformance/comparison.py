@@ -36,8 +36,9 @@ class Case:
     drawn: Options = field(default_factory=dict)
     """Options of `random_batch`."""
     share: Call | None = None
-    """From a batch and ``options`` to the weight that the engine's mean gives each token, where the
-    rule's own normalization is not compared; None: the rule has the engine's normalization."""
+    """Function of a batch and ``options`` that returns each token's weight in the engine's mean,
+    where the rule's own normalization is not compared. None: the rule has the engine's
+    normalization."""
     departure: str = ""
     """The key of what differs in `departures`; "" where nothing does."""
     of_advantages: bool = False
@@ -45,7 +46,7 @@ class Case:
 
     @property
     def subject(self) -> str:
-        """What is compared, as engines' registries are listed: "loss NAME" or "advantages NAME"."""
+        """The compared function, named as in engines' registries: "loss NAME" or "advantages NAME"."""
         return f"{'advantages' if self.of_advantages else 'loss'} {self.function}"
 
 

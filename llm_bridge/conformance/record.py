@@ -48,7 +48,7 @@ class Departure:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Row:
-    """What was found of one function with its options."""
+    """The result of comparing one function with its options."""
 
     engine: str
     version: str

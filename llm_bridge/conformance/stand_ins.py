@@ -1,7 +1,7 @@
 """Stand-ins for modules that an engine imports beside its loss, and that no loss calls.
 
-Engines are compared as they are installed without their requirements, which want a GPU. What a stand-in
-gives is no number: a loss that came to use one would fail.
+Engines are compared as they are installed without their requirements, which need a GPU. A stand-in
+does not return numbers, so a loss that used one would fail.
 """
 
 from __future__ import annotations

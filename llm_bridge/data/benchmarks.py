@@ -1,8 +1,8 @@
 """The papers' benchmarks by name, and the protocols of their evaluation, each with its source.
 
-A benchmark is read from a folder, as NAME.jsonl or NAME.parquet, or else from the hub. Its rows have a
-question (prompt, problem or question) and an answer (answer, final_answer or solution); answers are
-compared as mathematics (`rewards.math_equal`).
+A benchmark is read from a folder, as NAME.jsonl or NAME.parquet, or else from the hub. Its rows
+have a question, named prompt, problem or question, and an answer, named answer, final_answer or
+solution. Answers are compared as mathematics (`rewards.math_equal`).
 """
 
 from __future__ import annotations
@@ -80,9 +80,9 @@ _CUI = Protocol(
 _CUI_SAMPLED = dataclasses.replace(_CUI, temperature=0.6, samples=32, top_k=0)
 _AEPO = Protocol(
     temperature=0.1, samples=1, top_p=0.95, top_k=0, max_new_tokens=8192, prompt=THINK_FIRST,
-    source="AEPO, arXiv 2510.08141, Table 4: T = 0.1 for pass@1, top-p 0.95, at most 8192 tokens; "
-    "Table 1: 32 samples on AIME and AMC; the prompt is that of the authors' script. Presumed: one "
-    "sample on the others",
+    source="AEPO, arXiv 2510.08141. Table 4: T = 0.1 for pass@1, top-p 0.95, at most 8192 tokens. "
+           "Table 1: 32 samples on AIME and AMC. The prompt is that of the authors' script. "
+           "Presumed: one sample on the others",
 )
 _AEPO_PASS_AT_K = dataclasses.replace(
     _AEPO, temperature=1.0, samples=128,
@@ -92,8 +92,9 @@ _AEPO_PASS_AT_K = dataclasses.replace(
 )
 _AENT = Protocol(
     temperature=0.6, samples=4, top_p=0.95, top_k=20, max_new_tokens=3072, prompt=STEP_BY_STEP,
-    source="AEnt, arXiv 2509.03493, section 5: T = 0.6, top-p 0.95, top-k 20, 4 samples. Presumed: the "
-    "length of training (3072 tokens; 7168 for the R1-Distill model), the step-by-step prompt",
+    source="AEnt, arXiv 2509.03493, section 5: T = 0.6, top-p 0.95, top-k 20, 4 samples. "
+           "Presumed: the step-by-step prompt and the length of training, 3072 tokens or 7168 for "
+           "the R1-Distill model",
 )
 
 PROTOCOLS: dict[str, dict[str, Protocol]] = {
@@ -133,8 +134,8 @@ def load(
         seed: seed of that choice.
 
     Raises:
-        ValueError: an unknown name; a missing file or a hub that cannot be read, with what to do; a row
-            without question or answer.
+        ValueError: an unknown name, a missing file, a hub that cannot be read, or a row without
+            question or answer.
     """
     benchmark = lookup(BENCHMARKS, name, "benchmark")
     if folder is None and os.environ.get(FOLDER_VARIABLE):
@@ -178,7 +179,7 @@ def _from_hub(name: str, benchmark: Benchmark) -> tuple[list[dict[str, Any]], st
     except Exception as error:  # every layer below has its own for a network that is not there
         reason = str(error).split("\n", maxsplit=1)[0][:120]
         raise ValueError(
-            f"cannot read benchmark '{name}' from the hub ({benchmark.hub}; {type(error).__name__}: "
+            f"cannot read benchmark '{name}' from the hub as {benchmark.hub} ({type(error).__name__}, "
             f"{reason}): connect, or put {name}.jsonl with "
             '{"problem": ..., "answer": ...} lines into a folder and name it with '
             f"--benchmark-folder or ${FOLDER_VARIABLE}"

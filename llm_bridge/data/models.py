@@ -8,9 +8,10 @@ Bundled names:
   4-bit weights). Fetched and converted once into the cache folder, ``$LLM_BRIDGE_CACHE`` or
   ``llm-bridge`` under the user's cache folder.
 
-A checkpoint may ask for top-k, top-p or a repetition penalty of its own, and generation would obey
-in silence: samples would no longer be samples of the policy whose entropy is measured. `load` drops
-such settings, and names them. The end tokens that it declares stay (`end_token_ids`).
+A checkpoint may declare top-k, top-p or a repetition penalty of its own, which generation would
+apply in silence. Samples would no longer come from the policy whose entropy is measured. `load`
+drops such settings, and names them. The end tokens that a checkpoint declares stay
+(`end_token_ids`).
 """
 
 from __future__ import annotations
@@ -57,12 +58,12 @@ def load(
         device: where the model is put.
 
     Returns:
-        (model, tokenizer): the model in evaluation mode, with the tokenizer's pad token set (to the
-        end-of-sequence token where there was none that the model has) and padding on the left.
+        The model in evaluation mode, and its tokenizer with a pad token and padding on the left.
+        The pad token is the end-of-sequence token where the model has no other.
 
     Raises:
-        ValueError: an unknown dtype, a missing device, or a model that is unknown or cannot be loaded
-            (the message gives the nearest bundled names and what to do); as `end_token_ids`.
+        ValueError: an unknown dtype, a missing device, or a model that is unknown or cannot be
+            loaded. Also as `end_token_ids`.
     """
     import safetensors
     import transformers
@@ -135,8 +136,9 @@ def check_name(name_or_path: str) -> None:
 def sample_plainly(model: Any, tokenizer: Any) -> None:
     """Set ``model`` to generate samples of pi^T and nothing else, ending at its end tokens.
 
-    Every setting of the checkpoint that would bend the distribution or cut completions off goes, with a
-    notice that names it: top-k, top-p, min-p, penalties, suppressed or forced tokens, a time limit.
+    All settings of the checkpoint are dropped that would change the distribution or cut completions
+    off: top-k, top-p, min-p, penalties, suppressed or forced tokens, a time limit. A notice names
+    them.
 
     Raises:
         ValueError: as `end_token_ids`.
@@ -171,10 +173,11 @@ def plain_generation(tokenizer: Any, stop_ids: list[int]) -> transformers.Genera
 
 
 def end_token_ids(model: Any, tokenizer: Any) -> list[int]:
-    """Return the tokens that end a completion: the tokenizer's, and all that the checkpoint declares.
+    """Return the tokens that end a completion: the tokenizer's, and those of the checkpoint.
 
-    It does so in ``generation_config``, in ``config``, or in the config of its text model: one token, or
-    several, such as the ends of a text and of a turn. Ids that the model has no logit for are left out.
+    A checkpoint declares one or several, such as the ends of a text and of a turn. They are in
+    ``generation_config``, in ``config``, or in the config of its text model. Ids without a logit
+    are left out.
 
     Raises:
         ValueError: neither declares one, or ends are declared as texts.
@@ -182,9 +185,9 @@ def end_token_ids(model: Any, tokenizer: Any) -> list[int]:
     declared = model.generation_config
     if declared.stop_strings:
         raise ValueError(
-            f"'{model.name_or_path}' declares stop_strings={declared.stop_strings!r}, and completions "
-            "would run past them, as they end at tokens here: remove it from generation_config.json, and "
-            "give its tokens in eos_token_id, or a task with a stop text")
+            f"'{model.name_or_path}' declares stop_strings={declared.stop_strings!r}, but "
+            "completions end only at tokens here: remove it from generation_config.json, and give "
+            "its tokens in eos_token_id, or a task with a stop text")
     found = [tokenizer.eos_token_id]
     for config in (declared, model.config, model.config.get_text_config()):
         ids = getattr(config, "eos_token_id", None)
@@ -322,10 +325,10 @@ def _fetch_gguf(scratch: Path) -> Path:
 def convert_gguf(gguf: Path, folder: Path) -> None:
     """Write the model and tokenizer of a GGUF file to ``folder``, dequantized to float32.
 
-    transformers marks a model read from GGUF as quantized and then refuses to save it; its weights
-    are plain tensors by then, so they are copied into a model made from the config alone. It also
-    gives the tokenizer the start-of-turn token as end of sequence, whatever the file says: the
-    config's ids are the file's own.
+    transformers marks a model read from GGUF as quantized, and then refuses to save it. Its weights
+    are plain tensors by then, so they are copied into a model made from the config alone.
+    Its tokenizer gets the start-of-turn token as end of sequence, whatever the file has; the config
+    has the file's own ids.
     """
     import torch
     import transformers

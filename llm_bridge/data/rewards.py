@@ -124,9 +124,9 @@ def checked(function: Callable[..., Any], name: str) -> RewardFunction:
 def finite_or_unjudged(
     function: Callable[..., Any], name: str, *, is_async: bool = False
 ) -> Callable[..., Any]:
-    """Wrap ``function``, asynchronous or not, so that None alone says *not judged*; TRL reads NaN so.
+    """Wrap ``function``, asynchronous or not, so that only None means *not judged*; in TRL NaN does, too.
 
-    What the function raises is left as it is.
+    Exceptions of the function are not changed.
 
     Raises (when called):
         ValueError: a wrong number of rewards, or one that is neither None nor a finite number.

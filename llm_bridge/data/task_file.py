@@ -48,14 +48,14 @@ def items_of(path: Path) -> Iterator[tuple[str, str, float]]:
 
 
 def check_letters(text: str, where: str) -> None:
-    """Raise ValueError, saying where, for text that is none: JSON can hold half of a surrogate pair."""
+    """Raise ValueError for half of a surrogate pair, which JSON can hold; the error names ``where``."""
     if any("\ud800" <= letter <= "\udfff" for letter in text):
         raise ValueError(
-            f"{where} holds half of a surrogate pair, which is no letter: correct its \\u escape")
+            f"{where} has half of a surrogate pair: correct its \\u escape")
 
 
 def as_nats(value: Any) -> float | None:
-    """Return a finite number as a float, None for anything else (a truth value is no number)."""
+    """Return a finite number as a float, None for anything else, truth values included."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     try:

@@ -245,10 +245,10 @@ def _reasoning_gym(
 ) -> Task:
     """Make a task of a reasoning-gym data set, with four worked examples before each item.
 
-    The examples are items of no split. With options a question is the item's bare expression:
-    SmolLM2-135M then solves four sums in ten, but if asked "Q: 4 - 1 =" only one in ten, no more than a
-    constant answer would. The reward is 1 where the data set's own scorer gives full marks to the
-    completion's first line.
+    The examples are not items of any split. With options a question is the item's bare expression.
+    SmolLM2-135M then solves four sums in ten. Asked "Q: 4 - 1 =", it solves only one in ten, as
+    many as a constant answer. The reward is 1 where the data set's own scorer gives full marks to
+    the completion's first line.
     """
     import reasoning_gym
 

@@ -1,8 +1,8 @@
 """Trains a model in evaluation mode, so that the policy that is trained is the one that drew.
 
-In training mode a model may drop values or layers, add noise to a router, or normalize by its batch, in
-its submodules or by functions that no option reaches. Its samples are then not drawn from the policy
-whose ratios and entropies a step is made of.
+In training mode a model may drop values or layers, add noise to a router, or normalize by its
+batch. Submodules and functions that no option reaches may do so too. Ratios and entropies of a step
+would then be of another policy than the one that drew the samples.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
 """A causal language model's forward pass whose head gives statistics in place of logits.
 
-For the time of one call the ``forward`` of the model's output embedding is replaced: it hands its
-input and its weight to `head.column_stack`, and the model returns those columns where it would return
-logits. All happens inside the module's own call, so whatever surrounds it works as usual: gathered
-shards (FSDP2), data parallelism, tied weights, autocast, adapters elsewhere in the model. An adapter on
+For the time of one call we replace the ``forward`` of the model's output embedding. It hands its
+input and its weight to `head.column_stack`. The model returns those columns in the place of logits.
+All happens inside the module's own call, so whatever surrounds it works as usual: gathered shards
+(FSDP2), data parallelism, tied weights, autocast, adapters elsewhere in the model. An adapter on
 the head is r more features of its input, with r more columns of its weight.
 
 Some models scale or cap their logits. For the call these numbers are set to values that change nothing,
-and the head applies them itself (`per_token.LogitMap`). `tried` finds out by trying whether the model's
-logits are then those of its head: the head is made to return known numbers, and the model must return
-them bit by bit.
+and the head applies them itself (`per_token.LogitMap`). `tried` tests whether the model's logits
+are then those of its head. The head is made to return known numbers, and the model must return them
+bit by bit.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ def statistics(
         token_ids: integer [sequences, positions].
         mask: [sequences, positions]; where it is False nothing is computed, and all columns are 0.
         logit_map: what `tried` returned; by default logits are the head's product.
-        removed_fraction: share of the vocabulary that the clamped entropy leaves out; None: no clamped
-            entropy.
+        removed_fraction: share of the vocabulary that the clamped entropy leaves out. None: no
+            clamped entropy.
         temperature: what the logits are divided by.
         first: the head's input [sequences, 1, features] at a position before those of ``forward``,
             from a pass of its own (`hidden_states`); with None ``forward`` has all positions.

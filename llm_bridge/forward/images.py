@@ -1,8 +1,8 @@
 """The images of rows, as arguments that a model takes beside their tokens.
 
 TRL keeps the images of a batch in one tensor, cut by numbers that each family of models has its own of.
-Here each row has its own arguments, a dictionary in the list ``images`` of the batch's columns, so that
-rows can be cut, shuffled and joined like their tokens.
+Here each row has its own dictionary of arguments, in the list ``images`` of the batch's columns.
+Rows can then be cut, shuffled and joined like their tokens.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """A policy's forward pass over sampled rows: their logits, or their tokens' statistics without logits.
 
-Two things a plain pass does are saved where the model allows it, and each is tried before it is relied
-on: holding the logits (`fused_forward`), and reading a prompt again for each of its samples
-(`shared_prompts`).
+Where the model allows it, the pass does not hold the logits (`fused_forward`), and reads a prompt
+once for all its samples (`shared_prompts`). Both are tried before they are relied on.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ class Forward:
         Args:
             accelerator: accelerate's accelerator, whose autocast applies.
             model: the model of transformers inside data parallelism and adapters.
-            removed_fraction: share of the vocabulary that the clamped entropy leaves out; None: no
+            removed_fraction: share of the vocabulary that the clamped entropy leaves out. None: no
                 clamped entropy.
             temperature: T, where the policy is softmax(the model's logits / T).
         """

@@ -1,7 +1,7 @@
 """A call of a model that a trainer made, made again for statistics of its tokens.
 
-Whatever the trainer gave its model (images, positions, segments), the second call gives too, and so sees
-the same distributions. What the first call asked of its head is left out.
+The second call passes on all that the trainer gave its model (images, positions, segments), and so
+computes the same distributions. Requests of the first call to its head are left out.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 GRPO's rows repeat every prompt as often as it was sampled, and a plain forward pass reads each copy.
 Here the distinct prompts are read first; their keys and values, with their gradients, then stand as
-the past of every sample. What comes out differs from the plain pass by rounding. (TRL reads the copies;
+the past of every sample. The result differs from the plain pass by rounding. (TRL reads the copies;
 packing a group into one row under a mask of its own costs attention over all its samples.)
 """
 
@@ -101,10 +101,10 @@ def check_past(past: transformers.DynamicCache, length: int) -> None:
     found = [past.get_seq_length(layer) for layer in range(len(past.layers))]
     if found != [length] * len(found):
         raise NoPastError(
-            f"the model was to keep the keys and values of its prompts' {length} positions, and its "
-            f"layers kept those of {found}: completions would be read without their prompts. Turn "
-            "gradient_checkpointing off, or whatever else keeps the model from filling its cache "
-            "while it trains"
+            f"the model's layers keep the keys and values of {found} positions of its prompts, "
+            f"not of {length}, so completions would be read without their prompts. Turn "
+            "gradient_checkpointing off, or any other option that keeps the model from filling "
+            "its cache while it trains"
         )
 
 

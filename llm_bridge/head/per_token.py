@@ -1,9 +1,10 @@
 """A fused head: per-token statistics from hidden states and the LM head's weight.
 
 Logits are worked out for a few tokens at a time, turned into a handful of numbers and forgotten; the
-backward pass works them out again. Memory does not grow with tokens x vocabulary, and one pass gives
-log-probability, entropy, AEnt's clamped entropy with its exact threshold, and what the entropy
-forecast needs, all at one temperature, in float32 whatever the model's dtype (float64 for float64).
+backward pass works them out again. Memory does not grow with tokens x vocabulary. One pass gives
+log-probability, entropy, AEnt's clamped entropy with its exact threshold, and the statistics for
+the entropy forecast. All are at one temperature, in float32 whatever the model's dtype (float64 for
+float64).
 
 Departures from what others ship: entropy keeps its digits at collapse (`row_statistics`), gradients of
 the weight are summed over chunks in float32, and log-probabilities never come from rounded logits.
@@ -27,14 +28,15 @@ CHUNK_ELEMENTS = {"cpu": 2**22, "cuda": 2**27}
 """The number of logits of a chunk: 16 MiB on a CPU, 512 MiB on a GPU, where products of fewer rows would
 wait for the weight to be read."""
 PRODUCT_ELEMENTS = 2**24
-"""The number of elements of a weight's gradient that are computed at once, before they are added up:
-64 MiB, where the whole gradient of a vocabulary of 151,936 with 3,584 features takes 2 GiB."""
+"""The number of elements of a weight's gradient that are computed at once, before they are added
+up. They take 64 MiB. The whole gradient of a vocabulary of 151,936 with 3,584 features takes 2
+GiB."""
 LEAST_ROWS = 16
 """The least number of rows of a chunk, for vocabularies above 262,144: fewer would wait on a CPU too."""
 
 
 class LogitMap(NamedTuple):
-    """What a model does to its head's product x: logits are cap tanh(scale x / cap), or scale x.
+    """A model's map from its head's product x to logits: cap tanh(scale x / cap), or scale x.
 
     Granite and Cohere scale; Gemma 2 and later cap.
     """
@@ -73,7 +75,7 @@ def per_token_statistics(
         token_ids: integer [..., positions].
         temperature: above 0.
         removed_fraction: share of the vocabulary, by count, that the clamped entropy leaves out
-            (`policy.kept_actions` says which); at 0 it is the entropy.
+            (see `policy.kept_actions`). At 0 it is the entropy.
         bias: [vocabulary], the LM head's bias, if it has one.
 
     Returns:

@@ -1,10 +1,10 @@
 """Statistics of softmax rows and their gradient, which a fused head computes chunk by chunk.
 
-One row is the logits of one token. Both functions read a chunk [rows, vocabulary] that fits in memory
-and return a few numbers a row, or the chunk's gradient; `triton_rows` does the same on a GPU in fewer
-passes. On a CPU a chunk is processed in blocks, so that temporaries stay small. The entropy is
-`policy.entropy`: shifted by the maximum, log1p over all other tokens, so that it keeps its digits at
-collapse.
+One row is the logits of one token. Both functions read a chunk [rows, vocabulary] that fits in
+memory. They return a few numbers per row, or the chunk's gradient. `triton_rows` does the same on a
+GPU in fewer passes. On a CPU a chunk is processed in blocks, so that temporaries stay small. The
+entropy is `policy.entropy`: shifted by the maximum, log1p over all other tokens, so that it keeps
+its digits at collapse.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ def row_statistics(
     Args:
         logits: [rows, vocabulary], float32 or float64; -inf allowed.
         token_ids: integer [rows], the tokens taken.
-        removed_fraction: share of the vocabulary that the clamped entropy leaves out; None: no clamped
-            entropy.
+        removed_fraction: share of the vocabulary that the clamped entropy leaves out. None: no
+            clamped entropy.
 
     Returns:
         [columns, rows] in the order of ``COLUMNS`` and, with a fraction, ``CLAMPED_COLUMNS``; and the

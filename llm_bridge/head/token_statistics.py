@@ -72,7 +72,7 @@ def from_logits(
         logits: [..., positions, vocabulary], row t giving the distribution of token t.
         token_ids: integer [..., positions].
         removed_fraction: share of the vocabulary, by count, that the clamped entropy leaves out
-            (`policy.kept_actions` says which); None: no clamped entropy.
+            (see `policy.kept_actions`). None: no clamped entropy.
 
     Raises:
         ValueError: NaN or +inf logits, or a fraction that `policy.kept_actions` refuses.

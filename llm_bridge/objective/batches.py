@@ -58,8 +58,8 @@ def token_batch(
 
     Args:
         rows: TRL's batch dictionary with the trainer's columns.
-        log_prob: [sequences, positions], log-probabilities of the policy being trained; they are the old
-            ones too where ``rows`` has none (the step is the first on these rows).
+        log_prob: [sequences, positions], log-probabilities of the policy being trained. At the
+            first step on these rows, where ``rows`` has no old ones, they are the old ones too.
         entropy: [sequences, positions].
         clamped_entropy: [sequences, positions], where the rule moves it.
         step: number of the optimizer step.
@@ -74,7 +74,7 @@ def token_batch(
         return repeated(name).to(log_prob.dtype) if name in rows else None
 
     def of_sampling(name: str, policy: torch.Tensor) -> torch.Tensor | None:
-        """What the sampler gave, where a rule reads it; NaN stands for what the policy gives."""
+        """The sampler's column, where a rule reads it; NaN stands for the policy's own value."""
         if name not in rows:
             return None
         return torch.where(rows[name].isnan(), policy, rows[name].to(policy.dtype))

@@ -74,8 +74,8 @@ def weighted_loss(
     Args:
         found: the result of `objective`.
         batch: the batch of that objective, which holds the weights.
-        correction: [sequences, positions], a further constant factor on every token (how a
-            sampler that is not quite the policy is corrected for); None is 1.
+        correction: [sequences, positions], a further constant factor on every token, which corrects
+            for a sampler that differs from the policy. None is 1.
     """
     weight = batch.weight if correction is None else batch.weight * correction.detach()
     return -torch.where(batch.mask, weight * found.by_token, 0.0).sum()

@@ -55,8 +55,8 @@ def loss_of(
 
 
 def router_share(trainer: Any) -> float:
-    """What the load-balancing loss of a micro-batch is multiplied by: as in TRL it is a mean over the
-    tokens of a micro-batch, averaged over the micro-batches of a step."""
+    """Factor of a micro-batch's load-balancing loss. As in TRL that loss is a mean over the tokens
+    of a micro-batch, averaged over the micro-batches of a step."""
     return trainer.router_aux_loss_coef / trainer.current_gradient_accumulation_steps
 
 

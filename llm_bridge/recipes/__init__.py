@@ -198,8 +198,8 @@ def _recipe(name: str, filled: dict[str, Any], path: Path) -> tuple[Recipe, Trai
         pieces, rest = divmod(rows, rows_at_once * started.world)
         if rest:
             raise ValueError(
-                f"{where}: {rows} completions a step are no multiple of {started.world} processes x "
-                f"rows_at_once {rows_at_once}: choose another launcher"
+                f"{where}: {rows} completions per step are not a multiple of {started.world} "
+                f"processes x rows_at_once {rows_at_once}: choose another launcher"
             )
         config = dataclasses.replace(config, micro_batches=pieces)
     recipe = Recipe(

@@ -21,8 +21,8 @@ class Launcher:
     rows_at_once: int | None = None
     """The number of completions in a forward pass of a process; None: all of its share."""
     sampler: Literal["trl", "colocate", "server"] = "trl"
-    """What samples. trl: TRL's own generation. colocate: vLLM in the training processes, on the same
-    GPUs. server: vLLM on a machine of its own."""
+    """The sampler. "trl" is TRL's own generation, "colocate" vLLM in the training processes on the
+    same GPUs, "server" vLLM on a machine of its own."""
     tensor_parallel: int = 1
     """The number of GPUs that share one copy of the model in vLLM."""
     data_parallel: int = 1

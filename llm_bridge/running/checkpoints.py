@@ -35,8 +35,8 @@ def seal(folder: Path) -> None:
 def whole_or_not_at_all(folder: Path) -> Iterator[None]:
     """Remove a new checkpoint whose writing fails, for instance on a full disk, to free its space.
 
-    One of several ranks may still be writing: it then ends with an error of its own, so that the ranks
-    agree on the failure first, where they can.
+    Another rank may still be writing, and then ends with an error of its own. So the ranks agree on
+    the failure first, where they can.
     """
     is_new = not folder.exists()
     try:
@@ -84,9 +84,9 @@ def check_resumable(folder: Path) -> None:
     """
     if ranks.on_main(lambda: has_weights_alone(folder)):
         raise ValueError(
-            f"{folder} holds weights alone (save_only_model=True), and a run resumed from it would have "
-            "a new optimizer and other random numbers: start a new run with it as model, and leave "
-            "save_only_model at False in a run that is to be resumed")
+            f"{folder} has no optimizer and random numbers to resume from, only weights "
+            "(save_only_model=True): start a new run with it as model, and leave save_only_model "
+            "at False in a run that is to be resumed")
 
 
 def is_whole(folder: Path) -> bool:

@@ -1,6 +1,7 @@
-"""Faults that end a run: too little memory, a lost GPU, a gradient that is not finite, a tracker
-that is not set up, a sampling server that is gone, and a policy that differs between training and
-scoring.
+"""Faults that end a run, each with an error that has the remedy.
+
+These are too little memory, a lost GPU, a gradient that is not finite, and a tracker without setup.
+So are a lost sampling server, and a policy that differs between training and scoring.
 """
 
 from __future__ import annotations
@@ -28,25 +29,25 @@ EXPERTS_OF_A_TOKEN = ("num_experts_per_tok", "top_k_experts", "moe_k")
 SAMPLING_CLIENT = "trl.generation.vllm_client"
 """The module that calls a sampling server."""
 TELLING = 0.05
-"""Nats. Where more is allowed, rounding is measured instead: normal differences of this root mean square
-take one ratio of 10,000 out of the clip range of 0.2 (4 deviations), so that more could hide a policy
-that is another."""
+"""Nats, root mean square. Normal differences of this size take one ratio of 10,000 out of the clip
+range of 0.2 (4 deviations). Larger ones could hide another policy, so rounding is then measured
+instead."""
 MARGIN = 4.0
 """How many times the rounding that was measured on a few rows that of all rows may be."""
 LEAST_ROUNDINGS = 8.0
-"""What is allowed where 0 was measured, since two layouts may round alike on a CPU: sqrt(2 L) of a model
-of 32 layers, with logits that spread by one nat."""
+"""Roundings allowed where 0 was measured, since two layouts may round alike on a CPU. It is sqrt(2
+L) of a model of 32 layers, with logits that spread by one nat."""
 ROUTING = 3.0
-"""In a mixture of experts rounding sends tokens to other experts, in proportion to the roundoff u and to
-the number of layers L, so that log-probs differ by a root mean square of c sqrt(u L). On random mixtures
-(Qwen3-MoE, Mixtral, gpt-oss; 4 to 24 layers, 8 to 64 experts; bfloat16, float16; a pass with a cache
-against one without) c was .3 to 1.9 where logits spread by 3 nats: 2.8 where they spread by 4.5, as
-`FORWARD_ROUNDINGS` takes them to."""
+"""In a mixture of experts rounding sends tokens to other experts, in proportion to the roundoff u
+and to the number of layers L. So log-probs differ by a root mean square of c sqrt(u L). On random
+mixtures c was .3 to 1.9 where logits spread by 3 nats, which is 2.8 at a spread of 4.5 nats as for
+`FORWARD_ROUNDINGS`. They were Qwen3-MoE, Mixtral and gpt-oss with 4 to 24 layers and 8 to 64
+experts, in bfloat16 and float16, a pass with a cache against one without."""
 FLIP = 1.5
 """Nats: by how much a token that goes to another expert changes its log-prob. There it was .2 to 1.0,
 root mean square of these tokens: up to 1.5 where logits spread by 4.5 nats."""
 SMALLEST_LOSS_SCALE = 1.0
-"""From here on a float16 gradient that is not finite is no overflow of the scale."""
+"""Below this scale, a float16 gradient that is not finite does not come from an overflow of the scale."""
 
 GPU_LOST = (
     "unknown error", "unspecified launch failure", "no CUDA-capable device", "busy or unavailable",
@@ -305,11 +306,11 @@ def check_ratio(batch: TokenBatch, largest: float, *, step: int) -> None:
     found = float(difference.square().mean().sqrt())
     if found > largest:
         raise ValueError(
-            f"step {step + 1} starts from the policy that scored its tokens, so every ratio pi / pi_old "
-            f"must be 1, but their log-probabilities differ by {found:.3g} nats (root mean square of "
-            f"{len(difference)} tokens; the largest by {float(difference.abs().max()):.3g}), where "
-            f"rounding explains {largest:.2g}: the model computes something else in training than in "
-            "scoring, and the gradient would be wrong. Set gradient_checkpointing=False, or score and "
-            "train at one precision; where it is rounding after all, give EntropyTrainer a larger "
-            "rounding"
+            f"step {step + 1} starts from the policy that scored its tokens, so every ratio pi / "
+            f"pi_old must be 1. But their log-probabilities differ by {found:.3g} nats (root mean "
+            f"square of {len(difference)} tokens), at most by "
+            f"{float(difference.abs().max()):.3g}, where rounding explains {largest:.2g}. The "
+            "model computes something else in training than in scoring, and the gradient would be "
+            "wrong. Set gradient_checkpointing=False, or score and train at one precision. If it "
+            "is rounding after all, give EntropyTrainer a larger rounding"
         )

@@ -1,4 +1,4 @@
-"""What a process that a launcher started does before torch is imported: leave talking to the first."""
+"""Silences all processes of a launcher but the first, before torch is imported."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Several processes (ranks) as one run: which one writes files, how they agree, how they end.
 
 ``accelerate launch`` or ``torchrun`` start the same command several times. Only the main rank writes
-files (`on_main`). What each rank must do by itself, and may fail at, is done in `agreed`; what any of
-them may do is `dealt_out`. In one process all of this is plain function calls.
+files (`on_main`). Work that each rank must do by itself, and may fail at, is done in `agreed`. Work
+that any rank may do is `dealt_out`. In one process all of this is plain function calls.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def join(*, cpu: bool, timeout: timedelta = SETUP_TIMEOUT) -> None:
 
 def _watch_launcher() -> None:
     """Have this rank end with its launcher; ranks without one would train on, seen by nobody."""
-    said = (f"error: the launcher of this run (process {os.getppid()}) was killed: run the same command "
-            "again to resume")
+    said = (f"error: the launcher of this run, process {os.getppid()}, was killed: run the same "
+            "command again to resume")
     end_with_parent(last_words=said if os.environ.get("RANK") == "0" else "")
 
 
@@ -160,8 +160,8 @@ def report_once() -> Iterator[None]:
         elif _is_lost_connection(error):
             reason = str(error).strip().splitlines()[0]
             raise OSError(
-                f"lost the connection to another process of this run ({reason}): if that one ended "
-                "without a message it was killed, or out of memory; run the same command again to "
+                f"lost the connection to another process of this run ({reason}). If it ended "
+                "without a message, it was killed or out of memory: run the same command again to "
                 "resume"
             ) from error
         raise

@@ -1,4 +1,4 @@
-"""The folder of a training run: what is written into it, and what is read from it.
+"""Writes and reads the folder of a training run.
 
     run.json          options, digests of the user's own code (`user_code.digests`: the files of rules and
                       rewards given by import path), number of processes, constant-answer line, status,
@@ -44,7 +44,7 @@ PROVENANCE = {"commit": (str, type(None)), "versions": {}, "device": str, "seed"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunRecord:
-    """What the folder of a run says."""
+    """The contents of a run's folder."""
 
     name: str
     folder: Path
@@ -102,22 +102,23 @@ class RunFolder:
         self, options: Mapping[str, Any], *, defaults: Mapping[str, Any], code: Mapping[str, str],
         world_size: int, device: str, steady_rate: bool = False,
     ) -> dict[str, Any]:
-        """What run.json says of this run; written now if the folder is new, or has no step logged.
+        """The content of this run's run.json; written now if the folder is new, or has no step logged.
 
-        Options that may change at a continuation (`FREE`, and a larger number of steps where the learning
-        rate does not depend on it) are written when the run finishes.
+        Options that may change at a continuation are written when the run finishes. They are
+        `FREE`, and a larger number of steps where the learning rate does not depend on it.
 
         Args:
             options: of the run, those that change its numbers.
-            defaults: of all options: what a run did that was begun before there was such an option.
+            defaults: of all options, the values of a run that began before an option existed.
             code: digests of the user's own files.
             world_size: number of processes.
             device: on which the run goes on; "cpu", or the name of a GPU.
             steady_rate: whether the learning rate is the same whatever the number of steps.
 
         Raises:
-            ValueError: the folder holds a run with other options, with a rule or reward whose file has
-                changed since, by other processes, or begun on a GPU that is no longer there.
+            ValueError: the folder has a run with other options, by another number of processes, or
+                begun on a GPU that is no longer there. Or the file of a rule or reward has changed
+                since.
         """
         if self._description.exists():
             found: dict[str, Any] = results.read_json(
@@ -132,8 +133,8 @@ class RunFolder:
                 return {**found, "options": dict(options)}
         elif self.checkpoints.exists():
             raise ValueError(
-                f"{self.path} holds checkpoints of something else, which a run would replace: choose "
-                "another output folder"
+                f"{self.path} has checkpoints but no run.json, and a run would replace them: "
+                "choose another output folder"
             )
         found = {"status": "running", "options": dict(options), "code": dict(code),
                  "world_size": world_size}
@@ -205,7 +206,8 @@ def read(folder: Path) -> RunRecord:
     """
     if not (folder / "run.json").exists():
         raise ValueError(
-            f"{folder} is no training run (it has no run.json): name a folder that train wrote"
+            f"{folder} is not a training run, since it has no run.json: name a folder that train "
+            "wrote"
         )
     found = results.read_json(folder / "run.json", DESCRIPTION)
 
@@ -233,7 +235,7 @@ def _check_evaluation(path: Path, found: Mapping[str, Any]) -> None:
                 raise ValueError(f"'{name}' has no whole number after the @")
             check_form(found, {name: float, "intervals": {name: [float]}})
             if len(found["intervals"][name]) != 2:
-                raise ValueError(f"the interval of '{name}' has no two ends")
+                raise ValueError(f"the interval of '{name}' does not have two ends")
         except ValueError as error:
             raise ValueError(f"{path} is damaged ({error}): delete it and evaluate again") from None
 

@@ -51,7 +51,7 @@ class SampleStore:
         identity: JSON-like data, all that the samples depend on.
 
     Raises:
-        ValueError: a file of other samples, one that is no file of samples, or a damaged one.
+        ValueError: a file of other samples, a file of something else, or a damaged file.
     """
 
     def __init__(self, path: Path | None, identity: dict[str, Any]):
@@ -122,7 +122,7 @@ class SampleStore:
 
 
 def _line(text: str) -> Line | None:
-    """Read a line; return None for what is no sample."""
+    """Read a line; return None if it is not a sample."""
     try:
         found = parsed(text)
         check_form(found, LINE)

@@ -46,7 +46,7 @@ class StepLog:
         """Return all whole lines, in order.
 
         Raises:
-            ValueError: a file that cannot be read, or a whole line that is no step's record.
+            ValueError: a file that cannot be read, or a whole line that is not a step's record.
         """
         if not self.path.exists():
             return []

@@ -1,8 +1,8 @@
 """Ends a call of the user's code that takes too long, such as a reward function that waits for a server.
 
-The call runs where it always does, in the main thread: what it does with signals (math-verify has time
-limits of its own) goes on working. A second thread counts the seconds and wakes it by a signal; a call
-that does not come back to Python even then, stuck in compiled code, ends with the process.
+The call runs in the main thread as always, so that its own use of signals goes on working
+(math-verify has time limits of its own). A second thread counts the seconds and wakes the call by a
+signal. If a call stuck in compiled code does not come back to Python even then, the process ends.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from collections.abc import Iterator
 from typing import Any
 
 REWARDS = 600.0
-"""Seconds that reward functions may take for a generation unless more is asked for: less than ranks wait
-for each other (TRL's ``ddp_timeout``, 1,800), whose end of the run would not say what hung."""
+"""Default limit for reward functions on a generation, in seconds. It is shorter than the time that
+ranks wait for each other (TRL's ``ddp_timeout``, 1,800), after which the error would not name what
+hung."""
 GRACE = 10.0
 """Seconds that a call has for coming back to Python once its time is up."""
 SIGNAL = signal.SIGVTALRM
@@ -40,7 +41,7 @@ def time_limit(seconds: float, message: str) -> Iterator[None]:
 
     Args:
         seconds: of wall-clock time.
-        message: what the error says.
+        message: text of the error.
 
     Raises:
         TimeoutError: the time was up.

@@ -22,11 +22,11 @@ class Drawing:
     temperature: float = 1.0
     """T of pi^T = softmax(logits / T), finite and above 0."""
     top_p: float = 1.0
-    """Draw from the smallest set of tokens that holds this much of pi^T; 1: from all. With this or
-    ``top_k`` the sampler is "generate" or "vllm", and log-probabilities stay those of pi and of all of
-    pi^T."""
+    """Draw from the smallest set of tokens that holds this much of pi^T. 1: from all. With this or
+    ``top_k`` the sampler is "generate" or "vllm". Log-probabilities stay those of pi and of the
+    whole pi^T."""
     top_k: int = 0
-    """Draw from the so many most probable tokens; 0: from all, 1: the most probable."""
+    """Draw from this many of the most probable tokens. 0: from all. 1: the most probable."""
     max_new_tokens: int = 64
     """Largest number of tokens of a completion."""
     stop: str | None = None
@@ -34,8 +34,8 @@ class Drawing:
     seed: int = 0
     """Equal arguments and seed give equal samples."""
     batch_size: int = 32
-    """Number of sequences generated at once; samplers that do their own batching see all at once, and
-    their completions are scored in batches of this size."""
+    """Number of sequences generated at once. Samplers that make their own batches get all at once,
+    and their completions are scored in batches of this size."""
     sampler: str = "auto"
     """A name of `llm_bridge.sampling.samplers`, or "auto"."""
 
@@ -53,7 +53,7 @@ class Drawing:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
         if self.is_cut and self.sampler not in ("auto", "generate", "vllm"):
             raise ValueError(
-                f"sampler '{self.sampler}' knows no top-p or top-k: use 'generate' or 'vllm'")
+                f"sampler '{self.sampler}' does not have top-p or top-k: use 'generate' or 'vllm'")
 
     @property
     def is_cut(self) -> bool:
@@ -85,12 +85,12 @@ class DrawingOptions:
     dtype: str = "float32"
     """Number format of the weights: float32, bfloat16 or float16."""
     device: Device = "auto"
-    """Where the model runs. auto: a GPU where there is one; cuda: a GPU, or an error."""
+    """Device of the model. auto: a GPU where there is one. cuda: a GPU, or an error."""
     batch_size: int = 32
     """Sequences generated at once."""
     sampler: Literal["auto", "generate", "static", "trl", "vllm"] = "auto"
-    """How to sample; auto: static on a GPU, else generate; with top-p or top-k, generate. trl and
-    static know neither."""
+    """The sampler. auto: static on a GPU, else generate. With top-p or top-k auto is generate,
+    since trl and static have neither."""
 
     def drawing(self, **also: Any) -> Drawing:
         """Return how to draw, of those options that are given. Raises ValueError as `Drawing`."""
@@ -124,7 +124,7 @@ class SampleConfig(DrawingOptions):
     task: str = "split"
     """Task name, reasoning-gym:NAME, or a JSONL file of prompts and answers."""
     num_prompts: int = 8
-    """How many prompts of the task."""
+    """Number of prompts of the task."""
     num_samples: int = 4
     """Completions drawn for each prompt."""
     temperature: float = 1.0
@@ -149,12 +149,12 @@ class EvaluateConfig(DrawingOptions):
     """Task name, reasoning-gym:NAME, a JSONL file of prompts and answers, or a benchmark: aime24,
     aime25, amc23, math500, gsm8k, minerva, olympiad."""
     protocol: str | None = None
-    """A paper's way to evaluate a benchmark: entropy-mechanism, aepo, aepo-pass-at-k or aent; it sets
+    """A paper's protocol for a benchmark: entropy-mechanism, aepo, aepo-pass-at-k or aent. It sets
     prompt, temperature, top-p, top-k, samples and length, where they are not given here."""
     benchmark_folder: Path | None = None
     """Folder with NAME.jsonl or NAME.parquet of benchmarks; else $LLM_BRIDGE_BENCHMARKS, else the hub."""
     num_prompts: int | None = None
-    """How many prompts; by default 256 of a named task, every line of a file or benchmark."""
+    """Number of prompts; by default 256 of a named task, every line of a file or benchmark."""
     num_samples: int | None = None
     """Completions drawn for each prompt: the n of avg@n, the largest k of pass@k; 8 by default."""
     temperature: float | None = None
@@ -162,21 +162,21 @@ class EvaluateConfig(DrawingOptions):
     top_p: float | None = None
     """Draw from the smallest set of tokens with this much probability; 1, all of them, by default."""
     top_k: int | None = None
-    """Draw from the so many most probable tokens, 1: greedy; 0, all of them, by default."""
+    """Draw from this many of the most probable tokens. 1: greedy. 0, the default: all of them."""
     k: tuple[int, ...] | None = None
     """The k of pass@k; by default the powers of two up to num-samples."""
     output: Path | None = None
-    """JSON file to write, the completions beside it as .samples.jsonl, from which a killed command goes
-    on; a summary is printed in any case."""
+    """JSON file to write. Completions go beside it as .samples.jsonl, from which a killed command
+    resumes. A summary is printed in any case."""
     json: Path | None = None
-    """Write the same, or the plan of a dry run, to this file, without completions; "-" prints it."""
+    """Write the result without completions, or the plan of a dry run, to this file; "-" prints it."""
     dry_run: bool = False
     """Print the plan (completions, chunks, memory, time) and stop: nothing is downloaded, loaded or
-    written. WORLD_SIZE=8 in front of the command plans for eight processes."""
+    written. WORLD_SIZE=8 before the command plans for eight processes."""
     tokens_per_second: float | None = None
-    """With --dry-run: tokens that a process draws in a second, from which the time follows."""
+    """With --dry-run: tokens that a process draws in a second, to estimate the time."""
     probe: bool = False
-    """With --dry-run: load the model, and measure that on a batch."""
+    """With --dry-run: load the model, and measure tokens per second on a batch."""
 
     def check(self) -> None:
         """Check names and numbers before torch is imported. Raises ValueError for one that is wrong."""

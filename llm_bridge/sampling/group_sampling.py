@@ -1,7 +1,8 @@
 """Samples whole groups: each prompt is read once for all its samples, and finished rows are dropped.
 
-It draws what Hugging Face generate draws, in less time: generate reads a prompt again for every sample,
-keeps a row until the last one of the batch has ended, and prepares each token's inputs anew.
+It draws from the same distribution as Hugging Face generate, in less time. That function reads a
+prompt again for every sample, keeps a row until the last of the batch has ended, and prepares each
+token's inputs anew.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""How much memory drawing and scoring take at their peak, from a model's configuration alone.
+"""Computes the peak memory of drawing and scoring from a model's configuration alone.
 
-The same calls are made as with data, on tensors that have a shape, a number format and a device, and no
-data (torch's fake tensors, over its meta device). What is alive at once is added up.
+The same calls are made as with data, on torch's fake tensors over its meta device. These have a
+shape, a number format and a device, but no data. The sizes of all tensors alive at once are added
+up.
 """
 
 from __future__ import annotations

@@ -35,9 +35,9 @@ class SampledCompletions:
         prompt_mask: [sequences, prompt positions], False on padding.
         token_ids: [sequences, positions] integers, padded on the right.
         mask: [sequences, positions], True up to and with the token that ended the completion.
-        log_prob: [sequences, positions], nats, under pi (T = 1); 0 outside the mask.
+        log_prob: [sequences, positions], nats, under pi at T = 1; 0 outside the mask.
         sampling_log_prob: the same under pi^T, from which the tokens were drawn.
-        entropy: [sequences, positions], nats, of pi (T = 1) over the whole vocabulary; 0 outside
+        entropy: [sequences, positions], nats, of pi at T = 1 over the whole vocabulary; 0 outside
             the mask.
         temperature: T.
     """
@@ -75,14 +75,15 @@ def sample(
     Args:
         prompts: texts, tokenized as the tokenizer does by itself, special tokens included.
         progress: whether to show a progress bar.
-        shared: keeps an engine or a graph between calls with one model and options; its "length":
-            positions of the longest prompt of all and its completion; its "capacity": rows of the largest
-            batch of all.
+        shared: keeps an engine or a graph between calls with one model and options. Its "length" is
+            the positions of the longest prompt and its completion, its "capacity" the rows of the
+            largest batch.
         options: of `Drawing`: ``num_samples``, ``temperature`` and so on.
 
     Raises:
-        ValueError: as `Drawing` and `models.end_token_ids`; no prompts, or one without room; prompts of
-            unequal lengths for a model that counts positions from padding on; an unusable sampler.
+        ValueError: no prompts, a prompt without room, or an unusable sampler. Prompts of unequal
+            lengths for a model that counts positions from padding on. Also as `Drawing` and
+            `models.end_token_ids`.
         OSError: memory runs out, or the GPU is lost.
     """
     how = Drawing(**options)

@@ -104,8 +104,8 @@ def target_offsets(examples: Sequence[dict[str, Any]], rule: UpdateRule) -> torc
     if not takes_offsets(rule):
         if any(offset is not None for offset in given):
             raise ValueError(
-                f"the data set has a column {OFFSET}, and '{rule.name}' holds no target: give it target "
-                "or prompt_gain, or take the column away")
+                f"the data set has a column {OFFSET}, but '{rule.name}' does not hold a target: "
+                "give it target or prompt_gain, or take the column away")
         return None
     for offset, example in zip(given, examples, strict=True):
         if offset is not None and as_nats(offset) is None:

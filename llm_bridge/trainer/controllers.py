@@ -44,7 +44,7 @@ def observe(
 
 
 def report(controller: Any | None) -> dict[str, float]:
-    """What a controller says of its last observation beside the setting, as numbers for a log."""
+    """A controller's report on its last observation beside the setting, as numbers for a log."""
     if controller is None:
         return {}
     found = controller.report()

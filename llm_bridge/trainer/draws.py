@@ -94,8 +94,8 @@ def handing_over() -> Iterator[None]:
         if "weight_loader" not in str(error):
             raise
         raise ValueError(
-            "vLLM cannot take the trained weights: its engine for CPUs packs linear layers and drops "
-            "what they were loaded with. Train without use_vllm, or on a GPU"
+            "vLLM cannot load the trained weights, since its engine for CPUs packs linear layers "
+            "and drops their loaders. Train without use_vllm, or on a GPU"
         ) from error
 
 

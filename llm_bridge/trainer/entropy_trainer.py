@@ -2,33 +2,36 @@
 
 TRL samples, scores rewards, distributes, checkpoints and logs; the loss is ours. Departures:
 
-- a rule's ``prepare`` sees all rows of all ranks once a generation, and its columns travel with the
-  rows, so that no statistic is ever that of a micro-batch. A rule that needs the log-probabilities of
-  the policy being trained (`Needs.every_step`) is prepared again before each later step on the
-  same generation, after a pass without gradient over all its rows: groups and shares stay whole;
-- controllers observe the policy that sampled, once a generation;
+- a rule's ``prepare`` is given all rows of all ranks once per generation. Its columns travel with
+  the rows, so that no statistic is ever that of a micro-batch. A rule may need the
+  log-probabilities of the policy being trained (`Needs.every_step`). It is then prepared again
+  before each later step on the generation, after a pass without gradient over all rows, so that
+  groups and shares stay whole;
+- controllers observe the policy that sampled, once per generation;
 - ``weight`` alone normalizes: neither gradient accumulation nor data parallelism rescales a step;
 - a rule with a controller gets a second batch, sampled at the controller's temperature, whose rows
-  are added to the step (AEPO, Eq. 1). They are scored as all others, without any correction for the
-  temperature: that correction would undo what they are for;
+  are added to the step (AEPO, Eq. 1). They are scored as all others. A correction for the
+  temperature would undo their purpose;
 - a rule with a reference policy gets the starting model, as a frozen copy or, where TRL puts an
   adapter on it (``peft_config``), as the model without the adapter;
-- a generation in which no completion can be used (no reward function could judge any, or all are
-  cut off and masked) is a step with gradient zero: no second batch is drawn, no controller observes,
-  the optimizer's own momentum and weight decay go on, and the log has ``usable_fraction`` 0;
-- options of TRL that would change the objective are refused (`trl_options` has all of them), unless
-  they say what the rule says, as `from_trl` makes it of them;
-- samples that are cut or penalized (top_p ...) are trained on as in TRL, by the whole softmax, and told;
-- the policy is softmax(logits / T) where ``temperature`` is T: sampling, scores, entropies and forecasts
-  are its; a second batch is drawn at the controller's temperature times T;
-- the model trains in evaluation mode, without dropout or a router's noise: what is trained is the policy
-  that drew, which is checked on the first rows of a run (`same_policy`);
+- a generation without a usable completion is a step with gradient zero, and the log has
+  ``usable_fraction`` 0. No reward function could judge any, or all are cut off and masked. No
+  second batch is drawn and no controller observes, but the optimizer's momentum and weight decay go
+  on;
+- options of TRL that would change the objective are refused (listed in `trl_options`), unless they
+  describe the same rule, as with `from_trl`;
+- samples that are cut or penalized (top_p ...) are trained on as in TRL, by the whole softmax, with
+  a warning;
+- the policy is softmax(logits / T) where ``temperature`` is T: sampling, scores, entropies and
+  forecasts are of that policy. A second batch is drawn at the controller's temperature times T;
+- the model trains in evaluation mode, without dropout or a router's noise. So the trained policy is
+  the one that drew, which is checked on the first rows of a run (`same_policy`);
 - plain samples are drawn by `group_sampling`, which reads a prompt once for its group; everything
   else (vLLM, continuous batching, sharded weights, a target's nucleus) is sampled by TRL;
-- before the first step on a generation the policy is the one that scored it: a ratio other than 1
-  beyond rounding means that the two passes computed different things, and ends the run;
-- logits are never held, and a prompt is read once for all its samples (`forward`), unless the model does
-  not allow it, which is told once.
+- before the first step on a generation the policy is the one that scored it. A ratio that differs
+  from 1 beyond rounding shows that the two passes differ, and ends the run;
+- logits are never held, and a prompt is read once for all its samples (`forward`), unless the model
+  does not allow it, with one warning.
 """
 
 from __future__ import annotations
@@ -92,18 +95,19 @@ class EntropyTrainer(Hooks, GRPOTrainer):
     Args (beside GRPOTrainer's):
         rule: the update rule.
         tempered_fraction: share of the prompts that the second batch of a rule with a controller
-            answers again, in (0, 1]; 1 is the paper's form, 1/4 the authors' code. Forward passes grow
-            by this share beyond ``per_device_train_batch_size``.
-        resampling_rounds: DAPO's dynamic sampling: up to so many times a step, as many prompts again
-            are drawn from the training data, and those whose rewards differ within their group
-            replace those of equal rewards; with 0 none is replaced. Controllers, records and the second
-            batch then see the rows trained on, TRL's own log those of the first draw; it has the
-            number of ``resampled_prompts``.
+            answers again, in (0, 1]. The paper has 1, the authors' code 1/4. Forward passes grow by
+            this share beyond ``per_device_train_batch_size``.
+        resampling_rounds: the largest number of rounds of DAPO's dynamic sampling in each step, 0
+        for none. A round draws as many prompts again from the training data. Those whose rewards
+        differ within their group replace prompts of equal rewards. Controllers, records and the
+        second batch then get the rows trained on. TRL's own log is of the first draw, and has the
+        number of ``resampled_prompts``.
         reward_timeout: seconds that the reward functions may take for a rank's completions of one
-            generation; 0: any time. One that hangs would hold a run for ever, and ranks until their own
-            time-out, which names nobody. A run outside the main thread cannot be interrupted: give 0.
-        rounding: by how much log-probs of two passes of one policy may differ, nats, root mean square;
-            None: `faults.rounding`.
+        generation. 0: no limit. A function that hangs would hold a run for ever, or ranks until
+        their own time-out, which does not name it. A run outside the main thread cannot be
+        interrupted: give 0.
+        rounding: largest difference of log-probs in two passes of one policy, nats, root mean
+        square. None: `faults.rounding`.
         stop: completions also end after the first token whose text contains this (`Task.stop`).
         on_step: called on the main process with each optimizer step's record.
 
@@ -114,9 +118,9 @@ class EntropyTrainer(Hooks, GRPOTrainer):
             under a rule that reads it (``covariance="network"``); else None.
 
     Raises:
-        ValueError: an option of TRL that would change the objective, what is no rule, one that samples
-            do not allow, or a batch shape that it cannot be computed on; in training, a reward that is
-            neither None nor a finite number.
+        ValueError: an option of TRL that would change the objective, or a batch shape that the rule
+            cannot use. An object that is not a rule, or a rule that samples do not allow. In
+            training: a reward that is neither None nor a finite number.
 
     Warns:
         InertRuleWarning: options under which the rule would do nothing.

@@ -44,9 +44,10 @@ class InertRuleWarning(UserWarning):
 def grpo_config(output_dir: str | Path, **options: Any) -> GRPOConfig:
     """Make TRL's options with the defaults that an EntropyTrainer needs; ``options`` replace any.
 
-    The defaults are no dropout, no half-precision autocast, no gradient checkpointing, a constant
-    learning rate, every step logged, and prompts in the order given, of which a notice is logged where
-    ``options`` do not say ``shuffle_dataset``: TRL shuffles, and entropy follows sorted prompts.
+    By default dropout, half-precision autocast and gradient checkpointing are off, the learning
+    rate is constant, and every step is logged. Prompts come in the order given, where TRL shuffles.
+    Entropy follows sorted prompts, so a notice is logged unless ``options`` have
+    ``shuffle_dataset``.
     """
     defaults: dict[str, Any] = {
         "disable_dropout": True,
@@ -119,13 +120,13 @@ def _check_steps_are_whole(args: Any) -> None:
         name = text.partition("=")[0].strip()
         if name and own and (optimizer != "sgd" or name not in OF_SGD):
             raise ValueError(
-                f"optim_args {name!r} with optim={optimizer!r}: transformers would leave it out in "
-                f"silence; sgd takes {', '.join(OF_SGD)}, and AdamW has options of its own (adam_beta1 "
-                "...)")
+                f"optim_args {name!r} with optim={optimizer!r}, which transformers would ignore "
+                f"in silence: sgd takes {', '.join(OF_SGD)}, and AdamW has options of its own, "
+                "such as adam_beta1")
     if args.optim_target_modules is not None and not optimizer.startswith(("galore", "apollo")):
         raise ValueError(
-            f"optim_target_modules with optim={optimizer!r}: transformers would leave it out in silence, "
-            "as it belongs to GaLore and APOLLO: leave it out")
+            f"optim_target_modules with optim={optimizer!r}, which transformers would ignore in "
+            "silence, as it belongs to GaLore and APOLLO: leave it out")
     if getattr(args.parallelism_config, "tp_size", 1) > 1:
         raise ValueError(
             f"parallelism_config has tp_size {args.parallelism_config.tp_size}: ranks that share a row "
@@ -166,9 +167,9 @@ def _check_objective(args: Any, rule: UpdateRule) -> None:
     if asked and from_trl(args) != rule:
         name, value = next(iter(asked.items()))
         raise ValueError(
-            f"option {name}={value!r} belongs to the objective, which here is the update rule's, and "
-            f"'{rule.name}' says something else: leave it at {defaults[name]!r} and use the rule's own "
-            "options, or give rule=from_trl(args), the rule that TRL's options describe")
+            f"option {name}={value!r} contradicts the update rule '{rule.name}', which decides "
+            f"the objective: leave it at {defaults[name]!r} and use the rule's own options, or "
+            "give rule=from_trl(args), the rule that TRL's options describe")
 
 
 def without_penalty(args: Any) -> Any:
@@ -205,8 +206,8 @@ def check_samples_and_loss(trainer: Any) -> None:
             "bits (load_in_8bit=True), or train on a GPU")
     if getattr(trainer.model.config, "rescale_every", 0):
         raise ValueError(
-            f"rescale_every={trainer.model.config.rescale_every}: in evaluation mode, in which models "
-            "train here, RWKV divides its weights in place, and would be saved with them: set it to 0 in "
+            f"rescale_every={trainer.model.config.rescale_every} would divide RWKV's weights in "
+            "place and save them so, since models train in evaluation mode here: set it to 0 in "
             "the model's config")
     if isinstance(trainer.train_dataset, datasets.Dataset) and not isinstance(
         trainer.train_dataset.features.get("prompt"), datasets.Value
@@ -252,7 +253,8 @@ def check_images(trainer: Any, examples: Iterable[dict[str, Any]]) -> None:
 
 
 def check_rule(rule: UpdateRule) -> None:
-    """Raise ValueError for what is no rule, or one that takes an expectation over groups or all actions.
+    """Raise ValueError for an object that is not a rule, or a rule in expectation over groups or
+    all actions.
 
     Rows are samples here: the expectation belongs to states listed exactly, and would replace the
     rule's estimate by another.
@@ -282,8 +284,8 @@ def warn_of_inertness(trainer: Any) -> None:
 def from_trl(args: Any) -> UpdateRule:
     """Return the update rule whose step is that of TRL's loss under these options.
 
-    docs/departures.md says where the two differ, and by how much. The correction of vLLM's probabilities
-    is no part of the rule: the trainer makes it, as TRL does.
+    docs/departures.md lists where the two differ, and by how much. The rule does not contain the
+    correction of vLLM's probabilities, which the trainer makes, as TRL does.
 
     Args:
         args: a GRPOConfig. It may go with the rule: ``EntropyTrainer(..., args, rule=from_trl(args))``.

@@ -61,12 +61,12 @@ def follow(trainer: Any) -> None:
     """Let the reference follow the policy as TRL's ``sync_ref_model`` does.
 
     Raises:
-        ValueError: a rule without a reference, or one that is no copy of whole weights.
+        ValueError: a rule without a reference, or a reference that is not a copy of whole weights.
     """
     if trainer.reference_model is None:
         raise ValueError(
-            "sync_ref_model mixes the policy into a frozen copy, and there is none: give a rule with a "
-            "reference (reference-kl), and no adapter, without which its reference is computed")
+            "sync_ref_model needs a frozen copy of the model, and there is none: give a rule with "
+            "a reference (reference-kl) and train without an adapter")
     if is_sharded(trainer.accelerator, trainer.model):
         raise ValueError(
             "sync_ref_model with sharded weights: a checkpoint would not hold the reference. Keep "

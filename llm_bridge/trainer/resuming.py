@@ -1,8 +1,8 @@
 """State beside TRL's own in a checkpoint, so that a resumed run is the run that was interrupted.
 
-- ``made_with``: the options that the run was made with. Those that would change it and are other at
-  resumption are refused; transformers takes some of them from the checkpoint in silence (the learning
-  rate) and others from the script (the temperature).
+- ``made_with``: the options that the run was made with. Different values at resumption are refused
+  where they would change the run. Silently, transformers takes some from the checkpoint, like the
+  learning rate, and others from the script, like the temperature.
 - ``log``: the numbers of the steps since the last line of the log, whose means the next line has.
 """
 
@@ -92,7 +92,7 @@ def check(folder: Path, trainer: Any) -> None:
         (taken if why is None else refused).append(f"{said}{f' ({why})' if why else ''}")
     if refused:
         raise ValueError(
-            f"{folder} was made with other options, under which the run would go on as another one: "
+            f"{folder} was made with other options, so the run would not continue exactly: "
             f"{'; '.join(refused)}. Give the old values, or start a new run from its weights, "
             f"model={str(folder)!r}")
     if taken and ranks.is_main():

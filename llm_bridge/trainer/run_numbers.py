@@ -13,8 +13,8 @@ def check_tempered_fraction(fraction: float, rule: UpdateRule) -> None:
         raise ValueError(f"tempered_fraction must be in (0, 1], got {fraction}")
     if fraction != 1.0 and rule.controller() is None:
         raise ValueError(
-            f"tempered_fraction {fraction} is the share of a second batch, and update rule '{rule.name}' "
-            "draws none: leave it at 1, or take a rule that does (aepo)")
+            f"tempered_fraction {fraction} is the share of a second batch, and update rule "
+            f"'{rule.name}' does not draw one: leave it at 1, or take aepo")
 
 
 def check_learning_rate(learning_rate: float, max_grad_norm: float | None) -> None:

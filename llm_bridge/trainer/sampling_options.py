@@ -27,17 +27,18 @@ BY_TOKEN_IN_VLLM = BY_TOKEN | {
 
 
 def check_sampling(trainer: Any) -> None:
-    """Tell, once, what bends the samples away from pi^T, as TRL lets it; raise as `bent_by_token`.
+    """Warn once of options that bend the samples away from pi^T, as TRL allows; raise as `bent_by_token`.
 
-    TRL scores and trains the whole softmax whatever its samples are cut to, and so is it here; where the
-    sampler returns log-probabilities (vLLM), TRL's correction has the ratio to what it drew from.
+    TRL scores and trains the whole softmax whatever its samples are cut to, and so does this
+    trainer. Where the sampler returns log-probabilities (vLLM), TRL's correction has the ratio to
+    its distribution.
     """
     bent = bent_by_token(trainer)
     if bent and trainer.accelerator.is_main_process:
         corrected = trainer.use_vllm and trainer.vllm_importance_sampling_correction
         logger.warning(
-            "samples are not drawn from the policy that is trained (%s): as in TRL, log-probs, "
-            "entropies, forecasts and accounts are those of the whole softmax(logits / T), and the "
+            "samples are not drawn from the policy that is trained (%s). As in TRL, log-probs, "
+            "entropies, forecasts and accounts are those of the whole softmax(logits / T). The "
             "step's gradient is not that of its mean reward%s (docs/departures.md)",
             ", ".join(f"{name}={value!r}" for name, value in bent.items()),
             ", but for TRL's importance weights, up to their bounds" if corrected else "")
@@ -66,9 +67,9 @@ def bent_by_token(trainer: Any) -> dict[str, Any]:
                 *PLAIN_SAMPLING, *BY_TOKEN_IN_VLLM, *HARMLESS_IN_VLLM
             ):
                 raise ValueError(
-                    f"generation_kwargs[{name!r}]={value!r} would be the last word on what vLLM samples, "
-                    "behind the back of the rule and its second batch: leave it out (for a temperature "
-                    "there is the option temperature)")
+                    f"generation_kwargs[{name!r}]={value!r} would override what the rule and its "
+                    "second batch set for vLLM: leave it out (for a temperature there is the "
+                    "option temperature)")
         known = BY_TOKEN_IN_VLLM | {"vllm_structured_outputs_regex"}
     else:
         config = generation_settings(trainer.model, trainer.generation_config)
@@ -89,8 +90,8 @@ def bent_by_token(trainer: Any) -> dict[str, Any]:
 def check_continuous_batching(trainer: Any) -> None:
     """Raise ValueError where continuous batching would round the weights, hang, or repeat its draws.
 
-    TRL casts the model before it samples (``GRPOTrainer._generate_single_turn``); transformers seeds
-    torch with what the sampler's options say, at every generation.
+    TRL casts the model before it samples (``GRPOTrainer._generate_single_turn``); transformers
+    seeds torch by the sampler's options at every generation.
     """
     args = trainer.args
     if not args.use_transformers_continuous_batching:
@@ -109,9 +110,9 @@ def check_continuous_batching(trainer: Any) -> None:
         and not args.ds3_gather_for_generation else None)
     if shards:
         raise ValueError(
-            f"use_transformers_continuous_batching under {shards}: each rank calls the model as often as "
-            "its own completions need, each call gathers weights from all ranks, and they would wait for "
-            f"each other for ever. Keep weights whole (data parallelism), {without}")
+            f"use_transformers_continuous_batching under {shards} would hang: each call gathers "
+            "weights from all ranks, and each rank calls as often as its own completions need. "
+            f"Keep weights whole (data parallelism), {without}")
     seed = (args.transformers_continuous_batching_config or {}).get("seed")
     if seed is not None:
         raise ValueError(
@@ -137,9 +138,9 @@ def check_tools(trainer: Any) -> None:
         else None)
     if shared:
         raise ValueError(
-            f"tools {shared}: all ranks sample together, each rank samples once more whenever its own "
-            "completions call a tool, and they would wait for each other for ever. Keep weights whole "
-            "(data parallelism), with samplers of the ranks' own, or leave out tools")
+            f"tools {shared} would hang: all ranks sample together, but each samples again "
+            "whenever its own completions call a tool. Keep weights whole (data parallelism) and "
+            "give each rank its own sampler, or leave out tools")
 
 
 def samples_plainly(trainer: Any) -> bool:
@@ -186,12 +187,12 @@ def check_second_batch(trainer: Any) -> None:
             known = hasattr(sampler, name) and (not batched or name in ("top_k", "top_p"))
             if trainer.use_vllm and name in (trainer.args.generation_kwargs or {}):
                 raise ValueError(
-                    f"generation_kwargs[{name!r}] would be vLLM's last word over the target of update "
-                    f"rule '{trainer.rule.name}', which samples with {name}: leave it out")
+                    f"generation_kwargs[{name!r}] would override the target of update rule "
+                    f"'{trainer.rule.name}', which samples with {name}: leave it out")
         if not known:
             kind = "continuous batching" if batched else type(sampler).__name__
             raise ValueError(
                 f"the target of update rule '{trainer.rule.name}' samples with {name}, which "
-                f"{kind} does not know: choose another target, or plain generation (use_vllm=False, "
-                "use_transformers_continuous_batching=False)"
+                f"{kind} does not have: choose another target, or plain generation "
+                "(use_vllm=False, use_transformers_continuous_batching=False)"
             )

@@ -34,7 +34,7 @@ class Scoring:
         forward: the trainer's forward pass.
         batch_size: number of rows of one forward pass.
         precision: accelerate's mixed precision.
-        allowed: the difference of two passes that is taken for rounding, nats, root mean square; None:
+        allowed: the difference of two passes that counts as rounding, nats, root mean square. None:
             `faults.rounding`.
     """
 
@@ -97,8 +97,9 @@ class Scoring:
     ) -> TokenBatch:
         """Check ratios as `faults.check_ratio`, at a step that starts from the policy that scored.
 
-        Returns the batch with ratios of exactly 1 there, where all that differs is rounding: a clip or a
-        penalty that has an edge at 1 would act on it, in another way for every cut into micro-batches.
+        Returns the batch with ratios of exactly 1 there, where only rounding differs. A clip or a
+        penalty with an edge at 1 would act on rounding, differently for every cut into
+        micro-batches.
 
         Args:
             batch: as there.
@@ -250,14 +251,14 @@ class SamePolicy:
         why = (
             f"{_kinds(drawing)} draw random numbers. Set their rates to 0 in the model's config, or let "
             "them draw none after eval()" if drawing else
-            "its rows or their padding act on one another, or a past is not what was read. Give prompts "
-            "of one length where the model knows no position_ids, set gradient_checkpointing=False, or "
-            "switch off what acts across rows, such as an expert's capacity; where it is rounding after "
-            "all, give EntropyTrainer a larger rounding")
+            "its rows or their padding act on one another, or a cached past differs from the "
+            "prompt. Set gradient_checkpointing=False, or switch off what acts across rows, such "
+            "as an expert's capacity. Without position_ids in the model, give prompts of one "
+            "length. If it is rounding after all, give EntropyTrainer a larger rounding")
         raise ValueError(
-            f"the policy that is trained must be the one that draws, but {what} and a pass of "
-            f"{self._name} in evaluation mode, row by row, differ by {found:.3g} nats per token (root mean "
-            f"square of the first rows), where rounding explains {largest:.2g}: {why}")
+            f"the trained policy must be the one that draws, but {what} and a row-by-row pass of "
+            f"{self._name} in evaluation mode differ. The root mean square of the first rows is "
+            f"{found:.3g} nats per token. Rounding explains {largest:.2g}. A reason: {why}")
 
 
 def _kinds(names: set[str]) -> str:

@@ -1,9 +1,10 @@
-"""Says of every option of TRL's GRPOConfig what becomes of it in an EntropyTrainer.
+"""Lists every option of TRL's GRPOConfig with its effect in an EntropyTrainer.
 
     python -m llm_bridge.trainer.trl_options > docs/trl_options.md
 
-prints the table for the installed TRL. What is refused here is refused at run time, from this list; an
-option that the list does not have is named in a warning, and refused unless it has its default value.
+prints the table for the installed TRL. Options refused here are refused at run time, from this
+list. An option that is not in the list is named in a warning, and refused unless it has its default
+value.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ MEANING = {
     SUPPORTED: "does what TRL documents; code or tests here know of it",
     PASSED_ON: "TRL, transformers or accelerate act on it; nothing here reads it or tests it, for the "
                "reason given",
-    TRANSLATED: "belongs to the objective: `from_trl(args)` makes the update rule of it; beside another "
-                "rule it must be left at TRL's default or say what that rule says",
+    TRANSLATED: "belongs to the objective: `from_trl(args)` makes the update rule of it. Beside "
+                "another rule leave it at TRL's default, or at the value that describes that rule",
     DEPARTS: "acts, but otherwise than in TRL, as the note says",
     REFUSED: "an error, with this reason, unless it has one of the values given",
     WITHOUT_EFFECT: "nothing reads it, here or in TRL, under the options that are accepted",
@@ -75,8 +76,8 @@ OPTIONS: dict[str, Option] = {
            "luspo the sum over a sequence's tokens; or the rule cispo, sapo or vespo. TRL's default "
            "cannot be told from no choice: dapo beside another rule leaves that rule's normalization"),
     **_all(TRANSLATED, "scale_rewards",
-           "group: standard deviation over G - 1, without TRL's 1e-4; none: group-centered; batch is "
-           "refused"),
+           "group divides by the standard deviation over G - 1, without TRL's 1e-4. none is "
+           "group-centered. batch is refused"),
     **_all(TRANSLATED, "beta use_bias_correction_kl",
            "the rule reference-kl with estimator k3, or k3-corrected"),
     **_all(TRANSLATED, "entropy_coef", "the rule entropy-bonus, averaged over the tokens of a step"),
@@ -89,8 +90,8 @@ OPTIONS: dict[str, Option] = {
     **_all(TRANSLATED, "off_policy_mask_threshold",
            "the rule sampler-correction of kind none with this off_policy_threshold"),
     **_refused(
-        "normalizes each reward before the sum, and a rule sees their sum: normalize inside one reward "
-        "function", multi_objective_aggregation=("sum_then_normalize",)),
+        "normalizes each reward before the sum, and a rule is given their sum: normalize inside "
+        "one reward function", multi_objective_aggregation=("sum_then_normalize",)),
     **_all(SUPPORTED, "sync_ref_model ref_model_mixup_alpha ref_model_sync_steps",
            "with a rule that has a reference, of whole weights; a checkpoint then holds the reference "
            "too"),
@@ -114,14 +115,16 @@ OPTIONS: dict[str, Option] = {
            "act on the samples alone, as in TRL: log-probs, entropies and forecasts are those of the "
            "whole softmax, which is told at the start (docs/departures.md)"),
     **_all(SUPPORTED, "generation_kwargs",
-           "what acts on each next token's distribution, as top_p; what ends a completion; with vLLM how "
-           "it is decoded; searches, limits of time and numbers of sequences are refused"),
+           "keys that act on each next token's distribution, as top_p, that end a completion, or "
+           "that decode it with vLLM. Searches, limits of time and numbers of sequences are "
+           "refused"),
     **_all(SUPPORTED, "num_generations max_completion_length num_iterations"),
     **_all(SUPPORTED, "steps_per_generation generation_batch_size", _GENERATION, free=True),
     **_all(SUPPORTED, "cache_implementation use_transformers_continuous_batching "
            "transformers_continuous_batching_config",
-           "TRL then draws, a prompt once for each sample; continuous batching is refused with sharded "
-           "weights, with bf16 or fp16 on weights of another format, and with a seed of its own"),
+           "TRL then draws, a prompt once for each sample. Continuous batching is refused with "
+           "sharded weights, with bf16 or fp16 on weights of another format, and with a seed of "
+           "its own"),
     **_all(SUPPORTED, "use_transformers_paged", "the old name of use_transformers_continuous_batching"),
     **_all(SUPPORTED, "chat_template_kwargs max_tool_calling_iterations"),
     **_same("pad_to_multiple_of"),
@@ -144,9 +147,9 @@ OPTIONS: dict[str, Option] = {
            "False is refused beside continuous batching, and no test ran it"),
     # ------------------------------------------------------------------------------ the forward pass
     **_all(DEPARTS, "disable_dropout",
-           "dropout and other noise of training are off either way, with a warning where they were to "
-           "stay: completions are drawn without, and ratios and entropies are those of the policy that "
-           "draws"),
+           "dropout and other noise of training are off either way, with a warning if the option "
+           "would keep them. Completions are drawn without noise, and ratios and entropies are "
+           "those of the policy that draws"),
     **_refused("trains another policy than the one that draws the completions",
                neftune_noise_alpha=(None, 0, 0.0)),
     **_all(SUPPORTED, "bf16"),
@@ -179,9 +182,9 @@ OPTIONS: dict[str, Option] = {
     **_all(SUPPORTED, "num_train_epochs lr_scheduler_kwargs warmup_steps weight_decay adam_beta1 "
            "adam_beta2 adam_epsilon"),
     **_all(SUPPORTED, "optim_args",
-           "of sgd: momentum, dampening, weight_decay, nesterov; passed on to optimizers of further "
-           "packages, which no test here ran; refused for AdamW and Adafactor, where transformers leaves "
-           "it out in silence"),
+           "sgd takes momentum, dampening, weight_decay and nesterov. Passed on to optimizers of "
+           "further packages, which no test here ran. Refused for AdamW and Adafactor, where "
+           "transformers ignores it in silence"),
     **_all(PASSED_ON, "optim_target_modules",
            "belongs to GaLore and APOLLO, which no test here ran; refused for all others, which leave it "
            "out in silence"),
@@ -266,23 +269,25 @@ TRAINER_ARGUMENTS = {
     "optimizers": ("supported", "what is accounted for and forecast knows torch's SGD, Adam and AdamW"),
     "rollout_func": ("supported", "it draws all completions, of a second batch too: that it samples from "
                      "the policy, and at which temperature, nothing here can see"),
-    "tools": ("supported", "what a tool says is read, and no part of the step, of what is measured or "
-              "forecast; refused where ranks sample together (FSDP, ZeRO-3, a vLLM server, tensor "
-              "parallelism), as each samples as often as its own completions call"),
+    "tools": ("supported", "a tool's output is read, but is not part of the step, a measurement "
+                           "or a forecast. Refused where ranks sample together (FSDP, ZeRO-3, a "
+                           "vLLM server, tensor parallelism), as each rank samples as often as "
+                           "its own completions call tools"),
     "environment_factory": ("supported", "as tools; its reward is one more, of weight 1"),
-    "quantization_config": ("supported", "tested with int8 layers of the tests' own, bitsandbytes "
-                            "being in none of their environments: a quantized head holds its logits, and "
-                            "the account takes rounding for bfloat16's; 4 bits are refused on a CPU, "
-                            "where bitsandbytes 0.50.2 loses their gradient"),
+    "quantization_config": ("supported", "tested with int8 layers of the tests' own, not with "
+                                         "bitsandbytes, which no test environment has. A "
+                                         "quantized head holds its logits, and the account takes "
+                                         "its rounding for bfloat16's. 4 bits are refused on a "
+                                         "CPU, where bitsandbytes 0.50.2 loses their gradient"),
     "reward_processing_classes": ("supported", "read by reward models"),
 }
 """What becomes of the arguments of TRL's GRPOTrainer beside its options: fate and note."""
 
 OTHER_TRAINERS = (
-    "its asynchronous trainer (trl.experimental.async_grpo) deals out single samples, whose advantages a "
-    "worker has worked out, in rows whose number depends on their lengths, so that no rule sees whole "
-    "groups or an optimizer step's rows; its loss is its own, one temperature holds for all samples, and "
-    "samples are up to max_staleness steps late"
+    "its asynchronous trainer (trl.experimental.async_grpo) hands out single samples with "
+    "advantages from a worker, in rows that depend on their lengths. So no rule could get whole "
+    "groups or an optimizer step's rows. Its loss is its own, one temperature holds for all "
+    "samples, and samples are up to max_staleness steps late"
 )
 """Why no other trainer's options are taken."""
 
@@ -337,10 +342,10 @@ def page(config: type) -> str:
     lines = [
         "# What becomes of TRL's options", "",
         "`EntropyTrainer` takes a `GRPOConfig` of TRL. This table is made by `python -m "
-        "llm_bridge.trainer.trl_options` with the pinned releases, and a test holds it to those that are "
-        "installed: an option of a later one fails it until it is listed. At run time such an option is "
-        "named in a warning, and refused unless it has its default value. TRL has been "
-        "1.13 to 1.16, transformers 5.10 to 5.24.",
+        "llm_bridge.trainer.trl_options` with the pinned releases. A test compares it with the "
+        "installed releases, and fails on an option of a later one until it is listed. At run "
+        "time such an option is named in a warning, and refused unless it has its default value. "
+        "TRL has been 1.13 to 1.16, transformers 5.10 to 5.24.",
         "", *(f"- **{fate}**: {meaning}." for fate, meaning in MEANING.items()), "",
         "Options of other trainers are refused: " + OTHER_TRAINERS + " (what lateness does to a held "
         "entropy: [measured](holding_an_entropy_measured.md#samples-that-are-late)).", "",

@@ -64,5 +64,5 @@ def check_end_tokens(ids: Sequence[int], installed: str | None = None) -> None:
     installed = installed or metadata.version("trl")
     if len(ids) > 1 and installed.startswith("1.13."):
         raise ValueError(
-            f"completions end with any of {len(ids)} tokens, and TRL {installed} knows one end token, so "
-            "that it would take the others for completions cut off: pip install 'trl>=1.14'")
+            f"completions end with any of {len(ids)} tokens, but TRL {installed} has only one end "
+            "token, and would take the others for completions cut off: pip install 'trl>=1.14'")

@@ -40,8 +40,8 @@ def translate(
       policy-entropy train --like run_grpo.sh --model small-sums --task split
 
     Args:
-        recipe: a file (YAML, TOML, JSON, or a script that starts an engine), then options name=value that
-            override it; or such options alone.
+        recipe: a file in YAML, TOML or JSON, or a script that starts an engine, then options
+            name=value that override it; or such options alone.
         to: the engine to write the recipe for: trl, verl, skyrl, openrlhf, slime, prime-rl, or
             policy-entropy.
         source: the engine that the recipe is for; by default the one that knows most of its options.
@@ -77,7 +77,7 @@ def given_options(words: tuple[str, ...]) -> dict[str, Any]:
     """Return the options of a file, if the first word is one, under those of the other words.
 
     Raises:
-        ValueError: no word, a file that cannot be read, or a word that is no option.
+        ValueError: no word, a file that cannot be read, or a word that is not an option.
     """
     if not words:
         raise ValueError("name a recipe, such as run_grpo.sh or config.yaml")

@@ -1,8 +1,8 @@
 """An engine's options as a table, read and written both ways.
 
 An `Engine` lists the options that decide loss and samples. `read` makes a `Recipe` of given options, and
-`write` makes options of a recipe. What the engine cannot express is found by reading back what was
-written.
+`write` makes options of a recipe. Reading the written options back finds the parts that the engine
+cannot express.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class Term:
     shares_normalization: bool = False
     """Whether its option ``normalization`` is the loss's."""
     refusal: str = ""
-    """What it is, where no rule here does it."""
+    """A description of the term, where no rule here does it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

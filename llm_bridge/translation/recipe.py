@@ -16,7 +16,7 @@ SETTINGS: dict[str, Any] = {
     "model": None, "temperature": 1.0, "top_p": 1.0, "top_k": 0, "min_p": 0.0, "samples_per_prompt": 1,
     "max_new_tokens": None, "learning_rate": None,
 }
-"""What a recipe sets beside its loss, with the value where nothing is set."""
+"""Settings of a recipe beside its loss, with the values where nothing is set."""
 
 
 class UntranslatableError(ValueError):
@@ -25,7 +25,7 @@ class UntranslatableError(ValueError):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Recipe:
-    """What a configuration trains with."""
+    """The loss and samples that a configuration trains with."""
 
     rule: UpdateRule
     """The loss."""

@@ -1,9 +1,9 @@
 """AEnt, Algorithm 1: adaptive entropy regularization with token space clamping.
 
-What we run: each step beside the function that does it, and a run of the algorithm on a tabular
-problem, global step by global step: clamped entropy, its band, and the coefficient, which is compared
-with what Eq. 4.1 gives from the logged entropies. A global step draws one batch and takes four
-optimizer steps on it.
+We run the algorithm on a tabular problem and show the clamped entropy, its band and the coefficient
+per global step. The coefficient is compared with Eq. 4.1 at the logged entropies. A global step
+draws one batch and takes four optimizer steps on it. A table has each step of the algorithm beside
+the function that performs it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ LANGUAGE_MODELS = {
     "4": "llm_bridge.head.per_token:per_token_statistics",
     "5": "llm_bridge.objective.loss:policy_loss",
 }
-"""What does a step when a language model is trained, where it is another function."""
+"""The function of a step for language models, where it is a different one."""
 EXACT = 1e-12
 ONE_RUN = 1
 """The seeds of the run that is shown step by step; one alone decides nothing."""
@@ -132,8 +132,9 @@ FIGURE = PaperFigure.of(
     paper="AEnt moves the coefficient of a clamped entropy so that this entropy stays in a band.",
     place="Section 4.3 with Eqs. 4.1 and 4.2 as reconstructed; the box of Algorithm 1 is not in the "
     "text we had",
-    ours="Sampled GRPO on four prompts of 60 answers, four optimizer steps a batch; grey: the band of "
-    "the clamped entropy, dashed: the lower end of the coefficient's box.",
+    ours="One run of sampled GRPO on four prompts of 60 answers, with four optimizer steps per "
+         "batch. Left: full and clamped entropy per global step, and the band in grey. Right: the "
+         "coefficient, dots from Eq. 4.1, and the lower end of its box dashed.",
     headline=Headline(
         says="The coefficient follows Eq. 4.1 step by step; one run does not decide whether the clamped "
              "entropy stays in its band.",

@@ -37,8 +37,11 @@ MARGIN = 0.05
 def data(results: Path) -> pandas.DataFrame:
     """Return a tidy table with columns ``COLUMNS``.
 
-    Panels: "token" (x rank, y probability after one step over before), "curve" (x step, y reward, a row
-    a context), "end" (y reward at the end at the best coefficient).
+    Panels:
+
+    - "token": x rank, y probability after one step over before;
+    - "curve": x step, y reward, one row per context;
+    - "end": y reward at the end at the best coefficient.
     """
     paper_numbers.read(__file__)  # recorded as read; `tables` shows them
     dataset = inputs.simulation(results, "aent_one_step")
@@ -163,12 +166,14 @@ FIGURE = PaperFigure.of(
           "and on an MDP gains where the full one does not.",
     place="Section 4.1 and Figure 1; its caption is not in the text we had, the MDP is of the third "
     "version",
-    ours="One exact step on ten tokens (local reward 0.5, optimal 1); GRPO on up to 1,000,000 tokens "
-    "from starts of our own (local reward 0.2), mean and range over contexts.",
+    ours="Top left: one exact step on ten tokens with local reward 0.5 and optimal reward 1. "
+         "Others: GRPO on up to 1,000,000 tokens from starts of our own, with local reward 0.2. "
+         "Lines are means over contexts, bands their range.",
     claims=("aent.squeezes-unsampled", "extension.clamped-bonus"),
     headline=Headline(
         says="A step squeezes rare optimal tokens, and the full bonus loses its gain in larger "
-             "vocabularies; what clamping a third gains is undecided.",
+             "vocabularies; that clamping a third lifts such tokens and gains reward is not "
+             "shown.",
         holds=("", "for the full bonus, the larger the vocabulary"),
         fails=("for the bonus clamped by a third, as in the paper's runs",),
     ),

@@ -143,13 +143,14 @@ FIGURE = PaperFigure.of(
     paper="Under a constant coefficient entropy is stable early and then fluctuates drastically, while "
     "performance saturates.",
     place="Section 4.2 on Figure 2, whose caption is not in the text we had",
-    ours="Sampled GRPO with a clamped bonus of the constant at each line's end; at the dashed line "
-    "prompts with fewer right answers take the place of the first; the band (grey) is that of Figure 5. "
-    "Medians, range over starts.",
+    ours="Sampled GRPO with a clamped bonus; the number at a line's end is its constant "
+         "coefficient. At the dashed line prompts with fewer right answers replace the first "
+         "ones. Lines are medians over starts, bands their range. Grey: the entropy band of "
+         "Figure 5.",
     claims=("aent.adaptive-coefficient",),
     headline=Headline(
-        says="Before prompts are replaced entropy is calm under a constant coefficient, and breaks away "
-             "late under none.",
+        says="Early calm, late fluctuation of entropy and saturated reward are not all seen under "
+             "constant coefficients before prompts are replaced.",
         fails=("on tabular prompts, before they are replaced",),
     ),
     recipes=("paper/aent-math-entropy-reg", "gpu-small/entropy-bonus", "gpu-small/aent-constant"),

@@ -58,14 +58,14 @@ FIGURE = PaperFigure.of(
     paper="GRPO's entropy is largely depleted and EntReg's starts to fluctuate drastically, while AEnt's "
     "is kept stable.",
     place="Section 5.2 on Figure 4(a), whose caption is not in the text we had",
-    ours="The runs of Figure 3 (AEnt on the MDP removes a third of the tokens; \"clamped, oracle set\" "
-    "is no method of the paper): full policy entropy, medians with the range over contexts, starts or "
-    "seeds.",
+    ours="Entropy of the full policy in the runs of Figure 3. Lines are medians over contexts, "
+         "starts or seeds, bands their range. AEnt on the MDP removes a third of the tokens. The "
+         "paper does not have \"clamped, oracle set\".",
     claims=("aent.clamping-reduces-bias",),
     data=methods.data,
     headline=Headline(
         says="With constant coefficients GRPO's entropy is used up on an MDP and AEnt's is kept; "
-             "EntReg's does not fluctuate, and AEnt's is no calmer.",
+             "large fluctuations of EntReg, and calmer entropy of AEnt, are not seen.",
         holds=(methods.HERE + DEPLETES, methods.HERE + KEEPS),
         fails=(methods.HERE + CALM, methods.HERE + UNSTEADY),
     ),

@@ -1,10 +1,9 @@
 """AEnt, Figure 5: adaptive against constant coefficient.
 
-What we run: GRPO with the clamped bonus under constants and under Eq. 4.1 on tabular prompts that are
-replaced midway by harder ones, reward and clamped entropy; and the coefficient that the controller
-chooses. Answers there are single tokens; whether length goes with entropy is looked at along GRPO runs
-on token trees with an end token (experiment response_length), and in language models, where runs of
-both kinds exist.
+We run GRPO with the clamped bonus, under constants and under Eq. 4.1, on tabular prompts that
+harder ones replace midway. Shown are reward, clamped entropy, and the controller's coefficient.
+Answers there are single tokens. Length against entropy is shown for GRPO on token trees with an end
+token (experiment response_length), and for language models where runs of both kinds exist.
 """
 
 from __future__ import annotations
@@ -191,9 +190,10 @@ FIGURE = PaperFigure.of(
     paper="Scores are alike, but under a constant coefficient entropy and response length blow up, which "
     "the adaptive one prevents.",
     place="Section 5.3 on Figure 5, whose caption is not in the text we had",
-    ours="Sampled GRPO with a clamped bonus, adaptive or of the constant at the line's end; harder "
-    "prompts from the dashed line on; grey: the band that Eq. 4.1 is to hold. Medians, range over starts "
-    "and first coefficients. Last: exact GRPO on token trees under three normalizations.",
+    ours="Sampled GRPO with a clamped bonus, adaptive or with the constant at the line's end. "
+         "Harder prompts from the dashed line on. Lines are medians over starts and first "
+         "coefficients, bands their range. Grey: the band that Eq. 4.1 should hold. Last panel: "
+         "exact GRPO on token trees under three normalizations.",
     claims=("aent.entropy-length",),
     headline=Headline(
         says="After a change of prompts the adaptive coefficient holds the band better, but entropy does "

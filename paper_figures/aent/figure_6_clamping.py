@@ -1,8 +1,9 @@
 """AEnt, Figure 6: how much of the vocabulary to clamp.
 
-What we run: sampled GRPO with a clamped bonus on prompts whose right answers are rare at the start, over
-shares p and constant coefficients, p = 0 being the full bonus; and, exactly, the coefficient at which the
-optimum of reward plus bonus gives away half of the reward, over p, for vocabularies up to 151,936.
+We run sampled GRPO with a clamped bonus on prompts with right answers that are rare at the start.
+The share p and the constant coefficient vary; p = 0 is the full bonus. We also compute the critical
+coefficient over p, for vocabularies up to 151,936. There the exact optimum of reward plus bonus
+gives away half of the reward.
 """
 
 from __future__ import annotations
@@ -35,8 +36,11 @@ COLUMNS = ["panel", "line", "x", "start", "y", "seeds"]
 def data(results: Path) -> pandas.DataFrame:
     """Return a tidy table with columns ``COLUMNS``.
 
-    Panels: "reward", "entropy" (x p, line the coefficient, a row per start), "critical" (x p, line the
-    vocabulary, y coefficient), "runs" (x p, line setting, y reward).
+    Panels, with x the share p:
+
+    - "reward" and "entropy": one line per coefficient, one row per start;
+    - "critical": y coefficient, one line per vocabulary;
+    - "runs": y reward, one line per setting.
     """
     swept = inputs.simulation(results, "aent_coefficient")
     critical = inputs.simulation(results, "aent_bias").critical_coefficient.sel(
@@ -115,12 +119,12 @@ FIGURE = PaperFigure.of(
     title="how much of the vocabulary to clamp",
     paper="A clamping percentage p that is too large or too small can give less than the best gain.",
     place="Section 5.3 on Figure 6, whose caption is not in the text we had",
-    ours="Sampled GRPO with a clamped bonus of the constant at the line's end, p = 0 being the full "
-    "bonus: mean and range over starts. Below: the coefficient at which the exact optimum gives away "
-    "half of the reward.",
+    ours="Sampled GRPO with a clamped bonus; the number at a line's end is its constant "
+         "coefficient, and p = 0 is the full bonus. Lines are means over starts, bands their "
+         "range. Below: the coefficient at which the exact optimum gives away half of the reward.",
     headline=Headline(
-        says="That a share of clamping between the extremes ends best is shown at none of four constant "
-             "coefficients.",
+        says="At four constant coefficients, the best reward is not shown to be at a share of "
+             "clamping between the extremes.",
         fails=("at a coefficient of 0.2", "at a coefficient of 0.35", "at a coefficient of 0.5",
                "at a coefficient of 0.7"),
     ),

@@ -19,9 +19,10 @@ BAND = PROFILES["default"].band
 def tidy(dataset: xarray.Dataset, prefix: str, settings: list[str]) -> pandas.DataFrame:
     """Return the curves of "constant" or "adaptive" runs, the second half behind the first.
 
-    Columns half, ``settings``, start, step, quantity ("entropy", clamped; "reward"; "coefficient"),
-    value, change (the step at which prompts are replaced), in_band (share of the half's tail, once a
-    half and setting; NaN in other rows).
+    Columns are half, ``settings``, start, step, quantity, value, change and in_band. A quantity is
+    "entropy" (clamped), "reward" or "coefficient". ``change`` is the step at which prompts are
+    replaced. ``in_band`` is a share of the half's tail, in one row per half and setting; NaN in
+    other rows.
     """
     steps = int(dataset.step[-1])
     names = {f"{prefix}_{name}": name for name in ("entropy", "reward", "coefficient")}

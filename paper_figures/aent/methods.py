@@ -1,11 +1,15 @@
 """The runs that Figures 3 and 4 and Table 1 share: GRPO, EntReg and AEnt along training.
 
-Three worlds. The *synthetic MDP* (experiment aent_one_step: 100,000 tokens, a likely one that is a local
-optimum, rare optimal ones): all three methods, the bonuses at the constant coefficient that ends with
-most reward; AEnt with the paper's own clamping, a third of the vocabulary removed (p = 1/3), and beside
-it a bonus clamped to the tokens among which the optimal ones were put, a set that only an oracle knows.
-*Prompts with shared parameters* (intervention_sweeps): GRPO and EntReg. *Language models*, where
-training runs of at least two of the methods exist; of EntReg and of AEnt the settings that end best.
+They have three worlds:
+
+- The *synthetic MDP* (experiment aent_one_step) has 100,000 tokens: a likely local optimum, and
+  rare optimal ones. It has all three methods, with bonuses at the constant coefficient that ends
+  with most reward. AEnt has the paper's own clamping, with a third of the vocabulary removed (p =
+  1/3). Beside it is a bonus clamped to the tokens among which the optimal ones were put, a set that
+  only an oracle knows.
+- *Prompts with shared parameters* (intervention_sweeps) have GRPO and EntReg.
+- *Language models* are shown where training runs of at least two of the methods exist, for EntReg
+  and AEnt the settings that end best.
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ from paper_figures.drawing import SERIES, lines, panels
 from paper_figures.figure import Criterion, mean_of
 
 ORACLE = "clamped, oracle set"
-"""A bonus clamped to the plausible tokens, which hold the optimal ones; it is no method of the paper."""
+"""A bonus clamped to the plausible tokens, which hold the optimal ones. The paper does not have it."""
 METHODS = ("GRPO", "EntReg", "AEnt", ORACLE)
 LOOKS = dict(zip(METHODS, SERIES, strict=False))
 RECIPES = ("paper/aent-math", "paper/aent-math-grpo", "paper/aent-math-entropy-reg", "paper/aent-openr1",
@@ -156,7 +160,7 @@ def worlds(table: pandas.DataFrame) -> list[str]:
 
 
 def draw(table: pandas.DataFrame, quantity: str, label: str, top: float | None) -> Figure:
-    """Draw a panel a world, a line a method: medians over starts with the range of all."""
+    """Draw one panel per world and one line per method: medians over starts, with the range of all."""
     names = worlds(table)
     figure, axes = panels(1, len(names), height=2.3)
     for panel, world in zip(axes[0], names, strict=True):

@@ -1,10 +1,10 @@
 """AEnt, Table 1: six benchmarks after GRPO, EntReg and AEnt.
 
-What we run: in place of benchmarks the synthetic MDP at several sizes and sparsities (the reward after
-training, bonuses at their best constant coefficient, AEnt with the paper's p = 1/3 of the tokens removed
-and clamped to the tokens that an oracle gives; all beyond the paper, whose AEnt adapts its coefficient);
-and language models where
-at least two of the methods were trained in one setting.
+In place of benchmarks we run the synthetic MDP at several sizes and sparsities, with the reward
+after training. Bonuses have their best constant coefficient. AEnt removes the paper's p = 1/3 of
+the tokens, or is clamped to the tokens that an oracle gives. All of this is beyond the paper, since
+its AEnt adapts the coefficient. Language models are added where at least two of the methods were
+trained in one setting.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ LEAD = "AEnt's lead"
 def data(results: Path) -> pandas.DataFrame:
     """Return a tidy table with columns ``COLUMNS``.
 
-    ``origin`` is "paper", "mdp" or "training"; ``low`` and ``high`` are extremes over contexts or
-    ``seeds``, which is how many of either there are; of `LEAD` they are the ends of the interval.
+    ``origin`` is "paper", "mdp" or "training". ``low`` and ``high`` are extremes over contexts or
+    seeds, in `LEAD` the ends of the interval. ``seeds`` is the number of contexts or seeds.
     """
     paper = pandas.concat([table.tidy() for table in paper_numbers.read(__file__).values()])
     runs = training_curves.read(results, methods.RUNS, metrics=("reward", "entropy"), least=2)
@@ -134,8 +134,8 @@ FIGURE = PaperFigure.of(
     place="Table 1 and Section 5.2",
     ours="Reward after training on synthetic MDPs of 10,000 to 1,000,000 tokens, mean over contexts.",
     headline=Headline(
-        says="With constant coefficients AEnt leads on one of our five synthetic MDPs; on the others "
-             "its lead is not told from none.",
+        says="With constant coefficients AEnt leads on one of our five synthetic MDPs; on the "
+             "others no lead is shown.",
         holds=("on the MDP with 15 of 100,000 tokens optimal",),
         fails=("on the MDP with 15 of 10,000 tokens optimal",
                "on the MDP with 15 of 1,000,000 tokens optimal",

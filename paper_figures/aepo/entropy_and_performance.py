@@ -1,8 +1,8 @@
 """AEPO, Section 5.2: performance rises and then falls as the target entropy grows.
 
-What we run: AEPO at several targets from sampled groups, on solved prompts, on prompts whose right
-answers are rare, and on the same with shared parameters; pass@1 before judges who pass all answers that
-training rewards, or only the likeliest of them.
+We run AEPO at several targets from sampled groups, on solved prompts and on prompts with rare right
+answers, with and without shared parameters. A judge of pass@1 passes all answers that training
+rewards, or only the likeliest of them.
 """
 
 from __future__ import annotations
@@ -33,11 +33,15 @@ TITLES = {AVERAGE: "the average of all prompts", "solved": "solved prompts", "ra
 def data(results: Path) -> pandas.DataFrame:
     """Return a tidy table with columns COLUMNS.
 
-    A row is a family of prompts, a judge (answers that pass) and a target. x target entropy, nats; y
-    AEPO's pass@1 at the end of training, in percent, with its standard error over starts; ``grpo`` that
-    of GRPO with as many samples; ``best`` the best target between the lowest and the highest; ``rise``
-    and ``fall`` what pass@1 gains up to it and loses after it, with standard errors. Family "the paper"
-    is the average of Table 3's benchmarks, "average" that of our families.
+    A row is a family of prompts, a judge (answers that pass) and a target:
+
+    - x: target entropy, nats;
+    - y: AEPO's pass@1 at the end of training, percent, with its standard error over starts;
+    - ``grpo``: pass@1 of GRPO with as many samples;
+    - ``best``: the best target between the lowest and the highest;
+    - ``rise``, ``fall``: pass@1 gained up to ``best`` and lost after it, with standard errors.
+
+    Family "the paper" is the average of Table 3's benchmarks, "average" that of our families.
     """
     dataset = inputs.simulation(results, "entropy_against_performance")
     last = dataset[["pass_at_k", "grpo_pass_at_k"]].sel(k=1, drop=True).isel(step=-1, drop=True)
@@ -123,12 +127,13 @@ FIGURE = PaperFigure.of(
     title="performance against the target entropy",
     paper="Average performance first rises and then falls as the target entropy grows.",
     place="Section 5.2 and Table 3; it has no figure",
-    ours="AEPO from sampled groups at several targets; pass@1 before judges who pass all answers that "
-    "training rewards (the highest number) or only the likeliest; bands: standard error over starts.",
+    ours="AEPO from sampled groups at several targets. A line is one judge: the highest number "
+         "passes all answers that training rewards, lower ones only the likeliest. Bands: "
+         "standard error over starts.",
     claims=("aepo.all-entropy-levels",),
     headline=Headline(
-        says="On average pass@1 rises with the target and no fall is shown; on rare right answers, "
-             "before a judge of 3, it does both.",
+        says="On rare right answers, where 3 answers pass, pass@1 rises and then falls as the "
+             "target grows; on the average of all prompts both are not shown.",
         holds=("on rare right answers where 3 answers pass",),
         fails=("on the average of all prompts where 5 answers pass",),
     ),

@@ -1,8 +1,8 @@
 """AEPO, Figure 1: five target entropies.
 
-What we run: AEPO's printed update in exact expectation on 20-answer bandits, from several starts,
-with one right answer and with several; and language models where runs with several targets
-exist (``--profile full``, ``make gpu``).
+We run AEPO's printed update in exact expectation on 20-answer bandits, from several starts, with
+one right answer and with several. Language models are added where runs with several targets exist
+(``--profile full``, ``make gpu``).
 """
 
 from __future__ import annotations
@@ -44,9 +44,12 @@ COLUMNS = ["panel", "setting", "right_answers", "target", "alpha", "start", "x",
 def data(results: Path) -> pandas.DataFrame:
     """Return a tidy table with columns COLUMNS.
 
-    Panels: "curve" (x step, y entropy), "tail" (x target, y entropy at the end), "alpha" (x alpha,
-    y share of the targets below the ceiling that are held), "transformer" (x step, y entropy; of each
-    ``setting`` of training runs, ``start`` the seed).
+    Panels:
+
+    - "curve": x step, y entropy;
+    - "tail": x target, y entropy at the end;
+    - "alpha": x alpha, y share of the targets below the ceiling that are held;
+    - "transformer": x step, y entropy, by ``setting`` of training runs, with ``start`` the seed.
     """
     dataset = inputs.simulation(results, "aepo_figure_1", "exact")
     runs = training_curves.read(results, CHOICES, metrics=("entropy",), least=2)

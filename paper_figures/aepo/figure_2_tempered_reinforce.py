@@ -31,8 +31,11 @@ COLUMNS = ["panel", "right_answers", "accuracy", "temperature", "start", "x", "y
 def data(results: Path) -> pandas.DataFrame:
     """Return columns panel, right_answers, accuracy, temperature, start, x, y.
 
-    Panels: "curve" (x step, y entropy; one right answer at the middle accuracy, the most at it and at the
-    highest), "rate" (x temperature, y F(T) at the start, nats per unit learning rate).
+    Panels:
+
+    - "curve": x step, y entropy. One right answer is at the middle accuracy, the largest number of
+      right answers there and at the highest;
+    - "rate": x temperature, y F(T) at the start, nats per unit learning rate.
     """
     dataset = inputs.simulation(results, "aepo_figure_2", "exact")
     curves = long(dataset.entropy.sel(
@@ -49,7 +52,7 @@ def data(results: Path) -> pandas.DataFrame:
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """State how often the first step moves entropy as the paper's figure says."""
+    """Judge how often the first step moves entropy as in the paper's figure."""
     rates = table[table["panel"] == "rate"]
     several, one = rates[rates["right_answers"] > 1], rates[rates["right_answers"] == 1]
     best = float(rates["accuracy"].max())

@@ -1,8 +1,8 @@
 """AEPO, Figure 3: entropy regularization against AEPO.
 
-What we run: GRPO plus coefficient x entropy over a range of coefficients, and AEPO at several
-targets, from the same starts on 20-answer bandits, in exact expectation; and language models where
-three of these were trained in one setting (``make gpu``).
+We run GRPO plus coefficient x entropy over a range of coefficients, and AEPO at several targets.
+Both start from the same policies on 20-answer bandits, in exact expectation. Language models are
+added where three of these were trained in one setting (``make gpu``).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ TAILS = {
               **{name: name for name in EXTREMES}},
     "aepo": {"entropy": "aepo_tail_entropy", "reward": "aepo_tail_reward"},
 }
-"""What the tails of either kind of runs hold, by panel."""
+"""Columns of the tails of both kinds of runs, by panel."""
 CHOICES = (
     Choice(label="GRPO", rule="grpo", strength=0.0),
     Choice(label="bonus {coefficient:g}", rule="entropy-bonus", free=("coefficient",)),
@@ -49,10 +49,13 @@ COLUMNS = ["panel", "method", "right_answers", "setting", "start", "x", "y", "ru
 def data(results: Path) -> pandas.DataFrame:
     """Return a tidy table with columns COLUMNS.
 
-    ``setting`` is the bonus' coefficient or AEPO's target. Panels: "curve" (x step, y entropy),
-    "entropy" and "reward" (x setting, y mean over the tail), "collapsed" and "exploded" (y 0 or 1),
-    "trained entropy" and "trained reward" (``method`` a rule, ``run_setting`` where language models were
-    trained under it, ``start`` the seed, x step).
+    ``setting`` is the bonus' coefficient or AEPO's target. Panels:
+
+    - "curve": x step, y entropy;
+    - "entropy" and "reward": x setting, y mean over the tail;
+    - "collapsed" and "exploded": y 0 or 1;
+    - "trained entropy" and "trained reward": x step, ``method`` a rule, ``run_setting`` the setting
+      of the language models' runs, ``start`` the seed.
     """
     dataset = inputs.simulation(results, "aepo_figure_3")
     runs = training_curves.first(

@@ -1,8 +1,8 @@
 """AEPO, Figure 4: entropy under AEPO, GRPO, Entropy-Reg and Entropy-Adv.
 
-What we run: the four rules with Table 4's settings from the same starts on 20-answer bandits, in exact
-expectation, with one right answer and with several; and language models where at least two of the rules
-were trained in one setting (``make gpu``).
+We run the four rules with Table 4's settings from the same starts on 20-answer bandits, in exact
+expectation, with one right answer and with several. Language models are added where at least two of
+the rules were trained in one setting (``make gpu``).
 """
 
 from __future__ import annotations
@@ -32,8 +32,11 @@ COLUMNS = ["panel", "setting", "right_answers", "rule", "start", "x", "y"]
 def data(results: Path) -> pandas.DataFrame:
     """Return a tidy table with columns COLUMNS.
 
-    Panels: "curve" and "training" (x step, y entropy, nats), "tail" (y mean entropy over the end of the
-    run), "lowest" (y AEPO's lowest entropy from the step on at which it first is down at its target).
+    Panels:
+
+    - "curve" and "training": x step, y entropy, nats;
+    - "tail": y mean entropy over the end of the run;
+    - "lowest": y AEPO's lowest entropy after it first falls to its target.
     """
     dataset = inputs.simulation(results, "aepo_figure_3")
     runs = compared.runs(results)
@@ -155,8 +158,9 @@ FIGURE = PaperFigure(
     paper="AEPO keeps entropy around a moderate level throughout training, where GRPO and the other "
     "baselines suffer from entropy collapse.",
     place="Figure 4, its caption and Section 5.2",
-    ours="The four rules with Table 4's settings from the same starts on 20-answer bandits, in exact "
-    "expectation; median, with the band from 10 to 90 % of the starts; dashed: AEPO's target.",
+    ours="The four rules with Table 4's settings, in exact expectation from the same starts on "
+         "20-answer bandits. Lines are medians over starts, bands 10 to 90 %. Dashed: AEPO's "
+         "target.",
     claims=("aepo.entropy-adv",),
     data=data,
     finding=finding,

@@ -1,7 +1,7 @@
 """AEPO, Section 4.2: which targets are held, by settings and starts.
 
-What we run: AEPO in exact expectation on 20-answer bandits over targets, alpha, pairs of temperatures
-and group sizes, with two to eight right answers; and over starts of different accuracy and peakedness.
+We run AEPO in exact expectation on 20-answer bandits with two to eight right answers. We vary
+targets, alpha, pairs of temperatures and group sizes, and the accuracy and peakedness of the start.
 """
 
 from __future__ import annotations
@@ -31,10 +31,13 @@ COLUMNS = ["panel", "setting", "right_answers", "alpha", "peakedness", "x", "y"]
 def data(results: Path) -> pandas.DataFrame:
     """Return a tidy table with columns COLUMNS.
 
-    Panels: "alpha" (x alpha, y share held of the targets below log |A*|, by setting), "target" (x target
-    as a share of log |A*|, y share of starts that hold it, by right answers, at `ALPHA` and the first
-    setting), "start" (x accuracy, y share held, by peakedness), "chatter" (x predicted, y measured
-    standard deviation of entropy, nats, of held runs).
+    Panels:
+
+    - "alpha": x alpha, y share held of the targets below log |A*|, by setting;
+    - "target": x target as a share of log |A*|, y share of starts that hold it, by right answers,
+      at `ALPHA` and the first setting;
+    - "start": x accuracy, y share held, by peakedness;
+    - "chatter": x predicted, y measured standard deviation of entropy, nats, of held runs.
     """
     dataset = inputs.simulation(results, "aepo_sensitivity")
     alpha = float(dataset.alpha.values[np.abs(np.log(dataset.alpha.values / ALPHA)).argmin()])
@@ -108,9 +111,10 @@ FIGURE = PaperFigure.of(
     title="which targets are held, by settings and starts",
     paper="AEPO is remarkably robust to hyperparameters.",
     place="Section 4.2; it has no figure",
-    ours="AEPO in exact expectation on 20-answer bandits; settings are T_high/T_low and group size, the "
-    "first is the paper's; held: within 5 % of log |A*| (root mean square); dashed: the ceiling, and "
-    "equality; chatter: eighths of the held runs, median and 10 to 90 %.",
+    ours="AEPO in exact expectation on 20-answer bandits. Settings are T_high/T_low and group "
+         "size; the first is the paper's. Held: root mean square error within 5 % of log |A*|. "
+         "Dashed: the ceiling, and equality. Chatter: held runs in eighths, with median and 10 to "
+         "90 %.",
     headline=Headline(
         says="The share of targets that AEPO holds depends on temperatures and group sizes, and on "
              "alpha.",

@@ -1,8 +1,9 @@
 """AEPO, Table 1: seven benchmarks under GRPO, Entropy-Reg, Entropy-Adv and AEPO.
 
-What we run: the four rules from sampled groups on families of bandits in place of benchmarks; AEPO and
-GRPO with equally many samples, before judges as strict as the training's verifier and stricter;
-and language models where at least two of the rules were trained in one setting (``make gpu``).
+In place of benchmarks we run the four rules from sampled groups on families of bandits. AEPO and
+GRPO also run with equally many samples, before judges as strict as the training's verifier and
+stricter. Language models are added where at least two of the rules were trained in one setting
+(``make gpu``).
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ CERTAIN = 2.0
 def data(results: Path) -> pandas.DataFrame:
     """Return a tidy table with columns COLUMNS.
 
-    ``origin`` is "paper", "bandits", "equal samples" or "training". Values are in percent; ``error`` is
-    the standard error of the mean over starts; of training runs there are the number of ``seeds`` and
-    their extremes, ``low`` and ``high``.
+    ``origin`` is "paper", "bandits", "equal samples" or "training". Values are in percent;
+    ``error`` is the standard error of the mean over starts. Training runs have the number of
+    ``seeds`` and their extremes, ``low`` and ``high``.
     """
     paper = [table.tidy() for table in paper_numbers.read(__file__).values()]
     parts = [
@@ -180,8 +181,8 @@ FIGURE = PaperFigure.of(
     "many samples, judged by all answers that training rewards or by the likeliest.",
     claims=("aepo.consistent-improvements", "aepo.fixed-positives"),
     headline=Headline(
-        says="With its second batch on top AEPO ends first on five families of bandits; at as many "
-             "samples it leads GRPO once in six.",
+        says="With its second batch on top AEPO ends first on five families of bandits; at as "
+             "many samples a lead over GRPO is shown in one case of six.",
         holds=(*(f"on {family}, with its second batch on top of GRPO's samples" for family in (
             "five right answers, hard", "five right answers, mixed", "one right answer, hard",
             "one right answer, mixed", "ten right answers, peaked")),

@@ -28,9 +28,13 @@ LOOKS["base"] = {**SERIES[6], "linewidth": 1.1}
 def data(results: Path) -> pandas.DataFrame:
     """Return a tidy table with columns COLUMNS.
 
-    Panels: "step" (x step, y pass@k at the largest k), "k" (x k, y pass@k at the end of training; that of
-    "base" before it) and "paper" (a printed row and ``column``, y in percent). In the first two y is
-    averaged over prompts and numbers of right answers, and each start has a row.
+    Panels:
+
+    - "step": x step, y pass@k at the largest k;
+    - "k": x k, y pass@k at the end of training, for "base" before it;
+    - "paper": a printed row and ``column``, y in percent.
+
+    In the first two y is averaged over prompts and numbers of right answers, and each start has a row.
     """
     dataset = inputs.simulation(results, "pass_at_k")
     passed = dataset.pass_at_k.mean("right_answers").sel(sharing=[*_ends(dataset.sharing.values)])

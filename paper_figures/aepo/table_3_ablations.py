@@ -1,8 +1,9 @@
 """AEPO, Table 3: target entropies, and AEPO without temperature (2) or with advantages (3).
 
-What we run: GRPO, AEPO and both ablations on 20-answer bandits from the same starts, in exact
-expectation, and from equally many samples; AEPO at several targets from samples, before judges as
-strict as the training's verifier and stricter; language models where ablations were trained.
+We run GRPO, AEPO and both ablations on 20-answer bandits from the same starts, in exact expectation
+and from equally many samples. AEPO also runs at several targets from samples, before judges as
+strict as the training's verifier and stricter. Language models are added where ablations were
+trained.
 """
 
 from __future__ import annotations
@@ -44,10 +45,15 @@ CERTAIN = 2.0
 def data(results: Path) -> pandas.DataFrame:
     """Return a tidy table with columns COLUMNS.
 
-    Panels "exact" and "sampled" (``row`` a variant, ``column`` right answers, x step, y entropy, a row per
-    start), "reward" (y mean reward over the steps of a run from samples), "targets" (``row`` a target,
-    ``column`` prompts and judge, y pass@1 in percent with its standard error), "training" (``title`` the
-    setting, ``column`` a quantity), "paper".
+    Panels:
+
+    - "exact" and "sampled": ``row`` a variant, ``column`` right answers, x step, y entropy, a row
+      per start;
+    - "reward": y mean reward over the steps of a run from samples;
+    - "targets": ``row`` a target, ``column`` prompts and judge, y pass@1 in percent with its
+      standard error;
+    - "training": ``title`` the setting, ``column`` a quantity;
+    - "paper": the printed table.
     """
     ablations = inputs.simulation(results, "aepo_ablations")
     names = {"variant": "row", "right_answers": "column", "sampled_run": "start"}
@@ -202,13 +208,13 @@ FIGURE = PaperFigure.of(
     paper="Without temperature (2), and with advantages in place of rewards (3), entropy collapses and "
     "the average falls below GRPO's.",
     place="Table 3 and Section 6",
-    ours="GRPO, AEPO and its ablations on 20-answer bandits; median, with the band from 10 to 90 %; "
-    "dashed: AEPO's target; (2), (3): the ablations of Eqs. (2) and (3). AEPO at several targets, judged "
-    "by all answers that training rewards or by the likeliest.",
+    ours="GRPO, AEPO and its ablations by Eqs. (2) and (3) on 20-answer bandits. Lines are "
+         "medians over starts, bands 10 to 90 %. Dashed: AEPO's target. Tables: AEPO at several "
+         "targets, judged by all answers that training rewards or by the likeliest.",
     claims=("aepo.all-entropy-levels",),
     headline=Headline(
-        says="With several right answers both ablations collapse while AEPO holds its target; that both "
-             "learn less than GRPO from as many samples is not shown.",
+        says="With several right answers both ablations collapse while AEPO holds its target; "
+             "lower reward of both than of GRPO, at as many samples, is not shown.",
         holds=("for entropy, with 4 right answers", "for entropy, with 8 right answers"),
         fails=("for reward",),
     ),

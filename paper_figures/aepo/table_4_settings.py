@@ -1,7 +1,7 @@
 """AEPO, Table 4: implementation settings, and where paper and code differ.
 
-What we set beside it: the settings of the recipe that would rerun the paper, of the one for a single
-GPU, and the defaults of the rules, each read from its file; and what the authors' code does otherwise.
+Beside it are the settings of two recipes, to rerun the paper and for a single GPU, and the rules'
+defaults. All are read from their files. Last come the differences of the authors' code.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def finding(table: pandas.DataFrame) -> Finding:
     slipped = sum(not same(*pair) for pair in zip(table["paper"], table["printed"], strict=True))
     return Finding(standing="for reference", model=PRINTED_NUMBERS, criteria=(
         Criterion("printed settings that the full-size recipes do not have", float(other), "≤", 0),
-        Criterion("settings that stand beside another value in the paper's text", float(slipped), ">",
+        Criterion("printed settings that have another value in the paper's text", float(slipped), ">",
                   0),
     ))
 
@@ -176,8 +176,8 @@ FIGURE = PaperFigure.of(
     ours="The settings of the recipes and the rules' defaults, read from their files; what the authors' "
     "code does otherwise.",
     headline=Headline(
-        says="The full-size recipes have all of the printed settings; in the paper's text some of them "
-             "stand beside another value.",
+        says="The full-size recipes have all of the printed settings; some of them have another "
+             "value in the paper's text.",
     ),
     recipes=("paper/aepo-targets", "paper/aepo-code", "paper/aepo-grpo", "paper/aepo-entropy-reg",
              "paper/aepo-entropy-advantage", "paper/aepo-ablations", "gpu-small/aepo-targets"),

@@ -1,13 +1,13 @@
 """AEPO, Theorem 4.3 and Corollary 4.4: where tempered REINFORCE raises entropy, and where it lowers it.
 
-What the paper shows: no figure. The theorem says that where REINFORCE on right answers lowers entropy
-at T = 1, a little more temperature lowers it less (F'(1) > 0 if F(1) < 0); the corollary, that high
+The paper has no figure of it. By the theorem, where REINFORCE on right answers lowers entropy at T
+= 1, a little more temperature lowers it less: F'(1) > 0 if F(1) < 0. By the corollary, high
 temperature raises entropy and low temperature lowers it, relatively.
 
-What we compute: the rate F(T) of the entropy change per unit learning rate, over accuracy and
-temperature, for policies whose right and wrong logits lie at the quantiles of a normal distribution;
-its sign and the temperature T0 at which that changes. Hatched is where the corollary is false: where
-a higher temperature than 1 gives less than F(1), or a lower one more.
+F(T) is the rate of the entropy change per unit learning rate. We compute it over accuracy and
+temperature, for policies with right and wrong logits at the quantiles of a normal distribution. The
+map shows its sign and the temperature T0 where that changes. Hatched: the corollary is false,
+because a temperature above 1 gives less than F(1), or one below 1 gives more.
 """
 
 from __future__ import annotations
@@ -166,9 +166,9 @@ FIGURE = PaperFigure.of(
     paper="Where REINFORCE lowers entropy at T = 1, slightly more temperature lowers it less: high "
           "temperature raises entropy, low lowers it, relatively.",
     place="Section 4.1, Theorem 4.3 and Corollary 4.4; they have no figure",
-    ours="The sign of F(T), the entropy change per unit learning rate, for 20-answer policies with "
-    "logits at normal quantiles; black: T0, where it changes; hatched: where the corollary is false; "
-    "dashed: AEPO's two temperatures.",
+    ours="The sign of F(T), the entropy change per unit learning rate, for 20-answer policies "
+         "with logits at normal quantiles. Black: the temperature T0 where it changes. Hatched: "
+         "the corollary is false. Dashed: AEPO's two temperatures.",
     claims=("extension.global-slope", "extension.low-temperature-decrease"),
     inside="precise",
     headline=Headline(

@@ -1,8 +1,8 @@
 """AEPO, Section 1: a target that moves.
 
-What we run: AEPO in exact expectation with a target that steps, ramps and swings, from policies that
-the same control has held at rest; beside the switch between two temperatures the proportional control
-of the paper's later version.
+We run AEPO in exact expectation with a target that steps, ramps and swings, from policies that the
+same control has held at rest. Control is the switch between two temperatures, or the proportional
+control of the paper's later version.
 """
 
 from __future__ import annotations
@@ -35,12 +35,16 @@ COLUMNS = ["panel", "shape", "control", "start", "x", "y"]
 def data(results: Path) -> pandas.DataFrame:
     """Return a tidy table with columns COLUMNS.
 
-    Panels: "step" (x steps since the target moved) and "sine" (x periods; ``shape`` the period), y
-    entropy, nats, or with control "target" the target; "gain" (x period, y swing of entropy over that of
-    its target), "shortest" (y the shortest period that speeds at rest allow), "ramp" (x speed of the
-    target, y of entropy, nats per step, shape up or down), "time" (y steps from 10 to 90 % of a step;
-    infinite where it never got there), "end" (y entropy at last for a target out of reach), "ceiling"
-    (y log |A*|).
+    Panels:
+
+    - "step": x steps since the target moved, y entropy, nats, or with control "target" the target;
+    - "sine": x periods, ``shape`` the period, y as there;
+    - "gain": x period, y swing of entropy over that of its target;
+    - "shortest": y the shortest period that speeds at rest allow;
+    - "ramp": x speed of the target, y of entropy, nats per step, shape up or down;
+    - "time": y steps from 10 to 90 % of a step, infinite where it never got there;
+    - "end": y entropy at last for a target out of reach;
+    - "ceiling": y log |A*|.
     """
     dataset = inputs.simulation(results, "aepo_tracking")
     tables = {
@@ -148,9 +152,10 @@ FIGURE = PaperFigure.of(
     title="targets that move",
     paper="AEPO is even theoretically capable of approximating arbitrary functions with its entropy.",
     place="Section 1; it has no figure",
-    ours="AEPO in exact expectation with 8 right answers of 20; dashed: the target, or equality; lines: "
-    "median over starts with their range. Grey: from which period on a sine should be followed, by the "
-    "speeds of the policies at rest. Proportional control is that of the paper's later version.",
+    ours="AEPO in exact expectation with 8 right answers of 20. Lines are medians over starts, "
+         "bands their range. Dashed: the target, or equality. Grey: periods at which a sine "
+         "should be followed, by the speeds of the policies at rest. Proportional control is that "
+         "of the paper's later version.",
     claims=("aepo.tracking",),
     headline=Headline(
         says="AEPO follows sines of 120 steps and longer and flattens those of 30 and 60; it does not "

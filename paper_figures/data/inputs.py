@@ -28,7 +28,7 @@ Evidence = Literal[
     "theory", "tabular, exact", "tabular, sampled", "small transformer", "pretrained model",
     "measured on a GPU", "the paper's numbers",
 ]
-"""What a figure is drawn from. It follows from what was read; no figure states it of itself."""
+"""The sources of a figure's numbers, which follow from the files that it read."""
 RUN_KINDS: tuple[Evidence, ...] = ("small transformer", "pretrained model")
 ALONE: tuple[Evidence, ...] = ("theory", "the paper's numbers")
 SMALL_MODELS = ("small-sums", "hidden-")
@@ -46,7 +46,7 @@ class MissingInputError(ValueError):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reading:
-    """What was read inside a `reading` block."""
+    """The files that a `reading` block read."""
 
     results: Path
     digests: dict[str, str] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class Reading:
     provenance: dict[str, Any] = field(default_factory=dict)
     """The provenance of each file that carries one, by the file's name."""
     kinds: dict[str, tuple[Evidence, ...]] = field(default_factory=dict)
-    """What each file, run or printed table is evidence of, by name, whether it is shown or not."""
+    """Kinds of evidence of each file, run or printed table, by name, whether it is shown or not."""
 
     def evidence(self, shown: Mapping[str, Any]) -> tuple[Evidence, ...]:
         """Return what the inputs that a figure shows (its ``inputs``) are evidence of.
@@ -197,7 +197,7 @@ class TrainingRun:
 
     @property
     def kinds(self) -> tuple[Evidence, ...]:
-        """What the run is evidence of: the kind of model, and whether a GPU ran it."""
+        """The run's kinds of evidence: the kind of model, and whether a GPU ran it."""
         parts = Path(str(self.options.get("model"))).parts
         small = any(part.startswith(SMALL_MODELS) for part in parts)
         model: Evidence = "small transformer" if small else "pretrained model"

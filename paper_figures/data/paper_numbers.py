@@ -8,10 +8,14 @@
     title = "Qwen2.5-7B"
     rows = [["GRPO", 21.2, 58.7, 38.6]]            numbers as printed; text where there is none
 
-Further keys: ``averaged``, the columns that the mean is over (by default all numbers but the average),
-``digits`` behind the point (1), ``average_digits`` (the same), ``note``. `PaperTable.printed` is the
-table that a reader sees, averages recomputed: where the printed one differs by more than rounding,
-both are shown.
+Further keys:
+
+- ``averaged``: the columns that the mean is over, by default all numbers but the average;
+- ``digits`` behind the point, by default 1, and ``average_digits``, by default as many;
+- ``note``.
+
+`PaperTable.printed` is the table for a reader, with averages recomputed. Where the printed average
+differs by more than rounding, both are shown.
 """
 
 from __future__ import annotations

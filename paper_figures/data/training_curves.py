@@ -1,14 +1,15 @@
 """Selects training runs for figures and returns their steps as a tidy table.
 
-A figure says what it compares as `Choice`s: a rule and its options, each under the label of its line.
-Runs compare where they agree in all but rule and seed; such a set is a *setting* (model, task, steps,
-batch, learning rate, device ...). A table may hold several settings, the one with most choices first:
+A figure lists its comparisons as `Choice`s, each a rule and its options under the label of its
+line. Runs are compared where they agree in all but rule and seed. Such a set is a *setting* (model,
+task, steps, batch, learning rate, device ...). A table may hold several settings, the one with most
+choices first:
 
 >>> table = read(results, [Choice(label="GRPO", rule="grpo"),
 ...                        Choice(label="target {target:g}", rule="aepo", free=("target",))])
 >>> for setting in settings(table):
 ...     draw_curves(panel, one(smoothed(table), setting, "entropy"))
->>> last = ends(table)             # a row per setting, label and metric: mean over seeds of the last tenth
+>>> last = ends(table)  # a row per setting, label and metric: mean over seeds of the last tenth
 """
 
 from __future__ import annotations
@@ -56,8 +57,8 @@ WINDOW = 0.05
 class Choice:
     """One line of a figure, or a family of lines: runs of a rule.
 
-    A run belongs to it if every option of its rule has the value given here or, where none is given,
-    the rule's default; only the options in ``free`` may have any value.
+    A run belongs to it if its rule's options have the values given here, or else the rule's
+    defaults. Only the options in ``free`` may have any value.
     """
 
     label: str
@@ -125,7 +126,7 @@ def read(
     run to its provenance. The most complete settings come first; without runs the table is empty.
 
     Args:
-        model, task: runs of this model and task only (a folder of models goes by its last name).
+        model, task: runs of this model and task only. A folder of models goes by its last name.
         least: settings in which fewer labels have runs are left out.
         measured: True reads committed runs only, False the user's only, None both.
     """
@@ -296,8 +297,9 @@ def centered_means(values: Values, window: float = WINDOW) -> Values:
 def ends(table: pandas.DataFrame) -> pandas.DataFrame:
     """Return what runs began and ended with: a row per setting, label and metric, in the table's order.
 
-    Columns setting, label, rule, strength, metric, seeds, first, last, low, high: means over seeds of the
-    first and last tenth of the steps; low and high are the lowest and highest seed's last.
+    Columns are setting, label, rule, strength, metric, seeds, first, last, low and high. First and
+    last are means over seeds of the first and last tenth of the steps. Low and high are the lowest
+    and highest seed's last.
     """
     rows = []
     for _, run in table.groupby(RUN, sort=False):

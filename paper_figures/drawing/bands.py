@@ -26,7 +26,7 @@ def draw_line(
         rows: one row for each start and x.
         look: line properties, such as one of ``style.SERIES``.
         x, y: names of the columns.
-        band: quantiles between which it is shaded, (0, 1) being all; None draws no band.
+        band: quantiles between which it is shaded, (0, 1) for all, None for no band.
         center: what is drawn in place of the median, such as "mean".
         bars: whether error bars stand in place of the shade.
     """
@@ -49,7 +49,7 @@ def draw_lines(
     """Draw a line for each value of column ``by``; returns their ends, as `style.label_ends` takes them.
 
     Args:
-        panel, rows: as those of `draw_line`, which takes the ``options``.
+        panel, rows, options: as those of `draw_line`.
         by, looks, name: as those of `lines`.
     """
     if looks is None:
@@ -72,8 +72,9 @@ def lines(
     Args:
         panel, rows: as those of `draw_line`.
         by: name of the column.
-        looks: line properties by value, in the order in which lines are drawn, or the values alone, each
-            drawn as one of ``style.SERIES``; values without rows are not drawn. By default all, sorted.
+        looks: line properties by value, in the order in which lines are drawn, or the values alone,
+            for lines of ``style.SERIES``. Values without rows are not drawn. By default all values,
+            sorted.
         name: a function of a value that returns its line's label; None writes no labels.
         steps: whether x are steps, which `style.step_axis` shows.
         ticks: the form of ticks at each x; "" leaves them to matplotlib.
@@ -103,8 +104,8 @@ def draw_mean(
         panel: the axes to draw on.
         wide: values [x, start].
         look: line properties, such as one of ``style.SERIES``.
-        level: confidence level of the mean's interval (Student's t over starts), which is the band; with
-            None the band goes from the lowest to the highest value, as for a few seeds.
+        level: confidence level of the band, the mean's interval by Student's t over starts. None:
+            the band goes from the lowest to the highest value, as for a few seeds.
     """
     mean = wide.mean(axis=1)
     panel.plot(mean.index, mean, **look)

@@ -46,7 +46,7 @@ class Table:
     """The cells as text, with formulas between dollar signs; the first column names the row."""
     origin: Origin
     note: str = ""
-    """What a reader must know: the source, what was recomputed, how many seeds."""
+    """A note for the reader: the source, recomputed values, the number of seeds."""
 
     def __post_init__(self) -> None:
         for row in self.rows:

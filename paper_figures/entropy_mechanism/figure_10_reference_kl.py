@@ -1,8 +1,8 @@
 """Cui et al., Figure 10: a KL penalty to the starting model at several coefficients.
 
-What we run: the same rule from nothing to too much on tabular prompts, each with logits of its own and
-with parameters shared by all, groups of eight sampled; and the small transformer where runs with several
-coefficients exist.
+We run the rule at coefficients from zero to too large, with sampled groups of eight. Tabular
+prompts have logits of their own, or share parameters. The small transformer is added where runs
+with several coefficients exist.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ FIGURE = PaperFigure.of(
     title="a KL penalty to the starting model",
     paper="A KL penalty to the reference model controls entropy at the cost of a drop in performance.",
     place="Figure 10",
-    ours="GRPO on sampled groups with a penalty of the coefficient at each line's end; means over starts "
-    "and their 95 % intervals.",
+    ours="GRPO on sampled groups with a KL penalty; the number at a line's end is its "
+         "coefficient. Lines are means over starts, bands their 95 % intervals.",
     headline=Headline(
         says="The largest KL penalty to the starting model leaves more entropy than none, and costs "
              "accuracy.",

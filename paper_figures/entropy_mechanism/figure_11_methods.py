@@ -1,8 +1,8 @@
 """Cui et al., Figure 11: GRPO, clip-higher, Clip-Cov and KL-Cov in entropy, length and accuracy.
 
-What we run: the four rules on tabular prompts (groups of eight sampled, four optimizer steps a batch,
-strongest settings of Figure 12), each with logits of its own and with parameters shared by all; the
-length of responses on token trees where length says nothing about the reward; and a small transformer
+We run the four rules on tabular prompts that have logits of their own, or share parameters. Groups
+have eight samples, a batch four optimizer steps, and the rules the strongest settings of Figure 12.
+Length is measured on token trees where it does not bear on the reward. A small transformer is added
 where runs of at least two of the rules exist.
 """
 
@@ -101,9 +101,9 @@ FIGURE = PaperFigure.of(
     paper="Clip-Cov and KL-Cov keep entropy from collapse, make responses longer, and end with more "
     "accuracy than GRPO.",
     place="Figure 11 and its caption",
-    ours="The four rules in the strongest settings of Figure 12, on two families of tabular prompts, and "
-    "the length of right responses beyond GRPO's where length does not bear on the reward; means over "
-    "starts with 95 % intervals.",
+    ours="The four rules in the strongest settings of Figure 12 on two families of tabular "
+         "prompts. Length is that of right responses beyond GRPO's, where length does not bear on "
+         "the reward. Lines are means over starts, bands 95 % intervals.",
     claims=("entropy-mechanism.clip-cov", "entropy-mechanism.kl-cov"),
     data=methods.data,
     headline=Headline(

@@ -1,8 +1,8 @@
 """Cui et al., Figure 12: entropy under Clip-Cov and KL-Cov of several strengths.
 
-What we run: both rules from nothing to a large share of the tokens (a step has a hundred, the paper's a
-million) on tabular prompts, each with logits of its own and with parameters shared by all; and the small
-transformer where runs of several strengths exist.
+We run both rules from no tokens to a large share of them; a step has a hundred tokens, the paper's
+a million. Tabular prompts have logits of their own, or share parameters. The small transformer is
+added where runs of several strengths exist.
 """
 
 from __future__ import annotations
@@ -48,8 +48,9 @@ FIGURE = PaperFigure.of(
     title="Clip-Cov and KL-Cov at several strengths",
     paper="The KL coefficient of KL-Cov and the clip ratio of Clip-Cov control entropy.",
     place="Figure 12 and its caption",
-    ours="GRPO on sampled groups, four optimizer steps a batch; at each line's end the share of tokens "
-    "without gradient (Clip-Cov) or the coefficient on a fifth of the tokens (KL-Cov).",
+    ours="GRPO on sampled groups, with four optimizer steps per batch. The number at a line's end "
+         "is the share of tokens without gradient for Clip-Cov, and the coefficient on a fifth of "
+         "the tokens for KL-Cov. Lines are means over starts, bands 95 % intervals.",
     claims=("entropy-mechanism.clip-cov", "entropy-mechanism.kl-cov"),
     headline=Headline(
         says="The strongest setting of Clip-Cov and of KL-Cov leaves more entropy than none, on both "

@@ -34,10 +34,13 @@ COLUMNS = ["panel", "series", "size", "start", "point", "entropy", "reward", "an
 def data(results: Path) -> pandas.DataFrame:
     """Return columns panel, series, size, start, point, entropy, reward, announced, low, high, error, ...
 
-    Panels: "curve" (points of the best and of the worst announced set, first start; ``announced`` with
-    its 95 % interval ``low``, ``high``), "error" (a row a curve: rms ``error`` over the later points,
-    ``final_error`` announced minus true, ``covered`` whether the interval held the end), "model" and
-    "model error" (the same of training runs).
+    Panels:
+
+    - "curve": points of the best and of the worst predicted set, first start; ``announced`` is the
+      prediction, ``low`` and ``high`` its 95 % interval;
+    - "error": one row per curve. ``error`` is the rms over the later points, ``final_error``
+      predicted minus true, ``covered`` whether the interval held the end;
+    - "model" and "model error": as these, of training runs.
     """
     inputs.printed("Cui et al., Figure 5")
     dataset = inputs.simulation(results, "performance_law_curves")
@@ -159,9 +162,9 @@ FIGURE = PaperFigure.of(
     paper="From the first 15 % of the steps the law predicts the rest within 0.9 % on mathematics and "
           "1.2 % on code.",
     place="Figure 5 and its caption",
-    ours="The same 36 + 200 points on exact GRPO curves of five families of prompts with 10, 30 and 100 "
-    "answers; above the best and the worst predicted set; below the errors of all, means over starts "
-    "with their range.",
+    ours="The paper's 36 + 200 points on exact GRPO curves of five families of prompts with 10, "
+         "30 and 100 answers. Above: the best and the worst predicted set. Below: errors of all "
+         "sets, as means over starts with their range as bands.",
     claims=("entropy-mechanism.performance-law",),
     headline=Headline(
         says="The first 15 % of a run predict the rest as in the paper with a quarter right of 10 "

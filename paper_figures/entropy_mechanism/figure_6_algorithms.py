@@ -33,8 +33,11 @@ COLUMNS = ["panel", "algorithm", "sampled", "right_answers", "start", "share", "
 def data(results: Path) -> pandas.DataFrame:
     """Return columns panel, algorithm, sampled, right_answers, start, share, entropy, reward, gap, a, b.
 
-    Panels: "curve" (``reward`` when entropy first falls to a ``share`` of its start; ``gap`` beyond GRPO
-    of the same start and mode; NaN where a run never gets there), "fit" (a row per run: the law).
+    Panels:
+
+    - "curve": ``reward`` when entropy first falls to a ``share`` of its start, and its ``gap`` to
+      GRPO of the same start and mode; NaN where a run never gets there;
+    - "fit": the law, one row per run.
     """
     dataset = inputs.simulation(results, "performance_law_coefficients")
     begin = long(dataset[["start_entropy", "start_reward"]], "curve",
@@ -127,8 +130,9 @@ FIGURE = PaperFigure.of(
     paper="The law's coefficients do not depend on the algorithm: GRPO, RLOO, PRIME and REINFORCE++ "
     "follow one curve.",
     place="Figure 6",
-    ours="The same algorithms but PRIME, and the natural gradient, from the same starts on 24 prompts "
-    "with 20 answers; means, bands from the lowest to the highest start.",
+    ours="The paper's algorithms except PRIME, and the natural gradient, from the same starts on "
+         "24 prompts with 20 answers. Lines are means over starts, bands from the lowest to the "
+         "highest.",
     headline=Headline(
         says="GRPO, RLOO and REINFORCE++ share one curve of reward against entropy; the natural "
              "gradient leaves it.",

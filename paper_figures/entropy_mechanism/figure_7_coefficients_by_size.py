@@ -1,10 +1,15 @@
 """Cui et al., Figure 7: the law's coefficients against the size of the model.
 
-What we run: GRPO in exact expectation on 20-answer prompts, two of them right. Two things can stand for
-size: what a model knows at the start (right answers stand s nats higher; losses fall as powers of size,
-so s grows with its logarithm), and how many parameters all prompts share (logits linear in d random
-features, pretrained by least squares to a teacher, or not). A line through all but the largest size
-announces the largest. Transformers of five widths where runs exist.
+We run GRPO in exact expectation on 20-answer prompts, with two right answers. Two stand-ins for
+size are used:
+
+- knowledge at the start: right answers are s nats higher. Losses fall as powers of size, so s grows
+  with its logarithm;
+- the number of parameters that all prompts share: logits are linear in d random features,
+  pretrained by least squares to a teacher, or not.
+
+A line through all but the largest size predicts the largest. Transformers of five widths are added
+where runs exist.
 """
 
 from __future__ import annotations
@@ -37,7 +42,7 @@ COLUMNS = ["stand_in", "size", "start", *COEFFICIENTS, "reward"]
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Return columns stand_in, size, start, a, b, ceiling (b - a), reward (at the end); a row per run."""
+    """Return one row per run: stand_in, size, start, a, b, ceiling = b - a, and reward at the end."""
     dataset = inputs.simulation(results, "performance_law_coefficients", "exact")
     models = _models(results)
     return stacked([_simulated(dataset), models], COLUMNS, models)
@@ -75,8 +80,8 @@ def _models(results: Path) -> pandas.DataFrame:
 def line(sizes: np.ndarray, values: np.ndarray) -> tuple[float, float, float, float]:
     """Fit lines in log size by least squares, through all sizes and through all but the largest.
 
-    Returns R^2 through all sizes, the value that the others announce for the largest size, the error of
-    that, and the error of taking the value at the size before.
+    Returns R^2 through all sizes, the prediction of the others for the largest size, and its error.
+    Last comes the error of predicting the value at the size before.
     """
     x = np.log(sizes)
     slope, offset = np.polyfit(x, values, 1)

@@ -1,11 +1,11 @@
 """Cui et al., Figure 8: entropy difference against covariance, and covariance by difficulty.
 
-What we run: prompts of graded difficulty under the policy gradient, the natural gradient and GRPO, in
-exact expectation, and GRPO on samples; every step's measured change beside the theorem's. Covariances
-by batch accuracy along GRPO: the theorem's own, and the estimate from eight samples without the factor
-pi (the paper's pi is that of a mean log-probability per token, about constant). Responses of several
-tokens, whose entropy Lemma 1 takes for the sum of its states'. Audited steps of transformers where runs
-exist.
+We run prompts of graded difficulty under the policy gradient, the natural gradient and GRPO, in
+exact expectation, and GRPO on samples. Every step's measured change is beside the theorem's.
+Covariances by batch accuracy along GRPO are the theorem's own, and an estimate from eight samples
+without the factor pi. The paper's pi is that of a mean log-probability per token, about constant.
+Responses of several tokens test Lemma 1, which takes their entropy for the sum of their states'.
+Audited steps of transformers are added where runs exist.
 """
 
 from __future__ import annotations
@@ -42,11 +42,13 @@ COLUMNS = ["panel", "series", "learning_rate", "right_answers", "start", "group"
 def data(results: Path) -> pandas.DataFrame:
     """Return columns panel, series, learning_rate, right_answers, start, group, x, announced, y; nats.
 
-    Panels: "change" (series a rule, x step, ``announced`` by its theorem, y measured), "difficulty"
-    (series an estimate, group a batch accuracy, x step, y covariance along GRPO), "tokens" (series an
-    announcement, group a kind of length, x tokens of a response, y relative error under the policy
-    gradient at the smallest learning rate), "model" (series a
-    training run, x step, ``announced`` -Cov(log pi, logit change), y measured).
+    Panels, with x the step where not named:
+
+    - "change": series a rule, ``announced`` the prediction of its theorem, y measured;
+    - "difficulty": series an estimate, group a batch accuracy, y covariance along GRPO;
+    - "tokens": series a prediction, group a kind of length, x tokens of a response, y relative
+      error under the policy gradient at the smallest learning rate;
+    - "model": series a training run, ``announced`` -Cov(log pi, logit change), y measured.
     """
     identity = inputs.simulation(results, "covariance_identity")
     trees = inputs.simulation(results, "covariance_identity_on_trees")
@@ -88,8 +90,8 @@ def _models(results: Path) -> tuple[pandas.DataFrame, dict[str, object]]:
 def comparison(changes: pandas.DataFrame) -> pandas.DataFrame:
     """Compare measured with announced changes, by rule and learning rate.
 
-    Columns slope, correlation, error (rms of measured - announced over rms of measured), rest (the same
-    after the slope).
+    Columns are slope, correlation, error and rest. The error is the rms of measured minus
+    announced, over the rms of measured. The rest is that error after the slope.
     """
     rows = {}
     for key, group in changes.groupby(["series", "learning_rate"], sort=False):
@@ -123,7 +125,8 @@ def finding(table: pandas.DataFrame) -> Finding:
     in_order = "share of the records in which covariance rises with batch accuracy"
     # How exact a first order is depends on learning rates, which are ours: beyond the paper.
     criteria = [
-        Criterion("correlation of GRPO's entropy change with Theorem 1's, smallest of a rate",
+        Criterion("correlation of GRPO's entropy change with Theorem 1's, smallest over learning "
+                  "rates",
                   float(grpo["correlation"].min()), ">", FOLLOWS, "for the trend along GRPO"),
         Criterion("relative error of each theorem for its own algorithm, largest",
                   float(compared.loc[["PG", "NPG"]]["error"].max()), "<", EXACTLY, "as an exact match",

@@ -1,9 +1,9 @@
 """Cui et al., Figure 9: an entropy bonus at several coefficients.
 
-What we run: the same rule from nothing to too much on tabular prompts, each with logits of its own and
-with parameters shared by all, groups of eight sampled; and the small transformer where runs with several
-coefficients exist. Coefficients reach further than the paper's, whose runs of 2,400 steps have eight to
-ten times as many.
+We run the rule at coefficients from zero to too large, with sampled groups of eight. Tabular
+prompts have logits of their own, or share parameters. The small transformer is added where runs
+with several coefficients exist. Coefficients reach further than the paper's, since its runs of
+2,400 steps are eight to ten times as long as ours.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ RUNS = (Choice(label="none", rule="grpo", strength=0.0),
         Choice(label="{coefficient:g}", rule="entropy-bonus", free=("coefficient",)))
 COLLAPSED = 0.5  # share of the starting entropy below which a run counts as collapsed
 EXPLODED = 0.1
-"""How far entropy must rise to count as exploded, as a share of the way from its start to its largest
-value, log(number of answers); an entropy held at its start is no explosion. Of a transformer, whose
-largest value its runs do not say: as a share of the start."""
+"""Rise of entropy that counts as an explosion, as a share of the way from its start to its largest
+value, log(number of answers). Entropy held at its start has not exploded. Runs of a transformer do
+not record the largest value, so there it is a share of the start."""
 GAIN = 0.02
 """The gain in accuracy that must be ruled out for us to say that there is none: that of the paper's
 KL-Cov over GRPO at 7B (Table 2, averages of 38.6 and 40.6 %)."""
@@ -70,8 +70,8 @@ FIGURE = PaperFigure.of(
     paper="An entropy loss is sensitive to its coefficient: small ones change little, the largest makes "
     "entropy explode, and none gains accuracy.",
     place="Figure 9",
-    ours="GRPO on sampled groups with a bonus of the coefficient at each line's end; means over starts "
-    "and their 95 % intervals.",
+    ours="GRPO on sampled groups with an entropy bonus; the number at a line's end is its "
+         "coefficient. Lines are means over starts, bands their 95 % intervals.",
     claims=("aepo.collapse-or-explosion", "extension.entropy-bonus"),
     headline=Headline(
         says="With five right answers the largest bonus makes entropy explode, and a gain like KL-Cov's "

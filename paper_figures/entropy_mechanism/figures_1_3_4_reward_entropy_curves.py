@@ -1,10 +1,10 @@
 """Cui et al., Figures 1, 3 and 4: reward against entropy, and the law R = b - a e^H.
 
-What we run: GRPO in exact expectation. What stands for models and tasks: five families of prompts (one
-or several right answers, start of equal or graded difficulty) of 10, 30 or 100 answers, run on the
-paper's schedule (the first twelfth consumes 73 % of the entropy). Responses of one to four tokens, of
-fixed or variable length, with the entropy of a token, as in the paper, and with that of a response.
-GRPO runs of transformers where there are some.
+We run GRPO in exact expectation. In place of models and tasks are five families of prompts with 10,
+30 or 100 answers. They have one or several right answers, and a start of equal or graded
+difficulty. Runs keep the paper's schedule, where the first twelfth consumes 73 % of the entropy.
+Responses have one to four tokens, of fixed or variable length. Their entropy is that of a token, as
+in the paper, or of a response. GRPO runs of transformers are added where they exist.
 """
 
 from __future__ import annotations
@@ -37,10 +37,15 @@ COLUMNS = ["panel", "series", "size", "start", "of", "entropy", "reward", "a", "
 def data(results: Path) -> pandas.DataFrame:
     """Return columns panel, series, size, start, of, entropy, reward, a, b, r_squared, rmse, ...
 
-    Panels: "curve" (points of simulated curves), "fit" (a row a curve: the law and how it fits),
-    "token fit" (responses of ``size`` tokens, of ``series`` length; the law with the entropy ``of`` a
-    token or a response), "model" and "model fit" (training runs, ``start`` is the seed). ``best_form``
-    has the smallest corrected Akaike criterion.
+    Panels:
+
+    - "curve": points of simulated curves;
+    - "fit": the law and how it fits, one row per curve;
+    - "token fit": responses of ``size`` tokens, of ``series`` length; the law with the entropy
+      ``of`` a token or a response;
+    - "model" and "model fit": training runs, with ``start`` the seed.
+
+    ``best_form`` has the smallest corrected Akaike criterion.
     """
     dataset = inputs.simulation(results, "performance_law_curves")
     trees = inputs.simulation(results, "performance_law_on_trees")
@@ -170,9 +175,10 @@ FIGURE = PaperFigure.of(
     paper="Without intervention validation reward follows R = b - a e^H, so that performance is traded "
     "from entropy.",
     place="Figures 1, 3 and 4",
-    ours="GRPO in exact expectation on five families of prompts with 10, 30 and 100 answers; drawn are "
-    "the ones that the law fits best, middling and worst, all starts, and in thick grey the law. Last: "
-    "responses of several tokens, of fixed or variable length.",
+    ours="GRPO in exact expectation on five families of prompts with 10, 30 and 100 answers. "
+         "Curves are all starts of the sets that the law fits best, middling and worst; thick "
+         "grey is the law. Last panels: miss of the law on all sets, and on responses of several "
+         "tokens, of fixed or variable length.",
     claims=("entropy-mechanism.ceiling", "entropy-mechanism.performance-law"),
     headline=Headline(
         says="The law misses too much of the variance of reward with one right among 100 answers, "

@@ -59,10 +59,14 @@ def data(results: Path) -> pandas.DataFrame:
 def compared(results: Path) -> pandas.DataFrame:
     """Return columns panel, family, rule, start, x, y, selected, penalty at equal accuracy and entropy.
 
-    Panels "at equal reward" (x: accuracy, y: entropy beyond GRPO's from the same start), "families" (the
-    same at one accuracy, over further families), "at equal entropy" (y: accuracy beyond GRPO's, mean
-    over levels of entropy). ``selected``: the share of the tokens that Clip-Cov or KL-Cov selects;
-    ``penalty``: KL-Cov's beta on them.
+    Panels:
+
+    - "at equal reward": x accuracy, y entropy beyond GRPO's from the same start;
+    - "families": as that at one accuracy, over further families;
+    - "at equal entropy": y accuracy beyond GRPO's, mean over levels of entropy.
+
+    ``selected`` is the share of the tokens that Clip-Cov or KL-Cov selects, ``penalty`` KL-Cov's
+    beta on them.
     """
     strong = inputs.simulation(results, "intervention_sweeps")
     most = {rule: float(strong.strength.sel(rule=rule)[-1]) for rule in METHODS}

@@ -60,7 +60,7 @@ def data(
 
 
 def ends(table: pandas.DataFrame) -> pandas.DataFrame:
-    """Return a row per run: columns ``RUN``, first (its first value) and last (mean of its last tenth)."""
+    """Return one row per run: columns ``RUN``, its first value, and last, the mean of its last tenth."""
     ordered = table.sort_values("step", kind="stable")
     late = ordered["step"] > 0.9 * ordered.groupby(RUN)["step"].transform("max")
     return pandas.DataFrame({
@@ -70,13 +70,16 @@ def ends(table: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def effects(table: pandas.DataFrame) -> pandas.DataFrame:
-    """Measure what each strength does: a row for each world, family, rule and strength.
+    """Measure the effects of each strength: a row for each world, family, rule and strength.
 
     Only starts count from which both the weakest strength and another one were run.
 
-    Columns starts (how many), entropy_first, entropy_last, reward_last: means over starts. reward_gain,
-    reward_low, reward_high: reward at the end beyond the weakest strength's from the same start, the mean
-    and its interval (NaN from a single start).
+    Columns:
+
+    - starts: their number;
+    - entropy_first, entropy_last, reward_last: means over starts;
+    - reward_gain, reward_low, reward_high: reward at the end beyond that of the weakest strength
+      from the same start, the mean and its interval; NaN from a single start.
     """
     found = ends(table)
     weakest = found.groupby(["world", "family", "rule"])["strength"].transform("min")

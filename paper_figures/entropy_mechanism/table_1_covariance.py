@@ -1,7 +1,8 @@
 """Cui et al., Table 1: the mean covariance of the tokens with the largest.
 
-What we run: the same table of sampled responses in the tabular world, each token from a state of its own,
-a response right if its first token is; over the sharpness of the states and the length of responses.
+We make the table for sampled responses in the tabular world. Each token has a state of its own, and
+a response is right if its first token is. The sharpness of the states and the length of responses
+vary.
 """
 
 from __future__ import annotations
@@ -49,9 +50,12 @@ def data(results: Path) -> pandas.DataFrame:
 def shapes(table: pandas.DataFrame) -> pandas.DataFrame:
     """Compare shapes with the printed one, a row for each advantage, length and sharpness.
 
-    Columns error, level, surprise, mean, top_of_wrong. error: the largest factor, minus 1, between the
-    rows' ratios to the upper half's mean and the printed ratios; level: ours over printed, geometric
-    mean of the top five rows; mean: of all tokens.
+    Columns are error, level, surprise, mean and top_of_wrong:
+
+    - error: the largest factor, minus 1, between the rows' ratios to the upper half's mean and the
+      printed ratios;
+    - level: ours over printed, geometric mean of the top five rows;
+    - mean: of all tokens.
     """
     printed = table[table["advantage"] == "printed"].set_index("share")["value"]
     rows = []

@@ -1,8 +1,8 @@
 """Cui et al., Table 2: GRPO, clip-higher, Clip-Cov and KL-Cov on seven benchmarks.
 
-What we run: the four rules on small transformers, several optimizer steps a generation: accuracy of the
-samples over the last tenth of training and, where trained models were evaluated, avg@n at T = 0.6 and
-greedy, as the paper evaluates. The recipes of paper/ rerun it at its size.
+We run the four rules on small transformers, with several optimizer steps per generation. Accuracy
+is that of the samples over the last tenth of training. Where trained models were evaluated, we add
+the paper's evaluation, avg@n at T = 0.6 and greedy. The recipes of paper/ rerun it at its size.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _evaluations(results: Path, runs: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """State what our runs say, or how many of the paper's averages are not the means of their rows."""
+    """Judge our runs, or count the paper's averages that are not the means of their rows."""
     ours = table[(table["origin"] == "ours") & (table["column"] == "reward")]
     criteria: list[Criterion] = []
     for block, rows in ours.groupby("block", sort=False):
@@ -132,7 +132,7 @@ FIGURE = PaperFigure.of(
     paper="On seven benchmarks Clip-Cov and KL-Cov are above GRPO in the average, at 7 and at 32 billion "
     "parameters.",
     place="Table 2",
-    ours="The four rules on small transformers, several optimizer steps a generation.",
+    ours="The four rules on small transformers, with several optimizer steps per generation.",
     headline=Headline(
         says="Some of the printed averages are not the mean of their row.",
         holds=("in the printed averages",),

@@ -1,8 +1,8 @@
-"""What training does to entropy where the reward is a coin: by optimizer, sampler and penalty.
+"""Entropy in training where the reward is a coin: by optimizer, sampler and penalty.
 
-What we run: `llm_bridge.commands.noise_comparison`. A coin's gradient has no direction, so that whatever
-entropy does is noise. Rates of the others were chosen for steps as long as AdamW's; gradients have heavy
-tails, and some steps came out shorter, which the table tells.
+We run `llm_bridge.commands.noise_comparison`. A coin's gradient has no direction, so every change
+of entropy is noise. Rates of the other optimizers were chosen for steps as long as AdamW's.
+Gradients have heavy tails, and some steps came out shorter; the table has their lengths.
 
 Two forecasts come from ten steps of another seed. One is of second order: the mean of the entropy's
 change over gradients g and -g, times the number of steps. One draws walks: the sum of as many such steps
@@ -133,9 +133,10 @@ def finding(table: pandas.DataFrame) -> Finding:
           for name, without in (("AdamW", WITHOUT), ("momentum", "SGD"), ("momentum", WITHOUT))),
         Criterion("squared length of a step of AdamW without beta1 over that of momentum",
                   length(WITHOUT) / length("momentum"), ">", 1, "on sum"),
-        Criterion("what came less what walks forecast, in standard errors, median of settings",
+        Criterion("measured change less the walks' forecast, in standard errors, median of "
+                  "settings",
                   float(off.median()), "<", 2),
-        Criterion("mean distance of second order from what came, over that of walks",
+        Criterion("mean distance of second order from the measured change, over that of walks",
                   float(single.mean() / (both["came"] - both["walk"]).abs().mean()), ">", 1),
     ))
 
@@ -172,13 +173,15 @@ def tables(table: pandas.DataFrame) -> list[Table]:
         Table(title="Entropy where the reward is a coin", rows=tuple(rows), origin="ours",
               header=("run", "seeds", "first", "last", "move", "net", "drift", "change", "walks",
                       "second"),
-              note=note + " Change: at fixed states, which walks forecast (in brackets: their spread, "
-              "which a single run has too), and one gradient's second order."),
+              note=note + " Change is measured at fixed states. It is forecast by walks, with "
+                          "their spread in brackets, which a single run has too, and by one "
+                          "gradient's second order."),
         Table(title="What one gradient does to entropy in the mean", rows=tuple(shapes), origin="ours",
               header=("run", "nats", "noise of logits", "curvature", "isotropic", "score-shaped"),
-              note="All that a gradient does by its optimizer, momentum included, to second order: by "
-              "the covariance of the logits' moves, and by the curvature of logits in the parameters. "
-              "The last two: moves of the same size in each state, of another shape."),
+              note="A gradient's whole effect through its optimizer, momentum included, to second "
+                   "order. Its parts are by the covariance of the logits' moves, and by the "
+                   "curvature of logits in the parameters. The last two columns are for moves of "
+                   "the same size in each state, of another shape."),
         Table(title="Samplers, groups and penalties", rows=tuple(changed), origin="ours",
               header=("run on sum by AdamW", "seeds", "first", "last", "move", "net", "drift", "reward"),
               note=note + " Reward: of the last 10 steps."),
@@ -271,12 +274,13 @@ FIGURE = PaperFigure.of(
     source="This project",
     title="what training does to entropy where the reward is noise",
     paper="The three papers' theorems are of expectations, in which a coin for a reward moves nothing.",
-    ours="GRPO on the bundled model, a coin for each completion. Above: change of entropy at fixed "
-    "states, by optimizer, at rates chosen for steps as long; thin: seeds. Below: forecasts (squares: "
-    "split; hollow on the edge: beyond it), and AdamW with another sampler, group or penalty.",
+    ours="GRPO on the bundled model with a coin for each completion. Above: change of entropy at "
+         "fixed states by optimizer, at rates chosen for equally long steps. Thin lines are "
+         "seeds. Below: change against forecasts, with squares for split and hollow marks beyond "
+         "the axes, and AdamW with another sampler, group or penalty.",
     claims=("extension.noise-second-order", "extension.noise-any-shape"),
     headline=Headline(
-        says="With a coin for a reward, AdamW and SGD hold entropy about still without momentum; with it "
-             "they walk it away, nearer to what walks forecast than to one gradient's second order.",
+        says="Under a coin, AdamW and SGD with momentum move entropy over three times as far as "
+             "without, nearer to walks' forecast than to one gradient's second order.",
     ),
 )

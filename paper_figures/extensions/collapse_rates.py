@@ -1,14 +1,18 @@
 """How fast entropy collapses under each algorithm, and with which exponents.
 
 Cui et al. treat the policy gradient and the natural gradient (Theorems 1 and 2) and train with GRPO,
-RLOO and REINFORCE++ without comparing how fast each collapses. Near the end the probability w of a
-wrong answer follows its own law, with one right answer: w ~ 1/t under the policy gradient and RLOO,
-sqrt(G - 1) times as fast under GRPO with groups of G, w ~ 1/t^2 under either with infinite groups, and
-exponentially under the natural gradient. With several right answers every algorithm but the natural
-gradient goes on sharpening among them.
+RLOO and REINFORCE++ without comparing how fast each collapses. Near the end, with one right answer,
+the probability w of a wrong answer follows a law of its own:
 
-Whether the runs do so: exponents over the last factor of four in steps, beside the predicted ones, in
-the mean over starts; a single start that is run from samples may be far off.
+- w ~ 1/t under the policy gradient and RLOO;
+- sqrt(G - 1) times as fast under GRPO with groups of G;
+- w ~ 1/t^2 under either with infinite groups;
+- exponentially under the natural gradient.
+
+With several right answers every algorithm but the natural gradient goes on sharpening among them.
+
+The figure has exponents over the last factor of four in steps beside the predicted ones, in the
+mean over starts. A single start that is run from samples may be far off.
 """
 
 from __future__ import annotations
@@ -50,10 +54,14 @@ COLUMNS = ["panel", "algorithm", "right_answers", "start", "x", "y"]
 def data(results: Path) -> pandas.DataFrame:
     """Return columns panel, algorithm, right_answers, start, x, y.
 
-    Panels: "wrong" (x step, y probability of a wrong answer, one right), "entropy" (y entropy, the same
-    runs), "within" (y entropy among the right answers, several right), "exponent" (x predicted, y
-    measured exponent of w), "speed" (x predicted, y measured growth of 1/w in units of PG's), "rate" (y
-    decay of w under NPG per step and learning rate).
+    Panels:
+
+    - "wrong": x step, y probability of a wrong answer, one right;
+    - "entropy": y entropy, the same runs;
+    - "within": y entropy among the right answers, several right;
+    - "exponent": x predicted, y measured exponent of w;
+    - "speed": x predicted, y measured growth of 1/w in units of PG's;
+    - "rate": y decay of w under NPG per step and learning rate.
     """
     dataset = inputs.simulation(results, "collapse")
     one, most = (dataset.sel(right_answers=[dataset.right_answers.values[i]]) for i in (0, -1))
@@ -178,7 +186,7 @@ def tables(table: pandas.DataFrame) -> tuple[Table, ...]:
         title="How the probability of a wrong answer falls, one right answer",
         header=("algorithm", "exponent, predicted", "measured", "times PG, predicted", "measured"),
         rows=tuple(rows), origin="ours",
-        note="Means over starts, last factor of four in steps; sampled ones from groups of 8.",
+        note="Means over starts, last factor of four in steps; samples come in groups of 8.",
     ),)
 
 
@@ -188,9 +196,10 @@ FIGURE = PaperFigure.of(
     title="how fast entropy collapses under each algorithm",
     paper="Cui et al. show that entropy collapses under GRPO, RLOO, REINFORCE++ and PRIME; rates are not "
     "derived.",
-    ours="20-answer bandits of graded difficulty, from the same starts, exact and from sampled groups: "
-    "medians with the band from 10 to 90 %; exponents with the range over starts. s.: from samples; ∞: "
-    "groups or batches without end; R++: REINFORCE++, its curves from samples.",
+    ours="20-answer bandits of graded difficulty from the same starts, exact or from samples "
+         "(s.). Lines are medians over starts, bands 10 to 90 %. Exponents have the range over "
+         "starts. ∞ stands for infinite groups or batches, R++ for REINFORCE++ with curves from "
+         "samples.",
     claims=("entropy-mechanism.theorem-2", "extension.group-normalization-gain",
             "extension.natural-flow-tilts"),
     headline=Headline(

@@ -1,14 +1,16 @@
 """Clip-Cov and KL-Cov against GRPO at equal accuracy and at equal entropy.
 
-Cui et al. compare their rules with GRPO at equal steps (Figure 11): more entropy there may only mean
-slower learning. A referee asks what this says about the law R = b - a e^H: do the points of these runs
-stay on the curve of GRPO?
+Cui et al. compare their rules with GRPO at equal steps (Figure 11), where more entropy may only
+mean slower learning. A referee's question is whether these runs stay on GRPO's curve, and with it
+on the law R = b - a e^H.
 
-Entropy when a rule first reaches an accuracy, and accuracy when entropy first falls to a level, against
-GRPO's from the same start: at full strength (Clip-Cov on 0.4 of the tokens, KL-Cov with beta 2 on a
-fifth) in the two worlds of Figure 11, and at less (a tenth of the tokens, beta 1) over further families
-of prompts. Whether a rule leaves the curve depends on that strength: at the full one both do, upwards; at
-the lesser one neither does, on the same prompts with five right answers as on others.
+We compare with GRPO from the same start: entropy when a rule first reaches an accuracy, and
+accuracy when entropy first falls to a level. At full strength Clip-Cov has 0.4 of the tokens, and
+KL-Cov has beta 2 on a fifth, in the two worlds of Figure 11. At less they have a tenth of the
+tokens and beta 1, over further families of prompts.
+
+The strength decides whether a rule leaves the curve. At the full one both rules do, upwards. At the
+lesser one neither does, on the same prompts with five right answers as on others.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """When the covariance is positive, so that entropy falls: a map over problems.
 
 Cui et al. observe that the average covariance is positive at every step of training, and conclude that
-entropy must fall. To first order entropy falls by eta Cov(log pi, pi A) under the policy gradient (PG)
-and by eta Cov(log pi, A) under the natural gradient (NPG); both signs are properties of the problem
-(where right answers are likelier than wrong ones). Shares of positive covariances are counted over
-random problems: five families of logits and several numbers of right answers.
+entropy must fall. To first order entropy falls by eta Cov(log pi, pi A) under the policy gradient
+(PG), and by eta Cov(log pi, A) under the natural gradient (NPG). Both signs are properties of the
+problem, namely whether right answers are likelier than wrong ones. We count shares of positive
+covariances over random problems, with five families of logits and several numbers of right answers.
 """
 
 from __future__ import annotations
@@ -27,10 +27,14 @@ CALIBRATED = 1.0
 def data(results: Path) -> pandas.DataFrame:
     """Return columns panel, family, right_answers, form, rule, competence, x, share, counted.
 
-    Panels: "difficulty" (x accuracy to which blindly chosen right answers were brought), "competence" (x
-    power of the policy by which right answers are drawn), "batch" (x prompts of a batch, by competence),
-    "training" (x accuracy reached, lower edge). ``share`` of positive covariances, 0 to 1; of batches,
-    ``counted`` many.
+    Panels:
+
+    - "difficulty": x accuracy to which blindly chosen right answers were brought;
+    - "competence": x power of the policy by which right answers are drawn;
+    - "batch": x prompts of a batch, by competence;
+    - "training": x accuracy reached, lower edge.
+
+    ``share`` is that of positive covariances, 0 to 1. Of batches there are ``counted``.
     """
     dataset = inputs.simulation(results, "covariance_sign_map")
     table = stacked((

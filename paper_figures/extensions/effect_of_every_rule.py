@@ -1,9 +1,11 @@
-"""What every update rule does to entropy beside GRPO: random bandits, prompt sets, language models.
+"""The effect of every update rule on entropy beside GRPO: random bandits, prompt sets, language models.
 
-What we run: `simulations run effect_of_every_rule`, one expected step of random policies and training on
-prompts that share parameters, on policy and stale; and `llm_bridge.commands.rule_comparison`, the same
-short training of the bundled transformer by each rule from five seeds, and of SmolLM2-135M by ten of
-them from one. Differences are of pairs with the same start, samples and seed.
+We run two comparisons. Differences are of pairs with the same start, samples and seed.
+
+- `simulations run effect_of_every_rule`: one expected step of random policies, and training on
+  prompts that share parameters, on policy and stale;
+- `llm_bridge.commands.rule_comparison`: the same short training of the bundled transformer by each
+  rule from five seeds, and of SmolLM2-135M by ten of the rules from one seed.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ BASE = "grpo"
 COMPARED = {"small transformer": "comparisons/rules.json", "SmolLM2": "comparisons/rules_chain_sum.json"}
 """The records of the trained models."""
 STALE = {1: "on policy", 5: "stale"}
-"""What the steps on each batch of the simulation are called; with 5 the last is 4 steps stale."""
+"""Names of the numbers of steps on each batch of the simulation; with 5 the last is 4 steps stale."""
 COLUMNS = ["rule", "where", "quantity", "value", "low", "high", "runs"]
 KEEPS = "entropy at equal reward"
 EQUAL = 1e-9
@@ -46,9 +48,9 @@ SHOWN = {
 def data(results: Path) -> pandas.DataFrame:
     """Return columns rule, where, quantity, value, low, high (an interval of 95 %) and runs.
 
-    Of bandits "falls" (a share) and "ratio" (to GRPO's mean change); of training the "entropy" (nats) and
-    "reward" after the last step, and KEEPS, less GRPO's. A rule has no row where it is not defined, and
-    no interval where there is one run.
+    Bandits have "falls", a share, and "ratio" to GRPO's mean change. Training has "entropy", nats,
+    and "reward" after the last step, and KEEPS, all less GRPO's. A rule has no row where it is not
+    defined, and no interval where there is one run.
 
     Raises:
         MissingInputError: no simulation.
@@ -180,8 +182,8 @@ def tables(table: pandas.DataFrame) -> tuple[Table, ...]:
         rows=tuple((rule, *(found.get(key, "–") for key in SHOWN)) for rule, found in cells(table).items()
                    if found),
         origin="ours",
-        note="Intervals of 95 %. Differences to GRPO's are in nats, those of reward in shares. A dash: "
-             f"not defined there, or not run.{counted}",
+        note="Intervals of 95 %. Differences to GRPO's are in nats, differences of reward in "
+             f"shares. A dash: not defined there, or not run.{counted}",
     ),)
 
 
@@ -191,10 +193,11 @@ FIGURE = PaperFigure.of(
     title="what every loss does to entropy, beside GRPO",
     paper="Each loss is published with curves of its own; no paper has one table of their effect on "
     "entropy.",
-    ours="Left: first-order change of random policies' entropy over GRPO's. Middle: entropy at reward "
-    "0.75 on nine prompts that share parameters, one or five steps a batch, less GRPO's. Right: a 0.8 "
-    "M-parameter transformer after 100 steps, four a batch, less GRPO's; no merit where reward falls (in "
-    "the table). Default options; intervals of 95 %.",
+    ours="Left: first-order change of random policies' entropy over GRPO's. Middle: entropy at "
+         "reward 0.75 on nine prompts that share parameters, less GRPO's, with one or five steps "
+         "per batch. Right: entropy of a 0.8 M-parameter transformer after 100 steps, four per "
+         "batch, less GRPO's; the table has its reward, which may fall. Marks are means with 95 % "
+         "intervals.",
     claims=("extension.loss-coefficient", "extension.loss-on-policy", "extension.loss-off-policy"),
     headline=Headline(
         says="At equal reward, some losses keep more entropy than GRPO and others less, stale or not.",

@@ -1,13 +1,13 @@
 """Where a training run's entropy went: forecasts that know the network, the account by cause and token.
 
 The papers forecast an entropy change from the update's coefficients, as if every state had logits of its
-own. Forecast (i') takes the gradient of the entropy by the parameters instead, and the optimizer's own
-step; the account averages that gradient along the step, so that its parts add up to what was measured
-(`llm_bridge.accounting`).
+own. Forecast (i') takes the gradient of the entropy by the parameters instead, and the optimizer's
+own step. The account averages that gradient along the step. Its parts then add up to the measured
+change (`llm_bridge.accounting`).
 
-What we run: ``llm_bridge audit`` on the bundled model, every step. Whether the papers' covariance finds
-the tokens that take entropy is read off the same account: of the tokens that it would choose first, what
-share of all decreases is theirs?
+We run ``llm_bridge audit`` on the bundled model, every step. The account also tests whether the
+papers' covariance finds the tokens that take entropy. It gives the share of all decreases by the
+tokens that the covariance would choose first.
 """
 
 from __future__ import annotations
@@ -47,13 +47,15 @@ COMMAND = (
 def data(results: Path) -> pandas.DataFrame:
     """Return columns panel, name, step, x, y, optimizer, learning_rate of GRPO's longest run; nats.
 
-    The run is one of the bundled model, each step accounted for; one whose tokens were accounted for goes
-    before one of more steps that kept none. A learning rate that is not known is NaN.
+    The run is one of the bundled model, with an account of each step. A run with an account by
+    token goes before a longer run without. An unknown learning rate is NaN.
 
-    Panels: "forecast" (x forecast, y measured change), "cause" (y what part ``name`` of the steps did so
-    far; "measured" among them), "chosen" (of the share x of a step's tokens chosen by ``name``: y, their
-    share of all decreases), "sign" (y whether covariance and effect of a token agree in sign: the share
-    of a step's tokens).
+    Panels:
+
+    - "forecast": x forecast, y measured change;
+    - "cause": y effect of part ``name`` of the steps so far, with "measured" among the names;
+    - "chosen": of the share x of a step's tokens chosen by ``name``, y their share of all decreases;
+    - "sign": y share of a step's tokens for which covariance and effect agree in sign.
 
     Raises:
         MissingInputError: no audited run with an account.
@@ -186,12 +188,13 @@ FIGURE = PaperFigure.of(
     title="where a run's entropy went",
     paper="Cui et al. (Figure 8) show the covariance and the entropy difference to have similar trends; "
     "neither a correlation nor the gradient's forecast is given.",
-    ours="GRPO on the bundled model, each step audited: forecasts against the measured change (dashed: "
-    "equal; (i) is scaled by its best slope); changes so far by cause; and of tokens chosen by their "
-    "true effect or by the paper's covariance, the share of all decreases (median, quartiles of steps).",
+    ours="GRPO on the bundled model, each step audited. First: measured change against forecasts, "
+         "equality dashed, (i) scaled by its best slope. Second: changes so far by cause. Third: "
+         "share of all decreases by tokens chosen by true effect or by the paper's covariance, "
+         "median and quartiles of steps.",
     claims=("extension.score-covariance",),
     headline=Headline(
-        says="In one run what a step does to entropy follows the entropy gradient's forecast more "
-             "closely than the papers' coefficients, beyond what steps explain.",
+        says="In one run the entropy change of a step follows the entropy gradient's forecast "
+             "more closely than the papers' coefficients, beyond chance over steps.",
     ),
 )

@@ -2,14 +2,18 @@
 
 No paper compares them step by step in nats. Their theorems forecast an entropy change from the update's
 coefficients under two assumptions: every state has logits of its own (tabular), and steps are small
-(first order). For each audited optimizer step stand three forecasts of the mean entropy change beside the
+(first order). Each audited optimizer step has three forecasts of the mean entropy change beside the
 measured one:
-(i) from the coefficients, (ii) first order in the measured logit change, (iii) exact in it. The gap
-between (i) and (ii) is the error of the tabular assumption (and of the optimizer, where it is not
-plain gradient descent); the gap between (ii) and (iii) that of first order.
 
-Whether the assumptions hold: in the tabular simulator (i) = (ii) and (iii) = measured, to rounding;
-on a transformer the numbers are what they are.
+- (i) from the coefficients;
+- (ii) first order in the measured logit change;
+- (iii) exact in it.
+
+The gap between (i) and (ii) is the error of the tabular assumption, and of any optimizer but plain
+gradient descent. The gap between (ii) and (iii) is the error of first order.
+
+In the tabular simulator (i) = (ii) and (iii) = measured, to rounding. On a transformer (i) and (ii)
+may differ.
 """
 
 from __future__ import annotations
@@ -47,10 +51,10 @@ PLAIN = ", plain SGD"
 def data(results: Path) -> pandas.DataFrame:
     """Return columns policy, level, rule, step, coefficients, first_order, exact, measured; nats.
 
-    ``level`` is "steps" (each row the mean entropy change of an optimizer step) or "tokens" (that of
-    one token's distribution), for models of which few steps were audited.
-    ``coefficients`` is in nats for tabular policies and per unit learning rate for models, whose
-    optimizer sets a step of another size; the finding scales it by its best slope.
+    With ``level`` "steps" each row is the mean entropy change of an optimizer step. With "tokens",
+    for models with few audited steps, it is that of one token's distribution. ``coefficients`` is
+    in nats for tabular policies. For models it is per unit learning rate, since the optimizer sets
+    the size of a step; the finding scales it by its best slope.
 
     Raises:
         MissingInputError: neither the tabular audit nor any audited run exists.
@@ -222,11 +226,11 @@ FIGURE = PaperFigure.of(
     __name__, name="entropy-audit",
     source="This project",
     title="forecast against measured entropy change",
-    paper="Nothing: the theorems' assumptions were not measured on a model.",
-    ours="One point an optimizer step, or a token where few steps were audited; dashed: forecast = "
-    "measured; r: least and most of the rules. Forecast (iii), exact, is the measured change to rounding "
-    "and is not drawn. For models, forecast (i) is scaled by each rule's best slope, which plays the "
-    "part of the learning rate.",
+    paper="The papers did not measure their theorems' assumptions on a model.",
+    ours="A point is an optimizer step, or a token where few steps were audited. Dashed: forecast "
+         "= measured. r is the least and most of the rules' correlations. Forecast (iii) is exact "
+         "to rounding and not drawn. For models, forecast (i) is scaled by each rule's best "
+         "slope, in place of the learning rate.",
     claims=("extension.score-forecast",),
     headline=Headline(
         says="Forecast from an update's coefficients alone, the entropy change follows the measured one "

@@ -1,8 +1,9 @@
-"""How far the first order carries: exact entropy change against first and second order, by step size.
+"""Exact entropy change against first and second order, by step size.
 
 The papers forecast entropy by its first order, -Cov(log pi, step) (AEPO, Theorem 4.3; Cui et al., Lemma
-1). Here three kinds of step are scaled up from random 20-answer policies: what the policy gradient does
-while the right answer is rare, what it does near collapse, and what an entropy bonus does there.
+1). Here three kinds of step are scaled up from random 20-answer policies. They are steps of the
+policy gradient while the right answer is rare and near collapse, and of an entropy bonus near
+collapse.
 """
 
 from __future__ import annotations
@@ -134,10 +135,11 @@ FIGURE = PaperFigure.of(
     __name__, name="exact-and-first-order",
     source="This project",
     title="exact entropy change against first and second order",
-    paper="AEPO's Theorem 4.3 and Cui et al.'s Lemma 1 write the first order with an approximation sign; "
-    "how good it is they do not show.",
-    ours=f"{N_STARTS} random policies over {N_ACTIONS} answers, one right: medians, below with the band "
-    "from 10 to 90 %; solid: exact. Steps along the policy gradient and along the entropy's gradient.",
+    paper="AEPO's Theorem 4.3 and Cui et al.'s Lemma 1 write the first order with an "
+          "approximation sign; they do not show how good it is.",
+    ours=f"Steps along the policy gradient and the entropy's gradient from {N_STARTS} random "
+         f"policies over {N_ACTIONS} answers, one right. Lines are medians, bands below 10 to 90 "
+         "%. Solid lines are exact.",
     claims=("aepo.theorem-4.3a", "entropy-mechanism.lemma-1-state", "extension.second-order"),
     headline=Headline(
         says="The first-order entropy change is good for small logit steps; for large ones that learn a "

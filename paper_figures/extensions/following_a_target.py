@@ -109,12 +109,12 @@ FIGURE = PaperFigure.of(
     source="This project",
     title="how a small transformer's entropy follows its target, setting by setting",
     paper="AEPO, Skywork-OR1 and TRL hold targets that rest; none was asked to follow one.",
-    ours="Above: entropy of small-sums on split, means of 5 steps over the seeds, with their range; "
-    "grey: the target. Below: the mean distance from the target of each controller in each setting, "
-    "darker where it is farther; bold: the nearest.",
+    ours="Above: entropy of small-sums on split. Lines are means over seeds and 5 steps, bands "
+         "the range of seeds, grey is the target. Below: mean distance of each controller from "
+         "the target in each setting. Darker is farther, and bold the nearest.",
     claims=("aepo.tracking",),
     headline=Headline(
-        says="Each of the targets that move is followed nearest, on the mean of the seeds, by another "
+        says="Each moving target is followed nearest, on the mean of the seeds, by a different "
              "controller.",
     ),
 )

@@ -1,13 +1,17 @@
-"""Which forecast of a step's entropy change meets what happens, in a simulation and on a network.
+"""Compares forecasts of a step's entropy change with its measurement, in a simulation and on a network.
 
-Three forecasts of the change of the mean entropy at a step's own states: (i) from the update's
-coefficients, as if every state had logits of its own; (i') the inner product of the entropy's gradient by
-the parameters with the optimizer's step; (ii) first order in the measured change of the logits, which is
-known after the step alone.
+There are three forecasts of the change of the mean entropy at a step's own states:
 
-What we run: `simulations run entropy_accounts`, GRPO exactly on prompts that share more and more of their
-parameters and on token trees, and `llm_bridge.commands.forecast_comparison`, GRPO on the bundled model by
-two optimizers at several learning rates, every step audited.
+- (i) from the update's coefficients, as if every state had logits of its own;
+- (i') the inner product of the optimizer's step with the entropy's gradient by the parameters;
+- (ii) first order in the measured change of the logits, which is known only after the step.
+
+We run, with every step audited:
+
+- `simulations run entropy_accounts`: GRPO exactly on prompts that share more and more of their
+  parameters and on token trees;
+- `llm_bridge.commands.forecast_comparison`: GRPO on the bundled model by two optimizers at several
+  learning rates.
 """
 
 from __future__ import annotations
@@ -229,7 +233,7 @@ FIGURE = PaperFigure.of(
     "95 %.",
     claims=("aepo.assumption-b4", "extension.score-covariance", "extension.score-forecast"),
     headline=Headline(
-        says="What a step does to entropy follows the entropy gradient in every run, in the worst more "
-             "closely than the papers' coefficients in their best.",
+        says="A step's entropy change follows the entropy gradient in every run, in the worst "
+             "more closely than the papers' coefficients in their best.",
     ),
 )

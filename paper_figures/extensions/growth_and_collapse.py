@@ -1,12 +1,12 @@
 """Entropy after the reward is flat: whether it grows, holds or falls, by optimizer and by sharing.
 
 A response has a token that decides on its reward and idle ones that do not. While there is signal the
-entropy of the token that matters falls, as Cui et al. describe. What the idle tokens do afterwards is the
-work of noise: of groups that still differ in reward, scaled by the optimizer. Under a coin Adam is no
-noise alone: standardized advantages of many successes are small and positive, those of few failures large
-and negative. Adam, which scales rare gradients up, counts them by sign, not by size: unlikely actions
-rise where most samples succeed, and sink where most fail. The planes show it by success rate, group size
-and the prompts of a batch. In pairs advantages have no skew.
+entropy of the token that matters falls, as Cui et al. describe. Afterwards the idle tokens move by
+noise, from groups that still differ in reward, scaled by the optimizer. Under a coin Adam's steps
+are more than noise. Standardized advantages of many successes are small and positive, those of few
+failures large and negative. Adam scales rare gradients up, and counts them by sign, not by size. So
+unlikely actions rise where most samples succeed, and sink where most fail. The planes show it by
+success rate, group size and the prompts of a batch. In pairs advantages have no skew.
 """
 
 from __future__ import annotations
@@ -52,11 +52,16 @@ PLANES = {
 def data(results: Path) -> pandas.DataFrame:
     """Return columns panel, optimizer, ceiling, capacity, x, row, y, error, reward, matters.
 
-    ``y`` is an entropy or a change of entropy over log n, with its standard error. Panels: "course" (x
-    step, y mean entropy of idle tokens, matters that of the one that matters), and the planes "coin" (x
-    success rate, row group size), "batch" (row prompts, by capacity), "rate" (x factor of the learning
-    rate), "size" (x idle tokens, row shared parameters over logits) and "sampler" (x the sampler, y
-    change of the entropy given a right answer): y change of entropy, with signal that of idle tokens.
+    ``y`` is an entropy or a change of entropy over log n, with its standard error. Panels:
+
+    - "course": x step, y mean entropy of idle tokens, matters that of the token that matters;
+    - "coin": x success rate, row group size;
+    - "batch": row prompts, by capacity;
+    - "rate": x factor of the learning rate;
+    - "size": x idle tokens, row shared parameters over logits;
+    - "sampler": x the sampler, y change of the entropy given a right answer.
+
+    In all but "course" y is the change of entropy, with signal that of idle tokens.
     """
     dataset = inputs.simulation(results, "growth_and_collapse")
     names = {"course_idle": "y", "course_error": "error", "course_reward": "reward",
@@ -204,7 +209,8 @@ FIGURE = PaperFigure.of(
     __name__, name="growth-and-collapse",
     source="This project",
     title="what entropy does once the reward is flat",
-    paper="Cui et al., Section 2.4: entropy falls as the reward rises; of what follows no paper tells.",
+    paper="Cui et al., Section 2.4: entropy falls as the reward rises; no paper covers the time "
+          "after.",
     ours="Bandits of a token that matters and idle ones, 4 actions each, groups of 8, means over 48 "
     "seeds with 95 % intervals. Lines: idle tokens. Planes: change of entropy in hundredths of log n, "
     "rewards being coins: △ grows, ▽ falls, ○ holds.",

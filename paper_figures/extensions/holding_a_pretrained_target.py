@@ -100,9 +100,10 @@ FIGURE = PaperFigure.of(
     source="This project",
     title="what holds a target entropy, a pretrained model",
     paper="AEPO holds by a second batch, Skywork-OR1 and TRL by an integral rule; none was compared.",
-    ours="SmolLM2-135M on sums of several numbers, 4 prompts of 8 samples a step. Above: entropy, "
-    "means of 4 steps over the seeds with their range; grey: the target. Below: reward and pass@k at "
-    "the entropy held, means over seeds with standard errors.",
+    ours="SmolLM2-135M on sums of several numbers, 4 prompts of 8 samples a step. Above: entropy "
+         "by step. Lines are means over seeds and 4 steps, bands the range of seeds, grey is the "
+         "target. Below: reward and pass@k at the entropy held, means over seeds with standard "
+         "errors.",
     claims=("extension.diverse-bonus-price",),
     headline=Headline(
         says="SmolLM2-135M is held nearest to its target, in the mean over seeds, by the forecast on "

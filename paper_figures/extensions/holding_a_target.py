@@ -1,8 +1,8 @@
-"""What holds a target entropy of a small transformer, at which price, and who is nearest where.
+"""Compares controllers of a small transformer's entropy: distance from the target, and price in reward.
 
-The bundled model is trained by each controller towards the same targets, several seeds each: AEPO's
-second batch, the integral rule of Skywork-OR1 and TRL, the forecast of each step; the latter two on the
-bonus on all entropy and on the bonus on the entropy among right answers.
+Each controller trains the bundled model towards the same targets, with several seeds. Controllers
+are AEPO's second batch, the integral rule of Skywork-OR1 and TRL, and the forecast of each step.
+The latter two act on the bonus on all entropy, or on the bonus on the entropy among right answers.
 """
 
 from __future__ import annotations
@@ -129,8 +129,9 @@ def settings(table: pandas.DataFrame) -> list[str]:
 def summary(table: pandas.DataFrame) -> pandas.DataFrame:
     """Return a row per setting and controller of the complete cells: means over seeds.
 
-    Columns ``seeds``, ``entropy`` and each of MEASURED with its standard error (``deviation_se``, NaN of
-    one seed), ``follow`` (mean over seeds that arrived) and ``arrived`` (their number).
+    Columns are ``seeds``, ``entropy`` and each of MEASURED with its standard error, such as
+    ``deviation_se``, NaN of one seed. ``follow`` is the mean over seeds that arrived, ``arrived``
+    their number.
     """
     runs = complete(table)
     runs = runs[runs["panel"] == "run"]
@@ -147,13 +148,17 @@ def summary(table: pandas.DataFrame) -> pandas.DataFrame:
 def nearest(table: pandas.DataFrame) -> pandas.DataFrame:
     """Return a row per controller, the nearest first: its distance from the target over all settings.
 
-    Columns ``deviation`` (nats, the mean over settings and seeds), ``reward`` (alike), ``first`` (in how
-    many settings it is nearest), ``settings`` (over how many the means are; but in ``first`` those that
-    share runs count once, by their mean), ``seeds`` and those of `behind`.
+    Columns:
 
-    The seed is the unit that is paired: its mean over the settings is one row. Settings are no units, for
-    we chose them, each has the same seeds, and some share runs. So what is told apart is so at these
-    settings, whatever the seed; of others it says nothing. Seeds that lack a setting are left out.
+    - ``deviation``, nats, and ``reward``: means over settings and seeds;
+    - ``first``: number of settings in which it is nearest. Settings that share runs count once
+      there, by their mean;
+    - ``settings``: number of settings in the means;
+    - ``seeds``, and the columns of `behind`.
+
+    Seeds are paired: a seed's mean over the settings is one row. Settings are not units, since we
+    chose them, each has the same seeds, and some share runs. So differences hold at these settings,
+    whatever the seed, and need not hold at others. Seeds that lack a setting are left out.
     """
     runs = _ranked(table)
     runs = runs.assign(setting=runs["setting"].map(_twins(table)))
@@ -179,8 +184,9 @@ def _ranked(table: pandas.DataFrame) -> pandas.DataFrame:
 def behind(values: pandas.DataFrame) -> pandas.DataFrame:
     """Return how far columns are above the least of them, over rows that are paired.
 
-    Columns ``behind`` (the mean), ``behind_se`` (its standard error) and ``p`` (of Student's t, by Holm's
-    correction for all that are compared with the least; NaN of itself, and of one row).
+    ``behind`` is the mean, ``behind_se`` its standard error. ``p`` is of Student's t, by Holm's
+    correction for all that are compared with the least; it is NaN for the least itself, and for one
+    row.
     """
     least = values.mean().idxmin()
     above = values.sub(values[least], axis=0)

@@ -1,9 +1,9 @@
-"""What holds a target entropy where everything is known: three controls, two directions, six targets.
+"""Compares controls of entropy where everything is known: three controls, two directions, six targets.
 
-AEPO's second batch, the integral rule of Skywork-OR1 and TRL, and the forecast of each step, the latter
-two on the bonus on all entropy and on the bonus on the entropy among right answers. Tabular policies,
-groups of eight samples, so that the controllers see what they would see of a language model but for
-parameters that states share.
+Controls are AEPO's second batch, the integral rule of Skywork-OR1 and TRL, and the forecast of each
+step. The latter two act on the bonus on all entropy, or on the bonus on the entropy among right
+answers. Policies are tabular, with groups of eight samples. The controllers observe the same
+quantities as for a language model, but states share no parameters.
 """
 
 from __future__ import annotations
@@ -69,10 +69,13 @@ def ceiling(table: pandas.DataFrame) -> float:
 def summary(table: pandas.DataFrame) -> pandas.DataFrame:
     """Return a row per controller, in order: means over all runs, by kind of target.
 
-    Columns ``held`` (share of the resting targets below log |A*| that are held to ``ENOUGH``),
-    ``deviation`` (mean over them, nats), ``reward`` (mean over them), ``moving`` (mean deviation from
-    targets that move, nats), ``follow`` (median steps to follow a step; infinite where most runs never
-    do), ``beyond`` (share of the batches out of power at targets above log |A*|).
+    Columns:
+
+    - ``held``: share of the resting targets below log |A*| that are held to ``ENOUGH``;
+    - ``deviation``, nats, and ``reward``: means over these targets;
+    - ``moving``: mean deviation from targets that move, nats;
+    - ``follow``: median steps to follow a step; infinite where most runs never do;
+    - ``beyond``: share of the batches out of power at targets above log |A*|.
     """
     rest = at_rest(table).assign(held=lambda runs: runs["deviation"] <= ENOUGH)
     below, above, moving, stepped = (rows.groupby("controller", sort=False) for rows in (
@@ -152,10 +155,10 @@ FIGURE = PaperFigure.of(
     source="This project",
     title="what holds a target entropy, tabular policies",
     paper="AEPO holds by a second batch, Skywork-OR1 and TRL by an integral rule; none was compared.",
-    ours="Four prompts with 8 right answers of 20, groups of eight samples. Top: the mean distance from "
-    "resting targets (vertical line: log |A*|), the probability of a wrong answer at the entropy "
-    "that was held, and the distance over a factor of ten in the learning rate; bands: all starts. "
-    "Bottom: the median entropy under targets that move (grey).",
+    ours="Four prompts with 8 right answers of 20, groups of eight samples. Top: mean distance "
+         "from resting targets, by target and by learning rate, and the probability of a wrong "
+         "answer at the entropy held. Bands: all starts. Vertical line: log |A*|. Bottom: median "
+         "entropy under moving targets (grey).",
     claims=("aepo.tracking", "extension.diverse-bonus", "extension.level-set-diverse-bonus"),
     headline=Headline(
         says="Targets below log |A*| are held nearest, in the mean, by the forecast on the diverse "

@@ -1,16 +1,20 @@
 """Are a network's logits independent? AEPO's Assumption B.4, measured.
 
-AEPO's theorem assumes that the gradients of two logits of a state are orthonormal (Assumption B.4), as
-they are in a table, where those of other states are orthogonal too: then a step moves each logit by the
-learning rate times what the update rule puts on it. On a network the inner products of logit gradients
-form another matrix (the empirical neural tangent kernel), and how the forecast of the entropy change
-suffers is followed assumption by assumption: logits move as if independent; within each state by the
-kernel; by the whole kernel; by the optimizer's own step; as measured, entropy to first order.
+AEPO's theorem assumes that the gradients of a state's logits are orthonormal (Assumption B.4). In a
+table they are, and those of other states are orthogonal too. Then a step moves each logit by the
+learning rate times its coefficient from the update rule. On a network the inner products of logit
+gradients form another matrix, the empirical neural tangent kernel. We drop one assumption after the
+other and measure the error of the entropy forecast. Logits move
 
-What we run: ``llm_bridge audit``, which measures the kernel at a few states and actions of each audited
-step. Whether the assumption holds is read off its numbers: 0 off the diagonal within a state and no
-spread along it. It says nothing of logits of different states; how far these are from orthogonal is
-judged by itself.
+- as if independent;
+- within each state by the kernel;
+- by the whole kernel;
+- by the optimizer's own step;
+- as measured, with entropy to first order.
+
+We run ``llm_bridge audit``, which measures the kernel at a few states and actions of each audited
+step. Under the assumption it is 0 off the diagonal within a state, with no spread along the
+diagonal. The assumption is not about logits of different states, which we judge separately.
 """
 
 from __future__ import annotations
@@ -56,12 +60,18 @@ COMMAND = (
 def data(results: Path) -> pandas.DataFrame:
     """Return columns policy, panel, step, name, x, y, value.
 
-    Panels: "cosine" (of the first audited step: x and y index logits, state by state, ``value`` the
-    cosine of their gradients), "diagonal" (x share of the logits, y squared norm of the gradient over
-    its mean, sorted), "shape" (a measure ``name`` of the kernel at a step: ``value``), "rung" (what the
-    assumption ``name`` leaves of the entropy changes unexplained after its best slope: ``value``, x
-    that slope). Among the measures: at how many ``states`` and ``actions`` the kernel was measured, and
-    at how many states entropy changes were forecast (``forecast_states``), where its file was kept.
+    Panels:
+
+    - "cosine": of the first audited step; x and y index logits, state by state, ``value`` is the
+      cosine of their gradients;
+    - "diagonal": x share of the logits, y squared norm of the gradient over its mean, sorted;
+    - "shape": ``value`` of a measure ``name`` of the kernel at a step;
+    - "rung": ``value`` is the share of the entropy changes that assumption ``name`` leaves
+      unexplained after its best slope x.
+
+    Measures include the numbers of ``states`` and ``actions`` at which the kernel was measured.
+    Where its file was kept, ``forecast_states`` is the number of states with forecast entropy
+    changes.
 
     Raises:
         MissingInputError: no run was audited with a kernel.
@@ -216,8 +226,9 @@ def tables(table: pandas.DataFrame) -> tuple[Table, ...]:
             for policy, row in found.iterrows()
         ),
         origin="ours",
-        note="Means over audited steps, over the mean diagonal; off it root mean squares. Differences: "
-        "without what moves all logits of a state alike, which moves no entropy.",
+        note="Means over audited steps, relative to the mean diagonal; root mean squares off the "
+             "diagonal. Differences leave out the part that moves all logits of a state alike, "
+             "since it moves no entropy.",
     ),)
 
 
@@ -227,12 +238,12 @@ FIGURE = PaperFigure.of(
     title="are logits independent? Assumption B.4 measured",
     paper="AEPO assumes orthonormal gradients of a state's logits (Assumption B.4), as in a table, and "
     "does not measure them.",
-    ours="Left: absolute cosines of the gradients of logits at a few states (blocks) and actions, first "
-    "audited step; under the assumption a block is dark on its diagonal alone. Middle: squared norms, "
-    "sorted, a line per step. Right: what is left unexplained of measured entropy changes, after the best "
-    "slope, as one assumption after the other is dropped.",
+    ours="Left: absolute cosines of logit gradients at a few states (blocks) and actions in the "
+         "first audited step. Under the assumption a block is dark on its diagonal alone. Middle: "
+         "squared norms, sorted, one line per step. Right: unexplained share of the measured "
+         "entropy changes after the best slope, as one assumption after the other is dropped.",
     headline=Headline(
-        says="Assumption B.4 (orthonormal gradients of a state's logits) holds for no policy audited; "
-             "how logits share parameters explains the entropy changes.",
+        says="Assumption B.4 (orthonormal gradients of a state's logits) fails for every policy "
+             "audited; the whole kernel explains the entropy changes, independent logits do not.",
     ),
 )

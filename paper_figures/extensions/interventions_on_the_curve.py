@@ -1,14 +1,16 @@
 """Do interventions stay on the curve of reward against entropy?
 
 Cui et al. fit R = -a e^H + b to runs without intervention and read it as a trade: performance is bought
-with entropy. Whether runs *with* an intervention stay on that curve, slide along it or leave it was not
-checked (a referee's first objection). Here every update rule runs from the same starts; reward is
-compared with GRPO's when entropy first falls to the same level, in pairs of one start. A rule is off the
-curve if it is further than a fixed margin and its interval excludes 0, on it if it is within the margin;
-GRPO with other samples and with half the step show that the margin is wider than what they differ by.
+with entropy. A referee's first objection is that they did not check whether runs *with* an
+intervention stay on that curve, slide along it or leave it. Here every update rule runs from the
+same starts. Reward is compared with GRPO's when entropy first falls to the same level, in pairs of
+one start. A rule is off the curve if it is further than a fixed margin and its interval excludes 0.
+It is on the curve if it is within the margin. GRPO with other samples, and with half the step,
+differ by less than the margin.
 
-Verdicts by rule are in the table: above, on, or below GRPO's curve, or not told by the interval. Those of
-the finding are from samples; exact expectation, which some rules do not have, may put a rule elsewhere.
+The table has a verdict for each rule: above, on, or below GRPO's curve, or undecided by the
+interval. The finding's verdicts are from samples. Exact expectation, which some rules do not have,
+may put a rule elsewhere.
 """
 
 from __future__ import annotations
@@ -29,18 +31,22 @@ BASE = "GRPO"
 CONTROLS = ("GRPO, other samples", "GRPO, half the step")
 SIDES = {1: "above", 0: "on", -1: "below", -9: "not told"}
 DRAWN = 4
-"""How many rules are drawn beside GRPO: the two furthest above, the furthest below, and Clip-Cov or,
-where that is not run, another of the rules that Cui et al. draw."""
+"""Number of rules drawn beside GRPO. These are the two furthest above, the furthest below, and
+Clip-Cov, or without its runs another of the rules that Cui et al. draw."""
 COLUMNS = ["panel", "family", "mode", "rule", "x", "y", "low", "high", "side", "margin"]
 
 
 def data(results: Path) -> pandas.DataFrame:
     """Return columns panel, family, mode, rule, x, y, low, high, side, margin.
 
-    Panels: "gap" (y reward beyond GRPO's at equal entropy, its interval, and on which side of the curve
-    that puts the rule), "within" (y entropy among right answers beyond GRPO's at equal reward), "curve"
-    (x entropy, y reward: means over starts at a recorded step), "misfit" (y what the fitted law leaves
-    of a rule's own runs, root mean square). ``margin``: reward within which a rule is on the curve.
+    Panels:
+
+    - "gap": y reward beyond GRPO's at equal entropy, its interval, and the rule's side of the curve;
+    - "within": y entropy among right answers beyond GRPO's at equal reward;
+    - "curve": x entropy, y reward, means over starts at a recorded step;
+    - "misfit": y root mean square that the fitted law leaves of a rule's own runs.
+
+    ``margin``: reward within which a rule is on the curve.
     """
     dataset = inputs.simulation(results, "interventions_on_the_curve")
     config = inputs.dataset_provenance(dataset)["config"]
@@ -141,7 +147,7 @@ def tables(table: pandas.DataFrame) -> tuple[Table, ...]:
                 )) for name in names
             ),
             origin="ours",
-            note="Means over starts and levels of entropy; in brackets on which side of GRPO's curve.",
+            note="Means over starts and levels of entropy; in brackets the side of GRPO's curve.",
         ))
     return tuple(found)
 
@@ -152,10 +158,10 @@ FIGURE = PaperFigure.of(
     title="which interventions leave the reward-entropy curve",
     paper="Cui et al., section 2: performance is bought with entropy along one curve; whether "
     "interventions obey it is not tested.",
-    ours="Nine prompts of graded difficulty over 20 answers, sampled groups of 8, all rules from the "
-    "same starts, each at one strength. Above: means over starts; below: reward beyond GRPO's at equal "
-    "entropy, mean over levels with its interval over starts; within the grey band a rule is on the "
-    "curve.",
+    ours="Nine prompts of graded difficulty over 20 answers, sampled groups of 8, all rules from "
+         "the same starts, each at one strength. Above: reward against entropy, means over "
+         "starts. Below: reward beyond GRPO's at equal entropy, mean over levels with its "
+         "interval over starts. Within the grey band a rule is on the curve.",
     claims=("entropy-mechanism.points-on-the-curve",),
     headline=Headline(
         says="From samples some interventions leave GRPO's curve of reward against entropy on prompts "

@@ -1,13 +1,15 @@
 """Clip-Cov and KL-Cov with the tokens chosen by their true effect on entropy, against the paper's choice.
 
-Both rules choose tokens by the covariance of log-probability and advantage, which is what a token takes
-from the entropy of its own state if logits are independent. With ``covariance="network"`` they choose by
-what it takes from the batch's entropy through the parameters that all states share.
+Both rules choose tokens by the covariance of log-probability and advantage. If logits are
+independent, that is the entropy that a token takes from its own state. With
+``covariance="network"`` they choose by the entropy that it takes from the batch through the
+parameters that all states share.
 
-What we run: `paper_figures.reproduce.network_covariance`, both rules with either choice, on both tasks;
-Clip-Cov of 1 % on `split` alone. A choice is better if it leaves more entropy at an equal reward: read
-between the runs of a seed, at rewards that both reached with a quarter of their points or more. Where
-fewer than two seeds have such rewards, the last quarter of the runs says what each came to.
+We run `paper_figures.reproduce.network_covariance`, both rules with either choice, on both tasks;
+Clip-Cov of 1 % runs on `split` alone. A choice is better if it leaves more entropy at an equal
+reward. We compare the runs of a seed, at rewards that both reached with a quarter of their points
+or more. Where fewer than two seeds have such rewards, we give means of the last quarter of the
+runs.
 """
 
 from __future__ import annotations
@@ -58,9 +60,9 @@ def data(results: Path) -> pandas.DataFrame:
 def at_equal_reward(table: pandas.DataFrame) -> pandas.DataFrame:
     """Entropy with the true effect less that with the paper's covariance, of each task, rule and seed.
 
-    Entropy is interpolated on a fit that is linear in the reward of each run's points, and the difference
-    averaged over the rewards that both runs have, OVERLAP of the points of each. Columns task, rule,
-    seed, difference (nats).
+    Entropy is interpolated on a linear fit in the reward of each run's points. The difference is
+    averaged over the rewards that both runs have, with OVERLAP of the points of each. Columns are
+    task, rule, seed and difference, nats.
     """
     rows = []
     chosen = table[table["rule"].isin(CASES)]
@@ -96,7 +98,8 @@ def finding(table: pandas.DataFrame) -> Finding:
             better += bool(group["difference"].mean() > sure(len(group)) * group["difference"].sem())
     return Finding(standing="our own", model=MODELS["small-sums"], criteria=(
         Criterion("cases that can be compared at equal reward", float(comparable), ">", 0),
-        Criterion("of them those in which the true effect left more entropy, beyond what seeds explain",
+        Criterion("of these, cases in which the true effect left more entropy, beyond what seeds "
+                  "explain",
                   float(better), "≤", 0),
     ))
 
@@ -127,7 +130,7 @@ FIGURE = PaperFigure.of(
     __name__, name="network-covariance",
     source="This project",
     title="tokens chosen by their true effect",
-    paper="Nothing: both rules choose by the covariance of a table.",
+    paper="Not studied: in the paper both rules choose by the covariance of a table.",
     ours="Clip-Cov and KL-Cov on the bundled model, four steps on each generation, with the paper's "
     f"covariance and with the true effect; running means over {SMOOTHED} generations, a line per seed.",
     claims=("entropy-mechanism.clip-cov", "entropy-mechanism.kl-cov", "extension.score-covariance"),

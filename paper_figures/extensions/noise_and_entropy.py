@@ -34,10 +34,13 @@ ERRORS = 1.96
 def data(results: Path) -> pandas.DataFrame:
     """Return columns panel, optimizer, start, x, y, error, forecast.
 
-    Panels: "short" and "long" (x entropy at the start over log n, y change of entropy per squared
-    displacement of the logits in runs of small and of large steps, ``forecast`` by the second order),
-    "divergence" (y change per nat of KL divergence), "rate" (y change per squared learning rate and
-    step), "drift" (x step, y entropy over log n, by ``start``).
+    Panels:
+
+    - "short", "long": runs of small and of large steps. X is entropy at the start over log n, y its
+      change per squared displacement of the logits, ``forecast`` by the second order;
+    - "divergence": y change per nat of KL divergence;
+    - "rate": y change per squared learning rate and step;
+    - "drift": x step, y entropy over log n, by ``start``.
     """
     dataset = inputs.simulation(results, "noise_and_entropy")
     dataset = dataset.isel(n_actions=-1).sel(features=0.0)
@@ -129,13 +132,16 @@ FIGURE = PaperFigure.of(
     __name__, name="noise-and-entropy",
     source="This project",
     title="what noise does to entropy, without any signal",
-    paper="AEPO, Eq. 6, and Cui et al., Theorem 1, are first order: of a coin they expect nothing.",
-    ours="32-answer bandits, rewards are coins: means over 8 starts and 24 pairs of runs with 95 % "
-    "intervals (lines: second order, from the start). Last: means over 48 seeds, 8 actions, one ahead.",
+    paper="AEPO, Eq. 6, and Cui et al., Theorem 1, are first order, and forecast no change under "
+          "a coin.",
+    ours="32-answer bandits with coins for rewards. Marks are means over 8 starts and 24 pairs of "
+         "runs, with 95 % intervals; lines are the second order from the start. Last panel: "
+         "entropy by step with 8 actions, one ahead at the start, as means over 48 seeds.",
     claims=("extension.noise-second-order", "extension.noise-shapes",
             "extension.score-noise", "extension.noise-level"),
     headline=Headline(
-        says="At one displacement Adam's noise raises peaked policies of 32 answers less than SGD's; "
-             "larger noise lowers all, and long runs meet but fall on.",
+        says="At one displacement Adam's noise raises peaked policies of 32 answers less than "
+             "SGD's; large steps lower them under each optimizer, and long runs meet and go on "
+             "falling.",
     ),
 )

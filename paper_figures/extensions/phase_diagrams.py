@@ -1,11 +1,13 @@
 """Phase diagrams: where entropy collapses, is held and goes astray, and where theory draws the lines.
 
-AEPO's Figures 1 and 3 show single settings of AEPO and of an entropy bonus. Here are the planes they lie
-in: AEPO on (T_high, alpha) at half of the ceiling log m, for several numbers m of right answers, and
-GRPO with a bonus on (coefficient, m). The lines are theory without a constant to fit, drawn from the
-start and from a run of GRPO alone: below the lower one AEPO has too few steps to revive, above the upper
-one its own step makes entropy chatter by more than the tolerance; a bonus brings wrong answers back where
-its fixed point says. Right of a bonus' line of collapse no run collapses; left of it, many do not either.
+AEPO's Figures 1 and 3 show single settings of AEPO and of an entropy bonus. This figure has the
+planes of these settings. AEPO varies T_high and alpha at half of the ceiling log m, for several
+numbers m of right answers. GRPO with a bonus varies the coefficient and m.
+
+The lines are theory without a fitted constant, from the start and from a run of GRPO alone. Below
+the lower line AEPO has too few steps to revive. Above the upper line its own step makes entropy
+chatter by more than the tolerance. Where a bonus brings wrong answers back follows from its fixed
+point. Right of a bonus' line of collapse no run collapses; left of it, many do not either.
 """
 
 from __future__ import annotations
@@ -37,10 +39,12 @@ LINES = {"collapse_line": "-", "chatter_line": (0, (1.5, 1.5))}
 def data(results: Path) -> pandas.DataFrame:
     """Return columns panel, right_answers, temperature, alpha, coefficient, start, outcome, line.
 
-    Panels: "aepo" and "bonus" (a row per run: its outcome by name and, in ``line``, 1 where theory
-    predicts the same: all three outcomes of AEPO, whether a bonus explodes), "collapse_line" and
-    "chatter_line" (``line``: alpha, a row a temperature and start), "explosion_line" and
-    "bonus_collapse_line" (``line``: coefficient).
+    Panels:
+
+    - "aepo" and "bonus": one row per run, with its outcome by name. ``line`` is 1 where theory
+      predicts the same: all three outcomes of AEPO, whether a bonus explodes;
+    - "collapse_line" and "chatter_line": ``line`` is alpha, one row per temperature and start;
+    - "explosion_line" and "bonus_collapse_line": ``line`` is a coefficient.
     """
     dataset = inputs.simulation(results, "phase_diagrams")
     names = {"bonus_right_answers": "right_answers", "bonus_start": "start", "y": "line"}
@@ -150,10 +154,10 @@ FIGURE = PaperFigure.of(
     source="This project",
     title="where entropy collapses, is held and goes astray",
     paper="AEPO, Figures 1 and 3, show one temperature and weight, and single coefficients of a bonus.",
-    ours="Exact expectation on 20-answer bandits; m right answers. A mark is how most starts end, the "
-         "paler "
-    "the more of them end otherwise. Solid: below (left of) it theory expects collapse. Dotted: above "
-    "(right of) it, AEPO's steps to be too long, or a bonus to let wrong answers back.",
+    ours="Exact expectation on 20-answer bandits with m right answers. A mark is the most common "
+         "outcome over starts; paler marks have less agreement. Solid: theory expects collapse "
+         "below it or left of it. Dotted: above it or right of it, theory expects AEPO's steps to "
+         "be too long, or a bonus to bring wrong answers back.",
     claims=("aepo.arbitrary-entropy", "extension.sustainable-entropies"),
     headline=Headline(
         says="Two lines without a fitted constant predict 90 % of AEPO's runs that collapse or hold "

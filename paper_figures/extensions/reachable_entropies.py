@@ -1,15 +1,17 @@
 """Which entropies can be held at all, and at which reward: by AEPO, by an entropy bonus, by theory.
 
-For every policy over n answers, m of them right, with R the probability of a right one, entropy lies
-between h(R) and h(R) + R log m + (1 - R) log(n - m) (claim ``extension.entropy-range-at-reward``). AEPO's
-runs end at R = 1, so that of this range log m is left (``extension.entropy-ceiling``: whatever the
-temperatures, every later entropy is at most log m + h(e) + e log((n - m)/m), with e = ((n - m)/m) e^-gap
-and gap the mean right logit less the largest wrong one, which never falls). An entropy bonus has one
-fixed point a coefficient, on the upper edge of the range: more entropy than log m is to be had there,
-for wrong answers.
+Take a policy over n answers, m of them right, with the probability R of a right one. Its entropy is
+at least h(R) and at most h(R) + R log m + (1 - R) log(n - m), by claim
+``extension.entropy-range-at-reward``.
 
-Theory beside where simulated runs end: AEPO at many targets and weights alpha, GRPO with a bonus at many
-coefficients.
+AEPO's runs end at R = 1, where log m is left of this range (claim ``extension.entropy-ceiling``).
+Whatever the temperatures, every later entropy is at most log m + h(e) + e log((n - m)/m), with e =
+((n - m)/m) e^-gap. The gap is the mean right logit less the largest wrong one, and never falls. An
+entropy bonus has one fixed point for each coefficient, on the upper edge of the range. There
+entropy is above log m, at the price of wrong answers.
+
+Beside theory are the ends of simulated runs: AEPO at many targets and weights alpha, GRPO with a
+bonus at many coefficients.
 """
 
 from __future__ import annotations
@@ -55,10 +57,14 @@ def ceiling(gap: np.ndarray, n_actions: int, n_right: int) -> np.ndarray:
 def data(results: Path) -> pandas.DataFrame:
     """Return columns panel, method, n_actions, right_answers, setting, start, x, y, held.
 
-    Panels: "ends" (x entropy, y reward at the end of a run; ``setting`` is AEPO's target or the bonus'
-    coefficient), "fixed" (the same at the fixed point of a bonus), "allowed" (x lowest or highest
-    entropy, as ``method`` says, y reward), "held" (x number of right answers, y target, whether held at
-    some alpha in most starts), "ceiling" (x gap, y highest later entropy).
+    Panels:
+
+    - "ends": x entropy, y reward at the end of a run; ``setting`` is AEPO's target or the bonus'
+      coefficient;
+    - "fixed": the same at the fixed point of a bonus;
+    - "allowed": x lowest or highest entropy, by ``method``, y reward;
+    - "held": x number of right answers, y target, and whether most starts hold it at some alpha;
+    - "ceiling": x gap, y highest later entropy.
     """
     inputs.theory()
     aepo = inputs.simulation(results, "aepo_figure_1", "exact")
@@ -151,14 +157,13 @@ FIGURE = PaperFigure.of(
     source="This project",
     title="which entropies can be held, at which reward",
     paper="AEPO's title promises arbitrary entropy; Cui et al. that performance is bought with entropy.",
-    ours="Left: all policies lie in the grey range; points are ends of runs, the line the fixed "
-    "points of an entropy bonus. Middle: AEPO's targets, held in most starts at some alpha or not; "
-    "lines: "
-    f"log m, and the most a bonus leaves with {BONUS_REWARD:.0%} right. Right: the ceiling that falls as "
-    "right answers move ahead of wrong ones.",
+    ours="Left: all policies lie in the grey range. Points are ends of runs, the line fixed "
+         "points of an entropy bonus. Middle: AEPO's targets, by whether most starts hold them at "
+         f"some alpha. Lines are log m, and the most that a bonus leaves with {BONUS_REWARD:.0%} "
+         "right. Right: the ceiling falls as right answers move ahead.",
     claims=("aepo.collapse-or-explosion",),
     headline=Headline(
-        says="AEPO holds no target above the logarithm of the number of right answers; an entropy bonus "
-             "reaches more, but pays with wrong answers.",
+        says="AEPO does not hold a target at or above the logarithm of the number of right "
+             "answers; an entropy bonus gets above it, and pays with wrong answers.",
     ),
 )

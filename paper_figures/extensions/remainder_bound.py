@@ -1,11 +1,11 @@
-"""What the first order leaves, and how tight its bound is.
+"""The remainder of the first order, and how tight its bound is.
 
-`entropy_change.remainder_bound` says that the entropy change differs from its first order by at most
-(5/16 + (1/10) log n) ||step||^2, for every policy over n actions and every step (claim
-``extension.remainder-constant``). Here the remainder is put beside it: of random policies with random
-and policy-gradient steps, and of the worst kind of policy known (two likely actions that trade places,
-the rest uniform). And what the bound is for: it certifies the sign of the entropy change of a step up
-to some learning rate; up to which is the sign in fact right?
+By `entropy_change.remainder_bound` the entropy change differs from its first order by at most (5/16
++ (1/10) log n) ||step||^2. This holds for every policy over n actions and every step (claim
+``extension.remainder-constant``). We compare the bound with the remainder of random policies, under
+random and policy-gradient steps. We also take the worst kind of policy known: two likely actions
+that trade places, the rest uniform. The bound certifies the sign of a step's entropy change up to
+some learning rate. We compare that rate with the rate up to which the sign is right.
 """
 
 from __future__ import annotations
@@ -36,10 +36,12 @@ RATES = np.geomspace(0.01, 1e4, 241)
 def data(results: Path) -> pandas.DataFrame:
     """Return columns panel, kind, policy, x, y.
 
-    Panels: "share" (x norm of the step, y remainder over its bound), "constant" (x number of actions, y
-    remainder over ||step||^2, of kind "bound" and "reached"), "sign" (x learning rate up to which the
-    bound certifies the sign of the entropy change, y up to which it is right; inf where it is right up
-    to the largest that was tried).
+    Panels:
+
+    - "share": x norm of the step, y remainder over its bound;
+    - "constant": x number of actions, y remainder over ||step||^2, of kind "bound" and "reached";
+    - "sign": x learning rate up to which the bound certifies the sign of the entropy change, y the
+      rate up to which the sign is right. It is inf where right at all rates tried.
     """
     del results
     inputs.theory()
@@ -182,13 +184,13 @@ FIGURE = PaperFigure.of(
     source="This project",
     title="the remainder of the first order and its bound",
     paper="Neither AEPO nor Cui et al. bound what their first order leaves.",
-    ours="Left: medians, with the band from 10 to 90 % of policies; middle: the bound's constant, "
-    "and the largest "
-    "remainder found; right: up to which learning rate the first order has the sign of the exact "
-    "entropy change, against the rate up to which the bound certifies it; a point per policy.",
+    ours="Left: remainder over its bound by size of step. Lines are medians over policies, bands "
+         "10 to 90 %. Middle: the bound's constant, and the largest remainder found. Right: one "
+         "point per policy, with the learning rate up to which the first order has the right "
+         "sign, against the rate that the bound certifies.",
     claims=("extension.remainder-constant-two-actions",),
     headline=Headline(
-        says="The bound on what the first order leaves is kept by all policies and steps tried; the "
-             "worst known fill half of it.",
+        says="The bound on what the first order leaves is kept by all policies and steps tried; "
+             "the worst known fill at least half of it.",
     ),
 )

@@ -1,9 +1,9 @@
-"""What moves the length of responses: the loss's length factor, and a target for shorter ones.
+"""Two causes of the length of responses: the loss's length factor, and a target for shorter ones.
 
 AEPO, Eq. 1, divides each response by its length, and proposes (Section 7) to aim its second batch at
-shorter responses; Dr.GRPO and DAPO change the length factor of GRPO. Here length says nothing about the
-reward: the first token decides whether a response is right and all that follows is wording, so that
-whatever moves length is the objective.
+shorter responses; Dr.GRPO and DAPO change the length factor of GRPO. Here length has no bearing on
+the reward. The first token decides whether a response is right, and the rest is wording. So only
+the objective moves length.
 """
 
 from __future__ import annotations
@@ -30,10 +30,13 @@ COLUMNS = ["panel", "mode", "kind", "objective", "accuracy", "start", "x", "y"]
 def data(results: Path) -> pandas.DataFrame:
     """Return columns panel, mode, kind, objective, accuracy, start, x, y.
 
-    Panels: "length" (x step, y expected tokens of right or wrong responses, exact and sampled), "tilt"
-    (x nats per token by which the target disfavors tokens, y expected tokens of right responses at the
-    end; objective AEPO or untempered), "entropy" (the same tilts, y entropy), "neutral" (x tilt at which
-    length would rest: y 0 as measured, 1 as predicted).
+    Panels:
+
+    - "length": x step, y expected tokens of right or wrong responses, exact and sampled;
+    - "tilt": x nats per token by which the target disfavors tokens, y expected tokens of right
+      responses at the end; objective AEPO or untempered;
+    - "entropy": the same tilts, y entropy;
+    - "neutral": x tilt at which length would rest, with y 0 as measured, 1 as predicted.
     """
     dataset = inputs.simulation(results, "response_length")
     parts = []
@@ -117,10 +120,10 @@ FIGURE = PaperFigure.of(
     title="what moves the length of responses",
     paper="AEPO, Section 7, proposes shorter responses as a target of its second batch; Dr.GRPO and DAPO "
     "change GRPO's length factor.",
-    ours="Token trees in which length does not bear on the reward: medians over prompts and starts "
-    "with the "
-    "band from 10 to 90 % (dots: from samples); by tilt, means, and for entropy the range over starts. "
-    "untempered: the second batch at T = 1.",
+    ours="Token trees in which length does not bear on the reward. By step, lines are medians "
+         "over prompts and starts, bands 10 to 90 %, and dots are from samples. By tilt, lines "
+         "are means, with the range over starts for entropy. Untempered: the second batch has T = "
+         "1.",
     claims=("aepo.target-distributions",),
     headline=Headline(
         says="Where length does not matter GRPO's mean over a response shortens right ones and "

@@ -57,8 +57,9 @@ def data(results: Path) -> pandas.DataFrame:
 
 
 def summary(table: pandas.DataFrame) -> pandas.DataFrame:
-    """Return a row per controller and gain: means over seeds of COLUMNS, and of the ``apart`` of the two
-    kinds' entropies, with standard errors (``reward_se``), and the number of ``seeds``."""
+    """Return one row per controller and gain, with the number of ``seeds``. Means over seeds of
+    COLUMNS, and of the distance ``apart`` of the two kinds' entropies, have standard errors
+    (``reward_se``)."""
     found = table.assign(apart=table["entropy_higher"] - table["entropy_lower"])
     names = (*(name for name, _, _ in COLUMNS), "apart")
     groups = found.groupby(["controller", "gain"])
@@ -93,9 +94,9 @@ def tables(table: pandas.DataFrame) -> list[Table]:
             estimate(row[name], row[f"{name}_se"], digits=digits)
             for name, _, digits in COLUMNS)) for _, row in found.iterrows()),
         origin="ours",
-        note="Means over seeds with their standard errors. Entropies, in nats, of held-out prompts of "
-        "either kind after the run; distances, in nats, over the second half of the steps. Prompts' own: "
-        "the root mean square of what prompts are off beyond what the mean is.")]
+        note="Means over seeds with their standard errors. Entropies, in nats, are of held-out "
+             "prompts of both kinds after the run, distances, in nats, of the second half of the "
+             "steps. Prompts' own: the root mean square of prompts' distances beyond the mean's.")]
 
 
 def draw(table: pandas.DataFrame) -> Figure:
@@ -134,9 +135,10 @@ FIGURE = PaperFigure.of(
     source="This project",
     title="targets for each prompt, a small transformer",
     paper="AEPO, AEnt, Skywork-OR1 and TRL steer the mean entropy of a batch by one number.",
-    ours="The bundled model on `split`: prompts with a total below 100 are to have 0.2 nats more than "
-    "the mean target, the others 0.2 less. Left: entropy of either kind after 80 steps; right: reward, "
-    "by what prompts are off beyond their mean (root mean square). Means over seeds, standard errors.",
+    ours="The bundled model on `split`. Targets are 0.2 nats above the mean target for prompts "
+         "with a total below 100, and 0.2 below it for the others. Left: entropy of both kinds "
+         "after 80 steps. Right: reward against prompts' own distance from target, root mean "
+         "square. Marks: means over seeds with standard errors.",
     claims=("extension.level-set-one-coefficient",),
     headline=Headline(
         says="One coefficient keeps little of the distance asked between two kinds of prompts, and "

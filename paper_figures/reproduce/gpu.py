@@ -104,8 +104,8 @@ def require_gpu() -> str:
 
     if not torch.cuda.is_available():
         raise ValueError(
-            "no GPU that torch can use: run this where `nvidia-smi` shows one and torch was "
-            f"installed with CUDA (here: torch {torch.__version__}); nothing else needs it"
+            f"torch {torch.__version__} finds no GPU: run this where `nvidia-smi` shows one and "
+            "torch was installed with CUDA; nothing else needs a GPU"
         )
     return torch.cuda.get_device_name(0)
 

@@ -1,7 +1,8 @@
 """Lists the jobs that need a GPU, in order of priority.
 
-Tests and short benchmarks, then four rules on two tasks with three seeds, then the other recipes of
-gpu-small, some of them evaluated, and what holds a target, then long benchmarks.
+First come tests and short benchmarks, then four rules on two tasks with three seeds. Then follow
+the other recipes of gpu-small, some of them evaluated, the comparison of controllers, and long
+benchmarks.
 """
 
 from __future__ import annotations

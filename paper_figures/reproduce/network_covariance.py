@@ -2,10 +2,11 @@
 
     python -m paper_figures.reproduce.network_covariance --runs build/runs/covariance --output FILE
 
-Trains the bundled small model by GRPO, by both rules with the paper's covariance and by both with
-``covariance="network"``, on both tasks, some seeds each, off-policy as the authors do. All runs are made
-in one process, one after the other; an interrupted call goes on where it stopped. FILE gets the reward
-and the entropy of each generation, with provenance; a finished call writes it again from the runs.
+Trains the bundled small model by GRPO, and by both rules with the paper's covariance or with
+``covariance="network"``. Each is run on both tasks with some seeds, off-policy as the authors do.
+All runs are made in one process, one after the other; an interrupted call goes on where it stopped.
+FILE gets the reward and the entropy of each generation, with provenance; a finished call writes it
+again from the runs.
 """
 
 from __future__ import annotations

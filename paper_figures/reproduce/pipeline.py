@@ -1,9 +1,9 @@
 """Runs the main job: stages are subprocesses of public commands, side by side where memory allows.
 
-A stage that finished with the same command and the same code is not run again; an interrupted one
-is started again and resumes by itself, or starts afresh where the code has changed since. A failing
-stage costs one line, and everything that does not need it still runs. Stages end with the job, also
-with one that is killed, and a folder has one job at a time.
+A stage that finished with the same command and code is not run again. An interrupted stage is
+started again and resumes by itself, or starts afresh where the code has changed since. A failing
+stage costs one line, and everything that does not need it still runs. When the job ends or is
+killed, its stages end too. A folder has one job at a time.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MEMORY_LIMIT_GB = 7.5
 POLL_SECONDS = 0.2
 TERMINATION_SECONDS = 20.0
 PAGES = Path(__file__).resolve().parents[2] / "docs"
-"""What the site is made of, which only a checkout has."""
+"""The sources of the site, which only a checkout has."""
 MODULES = ("sympy", "torch", "transformers", "trl", "jinja2", "matplotlib", "myst_parser", "sphinx")
 """What some stage of every profile needs: one that lacked it would fail after the others' minutes."""
 
@@ -58,8 +58,8 @@ def reproduce(profile: Profile, build: Path, *, lanes: int = LANES, seed: int = 
     """
     if not PAGES.is_dir():
         raise ValueError(
-            f"the main job ends with the documentation, whose pages are not in {PAGES}: run it in a "
-            "clone of the repository, or its parts: policy-entropy verify, simulate, train, figures")
+            f"the main job makes the documentation, but {PAGES} is missing: run it in a clone of "
+            "the repository, or run policy-entropy verify, simulate, train and figures")
     need("the main job", *MODULES, *(() if profile == "smoke" else ("nbclient",)))
     check_writable(build / "reproduce.json")
     with exclusive(build / "reproduce.json") as lock, _termination_interrupts():
@@ -230,7 +230,7 @@ def _collect(run: StageRun, build: Path) -> bool:
     if run.stage.may_skip:
         run.status, run.reason = "skipped", f"{run.stage.may_skip} ({why})"
     else:
-        run.status, run.reason = "failed", f"{why} (exit status {code}; log: {run.log})"
+        run.status, run.reason = "failed", f"{why} (exit status {code}, log {run.log})"
     return True
 
 

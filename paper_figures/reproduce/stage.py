@@ -39,7 +39,7 @@ class Stage:
     gigabytes: float = 0.5
     """Expected peak memory; stages run side by side only while the sum stays under the limit."""
     may_skip: str = ""
-    """Why a failure of this stage is no failure of the job; empty where it is one."""
+    """Why the job may go on without this stage; empty where a failure of the stage fails the job."""
     always: bool = False
     """Whether the stage runs every time, as a cheap one does that reads what the others left."""
 

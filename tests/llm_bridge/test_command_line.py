@@ -279,7 +279,7 @@ def test_a_folder_with_other_checkpoints_is_left_alone(config):
     mine = config.output / "checkpoints" / "precious.pt"
     mine.parent.mkdir(parents=True)
     mine.write_text("weights")
-    with pytest.raises(ValueError, match="checkpoints of something else"):
+    with pytest.raises(ValueError, match=r"checkpoints but no run\.json"):
         training.train(config)
     assert mine.read_text() == "weights"
 

@@ -117,7 +117,9 @@ def test_a_sampler_that_draws_from_something_else_is_refused(tmp_path, monkeypat
     original = transformers.DynamicCache.batch_select_indices
     monkeypatch.setattr(transformers.DynamicCache, "batch_select_indices",
                         lambda self, indices: original(self, indices.flip(0)))
-    with pytest.raises(ValueError, match=r"the sampler and a pass of LlamaForCausalLM .* nats a token"):
+    with pytest.raises(
+        ValueError, match=r"the sampler and a row-by-row pass of LlamaForCausalLM .* nats per token"
+    ):
         one_step(tmp_path, noisy("llama"))
 
 

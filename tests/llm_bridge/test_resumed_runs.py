@@ -172,7 +172,7 @@ def test_a_checkpoint_of_an_unwatched_run_says_that_sums_begin_there(tmp_path, c
 
     make(watched=False).train()
     make(watched=True).train(resume_from_checkpoint=str(tmp_path / "checkpoint-1"))
-    assert "checkpoint of step 1 holds no state of diagnostics" in caplog.text
+    assert "checkpoint of step 1 has no state of diagnostics" in caplog.text
 
 
 def saved(folder, rule=None, **options):

@@ -94,5 +94,5 @@ def test_greedy_and_nucleus_sampling(small):
     head = set(ordered.indices[:size].tolist())
     drawn = sampling.sample(model, tokenizer, ["57="], num_samples=200, top_p=0.5, max_new_tokens=1)
     assert set(drawn.token_ids[:, 0].tolist()) == head
-    with pytest.raises(ValueError, match="'static' knows no top-p"):
+    with pytest.raises(ValueError, match="'static' does not have top-p"):
         sampling.sample(model, tokenizer, ["57="], top_k=1, sampler="static", max_new_tokens=4)

@@ -114,5 +114,5 @@ def test_what_the_oldest_release_lacks_is_refused():
     """TRL 1.13 cuts a completion at the tokenizer's end token alone, and counts the others as cut off."""
     trl_release.check_end_tokens([2, 3], "1.14.2")
     trl_release.check_end_tokens([2], "1.13.0")
-    with pytest.raises(ValueError, match=r"any of 2 tokens, and TRL 1\.13\.0 .*'trl>=1\.14'$"):
+    with pytest.raises(ValueError, match=r"any of 2 tokens, but TRL 1\.13\.0 .*'trl>=1\.14'$"):
         trl_release.check_end_tokens([2, 3], "1.13.0")

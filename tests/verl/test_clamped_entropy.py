@@ -72,7 +72,7 @@ def test_the_step_is_the_rule_s(size):
 def test_an_engine_that_shows_no_logits_is_named():
     config, data = aent(), engine_data(random_batch(5))
     verl_plugin.add_columns(data, config, step=0)
-    with pytest.raises(ValueError, match=r"showed no logits: set .*use_fused_kernels=false"):
+    with pytest.raises(ValueError, match=r"passed no logits: set .*use_fused_kernels=false"):
         list(losses(config, data, table(), fused=True))
 
 

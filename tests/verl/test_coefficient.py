@@ -127,7 +127,7 @@ def test_what_the_worker_cannot_observe_is_named(group):
     tensordict_utils.assign_non_tensor(data, mini_batch_size=ROWS, epochs=1)
     with pytest.raises(ValueError, match=r"has none: set trainer.use_v1=true.*bypass_mode"):
         worker.train_mini_batch(data)
-    with pytest.raises(ValueError, match=r"nobody has observed.*train by train_mini_batch"):
+    with pytest.raises(ValueError, match=r"has not been observed.*train by train_mini_batch"):
         make_worker(batch, config, group).train_batch(engine_data(batch))
-    with pytest.raises(ValueError, match=r"nobody has observed"):
+    with pytest.raises(ValueError, match=r"has not been observed"):
         accumulate(batch, config, verl_plugin.rule_loss, add=False)

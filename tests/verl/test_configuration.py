@@ -122,7 +122,7 @@ def test_verl_knows_the_trainer_of_a_second_batch():
 
 @pytest.mark.parametrize(("overrides", "message"), [
     (["+" + ACTOR + "policy_loss.tempered_fraction=0.5", AEPO[1],
-      ACTOR + "policy_loss.loss_mode=entropy-theory/grpo"], "draws none"),
+      ACTOR + "policy_loss.loss_mode=entropy-theory/grpo"], "does not draw one"),
     (["+" + ACTOR + "policy_loss.tempered_fraction=1.5", *AEPO], r"must be in \(0, 1\]"),
 ])
 def test_a_share_of_no_second_batch_is_refused(overrides, message):

@@ -125,9 +125,9 @@ def test_the_optimizer_step_is_known_or_the_rule_is_refused():
     with pytest.raises(ValueError, match=r"depends on the optimizer step.*external_lib"):
         get_policy_loss_fn(config.policy_loss.loss_mode)(
             batch.old_log_prob, batch.log_prob, batch.advantages, batch.mask, config=config)
-    with pytest.raises(ValueError, match=r"nobody has counted"):
+    with pytest.raises(ValueError, match=r"has not been counted"):
         verl_plugin.add_columns(engine_data(batch), config, step=None)
-    with pytest.raises(ValueError, match=r"nobody has counted"):
+    with pytest.raises(ValueError, match=r"has not been counted"):
         accumulate(batch, config, verl_plugin.rule_loss, add=False)
 
 

@@ -179,7 +179,7 @@ def test_what_the_trainer_left_out_is_named(group):
         with pytest.raises(ValueError, match=message):
             worker.train_mini_batch(data.exclude(absent))
     worker = make_worker(random_batch(), ours("diverse-bonus"), group)
-    with pytest.raises(ValueError, match=r"a mini-batch may hold a part.*train_mini_batch"):
+    with pytest.raises(ValueError, match=r"a mini-batch may hold only some.*train_mini_batch"):
         worker.train_batch(Uneven(0, False).data(offsets=False))
     with pytest.raises(ValueError, match=r"shuffle=true.*shuffle=false"):
         make_worker(random_batch(), ours("aepo", shuffle=True), group)

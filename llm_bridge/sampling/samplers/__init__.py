@@ -5,8 +5,8 @@
     trl           generate as TRL's GRPOTrainer calls it, every row from its prompt on
     vllm          vLLM, where it is installed, on the weights in the model's folder
 
-The first two see every logit and record statistics as they draw. What the others drew is scored
-afterwards by the model itself, in one teacher-forced pass.
+The first two have every logit and record statistics as they draw. Completions of the others are
+scored afterwards by the model itself, in one teacher-forced pass.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ class Sampler:
     """One way to draw.
 
     Attributes:
-        draw: function of (model, batch, kept) that returns Tokens; ``kept`` is a dictionary for what
-            batches share (``shared`` of `sampling.sample`).
-        obstacle: function that says why it cannot serve a model here, or returns None.
-        engine: function of (model, length) that makes what draws, for prompts and completions of so many
-            positions; all ranks call it together. It does its own batching, and gets all prompts at once.
+        draw: function of model, batch and kept that returns Tokens; ``kept`` is a dictionary that
+            batches share, ``shared`` of `sampling.sample`.
+        obstacle: function that returns the reason why it cannot serve a model here, or None.
+        engine: function of model and length that makes an engine for prompts and completions of so
+            many positions. All ranks call it together. An engine makes its own batches, and gets
+            all prompts at once.
     """
 
     draw: Callable[[Any, PromptBatch, dict[Any, Any]], Tokens]

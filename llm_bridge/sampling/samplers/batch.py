@@ -16,7 +16,7 @@ class PromptBatch:
         mask: the same shape, 0 on padding.
         copies: number of completions of each prompt; rows are all copies of a prompt, then the next.
         temperature: T, above 0.
-        top_p, top_k: as of `drawing_options.Drawing`; only samplers that know them get others than 1, 0.
+        top_p, top_k: as of `drawing_options.Drawing`. Samplers without them get 1 and 0.
         max_new_tokens: largest number of tokens of a completion.
         stop_ids: tokens that end a completion; they belong to it.
         pad_id: token that fills the positions after the end.
@@ -66,7 +66,7 @@ class Tokens:
 
 
 def positions(mask: torch.Tensor) -> torch.Tensor:
-    """Return positions, counted from the first token that is no padding: [rows, positions]."""
+    """Return positions, counted from the first token that is not padding: [rows, positions]."""
     return (mask.cumsum(-1) - 1).clamp(min=0)
 
 

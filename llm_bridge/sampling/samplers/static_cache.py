@@ -1,12 +1,12 @@
 """Decodes on a static cache: one step writes into fixed buffers, and a GPU replays it as a graph.
 
-At a small model's size a token costs far more time in Python and in kernel launches than on the GPU. All
-that a step needs (cache, mask, positions, counters, records) is therefore kept in tensors that it changes
-in place, so that it can be captured once, as a CUDA graph, and replayed for every later token. The prompt
-is read once for all of its samples.
+At a small model's size a token costs far more time in Python and in kernel launches than on the
+GPU. Therefore a step changes all its tensors in place: cache, mask, positions, counters, records.
+It can be captured once, as a CUDA graph, and replayed for every later token. The prompt is read
+once for all of its samples.
 
-Tokens are drawn by argmax(log pi^T - log E) with E exponential (the Gumbel trick), which needs no
-synchronization; torch's random state, captured with the graph, moves on with every replay.
+Tokens are drawn by the Gumbel trick, argmax(log pi^T - log E) with E exponential, which needs no
+synchronization. torch's random state is captured with the graph and moves on with every replay.
 """
 
 from __future__ import annotations

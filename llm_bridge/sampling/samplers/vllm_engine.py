@@ -3,9 +3,9 @@
 The weights in memory are not handed over. The model in memory scores what was drawn, and it is an error
 if its log-probabilities differ from vLLM's, since the two are then different models.
 
-What is drawn follows from the seed and the prompts of a call. The engine therefore runs in this process:
-from another one, requests would reach its scheduler at moments that no seed decides. And each call starts
-from random numbers of its own and an empty cache of prefixes.
+Completions depend only on the seed and the prompts of a call. The engine therefore runs in this
+process. From another process, requests would reach its scheduler at moments that no seed decides.
+Each call starts from random numbers of its own and an empty cache of prefixes.
 """
 
 from __future__ import annotations
