@@ -10,26 +10,30 @@ from llm_bridge.conformance.record import Row
 HEAD = """\
 # Losses, and the engines that have them
 
-A rule of this package is a coefficient of each token. Here its coefficients are compared with those of
-the engines' own functions: {functions} functions of {engines}, in {rows} comparisons. The batches are
-random, in float64, with uneven lengths, masked tokens, groups without signal, stale ratios and a sampler
-apart. Losses are compared by their gradients at log-probabilities and entropies, advantages by values.
+For those who move a loss between engines: the engine functions that equal a rule of this package,
+and those that depart from it. A rule is a coefficient of each token. We compared {rows} pairs, with
+{functions} functions of {engines}. The batches are random, in float64, with uneven lengths, masked
+tokens, groups without signal, stale ratios and a sampler apart. Losses are compared by their
+gradients at log-probabilities and entropies, and advantages by values.
 
-*Equal* are {equal} of them: the largest difference is below 1e-10 of the largest number (found:
-{gap:.0e}). The others differ for a reason that is named, with whose number is to be had and lines that
-show it.
+In {equal} comparisons the two are *equal*: the largest difference is below 1e-10 of the largest
+number, and {gap:.0e} at most. Each departure has its reason, the number that we take to be right,
+and lines that show it.
 
-    policy-entropy losses            # every comparison, with the options of rule and engine
-    policy-entropy losses gmpo       # of one rule or one engine
-    policy-entropy losses k3-clamp   # a departure, and how to reproduce it
-    policy-entropy losses --verify   # compare again, with the engines that are installed
-    make test-losses                 # with all of them, in an environment that it makes
+```bash
+policy-entropy losses            # every comparison, with the options of rule and engine
+policy-entropy losses gmpo       # one rule or one engine
+policy-entropy losses k3-clamp   # a departure, and how to reproduce it
+policy-entropy losses --verify   # compare again, with the installed engines
+make test-losses                 # compare again, with all engines, in an environment of their own
+```
 
 The engines are {versions}.
-`policy-entropy losses --update-record` makes what is found the record, and
-`python -m llm_bridge.conformance.page > docs/losses.md` writes this page from it. prime-rl, slime,
-NeMo-RL and ROLL are on no package index. They were read, not called. What differs by choice between a
-training step here and one of TRL or verl is in [departures](departures.md).
+
+`policy-entropy losses --update-record` writes the record, and `python
+-m llm_bridge.conformance.page > docs/losses.md` this page from it. prime-rl, slime, NeMo-RL and
+ROLL are not on a package index. We read them, and did not call them. [Departures](departures.md)
+lists where a training step here differs from TRL's or verl's by choice.
 
 | rule | equal to | departs from |
 |---|---|---|
@@ -55,7 +59,7 @@ def page() -> str:
             f"\n### {key}\n\n{_functions(found)} {each.what}. Right: {each.right}, since {each.why}. "
             f"Largest gap: {max(row.gap for row in found):.0e} of the largest number.\n\n"
             f"```text\n{each.reproduction.strip()}\n```\n")
-    lines.append("\n## Functions that no rule is\n\n")
+    lines.append("\n## Functions without a rule\n\n")
     lines += [f"- {engine}, {function}: {why}\n" for engine, found in record.without_rule().items()
               for function, why in found.items()]
     return "".join(lines)

@@ -323,39 +323,44 @@ def page(speeds: dict[tuple[str, str], tuple[float, float]]) -> str:
 HEAD = """\
 # Which engine runs what
 
-`engine="auto"` takes the compiled engine where that takes exactly the rule's steps; short runs go to
-NumPy. Both agree to rounding along whole runs: `tests/simulations/test_engines_agree.py` holds them to
-rows written out one by one. This table is made by `python -m tests.simulations.engine_matrix`, and a test
-keeps it true.
+For those who simulate: the engine that takes each rule's steps, and the limits of each engine.
+`engine="auto"` takes the compiled engine where it takes exactly the rule's steps. Short runs go to
+NumPy. Both agree to rounding along whole runs (`tests/simulations/test_engines_agree.py`). `python
+-m tests.simulations.engine_matrix` makes this table, and a test keeps it true.
 
-- **compiled**: one step of the rule's own array code is recorded and compiled. For bandits and prompts of
-  up to 1,048,576 logits, one optimizer step a batch; a rule that sorts does so on up to 1,024 rows. Runs
-  are advanced side by side; states of more than 64 actions, and fewer than four runs, one by one.
-- **NumPy, summed**: rows of equal reward (on trees: and length) are summed, and the rule is asked about
-  the sums.
-- **NumPy**: the rule is asked about every row.
-- **refused**: the rule is not defined there, and says why and what to use.
+- **compiled**: one step of the rule's own array code is recorded and compiled. It takes bandits and
+  prompts of up to 1,048,576 logits, with one optimizer step per batch. A rule that sorts may have
+  up to 1,024 rows. Runs are advanced side by side. States of more than 64 actions, and fewer than
+  four runs, go one by one.
+- **NumPy, summed**: rows of equal reward are summed, and the rule gets the sums. On trees the
+  summed rows also have equal length.
+- **NumPy**: the rule gets every row.
+- **refused**: the rule is not defined there. The error has the reason and an alternative.
 
-Several optimizer steps on the same samples (`steps_per_batch`) always take NumPy's rows. A coefficient
-that is held by forecasts (`hold="forecast"`), which NumPy makes at every step, is left to NumPy too,
-summed where the rule allows it. The compiled engine needs llvmlite
-(`pip install 'policy-entropy[fast]'`). Where a long run is left to NumPy, the reason is logged once.
+NumPy takes several optimizer steps on one batch of samples (`steps_per_batch`). It also takes a
+coefficient that is held by forecasts (`hold="forecast"`), summed where the rule allows it. The
+compiled engine needs llvmlite (`pip install 'policy-entropy[fast]'`). If a long run goes to NumPy,
+the reason is logged once.
 
-Under a sampler that departs from the policy (`Dynamics(sampler=Sampler(...))`: temperature, top-p,
-top-k, min-p, steps old, rounding, noise) and another optimizer (`Sgd(momentum=...)`, `Adam`, `AdamW`)
-the table holds too. Moments, and logits of steps before, count towards the 1,048,576. Top-p and top-k
-sort states of up to 1,024 actions; a sampler that rounds in single precision is left to NumPy.
-`natural-gradient`, which takes an expectation under the policy, refuses a sampler. Forecasts are linear
-in a coefficient, and Adam's steps are not: `hold="forecast"` refuses Adam. A second batch (AEPO's) has
-its own temperature in place of the sampler's; all else of the sampler acts on it too. Rules see the
-sampler as `sampling_log_prob`, -inf where it never draws.
+The table also holds for another optimizer (`Sgd(momentum=...)`, `Adam`, `AdamW`) and for a sampler
+that departs from the policy (`Dynamics(sampler=Sampler(...))`):
 
-`engine="jax"` (`pip install 'policy-entropy[jax]'`) takes bandits and prompts by `jax.jit` of the rule's
-own code, in double precision, on a GPU where JAX finds one. A rule that asks for values (`if`, `int`) is
-refused, and so are samplers and optimizers. Compiling takes seconds: "auto" never takes it.
+- A sampler may have a temperature, top-p, top-k, min-p, older steps, rounding and noise.
+- Moments, and logits of earlier steps, count towards the 1,048,576.
+- Top-p and top-k sort states of up to 1,024 actions. A sampler that rounds in single precision goes
+  to NumPy.
+- `natural-gradient` refuses a sampler, because it takes an expectation under the policy.
+- `hold="forecast"` refuses Adam, because forecasts are linear in a coefficient and Adam's steps are
+  not.
+- AEPO's second batch has its own temperature. All other settings of the sampler act on it, too.
+- Rules get the sampler as `sampling_log_prob`, -inf where it never draws.
+
+`engine="jax"` (`pip install 'policy-entropy[jax]'`) takes bandits and prompts by `jax.jit` of the
+rule's own code, in double precision, on a GPU where JAX finds one. It refuses rules that ask for
+values (`if`, `int`), samplers and optimizers. Compiling takes seconds, so "auto" never takes it.
 """
 SPEEDS = """\
-Milliseconds a step of 1,000 runs of 10 actions (`benchmarks/simulator.py`, medians):
+Milliseconds per step of 1,000 runs of 10 actions (`benchmarks/simulator.py`, medians):
 """
 
 
