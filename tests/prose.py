@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import inspect
 import json
 import re
 from collections import Counter
@@ -22,6 +23,8 @@ ROOMS = ("entropy_theory", "diagnosis", "simulations", "llm_bridge", "paper_figu
 LONGEST = 28
 # Symbols and formulas are not counted as words.
 WORD = re.compile(r"(?<!\S)[*(\"'\[]*(?:[A-Za-z][a-z'-]+|[aXI])(?=[\s.,;:!?)*\"'\]]|$)")
+# A parenthesis or dash of a formula is not a mark: words stand in the first and beside the second.
+MARK = re.compile(r"[;:]\s|\s\((?=[a-z]{3,} )|(?<=[a-z]{3}) [-–—] (?=[a-z]{2})")
 THINGS = ("page|file|rule|log|test|option|command|figure|table|headline|claim|run|graph|engine|trace"
           "|batch|message|error|check|ledger|caption|card")
 SPEAKING = "says?|tells?|asks?|knows?|wants?|answers?|announces?|sees?|remembers?|promises?"
@@ -32,7 +35,7 @@ EACH = ("run|line|step|seed|core|token|sequence|prompt|claim|rank|thread|state|s
         "|column|module")
 RULES: dict[str, Callable[[str], object]] = {
     f"over {LONGEST} words": lambda text: len(WORD.findall(text)) > LONGEST,
-    "three or more of ; : ( -": re.compile(r"(?:(?:;|:| [-–—])\s.*|\s\((?=[^)]* ).*){3}").search,
+    "three or more of ; : ( -": lambda text: len(MARK.findall(text)) >= 3,
     "opens with a free relative": re.compile(
         r"(What|Who|Whoever|Where it|That all|Which) "
         r"(is|was|are|were|has|had|can|does|do|it|they|comes|each|a |the |all)\b").match,
@@ -45,10 +48,12 @@ RULES: dict[str, Callable[[str], object]] = {
 
 def sentences(text: str) -> Iterator[str]:
     """Cut a text into its sentences; code and mathematics become one word each, tables go."""
+    # Displayed formulas and code are set off by a line and four columns.
+    text = re.sub(r"\n *\n(?: {4}.*(?:\n|$))+", "\n\n", inspect.cleandoc(text))
     text = re.sub(r"^(`{3,}|:{3,}|~{3,}).*?^\1\s*$", "", text, flags=re.M | re.S)
     text = re.sub(r"^ *[|#>].*$|^( *):?[\w-]+:.*\n(?=\1:)|<!--.*?-->", "\n", text, flags=re.M)
     text = re.sub(r"``.+?``|`[^`\n]*`|\$\$.+?\$\$|\$[^$]+\$", "X", text, flags=re.S)
-    text = re.sub(r"\]\([^)\s]*\)|\{\w+\}|https?://\S+", "", text)
+    text = re.sub(r"\]\([^)\s]*\)|\{[^{}]*\}|https?://\S+", "", text)
     # A paragraph, an item of a list and an argument of a docstring end what stands before them.
     ends = r"\n\s*\n|\n\s*(?:[-*+]|\d+\.)\s+|\n\s+(?=\*{0,2}\w+: )|\n(?=\s*\w+:\n)"
     for part in re.split(ends, text):
