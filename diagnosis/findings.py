@@ -49,7 +49,7 @@ def short(value: float) -> str:
 
 
 def check_names(names: Collection[str]) -> None:
-    """Raise ValueError for a name that is no finding's, nor "any"."""
+    """Raise ValueError for a name that is neither a finding nor "any"."""
     for name in names:
         check_choice(name, (*NAMES, "any"), "finding")
 
@@ -94,7 +94,7 @@ class Remedy:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A named hypothesis about a run, with what the log says for it and against it.
+    """A named hypothesis about a run, with the evidence of its log for it and against it.
 
     Attributes:
         confidence: from 0 to 1.

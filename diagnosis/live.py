@@ -28,11 +28,11 @@ class Verdicts:
 
     Args:
         name: what the run is called.
-        every: of records that are added, a diagnosis is made after so many.
-        records: those of the run so far.
+        every: number of added records after which a new diagnosis is made.
+        records: the records of the run so far.
 
     Raises:
-        ValueError: an ``every`` that is no whole number of at least 1.
+        ValueError: ``every`` is not a whole number of at least 1.
     """
 
     def __init__(self, name: str, *, every: int = 10, records: Iterable[Mapping[str, Any]] = ()):
@@ -88,7 +88,7 @@ def watch(
             runs the last is watched.
         every: seconds between looks at the files.
         once: look once and end; a log without numbers is then an error.
-        fail_on: end with status 1 as soon as one of these findings is there ("any": any fault).
+        fail_on: end with status 1 as soon as one of these findings is there, or with "any" on any fault.
     """
     check_names(fail_on)
     if not logs:

@@ -49,16 +49,16 @@ def verify(
 ) -> int:
     """Check claims and compare their verdicts with the accepted ledger (exit status 1 if they differ).
 
-    The words of the claims that are not checked are compared with the accepted ones, too.
+    The words of claims that are not checked are compared with the accepted words, too.
 
     Args:
         ids: claims to check; all of them by default.
-        profile: smoke has smaller searches (well under a minute in all); default and full are the same
-            here, the searches of the accepted ledger.
+        profile: smoke has smaller searches and takes well under a minute; default and full both take the
+            searches of the accepted ledger.
         quick: the same as --profile smoke.
         json: write the full ledger, evidence included, to this file; "-" prints it.
         jobs: claims checked at once; one per core by default.
-        seed: seed of all searches; verdicts should be those of any other.
+        seed: seed of all searches; the verdicts should not depend on it.
         update_ledger: make the verdicts of this run the accepted ones.
     """
     if update_ledger and seed:
@@ -96,7 +96,7 @@ def claims(claim_id: tyro.conf.Positional[str] = "", /, *, json: Path | None = N
 
     Args:
         claim_id: which claim; all of them are listed by default.
-        json: write the list, or what the accepted ledger says of the claim, to this file; "-" prints it.
+        json: write the list, or the claim's entry in the accepted ledger, to this file; "-" prints it.
     """
     if not claim_id:
         return list_claims(json=json)
@@ -286,7 +286,7 @@ def prove(
 
 
 def _effort(profile: Effort, quick: bool, seed: int) -> Profile:
-    """Return how much work the options ask for."""
+    """Return the profile that the flags choose."""
     if seed < 0:
         raise ValueError(f"seed must be at least 0, got {seed}")
     if quick and profile == "full":

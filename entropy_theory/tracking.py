@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 MEAN_OVER = 5
-"""The number of steps over which entropy is averaged before it is said to have arrived: one step of a
-language model is a sample of a few prompts."""
+"""The number of steps over which entropy is averaged before it counts as arrived. One step of a language
+model is a sample of a few prompts."""
 ARRIVED = 0.9
 """The share of the way to a new target at which entropy has arrived."""
 

@@ -1,7 +1,7 @@
-"""What all command lines share: sub-commands that are imported when they are run, errors in one line.
+"""The frame of all command lines: sub-commands that are imported when they run, errors in one line.
 
 A room's ``__main__`` lists its `Command` objects and calls `run`; the console script ``policy-entropy``
-lists those of all rooms. One dialect holds everywhere:
+lists those of all rooms. Each of these options has one meaning everywhere:
 
     --output    where the results go: a folder, or the file of a command that writes one
     --jobs      processes, or claims and files, at once
@@ -170,8 +170,8 @@ def json_output(file: Path | None) -> Iterator[Callable[[Any], None]]:
     """Give the block of a command a function that writes what was found as JSON.
 
     Args:
-        file: the file; "-" has standard output hold the JSON alone, and the text goes to standard error;
-            None writes nothing.
+        file: the file, or None to write nothing. With "-" standard output holds the JSON alone, and the
+            text goes to standard error.
 
     Raises:
         OSError: a file that cannot be written, before the block does its work.

@@ -26,16 +26,16 @@ def package_of(point: EntryPoint) -> str:
 def load_installed(
     name: str, group: str, ours: Collection[str], kind: str, noun: str, fits: Callable[[Any], bool]
 ) -> Any:
-    """Load what a package calls by a name that is none of ours.
+    """Load the object that an installed package offers under a name.
 
     Args:
-        name: what the user asked for.
+        name: the name that the user asked for, never one of ours.
         group, ours: as of `installed`.
         kind, noun, fits: as of `user_code.load`.
 
     Raises:
-        ValueError: an unknown name (the nearest ones are given), one that several packages have, an error
-            while importing it, or a name of something else.
+        ValueError: an unknown name (the nearest names are given), or one that several packages have. An
+            error while importing it, or a name of something else.
     """
     points = installed(group, ours)
     check_choice(name, (*ours, *(point.name for point in points)), kind)
@@ -47,8 +47,8 @@ def load_installed(
     try:
         value = point.load()
     except (Exception, SystemExit) as error:
-        raise ValueError(f"{said} cannot be loaded ({type(error).__name__}: {one_line(str(error))}): "
-                         "mend the package or remove it") from error
+        raise ValueError(f"{said} cannot be loaded ({type(error).__name__}: {one_line(str(error))}). "
+                         "Mend the package or remove it") from error
     if not fits(value):
         raise ValueError(f"{said}: {point.value} is no {noun}: mend the package or remove it")
     return value

@@ -1,4 +1,4 @@
-"""What a file must hold to be read: text, JSON, and JSON of a certain form, or one clear error."""
+"""Reads files that must hold text, JSON, or JSON of a certain form, or raises one clear error."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def check_form(value: Any, form: Any, where: str = "it") -> None:
 
     Args:
         value: parsed JSON.
-        form: a type (`NUMBER` for finite numbers), or a tuple of forms that are allowed; ``[form]`` for a
-            list of such; a dictionary with a form for each key, where "key?" may be missing, and ``...``
-            stands for all other keys.
+        form: a type (`NUMBER` for finite numbers), or a tuple of forms that are allowed. ``[form]`` is a
+            list of values of a form. A dictionary has a form for each key: "key?" may be missing, and
+            ``...`` stands for all other keys.
         where: the name of the value in the message.
     """
     allowed = form if isinstance(form, tuple) else (form,)

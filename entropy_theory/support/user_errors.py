@@ -112,10 +112,10 @@ def _missing(what: str, *modules: str) -> str:
 def run_command(main: Callable[[], int | None]) -> None:
     """Run a command-line entry point and exit.
 
-    ValueError, OSError and a missing extra are a user's to mend: they are printed as one line and the
-    exit status is 2; ``--debug`` anywhere on the command line shows where they arose. Anything else is a
-    bug of ours and keeps its traceback. Ctrl-C exits with 130, and says what `command_line.keeping` says
-    is kept. A command that another one started ends with it (`parent_process`).
+    A user can mend a ValueError, an OSError and a missing extra: each is printed as one line, and the
+    exit status is 2. ``--debug`` anywhere on the command line shows where the error arose. Any other
+    exception is a bug of ours and keeps its traceback. Ctrl-C exits with 130, and prints what
+    `command_line.keeping` keeps. A command that another command started ends with it (`parent_process`).
     """
     for stream in ("stdout", "stderr"):
         # Whoever started this has closed it, as `>&-` does; what takes its place is open to the end.
