@@ -1,4 +1,4 @@
-"""What a rule is and which options it has, read from its class: for the command line and the site."""
+"""Describes rules and their options from their classes, for the command line and the site."""
 
 from __future__ import annotations
 

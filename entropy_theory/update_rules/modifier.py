@@ -90,9 +90,10 @@ def length_normalization(rule: UpdateRule) -> tuple[str, int | None]:
 def penalty_factor(
     batch: TokenBatch, base: UpdateRule, normalization: str | None = None
 ) -> TokenColumn:
-    """What a penalty of each token is multiplied by to be averaged as ``base`` averages its own terms.
+    """Return the factor with which a penalty of each token is averaged as ``base`` averages its own
+    terms.
 
-    0 but at ordinary rows: [..., sequences, positions]. ``normalization`` is another than the base's.
+    [..., sequences, positions], 0 outside ordinary rows. ``normalization`` replaces the base's.
     """
     rows = batch.is_ordinary
     own, length = length_normalization(base)

@@ -28,8 +28,8 @@ class PolicyGradient(UpdateRule):
     """The score is weight x advantage x length factor; a subclass defines ``_weight`` and ``_needs``."""
 
     normalization: str = "sequence-mean"
-    """"sequence-mean" (printed), "token-mean" (DAPO, verl) or "dr-grpo" (over a constant length; Dr.GRPO
-    itself also drops the standard deviation: estimator "group-centered")."""
+    """"sequence-mean" (printed), "token-mean" (DAPO, verl) or "dr-grpo" (over a constant length). Dr.GRPO
+    itself also drops the standard deviation, as estimator "group-centered" does."""
     std_ddof: int = 0
     """0 takes the standard deviation over G (population), 1 over G - 1 (verl, TRL)."""
     estimator: str = "group-normalized"

@@ -54,8 +54,8 @@ class PolicyShaped(Shaped):
     """Advantages shaped by how likely a token is."""
 
     log_prob: str = "old"
-    """Under which policy a token is likely: "old", that which sampled; "current", that being trained (the
-    authors' code), which needs `prepare` at every optimizer step."""
+    """Under which policy a token is likely. "old" is the policy that sampled. "current" is the policy
+    being trained, as in the authors' code, and needs `prepare` at every optimizer step."""
 
     def _check(self) -> None:
         lookup(COV_COLUMN, self.log_prob, "log_prob")
