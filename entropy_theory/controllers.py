@@ -111,6 +111,7 @@ class TemperatureSwitch(Controller):
     It is always at one of its bounds, so a bound alone does not show that it can do no more. Staying
     there
     does: ``unswitched`` counts for how long the last temperature has been chosen.
+
     Raises ValueError for temperatures that are not above 0, T_low > T_high, or a target below 0.
     """
 

@@ -14,7 +14,7 @@ of what the clamped bonus does to it.
 Differences from the code:
 
 - The clamped entropy that steers lambda is that of the sampling policy over all ordinary rows; the code
-averages over the update's micro-batches.
+  averages over the update's micro-batches.
 - The default base averages over sequences; the code's loss is ``base.normalization=token-mean``.
 """
 

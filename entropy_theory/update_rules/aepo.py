@@ -7,11 +7,10 @@
 Differences from the authors' code, and why:
 
 - the tempered rows are *added* with weight alpha, as printed; the code overwrites GRPO rows, so that its
-alpha is implicit in a row count (``form="code"`` does the same);
+  alpha is implicit in a row count (``form="code"`` does the same);
 - R is the binary reward, as printed; the code keeps rows whose group-normalized advantage exceeds 0.05,
-which drops prompts that are always answered right;
+  which drops prompts that are always answered right;
 - neither corrects the importance of pi^T, because the gradient at temperature 1 of samples drawn at T is
-what moves entropy. A sampler-side correction would cancel AEPO's effect.
   what moves entropy. A sampler-side correction would cancel AEPO's effect.
 
 AEPO's arXiv number, 2510.08141, now carries another text, SCOPE-RL, with the temperature clip(1 +

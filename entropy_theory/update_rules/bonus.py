@@ -4,9 +4,9 @@ The coefficient is a constant or follows a ``coefficient_schedule``. With a ``ta
 `controllers` adapts it:
 
 - ``hold="integral"`` raises it by ``coefficient_step`` while entropy is at or below the target. Above the
-target the coefficient falls and has no effect (Skywork-OR1, arXiv 2505.22312; TRL).
+  target the coefficient falls and has no effect (Skywork-OR1, arXiv 2505.22312; TRL).
 - ``hold="forecast"`` sets it so that the forecast change of entropy leads to the target in ``horizon``
-batches. The change is forecast for the rule with and without the bonus (`ForecastCoefficient`).
+  batches. The change is forecast for the rule with and without the bonus (`ForecastCoefficient`).
 
 With ``prompt_gain`` each prompt has a coefficient of its own,
 

@@ -6,11 +6,11 @@
 Differences from the authors' code (verl, `clip_cov`), and why:
 
 - Means, candidates and the quota are taken over the whole step. The code takes them over each micro-batch
-on each rank, so its number of picked tokens grows with the number of micro-batches.
+  on each rank, so its number of picked tokens grows with the number of micro-batches.
 - The quota may be 0, as printed; the code takes at least one (``at_least_one``).
 - Tokens that PPO's clip has already silenced are not candidates, as in the code; the paper writes no PPO
-clip. With old log-probabilities nothing is silenced yet when tokens are selected. A token without
-advantage is a candidate, as in the code: it is not clipped.
+  clip. With old log-probabilities nothing is silenced yet when tokens are selected. A token without
+  advantage is a candidate, as in the code: it is not clipped.
 
 The authors' scripts widen the clip to [0, 2] (``base=grpo(clip_low=1, clip_high=1)``).
 

@@ -23,7 +23,7 @@ Names and defaults of engines (docs/algo/rollout_corr.md of verl has the mathema
   ``rollout_rs`` token_k1, seq_sum_k1, seq_mean_k1 are ``reject`` "token", "sequence", "geometric", whose
   bounds there are those of mu / pi_old, and which leave the means too;
 - SkyRL ``tis_ratio_type`` "token" (2) or "sequence" (5), and ``sequence_mask_metric`` "geometric" (.99,
-1.01) or "product" (.5, 2);
+  1.01) or "product" (.5, 2);
 - slime ``--use-tis`` (0, 2) and ``--use-opsm`` (1e-4, of pi_old / pi);
 - OpenRLHF "tis", "icepop" (.5, 5), and "seq-mask-tis": kind "token", ``reject`` "geometric".
 

@@ -87,7 +87,7 @@ class Instances:
         families: what the sampler draws from, in words.
         large: the ways in which instances can be far larger; empty where size means nothing.
         parameters: what the statement quantifies over, each with its range; the sampler draws from a part
-            of it. None where the instances are no parameters of a formula.
+            of it. None where the instances are not parameters of a formula.
         finite: whether ``enumerate`` lists the whole set, so that nothing is sampled.
     """
 

@@ -1,11 +1,11 @@
 """The proof kernel: checks the proofs of claims.
 
 A claim is proved if Rocq (Coq 8.16.1 or newer) accepts a theorem whose statement is the one generated
-from the claim's formula. What is trusted (formal/trusted: definitions and statements) is compiled by
-itself, where no proof can be seen; then the proofs that are asked for, with what they need; then files in
-which the kernel accepts each theorem as a proof of exactly its statement. Last the independent checker,
-coqchk, reads all that was compiled: its report is the verdict. It must list the axioms of the classical
-real numbers, by their full names, and nothing else.
+from the claim's formula. First the trusted files (formal/trusted, with definitions and statements) are
+compiled by themselves, where no proof can be seen. Then come the proofs that are asked for and the files
+they need. Then come files in which the kernel accepts each theorem as a proof of exactly its statement.
+Last the independent checker, coqchk, reads all that was compiled: its report is the verdict. It must list
+the axioms of the classical real numbers, by their full names, and nothing else.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class KernelError(ValueError):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Result:
-    """What the kernel said of one proof.
+    """The kernel's answer to one proof.
 
     Attributes:
         accepted: whether it proves the statement from the axioms allowed.
@@ -132,7 +132,7 @@ def prove(
 
 _LOADS = {"trusted": ("Trusted",), "proofs": ("Trusted", "PolicyEntropy"),
           "accepted": ("Trusted", "PolicyEntropy", "Accepted")}
-"""What can be seen where the files of a folder are compiled: by those that are trusted no proof."""
+"""The libraries at hand when a folder is compiled; trusted files have none with proofs."""
 _FOLDERS = {**ROOTS, "Accepted": "accepted"}
 
 
@@ -160,7 +160,7 @@ def _refuses_the_false(folder: Path) -> None:
         ("coqc", "-q", "wrong.v"), ("coqc", "-q", "axiom.v"), ("coqchk", "-silent", "-o", "axiom")))
     if coqc.returncode == 0 or _foreign(coqchk.stdout + coqchk.stderr) != ["Axioms: axiom.absurd"]:
         name = "coqc" if coqc.returncode == 0 else "coqchk"
-        raise KernelError(f"{shutil.which(name)} lets a proof of False pass: it is no proof kernel")
+        raise KernelError(f"{shutil.which(name)} lets a proof of False pass, so it cannot judge proofs")
 
 
 def _compiled(

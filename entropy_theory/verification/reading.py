@@ -15,14 +15,14 @@ class Reading:
     """How a claim's statement is related to what somebody wrote; only a literal one can be *refuted*.
 
     Attributes:
-        kind: "literal", the sentence or formula as printed; "precise", our precise form of it; or
-            "inferred", which nobody wrote.
+        kind: "literal" for the sentence or formula as printed, "precise" for our precise form of it, or
+            "inferred" if nobody wrote it.
         quotation: the words or the formula that are read, as they stand in the text.
         place: section, equation, table or caption; where the text is not at hand, that it is not.
 
     Raises:
-        ValueError: an unknown kind; a literal reading without quotation or place, a precise one without
-            a place.
+        ValueError: an unknown kind. A literal reading without quotation or place. A precise one without a
+            place.
     """
 
     kind: ReadingKind

@@ -1,7 +1,7 @@
 """The contract of update rules, as checks that find a small batch on which a rule breaks it.
 
-Training cuts a batch into micro-batches and deals it out over processes, pads it, runs on torch and in
-float32; the simulator runs on numpy, many runs at once, and pools rows where a rule allows it. A rule
+Training cuts a batch into micro-batches, deals it out over processes, pads it, and runs on torch in
+float32. The simulator runs on numpy, many runs at once, and pools rows where a rule allows it. A rule
 that keeps the clauses (`rule_clauses`) takes the same step everywhere. The package's own rules are held
 to them by its tests, a user's by ``python -m entropy_theory check my_rules.py``.
 """

@@ -1,7 +1,7 @@
 """Instances far larger than the sampler's: at which sizes a statement was tried, and at which not.
 
-A margin may be any code, so what it costs is measured: each size is tried alone, and one that would take
-too long, or too much memory, by what the sizes before it took is left out, and said to be.
+A margin may be any code, so its cost is measured. Each size is tried alone. A size is left out, and
+reported, if the sizes before it show that it would take too long or too much memory.
 """
 
 from __future__ import annotations
@@ -151,10 +151,10 @@ def _watched(costs: list[_Cost], size: int, rows: int) -> Iterator[None]:
 
 
 def with_simple_shapes(batch: Batch) -> Batch:
-    """The batch with equal logits in its first row, and in a few more logits along another field.
+    """Return the batch with equal logits in its first row, and in a few more along another field.
 
-    Constants that depend on size are attained at the uniform policy, and hypotheses such as "right
-    actions are the likelier ones" are met by almost no policy that is drawn.
+    Constants that depend on size are attained at the uniform policy. Almost no policy that is drawn meets
+    hypotheses such as "right actions are the likelier ones".
     """
     logits = batch["logits"]
     fields = [name for name, column in batch.items()

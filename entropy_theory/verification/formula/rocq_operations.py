@@ -157,7 +157,7 @@ def _same_action(writer: Writing, term: Term, index: Index) -> tuple[str, int]:
 
 
 def _row_of_logits(head: str) -> Write:
-    """What a function of the whole row, and of numbers of the instance, says of one action."""
+    """Write a function of the whole row, and of numbers of the instance, at one action."""
 
     def write(writer: Writing, term: Term, index: Index) -> tuple[str, int]:
         logits, *numbers = term.arguments
