@@ -102,7 +102,7 @@ class SweepCommand:
     file: Annotated[Path, tyro.conf.Positional]
     """The sweep, in TOML."""
     output: Path = Path("build/sweeps")
-    """Directory of NAME.nc (the Dataset), NAME.csv (the summary) and NAME.cells (what is kept)."""
+    """Folder of NAME.nc (the Dataset), NAME.csv (its summary) and NAME.cells (computed runs)."""
     jobs: int | None = None
     """Number of local processes of one thread each; by default one per core."""
     seed: int | None = None
@@ -126,7 +126,7 @@ COMMANDS = {
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; return the exit status. By default the arguments are those of the process."""
     return command_line.run(
-        "python -m simulations", "What was computed is kept; a killed command goes on where it was.",
+        "python -m simulations", "Results are kept, and a killed command continues from them.",
         COMMANDS, ("python -m simulations run aepo-figure-1",
                    "python -m simulations run all --profile smoke --output build/smoke",
                    "python -m simulations sweep targets.toml --jobs 8"), arguments)

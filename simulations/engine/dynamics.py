@@ -37,8 +37,9 @@ class Dynamics:
     targets: tuple[float, ...] | None = None
     """Target entropy of each run, nats, in place of the rule's single one."""
     target_schedule: Callable[[int], Any] | None = None
-    """A target that moves, in place of the rule's own: a function from the number of steps taken to a
-    target, or to one per run [runs], nats, asked at the start of each batch for that batch and the next."""
+    """A target that moves, in place of the rule's own. It is a function from the number of steps taken to
+    a target in nats, or to one per run [runs]. It is called at the start of each batch for that batch and
+    the next."""
     target_offsets: tuple[float, ...] | None = None
     """By how much the entropy wanted at each prompt is above the target, nats, for a rule with
     ``prompt_gain``; None for one target at all prompts."""
@@ -53,13 +54,13 @@ class Dynamics:
     """The number of last steps over which entropy is averaged at every step; 0 means the last sixth."""
     seed: int = 0
     engine: str = "auto"
-    """"auto": the fastest engine that takes exactly this rule's steps, NumPy for short runs; "numpy";
-    "compiled": by machine code (`simulations.engine.engines`), ValueError where it cannot; "jax": by
-    `jax.jit` of the rule's code, on a GPU where JAX finds one, ValueError too. They agree to rounding.
-    Where "auto" leaves a long run to NumPy, it logs why."""
+    """The engine; all agree to rounding. "auto" is the fastest one that takes exactly this rule's steps,
+    NumPy for short runs, and logs why it leaves a long run to NumPy. "numpy" takes every rule. "compiled"
+    runs machine code (`simulations.engine.engines`). "jax" runs `jax.jit` of the rule's code, on a GPU
+    where JAX finds one. The last two raise ValueError where they cannot take the steps."""
     sampler: Sampler | None = None
-    """What responses are drawn from where that is not the policy itself; rules see it as the column
-    ``sampling_log_prob``."""
+    """The distribution that responses are drawn from where it is not the policy itself. A rule reads it
+    in the column ``sampling_log_prob``."""
     optimizer: Optimizer = dataclasses.field(default_factory=Sgd)
     """What turns a rule's step into that of the parameters."""
     precision: str = "float64"

@@ -1,13 +1,12 @@
 """Trains on huge vocabularies at a cost that does not depend on their size.
 
-Tokens with the same logit and the same reward are exchangeable: whatever a rule makes of probabilities
-and draws, those that are not drawn move alike and stay tied. So a *class* of tied tokens is one logit
-with a count, and a token that is drawn leaves its class and has a logit of its own from then on. A
-state of a million tokens costs what its likely and its drawn tokens cost.
+Tokens with the same logit and the same reward are exchangeable. Whatever a rule makes of probabilities
+and draws, tokens that are not drawn move alike and stay tied. So a *class* of tied tokens is one logit
+with a count. A token that is drawn leaves its class and has a logit of its own from then on. A state of a
+million tokens costs what its likely and its drawn tokens cost.
 
-The steps are those of `engine.simulate` on samples: the same rule is asked the same question
-(`pooled.coefficients`), and the uniforms are the same (`sampling`), so that a run whose classes are
-single tokens is the engine's run.
+The steps are those of `engine.simulate` on samples, by the same coefficients (`pooled.coefficients`) and
+the same uniforms (`sampling`). So a run whose classes are single tokens is the engine's run.
 """
 
 from __future__ import annotations
@@ -150,7 +149,7 @@ class _Asked:
     terms: np.ndarray
     """The coefficient of the entropy's gradient, [divisions of the group]."""
     place: np.ndarray
-    """What a sample of each level adds to the index of its group's division, [levels]."""
+    """Addition of a sample of each level to the index of its group's division, [levels]."""
     clamped: bool
 
     @classmethod

@@ -2,8 +2,8 @@
 
 A margin is a Python function of arrays. Run on `Term` objects instead, it returns the expression that it
 computes: Python's operators, numpy's functions and those of `verification.arithmetic` all build terms. A
-term stands for an array without the leading axis of instances. Its remaining axes are named (actions;
-states and tokens of a token tree; responses; prompts), so it holds for any number of them.
+term stands for an array without the leading axis of instances. Its remaining axes are named
+(actions, responses, prompts, or states and tokens of a tree), so it holds for any number of them.
 
 Some code cannot be written as a term, such as a loop that depends on values, or an index that is an
 array. It raises `UntraceableError`; then the statement has no formula, and no proof of it can be

@@ -64,8 +64,8 @@ class Loop:
 
 
 _Place = tuple[int, int, int, tuple[int, ...]]
-"""The place of a loop: the pass over states, and the loop of a state within it (0: over no states); then
-its size and shape."""
+"""The place of a loop. First the pass over states, and the loop of a state within it (0 for a loop over
+no states). Then its size and shape."""
 
 
 def is_elementwise(node: Node) -> bool:

@@ -1,4 +1,4 @@
-"""What a rule reads of its batch, found in a trace of its own code: whether its rows may be summed."""
+"""Finds what a rule reads of its batch, and so whether rows may be summed, in a trace of its own code."""
 
 from __future__ import annotations
 

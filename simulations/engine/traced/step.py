@@ -1,8 +1,8 @@
 """Traces one step of a block of runs as a graph.
 
-No formula of a rule is written here, and none of a step twice: the batch is that of `Runs.token_batch`,
-the step that of `tabular.logit_step`, the controllers are the rule's own. Only draws are written again,
-by the formula of `simulations.engine.sampling`.
+No formula of a rule is written here, and no formula of a step is written twice. The batch is that of
+`Runs.token_batch`, the step that of `tabular.logit_step`, the controllers are the rule's own. Only draws
+are written again, by the formula of `simulations.engine.sampling`.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def traced_step(runs: Runs, *, asked_again: bool) -> Step:
 
     Args:
         runs: a block of runs.
-        asked_again: whether to trace twice, which shows whether the rule answers the same.
+        asked_again: whether to trace twice, which shows whether both traces of the rule are equal.
 
     Raises:
         NotTraceable: a rule that cannot be recorded, that answers differently when asked again, or that
@@ -350,7 +350,7 @@ def _control(runs: Runs, shadow: Any, trace: Trace) -> tuple[list[View], list[In
 
 
 def state(runs: Runs, loop: Loop) -> list[Any]:
-    """Return a controller's last choice and the numbers that it holds: integers, or one number per run."""
+    """Return a controller's last choice and the numbers it holds: integers, or one number per run."""
     controller = getattr(runs, loop.name)
     return [_number(getattr(runs, loop.setting), runs.n_runs),
             *(_number(getattr(controller, name), runs.n_runs) for name in controller.state)]
