@@ -102,7 +102,7 @@ class SweepCommand:
     file: Annotated[Path, tyro.conf.Positional]
     """The sweep, in TOML."""
     output: Path = Path("build/sweeps")
-    """Folder of NAME.nc (the Dataset), NAME.csv (its summary) and NAME.cells (computed runs)."""
+    """Folder of the Dataset NAME.nc, its summary NAME.csv and the computed runs in NAME.cells."""
     jobs: int | None = None
     """Number of local processes of one thread each; by default one per core."""
     seed: int | None = None

@@ -1,4 +1,4 @@
-"""Keeps results on disk: one NetCDF file per experiment, written whole or not at all, by its config's key.
+"""Keeps results on disk: one NetCDF file per experiment, written whole or not at all, under a key.
 
 A file that carries the key of the experiment's config, seed and source code is the result, and it is not
 computed again. Any other file of that name is replaced. While an experiment is computed its cells

@@ -1,8 +1,8 @@
 """Cells of a sweep: the runs that one call of the engine computes, and what is kept of them.
 
 Runs may share a call if they differ only in values that the engine takes for each run. These are the
-start, the learning rate, the temperature and the target entropy, and options of rules that may be an
-array with one number per run (coefficients, alpha).
+start, the learning rate, the temperature and the target entropy. Options of rules may differ, too, if
+they may be arrays with one number per run (coefficients, alpha).
 """
 
 from __future__ import annotations
