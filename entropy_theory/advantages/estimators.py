@@ -74,8 +74,8 @@ def signal_weighted(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
     """Return ``(R - mean) x B / (B - M)``, where M of B answers have equal rewards in their group.
 
     This is the estimator of GPG (arXiv 2504.02546), which takes it without a ratio: use ``reinforce``
-    with it. The ``gpg`` of verl divides by the number of answers with a reward other than 0 in place of
-    ``B - M``, so its step depends on how many answers are right.
+    with it. In place of ``B - M`` the ``gpg`` of verl has the number of answers with a reward other than
+    0. Its step therefore depends on how many answers are right.
     """
     xp = namespace(batch.weight)
     weight = sequence_weight(batch, rows)
@@ -195,7 +195,7 @@ def expected_group_normalized(
         batch, rows,
         batch.old_log_prob if batch.sampling_log_prob is None else batch.sampling_log_prob,
         f"option group_size={group_size} takes the exact expectation over groups of sampled answers, but "
-        "these rows are samples: leave group_size None to use the batch's own groups, or list every "
+        "these rows are samples. Leave group_size None to use the batch's own groups, or list every "
         "answer with its probability as weight (tabular.listing)",
     )
     group = Groups(batch, rows)

@@ -96,8 +96,8 @@ def read(
         raise ValueError(f"{where}: {error}{left_out}") from None
     if (least := pairs[:, 1].min()) < 0:
         raise ValueError(
-            f"{where}: '{first.column}' is as low as {least:g}, and no entropy is below 0 nats: name the "
-            "column of the mean token entropy with --entropy, since some trainers log minus the entropy")
+            f"{where}: '{first.column}' is as low as {least:g}, and no entropy is below 0 nats. Name the "
+            "column of the mean token entropy with --entropy; some trainers log minus the entropy")
     if (most := pairs[:, 1].max()) > logs.MOST_NATS:
         raise ValueError(
             f"{where}: '{first.column}' is as high as {most:g}, and no mean over tokens is above "

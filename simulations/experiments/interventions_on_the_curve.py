@@ -68,7 +68,7 @@ class Config:
     """Confidence level of the intervals over starts."""
     margin: float = 0.01
     """A difference in reward. A curve is off GRPO's if it is further than this from it and the interval
-    excludes 0. It is on GRPO's if it is closer and the interval is no wider than twice this."""
+    excludes 0. It is on GRPO's if it is closer and the interval is at most twice as wide as this."""
 
 
 PROFILES = {
@@ -184,8 +184,8 @@ EXPERIMENT = Experiment.of(
     __name__, name="interventions_on_the_curve",
     source="Cui et al., section 2; a referee's first objection",
     title="Which interventions leave the reward-entropy curve of GRPO",
-    caption="Reward beyond GRPO's at equal entropy and entropy at equal reward, exactly and from samples. "
-            "Every rule in pairs of one start; means with intervals, and the law's misfit.",
+    caption="Reward beyond GRPO's at equal entropy and entropy at equal reward, exactly and from "
+            "samples. Every rule in pairs of one start; means with intervals, and the law's misfit.",
     modes=("exact", "sampled"),
     work=lambda config: config.steps * len(config.families) * sum(
         len(rules(config, mode)) for mode in MODES),

@@ -7,9 +7,8 @@ optimizer makes of that of the scores (`score_covariance`, S):
 - *sgd* and *momentum* move shared parameters by F' S F, that is logits by K S K with K = F F'.
 - *adam* divides each parameter by the root of its own mean square first. This makes the noise of rare
   actions as large as that of likely ones: nearly isotropic. It holds for mean squares that have settled.
-  Those of
-  actions that are drawn a few times per run have not. There the forecast misses by up to half a nat for
-  each squared nat of displacement (32 actions, 200 steps).
+  Those of actions that are drawn a few times per run have not. There the forecast misses by up to half a
+  nat for each squared nat of displacement (32 actions, 200 steps).
 
 The second order holds while the logits move little: up to a mean square of some hundredths of a squared
 nat. With more, entropy falls at peaked policies too: logits that walk at random spread.
