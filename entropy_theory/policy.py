@@ -140,7 +140,7 @@ def shift_logits(logits: BroadcastLogits, temperature: Temperature = 1.0) -> Shi
     if not lacks_values(top) and not bool(xp.all(xp.isfinite(top))):
         raise ValueError(
             "logits must be finite or -inf (an action never taken), with one finite logit in each "
-            f"state, found {_first_bad_state(logits, top)}: look for a diverged or fully masked policy"
+            f"state. Found {_first_bad_state(logits, top)}: look for a diverged or fully masked policy"
         )
     return _shift(logits, top_index, top, temperature)
 
