@@ -45,8 +45,7 @@ def listing(
         reward: [..., states, actions] (or broadcastable), the reward of each action.
         temperature: None for ordinary rows, else those of a second batch sampled at it (scalar or [...]).
         sampling_log_prob: [..., states, actions], log-probabilities of the sampler where it is not the
-            policy at the temperature. It is -inf at actions never drawn, and weights are its
-            probabilities.
+            policy at the temperature, -inf at actions never drawn; weights are its probabilities.
         reference_logits: [..., states, actions] of a reference policy, for ``reference_log_prob``.
         removed_fraction: share of the actions that ``clamped_entropy`` leaves out
             (`Needs.removed_fraction`); with 0 the batch has no such column.
